@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { CallHost, type CallHostOptions } from "../actors/node/call-host.js";
 import { workingOnFiles } from "../actors/node/file-host.js";
 import { LiveHost } from "../actors/node/live-host.js";
 import { speakingWith } from "../actors/node/synthesis-host.js";
+import { settlesWithin } from "../core/kernel/readiness.js";
 import { Metrics } from "../core/observe/metrics.js";
 import { openTraces } from "../core/observe/traces.js";
 import type { Bus } from "../core/ports/bus.js";
@@ -13,8 +13,8 @@ import type { RecognizerManifest, SynthesizerManifest } from "../native/models/m
 import type { PackageFolder } from "../native/models/package.js";
 import { startLiveWorker } from "../native/start-workers.js";
 import { peerName } from "./bus/open-bus.js";
-import { startOperatorServer } from "./http/operator-server.js";
-import { readTunings, type ServiceOptions } from "./service/compose.js";
+import { Owned, THREAD_ENTRIES } from "./service/base.js";
+import { readTunings, type ServiceOptions, startOperatorPort } from "./service/compose.js";
 import {
   engineOver,
   filePool,
@@ -24,22 +24,17 @@ import {
   workerSettings,
 } from "./service/engines.js";
 import { connectBus, manifestHash } from "./service/fleet.js";
-import { readInstalledModels } from "./service/installed-models.js";
+import { type InstalledModels, readInstalledModels } from "./service/installed-models.js";
 import { readMachine } from "./service/machine.js";
-import { Owned } from "./service/owned.js";
 import { missingProviders, Placements } from "./service/placements.js";
-import { describePlan, planModels } from "./service/planned-workers.js";
 import type { Program } from "./service/process.js";
-import { THREAD_ENTRIES } from "./service/thread-entries.js";
-import type { EngineKind } from "./service/worker-plan.js";
+import { describePlan, type EngineKind, planModels } from "./service/worker-plan.js";
 
-/** What a node does of one kind. */
 interface NodeHost {
   readonly kind: EngineKind;
   readonly model: string;
   readonly isReady: boolean;
   readonly lost: Promise<Error>;
-  /** For operators. */
   load(): object;
   drain(withinMs: number): Promise<void>;
   stop(): Promise<void>;
@@ -51,16 +46,16 @@ interface NodeParts extends WorkerParts {
   readonly tracer: Tracer;
 }
 
-/** Pieces on a worker at once: it makes several, and chooses at every run which go on. */
+/** A synthesis worker holds several pieces, and chooses at every run which of them go on. */
 const PIECES_PER_WORKER = 32;
-/** Tasks for each file worker: the audio of one is pulled while it works on the other. */
+/** A file worker pulls the audio of one task while it works on the other. */
 const TASKS_PER_WORKER = 2;
 
 /**
- * `ROLE=engine`: workers that gateways reach over the bus, of the default models, for the parts in `SERVE`. Without a database,
- * keys and a public port; what was started is stopped when a later part fails.
+ * Starts `ROLE=engine`: workers of the default models, for the parts in `SERVE`, that gateways reach over the
+ * bus. It has no database, keys or public port. If a part fails to start, the earlier ones are stopped.
  *
- * @throws {ConfigError} when the bus does not take the connection
+ * @throws {ConfigError} if the bus does not accept the connection
  */
 export async function startEngineNode({
   config,
@@ -87,53 +82,25 @@ export async function startEngineNode({
     const entries = { ...THREAD_ENTRIES, ...others };
     const tunings = await readTunings(config, log);
     const parts = { config, log, entries, workers, placements, tunings, metrics, bus, node, tracer };
-    const [recognizer] = installed.recognizers;
-    const [synthesizer] = installed.synthesizers;
-    const starts = {
-      live: () => startLive(parts, recognizer!),
-      synthesis: () => startSynthesis(parts, synthesizer!),
-      transcription: () => startTranscription(parts, recognizer!),
-    };
-    const starting = config.serve.map(async (kind) => {
-      const { count, reason } = workers.ofDefaults[kind];
-      const host = await starts[kind]();
-      metrics.engineWorkers.set({ engine: kind, model: host.model, reason }, count);
-      owned.add(`${kind} host`, () => host.stop());
-      return host;
-    });
-    // What has started is owned, also where another fails.
-    await Promise.allSettled(starting);
-    const hosts = await Promise.all(starting);
-    const { operatorHost, operatorPort } = config;
-    const status = (host: NodeHost) => ({
-      engine: host.kind,
-      ...{ model: host.model, node },
-      ...host.load(),
-      ...placements.status(host.kind, host.model),
-    });
-    const operator =
-      operatorPort === 0
-        ? null
-        : await startOperatorServer({
-            ...{ host: operatorHost, port: operatorPort, metrics, log },
-            engines: () => hosts.map(status),
-            isReady: () => hosts.every(({ isReady }) => isReady),
-          });
-    if (operator !== null) owned.add("operator port", () => operator.close());
+    const hosts = await startHosts(parts, installed, owned);
+    const port = await startOperatorPort(
+      parts,
+      {
+        engines: () => hosts.map((host) => statusOf(host, parts)),
+        isReady: () => hosts.every(({ isReady }) => isReady),
+      },
+      owned,
+    );
     let stopping: Promise<void> | null = null;
     const stop = async () => {
       await Promise.all(hosts.map((host) => host.drain(config.drainMs)));
       await owned.stop();
     };
     return {
-      port: operator?.port ?? 0,
+      port,
       banner: `\nDauys engine node ${node}: ${describePlan(workers.ofDefaults)}\n`,
       lost: Promise.race([...hosts.map(({ lost }) => lost), placements.lost]),
-      endWorkers: (withinMs) =>
-        Promise.race([
-          Promise.allSettled(hosts.map((host) => host.stop())).then(() => true),
-          sleep(withinMs, false),
-        ]),
+      endWorkers: (withinMs) => settlesWithin(Promise.allSettled(hosts.map((host) => host.stop())), withinMs),
       noteDriverFault: () => {},
       stop: () => {
         stopping ??= stop();
@@ -144,6 +111,33 @@ export async function startEngineNode({
     await owned.stop();
     throw error;
   }
+}
+
+async function startHosts(
+  parts: NodeParts,
+  { recognizers, synthesizers }: InstalledModels,
+  owned: Owned,
+): Promise<readonly NodeHost[]> {
+  const starts = {
+    live: () => startLive(parts, recognizers[0]!),
+    synthesis: () => startSynthesis(parts, synthesizers[0]!),
+    transcription: () => startTranscription(parts, recognizers[0]!),
+  };
+  const starting = parts.config.serve.map(async (kind) => {
+    const { count, reason } = parts.workers.ofDefaults[kind];
+    const host = await starts[kind]();
+    parts.metrics.engineWorkers.set({ engine: kind, model: host.model, reason }, count);
+    owned.add(`${kind} host`, () => host.stop());
+    return host;
+  });
+  // Wait for all, so that every started host is owned even if another fails.
+  await Promise.allSettled(starting);
+  return Promise.all(starting);
+}
+
+function statusOf(host: NodeHost, { node, placements }: NodeParts): object {
+  const { kind: engine, model } = host;
+  return { engine, model, node, ...host.load(), ...placements.status(engine, model) };
 }
 
 async function startLive(parts: NodeParts, model: PackageFolder<RecognizerManifest>): Promise<NodeHost> {
@@ -194,7 +188,7 @@ async function startTranscription(
 ): Promise<NodeHost> {
   const pool = filePool(parts, model);
   const engine = engineOver(pool, model.manifest, parts.log);
-  // Every worker is warm before the first task.
+  // Warm up every worker before the first task.
   await started(engine.start(), () => engine.stop());
   return startCalls(parts, model, {
     kind: "transcription",
@@ -235,7 +229,7 @@ async function startCalls(
   };
 }
 
-/** @throws what the start throws, once what it left is stopped */
+/** Awaits a start; if it fails, stops what it left and rethrows. */
 async function started(starting: Promise<void>, stop: () => Promise<void>): Promise<void> {
   try {
     await starting;

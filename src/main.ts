@@ -1,6 +1,6 @@
 import { runService } from "./service/process.js";
 
 runService({
-  // Its actors are no part of any other role.
+  // Imported only for its role.
   startEngineNode: async (options) => (await import("./engine-node.js")).startEngineNode(options),
 });

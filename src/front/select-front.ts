@@ -10,20 +10,19 @@ import { UwsFront } from "./uws/uws-front.js";
 
 export type FrontKind = "auto" | "uws" | "node";
 
-/** What a front runs on, for operators. */
+/** The library that a front runs on, for operators. */
 export interface FrontFacts {
   readonly front: Front["kind"];
-  /** Of the binding of the native front, of Node for the portable one. */
   readonly package: string;
   readonly version: string;
-  /** Packages with bindings that are not used, each with the reason; none where the portable front was asked for. */
-  readonly passedBy: readonly string[];
+  /** Packages with unused bindings, each with the reason; empty if the portable front was requested. */
+  readonly unused: readonly string[];
 }
 
 /**
- * Makes the front that was asked for; `auto` takes the native one wherever its binding loads.
+ * Creates the requested front; `auto` uses the native one if its binding loads.
  *
- * @throws when `uws` is asked for and cannot be had
+ * @throws if `uws` is requested and no binding loads
  */
 export function selectFront(
   kind: FrontKind,
@@ -39,16 +38,15 @@ export function selectFront(
 
 export function frontFacts(asked: FrontKind, { kind }: Pick<Front, "kind">): FrontFacts {
   const node = { front: "node", package: "node:http", version: process.versions.node } as const;
-  if (asked === "node" && kind === "node") return { ...node, passedBy: [] };
+  if (asked === "node" && kind === "node") return { ...node, unused: [] };
   const found = findUws();
-  const passedBy = found.passedBy.map(toText);
-  if (kind === "node" || found.binding === null) return { ...node, passedBy };
-  return { front: "uws", package: found.package, version: found.version, passedBy };
+  const unused = found.unused.map(toText);
+  if (kind === "node" || found.binding === null) return { ...node, unused };
+  return { front: "uws", package: found.package, version: found.version, unused };
 }
 
-/** One line for people. */
-export function describeFront({ front, package: name, version, passedBy }: FrontFacts): string {
-  const because =
-    front === "node" && passedBy.length > 0 ? `; no native one loads: ${passedBy.join("; ")}` : "";
+/** Describes the front in one line for the start message. */
+export function describeFront({ front, package: name, version, unused }: FrontFacts): string {
+  const because = front === "node" && unused.length > 0 ? `; no native one loads: ${unused.join("; ")}` : "";
   return `${name} ${version}${because}`;
 }

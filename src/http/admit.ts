@@ -1,18 +1,20 @@
 import { ServiceError } from "../../core/domain/errors.js";
 import type { WorkKind } from "../../core/domain/usage/concurrency.js";
-import type { Caller, StopReason } from "../../core/ports/conversations.js";
+import type { Caller } from "../../core/ports/conversations.js";
+import type { FrontRequest } from "../../core/ports/front.js";
+import type { KeyIdentity, KeyStore } from "../../core/ports/key-store.js";
 import { inSpan } from "../../core/ports/span.js";
-import { authenticate, bearerKey } from "./bearer.js";
 import type { Exchange } from "./exchange.js";
-import type { RouteDeps } from "./route.js";
+import type { RouteDeps } from "./router.js";
+import { isTemporaryKey } from "./signed-credentials.js";
 
-/** What it takes to let a caller in. */
 export type AdmitDeps = Pick<RouteDeps, "running" | "keys" | "slots">;
 
 /**
- * The caller, once the key has been found good and the service takes new work.
+ * Checks the key and the organization's limits, and returns the caller.
  *
- * @param kind what the exchange does until it is over, or null for something that costs nothing
+ * @param kind takes one of the organization's slots for this work until the exchange ends; null for requests
+ *   without cost
  * @throws {ServiceError} `SHUTTING_DOWN`, `KEY_INVALID`, `AUTH_UNAVAILABLE`, `TOO_MANY_REQUESTS`
  */
 export async function admit(exchange: Exchange, deps: AdmitDeps, kind: WorkKind | null): Promise<Caller> {
@@ -29,33 +31,21 @@ export async function admit(exchange: Exchange, deps: AdmitDeps, kind: WorkKind 
   return { requestId: exchange.requestId, identity, endpoint, ...mostAtOnce, span, onModelWait };
 }
 
-/**
- * Runs a conversation until its answer is complete. It ends early, within one model step, when the client leaves, when
- * the answer cannot be delivered, and when the service has waited long enough for it.
- */
-export async function converse(
-  exchange: Exchange,
-  deps: Pick<RouteDeps, "running">,
-  conversation: { stop(reason: StopReason): void },
-  answer: () => Promise<void>,
-): Promise<void> {
-  const { signal } = exchange.request;
-  const onGone = () => conversation.stop(stopReason(signal.reason));
-  const over = deps.running.add({ goingAway: () => {}, stop: () => conversation.stop("service-stops") });
-  signal.addEventListener("abort", onGone, { once: true });
-  try {
-    if (signal.aborted) throw new ServiceError("CANCELLED", "the client is gone");
-    await answer();
-  } catch (thrown) {
-    conversation.stop(stopReason(thrown));
-    throw thrown;
-  } finally {
-    signal.removeEventListener("abort", onGone);
-    over();
-  }
+const KEY_PATTERN = /^sk-svc-[0-9a-f]{48}$/;
+
+export function bearerKey(request: FrontRequest): string | null {
+  const match = /^bearer +(\S+) *$/i.exec(request.header("authorization") ?? "");
+  return match?.[1] ?? null;
 }
 
-/** A connection that was lost by our own thread is not the client's doing, and what did not go out is given back. */
-function stopReason(reason: unknown): StopReason {
-  return reason instanceof ServiceError && reason.code === "WORKER_LOST" ? "service-stops" : "client-left";
+/**
+ * Finds the identity of a key. A malformed key is not looked up.
+ *
+ * @throws {ServiceError} `KEY_INVALID`, with the same text for every wrong key, `AUTH_UNAVAILABLE`
+ */
+export async function authenticate(key: string | null, keys: KeyStore): Promise<KeyIdentity> {
+  const isWellFormed = key !== null && (KEY_PATTERN.test(key) || isTemporaryKey(key));
+  const identity = isWellFormed ? await keys.find(key) : null;
+  if (identity === null) throw new ServiceError("KEY_INVALID", "missing or invalid API key");
+  return identity;
 }

@@ -1,14 +1,14 @@
 import { BlockList, isIP } from "node:net";
 import type { FrontRequest } from "../../core/ports/front.js";
 
-/** What an IPv4 address is written as where only IPv6 is known; the last two groups hold it. */
+/** The prefix of IPv4 addresses mapped into IPv6. */
 const MAPPED = "::ffff:";
 const MAPPED_BITS = 96;
-/** Somebody who has one IPv6 address has usually the whole network of this many bits. */
+/** A client with one IPv6 address usually has the whole /64 network. */
 const CLIENT_GROUPS = 4;
 const GROUPS = 8;
 
-/** Where requests really come from: connections of these proxies carry other people's requests. */
+/** Finds the client addresses of requests that arrive through trusted proxies. */
 export class TrustedProxies {
   readonly #networks = new BlockList();
 
@@ -18,7 +18,7 @@ export class TrustedProxies {
       const [name = "", bits = ""] = network.split("/");
       const address = canonicalAddress(name);
       if (address === null) throw new Error(`Cannot trust proxies in ${network}: it must be a network`);
-      // A network of mapped addresses is one of IPv4.
+      // A network of mapped addresses is an IPv4 network.
       const isMapped = isIP(name) === 6 && isIP(address) === 4;
       const prefix = Number(bits) - (isMapped ? MAPPED_BITS : 0);
       if (prefix < 0)
@@ -28,10 +28,10 @@ export class TrustedProxies {
   }
 
   /**
-   * The address that a request was sent from: the connection's own, unless that is a trusted proxy. Then
-   * `X-Forwarded-For` is read from its right end, where each proxy adds who spoke to it, and the first address that is
-   * no trusted proxy counts: whatever stands before it is the client's own word. An entry that is no address ends the
-   * search at the proxy that wrote it.
+   * Returns the client's address: the connection's own, unless that is a trusted proxy. Then
+   * `X-Forwarded-For` is read from the right, where each proxy appends its peer, and the first address that
+   * is not a trusted proxy counts: clients can forge everything to its left. An invalid entry ends the search
+   * at the proxy that wrote it.
    */
   clientOf(request: Pick<FrontRequest, "remoteAddress" | "header">): string {
     let client = canonicalAddress(request.remoteAddress) ?? request.remoteAddress;
@@ -52,13 +52,13 @@ export class TrustedProxies {
   }
 }
 
-/** By what name tries of an address are counted: an IPv6 client could use another of its 2^64 addresses for each. */
+/** Returns the key for counting a client's attempts: an IPv6 client has 2^64 addresses to try from. */
 export function countedAddress(address: string): string {
   if (isIP(address) !== 6) return address;
   return `${groupsOf(address).slice(0, CLIENT_GROUPS).join(":")}::/64`;
 }
 
-/** One spelling for each address: IPv4 in dots, also when it came as IPv6, and IPv6 short and in lower case. Null for none. */
+/** Normalizes an address: IPv4 (also mapped) in dots, IPv6 short and in lower case; else null. */
 export function canonicalAddress(text: string): string | null {
   const [address = ""] = text.split("%", 1);
   const version = isIP(address);
@@ -71,7 +71,7 @@ export function canonicalAddress(text: string): string | null {
   return [high >> 8, high & 255, low >> 8, low & 255].join(".");
 }
 
-/** The eight groups of a canonical IPv6 address. */
+/** Expands a canonical IPv6 address into its eight groups. */
 function groupsOf(address: string): readonly string[] {
   const [front = "", back] = address.split("::");
   const before = front === "" ? [] : front.split(":");

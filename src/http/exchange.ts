@@ -2,39 +2,40 @@ import { asServiceError, errorName, type ServiceError } from "../../core/domain/
 import type { Log } from "../../core/observe/log.js";
 import type { Departure, FrontRequest, FrontResponse, Headers } from "../../core/ports/front.js";
 import { NO_SPAN, type Span } from "../../core/ports/span.js";
-import { isOpenAiPath, OPENAI_CLIENT_HEADER } from "../../core/protocol/endpoints.js";
+import {
+  ANSWER_HEADERS,
+  IDEMPOTENCY,
+  isOpenAiPath,
+  OPENAI_CLIENT_HEADER,
+} from "../../core/protocol/endpoints.js";
 import { errorBody, openAiErrorBody } from "../../core/protocol/error-body.js";
 import { errorHeaders, HTTP_STATUS } from "../../core/protocol/error-status.js";
-import { CORS_HEADERS } from "./cors.js";
 
-/** A shorter wait for a model is no cold start that a client would notice. */
+/** Shorter waits for a model are not reported to the client. */
 const COLD_START_FROM_MS = 1_000;
 
-/** Takes a copy of an answer as it leaves. What goes wrong with the copy is its own affair: none of these fail. */
+/** Copies a response as it is sent. Its methods never fail. */
 export interface AnswerListener {
   started(status: number, headers: Headers): void;
   written(chunk: Uint8Array): Promise<void>;
-  /** The answer is known to its end; its last bytes leave when this settles. */
+  /** Called before the last bytes are sent, which wait until it settles. */
   completed(): Promise<void>;
 }
 
-/** One request and its answer, with what every answer carries. */
+/** One request and its response, with the headers that every response carries. */
 export class Exchange {
   readonly request: FrontRequest;
   readonly requestId: string;
   readonly log: Log;
   readonly #response: FrontResponse;
-  /** Path of the route that answers; null while none is found. */
   route: string | null = null;
-  /** Of the request, once its route is known. */
+  /** The request's trace span, once its route is known. */
   span: Span = NO_SPAN;
-  /** Name of the failure that the client was told. */
   errorName: string | null = null;
-  /** The one that keeps a copy of the answer. */
   listener: AnswerListener | null = null;
-  /** Ends an answer that has begun and cannot be completed; without it, or when it says null, the connection is broken. */
+  /** Renders an error to end a started response with; otherwise, or if null, the connection is reset. */
   lateFailure: ((error: ServiceError) => Uint8Array | null) | null = null;
-  /** Whether pages of other origins may read the answer. */
+  /** Whether only pages of the same origin may read the response. */
   isSameOrigin = false;
   #extraHeaders: Headers = {};
   readonly #releases: (() => void)[] = [];
@@ -48,7 +49,6 @@ export class Exchange {
     this.log = log;
   }
 
-  /** Null until the answer has started. */
   get status(): number | null {
     return this.#status;
   }
@@ -57,22 +57,20 @@ export class Exchange {
     return this.#response.isOver;
   }
 
-  /** Has `release` called when the exchange is over, in whatever way. */
   onEnd(release: () => void): void {
     this.#releases.push(release);
   }
 
-  /** The answer says so when the request has waited long for its models; it counts until the answer starts. */
+  /** Adds to the waiting time that the response reports; has no effect once it has started. */
   waitedForModel(waitedMs: number): void {
     this.#modelWaitMs += waitedMs;
   }
 
-  /** The handler is through. */
   ended(): void {
     for (const release of this.#releases.splice(0)) release();
   }
 
-  /** Headers that this answer has besides its own; errors go without them. */
+  /** Adds headers to a successful response. */
   addHeaders(headers: Headers): void {
     this.#extraHeaders = { ...this.#extraHeaders, ...headers };
   }
@@ -94,9 +92,9 @@ export class Exchange {
     await copied;
   }
 
-  /** Bytes that tell how the work goes, and are no part of the answer: no copy is kept of them. */
-  async writeAside(chunk: Uint8Array): Promise<void> {
-    await this.#response.write(chunk);
+  /** Sends progress bytes, which are not part of the kept response. */
+  writeAside(chunk: Uint8Array): Promise<void> {
+    return this.#response.write(chunk);
   }
 
   async end(chunk?: Uint8Array, departure?: Departure): Promise<void> {
@@ -110,7 +108,7 @@ export class Exchange {
     await this.end(Buffer.from(JSON.stringify(body)), departure);
   }
 
-  /** Answers with an error, or breaks the connection when an answer has begun that can no longer be completed. */
+  /** Responds with an error; a response that has started ends with `lateFailure` or is reset. */
   async fail(thrown: unknown, headers: Headers = {}): Promise<void> {
     const error = asServiceError(thrown);
     if (this.isOver) return;
@@ -127,7 +125,7 @@ export class Exchange {
     );
   }
 
-  /** Whether the client said that it is one of OpenAI's, on a path where they call. */
+  /** Whether this is one of OpenAI's clients on an OpenAI path. */
   #readsOpenAi(): boolean {
     const { request } = this;
     return request.header(OPENAI_CLIENT_HEADER) !== undefined && isOpenAiPath(request.path);
@@ -137,4 +135,33 @@ export class Exchange {
     if (this.#modelWaitMs <= COLD_START_FROM_MS) return {};
     return { "x-svc-cold-start-ms": String(Math.round(this.#modelWaitMs)) };
   }
+}
+
+const EXPOSED = [
+  ...Object.keys(ANSWER_HEADERS),
+  ...Object.keys(IDEMPOTENCY.answerHeaders),
+  ...["X-Svc-Error", "x-request-id", "x-should-retry", "Retry-After"],
+].join(", ");
+
+/** Sent with every response: browsers may call the API from any origin, without cookies. */
+export const CORS_HEADERS: Readonly<Record<string, string>> = {
+  "access-control-allow-origin": "*",
+  "access-control-expose-headers": EXPOSED,
+};
+
+/** Headers for OPTIONS. It reflects the requested headers, since `*` does not cover Authorization. */
+export function preflightHeaders(request: FrontRequest, methods: readonly string[]): Record<string, string> {
+  const requested = request.header("access-control-request-headers") ?? "";
+  const allowed = requested.split(",").map((name) => name.trim().toLowerCase());
+  const names = allowed.filter((name) => /^[a-z0-9!#$%&'*+.^_`|~-]{1,100}$/.test(name)).slice(0, 50);
+  return {
+    allow: methods.join(", "),
+    "access-control-allow-methods": methods.join(", "),
+    "access-control-allow-headers":
+      names.length > 0
+        ? names.join(", ")
+        : `authorization, content-type, ${IDEMPOTENCY.header.toLowerCase()}`,
+    "access-control-max-age": "86400",
+    vary: "access-control-request-headers",
+  };
 }

@@ -2,26 +2,27 @@ import { LRUCache } from "lru-cache";
 import type { SessionPlace } from "../../core/ports/console-store.js";
 import type { KeyIdentity } from "../../core/ports/key-store.js";
 
-/** Endings that are remembered: far more than come within the five minutes for which an authorization is reused. */
+/** Far more endings than occur in the five minutes for which an authorization is cached. */
 const REMEMBERED = 10_000;
 
 interface Watcher {
   readonly identity: KeyIdentity;
-  readonly tell: () => void;
+  readonly onEnd: () => void;
 }
 
 /**
- * What has ended while the service runs: keys, and the sessions and memberships that playground keys stand on. Who works
- * with such a key is told at once, and answers about it that are still remembered somewhere, or on their way, count no more.
- * A key and a session never come back; a person may, so an ending says nothing about grants that were known later.
+ * Records the ends of keys, and of the sessions and memberships behind playground keys, while the service
+ * runs. Watchers of such a key are notified immediately, and cached or in-flight look-ups of it become
+ * invalid. A key and a session never return but a user may, so an ending does not affect grants that were
+ * looked up later.
  */
 export class KeyEndings {
-  /** By name, the number of the ending. */
+  /** The number of the ending, by name. */
   readonly #ended = new LRUCache<string, number>({ max: REMEMBERED });
   readonly #watchers = new Set<Watcher>();
   #count = 0;
 
-  /** How many there were: a grant that was asked about now is known since this number. */
+  /** The number of endings so far, and the `knownSince` of a grant looked up now. */
   get count(): number {
     return this.#count;
   }
@@ -34,17 +35,15 @@ export class KeyEndings {
     this.#end(sessionName(session.toString("base64url")));
   }
 
-  /** A person who leaves an organization spends nothing of it any more. */
   endMembership(organizationId: string, userId: string): void {
     this.#end(memberName(organizationId, userId));
   }
 
-  /** A person whose sessions are over spends nothing by them any more. */
   endUser(userId: string): void {
     this.#end(userName(userId));
   }
 
-  /** A session has ended, or no longer works in the organization; it is not known which. */
+  /** Either a session or its user's membership in the organization has ended. */
   endPlace({ session, organizationId }: SessionPlace): void {
     this.#end(placeName(session.toString("base64url"), organizationId));
   }
@@ -61,14 +60,14 @@ export class KeyEndings {
     return names.some((name) => (this.#ended.get(name) ?? 0) > knownSince);
   }
 
-  /** Calls `onEnd` when the key ends. Returns how to stop watching. */
+  /** Calls `onEnd` when the key ends. @returns a function that stops watching */
   watch(identity: KeyIdentity, onEnd: () => void): () => void {
-    const watcher = { identity, tell: onEnd };
+    const watcher = { identity, onEnd };
     this.#watchers.add(watcher);
     return () => void this.#watchers.delete(watcher);
   }
 
-  /** Keys in use for longer than a request. */
+  /** Organizations' keys that are being watched. */
   get watchedKeys(): readonly string[] {
     return distinct(
       this.#watched(({ keyId, grant }) => (grant === undefined ? keyId : null)),
@@ -76,7 +75,7 @@ export class KeyEndings {
     );
   }
 
-  /** Where those work who have a playground key for longer than a request. */
+  /** Sessions and organizations of playground keys that are being watched. */
   get watchedPlaces(): readonly SessionPlace[] {
     const places = this.#watched(({ organizationId, grant }) =>
       grant === undefined ? null : { session: Buffer.from(grant.session, "base64url"), organizationId },
@@ -90,7 +89,7 @@ export class KeyEndings {
 
   #end(name: string): void {
     this.#ended.set(name, ++this.#count);
-    for (const { identity, tell } of [...this.#watchers]) if (this.hasEnded(identity)) tell();
+    for (const { identity, onEnd } of [...this.#watchers]) if (this.hasEnded(identity)) onEnd();
   }
 }
 

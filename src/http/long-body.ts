@@ -2,35 +2,30 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Departure } from "../../core/ports/front.js";
 import type { Exchange } from "./exchange.js";
 
-/** Bytes in parts, one behind the other. They are made and handed over one by one, and never all in one piece. */
+/** A body in parts, which are produced and sent one by one. */
 export interface LongBody {
-  /** Of all parts together. */
+  /** The length of all parts together. */
   readonly bytes: number;
   readonly parts: Iterable<Uint8Array>;
 }
 
-/**
- * What one turn of the event loop hands over, about: some tenths of a millisecond, after which others have their turn. A body
- * up to this length goes in one piece.
- */
+/** Bytes sent in one turn of the event loop, which takes some 0.1 ms. Shorter bodies are sent whole. */
 export const SLICE_BYTES = 192 * 1024;
 
-/** Sends a body that belongs to an answer whose length is not known. @param departure goes with its last bytes */
+/** Sends a body as a part of a response. @param departure reported with its last bytes */
 export function writeBody(exchange: Exchange, body: LongBody, departure?: Departure): Promise<void> {
   return inTurns(body, (slice, isLast) => exchange.write(slice, isLast ? departure : undefined));
 }
 
-/** Sends a body that is the answer, or its end. @param departure goes with its last bytes */
+/** Sends a body and ends the response. @param departure reported with its last bytes */
 export function endWithBody(exchange: Exchange, body: LongBody, departure?: Departure): Promise<void> {
   return inTurns(body, (slice, isLast) => (isLast ? exchange.end(slice, departure) : exchange.write(slice)));
 }
 
-/** The same bytes in base64. */
 export function base64Body(body: LongBody): LongBody {
   return { bytes: Math.ceil(body.bytes / 3) * 4, parts: base64Of(body) };
 }
 
-/** One body behind the other. */
 export function joinedBody(...bodies: readonly LongBody[]): LongBody {
   return { bytes: bodies.reduce((sum, { bytes }) => sum + bytes, 0), parts: joinedParts(bodies) };
 }
@@ -51,14 +46,14 @@ async function inTurns(
     left -= slice.length;
     turnBytes += slice.length;
     await send(slice, left === 0);
-    // A reader on the same machine takes whatever comes: without this, all of it would leave in one turn.
+    // A reader on the same machine takes everything immediately: without this, all of it is sent in one turn.
     if (left === 0 || turnBytes < SLICE_BYTES) continue;
     turnBytes = 0;
     await nextTurn();
   }
 }
 
-/** The parts, those that are longer than a slice in several; nothing is copied, for what is copied must be collected. */
+/** Splits long parts into slices, without copies that would have to be collected. */
 function* slicesOf(parts: Iterable<Uint8Array>): Generator<Uint8Array, void, undefined> {
   for (const part of parts) {
     for (let start = 0; start < part.length; start += SLICE_BYTES) {
@@ -70,7 +65,7 @@ function* slicesOf(parts: Iterable<Uint8Array>): Generator<Uint8Array, void, und
 function* base64Of({ parts }: LongBody): Generator<Uint8Array, void, undefined> {
   let carried: Uint8Array = new Uint8Array(0);
   for (const slice of slicesOf(parts)) {
-    // Base64 takes three bytes at a time: what is left of a slice goes with the next one.
+    // Base64 encodes three bytes at a time: carry the rest of a slice over to the next.
     const borrowed = Math.min(slice.length, (3 - carried.length) % 3);
     const first = Buffer.concat([carried, slice.subarray(0, borrowed)]);
     const whole = borrowed + Math.floor((slice.length - borrowed) / 3) * 3;
@@ -90,4 +85,31 @@ function base64(bytes: Uint8Array): string {
 
 function* joinedParts(bodies: readonly LongBody[]): Generator<Uint8Array, void, undefined> {
   for (const { parts } of bodies) yield* parts;
+}
+
+/** List entries serialized in one turn of the event loop: words and segments take a microsecond each. */
+const ENTRIES_PER_TURN = 2_000;
+
+/** Serializes like `JSON.stringify`, but spreads the object's long lists over turns of the event loop. */
+export async function jsonInTurns(value: object): Promise<LongBody> {
+  const parts: Uint8Array[] = [];
+  let open = "{";
+  for (const [name, member] of Object.entries(value)) {
+    if (member === undefined) continue;
+    open += `${JSON.stringify(name)}:`;
+    if (Array.isArray(member) && member.length > ENTRIES_PER_TURN) {
+      open += "[";
+      for (let start = 0; start < member.length; start += ENTRIES_PER_TURN) {
+        const entries = JSON.stringify(member.slice(start, start + ENTRIES_PER_TURN)).slice(1, -1);
+        parts.push(Buffer.from(open + entries));
+        open = ",";
+        await nextTurn();
+      }
+      open = "],";
+    } else {
+      open += `${JSON.stringify(member)},`;
+    }
+  }
+  parts.push(Buffer.from(`${open.endsWith(",") ? open.slice(0, -1) : open}}`));
+  return { bytes: parts.reduce((sum, part) => sum + part.length, 0), parts };
 }

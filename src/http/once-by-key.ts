@@ -3,15 +3,15 @@ import { ServiceError } from "../../core/domain/errors.js";
 import type { Caller } from "../../core/ports/conversations.js";
 import type { FrontRequest } from "../../core/ports/front.js";
 import type { KeptAnswer, KeyedRequest, Paid } from "../../core/ports/idempotency.js";
-import { converse } from "./admit.js";
-import { AnswerCopy } from "./answer-copy.js";
+import type { SynthesisRequest } from "../../core/protocol/synthesis-request.js";
 import type { Exchange } from "./exchange.js";
-import type { RouteDeps } from "./route.js";
+import { AnswerCopy } from "./kept-answers.js";
+import type { RouteDeps } from "./router.js";
+import { converse } from "./running-work.js";
 
-/** What it takes to do a request's work once. */
 export type OnceDeps = Pick<RouteDeps, "running" | "idempotency" | "answers">;
 
-/** The idempotency key of a request, or null. @throws {ServiceError} `INVALID_REQUEST` */
+/** Reads the idempotency key of a request, or null. @throws {ServiceError} `INVALID_REQUEST` */
 export function idempotencyKey(request: FrontRequest): string | null {
   const key = request.header("idempotency-key")?.trim();
   if (key === undefined) return null;
@@ -20,10 +20,9 @@ export function idempotencyKey(request: FrontRequest): string | null {
 }
 
 /**
- * 32 bytes that are the same for the same request, however it was written down.
+ * Hashes the meaning of a request, so that the same request in another notation has the same fingerprint.
  *
- * @param parts everything that decides about the answer, as it was understood: of objects the order of members counts, so
- *   they come from a parser
+ * @param parts everything that determines the response, as parsed: the order of an object's members counts
  */
 export function fingerprintOf(request: FrontRequest, ...parts: readonly unknown[]): Uint8Array {
   return createHash("sha256")
@@ -31,39 +30,40 @@ export function fingerprintOf(request: FrontRequest, ...parts: readonly unknown[
     .digest();
 }
 
-/** One billed request, once it is known what it asks for. */
 export interface BilledRequest {
   readonly caller: Caller;
-  /** From `idempotencyKey`. */
   readonly key: string | null;
   readonly kind: KeyedRequest["kind"];
-  /** Characters of a synthesis; a file counts as a whole. */
+  /** Characters of a synthesis; 0 for a file. */
   readonly units: number;
   /** Not called for a request without a key. */
   readonly fingerprint: () => Uint8Array;
-  /** Which audio it is turns out while the work is done, which then has to call `hears`. */
-  readonly isAudioOpen?: boolean;
+  /** The audio becomes known only during the work, which must then call `reportAudio`. */
+  readonly isAudioKnownLater?: boolean;
 }
 
 /**
- * Says which audio the work hears, once that is known and before it costs anything.
+ * Reports which audio the work will use, before it costs anything.
  *
  * @returns the caller who pays for it
- * @throws {ServiceError} `IDEMPOTENCY_KEY_REUSED` when other audio was paid for under the key, `AUTH_UNAVAILABLE`
+ * @throws {ServiceError} `IDEMPOTENCY_KEY_REUSED` if other audio was paid for under the key,
+ *   `AUTH_UNAVAILABLE`
  */
-export type Hears = (audioSha256: () => Uint8Array) => Promise<Caller>;
+export type ReportAudio = (audioSha256: () => Uint8Array) => Promise<Caller>;
 
 /**
- * Does the work of a billed request, unless its idempotency key says that this was done before: then its answer is sent
- * again. No client is charged twice under one key; one that has paid and lost the answer has the work done again for nothing.
+ * Does the work of a billed request once per idempotency key, and otherwise sends the kept response again.
+ * Nobody is charged twice under one key: if the response was lost after the charge, the work is repeated for
+ * free.
  *
- * @throws {ServiceError} `IDEMPOTENCY_KEY_IN_USE`, `IDEMPOTENCY_KEY_REUSED`, `AUTH_UNAVAILABLE`, and whatever `work` throws
+ * @throws {ServiceError} `IDEMPOTENCY_KEY_IN_USE`, `IDEMPOTENCY_KEY_REUSED`, `AUTH_UNAVAILABLE`, and what
+ *   `work` throws
  */
 export async function onceByKey(
   exchange: Exchange,
   deps: OnceDeps,
   billed: BilledRequest,
-  work: (caller: Caller, hears: Hears) => Promise<void>,
+  work: (caller: Caller, reportAudio: ReportAudio) => Promise<void>,
 ): Promise<void> {
   const { caller, key, kind } = billed;
   if (key === null) return work(caller, async () => caller);
@@ -75,30 +75,31 @@ export async function onceByKey(
     if (await replay(exchange, deps, claim.answer)) return;
     claim = await deps.idempotency.claim({ ...keyed, lostAnswerOf: claim.answer.requestId });
   }
-  // Answered once more: somebody else was as fast as we were, and is done.
-  if (claim.type === "in-use" || claim.type === "answered") throw inUse();
-  if (claim.type === "reused") throw reused();
+  // A second "answered" means that a concurrent retry has just repeated the work.
+  if (claim.type === "in-use" || claim.type === "answered") {
+    const message = "a request with this Idempotency-Key is still running: try again when it has ended";
+    throw new ServiceError("IDEMPOTENCY_KEY_IN_USE", message);
+  }
+  if (claim.type === "reused") {
+    const message = "this Idempotency-Key belongs to another request: send that one again, or use a new key";
+    throw new ServiceError("IDEMPOTENCY_KEY_REUSED", message);
+  }
   const { attempt, paid } = claim;
-  const copy = new AnswerCopy({
-    requestId,
-    attempt,
-    files: deps.answers,
-    organizationId: identity.organizationId,
-    log: exchange.log,
-  });
+  const { organizationId } = identity;
+  const copy = new AnswerCopy({ requestId, organizationId, attempt, files: deps.answers, log: exchange.log });
   exchange.listener = copy;
   const payerOf = (known: Paid | null) => {
     if (known !== null) exchange.addHeaders(paidHeaders(known, billed));
     return known === null ? caller : { ...caller, paid: known };
   };
-  const hears: Hears = async (audioSha256) => {
+  const reportAudio: ReportAudio = async (audioSha256) => {
     const sha256 = audioSha256();
     if (paid === null) await attempt.hears(sha256);
     return payerOf(paid === null ? null : heardAgain(paid, sha256));
   };
   try {
-    if (billed.isAudioOpen === true) await work(caller, hears);
-    else await work(payerOf(paid), hears);
+    if (billed.isAudioKnownLater === true) await work(caller, reportAudio);
+    else await work(payerOf(paid), reportAudio);
   } finally {
     exchange.listener = null;
     await copy.ended();
@@ -106,8 +107,8 @@ export async function onceByKey(
 }
 
 /**
- * Refuses a caller without credits before an upload is taken. A key that is known lets the caller through: what it asks for
- * may have been paid, with the last credits.
+ * Rejects a caller without credits before an upload is read. A known idempotency key passes: the request may
+ * have been paid for with the last credits.
  *
  * @throws {ServiceError} `OUT_OF_CREDITS`, `AUTH_UNAVAILABLE`
  */
@@ -125,16 +126,16 @@ export async function requireCreditForFile(
   }
 }
 
-/** Sends a kept answer again. False, and nothing is sent, when its body is gone. */
+/** Sends a kept response again; false, with nothing sent, if its body is gone. */
 async function replay(exchange: Exchange, deps: OnceDeps, answer: KeptAnswer): Promise<boolean> {
   const { requestId, bytes, body, status, headers } = answer;
   const chunks = body === null ? await deps.answers.read(requestId, bytes) : [body];
   if (chunks === null) return false;
   exchange.addHeaders(replayHeaders(answer.chargedRequestId));
-  // There is no work to be stopped: a client that leaves ends the writing.
+  // There is no work to stop: if the client leaves, writing fails.
   await converse(exchange, deps, { stop: () => {} }, async () => {
     exchange.start(status, { ...headers, "content-length": String(bytes) });
-    // Bytes are announced, so the last of them end the answer.
+    // The response has a length, so its last bytes must go to `end`.
     let last: Uint8Array | undefined;
     for await (const chunk of chunks) {
       if (last !== undefined) await exchange.write(last);
@@ -145,9 +146,9 @@ async function replay(exchange: Exchange, deps: OnceDeps, answer: KeptAnswer): P
   return true;
 }
 
-/** What was paid, as far as it goes for the audio that is heard now. */
+/** Applies an earlier payment to the audio of this attempt. */
 function heardAgain(paid: Paid, sha256: Uint8Array): Paid {
-  // Charged by a version that did not note it: what this audio costs beyond that is charged.
+  // An older version did not record the audio: charge what this audio costs beyond the payment.
   if (paid.audioSha256 == null) return { ...paid, isAudioUnknown: true };
   if (Buffer.compare(paid.audioSha256, sha256) === 0) return paid;
   throw new ServiceError(
@@ -156,7 +157,7 @@ function heardAgain(paid: Paid, sha256: Uint8Array): Paid {
   );
 }
 
-/** Nothing is charged for this answer, for another request was. */
+/** Headers of a response that costs nothing because another request paid for it. */
 function replayHeaders(chargedRequestId: string): Record<string, string> {
   return { "idempotent-replayed": "true", "original-request": chargedRequestId };
 }
@@ -166,16 +167,25 @@ function paidHeaders(paid: Paid, { kind, units }: BilledRequest): Record<string,
   return isAllPaid ? replayHeaders(paid.requestId) : { "original-request": paid.requestId };
 }
 
-function inUse(): ServiceError {
-  return new ServiceError(
-    "IDEMPOTENCY_KEY_IN_USE",
-    "a request with this Idempotency-Key is still running: try again when it has ended",
-  );
+/**
+ * The only models when ids were added to requests. Requests that name none, or one of these, keep the
+ * fingerprint that they had before, regardless of which model answers them now.
+ */
+const FIRST_SPEAKING = "svc-kk-v1";
+const FIRST_HEARING = "svc-kk-ru-v2";
+
+/** Returns a synthesis request for its fingerprint, which room tone (the default) does not change. */
+export function speechForFingerprint(request: SynthesisRequest) {
+  const { model, room_tone } = request;
+  // Members keep their order, and undefined ones are not serialized.
+  return { ...request, model: model ?? FIRST_SPEAKING, room_tone: room_tone ? undefined : false };
 }
 
-function reused(): ServiceError {
-  return new ServiceError(
-    "IDEMPOTENCY_KEY_REUSED",
-    "this Idempotency-Key belongs to another request: send that one again, or use a new key",
-  );
+/** Returns what the model adds to the fingerprint of a transcription. */
+export function modelForFingerprint(asked: {
+  readonly model: { readonly name: string };
+  readonly isModelNamed: boolean;
+}): readonly string[] {
+  const { name } = asked.model;
+  return asked.isModelNamed && name !== FIRST_HEARING ? [name] : [];
 }

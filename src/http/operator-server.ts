@@ -5,26 +5,25 @@ import type { ServedPart } from "../../core/domain/served.js";
 import type { Log } from "../../core/observe/log.js";
 import type { Metrics } from "../../core/observe/metrics.js";
 
-/** A port for those who run the service, apart from its public one. */
 export interface OperatorServer {
   readonly port: number;
   close(): Promise<void>;
 }
 
-/** How much work of each part waits for engine processes or is on them. */
+/** How much work of each part is waiting for engine processes or running on them. */
 export type Demand = Readonly<Record<ServedPart, { readonly wanted: number }>>;
 
-/** Serves `GET /metrics`, `GET /health`, `GET /ready` and `GET /demand`. @throws when the port is taken or the host is not ours */
+/** Serves `/metrics`, `/health`, `/ready` and `/demand`. @throws if it cannot listen */
 export async function startOperatorServer(options: {
   readonly host: string;
-  /** 0 takes any free port. */
+  /** 0 for any free port. */
   readonly port: number;
   readonly metrics: Metrics;
-  /** What each engine is doing, and where; anything that JSON can say. */
+  /** The state of each engine, as JSON. */
   readonly engines: () => readonly object[];
-  /** Whether the process takes work; nothing is said about it when absent. */
+  /** Whether the process takes work; without it there is no `/ready`. */
   readonly isReady?: () => boolean;
-  /** For a scaler of engine processes; nothing is said about it when absent. */
+  /** For an autoscaler of engine processes; without it there is no `/demand`. */
   readonly demand?: () => Promise<Demand>;
   readonly log: Log;
 }): Promise<OperatorServer> {
@@ -34,23 +33,13 @@ export async function startOperatorServer(options: {
       response.writeHead(status, { "content-type": "application/json" });
       response.end(JSON.stringify(body));
     };
-    if (request.method === "GET" && request.url === "/health") {
-      answer(200, { status: "ok", engines: engines() });
-      return;
-    }
-    if (isReady !== undefined && request.method === "GET" && request.url === "/ready") {
-      const isTaking = isReady();
-      answer(isTaking ? 200 : 503, { status: isTaking ? "ready" : "not ready" });
-      return;
-    }
-    if (demand !== undefined && request.method === "GET" && request.url === "/demand") {
-      answer(200, await demand());
-      return;
-    }
-    if (request.method !== "GET" || request.url !== "/metrics") {
-      answer(404, { detail: "only GET /metrics and GET /health live here" });
-      return;
-    }
+    const path = request.method === "GET" ? request.url : null;
+    if (path === "/health") return answer(200, { status: "ok", engines: engines() });
+    if (path === "/ready" && isReady !== undefined)
+      return isReady() ? answer(200, { status: "ready" }) : answer(503, { status: "not ready" });
+    if (path === "/demand" && demand !== undefined) return answer(200, await demand());
+    if (path !== "/metrics")
+      return answer(404, { detail: "no such endpoint: use GET /metrics or GET /health" });
     try {
       const text = await metrics.text();
       response.writeHead(200, { "content-type": metrics.contentType }).end(text);

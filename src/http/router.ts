@@ -1,15 +1,69 @@
 import { ServiceError } from "../../core/domain/errors.js";
-import type { PathParams, Route } from "./route.js";
+import type { ServedPart } from "../../core/domain/served.js";
+import type { Log } from "../../core/observe/log.js";
+import type { AccountReports } from "../../core/ports/account-reports.js";
+import type { Clock } from "../../core/ports/clock.js";
+import type { Conversations } from "../../core/ports/conversations.js";
+import type { Idempotency } from "../../core/ports/idempotency.js";
+import type { KeyStore } from "../../core/ports/key-store.js";
+import type { Tracer } from "../../core/ports/span.js";
+import type { SpoolRoom } from "../../core/ports/spool-room.js";
+import type { UrlSource } from "../../core/ports/url-source.js";
+import type { HttpOperation } from "../../core/protocol/endpoints.js";
+import type { Exchange } from "./exchange.js";
+import type { AnswerFiles } from "./kept-answers.js";
+import type { KeyEndings } from "./key-endings.js";
+import type { OrganizationSlots, RunningWork, SpeechBudget } from "./running-work.js";
+import type { StreamTokens } from "./signed-credentials.js";
 
-/** What a path offers. */
+/** GET also answers HEAD. `/*` at the end of a path matches everything below, `:name` one segment. */
+export interface Route {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  readonly path: string;
+  /** Whether pages of other origins get no CORS headers. */
+  readonly isSameOrigin?: boolean;
+  readonly handle: Handler;
+}
+
+/** Ends the exchange, or throws a `ServiceError` that becomes the response. */
+type Handler = (exchange: Exchange, params: PathParams) => Promise<void>;
+
+export type PathParams = Readonly<Record<string, string>>;
+
+/** Handlers for operations of the endpoint table. */
+export type Handlers<Operation extends HttpOperation = HttpOperation> = Readonly<Record<Operation, Handler>>;
+
+export interface RouteDeps {
+  /** Everything if absent. */
+  readonly serve?: readonly ServedPart[];
+  readonly conversations: Conversations;
+  readonly keys: KeyStore;
+  readonly endings: KeyEndings;
+  readonly log: Log;
+  readonly tracer?: Tracer;
+  readonly clock: Clock;
+  readonly running: RunningWork;
+  readonly tokens: StreamTokens;
+  readonly slots: OrganizationSlots;
+  /** An existing folder for uploads, which are deleted when their requests end. */
+  readonly spoolDir: string;
+  /** Limits the disk space of uploads; unlimited if absent. */
+  readonly room?: SpoolRoom;
+  readonly speechBudget: SpeechBudget;
+  readonly idempotency: Idempotency;
+  readonly reports: AccountReports;
+  readonly answers: AnswerFiles;
+  readonly urls: UrlSource;
+  /** Whether the service can work, for `/ready`. */
+  readonly isReady: () => boolean | Promise<boolean>;
+}
+
 export interface RouteMatch {
-  /** Null when the path is known and the method is not. */
+  /** Null if the path does not support the method. */
   readonly route: Route | null;
-  /** What stands in the path at the route's `:name`s. */
   readonly params: PathParams;
-  /** Methods of the path, for `Allow`. */
+  /** All methods of the path, for `Allow`. */
   readonly methods: readonly string[];
-  /** The path is for pages of this origin only. */
   readonly isSameOrigin: boolean;
 }
 
@@ -20,7 +74,7 @@ export class Router {
   readonly #exact = new Map<string, Methods>();
   readonly #patterns = new Map<string, { readonly segments: readonly string[]; readonly methods: Methods }>();
   readonly #prefixes = new Map<string, Methods>();
-  /** Answers for exact paths by method and path, so that most requests cost one look-up. */
+  /** Matches of exact paths by method and path, so that most requests cost one look-up. */
   readonly #known = new Map<string, RouteMatch>();
 
   constructor(routes: readonly Route[]) {
@@ -34,7 +88,7 @@ export class Router {
         this.#known.set(`${method} ${path}`, this.#search(method, path));
   }
 
-  /** @throws {ServiceError} `NOT_FOUND` when nothing lives at `path` */
+  /** @throws {ServiceError} `NOT_FOUND` */
   match(method: string, path: string): RouteMatch {
     return this.#known.get(`${method} ${path}`) ?? this.#search(method, path);
   }
@@ -44,7 +98,7 @@ export class Router {
     const found = [this.#exact.get(path), this.#byPattern(segments), this.#byPrefix(path)].filter(
       (methods) => methods !== undefined,
     );
-    if (found.length === 0) throw new ServiceError("NOT_FOUND", "nothing lives at this path");
+    if (found.length === 0) throw new ServiceError("NOT_FOUND", noSuchEndpoint(method, path));
     const names = new Set(found.flatMap((methods) => [...methods.keys()]));
     if (names.has("GET")) names.add("HEAD");
     names.add("OPTIONS");
@@ -78,6 +132,10 @@ export class Router {
     }
     return found?.methods;
   }
+}
+
+export function noSuchEndpoint(method: string, path: string): string {
+  return `no such endpoint: ${method} ${path.slice(0, 100)}`;
 }
 
 function entryOf<T>(table: Map<string, T>, key: string, make: () => T): T {

@@ -1,12 +1,20 @@
-/** Something that runs for a client and can be asked to come to an end. */
+import { ServiceError } from "../../core/domain/errors.js";
+import {
+  type ConcurrencyLimits,
+  tooManyRequests,
+  type WorkKind,
+} from "../../core/domain/usage/concurrency.js";
+import type { StopReason } from "../../core/ports/conversations.js";
+import type { KeyIdentity } from "../../core/ports/key-store.js";
+import type { Exchange } from "./exchange.js";
+
 export interface Work {
-  /** The service stops: say so to the client and finish within the deadline. */
+  /** The service is stopping: notify the client and finish before the deadline. */
   goingAway(deadlineSeconds: number): void;
-  /** Time is up. */
   stop(): void;
 }
 
-/** What runs for clients right now, so that the service can stop without cutting anybody off. */
+/** Tracks the work for all clients, so that the service can finish it before it stops. */
 export class RunningWork {
   readonly #works = new Set<Work>();
   #isDraining = false;
@@ -21,24 +29,24 @@ export class RunningWork {
     return this.#works.size;
   }
 
-  /** Returns what to call when the work is over; calling it twice does nothing. */
+  /** @returns a function to call when the work is over; further calls do nothing */
   add(work: Work): () => void {
     this.#works.add(work);
-    // It slipped in between the check and here.
+    // Draining may have started since `isDraining` was checked.
     if (this.#isDraining) work.goingAway(this.#deadlineSeconds);
     return () => {
       if (this.#works.delete(work) && this.#works.size === 0) this.#onEmpty?.();
     };
   }
 
-  /** Announces the end to all, and stops whatever is still there when the deadline has passed. */
+  /** Notifies all work, and stops what is left after the deadline. */
   async drain(deadlineMs: number): Promise<void> {
     this.#isDraining = true;
     this.#deadlineSeconds = Math.ceil(deadlineMs / 1_000);
     for (const work of [...this.#works]) work.goingAway(this.#deadlineSeconds);
     await this.#empty(deadlineMs);
     for (const work of [...this.#works]) work.stop();
-    // Stopped work still writes its last answer.
+    // Stopped work still sends its last response.
     await this.#empty(Math.min(deadlineMs, 1_000));
   }
 
@@ -53,4 +61,169 @@ export class RunningWork {
     });
     this.#onEmpty = null;
   }
+}
+
+/** The share of the budget that one organization may use. */
+const ORGANIZATION_SHARE = 1 / 2;
+
+export interface SpeechShare {
+  /** Replaces the estimate by the actual size. */
+  settle(bytes: number): void;
+  /** May be called twice. */
+  release(): void;
+}
+
+/**
+ * Limits the memory of unsent speech, for all responses together and for each organization. By an upper
+ * estimate, a response that does not fit is rejected before any of it is made. A single response always fits.
+ */
+export class SpeechBudget {
+  readonly #capacityBytes: number;
+  #takenBytes = 0;
+  /** Organizations without speech in memory have no entry. */
+  readonly #takenBy = new Map<string, number>();
+
+  constructor(capacityBytes: number) {
+    this.#capacityBytes = capacityBytes;
+  }
+
+  get takenBytes(): number {
+    return this.#takenBytes;
+  }
+
+  /**
+   * @param bytes an upper estimate of what the response holds at a time
+   * @throws {ServiceError} `TOO_MANY_REQUESTS` if the organization has too much, `ENGINE_BUSY` if all
+   *   together do
+   */
+  take(organizationId: string, bytes: number): SpeechShare {
+    this.#check(organizationId, bytes);
+    let taken = 0;
+    let isReleased = false;
+    const settle = (settled: number) => {
+      if (isReleased) return;
+      this.#count(organizationId, settled - taken);
+      taken = settled;
+    };
+    settle(bytes);
+    return {
+      settle,
+      release: () => {
+        settle(0);
+        isReleased = true;
+      },
+    };
+  }
+
+  #check(organizationId: string, bytes: number): void {
+    const own = this.#takenBy.get(organizationId) ?? 0;
+    if (own > 0 && own + bytes > this.#capacityBytes * ORGANIZATION_SHARE) {
+      throw new ServiceError(
+        "TOO_MANY_REQUESTS",
+        `the answers of an organization may hold ${megabytes(this.#capacityBytes * ORGANIZATION_SHARE)} MB of speech at ` +
+          `once, received ${megabytes(bytes)} MB more than ${megabytes(own)} MB: wait until one has ended, or read it as a ` +
+          "stream",
+      );
+    }
+    if (this.#takenBytes > 0 && this.#takenBytes + bytes > this.#capacityBytes) {
+      throw new ServiceError(
+        "ENGINE_BUSY",
+        "the service holds as much unsent speech as it has memory for: try again in a moment, or read it as a stream",
+      );
+    }
+  }
+
+  #count(organizationId: string, bytes: number): void {
+    this.#takenBytes += bytes;
+    const own = (this.#takenBy.get(organizationId) ?? 0) + bytes;
+    if (own > 0) this.#takenBy.set(organizationId, own);
+    else this.#takenBy.delete(organizationId);
+  }
+}
+
+function megabytes(bytes: number): number {
+  return Math.ceil(bytes / 2 ** 20);
+}
+
+/**
+ * Runs a conversation until its response is complete. It ends early, within one model step, if the client
+ * leaves, the response cannot be delivered, or the service's drain deadline passes.
+ */
+export async function converse(
+  exchange: Exchange,
+  deps: { readonly running: RunningWork },
+  conversation: { stop(reason: StopReason): void },
+  answer: () => Promise<void>,
+): Promise<void> {
+  const { signal } = exchange.request;
+  const onGone = () => conversation.stop(stopReason(signal.reason));
+  const over = deps.running.add({ goingAway: () => {}, stop: () => conversation.stop("service-stops") });
+  signal.addEventListener("abort", onGone, { once: true });
+  try {
+    if (signal.aborted) throw new ServiceError("CANCELLED", "the client is gone");
+    await answer();
+  } catch (thrown) {
+    conversation.stop(stopReason(thrown));
+    throw thrown;
+  } finally {
+    signal.removeEventListener("abort", onGone);
+    over();
+  }
+}
+
+/** If our own front thread lost the connection, the client did not leave, and unsent work is refunded. */
+function stopReason(reason: unknown): StopReason {
+  return reason instanceof ServiceError && reason.code === "WORKER_LOST" ? "service-stops" : "client-left";
+}
+
+/**
+ * Limits how much of each kind of work runs for each organization in this service. Excess is rejected, never
+ * queued, before it costs anything; holds are limited over all services when they are opened.
+ */
+export class OrganizationSlots {
+  readonly #limitsOf: (identity: KeyIdentity) => ConcurrencyLimits;
+  /** Organizations without running work have no entry. */
+  readonly #taken = new Map<string, number>();
+
+  constructor(limitsOf: (identity: KeyIdentity) => ConcurrencyLimits) {
+    this.#limitsOf = limitsOf;
+  }
+
+  limitOf(identity: KeyIdentity, kind: WorkKind): number {
+    return this.#limitsOf(identity)[kind];
+  }
+
+  /** @throws {ServiceError} `TOO_MANY_REQUESTS` if `take` would */
+  check(identity: KeyIdentity, kind: WorkKind): void {
+    const limit = this.limitOf(identity, kind);
+    if (this.#count(nameOf(identity, kind)) >= limit) throw tooManyRequests(kind, limit);
+  }
+
+  /**
+   * Takes a slot.
+   *
+   * @returns a function that releases it; further calls do nothing
+   * @throws {ServiceError} `TOO_MANY_REQUESTS` if the organization has no free slot
+   */
+  take(identity: KeyIdentity, kind: WorkKind): () => void {
+    this.check(identity, kind);
+    const name = nameOf(identity, kind);
+    this.#taken.set(name, this.#count(name) + 1);
+    let isTaken = true;
+    return () => {
+      if (!isTaken) return;
+      isTaken = false;
+      const left = this.#count(name) - 1;
+      if (left > 0) this.#taken.set(name, left);
+      else this.#taken.delete(name);
+    };
+  }
+
+  #count(name: string): number {
+    return this.#taken.get(name) ?? 0;
+  }
+}
+
+function nameOf(identity: KeyIdentity, kind: WorkKind): string {
+  return `${kind} ${identity.organizationId}`;
 }

@@ -5,82 +5,66 @@ import { textNotes } from "../../core/domain/text/notes.js";
 import type { Caller, Delivery, SynthesisConversation } from "../../core/ports/conversations.js";
 import type { Headers } from "../../core/ports/front.js";
 import type { SynthesisRequest } from "../../core/protocol/synthesis-request.js";
-import { type AdmitDeps, converse } from "./admit.js";
+import type { AdmitDeps } from "./admit.js";
 import type { Exchange } from "./exchange.js";
 import { endWithBody, type LongBody } from "./long-body.js";
 import { fingerprintOf, type OnceDeps, onceByKey } from "./once-by-key.js";
-import type { RouteDeps } from "./route.js";
-import type { SpeechBudget, SpeechShare } from "./speech-budget.js";
+import type { RouteDeps } from "./router.js";
+import { converse, type SpeechShare } from "./running-work.js";
 
-/** A conversation, and the share of memory that is set aside for it. */
 export interface HeldSpeech {
   readonly conversation: SynthesisConversation;
   readonly share: SpeechShare;
 }
 
-/** What it takes to speak. */
 export type SpeechDeps = AdmitDeps & OnceDeps & Pick<RouteDeps, "conversations" | "speechBudget">;
 
-/** Speech that is asked for, on whichever path. */
 export interface WantedSpeech {
   readonly caller: Caller;
-  /** From `idempotencyKey`. */
   readonly key: string | null;
   readonly request: SynthesisRequest;
-  /** Everything that decides about the answer, as it was understood. */
-  readonly decides: readonly unknown[];
+  /** Everything that determines the response, as parsed. */
+  readonly fingerprintParts: readonly unknown[];
   readonly delivery: Delivery;
 }
 
 /**
- * Speaks, unless the request's idempotency key says that this was done before, and answers while the conversation is on.
- * @throws {ServiceError} as `onceByKey`, `Conversations.synthesis` and `withMemory`, and what `answer` throws
+ * Synthesizes once per idempotency key, within the memory for unsent speech, and responds during the
+ * conversation.
+ * @throws {ServiceError} as `onceByKey`, `Conversations.synthesis` and `SpeechBudget.take`, and what `answer`
+ *   throws
  */
 export async function answerSpeech(
   exchange: Exchange,
   deps: SpeechDeps,
-  { caller, key, request, decides, delivery }: WantedSpeech,
+  { caller, key, request, fingerprintParts, delivery }: WantedSpeech,
   answer: (speech: HeldSpeech) => Promise<void>,
 ): Promise<void> {
-  const fingerprint = () => fingerprintOf(exchange.request, ...decides);
+  const fingerprint = () => fingerprintOf(exchange.request, ...fingerprintParts);
   const units = countCodePoints(request.text);
   const billed = { caller, key, kind: "synthesis", units, fingerprint } as const;
   await onceByKey(exchange, deps, billed, async (payer) => {
     const conversation = await deps.conversations.synthesis(payer, request, delivery);
-    await withMemory(deps.speechBudget, payer, conversation, (speech) =>
-      converse(exchange, deps, conversation, () => answer(speech)),
-    );
+    // Before any speech is made or paid for.
+    const share = deps.speechBudget.take(payer.identity.organizationId, conversation.mostHeldBytes);
+    try {
+      await converse(exchange, deps, conversation, () => answer({ conversation, share }));
+    } finally {
+      share.release();
+    }
   });
 }
 
-/**
- * Sets memory aside for speech before any is made or paid, until `work` is done.
- * @throws {ServiceError} `TOO_MANY_REQUESTS` or `ENGINE_BUSY` when there is not enough, and whatever `work` throws
- */
-async function withMemory(
-  speechBudget: SpeechBudget,
-  { identity }: Caller,
-  conversation: SynthesisConversation,
-  work: (speech: HeldSpeech) => Promise<void>,
-): Promise<void> {
-  const share = speechBudget.take(identity.organizationId, conversation.mostHeldBytes);
-  try {
-    await work({ conversation, share });
-  } finally {
-    share.release();
-  }
-}
-
-/** Tells in a header what the caller should know about a text; nothing when there is nothing. */
+/** Adds a header with notes on the text, if there are any. */
 export function noteText(exchange: Exchange, { text, model }: SynthesisRequest, { speaking }: Catalog): void {
   const languages = speaking.find(model)?.lang.split("-") ?? [];
-  // The notes are about Kazakh speech.
+  // All notes are about Kazakh speech.
   if (languages.length > 0 && !languages.includes("kk")) return;
   const notes = textNotes(text).filter((note) => note !== "russian_text" || !languages.includes("ru"));
   if (notes.length > 0) exchange.addHeaders({ "x-svc-notes": notes.join(",") });
 }
 
-/** One WAV with a true length, which is known when the last sentence is. */
+/** Responds with one WAV, whose length is known once the last sentence is. */
 export async function answerWithWav(exchange: Exchange, { conversation, share }: HeldSpeech): Promise<void> {
   const pieces: Int16Array[] = [];
   for await (const { pcm } of conversation.chunks()) pieces.push(pcm);
@@ -96,7 +80,6 @@ export function sizedHead(type: string, { bytes }: LongBody, conversation: Synth
   return { "content-type": type, "content-length": String(bytes), ...speechHeaders(conversation) };
 }
 
-/** Who speaks, what a synthesis is billed for, and what it cost. */
 export function speechHeaders(conversation: SynthesisConversation): Record<string, string> {
   const { modelId, billedCharacters, creditsCharged } = conversation;
   return {

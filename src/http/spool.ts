@@ -1,34 +1,31 @@
 import type { Hash } from "node:crypto";
-import { type FileHandle, open, rm } from "node:fs/promises";
+import { access, constants, open, rm, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { ServiceError } from "../../core/domain/errors.js";
 import { ENDLESS_ROOM, type SpoolRoom, type SpoolShare } from "../../core/ports/spool-room.js";
 
-/** The longest upload in bytes. */
 export const LONGEST_UPLOAD_BYTES = 999_999_999;
-/** Bytes that are gathered for one write. */
+/** Small chunks are joined into writes of this size. */
 const WRITE_BYTES = 64 * 1024;
-/** The longest file behind a URL in bytes. */
+/** The longest file fetched from a URL. */
 export const LONGEST_FETCH_BYTES = 2 ** 31;
 
 /**
- * Writes an upload to a file of its own, at the pace of the disk, and lends its path to `use`.
+ * Writes an upload to a file, with a few chunks in memory at most, and calls `use` with its path. The file is
+ * deleted in every case.
  *
- * The file is deleted in every ending. At no time is more than a few chunks in memory.
- *
- * @param extension with its dot, or empty
- * @throws {ServiceError} `BODY_TOO_LARGE`, `STORAGE_FULL`, `NO_AUDIO`, `CANCELLED`, and whatever `use` throws
+ * @throws {ServiceError} `BODY_TOO_LARGE`, `STORAGE_FULL`, `NO_AUDIO`, `CANCELLED`, and what `use` throws
  */
 export async function withUpload<T>(
   body: AsyncIterable<Uint8Array>,
   options: {
     readonly spoolDir: string;
-    /** Without bounds when it is not said. */
+    /** Unlimited if absent. */
     readonly room?: SpoolRoom;
     readonly name: string;
+    /** With its dot, or empty. */
     readonly extension: string;
     readonly maxBytes: number;
-    /** Is told every byte of the upload. */
     readonly hash?: Hash | undefined;
   },
   use: (path: string) => Promise<T>,
@@ -45,7 +42,7 @@ export async function withUpload<T>(
   }
 }
 
-/** The extension of a file name that a client sent, or `.wav`: only it matters, and only if it looks like one. */
+/** Returns the extension of a client's file name if it looks like one, else `.wav`. */
 export function safeExtension(fileName: string | undefined): string {
   return /\.[a-z0-9]{1,8}$/.exec((fileName ?? "").trim().toLowerCase())?.[0] ?? ".wav";
 }
@@ -66,7 +63,7 @@ async function writeUpload(
   const file = await open(path, "wx", 0o600);
   try {
     let bytes = 0;
-    // A body that trickles in is written in blocks: a write costs the same for one byte as for thousands.
+    // Writing one byte costs as much as writing thousands, so small chunks are joined.
     const block = new Uint8Array(WRITE_BYTES);
     let held = 0;
     for await (const chunk of body) {
@@ -75,25 +72,145 @@ async function writeUpload(
       await share.take(chunk.length);
       hash?.update(chunk);
       if (held + chunk.length > block.length) {
-        await writeAll(file, block.subarray(0, held));
+        await file.writeFile(block.subarray(0, held));
         held = 0;
       }
-      if (chunk.length >= block.length) await writeAll(file, chunk);
+      if (chunk.length >= block.length) await file.writeFile(chunk);
       else {
         block.set(chunk, held);
         held += chunk.length;
       }
     }
-    await writeAll(file, block.subarray(0, held));
+    await file.writeFile(block.subarray(0, held));
     return bytes;
   } finally {
     await file.close();
   }
 }
 
-async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
-  for (let start = 0; start < bytes.length; ) {
-    const { bytesWritten } = await file.write(bytes, start);
-    start += bytesWritten;
+/** How long the system's figure for free space is reused. */
+const FREE_SPACE_MS = 100;
+/** A decoder writes at most some hundred MB a second. */
+const WATCH_MS = 50;
+
+/** Tracks the free space of a folder's disk above the floor that is reserved for the database. */
+export class DiskSpace {
+  readonly #folder: string;
+  readonly #floorBytes: number;
+  #freeBytes = 0;
+  #askedAtMs = Number.NEGATIVE_INFINITY;
+  #asking: Promise<void> | null = null;
+
+  constructor(folder: string, floorBytes: number) {
+    this.#folder = folder;
+    this.#floorBytes = floorBytes;
   }
+
+  async hasRoomFor(bytes: number): Promise<boolean> {
+    if (performance.now() - this.#askedAtMs > FREE_SPACE_MS) {
+      this.#asking ??= this.#ask();
+      await this.#asking;
+    }
+    return this.#freeBytes - bytes >= this.#floorBytes;
+  }
+
+  /** Counts bytes written since the system was last queried. */
+  wrote(bytes: number): void {
+    this.#freeBytes -= bytes;
+  }
+
+  async #ask(): Promise<void> {
+    try {
+      const { bavail, bsize } = await statfs(this.#folder);
+      // A read-only mount reports free space that nobody can use.
+      const isWritable = await access(this.#folder, constants.W_OK).then(
+        () => true,
+        () => false,
+      );
+      this.#freeBytes = isWritable ? bavail * bsize : Number.NEGATIVE_INFINITY;
+    } catch {
+      // Without the figure there is no floor; a full disk then shows as a failed write.
+      this.#freeBytes = Number.POSITIVE_INFINITY;
+    }
+    this.#askedAtMs = performance.now();
+    this.#asking = null;
+  }
+}
+
+/** Limits the disk space of uploaded, fetched and decoded audio by a budget and a floor of free space. */
+export class SpoolBudget implements SpoolRoom {
+  readonly #capacityBytes: number;
+  readonly #disk: DiskSpace;
+  #takenBytes = 0;
+
+  constructor(capacityBytes: number, disk: DiskSpace) {
+    this.#capacityBytes = capacityBytes;
+    this.#disk = disk;
+  }
+
+  get takenBytes(): number {
+    return this.#takenBytes;
+  }
+
+  async check(bytes: number): Promise<void> {
+    if (this.#takenBytes + bytes > this.#capacityBytes)
+      throw storageFull("no disk space is left in the budget for audio: try again in a moment");
+    if (!(await this.#disk.hasRoomFor(bytes)))
+      throw storageFull("the service has too little free disk space for audio: try again later");
+  }
+
+  open(): SpoolShare {
+    let taken = 0;
+    let watch: NodeJS.Timeout | undefined;
+    let isReleased = false;
+    const count = (bytes: number) => {
+      taken += bytes;
+      this.#takenBytes += bytes;
+      this.#disk.wrote(bytes);
+    };
+    const take = async (bytes: number) => {
+      await this.check(bytes);
+      if (!isReleased) count(bytes);
+    };
+    return {
+      take,
+      watch: (path, onFull) => {
+        const look = async () => {
+          try {
+            const { size } = await stat(path);
+            if (size > taken) await take(size - taken);
+          } catch (error) {
+            // Not there yet, or not any more.
+            if (!(error instanceof ServiceError)) return;
+            clearInterval(watch);
+            onFull(error);
+          }
+        };
+        let looking: Promise<void> | null = null;
+        const lookAlone = () => {
+          looking ??= look().finally(() => {
+            looking = null;
+          });
+          return looking;
+        };
+        watch = setInterval(() => void lookAlone(), WATCH_MS);
+        return async () => {
+          clearInterval(watch);
+          await looking;
+          await lookAlone();
+        };
+      },
+      release: () => {
+        isReleased = true;
+        clearInterval(watch);
+        this.#takenBytes -= taken;
+        this.#disk.wrote(-taken);
+        taken = 0;
+      },
+    };
+  }
+}
+
+function storageFull(message: string): ServiceError {
+  return new ServiceError("STORAGE_FULL", message);
 }

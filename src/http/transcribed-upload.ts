@@ -1,9 +1,12 @@
 import { createHash } from "node:crypto";
 import type { BilledTranscript } from "../../core/domain/decoding/transcript.js";
+import { ServiceError } from "../../core/domain/errors.js";
 import type { Caller, FileWishes } from "../../core/ports/conversations.js";
 import type { Departure, FrontRequest } from "../../core/ports/front.js";
 import { ENDLESS_ROOM, type SpoolRoom } from "../../core/ports/spool-room.js";
-import { type AdmitDeps, admit, converse } from "./admit.js";
+import { requireKnownNames, shownName } from "../../core/protocol/known-names.js";
+import { type MultipartEvent, MultipartReader, multipartBoundary } from "../../core/protocol/multipart.js";
+import { type AdmitDeps, admit } from "./admit.js";
 import type { Exchange } from "./exchange.js";
 import {
   fingerprintOf,
@@ -12,48 +15,44 @@ import {
   onceByKey,
   requireCreditForFile,
 } from "./once-by-key.js";
-import type { RouteDeps } from "./route.js";
+import { paced, UPLOAD_PACE } from "./read-body.js";
+import type { RouteDeps } from "./router.js";
+import { converse } from "./running-work.js";
 import { LONGEST_UPLOAD_BYTES, safeExtension, uploadTooLarge, withUpload } from "./spool.js";
 
-/** What stands in a form around its file, about. */
+/** Room for the parts of a form around its file. */
 const FORM_BYTES = 64 * 1024;
 
-/** What it takes to transcribe a file. */
 export type FileDeps = AdmitDeps & OnceDeps & Pick<RouteDeps, "conversations" | "spoolDir" | "room">;
 
-/** Audio that is still arriving. */
 export interface Upload {
   readonly bytes: AsyncIterable<Uint8Array>;
-  /** Where it is fetched from, when it is read; a client that repeats the request means the same audio. */
+  /** Set if the audio is fetched while `bytes` is read. It then stands for the audio in the fingerprint. */
   readonly url?: string;
   readonly fileName: string | undefined;
-  /** An upload's usual limit when it is not said. */
+  /** Default: the limit of uploads. */
   readonly maxBytes?: number;
 }
 
-/** What a file is transcribed with, and how it is answered. */
 interface WantedAnswer {
-  /** What decides about the answer beside the audio. */
-  readonly decides: readonly unknown[];
+  /** What determines the response besides the audio. */
+  readonly fingerprintParts: readonly unknown[];
   readonly wishes: FileWishes;
-  /** Called while the conversation is on. */
   answer(transcript: BilledTranscript, departure: Departure): Promise<void>;
 }
 
-/** A file that is to be transcribed for a caller. */
 export interface WantedTranscript {
   readonly exchange: Exchange;
   readonly deps: FileDeps;
   readonly caller: Caller;
-  /** From `idempotencyKey`. */
   readonly key: string | null;
   readonly upload: Upload;
-  /** Called once, when the upload is complete or its address is all there is; what it throws is answered. */
+  /** Called once: after an upload is complete, or before a URL is fetched. */
   readonly wanted: () => WantedAnswer;
 }
 
 /**
- * A caller who may hand in a file, before any of it is taken, and the request's idempotency key.
+ * Admits a caller before any of the file is read, and reads the idempotency key.
  * @throws {ServiceError} as `admit`, `idempotencyKey` and `requireCreditForFile`
  */
 export async function admitFile(
@@ -66,14 +65,14 @@ export async function admitFile(
   return { caller, key };
 }
 
-/** Refuses what is too long, or has no room on the disk, before it is sent, when its length is known. */
+/** Rejects a body of known length that is too long, or does not fit on the disk, before it is read. */
 export async function checkRoom({ contentLength }: FrontRequest, room?: SpoolRoom): Promise<void> {
   const bytes = contentLength ?? 0;
   if (bytes > LONGEST_UPLOAD_BYTES + FORM_BYTES) throw uploadTooLarge(LONGEST_UPLOAD_BYTES);
   await room?.check(bytes);
 }
 
-/** Puts an upload on disk, transcribes it, and answers while the conversation is still on. */
+/** Spools an upload, transcribes it once per idempotency key, and responds during the conversation. */
 export async function transcribeUpload(request: WantedTranscript): Promise<void> {
   const { exchange, deps, caller, key, upload, wanted } = request;
   const billed = { caller, key, kind: "file", units: 0 } as const;
@@ -89,20 +88,25 @@ export async function transcribeUpload(request: WantedTranscript): Promise<void>
   };
   const { url } = upload;
   if (url !== undefined) {
-    const { decides, ...file } = wanted();
-    const fingerprint = () => fingerprintOf(exchange.request, decides, { url });
-    // What was answered before is not fetched again; what was paid for is, and may be another file by now.
-    return onceByKey(exchange, deps, { ...billed, fingerprint, isAudioOpen: true }, (_caller, hears) =>
-      withUpload(upload.bytes, options, async (path) => {
-        const payer = hash === undefined ? caller : await hears(() => hash.digest());
-        return transcribeFile(request, payer, path, file);
-      }),
+    const { fingerprintParts, ...file } = wanted();
+    const fingerprint = () => fingerprintOf(exchange.request, fingerprintParts, { url });
+    // A kept response needs no fetch. Paid work is repeated with a new fetch, which may return another file
+    // by now.
+    return onceByKey(
+      exchange,
+      deps,
+      { ...billed, fingerprint, isAudioKnownLater: true },
+      (_caller, reportAudio) =>
+        withUpload(upload.bytes, options, async (path) => {
+          const payer = hash === undefined ? caller : await reportAudio(() => hash.digest());
+          return transcribeFile(request, payer, path, file);
+        }),
     );
   }
   await withUpload(upload.bytes, options, (path) => {
-    const { decides, ...file } = wanted();
+    const { fingerprintParts, ...file } = wanted();
     const fingerprint = () =>
-      fingerprintOf(exchange.request, decides, { extension, sha256: hash?.digest("hex") });
+      fingerprintOf(exchange.request, fingerprintParts, { extension, sha256: hash?.digest("hex") });
     return onceByKey(exchange, deps, { ...billed, fingerprint }, (payer) =>
       transcribeFile(request, payer, path, file),
     );
@@ -113,11 +117,128 @@ function transcribeFile(
   { exchange, deps }: WantedTranscript,
   payer: Caller,
   path: string,
-  { wishes, answer }: Omit<WantedAnswer, "decides">,
+  { wishes, answer }: Omit<WantedAnswer, "fingerprintParts">,
 ): Promise<void> {
   const conversation = deps.conversations.transcription(payer, path, wishes);
   return converse(exchange, deps, conversation, async () => {
     await answer(await conversation.transcript, conversation.answer);
     conversation.complete();
   });
+}
+
+const FILE_PART = "file";
+/** For all fields of a form together. */
+const LONGEST_FIELDS_BYTES = 64 * 1024;
+
+export function isMultipart(request: FrontRequest): boolean {
+  return /^multipart\/form-data\b/i.test(request.header("content-type")?.trim() ?? "");
+}
+
+/** A form with one file, read as it arrives. Fields may come before and after the file. */
+export class FormUpload {
+  /** Complete once `bytes` has been read to its end. A trailing `[]` of a name is dropped. */
+  readonly fields = new Map<string, string>();
+  readonly #events: AsyncGenerator<MultipartEvent, void, undefined>;
+  readonly #known: readonly string[] | null;
+  #fieldBytes = 0;
+  /** The name of a file part that is not called `file`. */
+  #misnamed: string | null = null;
+  #fileName: string | undefined;
+
+  private constructor(request: FrontRequest, known: readonly string[] | null) {
+    this.#events = eventsOf(request);
+    this.#known = known;
+  }
+
+  get fileName(): string | undefined {
+    return this.#fileName;
+  }
+
+  /**
+   * Reads up to the start of the file.
+   *
+   * @param options.fields the allowed fields; any name if absent
+   * @throws {ServiceError} `NO_AUDIO` if there is no file, `INVALID_REQUEST`, `UNKNOWN_PARAMETER`,
+   *   `BODY_TOO_LARGE`
+   */
+  static async open(
+    request: FrontRequest,
+    { fields }: { readonly fields?: readonly string[] } = {},
+  ): Promise<FormUpload> {
+    const form = new FormUpload(request, fields === undefined ? null : [...fields, FILE_PART]);
+    if (await form.#readFields()) return form;
+    if (form.#misnamed !== null) throw misnamed(form.#misnamed);
+    throw new ServiceError("NO_AUDIO", "no audio supplied: the form has no part file", { param: FILE_PART });
+  }
+
+  /** The bytes of the file; reads the form to its end. */
+  get bytes(): AsyncIterable<Uint8Array> {
+    return this.#readFile();
+  }
+
+  async *#readFile(): AsyncGenerator<Uint8Array, void, undefined> {
+    for (;;) {
+      const { value: event } = await this.#events.next();
+      if (event?.type !== "data") break;
+      yield event.bytes;
+    }
+    if (await this.#readFields()) {
+      throw new ServiceError("INVALID_REQUEST", "supply exactly one file part, received several");
+    }
+  }
+
+  /** Collects fields up to the next file part; false at the end of the form. */
+  async #readFields(): Promise<boolean> {
+    let name = "";
+    let value: Uint8Array[] = [];
+    for (;;) {
+      const { value: event, done } = await this.#events.next();
+      if (done === true || event === undefined) return false;
+      if (event.type === "part") {
+        name = event.name;
+        value = [];
+        if (name === FILE_PART) {
+          this.#fileName = event.fileName;
+          return true;
+        }
+        this.#checkName(event);
+      } else if (event.type === "part-end")
+        this.fields.set(name.replace(/\[\]$/, ""), Buffer.concat(value).toString());
+      else value.push(this.#counted(name, event.bytes));
+    }
+  }
+
+  /** Rejects an unknown name immediately, before the audio after it is sent. */
+  #checkName({ name, fileName }: { readonly name: string; readonly fileName: string | undefined }): void {
+    if (fileName !== undefined) this.#misnamed ??= name;
+    if (this.#known === null) return;
+    if (fileName !== undefined) throw misnamed(name);
+    requireKnownNames("field", [name], this.#known);
+  }
+
+  #counted(name: string, bytes: Uint8Array): Uint8Array {
+    this.#fieldBytes += bytes.length;
+    if (this.#fieldBytes > LONGEST_FIELDS_BYTES) {
+      if (this.#misnamed === name) throw misnamed(name);
+      throw new ServiceError(
+        "BODY_TOO_LARGE",
+        `the fields of a form must be at most ${LONGEST_FIELDS_BYTES} bytes, and the audio in a part named file; ` +
+          `${shownName(name)} went beyond`,
+      );
+    }
+    return bytes;
+  }
+}
+
+function misnamed(name: string): ServiceError {
+  return new ServiceError(
+    "UNKNOWN_PARAMETER",
+    `the audio must be in a part named file, received ${shownName(name)}`,
+  );
+}
+
+async function* eventsOf(request: FrontRequest): AsyncGenerator<MultipartEvent, void, undefined> {
+  const reader = new MultipartReader(multipartBoundary(request.header("content-type") ?? ""));
+  for await (const chunk of paced(request.body, UPLOAD_PACE)) yield* reader.push(chunk);
+  reader.end();
 }

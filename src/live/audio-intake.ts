@@ -3,11 +3,11 @@ import { parseWavHeader } from "../../core/domain/audio/wav.js";
 import { ServiceError } from "../../core/domain/errors.js";
 import type { LiveTranslation } from "./dialects/dialect.js";
 
-/** Headers of recorders are some dozen bytes, with tags some hundred. */
+/** Recorders write some dozen bytes of header, with tags some hundred. */
 const LONGEST_WAV_HEAD_BYTES = 4_096;
 const NO_BYTES = new Uint8Array(0);
 
-const CALLED: Readonly<Record<Container, string>> = {
+const FORMAT_NAMES: Readonly<Record<Container, string>> = {
   wav: "WAV",
   mp3: "MP3",
   aac: "AAC",
@@ -22,13 +22,13 @@ const CALLED: Readonly<Record<Container, string>> = {
 };
 
 /**
- * What a live client's audio is made of: samples, samples behind the header of a WAV, or a file in whose place samples
- * should be. Heard as samples such a file is noise, and its client waits in vain.
+ * Recognizes what a live client sends: plain samples, a WAV file, whose header it strips, or another file,
+ * which it rejects. Taken as samples, such a file would be noise without an error.
  */
 export class AudioIntake {
   readonly #translation: Pick<LiveTranslation, "mayBeFile" | "beginWav">;
   #state: "first" | "wav-head" | "samples" | "refused";
-  /** What came before it is known what it is, and of a WAV up to its samples. */
+  /** Bytes held back until the format is known, and the header of a WAV. */
   #head: Uint8Array = NO_BYTES;
 
   constructor(translation: Pick<LiveTranslation, "mayBeFile" | "beginWav">) {
@@ -37,10 +37,10 @@ export class AudioIntake {
   }
 
   /**
-   * The samples that are certain with this message, which is not empty. Recorders send their first byte alone, so the first
-   * few are held back while they may become a file's.
+   * Returns the samples of a non-empty message. Recorders may send their first byte alone, so the first few
+   * bytes are held back while they may be the start of a file.
    *
-   * @throws {ServiceError} once, with the reason, for a file that is not taken; what comes after it is no audio
+   * @throws {ServiceError} once, for an unsupported file; later bytes are ignored
    */
   samplesOf(bytes: Uint8Array): Uint8Array {
     switch (this.#state) {
@@ -49,13 +49,13 @@ export class AudioIntake {
       case "refused":
         return NO_BYTES;
       case "first":
-        return this.#begin(bytes);
+        return this.#detect(bytes);
       case "wav-head":
         return this.#readHead(bytes);
     }
   }
 
-  /** Samples that were held back: nothing that came makes them a file's. */
+  /** Returns bytes that were held back, as samples: they did not become a file. */
   rest(): Uint8Array {
     if (this.#state !== "first") return NO_BYTES;
     const head = this.#head;
@@ -64,17 +64,17 @@ export class AudioIntake {
     return head;
   }
 
-  #begin(bytes: Uint8Array): Uint8Array {
+  #detect(bytes: Uint8Array): Uint8Array {
     const head = this.#head.length === 0 ? bytes : Buffer.concat([this.#head, bytes]);
     const container = detectStreamedFile(head);
     if (container === "open") {
-      // The bytes are lent.
+      // Copy: the bytes are borrowed.
       this.#head = Uint8Array.from(head);
       return NO_BYTES;
     }
     this.#head = NO_BYTES;
     this.#state = container === null ? "samples" : container === "wav" ? "wav-head" : "refused";
-    if (container !== null && container !== "wav") throw notTaken(CALLED[container]);
+    if (container !== null && container !== "wav") throw unsupported(FORMAT_NAMES[container]);
     return this.samplesOf(head);
   }
 
@@ -83,7 +83,10 @@ export class AudioIntake {
     try {
       const header = parseWavHeader(head.subarray(0, LONGEST_WAV_HEAD_BYTES));
       if (header === null) {
-        if (head.length >= LONGEST_WAV_HEAD_BYTES) throw longHead();
+        if (head.length >= LONGEST_WAV_HEAD_BYTES) {
+          const message = `the header of a live WAV must be at most ${LONGEST_WAV_HEAD_BYTES} bytes`;
+          throw new ServiceError("UNSUPPORTED_FORMAT", message);
+        }
         this.#head = head;
         return NO_BYTES;
       }
@@ -98,17 +101,10 @@ export class AudioIntake {
   }
 }
 
-function notTaken(name: string): ServiceError {
+function unsupported(name: string): ServiceError {
   return new ServiceError(
     "UNSUPPORTED_FORMAT",
-    `the audio begins as a file of ${name}, which is not taken live: send samples, 16-bit little-endian PCM, mono ` +
-      "(in a browser from an AudioWorklet, not from a MediaRecorder)",
-  );
-}
-
-function longHead(): ServiceError {
-  return new ServiceError(
-    "UNSUPPORTED_FORMAT",
-    `the header of a live WAV must be at most ${LONGEST_WAV_HEAD_BYTES} bytes`,
+    `live audio must be 16-bit little-endian mono PCM samples, received a file of ${name} ` +
+      "(in a browser, use an AudioWorklet instead of a MediaRecorder)",
   );
 }

@@ -3,23 +3,22 @@ import type { Log } from "../../core/observe/log.js";
 import type { Caller, LiveConversation } from "../../core/ports/conversations.js";
 import type { FrontSocket, SocketEvents } from "../../core/ports/front.js";
 import { CLOSE_CODE, HTTP_STATUS, isRetryable, publicDetail } from "../../core/protocol/error-status.js";
-import { GatheredAudio } from "../front/shared/gathered-audio.js";
-import type { RouteDeps } from "../http/route.js";
+import { GatheredAudio } from "../front/shared/live-messages.js";
+import type { RouteDeps } from "../http/router.js";
 import { AudioIntake } from "./audio-intake.js";
 import type { ErrorMessage, LiveTranslation, WireMessage } from "./dialects/dialect.js";
 
-/** A client that leaves this much unread is cut off: finals are never dropped, so they would pile up. */
+/** A client that leaves more unread is cut: finals are never dropped, so they would pile up. */
 const MAX_UNREAD_BYTES = 1 << 20;
 const KEY_ENDED = "the API key has ended";
-/** Text messages are a few words; a longer one is not even parsed. */
+/** Valid text messages are short; longer ones are not parsed. */
 const LONGEST_TEXT = 64 * 1024;
 
-/** What a live socket needs of the service. */
 export type LiveSocketDeps = Pick<RouteDeps, "conversations" | "endings" | "running" | "slots">;
 
 /**
- * Between one socket and its live session: gathers small messages, speaks the client's dialect, cuts off a client that
- * does not read, and gives the organization's slot back.
+ * Connects one socket with its live session: joins small messages, translates the client's dialect, cuts a
+ * client that does not read, and releases the organization's slot.
  */
 export class LiveSocket {
   readonly #socket: FrontSocket;
@@ -32,13 +31,13 @@ export class LiveSocket {
     this.#toRefusal = toRefusal;
   }
 
-  /** Opens the session, or tells the client why there is none. */
+  /** Opens the session, or sends the client the error. */
   start(deps: LiveSocketDeps, caller: Caller, translation: LiveTranslation): SocketEvents {
     let conversation: LiveConversation;
     let release = () => {};
     try {
       if (deps.endings.hasEnded(caller.identity)) throw new ServiceError("KEY_INVALID", KEY_ENDED);
-      // Taken only now: a client that leaves during the upgrade is never heard of again.
+      // Not during the upgrade: nothing reports a client that leaves before the socket opens.
       release = deps.slots.take(caller.identity, "live");
       conversation = deps.conversations.live(caller, translation.options, {
         send: (message) => this.#send(translation.toClient(message)),
@@ -59,16 +58,32 @@ export class LiveSocket {
       this.#log.info("live session ends with its key");
       conversation.unauthorized(KEY_ENDED);
     });
+    return this.#eventsOf(conversation, translation, (closeCode) => {
+      over();
+      unwatch();
+      release();
+      conversation.disconnected();
+      caller.span?.set({ "dauys.close_code": closeCode });
+      caller.span?.end();
+      this.#log.info({ closeCode }, "live socket closed");
+    });
+  }
+
+  #eventsOf(
+    conversation: LiveConversation,
+    translation: LiveTranslation,
+    closed: (code: number) => void,
+  ): SocketEvents {
     const intake = new AudioIntake(translation);
-    const hear = (samples: Uint8Array) => {
+    const accept = (samples: Uint8Array) => {
       if (samples.length > 0) this.#send(translation.binary(conversation, samples));
     };
     const audio = new GatheredAudio((bytes) =>
-      this.#guarded(translation, () => hear(intake.samplesOf(bytes))),
+      this.#guarded(translation, () => accept(intake.samplesOf(bytes))),
     );
     const flush = () => {
       audio.flush();
-      hear(intake.rest());
+      accept(intake.rest());
     };
     return {
       text: (text) => {
@@ -78,56 +93,45 @@ export class LiveSocket {
       },
       binary: (bytes) => {
         if (bytes.length > 0) return audio.push(bytes);
-        // Nothing to gather, but in one of the dialects it means something.
+        // An empty message is a command in the dialects.
         flush();
         this.#send(translation.binary(conversation, bytes));
       },
       closed: (code) => {
         flush();
-        over();
-        unwatch();
-        release();
-        conversation.disconnected();
-        caller.span?.set({ "dauys.close_code": code });
-        caller.span?.end();
-        this.#log.info({ closeCode: code }, "live socket closed");
+        closed(code);
       },
     };
   }
 
-  /** Tells why there is no session, and closes. */
+  /** Sends why there is no session, and closes. */
   refuse(error: ServiceError): SocketEvents {
-    const { code } = error;
-    const detail = publicDetail(error);
-    this.#send([
-      this.#toRefusal({ type: "error", code: errorName(code), detail, retryable: isRetryable(code) }),
-    ]);
-    this.#socket.close(CLOSE_CODE[code], errorName(code));
+    this.#closeWith(error, (message) => [this.#toRefusal(message)]);
     return { text: () => {}, binary: () => {}, closed: () => {} };
   }
 
-  /** What was gathered is handed on in a turn of its own: there no caller catches what is thrown. */
-  #guarded(translation: LiveTranslation, hear: () => void): void {
+  /** Catches errors here, because joined audio is delivered in a separate turn, without a caller. */
+  #guarded(translation: LiveTranslation, accept: () => void): void {
     try {
-      hear();
+      accept();
     } catch (error) {
-      if (error instanceof ServiceError) this.#refuseAudio(error, translation);
-      else {
+      if (error instanceof ServiceError) {
+        this.#log.warn({ code: error.code }, "live audio refused");
+        // Audio that was accepted before is charged, as when the client leaves.
+        this.#closeWith(error, (message) => translation.toClient(message));
+      } else {
         this.#log.error({ err: error }, "live audio failed");
         this.#socket.close(CLOSE_CODE.INTERNAL, errorName("INTERNAL"));
       }
     }
   }
 
-  /** The client is told and the socket closed; what was accepted before is charged, as when the client leaves. */
-  #refuseAudio(error: ServiceError, translation: LiveTranslation): void {
+  #closeWith(error: ServiceError, render: (message: ErrorMessage) => readonly WireMessage[]): void {
     const { code } = error;
+    const name = errorName(code);
     const detail = publicDetail(error);
-    this.#log.warn({ code }, "live audio refused");
-    this.#send(
-      translation.toClient({ type: "error", code: errorName(code), detail, retryable: isRetryable(code) }),
-    );
-    this.#socket.close(CLOSE_CODE[code], errorName(code));
+    this.#send(render({ type: "error", code: name, detail, retryable: isRetryable(code) }));
+    this.#socket.close(CLOSE_CODE[code], name);
   }
 
   #send(messages: readonly WireMessage[]): void {
@@ -141,7 +145,7 @@ export class LiveSocket {
   }
 }
 
-/** Only our own failures are worth a stack in the log. */
+/** Returns the error if it is our own failure: only those are logged with a stack. */
 export function serverFault(error: ServiceError): ServiceError | undefined {
   return HTTP_STATUS[error.code] >= 500 ? error : undefined;
 }

@@ -1,24 +1,34 @@
+import { createHash } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import { asServiceError, errorName, ServiceError } from "../../core/domain/errors.js";
 import { SERVED_PARTS, type ServedPart } from "../../core/domain/served.js";
+import type { Clock } from "../../core/ports/clock.js";
 import type { Caller } from "../../core/ports/conversations.js";
-import type { FrontRequest, FrontSocket, SocketEvents, UpgradeDecision } from "../../core/ports/front.js";
+import type {
+  FloodClosing,
+  FrontRequest,
+  FrontSocket,
+  SocketEvents,
+  UpgradeDecision,
+} from "../../core/ports/front.js";
 import type { KeyIdentity, KeyStore } from "../../core/ports/key-store.js";
 import { inSpan, NO_TRACER } from "../../core/ports/span.js";
 import type { LivePath } from "../../core/protocol/endpoints.js";
 import { errorBody } from "../../core/protocol/error-body.js";
-import { errorHeaders, HTTP_STATUS, publicDetail } from "../../core/protocol/error-status.js";
+import { CLOSE_CODE, errorHeaders, HTTP_STATUS, publicDetail } from "../../core/protocol/error-status.js";
 import { ignoredHeader } from "../../core/protocol/ignored-names.js";
 import { isServed, servedElsewhere } from "../../core/protocol/served-endpoints.js";
-import { newRequestId } from "../front/shared/request-id.js";
-import { authenticate, type StreamCredential } from "../http/bearer.js";
-import { CORS_HEADERS } from "../http/cors.js";
-import type { RouteDeps } from "../http/route.js";
-import { isToken } from "../http/stream-tokens.js";
-import { LiveAuthorization } from "./authorization.js";
+import { FLOOD_DETAIL } from "../front/shared/live-messages.js";
+import { type BucketSize, TokenBucket } from "../front/shared/rate-limits.js";
+import { newRequestId } from "../front/shared/request-head.js";
+import { authenticate } from "../http/admit.js";
+import { CORS_HEADERS } from "../http/exchange.js";
+import type { KeyEndings } from "../http/key-endings.js";
+import { noSuchEndpoint, type RouteDeps } from "../http/router.js";
+import { isToken } from "../http/signed-credentials.js";
 import { LISTEN_DIALECT } from "./dialects/deepgram.js";
-import type { ErrorMessage, LiveDialect } from "./dialects/dialect.js";
+import type { ErrorMessage, LiveDialect, LiveTranslation, StreamCredential } from "./dialects/dialect.js";
 import { STREAM_DIALECT } from "./dialects/stream.js";
-import { Floods, floodFarewell } from "./floods.js";
 import { LiveSocket, serverFault } from "./live-socket.js";
 
 /** A path of the endpoint table without a dialect does not compile. */
@@ -29,7 +39,7 @@ const BY_PATH = {
 
 export const DIALECTS: readonly LiveDialect[] = Object.values(BY_PATH);
 
-/** Decides about WebSockets: who may open one, in which language, and what is said to those who may not. */
+/** Creates the handler that accepts or rejects WebSocket upgrades. */
 export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) => Promise<UpgradeDecision> {
   const keys = new LiveAuthorization(deps.keys, deps.clock, deps.endings);
   const floods = new Floods(deps.clock);
@@ -54,7 +64,7 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
       if (deps.running.isDraining) throw new ServiceError("SHUTTING_DOWN", "the service is stopping");
       const identity = await inSpan(span.child("admission"), async () => {
         const known = await identify(credential, deps, keys);
-        // First of all: a client without a place costs nothing but this.
+        // Check this first: a client without a free slot then costs little.
         deps.slots.check(known, "live");
         return known;
       });
@@ -74,14 +84,14 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
         return { ...events, flooded };
       };
       const { ignored } = translation;
-      return { ...accept({ ...accepted, ignored }, open), floodFarewell: floodFarewell(translation) };
+      return { ...accept({ ...accepted, ignored }, open), floodClosing: floodClosing(translation) };
     } catch (thrown) {
       const error = asServiceError(thrown);
       span.end(errorName(error.code));
       log.info({ path: request.path, code: error.code, err: serverFault(error) }, "live socket refused");
       if (credential.type === "header" || credential.type === "key-in-query" || known === undefined)
         return refuse(error, requestId, dialect);
-      // Browsers cannot read a failed handshake: they are let in to be told.
+      // Browsers cannot read a failed handshake, so they get the error on an open socket.
       return accept(accepted, (socket) => new LiveSocket(socket, log, toRefusal).refuse(error));
     }
   };
@@ -89,7 +99,7 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
 
 function whyNotHere(path: string, serve: readonly ServedPart[]): string {
   const isElsewhere = DIALECTS.some((dialect) => dialect.path === path);
-  return isElsewhere ? servedElsewhere(path, serve) : "nothing lives at this path";
+  return isElsewhere ? servedElsewhere(path, serve) : noSuchEndpoint("GET", path);
 }
 
 /** @throws {ServiceError} `INVALID_REQUEST` for a key in the query, `KEY_INVALID`, `AUTH_UNAVAILABLE` */
@@ -144,4 +154,88 @@ function refuse(error: ServiceError, requestId: string, dialect: LiveDialect): U
     headers,
     body: JSON.stringify(errorBody(error)),
   };
+}
+
+const AUTHORIZED_FOR_MS = 5 * 60_000;
+const REMEMBERED_KEYS = 10_000;
+
+/**
+ * Caches the identities of live clients for five minutes, by a hash of their keys, unless a key is temporary
+ * or has ended here.
+ */
+export class LiveAuthorization implements KeyStore {
+  readonly #keys: KeyStore;
+  readonly #clock: Clock;
+  readonly #endings: KeyEndings;
+  readonly #known = new LRUCache<string, { readonly identity: KeyIdentity; readonly untilMs: number }>({
+    max: REMEMBERED_KEYS,
+  });
+
+  constructor(keys: KeyStore, clock: Clock, endings: KeyEndings) {
+    this.#keys = keys;
+    this.#clock = clock;
+    this.#endings = endings;
+  }
+
+  async find(rawKey: string): Promise<KeyIdentity | null> {
+    const name = createHash("sha256").update(rawKey).digest("base64");
+    const known = this.#known.get(name);
+    if (
+      known !== undefined &&
+      known.untilMs > this.#clock.nowMs() &&
+      !this.#endings.hasEnded(known.identity)
+    ) {
+      return known.identity;
+    }
+    const identity = await this.#keys.find(rawKey);
+    if (identity === null) this.#known.delete(name);
+    else if (identity.grant === undefined)
+      this.#known.set(name, { identity, untilMs: this.#clock.nowMs() + AUTHORIZED_FOR_MS });
+    return identity;
+  }
+}
+
+const FLOOD = "too_many_messages";
+/** Floods of one client until it has to wait for `Retry-After`. */
+const FLOODS: BucketSize = { burst: 4, perSecond: 2 };
+/** Beyond this, the client whose flood was longest ago is forgotten. */
+const MOST_CLIENTS = 10_000;
+
+/** Returns what the front sends to a client with too many messages before it closes the socket. */
+function floodClosing(translation: LiveTranslation): FloodClosing {
+  return {
+    messages: translation.toClient({ type: "error", code: FLOOD, detail: FLOOD_DETAIL, retryable: false }),
+    code: CLOSE_CODE.INVALID_REQUEST,
+    reason: FLOOD,
+  };
+}
+
+/**
+ * Remembers clients whose live sockets were closed for floods, and makes them wait after a few. A client that
+ * reconnects immediately would get a whole budget each time, thirty times a second, which others would
+ * notice.
+ */
+export class Floods {
+  readonly #clock: Clock;
+  readonly #byClient = new LRUCache<string, TokenBucket>({ max: MOST_CLIENTS });
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** @throws {ServiceError} `TOO_MANY_REQUESTS` if the client has to wait */
+  check(client: string): void {
+    if (this.#byClient.get(client)?.has(1) !== false) return;
+    throw new ServiceError(
+      "TOO_MANY_REQUESTS",
+      "live sockets from this address were closed repeatedly for too many messages: wait a second",
+    );
+  }
+
+  /** Notes that a socket of `client` was closed for a flood. */
+  note(client: string): void {
+    const bucket = this.#byClient.get(client) ?? new TokenBucket(FLOODS, () => this.#clock.nowMs());
+    bucket.take(1);
+    this.#byClient.set(client, bucket);
+  }
 }

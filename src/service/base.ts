@@ -8,12 +8,41 @@ import type { Tracer } from "../../core/ports/span.js";
 import type { UsageMeter } from "../../core/ports/usage-meter.js";
 import { SERVICE_VERSION } from "../../core/protocol/service-version.js";
 import { loadBinding } from "../../native/beam/binding.js";
-import { DiskSpace, SpoolBudget } from "../http/spool-budget.js";
+import { WORKER_ENTRIES, type WorkerEntries } from "../../native/start-workers.js";
+import { FRONT_THREAD_ENTRY } from "../front/threads/threaded-front.js";
+import { DiskSpace, SpoolBudget } from "../http/spool.js";
 import type { Config } from "../settings/settings.js";
 import { openStore, type Store } from "../store/store.js";
-import type { Owned } from "./owned.js";
 
-/** What engines and transport stand on. */
+/** Parts that were started, to be stopped in reverse order. */
+export class Owned {
+  readonly #log: Log;
+  readonly #children: { readonly name: string; stop(): Promise<void> }[] = [];
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  add(name: string, stop: () => Promise<void>): void {
+    this.#children.push({ name, stop });
+  }
+
+  /** May be called twice. Never rejects. */
+  async stop(): Promise<void> {
+    for (const { name, stop } of this.#children.splice(0).reverse()) {
+      await stop().catch((error: unknown) => this.#log.error({ err: error, child: name }, "stop failed"));
+    }
+  }
+}
+
+/** Compiled entries of the threads that a service starts. */
+export interface ThreadEntries extends WorkerEntries {
+  readonly front: URL;
+}
+
+export const THREAD_ENTRIES: ThreadEntries = { ...WORKER_ENTRIES, front: FRONT_THREAD_ENTRY };
+
+/** What engines and transport build on. */
 export interface Base {
   readonly config: Config;
   readonly log: Log;
@@ -22,20 +51,19 @@ export interface Base {
   readonly metrics: Metrics;
   readonly tracer: Tracer;
   readonly disk: DiskSpace;
-  /** Of the spool. */
   readonly room: SpoolBudget;
   readonly spoolFolder: string;
   readonly isFirstStart: boolean;
 }
 
-/** Opens what is on the disk, the database among it. */
+/** Opens the store, the spool folder, metrics and traces. */
 export async function openBase(config: Config, log: Log, owned: Owned): Promise<Base> {
   const spoolFolder = join(config.dataDir, "spool");
   const store = await openStore(config, log);
   owned.add("store", () => store.close());
-  // Only now: while the folder is another service's, so are the files in it.
+  // Only now that the store has locked the data folder: before, the files may be another service's.
   const isFirstStart = await emptyFolder(spoolFolder);
-  // While the folder is still ours: uploads that the end of the service cuts off would stay until the next start.
+  // Before the store unlocks the folder: otherwise interrupted uploads would stay until the next start.
   owned.add("spool", async () => void (await emptyFolder(spoolFolder)));
   const meter = await store.startMeter(config.tariffs);
   const { tracer, close } = await openTraces({
@@ -55,7 +83,7 @@ export async function openBase(config: Config, log: Log, owned: Owned): Promise<
   return { config, log, store, meter, metrics, tracer, disk, room, spoolFolder, isFirstStart };
 }
 
-/** Says once which search finals come from; the workers choose in the same way. */
+/** Logs whether the native beam search loads; workers decide in the same way. */
 function hasNativeSearch(log: Log): boolean {
   const { missing } = loadBinding();
   if (missing === null) log.info({ search: "native" }, "beam search");
@@ -64,7 +92,7 @@ function hasNativeSearch(log: Log): boolean {
   return missing === null;
 }
 
-/** What an earlier run left there belongs to nobody any more. Returns whether there was no earlier run. */
+/** Deletes what an earlier run left, and returns whether there was none. */
 async function emptyFolder(path: string): Promise<boolean> {
   const isNew = !existsSync(path);
   await rm(path, { recursive: true, force: true });

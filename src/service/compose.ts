@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Catalog } from "../../core/domain/catalog/catalog.js";
 import { RoomTone } from "../../core/domain/synthesis/room-tone.js";
 import { warmUpReading } from "../../core/domain/text/warm-up.js";
+import { settlesWithin } from "../../core/kernel/readiness.js";
 import type { Log } from "../../core/observe/log.js";
 import type { Conversations } from "../../core/ports/conversations.js";
 import { type DeviceTunings, readDeviceTuning } from "../../native/devices/tuning.js";
@@ -13,10 +13,9 @@ import { references } from "../http/endpoints/reference.js";
 import { type Demand, startOperatorServer } from "../http/operator-server.js";
 import { leaveAddress, reachableUrl, withdrawAddress } from "../settings/address.js";
 import type { Config } from "../settings/settings.js";
-import { type Base, openBase } from "./base.js";
+import { type Base, Owned, openBase, THREAD_ENTRIES, type ThreadEntries } from "./base.js";
 import { makeConversations } from "./conversations.js";
 import {
-  type EngineHealth,
   type EngineParts,
   type Engines,
   engineHealth,
@@ -27,52 +26,49 @@ import {
 import type { Fleet } from "./fleet.js";
 import { type InstalledModels, readInstalledModels } from "./installed-models.js";
 import { type Machine, readMachine } from "./machine.js";
-import { Owned } from "./owned.js";
 import { missingProviders, Placements } from "./placements.js";
-import { describePlan, type PlannedModels, planModels } from "./planned-workers.js";
 import { openPublicSide } from "./public-side.js";
-import { THREAD_ENTRIES, type ThreadEntries } from "./thread-entries.js";
 import type { Transport } from "./transport.js";
 import { type Repeat, repeatByTimer } from "./watch-endings.js";
+import { describePlan, type PlannedModels, planModels } from "./worker-plan.js";
 
 /** A running service. */
 export interface Service {
   readonly port: number;
   readonly developmentKey: string;
-  /** Nothing was in the data folder before. */
+  /** The data folder was empty before. */
   readonly isFirstStart: boolean;
-  /** How many workers the defaults have, why, and what machine was found. */
+  /** The default models' workers and the machine, for the start message. */
   readonly workerNote: string;
-  /** What the front runs on. */
+  /** The library behind the front, for the start message. */
   readonly frontNote: string;
-  /** What the default models cannot do, by their names. */
+  /** Limits of the default models, by their names. */
   readonly modelNotes: ReadonlyMap<string, string>;
-  /** Settles when something the service cannot be without does not come back: it should stop and be started again. */
+  /** Settles if a vital part is lost for good: the service should be restarted. */
   readonly lost: Promise<Error>;
-  /** After a crash: ends all workers and front threads by message and nothing else. Whether they ended in time. */
+  /** After a crash: ends workers and front threads only, and returns whether they ended in time. */
   endWorkers(withinMs: number): Promise<boolean>;
-  /** Counts a rejection of the database driver that nobody held. */
+  /** Counts an unhandled rejection of the database driver. */
   noteDriverFault(): void;
-  /** Refuses new work, lets running work finish, and ends everything in reverse order. May be called twice. */
+  /** Rejects new work, waits for running work, and stops everything in reverse order. May be called twice. */
   stop(): Promise<void>;
 }
 
-/** What may be another than the service's own. */
+/** Parts that tests may replace. */
 export interface ServiceParts {
-  /** Entries of threads. */
   readonly entries?: Partial<ThreadEntries>;
-  /** Of passwords that are chosen from now on. */
+  /** For passwords chosen from now on. */
   readonly passwordCost?: PasswordCost;
 }
 
 export interface ServiceOptions extends ServiceParts {
   readonly config: Config;
   readonly log: Log;
-  /** Another timer for what is asked again and again. */
+  /** Replaces the timer of periodic queries. */
   readonly repeat?: Repeat;
 }
 
-/** Starts store, engines and transport, in this order; what was started is stopped when a later one fails. */
+/** Starts store, engines and transport, in this order; if one fails, the earlier ones are stopped. */
 export async function startService({
   config,
   log,
@@ -100,8 +96,8 @@ export async function startService({
       { ...base, entries, passwordCost, repeat, engines, conversations, broken: installed.broken },
       owned,
     );
-    const demand = fleet === null ? undefined : () => demandOf(fleet, base);
-    await startOperatorPort(base, { engines: () => engineHealth(engines, placements), demand }, owned);
+    const demand = fleet !== null && { demand: () => demandOf(fleet, base) };
+    await startOperatorPort(base, { engines: () => engineHealth(engines, placements), ...demand }, owned);
     return await serve({ ...base, ...side, engines, placements, conversations, workerNote }, owned);
   } catch (error) {
     await owned.stop();
@@ -109,7 +105,7 @@ export async function startService({
   }
 }
 
-/** Tells operators how many workers there are and why: the log, the metrics, and in a line the banner. */
+/** Reports the planned workers in the log and the metrics, and returns a line for the start message. */
 function noteWorkers({ metrics, log }: Base, machine: Machine, { ofDefaults }: PlannedModels): string {
   metrics.machineCores.set(machine.cores);
   metrics.machineMemoryBytes.set(machine.memoryBytes);
@@ -119,7 +115,7 @@ function noteWorkers({ metrics, log }: Base, machine: Machine, { ofDefaults }: P
   return `${describePlan(ofDefaults)}; ${cores}, ${memory}`;
 }
 
-/** Loads the default models as well, if they are wanted before the first request. */
+/** Creates the engines, and loads the default models if the settings say so. */
 async function startEngines(
   parts: EngineParts & { readonly installed: Pick<InstalledModels, "catalog"> },
   owned: Owned,
@@ -129,14 +125,14 @@ async function startEngines(
   const { modelPreload, serve } = parts.config;
   if (!modelPreload) return engines;
   const loading = preloadDefaults(engines, parts.config);
-  // Other threads load the models meanwhile.
+  // Prepare this thread while others load the models.
   if (serve.includes("synthesis")) prepareSpeech(parts.installed.catalog);
   references(serve);
   await loading;
   return engines;
 }
 
-/** So that the first request does not take the thread for that long. */
+/** Compiles and fills what the first request would otherwise block the thread for. */
 function prepareSpeech({ speaking }: Catalog): void {
   warmUpReading();
   for (const { voices } of speaking.all) {
@@ -144,13 +140,13 @@ function prepareSpeech({ speaking }: Catalog): void {
   }
 }
 
-/** Its actors are no part of any other role. */
+/** Imports the fleet's actors, which no other role needs. */
 async function fleetOf(base: Base, owned: Owned): Promise<Fleet> {
   const { openFleet } = await import("./fleet.js");
   return await openFleet(base, owned);
 }
 
-/** Live sessions count from their first word, whether there is an engine for them or not. */
+/** Counts the wanted work; live sessions count even before there is an engine for them. */
 async function demandOf(fleet: Fleet, { metrics }: Base): Promise<Demand> {
   const { values } = await metrics.liveSessions.get();
   const { synthesis, transcription } = fleet.wanted();
@@ -161,22 +157,17 @@ async function demandOf(fleet: Fleet, { metrics }: Base): Promise<Demand> {
   };
 }
 
-async function startOperatorPort(
-  { config, metrics, log }: Base,
-  told: {
-    readonly engines: () => readonly EngineHealth[];
-    readonly demand: (() => Promise<Demand>) | undefined;
-  },
+/** Returns the port in use, 0 if the settings want none. */
+export async function startOperatorPort(
+  { config, metrics, log }: Pick<Base, "config" | "metrics" | "log">,
+  shown: Pick<Parameters<typeof startOperatorServer>[0], "engines" | "isReady" | "demand">,
   owned: Owned,
-): Promise<void> {
+): Promise<number> {
   const { operatorHost: host, operatorPort: port } = config;
-  if (port === 0) return;
-  const { engines, demand } = told;
-  const operator = await startOperatorServer({
-    ...{ host, port, metrics, engines, log },
-    ...(demand !== undefined && { demand }),
-  });
+  if (port === 0) return 0;
+  const operator = await startOperatorServer({ host, port, metrics, log, ...shown });
   owned.add("operator port", () => operator.close());
+  return operator.port;
 }
 
 interface ServingParts extends Base {
@@ -189,7 +180,6 @@ interface ServingParts extends Base {
   readonly workerNote: string;
 }
 
-/** Listens. */
 async function serve(parts: ServingParts, owned: Owned): Promise<Service> {
   const {
     config,
@@ -208,8 +198,8 @@ async function serve(parts: ServingParts, owned: Owned): Promise<Service> {
   const developmentKey = await store.developmentKey();
   const port = await transport.listen(config.host, config.port);
   const url = reachableUrl(config.host, port);
-  // Commands of the operator look for it; a service without it serves as well.
-  await leaveAddress(config.dataDir, url).catch((error) => log.warn({ err: error }, "no address was left"));
+  // Operators' commands read it; the service works without it.
+  await leaveAddress(config.dataDir, url).catch((error) => log.warn({ err: error }, "address not written"));
   let stopping: Promise<void> | null = null;
   const stop = async () => {
     await withdrawAddress(config.dataDir, url).catch(() => {});
@@ -229,9 +219,8 @@ async function serve(parts: ServingParts, owned: Owned): Promise<Service> {
     ),
     lost: Promise.race([store.lost, placements.lost, ...(threads === null ? [] : [threads.lost])]),
     endWorkers: (withinMs) => {
-      // With sockets of the native library open, a front thread that ends with the process aborts it.
-      const ended = Promise.allSettled([stopEngines(engines), threads?.close(0)]);
-      return Promise.race([ended.then(() => true), sleep(withinMs, false)]);
+      // A front thread that ends with the process while its native sockets are open aborts it.
+      return settlesWithin(Promise.allSettled([stopEngines(engines), threads?.close(0)]), withinMs);
     },
     noteDriverFault: () => metrics.databaseDriverFaults.inc(),
     stop: () => {
@@ -247,7 +236,7 @@ async function checkPorts({ host, port, operatorHost, operatorPort }: Config): P
   await checkPort({ host: operatorHost, port: operatorPort, settings });
 }
 
-/** @throws {SyntaxError} when the table of devices in the data folder is not one that `device-tuning` has written */
+/** @throws {SyntaxError} if the data folder's table of devices was not written by `device-tuning` */
 export async function readTunings({ dataDir }: Config, log: Log): Promise<DeviceTunings> {
   const tunings = await readDeviceTuning(dataDir);
   for (const [provider, tuning] of Object.entries(tunings))

@@ -16,15 +16,14 @@ import type { Metrics } from "../../core/observe/metrics.js";
 import { systemClock } from "../../core/ports/clock.js";
 import type { Caller, Conversations } from "../../core/ports/conversations.js";
 import type { LiveDecoder } from "../../core/ports/live-decoder.js";
-import { inSpan, NO_SPAN } from "../../core/ports/span.js";
+import { inSpan, NO_SPAN, type Span } from "../../core/ports/span.js";
 import type { SpoolRoom } from "../../core/ports/spool-room.js";
 import type { Synthesizer } from "../../core/ports/synthesizer.js";
 import type { UsageMeter, UsageOrigin, UsageReference } from "../../core/ports/usage-meter.js";
 import type { RecognizerManifest } from "../../native/models/manifest.js";
-import { withDecodedFile } from "../input/media/decoded-file.js";
+import { withDecodedFile } from "../input/media/file-decoder.js";
 import type { Config } from "../settings/settings.js";
 import type { Engines, SynthesizerEngine } from "./engines.js";
-import { tellHolds, tellLive, tellSpeech } from "./told-spans.js";
 
 export interface ConversationParts {
   readonly engines: Engines;
@@ -37,16 +36,13 @@ export interface ConversationParts {
   readonly log: Log;
 }
 
-/**
- * Everything that clients may start. The stack of each of the three paths is put together in one function below, read
- * from the outside in.
- */
+/** Creates the conversations. One function below builds the stack of each path, from the outside in. */
 export function makeConversations(parts: ConversationParts): Conversations {
   const { engines, meter, catalog } = parts;
   return {
     catalog,
     requireCredit: (caller, kind) => {
-      // A file's answer may be kept, and then takes no place: its hold says whether there is one.
+      // A file's response may be a kept one, which needs no slot: its hold checks the limit instead.
       const mostAtOnce = kind === "live" ? caller.mostAtOnce : undefined;
       return meter.requireCredit(caller.identity.organizationId, kind, mostAtOnce);
     },
@@ -56,7 +52,7 @@ export function makeConversations(parts: ConversationParts): Conversations {
   };
 }
 
-/** Charged (`BilledSynthesis`), cut into sentences (`SynthesisSession`), pieces kept or made by a leased model. */
+/** `BilledSynthesis` charges, `SynthesisSession` cuts sentences, the cache or a leased model has pieces. */
 function speak(parts: ConversationParts): Conversations["synthesis"] {
   const { engines, catalog, config, metrics, log } = parts;
   const cache = sentenceCacheFor(engines, config, metrics);
@@ -69,7 +65,7 @@ function speak(parts: ConversationParts): Conversations["synthesis"] {
       synthesizer,
       delivery,
       clock: systemClock,
-      observer: span.isTold ? tellSpeech(span, observer) : observer,
+      observer: span.isTold ? traceSpeech(span, observer) : observer,
       log: log.child({ requestId: caller.requestId }),
     };
     const plan = await planSynthesis(request, model);
@@ -78,7 +74,7 @@ function speak(parts: ConversationParts): Conversations["synthesis"] {
   };
 }
 
-/** A finished piece that is kept, or else the model, which is loaded and stays for as long as the piece takes. */
+/** Returns cached pieces, and synthesizes others with a leased model. */
 function pieceSpeaker(
   { synthesis }: SynthesizerEngine,
   cache: SentenceCache | null,
@@ -89,7 +85,7 @@ function pieceSpeaker(
       synthesis.use(signal, (engine) => engine.speak(job, signal, { ...options, span: piece }), onModelWait),
     );
   if (cache === null) return { speak: make };
-  // How soon an answer comes would tell what others have had spoken: each organization hears its own.
+  // Response times must not reveal what other organizations have synthesized.
   const scope = identity.organizationId;
   return {
     speak: (job, signal, options = {}) =>
@@ -97,7 +93,7 @@ function pieceSpeaker(
   };
 }
 
-/** Charged (`BilledTranscription`), stopped or timed (`TranscriptionSession`), decoded to WAV, heard by a leased model. */
+/** `BilledTranscription` charges, `TranscriptionSession` stops and times, a leased model transcribes. */
 function transcribe(parts: ConversationParts): Conversations["transcription"] {
   const { engines, spoolFolder, room, metrics } = parts;
   return (caller, path, { model, hotWords, onProgress }) => {
@@ -123,7 +119,7 @@ function transcribe(parts: ConversationParts): Conversations["transcription"] {
   };
 }
 
-/** A recogniser that live sessions may ask for; its models may be cold. */
+/** A recogniser for live sessions; its models may not be loaded. */
 interface ListeningModel {
   readonly manifest: Pick<RecognizerManifest, "id" | "sampleRateHz">;
   readonly live: { take(): Lease<Engine & LiveDecoder> };
@@ -138,8 +134,8 @@ export interface ListenParts {
 }
 
 /**
- * A live session on the engine that its lease names. While the models are loaded its audio waits in its own ring, and
- * `ready` comes with the worker, as it does after a worker was lost.
+ * A live session on a leased engine. While the models load, its audio waits in its ring, and `ready` is sent
+ * once there is a worker.
  */
 export function listen({ recognizers, meter, metrics, log }: ListenParts): Conversations["live"] {
   const counting = countLive(metrics);
@@ -155,13 +151,13 @@ export function listen({ recognizers, meter, metrics, log }: ListenParts): Conve
         sampleRateHz: manifest.sampleRateHz,
         options,
         decoder: lease.engine,
-        meter: span.isTold ? tellHolds(span, meter) : meter,
+        meter: span.isTold ? traceHolds(span, meter) : meter,
         organizationId: caller.identity.organizationId,
         origin: usageOrigin(caller),
         ...(caller.mostAtOnce !== undefined && { mostAtOnce: caller.mostAtOnce }),
         sink,
         log: log.child({ requestId: caller.requestId }),
-        observer: span.isTold ? tellLive(span, counting) : counting,
+        observer: span.isTold ? traceLive(span, counting) : counting,
         ...(span.isTold && { span }),
         onEnded: () => lease.release(),
       });
@@ -186,20 +182,20 @@ function countLive(metrics: Metrics): LiveSessionObserver {
   };
 }
 
-/** The catalog and the engines are of the same packages. */
+/** Never throws for models of the catalog, which has the same packages. */
 function engineOf<E>(engines: ReadonlyMap<string, E>, id: string): E {
   const engine = engines.get(id);
   if (engine === undefined) throw new ServiceError("UNKNOWN_MODEL", `no engine for the model ${id}`);
   return engine;
 }
 
-/** What was paid for under an idempotency key is not paid for again. */
+/** Returns the meter; work paid for under an idempotency key is not charged again. */
 function meterOf({ meter, config }: ConversationParts, { paid, span = NO_SPAN }: Caller): UsageMeter {
-  const told = span.isTold ? tellHolds(span, meter) : meter;
-  return paid === undefined ? told : new PrepaidMeter(told, config.tariffs, paid);
+  const traced = span.isTold ? traceHolds(span, meter) : meter;
+  return paid === undefined ? traced : new PrepaidMeter(traced, config.tariffs, paid);
 }
 
-/** A manifest names every file of the weights by its hash. */
+/** A manifest identifies the weights, because it lists the hash of every file. */
 function sentenceCacheFor(
   { synthesizers }: Engines,
   { sentenceCacheBytes }: Config,
@@ -228,4 +224,66 @@ function usageReference(caller: Caller): UsageReference {
 
 function usageOrigin({ identity, endpoint }: Caller): UsageOrigin {
   return { keyId: identity.keyId, endpoint };
+}
+
+type SpeechObserver = ReturnType<Metrics["observeSpeech"]>;
+
+/** Wraps a meter so that its holds become spans of a request's trace. */
+function traceHolds(span: Span, meter: UsageMeter): UsageMeter {
+  return {
+    requireCredit: (...args) => meter.requireCredit(...args),
+    hold: (...args) => inSpan(span.child("hold"), () => meter.hold(...args)),
+    openLive: (reference, samplesPerSecond, onFunds) => {
+      const hold = span.child("hold");
+      return meter.openLive(reference, samplesPerSecond, (funds) => {
+        // The first call reports the hold; later ones report that it has grown.
+        hold.end();
+        onFunds(funds);
+      });
+    },
+  };
+}
+
+function traceSpeech(span: Span, observer: SpeechObserver): SpeechObserver {
+  return {
+    ...observer,
+    firstAudio: (afterMs, billedCharacters) => {
+      span.event("first audio");
+      observer.firstAudio(afterMs, billedCharacters);
+    },
+  };
+}
+
+/** Adds spans for the wait for a worker, and for each utterance from its first partial to its final. */
+function traceLive(span: Span, observer: LiveSessionObserver): LiveSessionObserver {
+  const wait = span.child("queue wait");
+  let hasHeard = false;
+  let utterance: Span | null = null;
+  const utteranceSpan = (number: number) => {
+    utterance ??= span.child("utterance", { utterance: number });
+    return utterance;
+  };
+  return {
+    opened: () => observer.opened(),
+    received: (sampleCount) => {
+      if (!hasHeard) span.event("first audio");
+      hasHeard = true;
+      observer.received(sampleCount);
+    },
+    sent: (message) => {
+      if (message.type === "ready") wait.end();
+      else if (message.type === "partial") utteranceSpan(message.utterance);
+      else if (message.type === "final") {
+        utteranceSpan(message.utterance).set({ start_s: message.start, end_s: message.end });
+        utteranceSpan(message.utterance).end();
+        utterance = null;
+      } else if (message.type === "error") span.event("error", { code: message.code });
+      observer.sent(message);
+    },
+    disconnected: () => {
+      wait.end();
+      utterance?.end();
+      observer.disconnected();
+    },
+  };
 }

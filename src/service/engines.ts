@@ -26,36 +26,37 @@ import {
   type WorkerSettings,
 } from "../../native/start-workers.js";
 import type { EngineState, EngineStatus } from "../console/server/service-facts.js";
-import { openDecoder } from "../input/media/open-decoder.js";
+import { openDecoder } from "../input/media/file-decoder.js";
 import type { Config } from "../settings/settings.js";
 import type { Fleet } from "./fleet.js";
 import type { InstalledModels } from "./installed-models.js";
 import type { EnginePlacement, Placements } from "./placements.js";
-import type { PlannedModels } from "./planned-workers.js";
-import type { EngineKind } from "./worker-plan.js";
+import type { EngineKind, PlannedModels } from "./worker-plan.js";
 
 /** The longest file, in decoded audio. */
 export const MAX_FILE_SECONDS = 2 * 3_600;
 
-/** A recogniser's engines: sessions and files have workers of their own. */
+/** A recogniser's engines: sessions and files have separate workers. */
 interface RecognizerEngines extends PackageFolder<RecognizerManifest> {
   readonly live: ResidentModel<LiveEngine>;
   readonly transcription: ResidentModel<TranscriptionEngine>;
 }
 
 export interface SynthesizerEngine extends PackageFolder<SynthesizerManifest> {
-  readonly synthesis: ResidentModel<Engine & Synthesizer & { readonly isGivenUp?: boolean }>;
+  readonly synthesis: ResidentModel<AnySynthesizer>;
 }
 
-/** The engines of every installed model, which load it when they are needed, and what stands before them. */
+type AnySynthesizer = Engine & Synthesizer & { readonly isGivenUp?: boolean };
+
+/** The engines of every installed model, which load their models on demand. */
 export interface Engines {
   /** By id, the default first. */
   readonly recognizers: ReadonlyMap<string, RecognizerEngines>;
   /** By id, the default first. */
   readonly synthesizers: ReadonlyMap<string, SynthesizerEngine>;
-  /** Stands before the transcription engines, so that they take files of any container. */
+  /** Decodes files of any container for the transcription engines. */
   readonly decoder: AudioDecoder;
-  /** Engines of other parts are never started. */
+  /** Engines of other parts never start. */
   readonly serve: readonly ServedPart[];
 }
 
@@ -66,14 +67,14 @@ export interface EngineParts {
   readonly installed: Pick<InstalledModels, "recognizers" | "synthesizers">;
   readonly workers: PlannedModels;
   readonly placements: Placements;
-  /** What was measured of devices here. */
+  /** Measured batch sizes of this machine's devices. */
   readonly tunings: DeviceTunings;
   readonly metrics: Metrics;
-  /** Where workers are other processes'; else they are threads of this one. */
+  /** Workers in other processes; without it, workers are threads of this process. */
   readonly fleet?: Fleet | null;
 }
 
-/** What workers of this process need. */
+/** For workers in this process. */
 export type WorkerParts = Omit<EngineParts, "installed" | "fleet">;
 
 /** One engine of one model, for operators. */
@@ -83,20 +84,27 @@ export interface EngineHealth extends EnginePlacement {
   readonly state: EngineState;
 }
 
-/** Engines that are not started yet. */
+/** Creates the engines without starting them. */
 export function makeEngines(parts: EngineParts): Engines {
   const { installed, log } = parts;
   const recognizers = installed.recognizers.map(
     (model): RecognizerEngines => ({
       ...model,
       live: resident("live", parts, model, () => liveEngine(parts, model)),
-      transcription: resident("transcription", parts, model, () => transcriptionEngine(parts, model)),
+      transcription: resident("transcription", parts, model, () =>
+        engineOver(parts.fleet?.filePoolOf(model) ?? filePool(parts, model), model.manifest, log),
+      ),
     }),
   );
   const synthesizers = installed.synthesizers.map(
     (model): SynthesizerEngine => ({
       ...model,
-      synthesis: resident("synthesis", parts, model, () => speaker(parts, model)),
+      synthesis: resident<AnySynthesizer>(
+        "synthesis",
+        parts,
+        model,
+        () => parts.fleet?.synthesizerOf(model) ?? synthesisEngine(parts, model),
+      ),
     }),
   );
   return {
@@ -112,7 +120,7 @@ function byId<E extends PackageFolder>(engines: readonly E[]): ReadonlyMap<strin
 }
 
 /**
- * Loads the models that requests without a model get; those of a gateway are elsewhere, and waited for by requests alone.
+ * Loads the default models, except in a gateway, whose models are in other processes.
  * @throws what an engine's start threw
  */
 export async function preloadDefaults(
@@ -126,7 +134,6 @@ export async function preloadDefaults(
   await Promise.all(engines.map((engine) => engine?.preload()));
 }
 
-/** Ends all workers. */
 export async function stopEngines({ recognizers, synthesizers }: Engines): Promise<void> {
   await Promise.all([
     ...[...synthesizers.values()].map(({ synthesis }) => synthesis.stop()),
@@ -135,8 +142,8 @@ export async function stopEngines({ recognizers, synthesizers }: Engines): Promi
 }
 
 /**
- * Whether an engine of a default has lost all its workers and refuses every request. One that must be asked for by name may
- * be of weights that do not work: that is no reason to take the service away from everybody else.
+ * Whether the engine of a default model has lost all its workers. Other models may have broken weights
+ * without affecting requests that do not ask for them.
  */
 export function isGivenUp({ recognizers, synthesizers }: Engines): boolean {
   const [recognizer] = recognizers.values();
@@ -146,16 +153,18 @@ export function isGivenUp({ recognizers, synthesizers }: Engines): boolean {
   );
 }
 
-/** What each engine is doing, for the console to show; those of the defaults first. */
+type AnyResident = ResidentModel<Engine & { isGivenUp?: boolean }>;
+
+function stateOf(resident: AnyResident): EngineState {
+  return resident.warmEngine?.isGivenUp === true ? "down" : STATES[resident.phase];
+}
+
+/** Returns the state of each engine for the console, those of the defaults first. */
 export function engineStatuses({ recognizers, synthesizers, serve }: Engines): readonly EngineStatus[] {
-  const of = (
-    kind: UsageKind,
-    { manifest }: PackageFolder,
-    resident: ResidentModel<Engine & { isGivenUp?: boolean }>,
-  ): EngineStatus => ({
+  const of = (kind: UsageKind, { manifest }: PackageFolder, resident: AnyResident): EngineStatus => ({
     kind,
     model: manifest.id,
-    state: resident.warmEngine?.isGivenUp === true ? "down" : STATES[resident.phase],
+    state: stateOf(resident),
     loadMs: resident.lastLoadMs,
   });
   const speaking = [...synthesizers.values()].map((model) => [of("synthesis", model, model.synthesis)]);
@@ -170,19 +179,15 @@ export function engineStatuses({ recognizers, synthesizers, serve }: Engines): r
   return all.filter(({ kind }) => serve.includes(parts[kind]));
 }
 
-/** Where each engine's graphs run, those of the defaults first. */
+/** Returns where each engine's graphs run, those of the defaults first. */
 export function engineHealth(
   { recognizers, synthesizers, serve }: Engines,
   placements: Placements,
 ): readonly EngineHealth[] {
-  const of = (
-    engine: EngineKind,
-    { manifest }: PackageFolder,
-    resident: ResidentModel<Engine & { isGivenUp?: boolean }>,
-  ): EngineHealth => ({
+  const of = (engine: EngineKind, { manifest }: PackageFolder, resident: AnyResident): EngineHealth => ({
     engine,
     model: manifest.id,
-    state: resident.warmEngine?.isGivenUp === true ? "down" : STATES[resident.phase],
+    state: stateOf(resident),
     ...placements.status(engine, manifest.id),
   });
   return [
@@ -194,7 +199,7 @@ export function engineHealth(
   ].filter(({ engine }) => serve.includes(engine));
 }
 
-/** Memory on its way back is as good as given back: the next request loads the model. */
+/** An engine that is being released counts as cold: the next request loads the model. */
 const STATES: Readonly<Record<ResidentModel<Engine>["phase"], EngineState>> = {
   cold: "cold",
   loading: "loading",
@@ -237,7 +242,7 @@ function liveEngine(parts: EngineParts, model: PackageFolder<RecognizerManifest>
   });
 }
 
-/** Live workers that are threads of this process. */
+/** Live workers as threads of this process. */
 function liveThreads(
   parts: EngineParts,
   model: PackageFolder,
@@ -250,23 +255,7 @@ function liveThreads(
   };
 }
 
-function speaker(
-  parts: EngineParts,
-  model: PackageFolder<SynthesizerManifest>,
-): Engine & Synthesizer & { readonly isGivenUp?: boolean } {
-  return parts.fleet?.synthesizerOf(model) ?? synthesisEngine(parts, model);
-}
-
-function transcriptionEngine(
-  parts: EngineParts,
-  model: PackageFolder<RecognizerManifest>,
-): TranscriptionEngine {
-  const { log, fleet } = parts;
-  const { manifest } = model;
-  return engineOver(fleet?.filePoolOf(model) ?? filePool(parts, model), manifest, log);
-}
-
-/** File workers that are threads of this process. */
+/** Starts file workers as threads of this process. */
 export function filePool(parts: WorkerParts, model: PackageFolder<RecognizerManifest>): FilePool {
   return startFilePool({
     ...workerSettings(parts, "transcription", model),
@@ -286,7 +275,7 @@ export function engineOver(pool: FilePool, manifest: RecognizerManifest, log: Lo
   });
 }
 
-/** Speaks with threads of this process. */
+/** Creates an engine whose workers are threads of this process. */
 export function synthesisEngine(
   parts: WorkerParts,
   { folder, manifest }: PackageFolder<SynthesizerManifest>,
@@ -305,7 +294,6 @@ export function synthesisEngine(
   });
 }
 
-/** Every installed model is planned for. */
 function workerCount({ workers }: WorkerParts, kind: EngineKind, { id }: ModelManifest): number {
   return workers.byModel.get(id)![kind].count;
 }
@@ -331,7 +319,7 @@ export function workerSettings(
   };
 }
 
-/** What an operator has set counts more than what was measured. */
+/** The operator's setting overrides the measured rows. */
 export function batchRows(synthesisRows: number | null, measured: BatchRows = USUAL_ROWS): BatchRows {
   if (synthesisRows === null) return measured;
   return { ...measured, solverRows: synthesisRows, windowRows: synthesisRows };

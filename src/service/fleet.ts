@@ -21,7 +21,7 @@ import type { PackageFolder } from "../../native/models/package.js";
 import { openBus, peerName } from "../bus/open-bus.js";
 import { ConfigError } from "../settings/config-error.js";
 import type { Config } from "../settings/settings.js";
-import type { Owned } from "./owned.js";
+import type { Owned } from "./base.js";
 
 interface BusParts {
   readonly config: Config;
@@ -31,19 +31,17 @@ interface BusParts {
 
 /** The engine processes that work for this gateway. */
 export interface Fleet {
-  /** Pieces of speech and tasks of files that wait for an engine process or are on one. */
+  /** Counts the pieces of speech and tasks of files that wait for an engine process or run on one. */
   wanted(): { readonly synthesis: number; readonly transcription: number };
-  /** Live workers of a model, on engine processes that serve it. */
+  /** A model's live workers on the engine processes that serve it. */
   lanesOf(
     model: PackageFolder<RecognizerManifest>,
   ): Pick<LiveEngineOptions, "startWorker" | "loadOf" | "isExcused">;
-  /** What speaks with a model, on engine processes that serve it. */
   synthesizerOf(model: PackageFolder<SynthesizerManifest>): RemoteSynthesizer;
-  /** What works on files with a model, on engine processes that serve it. */
   filePoolOf(model: PackageFolder<RecognizerManifest>): FleetFilePool;
 }
 
-/** @throws {ConfigError} when no server takes the connection */
+/** @throws {ConfigError} if no server accepts the connection */
 export async function connectBus(
   { config, log, metrics }: BusParts,
   name: string,
@@ -62,7 +60,7 @@ export async function connectBus(
         },
         reconnected: () => {
           metrics.busConnected.set(1);
-          log.info("bus found again");
+          log.info("bus reconnected");
         },
         fault: (error) => log.error({ err: error }, "bus fault"),
         damaged: () => {
@@ -78,7 +76,7 @@ export async function connectBus(
     });
     return bus;
   } catch (error) {
-    // Addresses may hold a password.
+    // Addresses may contain a password, so report only hosts.
     const hosts = servers.map((server) => new URL(server).host).join(", ");
     const reason = error instanceof Error ? error.message : String(error);
     throw new ConfigError(`BUS_URL must name servers that take the connection: ${hosts}: ${reason}`);
@@ -122,17 +120,15 @@ export async function openFleet(parts: BusParts, owned: Owned): Promise<Fleet> {
   }));
   return {
     wanted: () => wanted,
-    lanesOf: ({ manifest }) => {
-      const lanes = new FleetLanes({
+    lanesOf: ({ manifest }) =>
+      new FleetLanes({
         ...{ bus, directory, front, cell, zone, windowBytes, lostMs },
         model: manifest.id,
         manifest: manifestHash(manifest),
         contextSamples: manifest.contextFrames * manifest.frameSamples,
         observer: metrics.observeLanes,
         log: log.child({ model: manifest.id }),
-      });
-      return lanes;
-    },
+      }),
     synthesizerOf: (model) =>
       new RemoteSynthesizer({ places: placesOf("synthesis", model), clock: systemClock }),
     filePoolOf: (model) =>
@@ -143,7 +139,7 @@ export async function openFleet(parts: BusParts, owned: Owned): Promise<Fleet> {
   };
 }
 
-/** A manifest names every file of the weights by its hash; voice activity that it does not bring has a manifest too. */
+/** Hashes a manifest, which has the hash of every file, and that of a separate voice activity model. */
 export function manifestHash(manifest: ModelManifest): string {
   const hash = createHash("sha256").update(JSON.stringify(manifest));
   const isRecognizer = manifest.task === "transcription";

@@ -23,13 +23,12 @@ import { chooseDefault, readDefaults, SHIPPED_IDS } from "../models/defaults.js"
 import { type ModelFolders, modelFolders } from "../models/folders.js";
 import type { Config } from "../settings/settings.js";
 
-/** What is installed and can be asked for, and what is installed and cannot. */
 export interface InstalledModels {
   /** The default first. */
   readonly recognizers: readonly PackageFolder<RecognizerManifest>[];
   /** The default first. */
   readonly synthesizers: readonly PackageFolder<SynthesizerManifest>[];
-  /** The same models, as clients see them. */
+  /** The usable models as clients see them. */
   readonly catalog: Catalog;
   readonly broken: readonly BrokenPackage[];
 }
@@ -40,10 +39,10 @@ interface SurveyedFolders {
 }
 
 /**
- * Reads the packages of all models folders. One that cannot be used is logged and left out, unless it is the default of its
- * task: then there is no start.
+ * Reads the packages of all models folders. A broken one is logged and left out, unless it is the default of
+ * its task.
  *
- * @throws {ServiceError} `MODEL_BROKEN`: a task has no package, or its default is broken or not installed
+ * @throws {ServiceError} `MODEL_BROKEN` if a task has no package, or its default is broken or not installed
  */
 export async function readInstalledModels(
   config: Pick<Config, "modelsDir" | "dataDir">,
@@ -73,7 +72,7 @@ export async function readInstalledModels(
   return { synthesizers, recognizers, catalog, broken };
 }
 
-/** The packages of a task, its default first. */
+/** Returns a function that lists the packages of a task, its default first. */
 async function ranking(
   folders: ModelFolders,
   { packages, broken }: SurveyedFolders,
@@ -83,7 +82,7 @@ async function ranking(
   return <M extends ModelManifest>(task: M["task"]) => {
     const ofTask = packages.filter(({ manifest }) => manifest.task === task) as PackageFolder<M>[];
     const wanted = defaults[task] ?? SHIPPED_IDS[task];
-    // Other weights than those that were chosen would answer, and nobody would know.
+    // A fallback would silently answer with other weights than the chosen ones.
     const unusable = broken.find(({ id }) => id === wanted) ?? (ofTask.length === 0 ? broken[0] : undefined);
     if (unusable !== undefined) throw unusable.error;
     const chosen = chooseDefault<M>(packages, task, { defaults, folder });
@@ -93,7 +92,7 @@ async function ranking(
   };
 }
 
-/** Of packages with one id, broken ones too, that of the earlier folder counts; in one folder, that of the earlier name. */
+/** Surveys all folders. Of packages with one id, broken or not, the earlier folder and name wins. */
 async function surveyFolders({ read }: ModelFolders, log: Log): Promise<SurveyedFolders> {
   const packages: PackageFolder[] = [];
   const broken: BrokenPackage[] = [];
@@ -112,7 +111,7 @@ async function surveyFolders({ read }: ModelFolders, log: Log): Promise<Surveyed
   return { packages: packages.toSorted((a, b) => a.manifest.id.localeCompare(b.manifest.id)), broken };
 }
 
-/** A folder that nothing was added to yet is not there. */
+/** Surveys a folder, which is missing until the first package is added. */
 async function surveyFolder(folder: string): Promise<SurveyedFolders> {
   try {
     return await surveyPackages(folder);
@@ -122,7 +121,7 @@ async function surveyFolder(folder: string): Promise<SurveyedFolders> {
   }
 }
 
-/** @throws {ServiceError} `MODEL_BROKEN` for a vocabulary that cannot be read */
+/** @throws {ServiceError} `MODEL_BROKEN` if the vocabulary cannot be read */
 async function toHearingModel({
   folder,
   manifest,
@@ -144,7 +143,7 @@ function toSpeakingModel({ manifest }: PackageFolder<SynthesizerManifest>): Spea
   return {
     ...toEntry(manifest),
     task: "synthesis",
-    // Voices of other rates are resampled where they speak.
+    // Voices with other rates are resampled by their workers.
     sample_rate: SPEECH_RATE_HZ,
     voices: manifest.voices.map(toCatalogVoice),
     default_voice: manifest.defaultVoice,

@@ -2,18 +2,18 @@ import { readFileSync } from "node:fs";
 import { availableParallelism, totalmem } from "node:os";
 import { dirname, join, resolve } from "node:path";
 
-/** What the process may use of the machine that it runs on. */
+/** The resources that the process may use. */
 export interface Machine {
-  /** Whole cores, at least 1: what is left of a fraction is too little for a worker. */
+  /** Whole cores, at least 1: a fraction is too little for a worker. */
   readonly cores: number;
-  /** A container's quota of CPU time is less than the CPUs that the process may run on. */
+  /** Whether a container's CPU quota is below the CPUs that the process may run on. */
   readonly hasQuota: boolean;
-  /** Of the machine, or of the container where that has less. */
+  /** The machine's, or the container's if that is less. */
   readonly memoryBytes: number;
   readonly isMemoryLimited: boolean;
 }
 
-/** The machine as the runtime sees it, and the folder that its control groups are read below. */
+/** What tests replace: the runtime's figures, and the root folder of the control groups. */
 interface Seen {
   readonly root: string;
   readonly cpus: number;
@@ -21,8 +21,8 @@ interface Seen {
 }
 
 /**
- * Reads the limits of the process: CPUs it may run on, and what control groups (version 1 and 2) leave it of CPU time and
- * memory. Node 20 knows nothing of quotas: `availableParallelism` counts the CPUs of the affinity mask.
+ * Reads the limits of the process: its CPUs, and the CPU time and memory that control groups (version 1 and
+ * 2) allow. `availableParallelism` of Node 20 ignores quotas and counts the CPUs of the affinity mask.
  */
 export function readMachine(seen: Partial<Seen> = {}): Machine {
   const { root = "/", cpus = availableParallelism(), memoryBytes = totalmem() } = seen;
@@ -39,14 +39,14 @@ export function readMachine(seen: Partial<Seen> = {}): Machine {
   };
 }
 
-/** Folders of the process's groups and of all groups above them: each of them limits what is below it. */
+/** Lists the folders of the process's groups and of all groups above, each of which may set a limit. */
 function controlGroups(root: string): readonly string[] {
   const folders = new Set<string>();
   for (const line of textOf(join(root, "proc/self/cgroup")).split("\n")) {
     const [, , controllers = "", path = ""] = /^(\d+):([^:]*):(.*)$/.exec(line) ?? [];
-    // Version 2 has one tree without names; in version 1 a controller's tree stands below its name.
+    // Version 2 has a single tree; version 1 has a tree for each controller, below its name.
     const names = controllers === "" ? [""] : [controllers, ...controllers.split(",")];
-    // Where a container does not see the groups around its own, its path leads nowhere, and its own group is the root.
+    // In a container that does not see outer groups, the path does not exist, and its own group is the root.
     for (const group of path === "" ? [] : upwards(resolve("/", path))) {
       for (const name of names) folders.add(join(root, "sys/fs/cgroup", name, group));
     }
@@ -58,7 +58,7 @@ function upwards(path: string): string[] {
   return path === "/" ? [path] : [path, ...upwards(dirname(path))];
 }
 
-/** In cores; infinite without one. */
+/** In cores; infinite without a quota. */
 function cpuQuota(folder: string): number {
   const [quota, period] = textOf(join(folder, "cpu.max")).split(" ");
   const current = share(quota, period);
@@ -68,11 +68,11 @@ function cpuQuota(folder: string): number {
 
 function share(quota: string | undefined, period: string | undefined): number {
   const cores = Number.parseInt(quota ?? "", 10) / Number.parseInt(period ?? "", 10);
-  // "max", -1 and a file that is not there mean none.
+  // "max", -1 and a missing file mean no quota.
   return cores > 0 ? cores : Number.POSITIVE_INFINITY;
 }
 
-/** In bytes; infinite without one. */
+/** In bytes; infinite without a limit. */
 function memoryLimit(folder: string): number {
   const limits = ["memory.max", "memory.limit_in_bytes"].map((name) =>
     Number.parseInt(textOf(join(folder, name)), 10),
@@ -84,7 +84,7 @@ function textOf(path: string): string {
   try {
     return readFileSync(path, "utf8").trim();
   } catch {
-    // Another system, or a controller that is not there: no limit.
+    // Another system, or a missing controller: no limit.
     return "";
   }
 }

@@ -14,9 +14,9 @@ import { ENGINE_KINDS, type EngineKind } from "./worker-plan.js";
 /** Where an engine's graphs run, for operators. */
 export interface EnginePlacement {
   readonly provider: Provider;
-  /** Names of devices that its workers are dealt over. */
+  /** Names of the devices that its workers use. */
   readonly devices: readonly string[];
-  /** Why it does not run on the first of its list; null when it does. */
+  /** Why it does not run on the first provider of its list; null if it does. */
   readonly fallback: { readonly from: Provider; readonly reason: string } | null;
 }
 
@@ -26,13 +26,13 @@ type ProviderLists = Readonly<Record<EngineKind, readonly Provider[]>>;
 interface Placed {
   readonly placing: Placing;
   fallback: EnginePlacement["fallback"];
-  /** Places on which workers were started, all of one provider. */
+  /** Places with started workers, all of one provider. */
   shown: Place[];
 }
 
-/** What every engine needs to know of where it runs, and what operators want to know of it. */
+/** Chooses where every engine's graphs run, and reports it to operators. */
 export class Placements {
-  /** Settles when an engine has lost the last provider of its list: only another process can go on. */
+  /** Settles when an engine has lost the last provider of its list: only a new process can go on. */
   readonly lost: Promise<Error>;
   readonly #lists: ProviderLists;
   readonly #missing: ReadonlyMap<Provider, string>;
@@ -43,9 +43,9 @@ export class Placements {
   /** By engine and model. */
   readonly #placings = new Map<string, Placed>();
   readonly #runTimes = new Map<string, RunTimes>();
-  #tellLost: (error: Error) => void = () => {};
+  #setLost: (error: Error) => void = () => {};
 
-  /** @param missing as `missingProviders` gives it */
+  /** @param missing from `missingProviders` */
   constructor(
     config: Config,
     missing: ReadonlyMap<Provider, string>,
@@ -57,9 +57,9 @@ export class Placements {
     this.#metrics = metrics;
     this.#log = log;
     this.lost = new Promise((resolve) => {
-      this.#tellLost = resolve;
+      this.#setLost = resolve;
     });
-    for (const [provider, reason] of missing) log.warn({ provider, reason }, "provider cannot be used here");
+    for (const [provider, reason] of missing) log.warn({ provider, reason }, "provider not usable");
     for (const kind of ENGINE_KINDS) {
       const [from] = this.#lists[kind];
       const [to] = this.#usable(kind);
@@ -69,14 +69,14 @@ export class Placements {
     metrics.observeDeviceErrors(PROVIDER_ERROR_KINDS, (kind) => shared.errorCount(kind));
   }
 
-  /** How many devices the workers of an engine are dealt over; null on the CPU. */
+  /** Returns how many devices an engine's workers use; null on the CPU. */
   deviceCount(kind: EngineKind): number | null {
     const [provider = "cpu"] = this.#usable(kind);
     if (provider === "cpu") return null;
     return takesDevice(provider) ? this.#devices.length : 1;
   }
 
-  /** Where an engine of a model runs, for as long as the process lives: a provider that was lost is not tried again. */
+  /** Returns the placement of a model's engine. A lost provider is not tried again in this process. */
   of(kind: EngineKind, model: PackageFolder): Placing {
     const key = keyOf(kind, model.manifest.id);
     const placed = this.#placings.get(key) ?? this.#place(kind, model);
@@ -84,7 +84,7 @@ export class Placements {
     return placed.placing;
   }
 
-  /** Where an engine's graphs run now, or will when they are loaded. */
+  /** Returns where an engine's graphs run, or will run once they are loaded. */
   status(kind: EngineKind, modelId: string): EnginePlacement {
     const placed = this.#placings.get(keyOf(kind, modelId));
     const places = placed?.placing.places ?? placesOf(this.#usable(kind)[0]!, this.#devices);
@@ -92,7 +92,7 @@ export class Placements {
     return { provider: places[0]!.provider, devices: places.map(deviceName), fallback };
   }
 
-  /** Cells of a model's graphs, in which all its workers count their runs. */
+  /** Returns the shared cells in which a model's workers count the runs of its graphs. */
   runTimesOf(model: PackageFolder): SharedArrayBuffer {
     const { id } = model.manifest;
     let times = this.#runTimes.get(id);
@@ -132,7 +132,7 @@ export class Placements {
         },
         exhausted: (error) => {
           this.#log.fatal({ engine, model: id, err: error }, "engine has lost its last provider");
-          this.#tellLost(error);
+          this.#setLost(error);
         },
       },
     });
@@ -140,7 +140,7 @@ export class Placements {
     return placed;
   }
 
-  /** A worker is up on a place: what the engine left is not shown any more. */
+  /** Updates the metrics when a worker has started on a place, and drops the places that its engine left. */
   #show(engine: EngineKind, model: PackageFolder, placed: Placed, place: Place): void {
     const { provider } = place;
     const { id } = model.manifest;
@@ -180,9 +180,9 @@ const SETTING_OF = {
 } as const satisfies Record<EngineKind, string>;
 
 /**
- * Tries every provider but the CPU that an engine wants, on every device.
- * @returns those that cannot be used here, and why
- * @throws {ConfigError} when an engine has a list of which nothing can be used here
+ * Tries every wanted provider except the CPU, on every device.
+ * @returns those that do not work here, and why
+ * @throws {ConfigError} if nothing in an engine's list works
  */
 export async function missingProviders(config: Config): Promise<ReadonlyMap<Provider, string>> {
   const lists = providerLists(config);

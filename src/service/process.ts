@@ -11,26 +11,24 @@ import { type Service, type ServiceOptions, type ServiceParts, startService } fr
 
 const CRASH_WITHIN_MS = 5_000;
 
-/** What runs in a process, whatever its role. */
+/** What runs in a process of any role. */
 export type Program = Pick<Service, "port" | "lost" | "endWorkers" | "noteDriverFault" | "stop"> & {
-  /** What a person reads who has started it. */
+  /** The start message. */
   readonly banner: string;
 };
 
 export interface ProcessParts extends ServiceParts {
-  /** Starts what runs with `ROLE=engine`. */
+  /** Called for `ROLE=engine`. */
   readonly startEngineNode?: (options: ServiceOptions) => Promise<Program>;
 }
 
 /**
- * Runs the service as this process: environment in, supervision tree up; down again in reverse order at SIGTERM or SIGINT.
- * A start that fails is told on standard error, with exit code 1.
- *
- * @param parts that are not the service's own: tests give threads that fail, and passwords that cost little
+ * Runs the service as this process: reads the environment, starts the supervision tree, and stops it at
+ * SIGTERM or SIGINT. A failed start is reported on standard error, with exit code 1.
  */
 export function runService(parts: ProcessParts = {}): void {
   run(parts).catch((error: unknown) => {
-    // Messages name the rule and the value; a stack is for those who look for a fault in the service itself.
+    // Messages of our own errors say enough; others are bugs and need a stack.
     const isOurs = !(error instanceof TypeError || error instanceof RangeError);
     const reason = error instanceof Error ? (isOurs ? error.message : error.stack) : String(error);
     process.stderr.write(`dauys: cannot start: ${reason}\n`);
@@ -40,7 +38,7 @@ export function runService(parts: ProcessParts = {}): void {
 
 async function run({ startEngineNode, ...parts }: ProcessParts): Promise<void> {
   const startedAtMs = performance.now();
-  // What the service writes is for its own eyes: audio, answers, secrets, the database.
+  // Audio, responses, secrets and the database must be readable by this user only.
   process.umask(0o077);
   const config = readConfig(process.env);
   const log = createLog({ level: config.logLevel });
@@ -48,27 +46,27 @@ async function run({ startEngineNode, ...parts }: ProcessParts): Promise<void> {
   guardAgainstDriver({ log, onFault: () => started?.noteDriverFault() });
   let isCrashing = false;
   process.on("uncaughtException", (error) => {
-    // What else goes wrong on the way out is of no interest.
+    // Further errors during the crash are ignored.
     if (isCrashing) return;
     isCrashing = true;
     log.fatal({ err: error }, "uncaught exception");
     process.stderr.write(`dauys: uncaught exception: ${error instanceof Error ? error.stack : error}\n`);
-    void endOfCrash(started);
+    void endAfterCrash(started);
   });
   const starting = start({ config, log, ...parts }, startEngineNode);
   const stop = async (reason: string, exitCode: number) => {
     log.info({ reason }, "stopping");
     process.exitCode = exitCode;
-    // Told to stop while starting: what is up comes down again, nothing is cut off in the middle.
+    // If a signal arrives during the start, let the start complete first.
     await (await starting).stop();
     log.info("stopped");
   };
-  let isTold = false;
+  let hasSignal = false;
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     process.on(signal, () => {
-      if (isTold) return;
-      isTold = true;
-      // A start that fails is told by `runService` itself.
+      if (hasSignal) return;
+      hasSignal = true;
+      // `runService` reports a failed start.
       stop(signal, 0).catch(() => undefined);
     });
   }
@@ -80,10 +78,9 @@ async function run({ startEngineNode, ...parts }: ProcessParts): Promise<void> {
   });
   const startMs = Math.round(performance.now() - startedAtMs);
   log.info({ host: config.host, port: service.port, startMs }, "ready");
-  if (!isTold && log.isLevelEnabled("info")) process.stdout.write(service.banner);
+  if (!hasSignal && log.isLevelEnabled("info")) process.stdout.write(service.banner);
 }
 
-/** What the role asks for. */
 async function start(
   options: ServiceOptions,
   startEngineNode: ProcessParts["startEngineNode"],
@@ -97,17 +94,17 @@ async function start(
 }
 
 /**
- * Ends the process with 1. Workers and front threads are told to end first: one that is inside of the runtime, or has
- * connections open, when the process goes takes it down with an abort, which hides the reason and dumps core. One that does
- * not end in time ends with the process.
+ * Ends the process with exit code 1, workers and front threads first: a thread that is inside the runtime, or
+ * has connections open, when the process exits aborts it, which hides the reason and dumps core. If one does
+ * not end in time, SIGKILL does it.
  */
-async function endOfCrash(service: Program | null): Promise<void> {
+async function endAfterCrash(service: Program | null): Promise<void> {
   const isEnded = service === null || (await service.endWorkers(CRASH_WITHIN_MS).catch(() => false));
   if (isEnded) process.exit(1);
   process.kill(process.pid, "SIGKILL");
 }
 
-/** What a person needs who has started the service: everything at the first start, the addresses at every one. */
+/** Renders the start message: addresses, and at the first start the key and example commands. */
 function banner({ host, dataDir, devApiKey, serve }: Config, service: Service): string {
   const address = reachableUrl(host, service.port);
   const keyFile = devApiKey === null ? join(dataDir, DEVELOPMENT_KEY_FILE) : "DEV_API_KEY";
@@ -121,15 +118,15 @@ ${limits(service.modelNotes)}${service.isFirstStart ? firstCommands(address, ser
 `;
 }
 
-/** For those who hear people with the model that comes along. */
+/** Shown with the bundled recogniser. */
 const BETTER_WEIGHTS =
   "Understand people: npx dauys models add gigaam-multilingual && npx dauys models use gigaam-multilingual\n";
 
-/** The first sentence of what each model cannot do, and what to do about it. */
+/** Renders the first sentence of each model's limits, and what to do about it. */
 function limits(notes: ReadonlyMap<string, string>): string {
-  const told = [...notes].map(([name, text]) => `${name}: ${/^.*?[.!?](?=\s|$)/s.exec(text)?.[0] ?? text}`);
+  const lines = [...notes].map(([name, text]) => `${name}: ${/^.*?[.!?](?=\s|$)/s.exec(text)?.[0] ?? text}`);
   const better = notes.has(SHIPPED_IDS.transcription) ? BETTER_WEIGHTS : "";
-  return told.length === 0 ? "" : `Limits: ${told.join(" ")} More: docs/models.md\n${better}`;
+  return lines.length === 0 ? "" : `Limits: ${lines.join(" ")} More: docs/models.md\n${better}`;
 }
 
 function firstCommands(address: string, developmentKey: string, serve: readonly ServedPart[]): string {

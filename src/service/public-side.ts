@@ -4,7 +4,7 @@ import { servesTask } from "../../core/domain/served.js";
 import type { Log } from "../../core/observe/log.js";
 import { systemClock } from "../../core/ports/clock.js";
 import type { Conversations } from "../../core/ports/conversations.js";
-import { DEFAULT_FRONT_LIMITS, type FrontHandlers, type FrontLimits } from "../../core/ports/front.js";
+import { DEFAULT_FRONT_LIMITS, type FrontHandlers } from "../../core/ports/front.js";
 import type { BrokenPackage } from "../../native/models/find-packages.js";
 import { consoleApi } from "../console/server/api.js";
 import { pageRoutes } from "../console/server/pages-routes.js";
@@ -13,22 +13,19 @@ import type { ConsoleDeps } from "../console/server/route.js";
 import { sampleRoutes } from "../console/server/sample-routes.js";
 import type { ServiceFacts } from "../console/server/service-facts.js";
 import { connectionsWithin, descriptorLimit, openDescriptors } from "../front/shared/descriptors.js";
-import { LIVE_MESSAGE_LIMITS } from "../front/shared/message-budget.js";
+import { LIVE_MESSAGE_LIMITS } from "../front/shared/live-messages.js";
 import { ThreadedFront } from "../front/threads/threaded-front.js";
-import { AnswerFiles } from "../http/answer-files.js";
 import { TrustedProxies } from "../http/client-address.js";
+import { AnswerFiles } from "../http/kept-answers.js";
 import { KeyEndings } from "../http/key-endings.js";
-import type { Route } from "../http/route.js";
-import { SpeechBudget } from "../http/speech-budget.js";
-import { StreamTokens } from "../http/stream-tokens.js";
-import { TemporaryKeys } from "../http/temporary-keys.js";
+import type { Route } from "../http/router.js";
+import { SpeechBudget } from "../http/running-work.js";
+import { StreamTokens, TemporaryKeys } from "../http/signed-credentials.js";
 import { AddressPolicy } from "../input/url/address-policy.js";
 import { UrlFetcher } from "../input/url/url-fetcher.js";
 import type { Config } from "../settings/settings.js";
-import type { Base } from "./base.js";
+import type { Base, Owned, ThreadEntries } from "./base.js";
 import { type Engines, engineStatuses, isGivenUp, MAX_FILE_SECONDS } from "./engines.js";
-import type { Owned } from "./owned.js";
-import type { ThreadEntries } from "./thread-entries.js";
 import { createTransport, type Transport } from "./transport.js";
 import { type Repeat, watchEndings } from "./watch-endings.js";
 
@@ -38,17 +35,16 @@ export interface PublicSideParts extends Base {
   readonly repeat: Repeat;
   readonly engines: Engines;
   readonly conversations: Conversations;
-  /** Packages that were left out. */
   readonly broken: readonly BrokenPackage[];
 }
 
-/** Interface and console, which do not listen yet. */
 export interface PublicSide {
   readonly transport: Transport;
   /** Null while the main thread is the front. */
   readonly threads: ThreadedFront | null;
 }
 
+/** Creates API and console; they do not listen yet. */
 export async function openPublicSide(parts: PublicSideParts, owned: Owned): Promise<PublicSide> {
   const { config, log, store, meter, metrics, tracer, disk, room, spoolFolder, engines, conversations } =
     parts;
@@ -58,7 +54,8 @@ export async function openPublicSide(parts: PublicSideParts, owned: Owned): Prom
   const limits = { ...DEFAULT_FRONT_LIMITS, maxConnections: maxConnections(config, log) };
   let threads: ThreadedFront | null = null;
   const makeFront = (handlers: FrontHandlers) => {
-    threads = threadedFront(parts, handlers, limits);
+    const { frontThreads: threadCount } = config;
+    threads = new ThreadedFront({ threadCount, handlers, limits, log, entry: parts.entries.front });
     return threads;
   };
   const { temporaryKeys, endings } = openKeys(parts, owned);
@@ -95,7 +92,7 @@ export async function openPublicSide(parts: PublicSideParts, owned: Owned): Prom
   return { transport, threads };
 }
 
-/** Long answers that may be asked for again. */
+/** Opens the long responses kept for retries. */
 async function openAnswers({ config, store, disk, log }: Base, owned: Owned): Promise<AnswerFiles> {
   const answers = await AnswerFiles.open({
     folder: join(config.dataDir, "answers"),
@@ -108,7 +105,7 @@ async function openAnswers({ config, store, disk, log }: Base, owned: Owned): Pr
   return answers;
 }
 
-/** The store's keys and the playground's, and where it is told which have ended. */
+/** Opens the store's and the playground's keys, and the record of those that have ended. */
 function openKeys({ store, repeat, log }: PublicSideParts, owned: Owned) {
   const endings = new KeyEndings();
   const temporaryKeys = new TemporaryKeys({
@@ -168,21 +165,13 @@ function consoleRoutes(
   return [...consoleApi(deps), ...pageRoutes(), ...sampleRoutes(speaking)];
 }
 
-function threadedFront(
-  { config, log, entries }: PublicSideParts,
-  handlers: FrontHandlers,
-  limits: FrontLimits,
-): ThreadedFront {
-  return new ThreadedFront({ threadCount: config.frontThreads, handlers, limits, log, entry: entries.front });
-}
-
-/** As many as the process's descriptors allow, or fewer if that is set. */
+/** Returns as many as the process's descriptors allow, or fewer if the setting says so. */
 function maxConnections(config: Config, log: Log): number {
   const limit = descriptorLimit();
   const wanted = config.maxConnections;
   if (limit === null) return wanted ?? DEFAULT_FRONT_LIMITS.maxConnections;
   const allowed = connectionsWithin(limit, openDescriptors() ?? 0);
   if (wanted === null || wanted <= allowed) return wanted ?? allowed;
-  log.warn({ wanted, allowed, limit }, "MAX_CONNECTIONS is more than the limit of open files allows");
+  log.warn({ wanted, allowed, limit }, "MAX_CONNECTIONS exceeds the limit of open files");
   return allowed;
 }

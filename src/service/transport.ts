@@ -14,52 +14,45 @@ import type { KeyIdentity } from "../../core/ports/key-store.js";
 import { NO_TRACER, type Span, type Tracer } from "../../core/ports/span.js";
 import { isServed, servedElsewhere } from "../../core/protocol/served-endpoints.js";
 import { type FrontFacts, type FrontKind, frontFacts, selectFront } from "../front/select-front.js";
-import { newRequestId } from "../front/shared/request-id.js";
-import { preflightHeaders } from "../http/cors.js";
+import { newRequestId } from "../front/shared/request-head.js";
 import { createRoutes } from "../http/endpoints/all.js";
-import { Exchange } from "../http/exchange.js";
+import { Exchange, preflightHeaders } from "../http/exchange.js";
 import { KeyEndings } from "../http/key-endings.js";
-import { OrganizationSlots } from "../http/organization-slots.js";
-import type { Route, RouteDeps } from "../http/route.js";
-import { Router } from "../http/router.js";
-import { RunningWork } from "../http/running-work.js";
+import { type Route, type RouteDeps, Router } from "../http/router.js";
+import { OrganizationSlots, RunningWork } from "../http/running-work.js";
 import { createStreamUpgrade, DIALECTS } from "../live/upgrade.js";
 
 export interface TransportDeps extends Omit<RouteDeps, "running" | "slots" | "clock" | "endings"> {
-  /** Where it is told which keys have ended. */
   readonly endings?: KeyEndings;
   readonly front: FrontKind;
-  /** Makes a front of another kind. */
+  /** Creates another kind of front. */
   readonly makeFront?: (handlers: FrontHandlers) => Front;
   readonly clock?: RouteDeps["clock"];
   readonly limits?: FrontLimits;
-  /** Where requests are counted. */
   readonly metrics?: Metrics;
-  /** How much an organization may do at once; those who pay set the default. */
+  /** The concurrency limits of an organization; the default is those of the paid tier. */
   readonly limitsOf?: (identity: KeyIdentity) => ConcurrencyLimits;
-  /** More routes, such as the console's. */
+  /** The console's routes, for example. */
   readonly extraRoutes?: readonly Route[];
 }
 
-/** The public side of the service. */
 export interface Transport {
-  /** The front in use. */
   readonly front: FrontFacts;
-  /** Returns the port in use. @throws when it is taken */
+  /** Returns the port in use. @throws if it is taken */
   listen(host: string, port: number): Promise<number>;
-  /** Refuses new work (503), announces the end to live clients, and lets running work finish until the deadline. */
+  /** Rejects new work (503), notifies live clients, and lets running work finish until the deadline. */
   drain(deadlineMs: number): Promise<void>;
-  /** Stops listening and cuts what is left. */
+  /** Stops listening and cuts remaining connections. */
   close(): Promise<void>;
 }
 
-/** The interface: neither probes nor pages. */
+/** The API, without probes and pages. */
 const TRACED_PATHS = "/v1/";
 
-/** How long `close` waits for answers that are on their way. */
+/** How long `close` waits for responses in flight. */
 const CLOSE_GRACE_MS = 500;
 
-/** @throws when `front` is `uws` and its binding does not load */
+/** @throws if `front` is `uws` and no binding loads */
 export function createTransport(deps: TransportDeps): Transport {
   const running = new RunningWork();
   const clock = deps.clock ?? systemClock;
@@ -114,7 +107,7 @@ async function serve(
   log.info({ method, path, ...outcome, isAborted: request.signal.aborted }, "request served");
 }
 
-/** Paths and methods that are not ours share one label: what clients make up never becomes one. */
+/** Unknown paths and methods share one label, so clients cannot create new ones. */
 function count(exchange: Exchange, durationMs: number, metrics: Metrics): void {
   const { route, status, errorName, request } = exchange;
   const method = route === null ? "other" : request.method;
@@ -130,7 +123,7 @@ async function answer(exchange: Exchange, router: Router, tracer: Tracer): Promi
   exchange.isSameOrigin = isSameOrigin;
   exchange.route = route?.path ?? null;
   if (route !== null) {
-    if (route.path.startsWith(TRACED_PATHS)) exchange.span = beginSpan(exchange, route, tracer);
+    if (route.path.startsWith(TRACED_PATHS)) exchange.span = startSpan(exchange, route, tracer);
     return route.handle(exchange, params);
   }
   if (request.method === "OPTIONS") {
@@ -144,8 +137,8 @@ async function answer(exchange: Exchange, router: Router, tracer: Tracer): Promi
   return exchange.fail(error, { allow: methods.join(", ") });
 }
 
-/** A client that sends a trace of its own finds its request in it. */
-function beginSpan({ request, requestId }: Exchange, { path }: Route, tracer: Tracer): Span {
+/** Starts the request's span, in the client's trace if it sends one. */
+function startSpan({ request, requestId }: Exchange, { path }: Route, tracer: Tracer): Span {
   return tracer.begin(`${request.method} ${path}`, request.header("traceparent"), {
     "http.request.method": request.method,
     "http.route": path,
@@ -153,7 +146,7 @@ function beginSpan({ request, requestId }: Exchange, { path }: Route, tracer: Tr
   });
 }
 
-/** What a client is told that opens a live path without upgrading. */
+/** Routes that answer requests for a live path without an upgrade. */
 function upgradeHints(serve: readonly ServedPart[]): Route[] {
   return DIALECTS.map(({ path }) => ({
     method: "GET",

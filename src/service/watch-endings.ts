@@ -2,10 +2,10 @@ import type { Log } from "../../core/observe/log.js";
 import type { KeyEndings } from "../http/key-endings.js";
 import type { Store } from "../store/store.js";
 
-/** As long as look-ups of keys are remembered. */
+/** The same as the time for which look-ups of keys are cached. */
 const ENDINGS_EVERY_MS = 30_000;
 
-/** Calls `act` every `everyMs` until what it returns is called. */
+/** Calls `act` every `everyMs`. @returns a function that ends it */
 export type Repeat = (act: () => void, everyMs: number) => () => void;
 
 export const repeatByTimer: Repeat = (act, everyMs) => {
@@ -14,9 +14,11 @@ export const repeatByTimer: Repeat = (act, everyMs) => {
 };
 
 /**
- * Asks every half minute whether keys at work on live sockets, and sessions behind those of the playground, were ended
- * elsewhere: by a command, or by another service on the same database. What ends here is told at once. Returns how to
- * stop asking.
+ * Checks every half minute whether the keys of open live sockets, and the sessions behind playground keys,
+ * were ended by a command or by another service on the same database. Those that end in this service are
+ * known immediately.
+ *
+ * @returns a function that stops the checks
  */
 export function watchEndings(parts: {
   readonly store: Store;
@@ -35,9 +37,9 @@ export function watchEndings(parts: {
   return repeat(() => {
     if (isLooking) return;
     isLooking = true;
-    // A database that is away ends nobody: it is asked again.
+    // Without the database no key ends; the next check tries again.
     look()
-      .catch((error: unknown) => log.warn({ err: error }, "ended keys not looked up"))
+      .catch((error: unknown) => log.warn({ err: error }, "check for ended keys failed"))
       .finally(() => {
         isLooking = false;
       });

@@ -13,7 +13,7 @@ import { preparedFolder } from "../support/prepared-database.js";
 import { SILENT } from "../support/silent-log.js";
 import { ConsoleClient } from "./support/console-client.js";
 
-/** As README says: what ends on one service ends on the others within half a minute. */
+/** An ending on one service reaches the others within half a minute, as README says. */
 const SWEEP_MS = 30_000;
 const PASSWORD = "correct horse battery";
 const PATHS = ["/v1/stream", "/v1/listen"];
@@ -38,7 +38,7 @@ after(async () => {
   await server.stop();
 });
 
-/** A service on the shared database, whose sweep runs when the test says so. */
+/** A service on the shared database; the test triggers its sweep. */
 async function start(onSweep: (act: () => void) => void): Promise<Service> {
   const { host, port, user, password, database } = server.connection;
   const config = readConfig({
@@ -63,7 +63,7 @@ interface Person {
   readonly id: string;
 }
 
-/** Signs up at the first service, in an organization of their own or by an invitation. */
+/** Signs up at the first service, with a new organization or an invitation. */
 async function person(more?: object): Promise<Person> {
   const who = new ConsoleClient(one.port, `127.0.3.${++personCount}`);
   const organization = await who.signUp(`person-${personCount}@example.test`, more);

@@ -9,7 +9,7 @@ import { samplesSpoken, startBystander } from "./support/bystander.js";
 import { chunk } from "./support/floods.js";
 import { HealthProbe } from "./support/health-probe.js";
 import { RawConnection } from "./support/raw-connection.js";
-import { type Farewell, frame, OPCODE, repeated, WebSocketClient } from "./support/web-socket-client.js";
+import { type CloseFrame, frame, OPCODE, repeated, WebSocketClient } from "./support/web-socket-client.js";
 
 const EMPTY = new Uint8Array(0);
 const ONE = new Uint8Array(1);
@@ -85,11 +85,11 @@ for (const front of ATTACKED_FRONTS) {
     const open = (path = "/v1/stream") =>
       WebSocketClient.open({ port: service.port, path, key: attacker.key });
 
-    /** Sends until the service says goodbye; whatever it says, it says it soon. */
+    /** Sends until the service closes the socket, which must be soon. */
     async function flood(
       unit: Buffer,
       { path, units = UNITS }: { readonly path?: string | undefined; readonly units?: number } = {},
-    ): Promise<{ readonly client: WebSocketClient; readonly farewell: Farewell | null }> {
+    ): Promise<{ readonly client: WebSocketClient; readonly closeFrame: CloseFrame | null }> {
       let client = await open(path);
       await eventually("a client that has flooded is let in again", async () => {
         if (client.status !== 429) return true;
@@ -99,9 +99,9 @@ for (const front of ATTACKED_FRONTS) {
       });
       assert.equal(client.status, 101);
       const sent = client.write(repeated(unit, units));
-      const farewell = await client.ended();
+      const closeFrame = await client.ended();
       await sent;
-      return { client, farewell };
+      return { client, closeFrame };
     }
 
     test("every kind of flood is told why and closed, while others are served", async () => {
@@ -113,8 +113,8 @@ for (const front of ATTACKED_FRONTS) {
       });
       const probe = new HealthProbe(service.port);
       for (const { name, path, unit } of FLOODS) {
-        const { client, farewell } = await flood(unit, { path });
-        assert.deepEqual(farewell, { code: 4400, reason: "too_many_messages" }, name);
+        const { client, closeFrame } = await flood(unit, { path });
+        assert.deepEqual(closeFrame, { code: 4400, reason: "too_many_messages" }, name);
         if (path === undefined) {
           const [error, ...more] = client.messages("error");
           assert.equal(error?.["code"], "too_many_messages", name);
@@ -135,8 +135,8 @@ for (const front of ATTACKED_FRONTS) {
 
     test("ten messages that nobody understands end a session, each answered until then", async () => {
       for (const garbage of ["{", "", "\u0000", "[".repeat(10_000), "[".repeat(100_000)]) {
-        const { client, farewell } = await flood(text(garbage), { units: GARBAGE_UNITS });
-        assert.deepEqual(farewell, { code: 4400, reason: "too_many_messages" });
+        const { client, closeFrame } = await flood(text(garbage), { units: GARBAGE_UNITS });
+        assert.deepEqual(closeFrame, { code: 4400, reason: "too_many_messages" });
         const codes = client.messages("error").map(({ code }) => code);
         assert.deepEqual(codes, [...Array.from({ length: 10 }, () => "bad_message"), "too_many_messages"]);
       }
@@ -157,7 +157,7 @@ for (const front of ATTACKED_FRONTS) {
       await client.write(frame(ONE, { opcode: OPCODE.binary, isFinal: false }));
       void client.write(repeated(frame(ONE, { opcode: OPCODE.continuation, isFinal: false }), 5_000_000));
       // Without a code where the library ends it by itself.
-      await client.connection.until(() => client.farewell !== null || client.connection.isClosed);
+      await client.connection.until(() => client.closeFrame !== null || client.connection.isClosed);
       client.connection.destroy();
       assert.equal(await service.healthStatus(), 200);
     });
@@ -168,9 +168,9 @@ for (const front of ATTACKED_FRONTS) {
         const client = await open();
         await client.untilMessage("ready");
         await client.write(bytes);
-        await client.connection.until(() => client.farewell !== null || client.connection.isClosed);
-        // The native library neither looks at the mask nor says goodbye: it just ends the connection.
-        if (front.name === "node") assert.equal(client.farewell?.code, code, name);
+        await client.connection.until(() => client.closeFrame !== null || client.connection.isClosed);
+        // The native library ignores the mask and ends the connection without a close frame.
+        if (front.name === "node") assert.equal(client.closeFrame?.code, code, name);
         client.connection.destroy();
       }
       await service.untilIdle();
@@ -189,7 +189,7 @@ for (const front of ATTACKED_FRONTS) {
       );
       // A place is taken by then, on every front.
       for (const client of held) assert.ok(await client.untilMessage("ready"));
-      // A caller without a place is told so even where the request is wrong: nothing of it was looked at.
+      // A caller without a slot gets that error even for an invalid request, which is not parsed.
       for (const rate of [47_999, 1]) assert.equal((await ask(rate)).status, 429);
       for (const { connection } of held) connection.destroy();
     });

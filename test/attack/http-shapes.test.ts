@@ -32,9 +32,9 @@ const post = (rest: string, body: string) => `POST /v1/tts HTTP/1.1\r\n${HOST}\r
 const CHUNK = "3\r\nabc\r\n0\r\n\r\n";
 
 /**
- * What is sent, and what becomes of it. Where the library of the fork takes a request for one that has not come to its
- * end, nobody is told of it, and the connection is closed in silence after 8 to 12 s; `current` is what the library of
- * today answers instead.
+ * What is sent, and what becomes of it. Where the library of the fork takes a request for one that has not
+ * come to its end, nobody is told of it, and the connection is closed in silence after 8 to 12 s; `current`
+ * is what the library of today answers instead.
  */
 const SHAPES: Record<
   string,
@@ -219,15 +219,15 @@ function ofNative({ uws, current = uws }: (typeof SHAPES)[string]): Outcome {
 }
 
 /**
- * Whether clients that came before the limit were held and served while new ones were refused. A front closes who says
- * nothing for 8 to 12 s: where the machine stands still for so long, no client is held.
+ * Whether clients that came before the limit were held and served while new ones were refused. A front closes
+ * who says nothing for 8 to 12 s: where the machine stands still for so long, no client is held.
  */
 async function isServedWhileFull(service: ServiceProcess): Promise<boolean> {
   const first = await open(service.port);
   const clients = await Promise.all(
     Array.from({ length: 2 * OPEN_FILES }, () => open(service.port).catch(() => null)),
   );
-  // A client that is told to go, or cut, is closed; the others are held.
+  // A client that is sent away or cut is closed; the others are held.
   const held = () =>
     clients.filter((client) => client !== null && !client.destroyed && !client.readableEnded);
   const areHeld = () => held().length > OPEN_FILES / 4;
@@ -296,7 +296,7 @@ interface Exchanged {
   readonly outcome: Outcome | "open";
 }
 
-/** Sends a text and says what came back until the other side closed. */
+/** Sends a text and returns what arrives until the other side closes. */
 async function exchange(port: number, text: string): Promise<Exchanged> {
   const socket = await open(port);
   const received: string[] = [];

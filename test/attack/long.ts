@@ -76,7 +76,7 @@ async function attackOnce(service: AttackedService, attack: AttackCase, seconds:
     broken.push(String(thrown));
     return { count: 0, outcome: "failed" };
   };
-  // An attack that is over at once is watched for as long as the others.
+  // A short attack is watched for as long as the others.
   const [{ count, outcome }] = await Promise.all([
     attack.run({ service, key: attacker.key, seconds }).catch(failed),
     pace(seconds * 1_000),

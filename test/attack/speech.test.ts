@@ -28,7 +28,10 @@ const FAULTS = 4;
 const SETTLED_WITHIN_MS = 90_000;
 /** Room for one answer of two minutes and for what ordinary requests ask for, but not for two. */
 const SPEECH_MEMORY_MB = 11;
-/** Two minutes of silence cost no model anything: 5.8 MB, more than the sockets of a reader that stands still hold. */
+/**
+ * Two minutes of silence cost no model anything: 5.8 MB, more than the sockets of a reader that stands still
+ * hold.
+ */
 const TWO_MINUTES = `Сәлем. ${"[pause 10s] ".repeat(12)}Сәлем.`;
 const LEAST_BYTES = 5_760_000;
 
@@ -137,7 +140,7 @@ test("a long answer has the same sound in every form, its exact length, and come
   }
 });
 
-/** An organization of its own, with a key. */
+/** A new organization with a key. */
 async function newCustomer(): Promise<string> {
   const operate = async (...args: readonly string[]) => {
     const { code, stdout, stderr } = await dauysInTurn([...args, "--json"], { env: { DATA_DIR: dataDir } });

@@ -11,7 +11,10 @@ const HELP = `npm run timing -- [--requests 2000] [--save]
 Asks with wrong keys that share nothing, half, or all but the last four digits with one that is good, by turns, and
 prints how the medians differ from those of keys that share nothing either.`;
 const DIGITS = 48;
-/** How many digits each kind of wrong key has in common with the good one. "again" is the control: what chance does. */
+/**
+ * How many digits each kind of wrong key has in common with the good one. "again" is the control: what chance
+ * does.
+ */
 const SHARED: Readonly<Record<string, number>> = {
   nothing: 0,
   again: 0,

@@ -5,7 +5,7 @@ import { FREE_GRANT_CREDITS } from "../../core/domain/usage/tariff.js";
 import type { LedgerCursor, LedgerEntry } from "../../core/ports/console-store.js";
 import { LONGEST_TEXT } from "../../core/protocol/synthesis-request.js";
 import { CONSOLE_ERRORS } from "../../src/console/server/console-error.js";
-import { LIVE_MESSAGE_LIMITS } from "../../src/front/shared/message-budget.js";
+import { LIVE_MESSAGE_LIMITS } from "../../src/front/shared/live-messages.js";
 import { LONGEST_UPLOAD_BYTES } from "../../src/http/spool.js";
 import { PASSWORD, type RunningConsole, startConsole, type Visitor } from "./running-console.js";
 

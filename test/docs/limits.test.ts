@@ -9,9 +9,8 @@ import { CONCURRENCY_LIMITS } from "../../core/domain/usage/concurrency.js";
 import { DEFAULT_TARIFFS, FREE_GRANT_CREDITS } from "../../core/domain/usage/tariff.js";
 import { DEFAULT_FRONT_LIMITS } from "../../core/ports/front.js";
 import { LONGEST_TEXT } from "../../core/protocol/synthesis-request.js";
-import { FLOOD_DETAIL } from "../../src/front/shared/message-budget.js";
-import { JSON_PACE, UPLOAD_PACE } from "../../src/http/paced-body.js";
-import { LONGEST_JSON_BYTES } from "../../src/http/read-json.js";
+import { FLOOD_DETAIL } from "../../src/front/shared/live-messages.js";
+import { JSON_PACE, LONGEST_JSON_BYTES, UPLOAD_PACE } from "../../src/http/read-body.js";
 import { LONGEST_FETCH_BYTES, LONGEST_UPLOAD_BYTES } from "../../src/http/spool.js";
 import { read, section, tableRows } from "./markdown.js";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readManifest } from "../../native/models/find-packages.js";
 import type { ModelManifest, RecognizerManifest, SynthesizerManifest } from "../../native/models/manifest.js";
-import { planModels } from "../../src/service/planned-workers.js";
+import { planModels } from "../../src/service/worker-plan.js";
 import { readConfig } from "../../src/settings/settings.js";
 import { RECOGNIZER_FOLDER, SYNTHESIZER_FOLDER } from "../support/folders.js";
 import { read, section, tableRows } from "./markdown.js";

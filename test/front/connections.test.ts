@@ -42,8 +42,8 @@ const chunks = (...texts: string[]) =>
   [...texts, ""].map((text) => `${text.length.toString(16)}\r\n${text}\r\n`).join("");
 
 /**
- * What clients send before they fall silent: the pieces arrive one after another. `/read` is answered when its body was
- * read, everything else without it.
+ * What clients send before they fall silent: the pieces arrive one after another. `/read` is answered when
+ * its body was read, everything else without it.
  */
 const SILENCES: Record<string, readonly string[]> = {
   nothing: [],
@@ -161,7 +161,7 @@ function connectionsOf(name: string, makeFront: (typeof fronts)[string]): void {
       });
     }
 
-    test("what is answered late may have come in one piece, and the connection goes on", async () => {
+    test("a late response to a body of one piece keeps the connection open", async () => {
       const ask = async (isRead: string) => {
         const client = await Client.connect(port);
         const text = "x".repeat(300_000);
@@ -174,7 +174,7 @@ function connectionsOf(name: string, makeFront: (typeof fronts)[string]): void {
       await Promise.all([ask("slowly"), ask("last")]);
     });
 
-    test("a client that has its answer before it has sent its body reads it, and is told to go", async () => {
+    test("a client that still uploads can read its response, and the connection closes", async () => {
       const client = await Client.connect(port);
       client.send(`POST /refused HTTP/1.1\r\n${length(6)}\r\n\r\nabc`);
       await client.received("/refused");

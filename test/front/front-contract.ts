@@ -48,7 +48,7 @@ const PATIENCE_MS = 60_000;
 
 export type MakeFront = (handlers: FrontHandlers, limits: FrontLimits) => Front;
 
-/** Reads one answer on a thread of its own and counts its bytes where others can see them. */
+/** Reads one response on a separate thread and counts its bytes in shared memory. */
 const READER = `
   const { parentPort, workerData: { port, received } } = require("node:worker_threads");
   require("node:http").get({ host: "127.0.0.1", port, agent: false }, (answer) => {
@@ -62,7 +62,7 @@ const READER = `
 
 type Handle = (request: FrontRequest, response: FrontResponse) => Promise<void>;
 
-/** What every front must do; run once per adapter. `inThreads` are told a moment later that they are to close. */
+/** What every front must do; run once per adapter. With `inThreads` a close takes effect a moment later. */
 export function frontContract(name: string, makeFront: MakeFront, { inThreads = false } = {}): void {
   describe(`front ${name}`, { concurrency: 1 }, () => {
     const failures: unknown[] = [];
@@ -218,7 +218,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       assert.equal(total, size);
     });
 
-    test("an upload that is refused at once gets its answer", async () => {
+    test("an upload that is rejected immediately gets its response", async () => {
       handle = async (_request, response) => {
         response.start(401, { "content-type": "application/json" });
         await response.end(Buffer.from('{"detail":"no"}'));
@@ -277,13 +277,13 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       },
     };
     for (const [way, answer] of Object.entries(ways)) {
-      test(`the departure of ${way} is told before its reader can have all of it`, async () => {
+      test(`the departure of ${way} is reported before its reader can have all of it`, async () => {
         const received = new Int32Array(new SharedArrayBuffer(4));
         const told: (string | number)[] = [];
         handle = async (_request, response) => {
           const departure: Departure = {
             leaving: () => {
-              // A reader on a thread of its own would have woken up by then.
+              // A reader on a separate thread would have woken up by then.
               Atomics.wait(received, 0, 0, inThreads ? 0 : 100);
               told.push("leaving", received[0]!);
             },
@@ -294,13 +294,14 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
         };
         const reader = new Worker(READER, { eval: true, workerData: { port, received } });
         const [total] = (await once(reader, "message")) as [number];
-        // Its reader may have all of an answer a moment before its writer is told.
+        // The reader may have all of a response a moment before its writer knows.
         await eventually("the end of the answer", () => told.at(-1) === "sent");
         assert.ok(told.includes("leaving"), "somebody was told");
-        // What a thread beside this one has sent is known when it says so.
+        // What another thread has sent is known when it reports it.
         if (inThreads) return;
         assert.ok(told.slice(0, 2).join() === "leaving,0", `told at once: ${told}`);
-        // A reader that is late holds it up, which is another test's matter: then it is told again when it has happened.
+        // A reader that is late holds it up, which is another test's matter: then it is told again when it
+        // has happened.
         const early = told.filter(
           (entry, i) => entry === total && told[i - 1] === "leaving" && told[i - 2] !== "held",
         );
@@ -308,7 +309,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       });
     }
 
-    test("a departure that a slow reader holds up is taken back, and told again when it has happened", async () => {
+    test("a departure that a slow reader delays is withdrawn, and reported again when it happens", async () => {
       const told: string[] = [];
       const block = randomBytes(20_000_000);
       const departure: Departure = {
@@ -326,7 +327,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       await eventually("the departure", () => told.at(-1) === "leaving");
     });
 
-    test("what was written leaves before the next write comes", async () => {
+    test("written bytes are sent before the next write", async () => {
       let release = () => {};
       const isReleased = new Promise<void>((resolve) => {
         release = resolve;
@@ -414,7 +415,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       assert.equal(await within(PATIENCE_MS, "the body fails", failed.promise), "CANCELLED");
     });
 
-    test("a reset answer is not taken for a complete one", async () => {
+    test("a reset response cannot be mistaken for a complete one", async () => {
       handle = async (_request, response) => {
         response.start(200, {});
         await response.write(Buffer.from("part"));
@@ -503,7 +504,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       assert.equal((await once(socket, "close"))[0], 1000);
     });
 
-    test("an upgrade waits for its decision, which may refuse it with a status and a body", async () => {
+    test("an upgrade waits for its decision, which may reject it with a status and a body", async () => {
       decide = async (request) => {
         await pace(30);
         return request.header("authorization") === "Bearer good" ? accepted(null, echo) : refused(401);
@@ -573,7 +574,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       assert.equal(texts.length, 50);
     });
 
-    test("the owner hears once how a socket ended", async () => {
+    test("the owner is notified once how a socket ended", async () => {
       for (const ending of ["close", "terminate"] as const) {
         const ended = deferred<number>();
         let calls = 0;
@@ -605,7 +606,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
     });
 
     // As docs/live-protocol.md says under "Refused frames".
-    test("a frame that breaks the protocol ends the connection; ws says why, uWebSockets.js does not", async () => {
+    test("a frame that breaks the protocol ends the connection, with a code from ws and none from uWebSockets.js", async () => {
       decide = async () => accepted(null, echo);
       const codes: Record<string, number | null> = {};
       for (const [what, bytes] of Object.entries(REFUSED_FRAMES)) {
@@ -639,9 +640,9 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       assert.equal((await once(socket, "close"))[0], 1011);
     });
 
-    test("a client that floods hears its owner's last words, and no more of it is handed on", async () => {
+    test("a client that floods gets its owner's closing messages, and no more of its messages are delivered", async () => {
       const SENT = 5_000;
-      const floodFarewell = { messages: ["too much", Uint8Array.of(7)], code: 4400, reason: "flood" };
+      const floodClosing = { messages: ["too much", Uint8Array.of(7)], code: 4400, reason: "flood" };
       let handedOn = 0;
       let told = 0;
       const ended = deferred<void>();
@@ -651,7 +652,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
         flooded: () => void told++,
         closed: () => ended.resolve(),
       };
-      decide = async () => ({ ...accepted(null, () => owner), floodFarewell });
+      decide = async () => ({ ...accepted(null, () => owner), floodClosing });
       const socket = new WebSocket(`ws://127.0.0.1:${port}/`);
       const heard: unknown[] = [];
       socket.on("message", (data: Buffer, isBinary) => heard.push(isBinary ? [...data] : String(data)));
@@ -788,7 +789,7 @@ function open(port: number): Promise<Socket> {
   });
 }
 
-/** A front in other threads stops listening a moment after it was told. */
+/** A front in other threads stops listening a moment later. */
 async function untilRefused(port: number): Promise<void> {
   await eventually("new connections are refused", () =>
     open(port).then(
@@ -802,8 +803,8 @@ async function untilRefused(port: number): Promise<void> {
 }
 
 /**
- * Sends the texts on one connection, each when the one before it is answered with a head, and returns everything until it
- * closes.
+ * Sends the texts on one connection, each when the one before it is answered with a head, and returns
+ * everything until it closes.
  */
 async function raw(port: number, ...texts: string[]): Promise<string> {
   const socket = await open(port);

@@ -265,9 +265,9 @@ export const MODULES: readonly Module[] = [
   ),
   module(
     "src/http/endpoints",
-    "one file per path",
+    "one file per task",
     `${BASE} core/observe core/protocol core/ports src/http`,
-    "swagger-ui-dist crypto files modules tools",
+    "swagger-ui-dist lru-cache crypto files modules tools",
   ),
   module(
     "src/live/dialects",
@@ -313,9 +313,8 @@ export const MODULES: readonly Module[] = [
   module(
     "src/engine-node.ts",
     "puts an engine node together: no store, no keys, no public port",
-    `core/observe core/protocol core/ports native native/models src/bus src/http src/service
-     actors/node`,
-    "tools",
+    `core/kernel core/observe core/protocol core/ports native native/models src/bus src/service actors/node`,
+    "",
   ),
   module("src/main.ts", "the program", "src/service src/engine-node.ts", ""),
   module("bin", "`npx dauys` as a program", "src/cli", "files modules processes tools"),

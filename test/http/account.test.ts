@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { ServiceError } from "../../core/domain/errors.js";
-import { PolledReports } from "../../src/http/polled-reports.js";
+import { PolledReports } from "../../src/http/endpoints/account.js";
 import { ManualClock } from "../support/manual-clock.js";
 import { FakeReports, GOOD_KEY } from "./fake-conversations.js";
 import { FRONTS, type RunningTransport, startTransport } from "./running-transport.js";
@@ -21,14 +21,14 @@ for (const front of FRONTS) {
       return { status: answer.status, headers: answer.headers, body: await answer.json() };
     };
 
-    test("a key is told its organization's credits", async () => {
+    test("a key can read its organization's credits", async () => {
       const { status, headers, body } = await get("/v1/balance");
       assert.deepEqual([status, headers.get("cache-control")], [200, "no-store"]);
       assert.deepEqual(body, { balance: 24_990, held: 15, available: 24_975, tier: "free" });
       assert.equal(running.reports.asked.at(-1), "org_1");
     });
 
-    test("a key is told what its organization used, with the unit of every quantity", async () => {
+    test("a key can read its organization's usage, with a unit for every quantity", async () => {
       const { status, body } = await get("/v1/usage?from=2026-11-01&to=2026-11-02");
       assert.equal(status, 200);
       const synthesis = { kind: "synthesis", endpoint: "/v1/tts", requests: 2, quantity: 25, credits: 10 };
@@ -69,7 +69,7 @@ for (const front of FRONTS) {
       });
     }
 
-    test("nobody is told anything without a key, and nothing when the store is away", async () => {
+    test("reports need a key and the store", async () => {
       const asked = running.reports.asked.length;
       for (const path of ["/v1/balance", "/v1/usage"])
         assert.equal((await get(path, `sk-svc-${"ab".repeat(24)}`)).status, 401);
@@ -84,7 +84,7 @@ for (const front of FRONTS) {
 }
 
 describe("reports of clients that poll", () => {
-  test("a balance is asked for once a second, usage once in ten, and what failed at once", async () => {
+  test("a balance is queried once a second, usage once in ten, and after a failure immediately", async () => {
     const reports = new FakeReports();
     const clock = new ManualClock();
     const polled = new PolledReports(reports, clock);
@@ -103,7 +103,7 @@ describe("reports of clients that poll", () => {
     assert.deepEqual(reports.asked, ["a", period, period]);
   });
 
-  test("an organization asks for ten periods at once and then for one a second, others are not held up", async () => {
+  test("an organization gets ten periods at a time, then one a second, without delaying others", async () => {
     const reports = new FakeReports();
     const clock = new ManualClock();
     const polled = new PolledReports(reports, clock);

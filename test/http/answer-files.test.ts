@@ -4,8 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Attempt } from "../../core/ports/idempotency.js";
-import { AnswerCopy } from "../../src/http/answer-copy.js";
-import { AnswerFiles } from "../../src/http/answer-files.js";
+import { AnswerCopy, AnswerFiles } from "../../src/http/kept-answers.js";
 import { SILENT } from "../support/silent-log.js";
 
 const LONG = Buffer.alloc(100_000, 7);
@@ -73,7 +72,7 @@ test("the oldest files make room, and what is being read stays readable", async 
 });
 
 // Issue 12, "From the attack", line 10.
-test("an owner has half of the room at most, and whoever has most gives way", async (t) => {
+test("an owner gets at most half of the space, and the largest one loses files first", async (t) => {
   const folder = await newFolder(t);
   const files = await openFiles(t, folder, 600_000);
   const keepFor = async (owner: string, id: string) => {
@@ -155,7 +154,7 @@ async function copyOf(
   await copy.ended();
 }
 
-test("a short body goes with its key, a long one to the disk, and neither is left when it is not complete", async (t) => {
+test("a short body is stored with its key, a long one on disk, and an incomplete one is deleted", async (t) => {
   const folder = await newFolder(t);
   const files = await openFiles(t, folder, 1_000_000);
   const { attempt, notes } = notingAttempt();

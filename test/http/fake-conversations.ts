@@ -59,9 +59,9 @@ export class FakeReports implements AccountReports {
 }
 
 /**
- * Conversations for tests of the transport alone: the text says what happens, a sentence per `.`-separated piece.
- * `fail` throws there, `slow` waits, `halves` comes in two parts with a wait between them, `long` is a hundred seconds of
- * samples.
+ * Conversations for tests of the transport alone: the text says what happens, a sentence per `.`-separated
+ * piece. `fail` throws there, `slow` waits, `halves` comes in two parts with a wait between them, `long` is a
+ * hundred seconds of samples.
  */
 export class FakeConversations implements Conversations {
   catalog = CATALOG;
@@ -73,13 +73,13 @@ export class FakeConversations implements Conversations {
   readonly uploads: { readonly path: string; readonly bytes: Buffer }[] = [];
   /** What the next transcription does. */
   nextTranscription: "answer" | "wait" | ServiceError = "answer";
-  /** The shares that are told of the next transcription, before anything else. */
+  /** The progress events of the next transcription, sent first. */
   nextShares: readonly number[] = [];
-  /** What every caller who wants to begin is told. */
+  /** The error that every new request gets. */
   creditRefusal: ServiceError | null = null;
-  /** How long every request waits for its model, as it is told. */
+  /** The reported wait for the model. */
   modelWaitMs = 0;
-  /** What the next synthesis waits for where its text says so; null: a moment. */
+  /** What the next synthesis waits for if its text says so; null: a moment. */
   pause: Promise<unknown> | null = null;
   /** `charge` and `complete`, as they came. */
   readonly charges: string[] = [];
@@ -179,7 +179,7 @@ export class FakeConversations implements Conversations {
   };
 }
 
-/** Says what it was told, as errors, so that a test can read it on the socket. */
+/** Reports its calls as errors, so that a test can read them on the socket. */
 function echoLive(sink: LiveSink): LiveConversation {
   let bytesSeen = 0;
   const say = (detail: string) => sink.send({ type: "error", code: "echo", detail, retryable: false });

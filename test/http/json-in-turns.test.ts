@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { jsonInTurns } from "../../src/http/json-in-turns.js";
+import { jsonInTurns } from "../../src/http/long-body.js";
 
 async function textOf(value: object): Promise<string> {
   const { bytes, parts } = await jsonInTurns(value);

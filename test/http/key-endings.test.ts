@@ -4,8 +4,8 @@ import { type Clock, systemClock } from "../../core/ports/clock.js";
 import type { SessionPlace } from "../../core/ports/console-store.js";
 import type { KeyIdentity } from "../../core/ports/key-store.js";
 import { KeyEndings } from "../../src/http/key-endings.js";
-import { TEMPORARY_KEY_LIFETIME_S, TemporaryKeys } from "../../src/http/temporary-keys.js";
-import { LiveAuthorization } from "../../src/live/authorization.js";
+import { TEMPORARY_KEY_LIFETIME_S, TemporaryKeys } from "../../src/http/signed-credentials.js";
+import { LiveAuthorization } from "../../src/live/upgrade.js";
 import { ManualClock } from "../support/manual-clock.js";
 import { streamTokens, usesInMemory } from "../support/stream-tokens.js";
 
@@ -16,7 +16,7 @@ const HOUR_MS = 3_600_000;
 
 afterEach(() => mock.timers.reset());
 
-/** One service's keys; `isGood` is what the database says of sessions. */
+/** One service's keys; `isGood` is the database's answer about sessions. */
 function issuing<C extends Clock = ManualClock>(
   clock: C = new ManualClock() as Clock as C,
   isGood: (place: SessionPlace) => Promise<boolean> = async () => true,
@@ -45,7 +45,7 @@ test("a live authorization is reused for five minutes, until the key is known to
   assert.equal(await live.find("sk"), null);
 });
 
-test("an answer about a key that ended while it was on its way counts no more", async () => {
+test("a look-up of a key that ended meanwhile does not count", async () => {
   let answer: (identity: KeyIdentity) => void = () => {};
   const find = () => new Promise<KeyIdentity>((resolve) => (answer = resolve));
   const { endings, live } = issuing(new ManualClock(), undefined, find);
@@ -75,7 +75,7 @@ test("a playground key is good on every service with the same secret, and no oth
   assert.equal(lookUps(), 1);
 });
 
-test("a session is looked up once in half a minute, and at once when something of it has ended", async () => {
+test("a session is looked up every half minute, and immediately after an ending", async () => {
   let isGood = true;
   const { keys, clock, endings, lookUps } = issuing(new ManualClock(), async () => isGood);
   const key = keys.issue(SESSION, "usr_1", ORGANIZATION);

@@ -32,7 +32,7 @@ const post = async (path: string, body: string) => {
 };
 const scrape = async () => (await fetch(`http://127.0.0.1:${operator.port}/metrics`)).text();
 
-test("a scaler is told how much work waits for engines or is on them", async () => {
+test("an autoscaler can read how much work is waiting for engines or running", async () => {
   const answer = await fetch(`http://127.0.0.1:${operator.port}/demand`);
   assert.equal(answer.headers.get("content-type"), "application/json");
   assert.deepEqual(await answer.json(), {
@@ -78,7 +78,7 @@ test("loads of models are counted and timed by engine and model", async () => {
   assert.match(await metrics.text(), /^model_loaded\{engine="live",model="m"\} 0$/m);
 });
 
-test("how late the main thread was is told without the clock's own tick, under one name", async () => {
+test("the delay of the main thread is reported without the clock's own tick, under one name", async () => {
   const metrics = new Metrics({ withProcess: true });
   const shown = async (quantile: string) => {
     const text = await metrics.text();
@@ -95,7 +95,8 @@ test("how late the main thread was is told without the clock's own tick, under o
     Atomics.wait(nobody, 0, 0, 100);
     return false;
   });
-  // It is over, and was told once. Half of the clock's ticks are a small part of a tick late; no tick at all is less than that.
+  // It is over, and was told once. Half of the clock's ticks are a small part of a tick late; no tick at all
+  // is less than that.
   await eventually("a thread that does nothing is hardly late", async () => {
     const late = await shown("0.5");
     return late > 0.01 && late < 5;

@@ -58,7 +58,7 @@ test("the catalog names every model, the default first, and the voices of each",
   assert.deepEqual(health.models, ["pieces", "svc-kk-ru-v2", "svc-kk-v1", "voices"]);
 });
 
-test("speech is by the model that is named, else by the default, and the answer says which", async () => {
+test("the requested or the default model speaks, and the response says which", async () => {
   for (const [path, field] of [
     ["/v1/tts", "text"],
     ["/v1/tts/stream", "text"],
@@ -78,7 +78,7 @@ test("speech is by the model that is named, else by the default, and the answer 
   assert.equal(alias.headers.get("x-svc-model"), "svc-kk-v1");
 });
 
-test("voices and word times are those of the model that is asked for", async () => {
+test("voices and word times are those of the requested model", async () => {
   assert.deepEqual(await refusal(await post("/v1/tts", { text: "a", voice: "iseke" })), [
     404,
     "unknown_voice",
@@ -91,11 +91,11 @@ test("voices and word times are those of the model that is asked for", async () 
   assert.deepEqual(await refusal(await post("/v1/tts?timestamps=true", { text: "a", model: "voices" })), [
     400,
     "invalid_request",
-    "timestamps must be false: voices does not tell when it says its words",
+    "timestamps must be false: voices does not provide word times",
   ]);
 });
 
-test("a model that is not installed is refused, with those that are", async () => {
+test("an unknown model is rejected with a list of the installed ones", async () => {
   const detail = (names: string) => `model must be one of ${names}, received "nope"`;
   const unknown = [404, "unknown_model", detail("svc-kk-v1, voices")];
   assert.deepEqual(await refusal(await post("/v1/tts", { text: "a", model: "nope" })), unknown);
@@ -115,7 +115,7 @@ test("a model that is not installed is refused, with those that are", async () =
   assert.equal(conversations.uploads.length, uploads);
 });
 
-test("files are heard by the model that is named, else by the default", async () => {
+test("the requested or the default model transcribes a file", async () => {
   for (const [path, fields, model] of [
     ["/v1/transcribe", {}, "svc-kk-ru-v2"],
     ["/v1/transcribe?model=pieces", {}, "pieces"],
@@ -129,7 +129,7 @@ test("files are heard by the model that is named, else by the default", async ()
   }
 });
 
-test("hot words are refused by a model that writes pieces of words", async () => {
+test("a model that writes word pieces rejects hot words", async () => {
   assert.equal((await post(`/v1/transcribe?${HOT_WORDS}`, form({}))).status, 200);
   assert.deepEqual(await refusal(await post(`/v1/transcribe?model=pieces&${HOT_WORDS}`, form({}))), [
     400,

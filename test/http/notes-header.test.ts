@@ -4,7 +4,7 @@ import { GOOD_KEY } from "./fake-conversations.js";
 import { FRONTS, startTransport } from "./running-transport.js";
 
 for (const front of FRONTS) {
-  test(`${front}: every answer with speech says when its text is Russian or not said in full`, async () => {
+  test(`${front}: a response with speech reports a text that is Russian or not spoken in full`, async () => {
     const running = await startTransport(front);
     const headerOf = async (path: string, body: object) => {
       const answer = await fetch(running.base + path, {

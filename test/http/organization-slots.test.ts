@@ -4,7 +4,7 @@ import { after, before, describe, test } from "node:test";
 import { WebSocket } from "ws";
 import { ServiceError } from "../../core/domain/errors.js";
 import type { WorkKind } from "../../core/domain/usage/concurrency.js";
-import { OrganizationSlots } from "../../src/http/organization-slots.js";
+import { OrganizationSlots } from "../../src/http/running-work.js";
 import { deferred } from "../support/deferred.js";
 import { eventually } from "../support/eventually.js";
 import { pace } from "../support/pace.js";
@@ -14,7 +14,7 @@ import { FRONTS, type RunningTransport, startTransport } from "./running-transpo
 
 const HEADERS = { authorization: `Bearer ${GOOD_KEY}` };
 
-test("slots count like a list of what runs, whatever is released how often", () => {
+test("slots count like a list of running work, however often they are released", () => {
   const kinds: WorkKind[] = ["synthesis", "files", "live"];
   const limits = { synthesis: 3, files: 1, live: 2 };
   const step = fc.record({
@@ -59,7 +59,7 @@ for (const front of FRONTS) {
     const transcribe = () =>
       fetch(`${running.base}/v1/transcribe`, { method: "POST", headers: HEADERS, body: "x" });
 
-    test("one request too many is refused at once, and taken when another has ended", async () => {
+    test("one request too many is rejected immediately, and admitted once another has ended", async () => {
       const pause = deferred<void>();
       running.conversations.pause = pause.promise;
       const first = await Promise.all([speak("one.slow"), speak("one.slow")]);
@@ -96,7 +96,7 @@ for (const front of FRONTS) {
       });
     });
 
-    test("a live session too many is refused before the upgrade, or told after it", async () => {
+    test("one live session too many is rejected before the upgrade, or on its socket", async () => {
       const url = `ws://127.0.0.1:${running.port}/v1/stream`;
       const socket = new WebSocket(url, { headers: HEADERS });
       await once(socket, "open");

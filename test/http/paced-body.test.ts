@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { test } from "node:test";
 import { ServiceError } from "../../core/domain/errors.js";
-import { JSON_PACE, paced } from "../../src/http/paced-body.js";
+import { JSON_PACE, paced } from "../../src/http/read-body.js";
 import { pace } from "../support/pace.js";
 import { GOOD_KEY } from "./fake-conversations.js";
 import { FRONTS, startTransport } from "./running-transport.js";
@@ -39,7 +39,7 @@ function isTooSlow(error: unknown): boolean {
   return error instanceof ServiceError && error.code === "BODY_TOO_SLOW";
 }
 
-test("a body that keeps its pace comes through whole", async () => {
+test("a body that keeps its pace passes unchanged", async () => {
   assert.equal(await bytesOf(paced(client([400, 0, 300, 5], 20, true).body, PATIENT)), 705);
 });
 
@@ -49,12 +49,12 @@ test("a client that sends a byte now and then is given up, and so is one that st
   await assert.rejects(bytesOf(paced(client([1_000_000], 1, false).body, stalling)), isTooSlow);
 });
 
-test("a body has its deadline, however fast it comes", async () => {
+test("a fast body has a deadline, too", async () => {
   const short = { ...PACE, longestMs: 500 };
   await assert.rejects(bytesOf(paced(client(Array(1_000).fill(10_000), 20, true).body, short)), isTooSlow);
 });
 
-test("a slow reader is not the client's fault, and one that stops tells the source", async () => {
+test("a slow reader does not count against the client, and one that stops ends the source", async () => {
   const { body, isReturned } = client([1, 1, 1, 1], 0, true);
   let count = 0;
   for await (const _ of paced(body, { ...PACE, graceMs: 300, stallMs: 300 })) {
@@ -88,7 +88,7 @@ for (const front of FRONTS) {
       assert.match(answer, /\r\nconnection: close\r\n/i);
       assert.match(
         answer,
-        /\{"detail":"the body must come with at least 512 bytes per second[^"]*received \d+ bytes/,
+        /\{"detail":"the body must arrive at 512 bytes per second or more[^"]*received \d+ bytes/,
       );
     } finally {
       await running.stop();

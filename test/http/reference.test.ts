@@ -8,7 +8,7 @@ import { asyncApiDocument } from "../../core/protocol/asyncapi.js";
 import { COMPONENTS, type ComponentName, ENDPOINTS } from "../../core/protocol/endpoints.js";
 import { openApiDocument } from "../../core/protocol/openapi.js";
 import { createRoutes } from "../../src/http/endpoints/all.js";
-import type { RouteDeps } from "../../src/http/route.js";
+import type { RouteDeps } from "../../src/http/router.js";
 import { FakeConversations, GOOD_KEY } from "./fake-conversations.js";
 import { type RunningTransport, startTransport } from "./running-transport.js";
 
@@ -22,7 +22,7 @@ interface Operation {
   >;
 }
 
-test("the document tells the version of the interface and that of the service apart", () => {
+test("the document has the version of the API and that of the service", () => {
   const { info } = openApiDocument() as { readonly info: Readonly<Record<string, string>> };
   const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { readonly version: string };
   assert.deepEqual([info["version"], info["x-service-version"]], ["1.0.0", version]);
@@ -230,7 +230,7 @@ test("the bare address leads a browser to the console, and anything else to the 
   }
 });
 
-test("the reference page begins with what the models cannot do", async () => {
+test("the reference page starts with the limits of the models", async () => {
   const html = await (await fetch(`${running.base}/docs`)).text();
   const line = "<b>svc-kk-v1</b>: Speaks &#60;Kazakh&#62; only. Other languages sound wrong.";
   assert.ok(html.includes(line) && html.indexOf(line) < html.indexOf("swagger-ui-bundle"), html);
@@ -300,7 +300,7 @@ test("the reference page loads from this service only", async () => {
   }
 });
 
-test("the live protocol is told as AsyncAPI beside it", async () => {
+test("the live protocol is described as AsyncAPI", async () => {
   const answer = await fetch(`${running.base}/asyncapi.json`);
   assert.equal(answer.headers.get("content-type"), "application/json");
   assert.deepEqual(await answer.json(), JSON.parse(JSON.stringify(asyncApiDocument())));

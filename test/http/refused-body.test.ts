@@ -29,7 +29,7 @@ for (const front of FRONTS) {
       while (!isClosed) {
         const isAnswered = text !== "";
         await written(socket);
-        // A socket that is over refuses what is written before it says that it is closed.
+        // A closed socket rejects writes before it reports its end.
         await nextTurn();
         if (isAnswered && !isClosed) bytesBehindAnswer += BLOCK.length;
       }

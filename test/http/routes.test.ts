@@ -41,7 +41,10 @@ for (const front of FRONTS) {
       });
     };
 
-    /** Speech after a pause comes when its client has what came before; were that held back, after ten seconds. */
+    /**
+     * Speech after a pause comes when its client has what came before; were that held back, after ten
+     * seconds.
+     */
     const pauseSynthesis = () => {
       const { promise, resolve } = deferred<boolean>();
       const late = setTimeout(() => resolve(false), 10_000);
@@ -141,7 +144,7 @@ for (const front of FRONTS) {
       const got = await post("/v1/tts", { text: "a" });
       await got.arrayBuffer();
       const exposed = (got.headers.get("access-control-expose-headers") ?? "").toLowerCase().split(", ");
-      // Whatever an answer says in a header of ours, a page of any origin can read.
+      // Pages of any origin can read all headers of our own.
       const ours = [...got.headers.keys()].filter((name) => /^x-|^retry-after$/.test(name));
       assert.ok(ours.includes("x-svc-chars") && ours.includes("x-request-id"));
       assert.deepEqual(
@@ -269,7 +272,7 @@ for (const front of FRONTS) {
       assert.equal((await (await post("/v1/tts", { text: "halves" })).arrayBuffer()).byteLength, 44 + 960);
     });
 
-    test("with frames=chunks each part of a sentence is a frame, and leaves as it is made", async () => {
+    test("with frames=chunks each part of a sentence is a frame, sent as it is synthesized", async () => {
       const { goOn, wasInTime } = pauseSynthesis();
       const answer = await post("/v1/tts/stream?frames=chunks&timestamps=true", { text: "halves.one" });
       assert.equal(answer.headers.get("x-svc-stream"), "wav-frames-v1");
@@ -333,7 +336,7 @@ for (const front of FRONTS) {
       assert.equal(bytes.readInt16LE(480), 2);
     });
 
-    test("the OpenAI shape refuses what it cannot do with 400", async () => {
+    test("OpenAI routes reject unsupported options with 400", async () => {
       for (const [body, pattern] of [
         [{}, /^input is required$/],
         [{ input: "a", nfe: 65 }, /^nfe must be an integer from 4 to 64, received 65$/],
@@ -372,7 +375,7 @@ for (const front of FRONTS) {
       await spoolIsEmpty(running.spoolDir);
     });
 
-    test("hot words reach the file, and wrong ones are refused before any upload", async () => {
+    test("hot words reach the engine, and invalid ones are rejected before an upload", async () => {
       const path = (value: string) => `/v1/transcribe?hotwords=${encodeURIComponent(value)}`;
       assert.equal((await post(path("СӘЛЕМ"), Buffer.from("x"))).status, 200);
       assert.deepEqual(running.conversations.wishes?.hotWords, [{ text: "сәлем", characterScore: 1 }]);
@@ -434,7 +437,7 @@ for (const front of FRONTS) {
       await spoolIsEmpty(running.spoolDir);
     });
 
-    test("audio behind a url is transcribed like an upload, beside a body without bytes", async () => {
+    test("audio behind a url is transcribed like an upload, also with an empty body", async () => {
       const bytes = Buffer.alloc(300_000, 7);
       const server = await startCounting("127.0.0.1", (_request, response) => response.end(bytes));
       const url = `/v1/transcribe?url=${encodeURIComponent(`http://127.0.0.1:${server.port}/a.mp3`)}`;
@@ -471,7 +474,7 @@ for (const front of FRONTS) {
       await spoolIsEmpty(running.spoolDir);
     });
 
-    test("a client that leaves during a transcription stops it, and its file goes", async () => {
+    test("a client that leaves during a transcription stops it, and its file is deleted", async () => {
       running.conversations.nextTranscription = "wait";
       const abort = new AbortController();
       const answer = fetch(`${running.base}/v1/transcribe`, {
@@ -525,7 +528,7 @@ for (const front of FRONTS) {
       assert.equal(body["duration"], 3);
     });
 
-    test("the OpenAI shape refuses other models and formats before anything is transcribed", async () => {
+    test("OpenAI routes reject other models and formats before anything is transcribed", async () => {
       assert.match(
         await detailOf(await transcriptions({ response_format: "xml" }), 400),
         /one of json, text/,

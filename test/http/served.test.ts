@@ -25,7 +25,7 @@ for (const front of FRONTS) {
       });
       after(() => running.stop());
 
-      test("tells for each path of the others that it is served elsewhere", async () => {
+      test("says for each path of other parts that another service serves it", async () => {
         for (const other of SERVED_PARTS) {
           const [method, path] = OF_PART[other];
           const answer = await fetch(running.base + path, { method, headers: HEADERS });
@@ -39,7 +39,7 @@ for (const front of FRONTS) {
         }
       });
 
-      test("opens live sockets only where live speech is heard", async () => {
+      test("opens live sockets only if it serves live transcription", async () => {
         const socket = new WebSocket(`ws://127.0.0.1:${running.port}/v1/stream`, { headers: HEADERS });
         socket.on("error", () => {});
         if (part === "live") await once(socket, "open");
@@ -64,7 +64,7 @@ for (const front of FRONTS) {
         assert.ok(Object.keys(paths).length < new Set(ENDPOINTS.map(({ path }) => path)).size);
       });
 
-      test("makes stream tokens and tells balances, whatever it serves", async () => {
+      test("issues stream tokens and reports balances, regardless of its parts", async () => {
         const asked = { method: "POST", headers: HEADERS };
         assert.equal((await fetch(`${running.base}/v1/stream/token`, asked)).status, 200);
         assert.equal((await fetch(`${running.base}/v1/balance`, { headers: HEADERS })).status, 200);

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "node:test";
 import { ServiceError } from "../../core/domain/errors.js";
-import { SpeechBudget } from "../../src/http/speech-budget.js";
+import { SpeechBudget } from "../../src/http/running-work.js";
 import { eventually } from "../support/eventually.js";
 import * as fc from "../support/properties.js";
 import { GOOD_KEY } from "./fake-conversations.js";
@@ -29,7 +29,7 @@ test("speech is counted by its guess, then by its size, until it is released", (
   assert.equal(budget.takenBytes, 0);
 });
 
-test("what does not fit is refused, an organization has half, and one answer alone always fits", () => {
+test("what does not fit is rejected, an organization gets half, and a single response always fits", () => {
   const budget = new SpeechBudget(100);
   const first = budget.take("a", 500);
   assert.throws(() => budget.take("a", 1), refused("TOO_MANY_REQUESTS"));
@@ -45,7 +45,7 @@ test("what does not fit is refused, an organization has half, and one answer alo
   budget.take("a", 500);
 });
 
-test("whatever comes and goes, nothing is left, and together it is never more than the budget or one answer", () => {
+test("shares never exceed the budget or one response, and nothing is left at the end", () => {
   const step = fc.tuple(fc.constantFrom("a", "b", "c"), fc.nat({ max: 150 }), fc.nat({ max: 9 }));
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {

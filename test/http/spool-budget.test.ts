@@ -5,8 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { ServiceError } from "../../core/domain/errors.js";
-import { withUpload } from "../../src/http/spool.js";
-import { DiskSpace, SpoolBudget } from "../../src/http/spool-budget.js";
+import { DiskSpace, SpoolBudget, withUpload } from "../../src/http/spool.js";
 import { eventually } from "../support/eventually.js";
 
 async function newFolder(t: TestContext): Promise<string> {
@@ -42,7 +41,7 @@ test("uploads together stay within the budget, and one that does not fit leaves 
   assert.deepEqual(await readdir(spoolDir), []);
 });
 
-test("a floor of free space is left, whatever the budget", async (t) => {
+test("the floor of free space stays, regardless of the budget", async (t) => {
   const spoolDir = await newFolder(t);
   const disk = new DiskSpace(spoolDir, Number.MAX_SAFE_INTEGER);
   assert.equal(await disk.hasRoomFor(0), false);
@@ -55,7 +54,7 @@ test("a floor of free space is left, whatever the budget", async (t) => {
   assert.deepEqual(await readdir(spoolDir), []);
 });
 
-test("a file that somebody else writes is counted as it grows, until it outgrows the room", async (t) => {
+test("a file written by another process is counted as it grows, until it exceeds the budget", async (t) => {
   const folder = await newFolder(t);
   const room = new SpoolBudget(50_000, new DiskSpace(folder, 0));
   const share = room.open();
@@ -91,7 +90,7 @@ test("a file that is whole is counted to its end, and one look more finds that i
   assert.ok(told.length === 1 && isFull(told[0]));
 });
 
-test("what the system says of a full or read-only disk is a 503 that may be tried again", async () => {
+test("a full or read-only disk is a 503 that clients may retry", async () => {
   const { asServiceError } = await import("../../core/domain/errors.js");
   const { errorHeaders, HTTP_STATUS } = await import("../../core/protocol/error-status.js");
   for (const code of ["ENOSPC", "EDQUOT", "EROFS"]) {

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { ServiceError } from "../../core/domain/errors.js";
 import type { FrontRequest, FrontResponse } from "../../core/ports/front.js";
+import { HEARTBEAT_MS, ProgressEvents } from "../../src/http/endpoints/transcribe.js";
 import { Exchange } from "../../src/http/exchange.js";
-import { HEARTBEAT_MS, ProgressEvents } from "../../src/http/progress-events.js";
 import { settled } from "../support/deferred.js";
 import { eventually } from "../support/eventually.js";
 import { SILENT } from "../support/silent-log.js";
@@ -44,7 +44,7 @@ for (const front of FRONTS) {
         headers: { authorization: `Bearer ${GOOD_KEY}`, ...headers },
       });
 
-    test("the share that is done comes while the work goes on, and the result is the JSON answer", async () => {
+    test("progress arrives during the work, and the result is the JSON response", async () => {
       running.conversations.nextShares = [0, 0.25, 0.251, 1];
       const expected = await (await post({})).json();
       const answer = await post({ accept: "text/event-stream" });
@@ -96,7 +96,7 @@ for (const front of FRONTS) {
   });
 }
 
-/** An exchange whose client takes bytes when the test says so. */
+/** An exchange whose client accepts bytes when the test wants it. */
 function slowExchange() {
   const written: string[] = [];
   let take = () => {};
@@ -121,7 +121,7 @@ function slowExchange() {
   return { exchange, written, take: () => take() };
 }
 
-test("a comment comes while nothing else does, and a slow reader hears less", async (context) => {
+test("comments keep a silent connection open, and a slow reader gets fewer events", async (context) => {
   context.mock.timers.enable({ apis: ["setInterval"] });
   const { exchange, written, take } = slowExchange();
   const events = new ProgressEvents(exchange);

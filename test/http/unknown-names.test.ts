@@ -10,7 +10,7 @@ const TEXT = { text: "Сәлем" };
 const INPUT = { input: "Сәлем" };
 const AUDIO = Buffer.alloc(200_000, 1);
 
-/** What a client sends, and the rule that it is told. */
+/** A client's request, and the rule in its error. */
 const REFUSED_JSON: readonly (readonly [string, object, RegExp])[] = [
   ["/v1/tts", { ...TEXT, Speed: 2 }, /^unknown field "Speed": did you mean "speed"\?$/],
   ["/v1/tts/stream", { ...TEXT, voices: "aigul" }, /did you mean "voice"\?$/],
@@ -68,7 +68,7 @@ for (const front of FRONTS) {
       });
     }
 
-    test("a parameter that is given twice is refused", async () => {
+    test("a repeated parameter is rejected", async () => {
       for (const path of [
         "/v1/tts?timestamps=true&timestamps=false",
         "/v1/transcribe?hotwords=а&hotwords=б",
@@ -79,12 +79,12 @@ for (const front of FRONTS) {
       }
     });
 
-    test("a missing text is told before a name that is not known", async () => {
+    test("a missing text is reported before an unknown name", async () => {
       const answer = await post("/v1/tts", { txt: "a" });
       assert.deepEqual([answer.status, await answer.json()], [400, { detail: "text is required" }]);
     });
 
-    test("audio in a part of another name is refused, and the right name is told", async () => {
+    test("audio in a part of another name is rejected, and the error has the right name", async () => {
       const inAudio = () => {
         const form = new FormData();
         form.append("model", "whisper-1");
@@ -156,7 +156,7 @@ for (const front of FRONTS) {
       assert.equal(heard.headers.get("x-svc-ignored"), ignored.join(","));
     });
 
-    test("open paths take names that caches are passed with, and refuse near misses", async () => {
+    test("open paths accept parameters against caches, and reject near misses", async () => {
       for (const path of ["/health?_=123", "/v1/models?t=1", "/v1/voices?_=1&nocache=x"]) {
         assert.equal((await fetch(running.base + path)).status, 200, path);
       }
@@ -173,7 +173,7 @@ for (const front of FRONTS) {
       ["/v1/listen?keyterms=а", /did you mean "keyterm"\?$/],
       ["/v1/listen?diarise=true", /did you mean "diarize"\?$/],
     ] as const) {
-      test(`${path} is refused before the upgrade, or told to a browser behind it`, async () => {
+      test(`${path} is rejected before the upgrade, or on a browser's open socket`, async () => {
         const answer = await refusedUpgrade(running, path);
         assert.deepEqual([answer.status, answer.error], [400, "unknown_parameter"]);
         assert.match(answer.detail, rule);

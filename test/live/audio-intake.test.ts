@@ -90,7 +90,7 @@ for (const front of [...FRONTS, ...(FRONTS.includes("uws") ? (["threads"] as con
       for (const path of ["/v1/stream", "/v1/listen?sample_rate=48000"]) {
         test(`${path} refuses ${name} by its name (${file.toString("hex", 0, 4)})`, async () => {
           const pattern = new RegExp(
-            `^unsupported_format: the audio begins as a file of ${name}, .*AudioWorklet`,
+            `^unsupported_format: live audio must be .* received a file of ${name} .*AudioWorklet`,
           );
           assert.match(await refused(path, [file]), pattern);
           // Frames without a signature must come together.
@@ -102,7 +102,7 @@ for (const front of [...FRONTS, ...(FRONTS.includes("uws") ? (["threads"] as con
       }
     }
 
-    test("what a client calls linear16 is samples, whatever it looks like, and so is a later message", async () => {
+    test("with encoding=linear16 all bytes are samples, and so are later messages", async () => {
       const [, webm] = FILES[0];
       assert.equal(await heard("/v1/listen?encoding=linear16", [webm.subarray(0, 8)]), 8);
       assert.equal(await heard("/v1/stream", [Buffer.alloc(2), webm]), 2 + webm.length);
@@ -112,7 +112,7 @@ for (const front of [...FRONTS, ...(FRONTS.includes("uws") ? (["threads"] as con
       assert.equal(await heard("/v1/stream", [webm.subarray(0, 3), Buffer.alloc(40)]), 43);
     });
 
-    test("a WAV is heard without its header, however it is cut", async () => {
+    test("a WAV is transcribed without its header, however it is cut", async () => {
       const wav = writeWav(new Int16Array(1_600), 16_000);
       for (const messages of [
         [wav],
@@ -129,7 +129,7 @@ for (const front of [...FRONTS, ...(FRONTS.includes("uws") ? (["threads"] as con
       assert.ok(doubled > 5_000 && doubled <= 6_400, String(doubled));
     });
 
-    test("a WAV of other samples is refused, and one whose header does not end", async () => {
+    test("a WAV with other samples is rejected, and one whose header does not end", async () => {
       const stereo = Buffer.from(writeWav(new Int16Array(10), 16_000));
       stereo.writeUInt16LE(2, 22);
       stereo.writeUInt16LE(4, 32);
@@ -141,7 +141,7 @@ for (const front of [...FRONTS, ...(FRONTS.includes("uws") ? (["threads"] as con
       assert.match(await refused("/v1/stream", [endless]), /header of a live WAV must be at most 4096 bytes/);
     });
 
-    test("a refused handshake says why in dg-error too, in visible ASCII", async () => {
+    test("a rejected handshake has the reason in dg-error, too, in visible ASCII", async () => {
       for (const [path, key, status, reason] of [
         ["/v1/listen?diarize=true", GOOD_KEY, 400, /^diarize is not supported$/],
         ["/v1/listen", `sk-svc-${"ab".repeat(24)}`, 401, /^missing or invalid API key$/],

@@ -41,7 +41,7 @@ for (const front of FRONTS) {
       return { socket, session: sessions[0]! };
     }
 
-    test("a key comes as Token, as Bearer, or as a subprotocol, and tokens likewise", async () => {
+    test("keys and tokens are accepted as Token, as Bearer, or as a subprotocol", async () => {
       const { body } = await fetch(`${running.base}/v1/stream/token`, {
         method: "POST",
         headers: { authorization: `Bearer ${GOOD_KEY}` },
@@ -58,7 +58,7 @@ for (const front of FRONTS) {
       }
     });
 
-    test("a wrong key or option is refused before the upgrade, or told in this language after it", async () => {
+    test("a wrong key or option is rejected before the upgrade, or in Deepgram's format after it", async () => {
       const url = `ws://127.0.0.1:${running.port}/v1/listen`;
       const refused = new WebSocket(`${url}?diarize=true`, { headers: tokenHeader(GOOD_KEY) });
       const [, answer] = await once(refused, "unexpected-response");
@@ -125,7 +125,7 @@ for (const front of FRONTS) {
       assert.equal(sha256, createHash("sha256").update(audio).digest("hex"));
     });
 
-    test("without interim results a client hears finals only; a finalized one says so", async () => {
+    test("without interim results a client gets finals only; a finalized one says so", async () => {
       const { socket, session } = await opened("");
       assert.equal(session.options.partials, false);
       const messages = collected(socket);
@@ -146,7 +146,7 @@ for (const front of FRONTS) {
       ]);
     });
 
-    test("the end of an utterance is told once, when its silence is long enough", async () => {
+    test("the end of an utterance is sent once, when its silence is long enough", async () => {
       const { socket, session } = await opened("utterance_end_ms=1000");
       const messages = collected(socket);
       session.sink.send(ready());
@@ -162,7 +162,7 @@ for (const front of FRONTS) {
       assert.deepEqual(ends, [{ type: "UtteranceEnd", channel: [0, 1], last_word_end: 0.6 }]);
     });
 
-    test("telephone bytes are taken at 8 kHz", async () => {
+    test("telephone audio is accepted at 8 kHz", async () => {
       const { socket, session } = await opened("encoding=mulaw");
       socket.send(Buffer.alloc(8_000, 0xff));
       socket.send('{"type":"CloseStream"}');
@@ -222,7 +222,7 @@ function final(utterance: number, text: string, start: number, end: number) {
   return { type: "final", utterance, text, start, end, words } as const;
 }
 
-/** A session that writes down what it is told. */
+/** A session that records its calls. */
 function recording({ heard, audio, sink }: Session): LiveConversation {
   return {
     audio(bytes) {

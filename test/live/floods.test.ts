@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { WebSocket } from "ws";
-import { Floods } from "../../src/live/floods.js";
+import { Floods } from "../../src/live/upgrade.js";
 import { GOOD_KEY } from "../http/fake-conversations.js";
 import { FRONTS, startTransport } from "../http/running-transport.js";
 import { ManualClock } from "../support/manual-clock.js";
@@ -29,7 +29,7 @@ test("a client waits after four floods, and others do not", () => {
 });
 
 for (const front of FRONTS) {
-  test(`on ${front} a client that floods is told why, and waits at the door after four times`, async () => {
+  test(`on ${front} a client that floods gets the reason, and has to wait after four times`, async () => {
     const clock = new ManualClock();
     const running = await startTransport(front, { clock });
     const connect = () =>
@@ -45,7 +45,7 @@ for (const front of FRONTS) {
           last = String(data);
         });
         const closed = once(socket, "close") as Promise<[number, Buffer]>;
-        // Until it is told: a slow machine reads few of them in the time in which a client may send so many.
+        // Until the error arrives: a slow machine reads few of them while a client may send so many.
         while (socket.readyState === WebSocket.OPEN) {
           for (let nth = 0; nth < 800; nth++) socket.send('{"type":"keepalive"}');
           await nextTurn();
@@ -54,7 +54,7 @@ for (const front of FRONTS) {
         assert.deepEqual([closeCode, String(reason)], [4400, "too_many_messages"]);
         const { code, detail } = JSON.parse(last) as Record<string, unknown>;
         assert.equal(code, "too_many_messages");
-        assert.match(String(detail), /^more messages than are taken: at most 600 text messages/);
+        assert.match(String(detail), /^too many messages: at most 600 text messages/);
       }
       const refused = connect();
       const [, answer] = (await once(refused, "unexpected-response")) as [unknown, IncomingMessage];

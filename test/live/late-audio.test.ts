@@ -7,9 +7,8 @@ import { systemClock } from "../../core/ports/clock.js";
 import type { LiveSink } from "../../core/ports/conversations.js";
 import type { FrontRequest, FrontSocket } from "../../core/ports/front.js";
 import { KeyEndings } from "../../src/http/key-endings.js";
-import { OrganizationSlots } from "../../src/http/organization-slots.js";
-import type { RouteDeps } from "../../src/http/route.js";
-import { RunningWork } from "../../src/http/running-work.js";
+import type { RouteDeps } from "../../src/http/router.js";
+import { OrganizationSlots, RunningWork } from "../../src/http/running-work.js";
 import { createStreamUpgrade } from "../../src/live/upgrade.js";
 import { FakeConversations, FakeKeys, GOOD_KEY } from "../http/fake-conversations.js";
 import { streamTokens } from "../support/stream-tokens.js";
@@ -58,8 +57,8 @@ async function opened(path: string, audio: (bytes: Uint8Array) => void = () => {
   assert.ok(decision.type === "accept");
   const events = decision.open(socket);
   assert.ok(sink !== undefined);
-  // The first bytes may be a file's and are held back. Then, however slow this machine is, some run of messages is quick
-  // enough to be gathered.
+  // The first bytes may be a file's and are held back. Then, however slow this machine is, some run of
+  // messages is quick enough to be gathered.
   for (let before = -1; handedOn === 0 || handedOn > before; ) {
     before = handedOn;
     events.binary(new Uint8Array(2));
@@ -72,7 +71,7 @@ test("audio that was gathered while its session ended is dropped, in the languag
     const { events, sink, closes, logLines } = await opened(path);
     sink.send({ type: "done", audio_seconds: 1, credits_charged: 6 });
     sink.close(1000, "done");
-    // What was gathered is handed on in a turn of its own.
+    // Joined audio is delivered in a separate turn.
     await nextTurn();
     await nextTurn();
     events.binary(new Uint8Array(2));

@@ -25,7 +25,7 @@ for (const front of FRONTS) {
       await running.stop();
     });
 
-    test("binary is audio, and every text message does what it says", async () => {
+    test("binary messages are audio, and text messages are commands", async () => {
       const socket = await opened(new WebSocket(url, bearer(GOOD_KEY)));
       socket.send(Buffer.alloc(3));
       socket.send(Buffer.alloc(98));
@@ -117,13 +117,13 @@ for (const front of FRONTS) {
       socket.terminate();
     });
 
-    test("another path and a request without upgrade are refused", async () => {
+    test("another path and a request without upgrade are rejected", async () => {
       const other = await refusal(new WebSocket(`ws://127.0.0.1:${running.port}/v1/x`, bearer(GOOD_KEY)));
       assert.equal(other.statusCode, 404);
       assert.equal((await fetch(`${running.base}/v1/stream`)).status, 400);
     });
 
-    test("a browser's key comes as a subprotocol and is never sent back", async () => {
+    test("a browser sends its key as a subprotocol, which is never sent back", async () => {
       const socket = await opened(new WebSocket(url, ["svc-bearer", GOOD_KEY]));
       assert.equal(socket.protocol, "svc-bearer");
       socket.terminate();
@@ -175,7 +175,7 @@ for (const front of FRONTS) {
       assert.equal(running.keys.lookUps, lookUps, "a token is never looked up as a key");
     });
 
-    test("a token is made for keys only, and is not a key", async () => {
+    test("a token is issued for a key only, and is not a key", async () => {
       const path = `${running.base}/v1/stream/token`;
       assert.equal((await fetch(path, { method: "POST" })).status, 401);
       assert.equal((await fetch(path, { method: "POST", ...bearer(await newToken()) })).status, 401);
@@ -200,7 +200,7 @@ for (const front of FRONTS) {
       assert.equal(closed[0], 4400);
     });
 
-    test("a session that does not start is told and closed", async () => {
+    test("a session that does not start gets an error and is closed", async () => {
       const { live } = running.conversations;
       running.conversations.live = () => {
         throw new ServiceError("ENGINE_BUSY", "no capacity");
@@ -212,7 +212,7 @@ for (const front of FRONTS) {
       assert.equal(closed[0], 1013);
     });
 
-    test("a session hears once that its client vanished", async () => {
+    test("a session is notified once that its client vanished", async () => {
       const { live } = running.conversations;
       let calls = 0;
       const gone = new Promise<void>((resolve) => {
@@ -269,7 +269,7 @@ for (const front of FRONTS) {
     });
   });
 
-  test(`a stopping service on ${front} refuses new work, lets the old finish, and says goodbye`, async () => {
+  test(`a stopping service on ${front} rejects new work, lets running work finish, and notifies live clients`, async () => {
     const running = await startTransport(front);
     const url = `ws://127.0.0.1:${running.port}/v1/stream`;
     const headers = { authorization: `Bearer ${GOOD_KEY}` };

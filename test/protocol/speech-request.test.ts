@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseSpeechRequest } from "../../core/protocol/speech-request.js";
 import { parseSynthesisRequest } from "../../core/protocol/synthesis-request.js";
-import { asFirstAsked } from "../../src/http/asked-model.js";
+import { speechForFingerprint } from "../../src/http/once-by-key.js";
 
 test("clients of the OpenAI shape choose solver steps and room tone as ours do, and begin with fewer steps", () => {
   const plain = parseSpeechRequest({ input: "Сәлем" });
@@ -14,7 +14,8 @@ test("clients of the OpenAI shape choose solver steps and room tone as ours do, 
 });
 
 test("a request with the usual room tone has the fingerprint it had before there was any", () => {
-  const fingerprint = (request: object) => JSON.stringify(asFirstAsked(parseSynthesisRequest(request)));
+  const fingerprint = (request: object) =>
+    JSON.stringify(speechForFingerprint(parseSynthesisRequest(request)));
   assert.equal(
     fingerprint({ text: "a" }),
     '{"text":"a","model":"svc-kk-v1","voice":null,"speed":1,"nfe":32,"normalize":true,"seed":null}',

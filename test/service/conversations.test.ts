@@ -6,13 +6,13 @@ import { Metrics } from "../../core/observe/metrics.js";
 import type { Caller, Conversations, SynthesisConversation } from "../../core/ports/conversations.js";
 import { ENDLESS_ROOM } from "../../core/ports/spool-room.js";
 import type { SynthesisRequest } from "../../core/protocol/synthesis-request.js";
+import { THREAD_ENTRIES } from "../../src/service/base.js";
 import { makeConversations } from "../../src/service/conversations.js";
 import { type Engines, makeEngines, stopEngines } from "../../src/service/engines.js";
 import { readInstalledModels } from "../../src/service/installed-models.js";
 import { readMachine } from "../../src/service/machine.js";
 import { Placements } from "../../src/service/placements.js";
-import { planModels } from "../../src/service/planned-workers.js";
-import { THREAD_ENTRIES } from "../../src/service/thread-entries.js";
+import { planModels } from "../../src/service/worker-plan.js";
 import { readConfig } from "../../src/settings/settings.js";
 import { silence, wavOf } from "../support/audio.js";
 import { temporaryFolder } from "../support/folders.js";
@@ -75,7 +75,7 @@ async function counts(): Promise<(name: string) => number> {
   return (name) => Number(lines.find((line) => line.startsWith(`${name} `))?.split(" ")[1]);
 }
 
-test("speech is charged, counted, and made once for each organization", async () => {
+test("speech is charged, counted, and synthesized once for each organization", async () => {
   const first = callerOf("org_1");
   const samples = await read(await conversations.synthesis(first.caller, REQUEST, "sentences"));
   assert.deepEqual(meter.calls, ["hold", "charge", "delivered 8", "complete"]);
@@ -95,7 +95,7 @@ test("speech is charged, counted, and made once for each organization", async ()
   assert.equal((await counts())("tts_cache_hits_total"), 1);
 });
 
-test("a file is charged, counted, and its seconds are told", async () => {
+test("a file is charged and counted, and its seconds are reported", async () => {
   meter.calls.length = 0;
   const path = join(folder, "silence.wav");
   await writeFile(path, wavOf(silence(2, 8_000), 8_000, 1));

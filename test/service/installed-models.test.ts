@@ -55,14 +55,14 @@ test("packages of the data folder stand beside the shipped ones, which stay the 
   ]);
 });
 
-test("a package of one's own with a shipped id is taken in place of the shipped one", async () => {
+test("an operator's package with a shipped id replaces the shipped one", async () => {
   const { models, read } = await dataFolder("tiny-gigaam-ctc");
   const own = join(models, "tiny-gigaam-ctc");
   await changeManifest(own, (manifest) => ({ ...manifest, id: "svc-kk-ru-v2" }));
   assert.deepEqual((await read()).folders, [own]);
 });
 
-test("a package that cannot be used is left out, and told; the default is not", async () => {
+test("a broken package is left out and reported; a broken default stops the start", async () => {
   const { models, read } = await dataFolder("tiny-gigaam-ctc", "tiny-nemo-ctc", "tiny-matcha");
   await changeManifest(join(models, "tiny-matcha"), (manifest) => ({ ...manifest, family: "unheard-of" }));
   await writeFile(join(models, "tiny-gigaam-ctc", "manifest.json"), "{");

@@ -88,7 +88,7 @@ test("models that do not come end the session that waits for them", async () => 
   assert.equal(lease.releases, 1);
 });
 
-test("a lease that is refused after its session has ended is nothing to the client", async () => {
+test("a lease that is rejected after its session has ended does not reach the client", async () => {
   const { begin, sink, granted } = listening();
   begin().disconnected();
   granted.reject(new ServiceError("CANCELLED", "released"));
@@ -96,7 +96,7 @@ test("a lease that is refused after its session has ended is nothing to the clie
   assert.deepEqual([sink.messages, sink.closes], [[], []]);
 });
 
-test("a session that cannot begin gives its models back", () => {
+test("a session that cannot start releases its models", () => {
   const meter = new FreeMeter();
   meter.openLive = () => {
     throw new Error("no meter");

@@ -1,7 +1,7 @@
 import { type SharedClock, systemClock } from "../../core/ports/clock.js";
 import type { TokenUses } from "../../core/ports/token-uses.js";
 import { KeyEndings } from "../../src/http/key-endings.js";
-import { StreamTokens } from "../../src/http/stream-tokens.js";
+import { StreamTokens } from "../../src/http/signed-credentials.js";
 
 /** Remembers uses as the database does, without one. */
 export function usesInMemory(): TokenUses {

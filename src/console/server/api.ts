@@ -1,8 +1,8 @@
 import { asServiceError, type ErrorCode } from "../../../core/domain/errors.js";
 import { errorHeaders, HTTP_STATUS } from "../../../core/protocol/error-status.js";
 import type { Exchange } from "../../http/exchange.js";
-import { readJson } from "../../http/read-json.js";
-import type { PathParams, Route } from "../../http/route.js";
+import { readJson } from "../../http/read-body.js";
+import type { PathParams, Route } from "../../http/router.js";
 import { accountRoutes } from "./account-routes.js";
 import { CONSOLE_ERRORS, ConsoleError } from "./console-error.js";
 import { creditRoutes } from "./credit-routes.js";

@@ -1,5 +1,5 @@
 import type { ConsoleKey } from "../../../core/ports/console-store.js";
-import { TEMPORARY_KEY_LIFETIME_S } from "../../http/temporary-keys.js";
+import { TEMPORARY_KEY_LIFETIME_S } from "../../http/signed-credentials.js";
 import { ConsoleError } from "./console-error.js";
 import { type ConsoleRoute, type MemberCall, noOrganization, ORGANIZATION } from "./route.js";
 import { NEW_KEY, parse } from "./schemas.js";

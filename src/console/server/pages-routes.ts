@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import { ServiceError } from "../../../core/domain/errors.js";
 import type { Exchange } from "../../http/exchange.js";
-import type { Route } from "../../http/route.js";
+import type { Route } from "../../http/router.js";
 import { isPage, pagePath } from "../paths.js";
 
 /** Where the build puts the pages. */

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { ServiceError } from "../../../core/domain/errors.js";
 import type { Exchange } from "../../http/exchange.js";
-import type { Route } from "../../http/route.js";
+import type { Route } from "../../http/router.js";
 
 /** A model that speaks. */
 export interface SampledModel {

@@ -4,9 +4,9 @@ import {
 } from "../../../core/domain/synthesis/longest-speech.js";
 import { SERVICE_VERSION } from "../../../core/protocol/service-version.js";
 import { LONGEST_TEXT } from "../../../core/protocol/synthesis-request.js";
-import { LONGEST_JSON_BYTES } from "../../http/read-json.js";
+import { LONGEST_JSON_BYTES } from "../../http/read-body.js";
+import { TEMPORARY_KEY_LIFETIME_S } from "../../http/signed-credentials.js";
 import { LONGEST_FETCH_BYTES, LONGEST_UPLOAD_BYTES } from "../../http/spool.js";
-import { TEMPORARY_KEY_LIFETIME_S } from "../../http/temporary-keys.js";
 import { SIGN_INS_OF_EMAIL } from "./attempt-limiter.js";
 import { MOST_KEYS } from "./key-routes.js";
 import { INVITATION_LIFETIME_S } from "./member-routes.js";

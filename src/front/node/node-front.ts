@@ -14,50 +14,44 @@ import type {
   FrontHandlers,
   FrontLimits,
   FrontRequest,
-  Headers,
   UpgradeDecision,
 } from "../../../core/ports/front.js";
 import { errorHeaders } from "../../../core/protocol/error-status.js";
 import { BodyQueue } from "../shared/body-queue.js";
-import { FloodWatch } from "../shared/flood-watch.js";
-import { newRequestId } from "../shared/request-id.js";
-import { parseBodyLength, parseTarget } from "../shared/request-target.js";
+import { FloodWatch } from "../shared/rate-limits.js";
+import { jsonHeaders, parseBodyLength, parseTarget, refusedVersion } from "../shared/request-head.js";
 import { decideSafely, serveSafely } from "../shared/serve-safely.js";
-import { refusedVersion } from "../shared/upgrade-version.js";
-import { MessageTurns } from "./message-turns.js";
-import { NodeBody } from "./node-body.js";
-import { deafenBody, deafenConnection } from "./node-parser.js";
+import { ignoreBody, ignoreConnection, nodeBody } from "./node-body.js";
 import { NodeAnswer } from "./node-response.js";
-import { NodeFrontSocket } from "./node-socket.js";
+import { MessageTurns, NodeFrontSocket } from "./node-socket.js";
 
 const HEADER_BYTES = 16 * 1024;
-/** A connection may take so long for the head of its first request, and for that of a next one, as on the native front. */
+/** Time for the head of a connection's first and of its next request, as on the native front. */
 const IDLE_MS = 10_000;
 const LOOK_FOR_IDLE_EVERY_MS = 2_000;
 const KEEP_ALIVE_AFTER_MS = 60_000;
-/** So many requests may wait for their answers on one connection, or come on it at once. */
+/** Requests that may wait for their responses on one connection, or arrive on it in one turn. */
 const PIPELINED_REQUESTS = 32;
-/** Connections beyond the limit that are told so at a time; those beyond are just cut. */
-const TOLD_CONNECTIONS = 32;
+/** Connections beyond the limit that get a 503 at the same time; further ones are cut. */
+const REJECTED_CONNECTIONS = 32;
 /** How long they may take to read it. */
-const REFUSAL_MS = 1_000;
-/** A client that still uploads when its answer is complete may go on this long to read that answer. */
+const REJECTION_MS = 1_000;
+/** How long a client that still uploads may take to read a response that is complete. */
 const LINGER_MS = 5_000;
-/** A client whose body is refused for the way it comes may read its answer for so long. */
+/** The same for a client whose body is rejected for its tiny chunks. */
 const REFUSED_LINGER_MS = 500;
 
 type Refusal = Extract<UpgradeDecision, { type: "refuse" }>;
 
 interface Connection {
-  /** Requests without an answer. */
   pending: number;
-  /** Requests with bodies that were read in this turn of the event loop: many may be answered in between. */
+  /** Requests with bodies in this turn of the event loop; many of them may already be answered. */
   inTurn: number;
-  /** What comes on it is not heard any more. */
+  /** Further input is ignored. */
   isEnding: boolean;
 }
 
-/** `ws` comes with the first front of this kind: it costs 0.07 s of CPU, and the native one has no use for it. */
+/** `ws` is loaded with the first front of this kind: it costs 0.07 s of CPU. */
 const require = createRequire(import.meta.url);
 
 /** The front on Node's own HTTP server, with `ws` for WebSocket. */
@@ -71,7 +65,7 @@ export class NodeFront implements Front {
   readonly #watch = new FloodWatch();
   readonly #messageTurns = new MessageTurns();
   readonly #connections = new WeakMap<Duplex, Connection>();
-  /** Connections that asked for something in this turn. */
+  /** Connections with requests in this turn. */
   readonly #turn: Connection[] = [];
   #connectionCount = 0;
   #onNoSockets: (() => void) | null = null;
@@ -82,28 +76,28 @@ export class NodeFront implements Front {
     this.#server = createServer(
       {
         maxHeaderSize: HEADER_BYTES,
-        // The time a whole request may take is bounded by progress, not by a fixed figure: uploads can be long.
+        // Uploads can be long: they are limited by progress instead.
         requestTimeout: 0,
         headersTimeout: IDLE_MS,
         connectionsCheckingInterval: LOOK_FOR_IDLE_EVERY_MS,
         keepAliveTimeout: IDLE_MS,
         keepAlive: true,
         keepAliveInitialDelay: KEEP_ALIVE_AFTER_MS,
-        // Refused by us, with a reason.
+        // We reject it ourselves, with a reason.
         requireHostHeader: false,
       },
       (req, res) => this.#request(req, res),
     );
-    this.#server.maxConnections = limits.maxConnections + TOLD_CONNECTIONS;
+    this.#server.maxConnections = limits.maxConnections + REJECTED_CONNECTIONS;
     this.#server.on("connection", (socket) => this.#connected(socket));
     const ws = require("ws") as typeof import("ws");
     this.#webSockets = new ws.WebSocketServer({
       noServer: true,
       maxPayload: limits.messageBytes,
       perMessageDeflate: false,
-      // Pongs are counted before they are sent.
+      // Pings are counted before they are answered.
       autoPong: false,
-      // `MessageTurns` bounds what a socket brings in one turn of the event loop: deferring each message costs too much.
+      // Deferring each message costs too much; `MessageTurns` limits the messages per turn instead.
       allowSynchronousEvents: true,
       clientTracking: false,
     });
@@ -134,7 +128,7 @@ export class NodeFront implements Front {
       this.#server.closeAllConnections();
     }, graceMs);
     this.#server.closeIdleConnections();
-    // Connections that have upgraded are not the server's any more.
+    // The server no longer counts upgraded connections.
     if (this.#sockets.size > 0) {
       await new Promise<void>((resolve) => {
         this.#onNoSockets = resolve;
@@ -151,7 +145,7 @@ export class NodeFront implements Front {
     this.#connection(socket).isEnding = true;
     const headers = { ...jsonHeaders(), ...errorHeaders("ENGINE_BUSY") };
     const body = JSON.stringify({ detail: "there are too many connections" });
-    endWith(socket, { type: "refuse", status: 503, headers, body }, REFUSAL_MS);
+    endWith(socket, { type: "refuse", status: 503, headers, body }, REJECTION_MS);
   }
 
   #connection(socket: Duplex): Connection {
@@ -184,12 +178,12 @@ export class NodeFront implements Front {
       return;
     }
     connection.pending++;
-    const body = new BodyQueue(new NodeBody(req, this.#watch), this.#limits.stallMs);
+    const body = new BodyQueue(nodeBody(req, this.#watch), this.#limits.stallMs);
     const abort = new AbortController();
     const request = readRequest(req, body, abort.signal);
-    // Where it ends cannot be told: what follows it may be its body.
+    // Nobody can tell where a malformed request ends: what follows may be its body.
     connection.isEnding = request.malformed !== null;
-    if (connection.isEnding) deafenConnection(req.socket);
+    if (connection.isEnding) ignoreConnection(req.socket);
     const hasBody = (request.contentLength ?? 0) > 0 || request.headers.has("transfer-encoding");
     if (hasBody) this.#countInTurn(connection);
     const answer = new NodeAnswer(res, {
@@ -201,19 +195,18 @@ export class NodeFront implements Front {
     req.on("end", () => body.complete());
     req.on("error", () => body.fail("the client left before its request was complete"));
     res.on("error", () => {
-      // A write to a client that has left; `close` follows and says so.
+      // A write to a client that has left; `close` follows.
     });
     res.on("close", () => {
       connection.pending--;
       body.fail("the client left before its request was complete");
       if (!res.writableFinished) abort.abort();
     });
-    res.on("finish", () => letGo(req, body));
+    res.on("finish", () => finishUpload(req, body));
     void serveSafely(this.#handlers, request, answer);
   }
 
   async #upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    // Told that there are too many, or that it asks for too much.
     if (this.#connection(req.socket).isEnding) return;
     const abort = new AbortController();
     const onGone = () => abort.abort();
@@ -244,7 +237,7 @@ export class NodeFront implements Front {
       for (const [name, value] of Object.entries(decision.headers)) lines.push(`${name}: ${value}`);
     };
     this.#webSockets.once("headers", addHeaders);
-    // A handshake that is not valid is answered by `ws` itself, and the callback does not come. All of it is synchronous.
+    // This is synchronous. `ws` answers an invalid handshake itself, without calling back.
     this.#webSockets.handleUpgrade(req, socket, head, (webSocket) => {
       const front = new NodeFrontSocket({
         ws: webSocket,
@@ -253,7 +246,7 @@ export class NodeFront implements Front {
         watch: this.#watch,
         turn: this.#messageTurns.of(webSocket),
         remoteAddress: req.socket.remoteAddress ?? "",
-        floodFarewell: decision.floodFarewell,
+        floodClosing: decision.floodClosing,
         onEnded: () => {
           this.#sockets.delete(front);
           if (this.#sockets.size === 0) this.#onNoSockets?.();
@@ -290,14 +283,14 @@ function readRequest(req: IncomingMessage, body: BodyQueue, signal: AbortSignal)
   };
 }
 
-/** Node reads on in this turn, as long as there is something. What can be answered at once has been when it ends. */
+/** Closes a connection after the turn: requests that can be answered immediately have been by then. */
 function endBurst(socket: Socket): void {
-  deafenConnection(socket);
+  ignoreConnection(socket);
   socket.pause();
   setImmediate(() => socket.destroySoon());
 }
 
-/** What Node's parser lets through and should not. */
+/** Checks what Node's parser lets through and should not. */
 function headProblem({ httpVersion, rawHeaders }: IncomingMessage): string | null {
   if (httpVersion !== "1.1" && httpVersion !== "1.0")
     return `the version of HTTP must be 1.1, received ${httpVersion}`;
@@ -308,23 +301,22 @@ function headProblem({ httpVersion, rawHeaders }: IncomingMessage): string | nul
   return hosts === 0 && httpVersion === "1.1" ? "Host must be given" : null;
 }
 
-/** The answer is out: the rest of an unread body is dropped for a while, then the connection is cut. */
-function letGo(req: IncomingMessage, body: BodyQueue): void {
+/** Drops the rest of an unread body after the response for up to `LINGER_MS`, then cuts the connection. */
+function finishUpload(req: IncomingMessage, body: BodyQueue): void {
   if (req.complete) return;
   if (body.isRefused) {
-    // Read on, what it sends would cost more than all others.
+    // Reading on would cost more than serving all other clients.
     setTimeout(() => req.destroy(), REFUSED_LINGER_MS).unref();
     return;
   }
   body.discard();
-  // Heard chunk by chunk, a body that nobody reads could cost as much as its sender likes.
-  deafenBody(req.socket);
+  // Delivered chunk by chunk, even an unread body is expensive.
+  ignoreBody(req.socket);
   req.resume();
   const cut = setTimeout(() => req.destroy(), LINGER_MS).unref();
   req.once("close", () => clearTimeout(cut));
 }
 
-/** Node's parser gave up on the request: there is no request to hand on, so the answer is made here. */
 function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
   const [status, detail] = UNREADABLE[error.code ?? ""] ?? [400, "the request is not valid HTTP"];
@@ -337,20 +329,11 @@ const UNREADABLE: Readonly<Record<string, readonly [status: number, detail: stri
   ERR_HTTP_REQUEST_TIMEOUT: [408, `the head of a request must come within ${IDLE_MS / 1_000} s`],
 };
 
-function jsonHeaders(): Headers {
-  return {
-    "content-type": "application/json",
-    "x-request-id": newRequestId(),
-    "access-control-allow-origin": "*",
-  };
-}
-
-/** The last answer on a connection. A client that holds its end open, or reads nothing, is cut after a while. */
+/** Sends the last response on a connection; a client that does not close its end is cut after `withinMs`. */
 function endWith(socket: Duplex, refusal: Refusal, withinMs = LINGER_MS): void {
-  // The client may be gone before it has read why.
   socket.on("error", () => socket.destroy());
   socket.end(rawAnswer(refusal));
-  // Unread bytes would hide that it goes.
+  // Unread bytes would hide that the client closes.
   socket.resume();
   const cut = setTimeout(() => socket.destroy(), withinMs).unref();
   socket.once("close", () => clearTimeout(cut));

@@ -1,16 +1,14 @@
 import type { ServerResponse } from "node:http";
 import { ServiceError } from "../../../core/domain/errors.js";
 import type { Departure, FrontResponse, Headers, ReaderPace } from "../../../core/ports/front.js";
-import { PacedReader } from "../shared/paced-reader.js";
+import { PacedReader } from "../shared/rate-limits.js";
 
 export interface NodeAnswerOptions {
-  /** Asked when the answer starts: whether the connection ends with it. */
   readonly closesConnection: () => boolean;
   readonly stallMs: number;
   readonly readerPace: ReaderPace;
 }
 
-/** An answer over node:http. */
 export class NodeAnswer implements FrontResponse {
   readonly #res: ServerResponse;
   readonly #options: NodeAnswerOptions;
@@ -44,7 +42,7 @@ export class NodeAnswer implements FrontResponse {
     if (chunk.length === 0 || this.#res.req.method === "HEAD") return;
     departure?.leaving();
     if (this.#res.write(chunk)) return this.#reader.took(chunk.length);
-    // More than the stream likes to hold may all the same have gone at once.
+    // `write` also returns false for a chunk above the high-water mark that was sent at once.
     const isKept = (this.#res.socket?.writableLength ?? 0) > 0;
     if (isKept) departure?.held();
     await this.#drained();
@@ -59,7 +57,7 @@ export class NodeAnswer implements FrontResponse {
     const isSized = this.#res.headersSent || this.#res.hasHeader("content-length");
     const hasNoLength = this.#res.statusCode === 204 || this.#res.statusCode === 304;
     if (!isSized && !hasNoLength) this.#res.setHeader("content-length", bytes);
-    // Large bodies go in through write, so that a reader that stalls is noticed.
+    // Use `write`, which notices a reader that stalls.
     if (chunk !== undefined && bytes > 0) await this.write(chunk, departure);
     this.#assertLive();
     this.#res.end();

@@ -1,21 +1,19 @@
 import type { RawData, WebSocket } from "ws";
 import { CLOSE } from "../../../core/domain/close-codes.js";
 import type {
-  Farewell,
+  FloodClosing,
   FrontHandlers,
   FrontLimits,
   FrontSocket,
   SocketEvents,
 } from "../../../core/ports/front.js";
-import type { FloodWatch } from "../shared/flood-watch.js";
-import { MessageBudget, type Verdict } from "../shared/message-budget.js";
-import { sayFarewell } from "../shared/say-farewell.js";
-import { callSafely } from "../shared/serve-safely.js";
-import type { SocketTurn } from "./message-turns.js";
+import { MessageBudget, type Verdict } from "../shared/live-messages.js";
+import type { FloodWatch } from "../shared/rate-limits.js";
+import { callSafely, closeFlooded } from "../shared/serve-safely.js";
 
-/** A client that does not answer a ping until the next one is gone. */
+/** A client that has not answered a ping when the next is due is cut. */
 const PING_MS = 30_000;
-/** How long a client that floods may take to read why it is closed. */
+/** How long a client that floods may take to read its closing message. */
 const FLOOD_LINGER_MS = 1_000;
 
 export interface NodeSocketParts {
@@ -25,52 +23,41 @@ export interface NodeSocketParts {
   readonly watch: FloodWatch;
   readonly turn: SocketTurn;
   readonly remoteAddress: string;
-  readonly floodFarewell: Farewell | undefined;
-  /** The socket is over. */
+  readonly floodClosing: FloodClosing | undefined;
   readonly onEnded: () => void;
 }
 
-/** An open WebSocket over `ws`. */
 export class NodeFrontSocket implements FrontSocket {
+  readonly #parts: NodeSocketParts;
   readonly #ws: WebSocket;
   readonly #handlers: FrontHandlers;
-  readonly #limits: FrontLimits;
-  readonly #onEnded: () => void;
   readonly #budget: MessageBudget;
-  readonly #turn: SocketTurn;
-  readonly #onFlood: () => void;
-  readonly #floodFarewell: Farewell | undefined;
   #events: SocketEvents | null = null;
   #isClosing = false;
   #isAlive = true;
   #closingTimer: NodeJS.Timeout | null = null;
 
   constructor(parts: NodeSocketParts) {
-    const { ws, handlers, limits, watch, turn, remoteAddress, floodFarewell, onEnded } = parts;
-    this.#ws = ws;
-    this.#handlers = handlers;
-    this.#limits = limits;
-    this.#budget = new MessageBudget(undefined, watch.burstShare(remoteAddress));
-    this.#turn = turn;
-    this.#onFlood = () => watch.flooded(remoteAddress);
-    this.#floodFarewell = floodFarewell;
-    this.#onEnded = onEnded;
+    this.#parts = parts;
+    this.#ws = parts.ws;
+    this.#handlers = parts.handlers;
+    this.#budget = new MessageBudget(undefined, parts.watch.burstShare(parts.remoteAddress));
   }
 
   open(open: (socket: FrontSocket) => SocketEvents): void {
     const pings = setInterval(() => this.#ping(), PING_MS).unref();
     this.#ws.on("pong", () => {
-      this.#turn.count();
+      this.#parts.turn.count();
       this.#isAlive = true;
       this.#takes(this.#budget.control());
     });
     this.#ws.on("ping", (data) => {
-      this.#turn.count();
+      this.#parts.turn.count();
       if (this.#takes(this.#budget.control()) && this.#canSend()) this.#ws.pong(data);
     });
     this.#ws.on("message", (data, isBinary) => this.#message(data, isBinary));
     this.#ws.on("error", () => {
-      // `ws` closes with the fitting code (1007, 1009, ...) by itself; `close` follows.
+      // `ws` closes with the right code (1007, 1009, ...) itself; `close` follows.
     });
     this.#ws.on("close", (code, reason) => {
       clearInterval(pings);
@@ -100,7 +87,7 @@ export class NodeFrontSocket implements FrontSocket {
   close(code: number, reason: string): void {
     if (!this.#canSend()) return;
     this.#isClosing = true;
-    this.#closingTimer = setTimeout(() => this.terminate(), this.#limits.closingMs);
+    this.#closingTimer = setTimeout(() => this.terminate(), this.#parts.limits.closingMs);
     this.#ws.close(code, reason);
   }
 
@@ -113,8 +100,8 @@ export class NodeFrontSocket implements FrontSocket {
   }
 
   #message(data: RawData, isBinary: boolean): void {
-    this.#turn.count();
-    // Messages are buffers unless asked for otherwise.
+    this.#parts.turn.count();
+    // The default `binaryType` delivers buffers.
     const bytes = data as Buffer;
     if (!this.#takes(isBinary ? this.#budget.binary(bytes.length) : this.#budget.text(bytes.length))) return;
     const events = this.#events;
@@ -126,20 +113,17 @@ export class NodeFrontSocket implements FrontSocket {
     );
   }
 
-  /** Whether a message is handed on. The socket of a client that floods is not read any more. */
+  /** Returns whether to deliver a message; stops reading from a client that floods. */
   #takes(verdict: Verdict): boolean {
     if (verdict === "take") return true;
     if (verdict !== "flood") return false;
-    this.#onFlood();
+    const { watch, remoteAddress, floodClosing } = this.#parts;
+    watch.flooded(remoteAddress);
     const events = this.#events;
-    callSafely(
-      this.#handlers,
-      () => events?.flooded?.(),
-      () => {},
-    );
-    sayFarewell(this, this.#floodFarewell);
+    callSafely(this.#handlers, () => events?.flooded?.());
+    closeFlooded(this, floodClosing);
     this.#ws.pause();
-    // Its goodbye will not be heard.
+    // A paused socket does not see the client close.
     setTimeout(() => this.terminate(), FLOOD_LINGER_MS).unref();
     return false;
   }
@@ -157,12 +141,65 @@ export class NodeFrontSocket implements FrontSocket {
     if (this.#closingTimer !== null) clearTimeout(this.#closingTimer);
     const events = this.#events;
     this.#events = null;
-    // `ws` says 1005 for a goodbye without a code.
-    callSafely(
-      this.#handlers,
-      () => events?.closed(code, reason),
-      () => {},
-    );
-    this.#onEnded();
+    callSafely(this.#handlers, () => events?.closed(code, reason));
+    this.#parts.onEnded();
+  }
+}
+
+/** Messages of one socket that are delivered in one turn of the event loop. */
+const MESSAGES_PER_TURN = 8;
+
+/**
+ * A private field of `ws`: whether it may emit several messages in a row, or waits a turn before each. The
+ * option `allowSynchronousEvents` is only its initial value, and no public call changes it. Without the
+ * field, all messages of a read are delivered at once, and the floods of `npm test -- attack` take too long.
+ */
+interface Receiver {
+  _allowSynchronousEvents?: boolean;
+}
+
+export interface SocketTurn {
+  count(): void;
+}
+
+/**
+ * Limits the messages of a socket in one turn of the event loop. A read of 64 KiB holds up to 10,000, which
+ * would keep all other clients waiting. After the first few, `ws` waits a turn before each. At the pace of
+ * speech nothing waits.
+ */
+export class MessageTurns {
+  readonly #delayed: Receiver[] = [];
+  #turn = 0;
+  #isCounting = false;
+
+  of(ws: WebSocket): SocketTurn {
+    const receiver = (ws as unknown as { readonly _receiver?: Receiver })._receiver ?? {};
+    let turn = -1;
+    let messages = 0;
+    return {
+      count: () => {
+        this.#startTurn();
+        if (turn !== this.#turn) {
+          turn = this.#turn;
+          messages = 0;
+        }
+        if (++messages !== MESSAGES_PER_TURN) return;
+        receiver._allowSynchronousEvents = false;
+        this.#delayed.push(receiver);
+      },
+    };
+  }
+
+  #startTurn(): void {
+    if (this.#isCounting) return;
+    this.#isCounting = true;
+    setImmediate(() => this.#endTurn());
+  }
+
+  #endTurn(): void {
+    this.#isCounting = false;
+    this.#turn++;
+    for (const receiver of this.#delayed) receiver._allowSynchronousEvents = true;
+    this.#delayed.length = 0;
   }
 }

@@ -1,55 +1,51 @@
 import { ServiceError } from "../../../core/domain/errors.js";
-import { TokenBucket } from "./token-bucket.js";
+import { TokenBucket } from "./rate-limits.js";
 
-/** How the source of a body is slowed down. */
 export interface BodySource {
   pause(): void;
   resume(): void;
-  /** The body is refused for the way it comes: told once, behind `pause`. What still comes of it need not be handed over. */
+  /** Called once, after `pause`, if the body is rejected for its tiny chunks. The rest need not be pushed. */
   refused?(): void;
-  /** Which part of the small chunks that may come at once its sender may send; asked with the first of them. */
+  /** The share of the burst of small chunks that this sender gets; called with the first of them. */
   burstShare?(): number;
 }
 
-/** Beyond this the sender is paused; below a quarter of it, it goes on. */
+/** The sender is paused above this, and resumed below a quarter of it. */
 const FULL_BYTES = 256 * 1024;
-/** What came in small chunks is handed on in blocks of up to this size. */
+/** Small chunks are joined into blocks of up to this size. */
 const BLOCK_BYTES = 64 * 1024;
-/** The room of a block that begins with two small chunks. */
-const LEAST_ROOM_BYTES = 4 * 1024;
-/** A paused source says nothing of a client that has left: this often it may hand over one more read. */
+const LEAST_BLOCK_BYTES = 4 * 1024;
+/** How often a paused source is read once more: it does not report a client that has left. */
 const PROBE_MS = 1_000;
-/** Beyond this not even that: the client may be there, and sends as fast as we look. */
+/** Probing stops here: the client is evidently there and sends as fast as we probe. */
 const MOST_BYTES = 8 * 1024 * 1024;
-/** A chunk of so many bytes costs no more than its bytes do. */
+/** Chunks of this size and more cost no more than their bytes. */
 const WHOLE_CHUNK_BYTES = 256;
-/** Smaller chunks that may come at once, and each second: they cost a call each, which nobody else's may wait for. */
+/** Smaller chunks cost a call each, which would keep other clients waiting. */
 const SMALL_CHUNKS = { burst: 2_500, perSecond: 5_000 };
 
-/** Bytes that wait, in memory that has room for more. */
+/** Queued bytes, in a buffer that may have room for more. */
 interface Block {
   bytes: Uint8Array;
   length: number;
 }
 
 /**
- * A request body on its way from a pushing socket to a pulling reader, in bounded memory.
- *
- * However small the chunks are, what waits is few blocks: a chunk of one byte would cost a hundred in objects.
+ * Queues a request body between a pushing socket and a pulling reader, in bounded memory. Small chunks are
+ * joined, because each would otherwise cost a hundred bytes in objects.
  */
 export class BodyQueue implements AsyncIterable<Uint8Array> {
   readonly #source: BodySource;
   readonly #stallMs: number;
   readonly #blocks: Block[] = [];
-  /** From the first of them on: most requests have none. */
+  /** Created with the first small chunk: most requests have none. */
   #smallChunks: TokenBucket | null = null;
-  /** Memory of the blocks. */
   #queuedBytes = 0;
   #isPaused = false;
   #probe: NodeJS.Timeout | null = null;
   #isComplete = false;
   #isRefused = false;
-  /** Makes the error that says why there will be no more: only when somebody reads, since nobody reads most bodies. */
+  /** Creates the error only when the body is read, which most are not. */
   #failure: (() => ServiceError) | null = null;
   #wake: (() => void) | null = null;
   #wakesSoon = false;
@@ -59,36 +55,33 @@ export class BodyQueue implements AsyncIterable<Uint8Array> {
     this.#stallMs = stallMs;
   }
 
-  /** Whether the sender waits for the reader. */
   get isPaused(): boolean {
     return this.#isPaused;
   }
 
-  /** Whether the client sends its body in a way that is not taken: it is paused for good. */
+  /** Whether the body was rejected for its tiny chunks; its source stays paused. */
   get isRefused(): boolean {
     return this.#isRefused;
   }
 
-  /** Memory that what waits takes, in bytes. */
   get queuedBytes(): number {
     return this.#queuedBytes;
   }
 
-  /** Blocks that wait. */
   get blockCount(): number {
     return this.#blocks.length;
   }
 
-  /** Takes a chunk. @param isLent its memory is somebody else's after the call: it is copied */
-  push(chunk: Uint8Array, isLent = false): void {
+  /** @param isBorrowed the caller reuses the memory after the call, so the chunk is copied */
+  push(chunk: Uint8Array, isBorrowed = false): void {
     if (chunk.length === 0 || this.#failure !== null) return;
     if (chunk.length < WHOLE_CHUNK_BYTES && !this.#takeSmall(chunk.length)) {
       this.#refuse();
       return;
     }
-    this.#keep(chunk, isLent);
+    this.#keep(chunk, isBorrowed);
     if (this.#queuedBytes >= FULL_BYTES) this.#pause();
-    // More may come in the same turn of the event loop: then the reader finds it together.
+    // Wait for more small chunks in this turn of the event loop, so that the reader gets them in one block.
     if (chunk.length >= BLOCK_BYTES / 2) this.#notify();
     else this.#notifySoon();
   }
@@ -104,7 +97,7 @@ export class BodyQueue implements AsyncIterable<Uint8Array> {
     this.#failWith(() => new ServiceError("CANCELLED", reason));
   }
 
-  /** Drops what is queued and whatever still comes: nobody will read it. */
+  /** Drops the queue and lets the source send on, unread. */
   discard(): void {
     this.#drop();
     this.#resumeIfDrained();
@@ -123,22 +116,22 @@ export class BodyQueue implements AsyncIterable<Uint8Array> {
     }
   }
 
-  /** Appends to the last block while both are small; the room of a block doubles, so that a short body takes little. */
-  #keep(chunk: Uint8Array, isLent: boolean): void {
+  /** Appends to the last block while it is short. Buffers double, so a short body takes little memory. */
+  #keep(chunk: Uint8Array, isBorrowed: boolean): void {
     const last = this.#blocks.at(-1);
     const total = (last?.length ?? 0) + chunk.length;
     if (last === undefined || total > BLOCK_BYTES) {
       this.#queuedBytes += chunk.length;
-      // A small chunk of the sender's would keep the whole read alive that it is a part of.
-      const isCopied = isLent || chunk.buffer.byteLength > 2 * chunk.length;
+      // A small chunk would keep the whole read buffer alive.
+      const isCopied = isBorrowed || chunk.buffer.byteLength > 2 * chunk.length;
       this.#blocks.push({ bytes: isCopied ? chunk.slice() : chunk, length: chunk.length });
       return;
     }
     if (total > last.bytes.length) {
-      const roomier = new Uint8Array(Math.min(BLOCK_BYTES, Math.max(LEAST_ROOM_BYTES, 2 * total)));
-      roomier.set(last.bytes.subarray(0, last.length));
-      this.#queuedBytes += roomier.length - last.bytes.length;
-      last.bytes = roomier;
+      const larger = new Uint8Array(Math.min(BLOCK_BYTES, Math.max(LEAST_BLOCK_BYTES, 2 * total)));
+      larger.set(last.bytes.subarray(0, last.length));
+      this.#queuedBytes += larger.length - last.bytes.length;
+      last.bytes = larger;
     }
     last.bytes.set(chunk, last.length);
     last.length = total;
@@ -181,11 +174,11 @@ export class BodyQueue implements AsyncIterable<Uint8Array> {
     if (this.#isPaused) return;
     this.#isPaused = true;
     this.#source.pause();
-    this.#probe ??= setInterval(() => this.#lookForClient(), PROBE_MS).unref();
+    this.#probe ??= setInterval(() => this.#probeClient(), PROBE_MS).unref();
   }
 
-  /** Lets the source read once more: it hears of the end of the connection, or the next chunk pauses it again. */
-  #lookForClient(): void {
+  /** Lets the source read once: it sees the connection end, or the next chunk pauses it again. */
+  #probeClient(): void {
     if (!this.#isPaused || this.#queuedBytes >= MOST_BYTES) return;
     this.#isPaused = false;
     this.#source.resume();
@@ -230,7 +223,7 @@ export class BodyQueue implements AsyncIterable<Uint8Array> {
   }
 }
 
-/** Room that was not needed stays behind where it is most of the block: chunks may travel with all their memory. */
+/** Copies a partly filled block: chunks may be transferred to another thread with their whole buffer. */
 function contentOf({ bytes, length }: Block): Uint8Array {
   return length === bytes.length ? bytes : bytes.slice(0, length);
 }

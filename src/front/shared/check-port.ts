@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 
 const LAST_PORT = 65_535;
 
-/** Where a service is to listen, and the settings that say so. */
+/** Where a service will listen, and the names of the settings that say so. */
 export interface ListeningAddress {
   readonly host: string;
   /** 0 is any free port. */
@@ -12,10 +12,10 @@ export interface ListeningAddress {
 }
 
 /**
- * Listens for a moment, so that a port that is taken is told before models are loaded rather than after. Another program
- * can still take it meanwhile: then the front says so.
+ * Listens briefly, so that a taken port is reported before models are loaded. If another program takes the
+ * port in between, the front reports it.
  *
- * @throws {Error} naming the address, the reason and the setting to change
+ * @throws {Error} with the address, the reason and the setting to change
  */
 export async function checkPort({ host, port, settings }: ListeningAddress): Promise<void> {
   if (port === 0) return;
@@ -37,7 +37,6 @@ export async function checkPort({ host, port, settings }: ListeningAddress): Pro
   await once(server, "close");
 }
 
-/** A port to try instead; behind the last one there is none. */
 function neighbour(port: number): number {
   return port < LAST_PORT ? port + 1 : port - 1;
 }

@@ -2,15 +2,15 @@ import { closeSync, openSync, readdirSync, readFileSync, statSync } from "node:f
 import { readdir } from "node:fs/promises";
 
 const OWN = "/proc/self/fd";
-/** Kept free for files, pipes and the database: a quarter of the limit, within these. */
+/** Reserved for files, pipes and the database: a quarter of the limit, within these bounds. */
 const LEAST_RESERVE = 64;
 const LARGEST_RESERVE = 1_024;
 const LEAST_CONNECTIONS = 16;
 
-/** How many descriptors this process has open; null where the system does not say. */
+/** Counts the open descriptors of this process; null if the system does not tell. */
 export function openDescriptors(): number | null {
   try {
-    // Linux 6.2 and newer count for us.
+    // From Linux 6.2 on, the size is the count.
     return statSync(OWN).size || readdirSync(OWN).length;
   } catch {
     return null;
@@ -18,23 +18,23 @@ export function openDescriptors(): number | null {
 }
 
 /**
- * The same without a long turn. Where the system does not count for us, 10,000 names take 8 ms and more to be read: another
- * thread reads them.
+ * Counts without blocking: on older kernels, reading 10,000 names takes 8 ms and more, so another thread does
+ * it.
  *
- * @param folder for tests: one of the process's own that has an entry for each
- * @returns infinity when there is none left to count with, null where the system does not say
+ * @param folder set by tests
+ * @returns infinity if no descriptor is left to count with, null if the system does not tell
  */
 export async function countDescriptors(folder = OWN): Promise<number | null> {
   try {
     return statSync(folder).size || (await readdir(folder)).length;
   } catch (error) {
-    // Reading the names takes a descriptor itself.
+    // Reading the folder needs a descriptor itself.
     const code = (error as NodeJS.ErrnoException).code ?? "";
     return ["EMFILE", "ENFILE"].includes(code) ? Number.POSITIVE_INFINITY : null;
   }
 }
 
-/** How many descriptors this process may have open at once; null where the system does not say. */
+/** Returns the limit of open descriptors; null if the system does not tell. */
 export function descriptorLimit(): number | null {
   try {
     const match = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"));
@@ -44,13 +44,13 @@ export function descriptorLimit(): number | null {
   }
 }
 
-/** How many connections a process may take that has `open` of `limit` descriptors open without them. */
+/** Returns how many connections fit if `open` of `limit` descriptors are in use by other things. */
 export function connectionsWithin(limit: number, open: number): number {
   const reserve = Math.min(LARGEST_RESERVE, Math.max(LEAST_RESERVE, Math.floor(limit / 4)));
   return Math.max(LEAST_CONNECTIONS, limit - reserve - open);
 }
 
-/** Descriptors that are held so that they can be let go of when there are no others. */
+/** Holds spare descriptors, to be released when no others are left. */
 export class SpareDescriptors {
   readonly #count: number;
   readonly #held: number[] = [];
@@ -63,12 +63,11 @@ export class SpareDescriptors {
     return this.#held.length;
   }
 
-  /** Takes as many as it can. */
   hold(): void {
     try {
       while (this.#held.length < this.#count) this.#held.push(openSync("/dev/null", "r"));
     } catch {
-      // None are left: those that there are must do.
+      // None are left: hold what we got.
     }
   }
 

@@ -1,13 +1,16 @@
+import { UNTOLD_FLOOD } from "../../../core/domain/close-codes.js";
 import { asServiceError } from "../../../core/domain/errors.js";
 import type {
+  FloodClosing,
   FrontHandlers,
   FrontRequest,
   FrontResponse,
+  FrontSocket,
   UpgradeDecision,
 } from "../../../core/ports/front.js";
-import { newRequestId } from "./request-id.js";
+import { jsonHeaders } from "./request-head.js";
 
-/** Runs the request handler so that nothing it does reaches the socket library: last resort behind its own errors. */
+/** Runs the request handler so that no exception reaches the socket library. */
 export async function serveSafely(
   handlers: FrontHandlers,
   request: FrontRequest,
@@ -18,7 +21,7 @@ export async function serveSafely(
     if (response.isOver) return;
     handlers.failed(new Error("A request handler must end or reset its response before it returns"));
   } catch (thrown) {
-    // Writing to a client that has left throws this; there is nobody to tell.
+    // Writing to a client that has left throws this.
     if (response.isOver && asServiceError(thrown).code === "CANCELLED") return;
     handlers.failed(thrown);
   }
@@ -30,11 +33,11 @@ async function endAnyhow(response: FrontResponse): Promise<void> {
   if (response.hasStarted) return response.reset();
   const { status, headers, body } = internalError();
   response.start(status, headers);
-  // The client may leave at this very moment, which is no news any more.
+  // The client may leave at this moment; nobody is left to answer.
   await response.end(Buffer.from(body)).catch(() => {});
 }
 
-/** Asks about an upgrade; a handler that throws refuses it. */
+/** Calls the upgrade handler; if it throws, the upgrade is rejected. */
 export async function decideSafely(handlers: FrontHandlers, request: FrontRequest): Promise<UpgradeDecision> {
   try {
     return await handlers.upgrade(request);
@@ -44,8 +47,8 @@ export async function decideSafely(handlers: FrontHandlers, request: FrontReques
   }
 }
 
-/** Calls a socket's owner; what it throws is reported, and `onThrow` ends the socket. */
-export function callSafely(handlers: FrontHandlers, call: () => void, onThrow: () => void): void {
+/** Calls a socket's owner and reports what it throws. @param onThrow ends the socket */
+export function callSafely(handlers: FrontHandlers, call: () => void, onThrow: () => void = () => {}): void {
   try {
     call();
   } catch (thrown) {
@@ -55,11 +58,21 @@ export function callSafely(handlers: FrontHandlers, call: () => void, onThrow: (
 }
 
 function internalError() {
-  const headers = {
-    "content-type": "application/json",
-    "x-request-id": newRequestId(),
-    "x-svc-error": "internal",
-    "access-control-allow-origin": "*",
-  };
+  const headers = { ...jsonHeaders(), "x-svc-error": "internal" };
   return { status: 500, headers, body: JSON.stringify({ detail: "internal error" }) };
+}
+
+const UNTOLD: FloodClosing = { messages: [], code: UNTOLD_FLOOD, reason: "too many messages" };
+
+/**
+ * Sends the closing messages of a socket that floods and closes it. The front does it itself: the native
+ * library goes on handing over a read of half a megabyte until the socket closes, and an owner in another
+ * thread would react too late.
+ */
+export function closeFlooded(socket: FrontSocket, { messages, code, reason }: FloodClosing = UNTOLD): void {
+  for (const message of messages) {
+    if (typeof message === "string") socket.sendText(message);
+    else socket.sendBinary(message);
+  }
+  socket.close(code, reason);
 }

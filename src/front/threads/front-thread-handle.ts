@@ -19,12 +19,12 @@ import {
 import { connectionLost, RemoteExchange, toRequest } from "./remote-exchange.js";
 import { RemoteSocket } from "./remote-socket.js";
 
-/** About a tenth of a second of the audio of 2,000 sockets; a thread that finds it full waits. */
+/** About a tenth of a second of audio from 2,000 sockets; a thread that finds the inbox full waits. */
 const LEAST_INBOX_BYTES = 2 ** 23;
-/** What is looked at before others have their turn: a few milliseconds. */
+/** Records handled in one turn of the event loop: a few milliseconds. */
 const RECORDS_PER_TURN = 2_000;
 const READY_WITHIN_MS = 20_000;
-/** How long a thread may take to end beyond what its clients are given. */
+/** How long a thread may take to end after its clients' grace period. */
 const END_WITHIN_MS = 30_000;
 
 export interface FrontThreadOptions {
@@ -34,13 +34,12 @@ export interface FrontThreadOptions {
   readonly limits: FrontLimits;
   readonly ownDescriptors: number | null;
   readonly handlers: FrontHandlers;
-  /** How long `stop` lets clients finish. */
+  /** How long `stop` waits for clients to finish. */
   readonly graceMs: () => number;
-  /** The compiled thread entry. */
   readonly entry: URL;
 }
 
-/** The main thread's end of one front thread: its requests and sockets get their handlers here. */
+/** The main thread's side of one front thread: calls the handlers of its requests and sockets. */
 export class FrontThreadHandle implements Child {
   readonly ended: Promise<Error | null>;
   readonly #options: FrontThreadOptions;
@@ -49,19 +48,19 @@ export class FrontThreadHandle implements Child {
   readonly #taken: Int32Array;
   readonly #exchanges = new Map<number, RemoteExchange>();
   readonly #upgrades = new Map<number, AbortController>();
-  /** Sockets that were accepted and not opened yet. */
+  /** Sockets that were accepted but are not open yet. */
   readonly #accepted = new Map<number, (socket: FrontSocket) => SocketEvents>();
   readonly #sockets = new Map<number, RemoteSocket>();
   readonly #visit = (kind: number, id: number, bytes: Uint8Array) => this.#onRecord(kind, id, bytes);
   #drainsSoon = false;
-  #orders: SocketOrder[] = [];
+  readonly #orders: SocketOrder[] = [];
   #failure: Error | null = null;
   #isStopping = false;
 
   private constructor(options: FrontThreadOptions) {
     const { name, host, port, limits, ownDescriptors, entry } = options;
     this.#options = options;
-    // Room for two of the longest messages at least, since a record may take half of it.
+    // A record may take half of the ring, so make room for two of the longest messages.
     this.#inbox = RecordRing.create(
       Math.max(LEAST_INBOX_BYTES, 2 ** Math.ceil(Math.log2(4 * limits.messageBytes))),
     );
@@ -82,7 +81,7 @@ export class FrontThreadHandle implements Child {
     });
   }
 
-  /** Settles when the thread listens. @throws why it does not */
+  /** Starts a thread; settles when it listens. */
   static async start(options: FrontThreadOptions): Promise<FrontThreadHandle> {
     const thread = new FrontThreadHandle(options);
     await whenReady<void>({
@@ -107,40 +106,25 @@ export class FrontThreadHandle implements Child {
     const graceMs = this.#options.graceMs();
     this.#post({ type: "close", graceMs });
     await settlesWithin(this.ended, graceMs + END_WITHIN_MS);
-    // One that hangs must not keep the process: to end it from outside would abort everything.
+    // A thread that hangs must not keep the process alive; terminating it would abort the process.
     this.#worker.unref();
   }
 
   #onMessage(message: Exclude<FromFrontThread, { readonly type: "ready" }>): void {
-    switch (message.type) {
-      case "request":
-        void this.#serve(message.id, message.head);
-        return;
-      case "upgrade":
-        void this.#decide(message.id, message.head);
-        return;
-      case "bell":
-        this.#drain();
-        return;
-      case "report":
-        this.#options.handlers.failed(fromWireError(message.error));
-        return;
-      case "failed":
-        this.#failure = fromWireError(message.error);
-        return;
-      case "aborted":
-        this.#aborted(message.id);
-        return;
-      default:
-        this.#exchanges.get(message.id)?.onNews(message);
-    }
+    if (message.type === "request") void this.#serve(message.id, message.head);
+    else if (message.type === "upgrade") void this.#decide(message.id, message.head);
+    else if (message.type === "bell") this.#drain();
+    else if (message.type === "report") this.#options.handlers.failed(fromWireError(message.error));
+    else if (message.type === "failed") this.#failure = fromWireError(message.error);
+    else if (message.type === "aborted") this.#aborted(message.id);
+    else this.#exchanges.get(message.id)?.onNews(message);
   }
 
   #aborted(id: number): void {
-    // The client of an upgrade is gone before its socket was opened: nobody is told.
+    // An upgrade's client may leave before its socket opens: then nobody is notified.
     this.#upgrades.get(id)?.abort();
     this.#accepted.delete(id);
-    // A thread that fails cuts its clients off: that is not their doing.
+    // A thread that fails disconnects clients that did not leave themselves.
     if (this.#failure === null) this.#exchanges.get(id)?.onAborted();
     else this.#exchanges.get(id)?.lost();
   }
@@ -159,18 +143,14 @@ export class FrontThreadHandle implements Child {
     const request = toRequest(head, noBody(), abort.signal);
     const decision = await decideSafely(this.#options.handlers, request);
     this.#upgrades.delete(id);
-    if (abort.signal.aborted) return this.#decided(id, LEFT);
-    if (decision.type === "refuse") return this.#decided(id, decision);
+    if (abort.signal.aborted) return this.#post({ type: "decided", id, decision: LEFT });
+    if (decision.type === "refuse") return this.#post({ type: "decided", id, decision });
     const { open, ...accept } = decision;
     this.#accepted.set(id, open);
-    this.#decided(id, accept);
+    this.#post({ type: "decided", id, decision: accept });
   }
 
-  #decided(id: number, decision: WireDecision): void {
-    this.#post({ type: "decided", id, decision });
-  }
-
-  /** A part at a time: what thousands of messages cost, others need not wait for. */
+  /** Handles a limited number of records per turn, so that other work goes on. */
   #drain(): void {
     if (this.#drainsSoon) return;
     if (!this.#inbox.drain(this.#visit, RECORDS_PER_TURN)) return;
@@ -203,23 +183,18 @@ export class FrontThreadHandle implements Child {
     socket.opened(open);
   }
 
-  /** Orders of one turn of the event loop travel together. */
+  /** Sends the orders of one turn of the event loop together. */
   #order(order: SocketOrder): void {
-    if (this.#orders.length === 0) setImmediate(() => this.#sendOrders());
+    if (this.#orders.length === 0)
+      setImmediate(() => this.#post({ type: "sockets", orders: this.#orders.splice(0) }));
     this.#orders.push(order);
-  }
-
-  #sendOrders(): void {
-    const orders = this.#orders;
-    this.#orders = [];
-    this.#post({ type: "sockets", orders });
   }
 
   #post(message: ToFrontThread, transfer: ArrayBuffer[] = []): void {
     this.#worker.postMessage(message, transfer);
   }
 
-  /** The thread has ended: what it still had to say is heard, then all its clients are gone. */
+  /** The thread has ended: handles its remaining records, then disconnects all its clients. */
   #lost(): void {
     this.#inbox.drain(this.#visit);
     for (const socket of this.#sockets.values()) socket.closed(1006, "");
@@ -230,7 +205,7 @@ export class FrontThreadHandle implements Child {
   }
 }
 
-/** Said to a client that has left, which hears nothing. */
+/** Ends the upgrade of a client that has left. */
 const LEFT: WireDecision = { type: "refuse", status: 499, headers: {}, body: "" };
 
 async function* noBody(): AsyncGenerator<Uint8Array, void, undefined> {}

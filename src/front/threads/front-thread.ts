@@ -1,4 +1,4 @@
-// A front thread: the native front on a port that it shares with others; who answers is in the main thread.
+// Entry of a front thread: the native front on a shared port; the main thread handles the requests.
 import { parentPort, workerData } from "node:worker_threads";
 import type { FrontHandlers, FrontRequest, UpgradeDecision } from "../../../core/ports/front.js";
 import { RecordRing } from "../../../native/ring/record-ring.js";
@@ -40,13 +40,12 @@ const front = new UwsFront(binding, handlers, data.limits, {
   ownDescriptors: data.ownDescriptors,
 });
 
-// The native library must let go of its sockets before the thread ends, or the whole process is aborted. An exception in
-// here ends the thread at once.
+// The native library must close its sockets before the thread ends, or the whole process is aborted.
 process.on("uncaughtException", (error) => {
   try {
     post({ type: "failed", error: toWireError(error) });
   } catch {
-    // The exit code says that it failed.
+    // The exit code reports the failure.
   }
   void end(0, 1);
 });
@@ -84,7 +83,7 @@ async function upgrade(request: FrontRequest): Promise<UpgradeDecision> {
   };
 }
 
-/** Ids are never those of sockets that are still open, however long these live. */
+/** Returns an id that no open socket has, however long it has been open. */
 function nextId(): number {
   do lastId = lastId === MAX_ID ? 1 : lastId + 1;
   while (sockets.has(lastId) || upgrades.has(lastId));

@@ -1,35 +1,33 @@
 import { type ErrorCode, ServiceError } from "../../../core/domain/errors.js";
-import type { Farewell, FrontLimits, Headers } from "../../../core/ports/front.js";
+import type { FloodClosing, FrontLimits, Headers } from "../../../core/ports/front.js";
 
-/** Everything a front thread is started with. */
 export interface FrontThreadData {
   readonly host: string;
   readonly port: number;
   readonly limits: FrontLimits;
-  /** Descriptors of the process that are no connections; null where the system does not say. */
+  /** Descriptors of the process that are not connections; null if the system does not tell. */
   readonly ownDescriptors: number | null;
-  /** What clients' sockets said and how they ended, as records of `SOCKET_RECORD`: a ring written by the thread. */
+  /** A ring of `SOCKET_RECORD`s, written by the thread: messages of sockets and their ends. */
   readonly inbox: SharedArrayBuffer;
-  /** Per socket the bytes of messages that its client has taken, modulo 2^32: Int32 cells, written by the thread. */
+  /** Int32 cells, written by the thread: the bytes that each socket's client has taken, modulo 2^32. */
   readonly taken: SharedArrayBuffer;
 }
 
-/** Kinds of records about sockets; their channel is the socket's id. */
+/** Kinds of records; a record's channel is the socket's id. */
 export const SOCKET_RECORD = {
-  /** Holds the number of the socket's cell among those of taken bytes, 32 bits, little-endian. */
+  /** Int32LE: the index of the socket's cell in `taken`. */
   opened: 1,
   text: 2,
   binary: 3,
-  /** Holds the close code, 32 bits, little-endian, and then the reason. */
+  /** Int32LE close code, then the reason. */
   closed: 4,
-  /** Holds nothing. */
+  /** Empty. */
   flooded: 5,
 } as const;
 
-/** Sockets of one thread at once: what has no cell is refused. */
+/** The most sockets of one thread: a socket without a cell is rejected. */
 export const SOCKET_CELLS = 2 ** 18;
 
-/** A request without its body and its end. */
 export interface RequestHead {
   readonly method: string;
   readonly path: string;
@@ -40,9 +38,8 @@ export interface RequestHead {
   readonly headers: ReadonlyMap<string, string>;
 }
 
-/** A failure as it crosses threads. */
 export interface WireError {
-  /** Null for what is no `ServiceError`. */
+  /** Null unless it is a `ServiceError`. */
   readonly code: ErrorCode | null;
   readonly message: string;
   readonly stack: string | undefined;
@@ -54,7 +51,7 @@ export type WireDecision =
       readonly type: "accept";
       readonly protocol: string | null;
       readonly headers: Headers;
-      readonly floodFarewell?: Farewell | undefined;
+      readonly floodClosing?: FloodClosing | undefined;
     };
 
 export type SocketOrder =
@@ -63,26 +60,26 @@ export type SocketOrder =
   | { readonly type: "close"; readonly socket: number; readonly code: number; readonly reason: string }
   | { readonly type: "terminate"; readonly socket: number };
 
-/** To one request and its answer. */
+/** Main thread to front thread, about one request and its response. */
 export type ExchangeOrder =
-  /** The next chunk of the body is wanted; answered by `chunk`. */
+  /** Requests the next chunk of the body; answered by `chunk`. */
   | { readonly type: "pull"; readonly id: number }
   | { readonly type: "start"; readonly id: number; readonly status: number; readonly headers: Headers }
   /** Answered by `sent`, as is `end`. */
   | { readonly type: "write"; readonly id: number; readonly chunk: Uint8Array }
   | { readonly type: "end"; readonly id: number; readonly chunk: Uint8Array | null }
   | { readonly type: "reset"; readonly id: number }
-  /** The handler is through: nothing more will be said about this request. */
+  /** The handler has returned: no further orders follow. */
   | { readonly type: "done"; readonly id: number };
 
 export type ToFrontThread =
   | ExchangeOrder
   | { readonly type: "sockets"; readonly orders: readonly SocketOrder[] }
   | { readonly type: "decided"; readonly id: number; readonly decision: WireDecision }
-  /** Take no new connections, wait so long for what runs, cut the rest and end. */
+  /** Take no new connections, wait up to `graceMs` for running ones, cut the rest and end. */
   | { readonly type: "close"; readonly graceMs: number };
 
-/** About one request and its answer, or about the upgrade of that id. */
+/** Front thread to main thread, about one request or upgrade. */
 export type ExchangeNews =
   | { readonly type: "aborted"; readonly id: number }
   /** Bytes of the body, null at its end. */
@@ -100,11 +97,10 @@ export type FromFrontThread =
   | { readonly type: "ready" }
   | { readonly type: "request"; readonly id: number; readonly head: RequestHead }
   | { readonly type: "upgrade"; readonly id: number; readonly head: RequestHead }
-  /** There are records in the inbox. */
   | { readonly type: "bell" }
-  /** Something went wrong in the thread, which goes on. */
+  /** An error in a thread that goes on. */
   | { readonly type: "report"; readonly error: WireError }
-  /** The thread ends. */
+  /** An error that ends the thread. */
   | { readonly type: "failed"; readonly error: WireError };
 
 export function toWireError(thrown: unknown): WireError {

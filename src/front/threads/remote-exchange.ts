@@ -9,16 +9,15 @@ interface Waiter<T> {
   readonly reject: (error: Error) => void;
 }
 
-/** A request that a front thread has, and its answer, as the handler in the main thread sees them. */
+/** The main thread's side of a request in a front thread, and of its response. */
 export class RemoteExchange implements FrontResponse {
   readonly #id: number;
   readonly #post: Post;
   readonly #abort = new AbortController();
   #hasStarted = false;
   #isOver = false;
-  /** The reader of the body that waits for its next chunk. */
   #reader: Waiter<Uint8Array | null> | null = null;
-  /** Writes that were not confirmed yet, in order. */
+  /** Unconfirmed writes, in order. */
   readonly #writes: Waiter<void>[] = [];
 
   constructor(id: number, post: Post) {
@@ -46,10 +45,10 @@ export class RemoteExchange implements FrontResponse {
 
   async write(chunk: Uint8Array, departure?: Departure): Promise<void> {
     this.#live();
-    // The keeper of a copy of the answer may still be reading: these bytes are not ours to give away.
+    // Copy: the listener that keeps the response may still be reading these bytes.
     const own = new Uint8Array(chunk);
     await this.#send({ type: "write", id: this.#id, chunk: own }, own.buffer);
-    // Known only now: what the other thread has not confirmed counts as not sent.
+    // Unconfirmed bytes count as not sent.
     departure?.leaving();
   }
 
@@ -67,34 +66,27 @@ export class RemoteExchange implements FrontResponse {
     this.#post({ type: "reset", id: this.#id });
   }
 
-  /** The client is gone; whatever was asked for is still answered, by a failure. */
+  /** The client is gone; open requests to the thread still settle, with errors. */
   onAborted(): void {
     this.#isOver = true;
     this.#abort.abort();
   }
 
   onNews(news: Exclude<ExchangeNews, { readonly type: "aborted" }>): void {
-    switch (news.type) {
-      case "chunk":
-        this.#takeReader()?.resolve(news.bytes);
-        return;
-      case "no-chunk":
-        this.#takeReader()?.reject(fromWireError(news.error));
-        return;
-      case "sent": {
-        this.#isOver ||= news.isOver;
-        const write = this.#writes.shift();
-        if (news.error === null) write?.resolve();
-        else write?.reject(fromWireError(news.error));
-      }
+    if (news.type === "chunk") this.#takeReader()?.resolve(news.bytes);
+    else if (news.type === "no-chunk") this.#takeReader()?.reject(fromWireError(news.error));
+    else {
+      this.#isOver ||= news.isOver;
+      const write = this.#writes.shift();
+      if (news.error === null) write?.resolve();
+      else write?.reject(fromWireError(news.error));
     }
   }
 
-  /** The thread is gone, and the client's connection with it. */
   lost(): void {
     const error = connectionLost();
     this.#isOver = true;
-    // First of all: those who listen learn whose doing it was.
+    // Abort first, so that listeners see the reason.
     this.#abort.abort(error);
     this.#takeReader()?.reject(error);
     for (const write of this.#writes.splice(0)) write.reject(error);
@@ -130,12 +122,10 @@ export class RemoteExchange implements FrontResponse {
   }
 }
 
-/** Why work ends whose client was cut off by the end of a front thread. */
 export function connectionLost(): ServiceError {
   return new ServiceError("WORKER_LOST", "the connection was lost with its front thread");
 }
 
-/** A request as it was in its thread. */
 export function toRequest(
   head: RequestHead,
   body: AsyncIterable<Uint8Array>,

@@ -3,19 +3,19 @@ import type { FrontHandlers, FrontSocket, SocketEvents } from "../../../core/por
 import { callSafely } from "../shared/serve-safely.js";
 import type { SocketOrder } from "./protocol.js";
 
-/** A WebSocket that a front thread holds, as its owner in the main thread sees it. */
+/** The main thread's side of a WebSocket in a front thread. */
 export class RemoteSocket implements FrontSocket {
   readonly #id: number;
   readonly #order: (order: SocketOrder) => void;
   readonly #takenBytes: () => number;
   readonly #handlers: FrontHandlers;
   #events: SocketEvents | null = null;
-  /** Bytes of messages so far, modulo 2^32. */
+  /** Modulo 2^32. */
   #sentBytes = 0;
   #isClosing = false;
   #isOver = false;
 
-  /** @param takenBytes how many bytes of messages the client has taken so far, modulo 2^32 */
+  /** @param takenBytes returns the bytes of messages that the client has taken, modulo 2^32 */
   constructor(
     id: number,
     order: (order: SocketOrder) => void,
@@ -73,32 +73,27 @@ export class RemoteSocket implements FrontSocket {
     this.#message((events) => events.binary(bytes));
   }
 
-  /** The front thread has said its farewell. */
+  /** The front thread has sent the closing messages. */
   flooded(): void {
     this.#message((events) => events.flooded?.());
     this.#isClosing = true;
   }
 
-  /** Told once. */
   closed(code: number, reason: string): void {
     this.#isClosing = true;
     this.#isOver = true;
     const events = this.#events;
     this.#events = null;
-    callSafely(
-      this.#handlers,
-      () => events?.closed(code, reason),
-      () => {},
-    );
+    callSafely(this.#handlers, () => events?.closed(code, reason));
   }
 
-  /** What comes after we closed is late. */
-  #message(tell: (events: SocketEvents) => void): void {
+  /** Drops messages that arrive after we closed. */
+  #message(notify: (events: SocketEvents) => void): void {
     const events = this.#events;
     if (this.#isClosing || events === null) return;
     callSafely(
       this.#handlers,
-      () => tell(events),
+      () => notify(events),
       () => this.close(CLOSE.internal, "internal error"),
     );
   }

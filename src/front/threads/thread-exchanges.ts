@@ -6,12 +6,12 @@ type Post = (message: FromFrontThread, transfer?: ArrayBuffer[]) => void;
 interface Running {
   readonly response: FrontResponse;
   readonly body: AsyncIterator<Uint8Array>;
-  /** Writes follow one another. */
+  /** The last write; writes are sequential. */
   last: Promise<void>;
   readonly done: () => void;
 }
 
-/** The requests of a front thread: they are answered by orders from the main thread. */
+/** The requests of a front thread, answered by orders from the main thread. */
 export class ThreadExchanges {
   readonly #post: Post;
   readonly #running = new Map<number, Running>();
@@ -20,7 +20,7 @@ export class ThreadExchanges {
     this.#post = post;
   }
 
-  /** Settles when the handler, wherever it is, is through with the request. */
+  /** Settles when the handler in the main thread has returned. */
   run(id: number, request: FrontRequest, response: FrontResponse): Promise<void> {
     return new Promise((done) => {
       const body = request.body[Symbol.asyncIterator]();
@@ -34,26 +34,15 @@ export class ThreadExchanges {
     const running = this.#running.get(order.id);
     if (running === undefined) return;
     const { response } = running;
-    switch (order.type) {
-      case "pull":
-        void this.#pull(order.id, running.body);
-        return;
-      case "start":
-        response.start(order.status, order.headers);
-        return;
-      case "write":
-        this.#send(order.id, running, () => response.write(order.chunk));
-        return;
-      case "end":
-        this.#send(order.id, running, () => response.end(order.chunk ?? undefined));
-        return;
-      case "reset":
-        response.reset();
-        return;
-      case "done":
-        this.#running.delete(order.id);
-        running.done();
-        return;
+    if (order.type === "pull") void this.#pull(order.id, running.body);
+    else if (order.type === "start") response.start(order.status, order.headers);
+    else if (order.type === "write") this.#send(order.id, running, () => response.write(order.chunk));
+    else if (order.type === "end")
+      this.#send(order.id, running, () => response.end(order.chunk ?? undefined));
+    else if (order.type === "reset") response.reset();
+    else {
+      this.#running.delete(order.id);
+      running.done();
     }
   }
 
@@ -62,7 +51,7 @@ export class ThreadExchanges {
       const { value, done } = await body.next();
       if (done === true) return this.#post({ type: "chunk", id, bytes: null });
       const whole = value.buffer;
-      // Chunks belong to the reader: their memory goes over to it, unless something else lies there as well.
+      // Chunks belong to the reader: transfer their buffer, unless other data shares it.
       const isAlone = whole instanceof ArrayBuffer && whole.byteLength === value.byteLength;
       this.#post({ type: "chunk", id, bytes: value }, isAlone ? [whole] : []);
     } catch (thrown) {

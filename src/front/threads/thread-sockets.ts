@@ -1,26 +1,25 @@
 import type { FrontSocket, SocketEvents } from "../../../core/ports/front.js";
 import type { RecordRing } from "../../../native/ring/record-ring.js";
-import { GatheredAudio } from "../shared/gathered-audio.js";
+import { GatheredAudio } from "../shared/live-messages.js";
 import { SOCKET_RECORD, type SocketOrder } from "./protocol.js";
 
-/** Messages of so many bytes are never joined with others. */
+/** Messages of this size and more are never joined. */
 const LEAST_ALONE_BYTES = 1_024;
-/** How often it is looked whether a client that reads late has read. */
-const LOOK_AGAIN_MS = 20;
-/** How long a thread that found no room waits until it rings again. */
+/** How often the unread bytes of slow clients are counted again. */
+const RECOUNT_MS = 20;
+/** How long a thread waits for room in the inbox before it rings again. */
 const ROOM_WITHIN_MS = 100;
 
 const NOTHING = new Uint8Array(0);
 
 interface OpenSocket {
   readonly socket: FrontSocket;
-  /** Number of its cell among those of taken bytes. */
+  /** Its index in the cells of taken bytes. */
   readonly cell: number;
-  /** Bytes of messages that were handed over, in all. */
-  handedBytes: number;
+  sentBytes: number;
 }
 
-/** The sockets of a front thread: what they say goes into the inbox in order, and orders are carried out. */
+/** The sockets of a front thread: records their messages in the inbox, in order, and carries out orders. */
 export class ThreadSockets {
   readonly #inbox: RecordRing;
   readonly #taken: Int32Array;
@@ -28,7 +27,7 @@ export class ThreadSockets {
   readonly #open = new Map<number, OpenSocket>();
   readonly #freeCells: number[] = [];
   #cellCount = 0;
-  /** Sockets whose clients have not taken everything yet. */
+  /** Sockets with unread bytes. */
   readonly #late = new Set<OpenSocket>();
   #timer: NodeJS.Timeout | null = null;
   #ringsSoon = false;
@@ -39,20 +38,18 @@ export class ThreadSockets {
     this.#ring = ring;
   }
 
-  /** Whether a socket of this id is open. */
   has(id: number): boolean {
     return this.#open.has(id);
   }
 
-  /** Announces a socket and returns who is told about it. */
   open(id: number, socket: FrontSocket): SocketEvents {
     const cell = this.#freeCells.pop() ?? this.#cellCount++;
     const isKnown = cell < this.#taken.length;
     if (isKnown) Atomics.store(this.#taken, cell, 0);
     else socket.terminate();
-    this.#open.set(id, { socket, cell, handedBytes: 0 });
+    this.#open.set(id, { socket, cell, sentBytes: 0 });
     this.#record(SOCKET_RECORD.opened, id, int32(cell));
-    // A record costs both threads the same, whether it holds one byte or a thousand.
+    // A record of one byte costs both threads as much as one of a thousand.
     const small = new GatheredAudio((bytes) => this.#record(SOCKET_RECORD.binary, id, bytes));
     return {
       text: (text) => {
@@ -60,7 +57,7 @@ export class ThreadSockets {
         this.#record(SOCKET_RECORD.text, id, Buffer.from(text));
       },
       binary: (bytes) => {
-        // An empty message has a meaning in the dialects of live sockets, and would leave no trace among others.
+        // An empty message is a command in the dialects of live sockets, and would vanish among others.
         if (bytes.length > 0 && bytes.length < LEAST_ALONE_BYTES) return small.push(bytes);
         small.flush();
         this.#record(SOCKET_RECORD.binary, id, bytes);
@@ -77,7 +74,7 @@ export class ThreadSockets {
     };
   }
 
-  /** Orders about sockets that have ended meanwhile are dropped. */
+  /** Carries out orders, except those for sockets that have ended meanwhile. */
   carryOut(orders: readonly SocketOrder[]): void {
     for (const order of orders) {
       const open = this.#open.get(order.socket);
@@ -85,43 +82,37 @@ export class ThreadSockets {
     }
   }
 
-  /** Tells the reader about what was recorded. */
+  /** Rings the reader's bell if it needs one. */
   flush(): void {
     this.#ringsSoon = false;
     if (this.#inbox.needsBell()) this.#ring();
   }
 
   #carryOut(open: OpenSocket, order: SocketOrder): void {
-    switch (order.type) {
-      case "text":
-        open.handedBytes += Buffer.byteLength(order.text);
+    if (order.type === "close") open.socket.close(order.code, order.reason);
+    else if (order.type === "terminate") open.socket.terminate();
+    else {
+      if (order.type === "text") {
+        open.sentBytes += Buffer.byteLength(order.text);
         open.socket.sendText(order.text);
-        this.#count(open);
-        return;
-      case "binary":
-        open.handedBytes += order.bytes.length;
+      } else {
+        open.sentBytes += order.bytes.length;
         open.socket.sendBinary(order.bytes);
-        this.#count(open);
-        return;
-      case "close":
-        open.socket.close(order.code, order.reason);
-        return;
-      case "terminate":
-        open.socket.terminate();
-        return;
+      }
+      this.#count(open);
     }
   }
 
-  /** Publishes how much the client has taken; what it leaves is looked after. */
+  /** Publishes how much the client has taken, and keeps counting while bytes are unread. */
   #count(open: OpenSocket): void {
     const { bufferedBytes } = open.socket;
-    Atomics.store(this.#taken, open.cell, Math.max(0, open.handedBytes - bufferedBytes) | 0);
+    Atomics.store(this.#taken, open.cell, Math.max(0, open.sentBytes - bufferedBytes) | 0);
     if (bufferedBytes === 0) this.#late.delete(open);
     else this.#late.add(open);
-    if (this.#late.size > 0) this.#timer ??= setInterval(() => this.#lookAgain(), LOOK_AGAIN_MS);
+    if (this.#late.size > 0) this.#timer ??= setInterval(() => this.#recount(), RECOUNT_MS);
   }
 
-  #lookAgain(): void {
+  #recount(): void {
     for (const open of this.#late) this.#count(open);
     if (this.#late.size > 0 || this.#timer === null) return;
     clearInterval(this.#timer);
@@ -136,7 +127,7 @@ export class ThreadSockets {
     this.#freeCells.push(open.cell);
   }
 
-  /** Waits when there is no room: a thread that reads nothing slows its clients down, and has nothing better to do. */
+  /** Blocks the thread while the inbox is full, which slows its clients down. */
   #record(kind: number, id: number, bytes: Uint8Array): void {
     while (!this.#inbox.write(kind, id, bytes)) {
       this.flush();
@@ -144,7 +135,7 @@ export class ThreadSockets {
     }
     if (this.#ringsSoon) return;
     this.#ringsSoon = true;
-    // One bell for everything that came in this turn of the event loop.
+    // Ring once for all records of this turn.
     setImmediate(() => this.flush());
   }
 }

@@ -14,7 +14,6 @@ import { FrontThreadHandle } from "./front-thread-handle.js";
 
 export const FRONT_THREAD_ENTRY = new URL("./front-thread.js", import.meta.url);
 
-/** Descriptors that a thread has for itself. */
 const DESCRIPTORS_PER_THREAD = 12;
 
 export interface ThreadedFrontOptions {
@@ -22,28 +21,27 @@ export interface ThreadedFrontOptions {
   readonly handlers: FrontHandlers;
   readonly limits?: FrontLimits;
   readonly log: Log;
-  /** The compiled entry of the threads. */
   readonly entry?: URL;
 }
 
 /**
- * The native front in several threads that share one port: the kernel spreads connections over them. They read, frame
- * and write; handlers and the owners of sockets are called in the main thread, in the order of each client's messages.
+ * Runs the native front in several threads on one port: the kernel spreads connections over them. Handlers
+ * and sockets' owners are called in the main thread, in the order of each client's messages.
  */
 export class ThreadedFront implements Front {
   readonly kind = "uws";
-  /** Settles when no thread is left and none comes back. */
+  /** Settles when all threads are given up. */
   readonly lost: Promise<Error>;
   readonly #options: ThreadedFrontOptions;
   readonly #supervisors: Supervisor<FrontThreadHandle>[] = [];
-  #tellLost: (error: Error) => void = () => {};
+  #setLost: (error: Error) => void = () => {};
   #liveCount = 0;
   #ownDescriptors: number | null = null;
   #graceMs = 0;
 
-  /** @throws when the native front cannot be had, or its port not be shared */
+  /** @throws if the native front does not load, or the system cannot share a port */
   constructor(options: ThreadedFrontOptions) {
-    // Loaded here first: the library reads its environment once, and only this thread's is the process's own.
+    // Load it in this thread first: the library reads its environment once, and other threads have copies.
     const binding = loadUwsBinding();
     const problem =
       typeof binding === "string"
@@ -54,16 +52,16 @@ export class ThreadedFront implements Front {
     if (problem !== null) throw new Error(`Cannot use FRONT_THREADS=${options.threadCount}: ${problem}`);
     this.#options = options;
     this.lost = new Promise((resolve) => {
-      this.#tellLost = resolve;
+      this.#setLost = resolve;
     });
   }
 
   async listen(host: string, port: number): Promise<number> {
-    // Threads share the port with any process that asks for it: that no other has it is found out first.
+    // The threads would share the port with any other process: make sure that none has it.
     const freePort = await reserve(host, port);
     const { threadCount } = this.#options;
     const open = openDescriptors();
-    // Counted once: a thread that comes back finds the connections of the others.
+    // Count once: a restarted thread would count the others' connections too.
     this.#ownDescriptors = open === null ? null : open + threadCount * DESCRIPTORS_PER_THREAD;
     for (let index = 0; index < threadCount; index++) {
       this.#supervisors.push(this.#makeSupervisor(`front-thread-${index}`, host, freePort));
@@ -93,7 +91,7 @@ export class ThreadedFront implements Front {
         onDown: (error) => log.error({ thread: name, err: error }, "front thread ended"),
         onGiveUp: (error) => {
           log.fatal({ thread: name, err: error }, "front thread does not come back");
-          if (--this.#liveCount === 0) this.#tellLost(error);
+          if (--this.#liveCount === 0) this.#setLost(error);
         },
       },
       () => performance.now(),
@@ -101,7 +99,7 @@ export class ThreadedFront implements Front {
   }
 }
 
-/** Which port can be had; it is listened on exclusively for a moment. */
+/** Listens exclusively for a moment, and returns the port. */
 function reserve(host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();

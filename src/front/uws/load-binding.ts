@@ -3,67 +3,65 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { UwsBinding } from "./uws-binding.js";
 
-/** Requests may carry this many bytes of headers; the library's own bound of 4 KiB is too small for browsers. */
+/** The limit of a request's headers; the library's own limit of 4 KiB is too small for browsers. */
 const HEADER_BYTES = 16 * 1024;
 
-/** What is called on a binding when it is set up; one without them is another library, or another age of this one. */
+/** Functions called on a binding when it is set up; one without them is another library or version. */
 const NEEDED = ["App", "_cfg", "us_listen_socket_close", "us_socket_local_port"] as const;
 
 const require = createRequire(import.meta.url);
 
-/** A place where a package with bindings may lie. */
 export interface UwsPlace {
-  /** How it is installed: the name under which npm puts it into `node_modules`. */
+  /** Its name in `node_modules`. */
   readonly alias: string;
-  /** Path of its entry, which says where it lies. @throws when it is not installed */
+  /** Resolves the path of its entry. @throws if it is not installed */
   readonly entry: () => string;
 }
 
-/** At equal versions the first of them is taken: what the operator installed, then the repack, then the old fork. */
+/** At equal versions the first one wins: the operator's own installation, the repack, the old fork. */
 const PLACES: readonly UwsPlace[] = [
   { alias: "uWebSockets.js", entry: () => require.resolve("uWebSockets.js") },
   { alias: "uws-repack", entry: () => require.resolve("uws-repack") },
   { alias: "uws-fork", entry: () => require.resolve("uws-fork") },
 ];
 
-/** A package that is not the front's, and why. */
-export interface PassedBy {
+export interface UnusedPackage {
   readonly package: string;
   readonly reason: string;
 }
 
-/** The binding in use, or null, and what became of the other packages. */
+/** The binding in use, or null, and why the other packages are not used. */
 export type FoundUws =
   | {
       readonly binding: UwsBinding;
-      /** As its own `package.json` has them. */
+      /** From its `package.json`, as is the version. */
       readonly package: string;
       readonly version: string;
-      readonly passedBy: readonly PassedBy[];
+      readonly unused: readonly UnusedPackage[];
     }
-  | { readonly binding: null; readonly passedBy: readonly PassedBy[] };
+  | { readonly binding: null; readonly unused: readonly UnusedPackage[] };
 
 let found: FoundUws | null = null;
 
-/** Loads the newest binding that loads on this platform, Node and C library; the same one whenever it is asked. */
+/** Loads, once, the newest binding that works with this platform, Node and C library. */
 export function findUws(): FoundUws {
   found ??= findUwsIn(PLACES);
   return found;
 }
 
-/** The binding that {@link findUws} finds, or why there is none. */
+/** Returns the binding that {@link findUws} finds, or why there is none. */
 export function loadUwsBinding(): UwsBinding | string {
-  const { binding, passedBy } = findUws();
-  return binding ?? `no uWebSockets.js loads (${passedBy.map(toText).join("; ")})`;
+  const { binding, unused } = findUws();
+  return binding ?? `no uWebSockets.js loads (${unused.map(toText).join("; ")})`;
 }
 
-/** Tries the packages in the order of their versions, newest first. */
+/** Tries the packages, newest version first. */
 export function findUwsIn(places: readonly UwsPlace[]): FoundUws {
   const installed: Installed[] = [];
-  const passedBy: PassedBy[] = [];
+  const unused: UnusedPackage[] = [];
   for (const place of places) {
     const one = installedAt(place);
-    if ("reason" in one) passedBy.push(one);
+    if ("reason" in one) unused.push(one);
     else installed.push(one);
   }
   installed.sort((one, other) => compareVersions(other.version, one.version));
@@ -71,16 +69,16 @@ export function findUwsIn(places: readonly UwsPlace[]): FoundUws {
     const binding = loadFrom(folder);
     if (typeof binding !== "string") {
       for (const { label } of installed.slice(index + 1)) {
-        passedBy.push({ package: label, reason: "not newer" });
+        unused.push({ package: label, reason: "not newer" });
       }
-      return { binding, package: name, version, passedBy };
+      return { binding, package: name, version, unused };
     }
-    passedBy.push({ package: `${name} ${version}`, reason: binding });
+    unused.push({ package: `${name} ${version}`, reason: binding });
   }
-  return { binding: null, passedBy };
+  return { binding: null, unused };
 }
 
-export function toText({ package: name, reason }: PassedBy): string {
+export function toText({ package: name, reason }: UnusedPackage): string {
   return `${name}: ${reason}`;
 }
 
@@ -91,7 +89,7 @@ interface Installed {
   readonly label: string;
 }
 
-function installedAt({ alias, entry }: UwsPlace): Installed | PassedBy {
+function installedAt({ alias, entry }: UwsPlace): Installed | UnusedPackage {
   try {
     const folder = packageFolder(entry());
     const text = readFileSync(join(folder, "package.json"), "utf8");
@@ -103,7 +101,7 @@ function installedAt({ alias, entry }: UwsPlace): Installed | PassedBy {
   }
 }
 
-/** The nearest folder above with a `package.json`, which a package need not export. */
+/** Finds the nearest folder above with a `package.json`, which a package need not export. */
 function packageFolder(entry: string): string {
   let folder = dirname(entry);
   while (!existsSync(join(folder, "package.json")) && folder !== dirname(folder)) folder = dirname(folder);
@@ -111,15 +109,15 @@ function packageFolder(entry: string): string {
 }
 
 /**
- * The packages' own entries are passed by: where its binding does not load the fork's falls back to JavaScript with other
- * behaviour, and the others' say only that something is not supported.
+ * Loads a binding without the package's own entry: the fork's falls back to JavaScript with other behaviour,
+ * and the others' hide why the binding does not load.
  */
 function loadFrom(folder: string): UwsBinding | string {
   const file = `uws_${process.platform}_${process.arch}_${process.versions.modules}.node`;
-  // The fork keeps its binaries in a folder, the original and its repack beside their package.json.
+  // The fork keeps its binaries in a folder, the original and its repack next to package.json.
   const path = [join(folder, "binaries", file), join(folder, file)].find((one) => existsSync(one));
   if (path === undefined) return `no binary for this platform and Node ${process.versions.node}: ${file}`;
-  // Read once, when the library is loaded.
+  // The library reads this once, when it is loaded.
   process.env["UWS_HTTP_MAX_HEADERS_SIZE"] ??= String(HEADER_BYTES);
   try {
     const binding = require(path) as UwsBinding;
@@ -132,7 +130,7 @@ function loadFrom(folder: string): UwsBinding | string {
   }
 }
 
-/** By their numbers; what stands behind a hyphen counts for nothing. */
+/** Compares versions by their numbers, without any suffix after a hyphen. */
 function compareVersions(one: string, other: string): number {
   const [left, right] = [numbersOf(one), numbersOf(other)];
   const at = left.findIndex((number, index) => number !== right[index]);

@@ -1,4 +1,4 @@
-/** The part of uWebSockets.js that is used here. Buffers handed to callbacks are lent until the callback returns. */
+/** The part of uWebSockets.js that we use. Buffers are valid until their callback returns. */
 export interface UwsBinding {
   App(): UwsApp;
   _cfg(setting: string): void;
@@ -12,9 +12,9 @@ export interface UwsApp {
   ws(pattern: string, behavior: UwsBehavior): UwsApp;
   listen(host: string, port: number, options: number, onListen: (socket: object | false) => void): UwsApp;
   close(): UwsApp;
-  /** How long a head and each piece of a body may take. Today's library alone can be told, in whole seconds. */
+  /** Limits the time for a head and each piece of a body, in whole seconds. Missing in 20.30. */
   setIdleTimeout?(seconds: number): UwsApp;
-  /** How long a connection may rest behind its answer, or a reader without taking anything; the same. */
+  /** Limits idle time after a response, and the time that a reader takes nothing. Missing in 20.30. */
   setResponseTimeout?(seconds: number): UwsApp;
 }
 
@@ -27,7 +27,7 @@ export interface UwsRequest {
   forEach(visit: (name: string, value: string) => void): void;
 }
 
-/** Valid until it is ended or aborted; using it after that throws. */
+/** Valid until it is ended or aborted; later use throws. */
 export interface UwsResponse {
   pause(): void;
   resume(): void;
@@ -66,7 +66,7 @@ interface UwsBehavior {
   upgrade(res: UwsResponse, req: UwsRequest, context: object): void;
   open(ws: UwsSocket): void;
   message(ws: UwsSocket, message: ArrayBuffer, isBinary: boolean): void;
-  /** Comes after the library has answered it. */
+  /** Called after the library has answered the ping. */
   ping(ws: UwsSocket): void;
   drain(ws: UwsSocket): void;
   close(ws: UwsSocket, code: number, message: ArrayBuffer): void;

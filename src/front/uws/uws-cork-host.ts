@@ -4,12 +4,12 @@ import type { UwsApp, UwsBinding, UwsResponse } from "./uws-binding.js";
 const LOOPBACK = "127.0.0.1";
 
 /**
- * Lets late upgrades be written inside of a cork that is not their own.
+ * Keeps a response open in whose cork late upgrades are written.
  *
- * The library wants every late write inside of a cork. But an upgrade inside of its response's own cork makes it read
- * what it has freed when the cork ends, and now and then it closes the new socket then
- * (https://github.com/uNetworking/uWebSockets/pull/1929, not in 20.57 yet). The cork of any other response
- * does, so one is kept that is never answered: both ends of it are here.
+ * The library wants every late write inside a cork. But an upgrade inside its own response's cork makes it
+ * read freed memory when the cork ends, and sometimes it closes the new socket
+ * (https://github.com/uNetworking/uWebSockets/pull/1929, not in 20.57). The cork of any other response works,
+ * so this class holds both ends of a connection whose request is never answered.
  */
 export class UwsCorkHost {
   readonly #binding: UwsBinding;
@@ -19,13 +19,13 @@ export class UwsCorkHost {
   #response: UwsResponse | null = null;
   #isClosed = false;
 
-  /** @param failed told when the connection is lost and cannot be made again */
+  /** @param failed called if the connection is lost and cannot be opened again */
   constructor(binding: UwsBinding, failed: (error: unknown) => void) {
     this.#binding = binding;
     this.#failed = failed;
   }
 
-  /** @throws when this machine does not let us connect to ourselves */
+  /** @throws if connecting to 127.0.0.1 fails */
   async open(): Promise<void> {
     const app = this.#binding.App();
     this.#app = app;
@@ -45,7 +45,7 @@ export class UwsCorkHost {
     }
   }
 
-  /** Calls `write` in the cork. Without a connection there is none, and the library says so on standard error. */
+  /** Calls `write` in the cork, or outside if the connection was lost: the library then prints a warning. */
   run(write: () => void): void {
     if (this.#response === null) write();
     else this.#response.cork(write);

@@ -5,29 +5,24 @@ import type {
   FrontHandlers,
   FrontLimits,
   FrontRequest,
-  SocketEvents,
   UpgradeDecision,
 } from "../../../core/ports/front.js";
 import { BodyQueue } from "../shared/body-queue.js";
 import { openDescriptors } from "../shared/descriptors.js";
-import { FloodWatch } from "../shared/flood-watch.js";
-import type { Verdict } from "../shared/message-budget.js";
-import { parseBodyLength, parseTarget } from "../shared/request-target.js";
-import { sayFarewell } from "../shared/say-farewell.js";
-import { callSafely, decideSafely, serveSafely } from "../shared/serve-safely.js";
-import { refusedVersion } from "../shared/upgrade-version.js";
+import type { Verdict } from "../shared/live-messages.js";
+import { FloodWatch } from "../shared/rate-limits.js";
+import { parseBodyLength, parseTarget, refusedVersion } from "../shared/request-head.js";
+import { callSafely, closeFlooded, decideSafely, serveSafely } from "../shared/serve-safely.js";
 import type { UwsApp, UwsBinding, UwsRequest, UwsResponse, UwsSocket } from "./uws-binding.js";
 import { UwsCorkHost } from "./uws-cork-host.js";
 import { UwsGate } from "./uws-gate.js";
-import { UwsReading } from "./uws-reading.js";
-import { UwsAnswer } from "./uws-response.js";
+import { UwsAnswer, UwsReading } from "./uws-response.js";
 import { UwsFrontSocket, type UwsSocketData } from "./uws-socket.js";
-import { UwsTurn } from "./uws-turn.js";
 
-/** Messages beyond the limit are refused with a close code up to this factor; beyond it the library just cuts. */
+/** Messages up to this multiple of the limit get a close code; beyond it the library just cuts. */
 const HARD_LIMIT_FACTOR = 4;
 const IDLE_SECONDS = 120;
-/** Of the library's timer for HTTP, which counts in steps of 4 s. The fork has it built in; today's library waits 30. */
+/** The library's HTTP timer, in steps of 4 s. Built into the fork; the default of 20.57 is 30 s. */
 const TIMER_SECONDS = 10;
 /** RFC 6455, section 4.2.1. */
 const NOT_AN_UPGRADE: Refusal = {
@@ -42,11 +37,11 @@ type Refusal = Extract<UpgradeDecision, { type: "refuse" }>;
 export interface UwsFrontOptions {
   /** Other threads of this process listen on the same port. */
   readonly sharesPort?: boolean;
-  /** What this process has open besides connections, if not what it has when the front begins to listen. */
+  /** Descriptors that are not connections; by default those open when the front starts to listen. */
   readonly ownDescriptors?: number | null;
 }
 
-/** The native front. Nothing a handler does may throw into the library: that would end the process. */
+/** The native front. Handlers must never throw into the library: that would end the process. */
 export class UwsFront implements Front {
   readonly kind = "uws";
   readonly #binding: UwsBinding;
@@ -82,14 +77,14 @@ export class UwsFront implements Front {
     this.#corkHost = new UwsCorkHost(binding, handlers.failed);
     this.#app.ws("/*", {
       maxPayloadLength: limits.messageBytes * HARD_LIMIT_FACTOR,
-      // The bound belongs to the owner of the socket; here a message is never dropped.
+      // The socket's owner limits unread messages; here none may be dropped.
       maxBackpressure: 0x7fff_ffff,
       idleTimeout: IDLE_SECONDS,
       sendPingsAutomatically: true,
       upgrade: (res, req, context) => this.#upgrade(res, req, context),
       open: (ws) => socketOf(ws).opened(ws),
       message: (ws, message, isBinary) => this.#message(ws, message, isBinary),
-      // Each leaves a pong in a buffer that its client need not empty. Pongs leave nothing: the library is done with them soonest.
+      // Each ping leaves a pong in a buffer that its client need not empty. Pongs leave nothing.
       ping: (ws) => this.#control(socketOf(ws)),
       drain: (ws) => socketOf(ws).flush(),
       close: (ws, code, reason) => this.#socketClosed(ws, code, reason),
@@ -119,13 +114,13 @@ export class UwsFront implements Front {
     this.#gate?.close();
     this.#stopListening();
     await this.#quiet(graceMs);
-    // What the last answers left in the library's buffers leaves with the next turn of its loop.
+    // The last responses leave the library's buffers in the next turn of its loop.
     await new Promise((resolve) => setTimeout(resolve, 20));
     this.#app.close();
     this.#corkHost.close();
   }
 
-  /** The library calls back at once. */
+  /** Synchronous: the library calls back before `listen` returns. */
   #listen(host: string, port: number): object | null {
     this.#app.listen(host, port, this.#listenOptions, (socket) => {
       this.#listenSocket = socket === false ? null : socket;
@@ -167,7 +162,7 @@ export class UwsFront implements Front {
     if (hasBody) {
       res.onData((chunk, isLast) => {
         if (isLast) reading.complete();
-        // One read brings up to 87,000 chunks.
+        // One read holds up to 87,000 chunks.
         else if (body.isRefused) return;
         else reading.arrived();
         if (answer.isOver) return answer.bodyArrived(chunk.byteLength);
@@ -179,8 +174,8 @@ export class UwsFront implements Front {
       body.complete();
     }
     const serve = () => void serveSafely(this.#handlers, request, answer);
-    // Answered before its body is taken apart, a request would lose the library's idle timer, and a malformed one would
-    // have the library go on reading where it believes the next one to be.
+    // An earlier response would lose the library's idle timer while the body is parsed; after a malformed
+    // head the library would read on where it believes the next request to start.
     if (!hasBody && request.malformed === null && this.#turn.hasRoom()) serve();
     else this.#turn.after(() => (answer.isOver ? undefined : serve()));
   }
@@ -196,7 +191,7 @@ export class UwsFront implements Front {
     res.onAborted(() => abort.abort());
     const decide = async () => {
       if (abort.signal.aborted) return;
-      // Told to close the connection the library would do so, and upgrade it all the same.
+      // Without `Connection: upgrade` the library would upgrade the socket and then close it.
       const refusal = isUpgrade ? versionRefusal : NOT_AN_UPGRADE;
       const decision = refusal ?? (await decideSafely(this.#handlers, request));
       if (abort.signal.aborted) return;
@@ -213,7 +208,7 @@ export class UwsFront implements Front {
     key: string,
     context: object,
   ): void {
-    const socket = new UwsFrontSocket(this.#limits.closingMs, decision.floodFarewell);
+    const socket = new UwsFrontSocket(this.#limits.closingMs, decision.floodClosing);
     this.#sockets.add(socket);
     const data: UwsSocketData = { socket };
     this.#corkHost.run(() => {
@@ -247,14 +242,13 @@ export class UwsFront implements Front {
     );
   }
 
-  /** The library has answered it by itself. */
   #control(socket: UwsFrontSocket): void {
     this.#takes(socket, socket.budget.control());
   }
 
   /**
-   * Whether a message is handed on. The library reads half a megabyte of messages in one turn and cannot be paused; what is
-   * dropped costs a hundredth of what is handed on.
+   * Returns whether to deliver a message. The library reads half a megabyte of messages in one turn and
+   * cannot be paused; a dropped message costs a hundredth of a delivered one.
    */
   #takes(socket: UwsFrontSocket, verdict: Verdict): boolean {
     if (verdict === "take") return true;
@@ -265,28 +259,20 @@ export class UwsFront implements Front {
 
   #flooded(socket: UwsFrontSocket): void {
     const { events } = socket;
-    callSafely(
-      this.#handlers,
-      () => events?.flooded?.(),
-      () => {},
-    );
-    sayFarewell(socket, socket.floodFarewell);
+    callSafely(this.#handlers, () => events?.flooded?.());
+    closeFlooded(socket, socket.floodClosing);
   }
 
   #socketClosed(ws: UwsSocket, code: number, reason: ArrayBuffer): void {
     const socket = socketOf(ws);
     this.#sockets.delete(socket);
-    const events: SocketEvents | null = socket.ended();
+    const events = socket.ended();
     const text = Buffer.from(reason).toString();
-    callSafely(
-      this.#handlers,
-      () => events?.closed(code, text),
-      () => {},
-    );
+    callSafely(this.#handlers, () => events?.closed(code, text));
     this.#checkQuiet();
   }
 
-  /** Settles when nothing runs any more, or when time is up. */
+  /** Settles when nothing runs any more, or after `graceMs`. */
   async #quiet(graceMs: number): Promise<void> {
     if (this.#answers.size + this.#sockets.size === 0) return;
     await new Promise<void>((resolve) => {
@@ -330,7 +316,6 @@ function readRequest(res: UwsResponse, req: UwsRequest, body: BodyQueue, signal:
   };
 }
 
-/** Whether bytes follow the head of a request that is good. */
 function bringsBody({ malformed, contentLength, headers }: FrontRequest): boolean {
   return malformed === null && ((contentLength ?? 0) > 0 || headers.has("transfer-encoding"));
 }
@@ -345,4 +330,42 @@ function refuse(res: UwsResponse, decision: Refusal): void {
 
 function socketOf(ws: UwsSocket): UwsFrontSocket {
   return (ws.getUserData() as UwsSocketData).socket;
+}
+
+/** Requests that may be answered during the turn of the event loop that reads them. */
+const REQUESTS_PER_TURN = 32;
+
+/**
+ * Counts the requests of one turn of the event loop and puts off the work on those beyond a limit.
+ *
+ * The library parses all pipelined requests of one read in one turn, up to 15,000. It cuts the connection if
+ * a request arrives before the previous one is answered, so putting off responses ends a burst at no cost to
+ * other connections.
+ */
+class UwsTurn {
+  readonly #waiting: (() => void)[] = [];
+  #requestCount = 0;
+  #isEndDue = false;
+
+  /** Counts a request and returns whether it may be answered in this turn. */
+  hasRoom(): boolean {
+    this.#awaitEnd();
+    return ++this.#requestCount <= REQUESTS_PER_TURN;
+  }
+
+  /** Calls `act` when everything read in this turn has been parsed. */
+  after(act: () => void): void {
+    this.#awaitEnd();
+    this.#waiting.push(act);
+  }
+
+  #awaitEnd(): void {
+    if (this.#isEndDue) return;
+    this.#isEndDue = true;
+    setImmediate(() => {
+      this.#requestCount = 0;
+      this.#isEndDue = false;
+      for (const act of this.#waiting.splice(0)) act();
+    });
+  }
 }

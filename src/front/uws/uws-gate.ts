@@ -1,30 +1,30 @@
 import { countDescriptors, SpareDescriptors } from "../shared/descriptors.js";
 
 const LOOK_EVERY_MS = 200;
-/** Between two looks that take long is so much more time than they take. */
+/** After a slow count, the pause is this many times as long as the count took. */
 const REST_FACTOR = 10;
-/** Below this part of the limit connections are taken again. */
+/** Listening starts again at this fraction of the limit. */
 const OPEN_AGAIN_AT = 0.9;
 const SPARE_DESCRIPTORS = 16;
 
 export interface UwsGateOptions {
   readonly maxConnections: number;
-  /** Descriptors that the process has without connections; null where the system does not say, and nothing is limited. */
+  /** Descriptors that are not connections; null if the system does not tell: then nothing is limited. */
   readonly ownDescriptors: number | null;
-  /** Begins to listen; false when that is not possible now. */
+  /** Starts to listen; false if that is not possible now. */
   readonly open: () => boolean;
   readonly shut: () => void;
   readonly failed: (error: unknown) => void;
-  /** How many descriptors the process has now. */
+  /** Counts the open descriptors; tests replace it. */
   readonly count?: () => Promise<number | null>;
 }
 
 /**
- * Bounds the connections of the native front, whose library says nothing of them before they ask for something.
+ * Limits the connections of the native front, whose library does not report them before their first request.
  *
- * It accepts whatever comes, and where the process has no descriptor left it tries again without end, which takes a whole
- * core. So the descriptors of the process are counted, and while there are too many of them nobody listens: who
- * connects is refused by the system. What others need meanwhile, files and connections to the database, is held spare.
+ * The library accepts every connection, and without a free descriptor it retries in a loop that takes a whole
+ * core. So we count the descriptors of the process and stop listening while there are too many: the system
+ * then refuses connections. Spare descriptors are held for files and database connections until then.
  */
 export class UwsGate {
   readonly #options: UwsGateOptions;
@@ -38,7 +38,7 @@ export class UwsGate {
     this.#options = options;
   }
 
-  /** Called when the front listens. */
+  /** Starts counting; call it once the front listens. */
   watch(): void {
     if (this.#options.ownDescriptors === null) return;
     this.#spare.hold();

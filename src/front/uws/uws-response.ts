@@ -1,41 +1,39 @@
 import { STATUS_CODES } from "node:http";
 import { ServiceError } from "../../../core/domain/errors.js";
 import type { Departure, FrontResponse, Headers, ReaderPace } from "../../../core/ports/front.js";
-import { PacedReader } from "../shared/paced-reader.js";
+import type { BodySource } from "../shared/body-queue.js";
+import { type FloodWatch, PacedReader } from "../shared/rate-limits.js";
 import type { UwsResponse } from "./uws-binding.js";
-import type { UwsReading } from "./uws-reading.js";
 
-/** Chunked bodies are handed over in pieces, so that what the library buffers for a slow reader stays small. */
+/** The size in which chunked bodies are written, so that the library buffers little for a slow reader. */
 const PIECE_BYTES = 64 * 1024;
-/** How often a reader that takes nothing is tried again. */
+/** How often a stalled write is retried and the library's own 10 s timer is reset. */
 const REWIND_MS = 4_000;
 const EMPTY = new Uint8Array(0);
-/** A client that still uploads when its answer is complete may go on this long to read that answer. */
+/** How long a client that still uploads may take to read a response that is complete. */
 const LINGER_MS = 5_000;
-/** The same for a client whose body is refused for the way it comes, and read no further. */
+/** The same for a client whose body is rejected for its tiny chunks. */
 const REFUSED_LINGER_MS = 500;
-/** Pieces of a body that cost a call each and bring next to nothing. */
 const SMALL_PIECE_BYTES = 256;
-/** Beyond so many of them behind the end of its answer a client is cut. */
+/** After so many small pieces of a body behind the end of its response, a client is cut. */
 const MOST_SMALL_PIECES = 1_000;
 
 export interface UwsAnswerOptions {
   readonly isHead: boolean;
-  /** The connection cannot be used again. */
   readonly closesConnection: boolean;
   readonly stallMs: number;
   readonly readerPace: ReaderPace;
   readonly reading: UwsReading;
-  /** Whether the body comes in a way that is not taken. */
+  /** Whether the body was rejected for its tiny chunks. */
   readonly isBodyRefused: () => boolean;
-  /** Called once, when the answer is over in any way. */
+  /** Called once, however the response ends. */
   readonly onOver: () => void;
 }
 
-/** Either the number of bytes a body must have, or `chunked`. */
+/** The length of the body in bytes, or `chunked`. */
 type Framing = number | "chunked";
 
-/** An answer over uWebSockets.js. The native object dies with the answer, so it is let go of at once. */
+/** A response over uWebSockets.js, which drops the native object as soon as it becomes invalid. */
 export class UwsAnswer implements FrontResponse {
   readonly #options: UwsAnswerOptions;
   readonly #reader: PacedReader;
@@ -45,9 +43,9 @@ export class UwsAnswer implements FrontResponse {
   #framing: Framing | null = null;
   #wake: (() => void) | null = null;
   #listensToWritable = false;
-  /** Of the body, behind the end of the answer. */
+  /** Small pieces of the body that arrived after the end of the response. */
   #smallPieces = 0;
-  /** The connection after an answer that came before its request's body did. */
+  /** The connection after a response that ended before its request's body. */
   #lingering: { readonly res: UwsResponse; readonly timer: NodeJS.Timeout } | null = null;
 
   constructor(res: UwsResponse, options: UwsAnswerOptions) {
@@ -99,16 +97,25 @@ export class UwsAnswer implements FrontResponse {
     const res = this.#live();
     if (this.#head === null) throw new Error("Cannot end a response before it was started");
     this.#framing ??= chunk.length;
-    // A long answer takes its reader time: it goes the usual way, and the upload waits.
+    // A long response takes the usual path: its reader needs time, and the upload waits.
     const isShort = this.#options.isHead || chunk.length <= PIECE_BYTES;
     if (!this.#options.reading.isComplete && !this.#isHeadSent && isShort) {
       departure?.leaving();
       return this.#endEarly(res, chunk, this.#framing);
     }
-    if (this.#options.isHead) return this.#endHead(res, this.#framing);
+    if (this.#options.isHead) {
+      this.#over();
+      return this.#endEmpty(res, this.#framing);
+    }
     if (this.#closesConnection && !this.#isHeadSent) {
       departure?.leaving();
-      return this.#endAndClose(res, chunk);
+      this.#over();
+      // One write, since `tryEnd` cannot close the connection.
+      res.cork(() => {
+        this.#sendHead(res);
+        res.end(chunk, true);
+      });
+      return;
     }
     if (this.#framing !== "chunked" && this.#framing > 0) {
       if (chunk.length > 0) await this.#writeSized(chunk, this.#framing, departure);
@@ -118,12 +125,12 @@ export class UwsAnswer implements FrontResponse {
     }
     if (chunk.length > 0) await this.write(chunk, departure);
     const last = this.#live();
-    this.#stopUpload();
+    this.#options.reading.pause();
     this.#over();
+    if (this.#framing !== "chunked") return this.#endEmpty(last, 0);
     last.cork(() => {
       this.#sendHead(last);
-      if (this.#framing === "chunked") last.end(undefined, this.#closesConnection);
-      else this.#endEmpty(last, 0);
+      last.end(undefined, this.#closesConnection);
     });
   }
 
@@ -134,7 +141,7 @@ export class UwsAnswer implements FrontResponse {
     res.close();
   }
 
-  /** The library says the client is gone: the native object must not be touched any more. */
+  /** The client is gone: the native object must not be touched any more. */
   aborted(): void {
     if (this.#lingering !== null) clearTimeout(this.#lingering.timer);
     this.#lingering = null;
@@ -142,13 +149,13 @@ export class UwsAnswer implements FrontResponse {
     if (this.#res !== null) this.#over();
   }
 
-  /** More of the body has come behind the end of the answer, in a piece of `bytes`. */
+  /** Counts a piece of the body that arrived after the end of the response. */
   bodyArrived(bytes: number): void {
     const isFlood = bytes < SMALL_PIECE_BYTES && ++this.#smallPieces > MOST_SMALL_PIECES;
     if (isFlood || this.#options.reading.isComplete) this.#cutLingering();
   }
 
-  /** A body of known length is never buffered by the library: what does not fit is offered again when it drains. */
+  /** Writes to a body of known length. The library does not buffer it, so the rest is written later. */
   async #writeSized(chunk: Uint8Array, totalBytes: number, departure?: Departure): Promise<void> {
     let rest = chunk;
     let movedAtMs = performance.now();
@@ -156,7 +163,8 @@ export class UwsAnswer implements FrontResponse {
       const res = this.#live();
       const offset = res.getWriteOffset();
       if (offset + rest.length > totalBytes) throw new Error("Cannot write more than the content-length");
-      if (offset + rest.length === totalBytes) this.#stopUpload();
+      // The rest of the upload stays unread until the library's timer cuts the connection.
+      if (offset + rest.length === totalBytes) this.#options.reading.pause();
       let isTaken = true;
       let isDone = false;
       departure?.leaving();
@@ -175,38 +183,30 @@ export class UwsAnswer implements FrontResponse {
     }
   }
 
-  /** The library keeps what did not fit of a chunk: waits until the socket takes bytes again. */
+  /** Waits until the socket accepts bytes again; the library keeps the unsent part of the chunk. */
   async #drained(): Promise<void> {
     const movedAtMs = performance.now();
     while (!(await this.#wait(movedAtMs))) {
       flush(this.#live());
-      // A flush that sends nothing leaves the library's timer as it is.
+      // A flush that sends nothing does not reset the library's timer.
       this.#options.reading.rewind();
     }
   }
 
-  /** `tryEnd` cannot close the connection, so the whole answer goes out at once. */
-  #endAndClose(res: UwsResponse, body: Uint8Array): void {
-    this.#over();
-    res.cork(() => {
-      this.#sendHead(res);
-      res.end(body, true);
-    });
-  }
-
   /**
-   * Answers before the body of the request has come: a client that is refused reads why while it still uploads.
+   * Responds before the request's body is complete, so that a rejected client reads why while it still
+   * uploads.
    *
-   * An answer that is ended before that loses the library's idle timer when the body ends, and nothing is left to close
-   * the connection with. So the library is not told: the body goes out behind the last header, in its place, and the
-   * connection is closed by us, when the upload ends or has gone on for long enough.
+   * If the library ended the response now, it would lose its idle timer with the end of the body, and nothing
+   * could close the connection. So the body is written as part of the last header, and we close the
+   * connection ourselves when the upload ends or takes too long.
    */
   #endEarly(res: UwsResponse, chunk: Uint8Array, framing: Framing): void {
     const body = this.#options.isHead ? EMPTY : chunk;
     if (!this.#options.isHead && framing !== body.length)
       throw new Error("Cannot end a response before its whole content-length was written");
     const { reading, isBodyRefused } = this.#options;
-    // Read on, what is refused for the way it comes would cost more than all others.
+    // Reading on would cost more than serving all other clients.
     const lingerMs = isBodyRefused() ? REFUSED_LINGER_MS : LINGER_MS;
     this.#lingering = { res, timer: setTimeout(() => this.#cutLingering(), lingerMs) };
     if (!isBodyRefused()) reading.resume();
@@ -214,7 +214,7 @@ export class UwsAnswer implements FrontResponse {
     res.cork(() => {
       this.#sendHead(res);
       if (!this.#hasNoLength()) res.writeHeader("content-length", String(framing));
-      // The library ends each header's line. After a body that line break is dropped by clients, with the connection.
+      // The library adds a line break after a header; clients drop it after the body.
       const rest = body.length === 0 ? "close\r\n" : Buffer.concat([Buffer.from("close\r\n\r\n"), body]);
       res.writeHeader("connection", rest);
     });
@@ -229,24 +229,14 @@ export class UwsAnswer implements FrontResponse {
     lingering.res.close();
   }
 
-  /** An answer of many pieces ends before its request's body: the rest is left unread until the library's timer cuts it. */
-  #stopUpload(): void {
-    this.#options.reading.pause();
-  }
-
-  #endHead(res: UwsResponse, framing: Framing): void {
-    this.#over();
+  #endEmpty(res: UwsResponse, framing: Framing): void {
     res.cork(() => {
       this.#sendHead(res);
-      this.#endEmpty(res, framing);
+      // Passed to `endWithoutBody`, a length makes the library keep the connection busy.
+      if (framing !== "chunked" && !this.#hasNoLength()) res.writeHeader("content-length", String(framing));
+      if (this.#closesConnection) res.endWithoutBody(undefined, true);
+      else res.endWithoutBody();
     });
-  }
-
-  #endEmpty(res: UwsResponse, framing: Framing): void {
-    // Told through `endWithoutBody`, a length makes the library believe that the connection is still busy.
-    if (framing !== "chunked" && !this.#hasNoLength()) res.writeHeader("content-length", String(framing));
-    if (this.#closesConnection) res.endWithoutBody(undefined, true);
-    else res.endWithoutBody();
   }
 
   #sendHead(res: UwsResponse): void {
@@ -255,7 +245,7 @@ export class UwsAnswer implements FrontResponse {
     const { status, headers } = this.#head;
     res.writeStatus(`${status} ${STATUS_CODES[status] ?? ""}`);
     for (const [name, value] of Object.entries(headers)) {
-      // The library writes the length itself, and that the connection closes.
+      // The library writes these two itself.
       if (name !== "content-length" && name !== "connection") res.writeHeader(name, value);
     }
   }
@@ -264,15 +254,14 @@ export class UwsAnswer implements FrontResponse {
     return this.#options.closesConnection || this.#head?.headers["connection"] === "close";
   }
 
-  /** 204 and 304 have no body and say no length. */
+  /** 204 and 304 have neither a body nor a length. */
   #hasNoLength(): boolean {
     return this.#head?.status === 204 || this.#head?.status === 304;
   }
 
   /**
-   * Waits for the socket to take bytes, or for the next attempt that is due; true for the former.
-   *
-   * An attempt that fails winds up the library's own timeout, which would cut a slow reader after ten seconds.
+   * Waits until the socket accepts bytes (true) or the next attempt is due (false). Even a failed attempt
+   * resets the library's own timer, which would cut a slow reader after ten seconds.
    */
   async #wait(movedAtMs: number): Promise<boolean> {
     const res = this.#live();
@@ -303,7 +292,7 @@ export class UwsAnswer implements FrontResponse {
   }
 
   #onWritable(res: UwsResponse): boolean {
-    // With this handler in place the library leaves its own backlog alone.
+    // With this handler set, the library does not flush its own backlog.
     if (this.#framing === "chunked") flush(res);
     this.#notify();
     return true;
@@ -328,7 +317,84 @@ export class UwsAnswer implements FrontResponse {
   }
 }
 
-/** An empty cork sends what the library still holds. */
+/** Sends what the library still buffers: an empty cork does. */
 function flush(res: UwsResponse): void {
   res.cork(() => {});
+}
+
+/**
+ * Pauses and resumes a request's body, and keeps the library's own timer from cutting the client.
+ *
+ * The library starts that timer with every piece of a body and every `resume`, even after the end of the
+ * body, and stops it only with the end of the response. So it is reset regularly from the first piece to that
+ * end.
+ */
+export class UwsReading implements BodySource {
+  remoteAddress = "";
+  readonly #watch: FloodWatch;
+  #res: UwsResponse | null;
+  #timer: NodeJS.Timeout | null = null;
+  #isPaused = false;
+  #isComplete = false;
+
+  constructor(res: UwsResponse, watch: FloodWatch) {
+    this.#res = res;
+    this.#watch = watch;
+  }
+
+  get isComplete(): boolean {
+    return this.#isComplete;
+  }
+
+  /** Called for every piece of the body but the last. */
+  arrived(): void {
+    this.#timer ??= setInterval(() => this.rewind(), REWIND_MS);
+  }
+
+  /** Called at the end of the body. Reading goes on, since a client could otherwise leave unnoticed. */
+  complete(): void {
+    this.#isComplete = true;
+    this.resume();
+  }
+
+  pause(): void {
+    if (this.#res === null || this.#isComplete || this.#isPaused) return;
+    this.#isPaused = true;
+    this.#res.pause();
+  }
+
+  resume(): void {
+    if (this.#res === null || !this.#isPaused) return;
+    this.#isPaused = false;
+    this.#res.resume();
+    this.arrived();
+  }
+
+  refused(): void {
+    this.#watch.flooded(this.remoteAddress);
+  }
+
+  burstShare(): number {
+    return this.#watch.burstShare(this.remoteAddress);
+  }
+
+  /** Drops the native object, which must not be touched any more. */
+  stop(): void {
+    this.#res = null;
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+  }
+
+  /** Resets the library's timer: pausing and resuming leaves the socket as it was. */
+  rewind(): void {
+    const res = this.#res;
+    if (res === null) return;
+    if (this.#isPaused) {
+      res.resume();
+      res.pause();
+    } else {
+      res.pause();
+      res.resume();
+    }
+  }
 }

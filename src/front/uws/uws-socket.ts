@@ -1,11 +1,10 @@
-import type { Farewell, FrontSocket, SocketEvents } from "../../../core/ports/front.js";
-import { MessageBudget } from "../shared/message-budget.js";
+import type { FloodClosing, FrontSocket, SocketEvents } from "../../../core/ports/front.js";
+import { MessageBudget } from "../shared/live-messages.js";
 import type { UwsSocket } from "./uws-binding.js";
 
-/** Frames of 16 KiB and more can get stuck in the library when the client reads slowly: longer messages are cut. */
+/** With a slow reader, frames of 16 KiB and more can get stuck in the library: fragment long messages. */
 const LONGEST_FRAME_BYTES = 15 * 1024;
 
-/** One WebSocket frame: a whole message, or a piece of one. */
 interface Frame {
   readonly payload: string | Uint8Array;
   readonly bytes: number;
@@ -13,16 +12,14 @@ interface Frame {
   readonly isBinary: boolean;
 }
 
-/** What the library is told about a socket when it is upgraded. */
 export interface UwsSocketData {
   readonly socket: UwsFrontSocket;
 }
 
-/** An open WebSocket over uWebSockets.js. While the library holds unsent bytes, what follows waits here. */
+/** An open WebSocket over uWebSockets.js. Frames wait here while the library holds unsent bytes. */
 export class UwsFrontSocket implements FrontSocket {
   readonly budget = new MessageBudget();
-  /** Of a client that sends too much. */
-  readonly floodFarewell: Farewell | undefined;
+  readonly floodClosing: FloodClosing | undefined;
   readonly #closingMs: number;
   #ws: UwsSocket | null = null;
   #events: SocketEvents | null = null;
@@ -30,9 +27,9 @@ export class UwsFrontSocket implements FrontSocket {
   #queuedBytes = 0;
   #closing: { readonly code: number; readonly reason: string; readonly timer: NodeJS.Timeout } | null = null;
 
-  constructor(closingMs: number, floodFarewell?: Farewell) {
+  constructor(closingMs: number, floodClosing?: FloodClosing) {
     this.#closingMs = closingMs;
-    this.floodFarewell = floodFarewell;
+    this.floodClosing = floodClosing;
   }
 
   opened(ws: UwsSocket): void {
@@ -43,7 +40,7 @@ export class UwsFrontSocket implements FrontSocket {
     this.#events = events;
   }
 
-  /** Null before the owner is attached and after the end, and while the socket is closing. */
+  /** Null before the owner is attached, while the socket is closing, and after its end. */
   get events(): SocketEvents | null {
     return this.#closing === null ? this.#events : null;
   }
@@ -73,7 +70,7 @@ export class UwsFrontSocket implements FrontSocket {
     this.#ws?.close();
   }
 
-  /** Sends what waits, as far as the library takes it without keeping any; then closes if that was asked for. */
+  /** Sends queued frames until the library buffers one; then closes, if requested and nothing is left. */
   flush(): void {
     while (this.#ws !== null && this.#queue.length > 0 && this.#ws.getBufferedAmount() === 0) {
       const frame = this.#queue.shift()!;
@@ -85,7 +82,7 @@ export class UwsFrontSocket implements FrontSocket {
     this.#ws.end(this.#closing.code, this.#closing.reason);
   }
 
-  /** The library says the socket is over; returns who is to be told, once. */
+  /** Called when the socket has ended; returns its owner's callbacks, once. */
   ended(): SocketEvents | null {
     const events = this.#events;
     this.#ws = null;

@@ -1,44 +1,133 @@
+import { LRUCache } from "lru-cache";
+import { ServiceError } from "../../../core/domain/errors.js";
 import { seconds } from "../../../core/domain/rounded.js";
-import type { UsageSum } from "../../../core/ports/account-reports.js";
+import type { UsagePeriod } from "../../../core/domain/usage/period.js";
+import type { AccountReports, UsageSum } from "../../../core/ports/account-reports.js";
+import type { Clock } from "../../../core/ports/clock.js";
+import type { Credits } from "../../../core/ports/console-store.js";
 import { type Balance, type Usage, usageUnit } from "../../../core/protocol/account-schemas.js";
 import { NO_QUERY } from "../../../core/protocol/catalog-schemas.js";
 import { readQuery } from "../../../core/protocol/query.js";
 import { parseUsageQuery } from "../../../core/protocol/usage-query.js";
 import { type AdmitDeps, admit } from "../admit.js";
-import type { Exchange } from "../exchange.js";
-import { PolledReports } from "../polled-reports.js";
-import type { Handlers, RouteDeps } from "../route.js";
+import type { Handlers, RouteDeps } from "../router.js";
+import { TOKEN_LIFETIME_S } from "../signed-credentials.js";
 
-/** What it takes to tell about an account. */
 type AccountDeps = AdmitDeps & Pick<RouteDeps, "reports" | "clock">;
 
-const NOT_KEPT = { "cache-control": "no-store" };
+const NO_STORE = { "cache-control": "no-store" };
 
-/** An organization's credits and what it has used, for its keys; asking costs nothing. */
+/** Credits and usage of the key's organization. */
 export function accountHandlers(deps: AccountDeps): Handlers<"GET /v1/balance" | "GET /v1/usage"> {
   const reports = new PolledReports(deps.reports, deps.clock);
   return {
-    "GET /v1/balance": (exchange) => tellBalance(exchange, deps, reports),
-    "GET /v1/usage": (exchange) => tellUsage(exchange, deps, reports),
+    "GET /v1/balance": async (exchange) => {
+      const { identity } = await admit(exchange, deps, null);
+      readQuery(NO_QUERY, exchange.request.query);
+      const { balance, held, available, tier } = await reports.credits(identity.organizationId);
+      const body: Balance = { balance, held, available, tier };
+      await exchange.json(200, body, NO_STORE);
+    },
+    "GET /v1/usage": async (exchange) => {
+      const { identity } = await admit(exchange, deps, null);
+      const period = parseUsageQuery(exchange.request.query, new Date());
+      const sums = await reports.usage(identity.organizationId, period);
+      const body: Usage = { ...period, data: sums.map(toRow) };
+      await exchange.json(200, body, NO_STORE);
+    },
   };
-}
-
-async function tellBalance(exchange: Exchange, deps: AccountDeps, reports: PolledReports): Promise<void> {
-  const { identity } = await admit(exchange, deps, null);
-  readQuery(NO_QUERY, exchange.request.query);
-  const { balance, held, available, tier } = await reports.credits(identity.organizationId);
-  const body: Balance = { balance, held, available, tier };
-  await exchange.json(200, body, NOT_KEPT);
-}
-
-async function tellUsage(exchange: Exchange, deps: AccountDeps, reports: PolledReports): Promise<void> {
-  const { identity } = await admit(exchange, deps, null);
-  const period = parseUsageQuery(exchange.request.query, new Date());
-  const sums = await reports.usage(identity.organizationId, period);
-  const body: Usage = { ...period, data: sums.map(toRow) };
-  await exchange.json(200, body, NOT_KEPT);
 }
 
 function toRow({ day, kind, endpoint, requests, quantity, credits }: UsageSum): Usage["data"][number] {
   return { day, kind, endpoint, requests, quantity: seconds(quantity), unit: usageUnit(kind), credits };
+}
+
+/** Issues short-lived tokens with which a browser opens a live socket. */
+export function tokenHandlers(
+  deps: AdmitDeps & Pick<RouteDeps, "tokens">,
+): Handlers<"POST /v1/stream/token"> {
+  return {
+    "POST /v1/stream/token": async (exchange) => {
+      const { identity } = await admit(exchange, deps, null);
+      readQuery(NO_QUERY, exchange.request.query);
+      const body = { token: deps.tokens.issue(identity), expires_in: TOKEN_LIFETIME_S };
+      await exchange.json(200, body, NO_STORE);
+    },
+  };
+}
+
+/** One row by its key, so a query a second is cheap; clients want a fresh balance. */
+const BALANCE_FOR_MS = 1_000;
+/** A sum over all charges of the period. */
+const USAGE_FOR_MS = 10_000;
+/** New sums for one organization: so many at once, then one a second. */
+const USAGE_AT_ONCE = 10;
+const USAGE_EVERY_MS = 1_000;
+const MOST_BALANCES = 10_000;
+/** A year of usage of all paths has some 3,000 rows. */
+const MOST_USAGES = 64;
+const MOST_PACES = 10_000;
+
+interface Answer<T> {
+  readonly untilMs: number;
+  readonly value: Promise<T>;
+}
+
+/** Caches reports for clients that poll, to spare the database. */
+export class PolledReports implements AccountReports {
+  readonly #reports: AccountReports;
+  readonly #clock: Clock;
+  readonly #balances = new LRUCache<string, Answer<Credits>>({ max: MOST_BALANCES });
+  readonly #usages = new LRUCache<string, Answer<readonly UsageSum[]>>({ max: MOST_USAGES });
+  /** By organization: when the rate limit has recovered from all its queries. */
+  readonly #paces = new LRUCache<string, number>({ max: MOST_PACES });
+
+  constructor(reports: AccountReports, clock: Clock) {
+    this.#reports = reports;
+    this.#clock = clock;
+  }
+
+  /** At most a second old. @throws {ServiceError} `AUTH_UNAVAILABLE` */
+  credits(organizationId: string): Promise<Credits> {
+    const ask = () => this.#reports.credits(organizationId);
+    return this.#known(this.#balances, organizationId, BALANCE_FOR_MS, ask);
+  }
+
+  /** At most ten seconds old. @throws {ServiceError} `AUTH_UNAVAILABLE`, `TOO_MANY_REQUESTS` */
+  async usage(organizationId: string, period: UsagePeriod): Promise<readonly UsageSum[]> {
+    const name = `${organizationId} ${period.from} ${period.to}`;
+    return this.#known(this.#usages, name, USAGE_FOR_MS, () => {
+      this.#pace(organizationId);
+      return this.#reports.usage(organizationId, period);
+    });
+  }
+
+  /** Returns a cached or running query; a failed one is not cached. */
+  #known<T>(
+    answers: LRUCache<string, Answer<T>>,
+    name: string,
+    forMs: number,
+    ask: () => Promise<T>,
+  ): Promise<T> {
+    const known = answers.get(name);
+    if (known !== undefined && known.untilMs > this.#clock.nowMs()) return known.value;
+    const answer = { untilMs: this.#clock.nowMs() + forMs, value: ask() };
+    answers.set(name, answer);
+    answer.value.catch(() => {
+      if (answers.peek(name) === answer) answers.delete(name);
+    });
+    return answer.value;
+  }
+
+  #pace(organizationId: string): void {
+    const nowMs = this.#clock.nowMs();
+    const earnedMs = Math.max(nowMs, this.#paces.get(organizationId) ?? 0) + USAGE_EVERY_MS;
+    if (earnedMs > nowMs + USAGE_AT_ONCE * USAGE_EVERY_MS) {
+      throw new ServiceError(
+        "TOO_MANY_REQUESTS",
+        `an organization may ask for its usage ${USAGE_AT_ONCE} times at once, then once a second`,
+      );
+    }
+    this.#paces.set(organizationId, earnedMs);
+  }
 }

@@ -3,19 +3,16 @@ import { ServiceError } from "../../../core/domain/errors.js";
 import { SERVED_PARTS, type ServedPart, servesTask } from "../../../core/domain/served.js";
 import { HTTP_OPERATIONS } from "../../../core/protocol/endpoints.js";
 import { isServed, servedElsewhere } from "../../../core/protocol/served-endpoints.js";
-import type { Handlers, Route, RouteDeps } from "../route.js";
-import { accountHandlers } from "./account.js";
+import type { Handlers, Route, RouteDeps } from "../router.js";
+import { accountHandlers, tokenHandlers } from "./account.js";
 import { catalogHandlers } from "./catalog.js";
 import { referenceRoutes } from "./reference.js";
-import { speechHandlers } from "./speech.js";
-import { synthesisHandlers } from "./synthesis.js";
-import { tokenHandlers } from "./token.js";
-import { transcribeHandlers } from "./transcribe.js";
-import { transcriptionsHandlers } from "./transcriptions.js";
+import { speechHandlers, synthesisHandlers } from "./synthesis.js";
+import { transcribeHandlers, transcriptionsHandlers } from "./transcribe.js";
 
 /**
- * Every HTTP route of the public interface: an operation of the endpoint table without a handler does not compile. Those of
- * parts that are served elsewhere say so.
+ * Creates all HTTP routes of the public API. An operation of the endpoint table without a handler does not
+ * compile; routes of parts that another service serves answer 404 with a hint.
  */
 export function createRoutes(deps: RouteDeps): readonly Route[] {
   const { serve = SERVED_PARTS } = deps;

@@ -14,7 +14,7 @@ import {
 } from "../../../core/protocol/catalog-schemas.js";
 import { errorHeaders } from "../../../core/protocol/error-status.js";
 import { readQuery } from "../../../core/protocol/query.js";
-import type { Handlers, RouteDeps } from "../route.js";
+import type { Handlers, RouteDeps } from "../router.js";
 
 type CatalogOperation =
   | "GET /v1/models"
@@ -24,7 +24,7 @@ type CatalogOperation =
   | "GET /health"
   | "GET /ready";
 
-/** Open routes: what can be spoken with, and whether the service is up. */
+/** Routes without a key: models, voices and health. */
 export function catalogHandlers({
   conversations,
   running,
@@ -45,7 +45,7 @@ export function catalogHandlers({
       .filter(({ task }) => servesTask(task, serve))
       .map(({ name }) => name),
   };
-  // The two shapes below are what chat front ends of the OpenAI shape ask a speech service for.
+  // OpenAI-style chat front ends request these two shapes from a speech service.
   const modelIds = { models: speaking.map(({ name }) => ({ id: name, name })) };
   const voiceIds = {
     voices: speaking.flatMap(({ voices }) => voices.map(({ name }) => ({ id: name, name }))),

@@ -2,14 +2,14 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { ServiceError } from "../../../core/domain/errors.js";
 import type { Exchange } from "../exchange.js";
-import type { Route } from "../route.js";
+import { noSuchEndpoint, type Route } from "../router.js";
 
-/** From `dist/src/http/endpoints` to the repository's pages for readers. */
+/** The Markdown pages, relative to `dist/src/http/endpoints`. */
 const FOLDER = new URL("../../../../docs/", import.meta.url);
-/** The same as `scripts/build-docs.mjs` has rendered them. */
+/** The same pages as HTML, rendered by `scripts/build-docs.mjs`. */
 const RENDERED = new URL("../../../docs/", import.meta.url);
 
-/** Pages for readers, and what the reference page calls them. @public The script that renders them reads it. */
+/** The pages and their titles. @public Read by the script that renders them. */
 export const DOCUMENTS: Readonly<Record<string, string>> = {
   "api.md": "HTTP API",
   "api-speech.md": "Speech",
@@ -37,15 +37,12 @@ export const DOCUMENTS: Readonly<Record<string, string>> = {
 const STYLE = "page.css";
 const PICTURE = "console.png";
 const EXAMPLE = /^examples\/[a-z_-]+\.(?:md|mjs|sh|py|html)$/;
-/** A page loads its style and pictures from here, and runs nothing. */
+/** A page loads only styles and pictures, and runs no scripts. */
 const POLICY =
   "default-src 'none'; style-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 const PLAIN = "text/plain; charset=utf-8";
 
-/**
- * The pages of `docs/` beside the reference: rendered for browsers, which ask for HTML by name, and as they are written for
- * everything else. Example programs are text for all.
- */
+/** Serves the pages of `docs/`: HTML to browsers, which accept it by name, Markdown to all others. */
 export function documentRoutes(): readonly Route[] {
   return [
     ...Object.keys(DOCUMENTS).map((name) =>
@@ -60,29 +57,32 @@ export function documentRoutes(): readonly Route[] {
     get(PICTURE, async (exchange) => send(exchange, "image/png", await read(PICTURE))),
     get("examples/:name", async (exchange, { name = "" }) => {
       const path = `examples/${name}`;
-      if (!EXAMPLE.test(path)) throw new ServiceError("NOT_FOUND", "nothing lives at this path");
+      if (!EXAMPLE.test(path)) throw noSuchPage(path);
       return send(exchange, PLAIN, await read(path));
     }),
   ];
 }
 
-/** Links to the pages, for the reference page and for each of them. */
 export function documentLinks(): string {
   return Object.entries(DOCUMENTS)
     .map(([name, title]) => `<a href="/docs/${name}">${title}</a>`)
     .join(" ");
 }
 
-/** Whether a path below `docs/` is served. @public The script that renders the pages asks it. */
+/** Whether a path below `docs/` is served. @public Used by the script that renders the pages. */
 export function isServed(path: string): boolean {
   return path in DOCUMENTS || path === PICTURE || (EXAMPLE.test(path) && existsSync(new URL(path, FOLDER)));
 }
 
-/** @throws {ServiceError} `NOT_FOUND` for what an installation came without */
+/** @throws {ServiceError} `NOT_FOUND` for a file that is missing from the installation */
 async function read(path: string): Promise<Buffer> {
   return readFile(new URL(path, FOLDER)).catch(() => {
-    throw new ServiceError("NOT_FOUND", "nothing lives at this path");
+    throw noSuchPage(path);
   });
+}
+
+function noSuchPage(path: string): ServiceError {
+  return new ServiceError("NOT_FOUND", noSuchEndpoint("GET", `/docs/${path}`));
 }
 
 function rendered(name: string): string {

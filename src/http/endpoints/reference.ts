@@ -7,10 +7,9 @@ import { asyncApiDocument } from "../../../core/protocol/asyncapi.js";
 import { openApiDocument } from "../../../core/protocol/openapi.js";
 import { servedEndpoints } from "../../../core/protocol/served-endpoints.js";
 import type { Exchange } from "../exchange.js";
-import type { Route } from "../route.js";
+import type { Route } from "../router.js";
 import { documentLinks, documentRoutes } from "./documents.js";
 
-/** Where npm put the reference page's own files. */
 const PACKAGE_FOLDER = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
 const ASSETS = [
   { name: "swagger-ui.css", contentType: "text/css; charset=utf-8" },
@@ -18,7 +17,7 @@ const ASSETS = [
   { name: "favicon-32x32.png", contentType: "image/png" },
 ] as const;
 
-/** The page may load from this service only, and nothing may frame it. */
+/** The page loads from this service only, and must not be framed. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
   "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
@@ -54,40 +53,39 @@ const START = `SwaggerUIBundle({
 });
 `;
 
-/** Where a person is led who opens the bare address, and where a program is. */
+/** `/` redirects browsers to the console, and everything else to the reference. */
 const CONSOLE_PATH = "/console";
 const REFERENCE_PATH = "/docs";
 
-/** The machine-readable references, as they are sent. */
 interface References {
   readonly openApi: Uint8Array;
   readonly asyncApi: Uint8Array;
 }
 
-const madeReferences = new Map<string, References>();
+const cachedReferences = new Map<string, References>();
 
-/** Made by the first who asks for it, which takes the thread for some hundredths of a second; a service asks as it starts. */
+/** Builds the references once. It blocks for some 10 ms, so a service does it at the start. */
 export function references(serve: readonly ServedPart[]): References {
   const name = serve.join();
-  const known = madeReferences.get(name);
+  const known = cachedReferences.get(name);
   if (known !== undefined) return known;
   const endpoints = servedEndpoints(serve);
-  const made = {
+  const references = {
     openApi: Buffer.from(JSON.stringify(openApiDocument(endpoints))),
     asyncApi: Buffer.from(JSON.stringify(asyncApiDocument(endpoints))),
   };
-  madeReferences.set(name, made);
-  return made;
+  cachedReferences.set(name, references);
+  return references;
 }
 
-/** The machine-readable references, a page that shows one, and the bare address; everything comes from this service. */
+/** Routes of the machine-readable references, the page that shows one, the documents, and `/`. */
 export function referenceRoutes(
   models: readonly CatalogModel[],
   serve: readonly ServedPart[],
 ): readonly Route[] {
   const html = Buffer.from(page(models));
   return [
-    get("/", leadOn),
+    get("/", redirect),
     get("/openapi.json", (exchange) => send(exchange, "application/json", references(serve).openApi)),
     get("/asyncapi.json", (exchange) => send(exchange, "application/json", references(serve).asyncApi)),
     get(REFERENCE_PATH, (exchange) =>
@@ -105,7 +103,6 @@ export function referenceRoutes(
   ];
 }
 
-/** What the models cannot do stands before everything that they can. */
 function modelNotes(models: readonly CatalogModel[]): string {
   const lines = models.flatMap(({ name, notes }) =>
     notes === null ? [] : [`<li><b>${escaped(name)}</b>: ${escaped(notes)}</li>`],
@@ -125,8 +122,8 @@ function get(path: string, handle: (exchange: Exchange) => Promise<void>): Route
   return { method: "GET", path, handle };
 }
 
-/** Browsers ask for HTML by name; curl and the like take anything. */
-async function leadOn(exchange: Exchange): Promise<void> {
+/** Browsers accept HTML by name; curl and the like accept anything. */
+async function redirect(exchange: Exchange): Promise<void> {
   const isBrowser = /\btext\/html\b/i.test(exchange.request.header("accept") ?? "");
   exchange.start(302, {
     location: isBrowser ? CONSOLE_PATH : REFERENCE_PATH,

@@ -1,3 +1,4 @@
+import { littleEndianBytes } from "../../../core/domain/audio/pcm.js";
 import { wavInParts } from "../../../core/domain/audio/wav.js";
 import type { Catalog } from "../../../core/domain/catalog/catalog.js";
 import { ServiceError } from "../../../core/domain/errors.js";
@@ -6,17 +7,19 @@ import type { WordTime } from "../../../core/domain/synthesis/word-time.js";
 import { type SaidWord, WrittenWords } from "../../../core/domain/synthesis/word-times.js";
 import type { Delivery, SpeechChunk, SynthesisConversation } from "../../../core/ports/conversations.js";
 import type { Departure } from "../../../core/ports/front.js";
+import { shown } from "../../../core/protocol/fields.js";
+import { ignoredHeader } from "../../../core/protocol/ignored-names.js";
 import { readQuery } from "../../../core/protocol/query.js";
-import { parseSynthesisRequest } from "../../../core/protocol/synthesis-request.js";
+import { parseSpeechRequest } from "../../../core/protocol/speech-request.js";
+import { parseSynthesisRequest, type SynthesisRequest } from "../../../core/protocol/synthesis-request.js";
 import { SPEECH_QUERY, SPEECH_STREAM_QUERY, type TimedSpeech } from "../../../core/protocol/timed-speech.js";
 import { WAV_FRAMES, wavFrame } from "../../../core/protocol/wav-frames.js";
 import { admit } from "../admit.js";
-import { asFirstAsked } from "../asked-model.js";
 import type { Exchange } from "../exchange.js";
-import { base64Body, endWithBody, joinedBody, textBody, writeBody } from "../long-body.js";
-import { idempotencyKey } from "../once-by-key.js";
-import { readJson } from "../read-json.js";
-import type { Handlers } from "../route.js";
+import { base64Body, endWithBody, joinedBody, SLICE_BYTES, textBody, writeBody } from "../long-body.js";
+import { idempotencyKey, speechForFingerprint } from "../once-by-key.js";
+import { readJson } from "../read-body.js";
+import type { Handlers } from "../router.js";
 import {
   answerSpeech,
   answerWithWav,
@@ -27,7 +30,7 @@ import {
   speechHeaders,
 } from "../speech-answer.js";
 
-/** Text-to-speech, whole, sentence by sentence, and as it is made. */
+/** Text-to-speech: as a whole, by sentences, or in chunks as they are synthesized. */
 export function synthesisHandlers(deps: SpeechDeps): Handlers<"POST /v1/tts" | "POST /v1/tts/stream"> {
   return {
     "POST /v1/tts": (exchange) => speak(exchange, deps, wholeSpeech),
@@ -35,7 +38,6 @@ export function synthesisHandlers(deps: SpeechDeps): Handlers<"POST /v1/tts" | "
   };
 }
 
-/** How an answer goes to the client, as its query says. */
 interface Wishes {
   readonly timestamps: boolean;
   readonly delivery: Delivery;
@@ -65,12 +67,12 @@ async function speak(
   const request = parseSynthesisRequest(await readJson(exchange.request));
   if (timestamps) requireWordTimes(request.model, deps.conversations.catalog);
   noteText(exchange, request, deps.conversations.catalog);
-  // A request has the fingerprint it had before there were times and chunks, unless it asks for them.
+  // Requests without word times and chunks keep the fingerprint from before these existed.
   const added = [timestamps && "timestamps", delivery === "chunks" && delivery].filter(
     (one) => one !== false,
   );
-  const decides = [asFirstAsked(request), ...added];
-  await answerSpeech(exchange, deps, { caller, key, request, decides, delivery }, (speech) => {
+  const fingerprintParts = [speechForFingerprint(request), ...added];
+  await answerSpeech(exchange, deps, { caller, key, request, fingerprintParts, delivery }, (speech) => {
     if (!timestamps) return answer(exchange, speech);
     const { sampleRateHz } = speech.conversation;
     return answerTimed(exchange, speech, new WrittenWords(request.text, sampleRateHz));
@@ -83,11 +85,11 @@ function requireWordTimes(name: string | null, { speaking }: Catalog): void {
   if (model.word_times) return;
   throw new ServiceError(
     "INVALID_REQUEST",
-    `timestamps must be false: ${model.name} does not tell when it says its words`,
+    `timestamps must be false: ${model.name} does not provide word times`,
   );
 }
 
-/** The same WAV inside of JSON, with its words. */
+/** Responds with the WAV inside JSON, and its words. */
 async function answerWithJson(
   exchange: Exchange,
   { conversation, share }: HeldSpeech,
@@ -111,7 +113,8 @@ async function answerWithJson(
     duration: seconds(samples / sampleRateHz),
     words,
   };
-  // The sound is the first member, as it always was: it needs no escapes, and is written into its place.
+  // The audio is the first member, as in earlier versions. Base64 needs no escapes, so it is inserted as it
+  // is.
   const body = joinedBody(textBody('{"audio":"'), wav, textBody(`",${JSON.stringify(rest).slice(1)}`));
   await conversation.charge();
   exchange.start(200, sizedHead("application/json", body, conversation));
@@ -119,7 +122,7 @@ async function answerWithJson(
   conversation.complete();
 }
 
-/** A frame for each sentence. @param written adds its words to each frame */
+/** Sends a frame for each sentence. @param written adds its words to each frame */
 async function answerWithSentences(
   exchange: Exchange,
   { conversation }: HeldSpeech,
@@ -132,7 +135,7 @@ async function answerWithSentences(
   await frames.end();
 }
 
-/** A frame for each part of a sentence, as it is made. @param written adds the words that begin in it to each frame */
+/** Sends a frame for each chunk as it is synthesized. @param written adds the words that start in it */
 async function answerWithChunks(
   exchange: Exchange,
   { conversation }: HeldSpeech,
@@ -142,14 +145,14 @@ async function answerWithChunks(
   let sentenceSamples = 0;
   for await (const { pcm, endsSentence, words = [] } of conversation.chunks()) {
     const departure = endsSentence ? conversation.sentence : undefined;
-    // The end of the last sentence holds nothing to play.
+    // The end of the last sentence may be empty.
     if (pcm.length > 0) await frames.send([pcm], written?.timesOf(words, -sentenceSamples), departure);
     sentenceSamples = endsSentence ? 0 : sentenceSamples + pcm.length;
   }
   await frames.end();
 }
 
-/** The answer begins with its first frame: until then a failure can still be told by its status. */
+/** Starts the response with the first frame: until then, a failure still gets its status. */
 function framesTo(exchange: Exchange, conversation: SynthesisConversation) {
   const start = () =>
     exchange.start(200, {
@@ -174,13 +177,12 @@ function framesTo(exchange: Exchange, conversation: SynthesisConversation) {
 }
 
 interface Sentence {
-  /** Its samples in order. */
   readonly pieces: Int16Array[];
   readonly sampleCount: number;
   readonly words: readonly SaidWord[];
 }
 
-/** Chunks by sentences. The next sentence is asked for when the one before was taken. */
+/** Groups chunks by sentence, each only when the reader wants it. */
 async function* sentencesOf(chunks: AsyncIterable<SpeechChunk>): AsyncGenerator<Sentence, void, undefined> {
   let pieces: Int16Array[] = [];
   let words: SaidWord[] = [];
@@ -195,4 +197,66 @@ async function* sentencesOf(chunks: AsyncIterable<SpeechChunk>): AsyncGenerator<
     words = [];
     sampleCount = 0;
   }
+}
+
+/** Text-to-speech for OpenAI clients. */
+export function speechHandlers(deps: SpeechDeps): Handlers<"POST /v1/audio/speech"> {
+  return { "POST /v1/audio/speech": (exchange) => speakOpenAi(exchange, deps) };
+}
+
+async function speakOpenAi(exchange: Exchange, deps: SpeechDeps): Promise<void> {
+  const caller = await admit(exchange, deps, "synthesis");
+  const key = idempotencyKey(exchange.request);
+  const { synthesis, format, ignored } = parseSpeechRequest(await readJson(exchange.request));
+  checkNames(synthesis, deps.conversations.catalog);
+  exchange.addHeaders(ignoredHeader(ignored));
+  noteText(exchange, synthesis, deps.conversations.catalog);
+  const isPcm = format === "pcm";
+  const answer = isPcm ? answerWithPcm : answerWithWav;
+  const delivery = isPcm ? "chunks" : "whole";
+  const wanted = {
+    caller,
+    key,
+    request: synthesis,
+    fingerprintParts: [speechForFingerprint(synthesis), format],
+    delivery,
+  } as const;
+  await answerSpeech(exchange, deps, wanted, (speech) => answer(exchange, speech));
+}
+
+/** Rejects unknown models and voices with 400 on this path, and lists the known ones. */
+function checkNames(request: SynthesisRequest, { speaking }: Catalog): void {
+  const { voices } = speaking.require(request.model, "INVALID_REQUEST");
+  if (request.voice === null || voices.some(({ name }) => name === request.voice)) return;
+  const names = voices.map(({ name }) => name).join(", ");
+  const message = `voice must be one of ${names}, received ${shown(request.voice)}`;
+  throw new ServiceError("INVALID_REQUEST", message, { param: "voice" });
+}
+
+/** Streams 16-bit little-endian mono samples as they are synthesized. */
+async function answerWithPcm(exchange: Exchange, { conversation }: HeldSpeech): Promise<void> {
+  const start = () =>
+    exchange.start(200, {
+      "content-type": "audio/pcm",
+      "x-sample-rate": String(conversation.sampleRateHz),
+      "x-channels": "1",
+      "x-bit-depth": "16",
+      ...speechHeaders(conversation),
+    });
+  for await (const { pcm, endsSentence } of conversation.chunks()) {
+    // An empty write would end the answer.
+    if (pcm.length === 0) continue;
+    if (exchange.status === null) {
+      await conversation.charge();
+      start();
+    }
+    const bytes = littleEndianBytes(pcm);
+    const departure = endsSentence ? conversation.sentence : undefined;
+    // A cached piece arrives as a whole: up to half a minute.
+    if (bytes.length <= SLICE_BYTES) await exchange.write(bytes, departure);
+    else await writeBody(exchange, { bytes: bytes.length, parts: [bytes] }, departure);
+  }
+  if (exchange.status === null) start();
+  await exchange.end();
+  conversation.complete();
 }

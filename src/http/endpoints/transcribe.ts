@@ -1,23 +1,38 @@
 import type { BilledTranscript } from "../../../core/domain/decoding/transcript.js";
 import { ServiceError } from "../../../core/domain/errors.js";
+import { ratio, seconds } from "../../../core/domain/rounded.js";
+import { majorityLanguage } from "../../../core/domain/text/script.js";
+import { formatSrt, formatVtt, toCues } from "../../../core/domain/text/subtitles.js";
 import type { Departure, FrontRequest } from "../../../core/ports/front.js";
 import { ENDLESS_ROOM, type SpoolRoom } from "../../../core/ports/spool-room.js";
 import type { UrlSource } from "../../../core/ports/url-source.js";
 import { acceptsEvents } from "../../../core/protocol/accepts-events.js";
+import { errorEventBody } from "../../../core/protocol/error-body.js";
+import { ignoredHeader } from "../../../core/protocol/ignored-names.js";
 import { parseTranscribeQuery } from "../../../core/protocol/transcribe-query.js";
-import { toTranscription, usageHeaders } from "../../../core/protocol/transcription-response.js";
-import { namedModel } from "../asked-model.js";
+import { parseTranscriptionForm, type TranscriptFormat } from "../../../core/protocol/transcription-form.js";
+import {
+  toTranscription,
+  toVerboseSegment,
+  usageHeaders,
+} from "../../../core/protocol/transcription-response.js";
+import type { Transcription } from "../../../core/protocol/transcription-schemas.js";
 import type { Exchange } from "../exchange.js";
-import { jsonInTurns } from "../json-in-turns.js";
-import { endWithBody } from "../long-body.js";
-import { FormUpload, isMultipart } from "../multipart-upload.js";
-import { paced, UPLOAD_PACE } from "../paced-body.js";
-import { ProgressEvents } from "../progress-events.js";
-import type { Handlers, RouteDeps } from "../route.js";
+import { endWithBody, joinedBody, jsonInTurns, type LongBody, textBody } from "../long-body.js";
+import { modelForFingerprint } from "../once-by-key.js";
+import { paced, UPLOAD_PACE } from "../read-body.js";
+import type { Handlers, RouteDeps } from "../router.js";
 import { LONGEST_FETCH_BYTES } from "../spool.js";
-import { admitFile, checkRoom, type FileDeps, transcribeUpload, type Upload } from "../transcribed-upload.js";
+import {
+  admitFile,
+  checkRoom,
+  type FileDeps,
+  FormUpload,
+  isMultipart,
+  transcribeUpload,
+  type Upload,
+} from "../transcribed-upload.js";
 
-/** File transcription. */
 export function transcribeHandlers(
   deps: FileDeps & Pick<RouteDeps, "urls">,
 ): Handlers<"POST /v1/transcribe"> {
@@ -43,17 +58,17 @@ async function transcribe(exchange: Exchange, deps: FileDeps & Pick<RouteDeps, "
     exchange.start(200, { ...type, ...usageHeaders(transcription) });
     await endWithBody(exchange, body, departure);
   };
-  const decides = [
+  const fingerprintParts = [
     wantsTimes,
     hotWords,
-    ...namedModel(asked),
+    ...modelForFingerprint(asked),
     ...(events === null ? [] : [{ events: true }]),
   ];
-  const wanted = () => ({ decides, wishes, answer });
+  const wanted = () => ({ fingerprintParts, wishes, answer });
   await transcribeUpload({ exchange, deps, caller, key, upload, wanted });
 }
 
-/** The one source of audio that a request names. A body without bytes is none. */
+/** Finds the one source of audio of a request. An empty body does not count. */
 async function uploadOf(
   request: FrontRequest,
   [url, ...others]: readonly string[],
@@ -75,7 +90,7 @@ async function uploadOf(
   return { bytes: paced(request.body, UPLOAD_PACE), fileName: request.header("x-filename") };
 }
 
-/** A body whose length is not announced may still turn out to be empty. */
+/** Reads a body of unknown length up to its first byte. */
 async function hasBytes(request: FrontRequest): Promise<boolean> {
   if (request.contentLength !== null) return request.contentLength > 0;
   if (request.header("transfer-encoding") === undefined) return false;
@@ -83,4 +98,138 @@ async function hasBytes(request: FrontRequest): Promise<boolean> {
     if (chunk.length > 0) return true;
   }
   return false;
+}
+
+/** Proxies close a connection that is silent for a minute, some after 30 s. */
+export const HEARTBEAT_MS = 15_000;
+/** The smallest step worth an event: a progress bar shows no finer ones. */
+const LEAST_STEP = 0.005;
+
+const HEADERS = {
+  "content-type": "text/event-stream",
+  "cache-control": "no-store",
+  // Keeps nginx from buffering the events.
+  "x-accel-buffering": "no",
+};
+
+/**
+ * Sends a response as server-sent events: `progress` during the work, then `result` or `error`. It starts
+ * with the first progress, so earlier errors still get a status. Only the result is kept for retries.
+ */
+export class ProgressEvents {
+  readonly #exchange: Exchange;
+  #lastShare = Number.NEGATIVE_INFINITY;
+  #writing: Promise<void> | null = null;
+  #heartbeat: NodeJS.Timeout | undefined;
+
+  constructor(exchange: Exchange) {
+    this.#exchange = exchange;
+    exchange.onEnd(() => clearInterval(this.#heartbeat));
+  }
+
+  /** @param share of the work that is done, 0 to 1 */
+  progress(share: number): void {
+    if (this.#exchange.isOver) return;
+    this.#start();
+    // A slow reader gets fewer events.
+    if (this.#writing !== null || (share < this.#lastShare + LEAST_STEP && share < 1)) return;
+    this.#lastShare = share;
+    this.#send(`event: progress\ndata: ${JSON.stringify({ share: ratio(share) })}\n\n`);
+  }
+
+  /** @param result JSON without line breaks */
+  async result(result: LongBody, departure: Departure): Promise<void> {
+    this.#start();
+    clearInterval(this.#heartbeat);
+    await this.#writing;
+    const body = joinedBody(textBody("event: result\ndata: "), result, textBody("\n\n"));
+    await endWithBody(this.#exchange, body, departure);
+  }
+
+  #start(): void {
+    if (this.#exchange.status !== null) return;
+    this.#exchange.start(200, HEADERS);
+    // If a write is stalled, the error event could not be sent either.
+    this.#exchange.lateFailure = (error) => (this.#writing === null ? failureEvent(error) : null);
+    this.#heartbeat = setInterval(() => this.#writing ?? this.#send(":\n\n"), HEARTBEAT_MS);
+    this.#heartbeat.unref();
+  }
+
+  #send(text: string): void {
+    const written = this.#exchange.writeAside(Buffer.from(text));
+    // Sending the result reports that a client has left.
+    this.#writing = written
+      .catch(() => {})
+      .then(() => {
+        this.#writing = null;
+      });
+  }
+}
+
+function failureEvent(error: ServiceError): Uint8Array {
+  return Buffer.from(`event: error\ndata: ${JSON.stringify(errorEventBody(error))}\n\n`);
+}
+
+/** File transcription for OpenAI clients. */
+export function transcriptionsHandlers(deps: FileDeps): Handlers<"POST /v1/audio/transcriptions"> {
+  return { "POST /v1/audio/transcriptions": (exchange) => transcribeForm(exchange, deps) };
+}
+
+async function transcribeForm(exchange: Exchange, deps: FileDeps): Promise<void> {
+  const { request } = exchange;
+  const { caller, key } = await admitFile(exchange, deps);
+  await checkRoom(request, deps.room);
+  if (!isMultipart(request)) {
+    throw new ServiceError("NO_AUDIO", "no audio supplied: send multipart/form-data with a part file", {
+      param: "file",
+    });
+  }
+  const form = await FormUpload.open(request);
+  // Fields may follow the file, so they are complete only when this is called, before anything is
+  // transcribed.
+  const wanted = () => {
+    const asked = parseTranscriptionForm(form.fields, deps.conversations.catalog.hearing);
+    const { format, ignored } = asked;
+    exchange.addHeaders(ignoredHeader(ignored));
+    const answer = async (transcript: BilledTranscript, departure: Departure) => {
+      const transcription = toTranscription(transcript, true);
+      const { contentType, body } = await render(transcription, format);
+      const type = { "content-type": contentType, "content-length": String(body.bytes) };
+      exchange.start(200, { ...type, ...usageHeaders(transcription) });
+      await endWithBody(exchange, body, departure);
+    };
+    const wishes = { model: asked.model.name, hotWords: [] };
+    return { fingerprintParts: [format, ...modelForFingerprint(asked)], wishes, answer };
+  };
+  await transcribeUpload({ exchange, deps, caller, key, upload: form, wanted });
+}
+
+async function render(
+  transcription: Transcription,
+  format: TranscriptFormat,
+): Promise<{ readonly contentType: string; readonly body: LongBody }> {
+  const { text, words = [], segments = [] } = transcription;
+  switch (format) {
+    case "json":
+      return { contentType: "application/json", body: textBody(JSON.stringify({ text })) };
+    case "text":
+      return { contentType: "text/plain; charset=utf-8", body: textBody(text) };
+    case "srt":
+      return { contentType: "application/x-subrip; charset=utf-8", body: textBody(formatSrt(toCues(words))) };
+    case "vtt":
+      return { contentType: "text/vtt; charset=utf-8", body: textBody(formatVtt(toCues(words))) };
+    case "verbose_json": {
+      const language = majorityLanguage(words.map(({ word }) => word));
+      const duration = seconds(transcription.audio_seconds);
+      const body = await jsonInTurns({
+        task: "transcribe",
+        language,
+        duration,
+        text,
+        segments: segments.map(toVerboseSegment),
+        words,
+      });
+      return { contentType: "application/json", body };
+    }
+  }
 }

@@ -1,14 +1,12 @@
-import type { FlacBits } from "./flac-bits.js";
-
-/** What the head of a file says of all its frames. */
+/** The properties of a file that its frames may omit. */
 export interface FlacStreamInfo {
   readonly sampleRateHz: number;
   readonly bitsPerSample: number;
 }
 
-/** One decoded frame, member by member as the decoders of other containers answer. */
+/** One decoded frame, with the members that other decoders return. */
 export interface FlacFrame {
-  /** A channel each, in -1 to 1; 24 bits and fewer are exact. */
+  /** Samples by channel, in -1 to 1; up to 24 bits are exact. */
   readonly channelData: readonly Float32Array[];
   readonly samplesDecoded: number;
   readonly sampleRate: number;
@@ -23,23 +21,23 @@ interface FrameHeader {
 }
 
 const RATES_HZ = [88_200, 176_400, 192_000, 8_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 96_000];
-/** By their code; 0 stands for what the head of the file says, null for none. */
+/** By code; 0 stands for the file's own value, null for an invalid code. */
 const SAMPLE_BITS = [0, 8, 12, null, 16, 20, 24, 32];
 const STEREO = ["left-side", "side-right", "mid-side"] as const;
-/** Coefficients of the predictors without a table of their own. */
+/** Coefficients of the fixed predictors, by order. */
 const FIXED = [[], [1], [2, -1], [3, -3, 1], [4, -6, 4, -1]];
 const CRC8 = table(8, 0x07);
 const CRC16 = table(16, 0x8005);
 
-/** Whether a frame could begin here; both kinds of block size. */
+/** Whether a frame could start here, with fixed or variable block size. */
 export function isFlacSync(bytes: Uint8Array, at: number): boolean {
   return bytes[at] === 0xff && (bytes[at + 1]! & 0xfe) === 0xf8;
 }
 
 /**
- * One frame from its first bit to its checksum.
+ * Decodes one frame and verifies its checksum.
  *
- * @returns null when there is none, or a damaged one
+ * @returns null if there is no frame, or a damaged one
  * @throws {NeedsMoreBytes}
  */
 export function decodeFlacFrame(bits: FlacBits, info: FlacStreamInfo): FlacFrame | null {
@@ -82,7 +80,7 @@ function readHeader(bits: FlacBits, info: FlacStreamInfo): FrameHeader | null {
   };
 }
 
-/** Which frame, or sample, it is: a number of up to 36 bits, written as UTF-8 writes letters. */
+/** Skips the frame or sample number: up to 36 bits in an encoding like UTF-8. */
 function skipNumber(bits: FlacBits): boolean {
   const first = bits.unsigned(8);
   const ones = Math.clz32(~(first << 24));
@@ -101,7 +99,7 @@ function readBlockSize(bits: FlacBits, code: number): number {
   return code === 7 ? bits.unsigned(16) + 1 : 1 << code;
 }
 
-/** Null for the rate that the head of the file says. */
+/** Null for the file's own rate. */
 function readRate(bits: FlacBits, code: number): number | null {
   if (code === 12) return bits.unsigned(8) * 1_000;
   if (code === 13) return bits.unsigned(16);
@@ -113,7 +111,7 @@ function isSide({ stereo }: FrameHeader, channel: number): boolean {
   return channel === 0 ? stereo === "side-right" : stereo === "left-side" || stereo === "mid-side";
 }
 
-/** The samples of one channel; null when its bits mean nothing. */
+/** Reads the samples of one channel; null if they are invalid. */
 function readSubframe(bits: FlacBits, samples: number, depth: number): Float64Array | null {
   if (bits.unsigned(1) !== 0) return null;
   const type = bits.unsigned(6);
@@ -152,7 +150,7 @@ function readSamples(bits: FlacBits, channel: Float64Array, type: number, depth:
   return true;
 }
 
-/** What the predictor did not foresee, in partitions with a parameter each. */
+/** Reads the residual of the prediction, in partitions with a parameter each. */
 function readResidual(bits: FlacBits, channel: Float64Array, order: number): boolean {
   const method = bits.unsigned(2);
   if (method > 1) return false;
@@ -162,12 +160,12 @@ function readResidual(bits: FlacBits, channel: Float64Array, order: number): boo
   const size = channel.length / partitions;
   if (!Number.isInteger(size) || size < order) return false;
   for (let i = 0; i < partitions; i++) {
-    const begin = i === 0 ? order : i * size;
+    const start = i === 0 ? order : i * size;
     const parameter = bits.unsigned(parameterBits);
-    if (parameter < escaped) bits.rice(channel, begin, (i + 1) * size, parameter);
+    if (parameter < escaped) bits.rice(channel, start, (i + 1) * size, parameter);
     else {
       const depth = bits.unsigned(5);
-      for (let at = begin; at < (i + 1) * size; at++) channel[at] = bits.signed(depth);
+      for (let at = start; at < (i + 1) * size; at++) channel[at] = bits.signed(depth);
     }
   }
   return true;
@@ -185,7 +183,7 @@ function predict(channel: Float64Array, coefficients: Float64Array, divisor: num
   }
 }
 
-/** Left and right from what was kept of them. */
+/** Restores left and right from the stored channels. */
 function uncouple(channels: readonly Float64Array[], stereo: FrameHeader["stereo"]): void {
   if (stereo === "independent") return;
   const [first, second] = channels as readonly [Float64Array, Float64Array];
@@ -195,7 +193,7 @@ function uncouple(channels: readonly Float64Array[], stereo: FrameHeader["stereo
     if (stereo === "left-side") second[i] = a - b;
     else if (stereo === "side-right") first[i] = a + b;
     else {
-      // Their sum was halved, and has the same last bit as their difference.
+      // The sum was halved; its last bit equals that of the difference.
       const sum = 2 * a + Math.abs(b % 2);
       first[i] = (sum + b) / 2;
       second[i] = (sum - b) / 2;
@@ -215,7 +213,7 @@ function crc16(bytes: Uint8Array): number {
   return crc;
 }
 
-/** Remainders of each byte, highest bit first. */
+/** Computes the CRC of each byte, highest bit first. */
 function table(width: number, polynomial: number): Uint16Array {
   const top = 1 << (width - 1);
   return Uint16Array.from({ length: 256 }, (_, byte) => {
@@ -223,4 +221,108 @@ function table(width: number, polynomial: number): Uint16Array {
     for (let bit = 0; bit < 8; bit++) crc = (crc & top) === 0 ? crc << 1 : (crc << 1) ^ polynomial;
     return crc & (2 * top - 1);
   });
+}
+
+/** The available bytes end before the frame does. */
+export class NeedsMoreBytes extends Error {
+  override readonly name = "NeedsMoreBytes";
+}
+
+/** Shared: a stack trace for each incomplete frame would cost more than reading it. */
+const NEEDS_MORE = new NeedsMoreBytes("the frame goes on");
+
+/** Reads the bits of one frame, the highest of a byte first. */
+export class FlacBits {
+  readonly bytes: Uint8Array;
+  #bit = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+  }
+
+  get byteOffset(): number {
+    return (this.#bit + 7) >>> 3;
+  }
+
+  alignToByte(): void {
+    this.#bit = this.byteOffset * 8;
+  }
+
+  /** @param count 0 to 33 */
+  unsigned(count: number): number {
+    if (count > 24) {
+      const high = this.unsigned(count - 16);
+      return high * 65_536 + this.unsigned(16);
+    }
+    const end = this.#bit + count;
+    if (end > this.bytes.length * 8) throw NEEDS_MORE;
+    const word = this.#word(this.#bit >>> 3);
+    const value = count === 0 ? 0 : (word << (this.#bit & 7)) >>> (32 - count);
+    this.#bit = end;
+    return value;
+  }
+
+  /** Two's complement. @param count 0 to 33 */
+  signed(count: number): number {
+    if (count === 0) return 0;
+    const value = this.unsigned(count);
+    return value >= 2 ** (count - 1) ? value - 2 ** count : value;
+  }
+
+  /** Counts the zeros before the next one, and reads that too. */
+  zeros(): number {
+    const start = this.#bit;
+    for (;;) {
+      const at = this.#bit >>> 3;
+      if (at >= this.bytes.length) throw NEEDS_MORE;
+      const inByte = this.#bit & 7;
+      const rest = (this.bytes[at]! << (24 + inByte)) >>> 0;
+      const leading = Math.clz32(rest);
+      if (leading < 8 - inByte) {
+        this.#bit += leading + 1;
+        return this.#bit - start - 1;
+      }
+      this.#bit += 8 - inByte;
+    }
+  }
+
+  /**
+   * Reads Rice-coded numbers: a unary quotient, then `parameter` bits, with the sign in the lowest bit.
+   *
+   * @param parameter 0 to 30
+   */
+  rice(target: Float64Array, start: number, end: number, parameter: number): void {
+    const { bytes } = this;
+    const factor = 2 ** parameter;
+    let bit = this.#bit;
+    for (let i = start; i < end; i++) {
+      const at = bit >>> 3;
+      // Most numbers fit in four bytes.
+      if (at + 4 <= bytes.length) {
+        const word = (bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!;
+        const rest = word << (bit & 7);
+        const quotient = Math.clz32(rest);
+        const used = quotient + 1 + parameter;
+        if (used <= 25) {
+          const low = parameter === 0 ? 0 : (rest << (quotient + 1)) >>> (32 - parameter);
+          const folded = (quotient << parameter) | low;
+          target[i] = (folded >>> 1) ^ -(folded & 1);
+          bit += used;
+          continue;
+        }
+      }
+      this.#bit = bit;
+      const folded = this.zeros() * factor + this.unsigned(parameter);
+      target[i] = folded % 2 === 0 ? folded / 2 : -(folded + 1) / 2;
+      bit = this.#bit;
+    }
+    this.#bit = bit;
+  }
+
+  /** Reads four bytes as one number; bytes behind the end count as zero. */
+  #word(at: number): number {
+    const { bytes } = this;
+    const high = ((bytes[at] ?? 0) << 24) | ((bytes[at + 1] ?? 0) << 16);
+    return high | ((bytes[at + 2] ?? 0) << 8) | (bytes[at + 3] ?? 0);
+  }
 }

@@ -1,16 +1,22 @@
 import { id3Bytes } from "../../../core/domain/audio/container.js";
-import { FlacBits, NeedsMoreBytes } from "./flac-bits.js";
-import { decodeFlacFrame, type FlacFrame, type FlacStreamInfo, isFlacSync } from "./flac-frame.js";
+import {
+  decodeFlacFrame,
+  FlacBits,
+  type FlacFrame,
+  type FlacStreamInfo,
+  isFlacSync,
+  NeedsMoreBytes,
+} from "./flac-frame.js";
 
-/** No frame is longer: 65,535 samples of 8 channels with 33 bits, and its headers. */
+/** The longest frame: 65,535 samples of 8 channels with 33 bits, and its headers. */
 const LONGEST_FRAME_BYTES = 3 << 20;
 const METADATA_HEAD_BYTES = 4;
 const STREAM_INFO_BYTES = 34;
 const NO_BYTES = new Uint8Array(0);
 
 /**
- * Decodes a native FLAC file as its bytes come. A frame is told from what follows it by its own bits and checksum, so neither
- * the end of the file nor tags behind the audio cost a sample. Damage costs the frames it is in.
+ * Decodes a native FLAC file as its bytes arrive. The end of a frame is known from its own bits and checksum,
+ * so neither the end of the file nor tags after the audio cost a sample. Damaged frames are dropped.
  *
  * @see RFC 9639
  */
@@ -19,16 +25,16 @@ export class FlacStream {
   #state: "tags" | "metadata" | "frames" | "refused" = "tags";
   #skipBytes = 0;
   #info: FlacStreamInfo | null = null;
-  /** Fewer bytes than this do not hold the next frame, unless they are the last. */
+  /** The next frame is not tried with fewer bytes, except at the end of the file. */
   #wantedBytes = 1;
 
-  /** Frames that these bytes complete. */
+  /** Returns the frames that these bytes complete. */
   push(bytes: Uint8Array): FlacFrame[] {
     this.#held = this.#held.length === 0 ? bytes.slice() : joined(this.#held, bytes);
     return this.#take(false);
   }
 
-  /** Frames that only the end of the file completes. */
+  /** Returns the frames that only the end of the file completes. */
   end(): FlacFrame[] {
     return this.#take(true);
   }
@@ -38,7 +44,7 @@ export class FlacStream {
     return this.#state === "frames" ? this.#takeFrames(isEnd) : [];
   }
 
-  /** One step through tags and metadata; false when more bytes are needed, or none would help. */
+  /** Takes one step through tags and metadata; false if more bytes are needed, or the file is rejected. */
   #stepHead(): boolean {
     const skipped = Math.min(this.#skipBytes, this.#held.length);
     this.#skip(skipped);
@@ -62,7 +68,7 @@ export class FlacStream {
     const [head = 0, high = 0, middle = 0, low = 0] = this.#held;
     const isStreamInfo = (head & 0x7f) === 0;
     if (isStreamInfo && this.#held.length < METADATA_HEAD_BYTES + STREAM_INFO_BYTES) return false;
-    // The first block says what the frames leave out.
+    // The first block, and no other, must be the stream info.
     if (isStreamInfo !== (this.#info === null)) {
       this.#state = "refused";
       return false;
@@ -87,7 +93,7 @@ export class FlacStream {
       }
       const read = this.#readFrame(bytes.subarray(at, at + LONGEST_FRAME_BYTES));
       if (read === "needs-more" && !isEnd && bytes.length - at < LONGEST_FRAME_BYTES) {
-        // Doubled, so that a long frame is not begun again with every chunk.
+        // Double it, so that a long frame is not tried again with every chunk.
         this.#wantedBytes = 2 * (bytes.length - at);
         break;
       }

@@ -2,23 +2,21 @@ const HEAD_BYTES = 27;
 const CAPTURE = "OggS";
 const NO_BYTES = new Uint8Array(0);
 
-/** One page of an Ogg file. */
 export interface OggPage {
-  /** Which of the streams in the file it belongs to. */
   readonly serial: number;
   readonly isFirst: boolean;
   readonly isLast: boolean;
-  /** Its first packet began on the page before. */
+  /** Its first packet started on the previous page. */
   readonly isContinued: boolean;
-  /** Where its last packet ends, in the codec's units; null when none ends here. */
+  /** Where its last packet ends, in the codec's units; null if none ends here. */
   readonly granule: number | null;
-  /** In order; the last one goes on when `isOpen`. */
+  /** In order; the last one continues on the next page if `isOpen`. */
   readonly packets: readonly Uint8Array[];
   readonly isOpen: boolean;
 }
 
 /**
- * Cuts an Ogg file into its pages as the bytes come. What is no page is passed over up to the next one.
+ * Splits an Ogg file into its pages as the bytes arrive, and skips bytes between pages.
  *
  * @see RFC 3533
  */
@@ -58,17 +56,17 @@ function readPage(page: Uint8Array, lacing: Uint8Array): OggPage {
   const flags = page[5]!;
   const granule = view.getBigInt64(6, true);
   const packets: Uint8Array[] = [];
-  let begin = HEAD_BYTES + lacing.length;
-  let end = begin;
+  let start = HEAD_BYTES + lacing.length;
+  let end = start;
   for (const length of lacing) {
     end += length;
-    // A full segment says that the packet goes on.
+    // After a full segment, the packet continues.
     if (length === 255) continue;
-    packets.push(page.slice(begin, end));
-    begin = end;
+    packets.push(page.slice(start, end));
+    start = end;
   }
   const isOpen = lacing.at(-1) === 255;
-  if (isOpen) packets.push(page.slice(begin, end));
+  if (isOpen) packets.push(page.slice(start, end));
   return {
     serial: view.getUint32(14, true),
     isContinued: (flags & 1) !== 0,

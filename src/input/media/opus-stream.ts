@@ -2,19 +2,18 @@ import { OpusDecoder } from "opus-decoder";
 import { type OggPage, OggPages } from "./ogg-pages.js";
 
 const RATE_HZ = 48_000;
-/** Of the gain in a stream's head: 256 steps are a decibel. */
+/** The unit of the gain in a stream's head. */
 const STEPS_PER_DECIBEL = 256;
-/** A channel's share of the longest packet that the decoder takes, 120 ms of 256 kbit/s. */
+/** The longest packet that the decoder accepts, per channel: 120 ms of 256 kbit/s. */
 const PACKET_BYTES_PER_CHANNEL = 3_840;
 
-/** Samples of some packets, a channel each. */
 export interface OpusSamples {
   readonly channelData: readonly Float32Array[];
   readonly samplesDecoded: number;
   readonly sampleRate: number;
 }
 
-/** Decodes Ogg Opus as its bytes come, one stream after another where a file is a chain of them. @see RFC 7845 */
+/** Decodes Ogg Opus as its bytes arrive; a file may be a chain of streams. @see RFC 7845 */
 export class OpusStream {
   readonly #pages = new OggPages();
   #link: Link | null = null;
@@ -25,7 +24,7 @@ export class OpusStream {
     return samples;
   }
 
-  /** What was kept because the stream could have ended there. */
+  /** Returns the samples held back in case the stream ended there. */
   end(): OpusSamples[] {
     return this.#link?.rest() ?? [];
   }
@@ -53,7 +52,7 @@ function opusHead({ packets: [packet] }: OggPage): OpusHead | null {
   const view = new DataView(packet.buffer, packet.byteOffset);
   const channels = packet[9]!;
   const isPlain = packet[18] === 0;
-  // A head that does not say how its channels are made cannot be decoded.
+  // Without the channel mapping, the stream cannot be decoded.
   if (channels === 0 || (isPlain ? channels > 2 : packet.length < 21 + channels)) return null;
   return {
     channels,
@@ -65,18 +64,17 @@ function opusHead({ packets: [packet] }: OggPage): OpusHead | null {
   };
 }
 
-/** One stream of a chain. */
 class Link {
   readonly serial: number;
   readonly #head: OpusHead;
   readonly #decoder: OpusDecoder;
-  /** Of the last page: only the next one tells whether all of it belongs to the stream. */
+  /** Samples of the last page: only the next one tells whether all of them belong to the stream. */
   #kept: OpusSamples[] = [];
   #open: Uint8Array = new Uint8Array(0);
   #toSkip: number;
-  /** Samples out of the decoder, those that are skipped too. */
+  /** Decoded samples, including skipped ones. */
   #decoded = 0;
-  /** The granule at which the stream begins: not 0 where somebody joined it late. */
+  /** The granule at the start of the stream: above 0 if it was recorded from the middle. */
   #startGranule: number | null = null;
 
   private constructor(head: OpusHead, serial: number, decoder: OpusDecoder) {
@@ -104,7 +102,7 @@ class Link {
     return this.#decoded > 0;
   }
 
-  /** The samples that are certain now. */
+  /** Returns the samples that certainly belong to the stream. */
   read(page: OggPage): OpusSamples[] {
     const before = this.#decoded;
     const fresh = this.#packetsOf(page).flatMap((packet) => this.#decode(packet));
@@ -128,10 +126,10 @@ class Link {
     this.#decoder.free();
   }
 
-  /** Packets that are whole with this page. */
+  /** Returns the packets that this page completes. */
   #packetsOf({ packets, isContinued, isOpen }: OggPage): Uint8Array[] {
     const whole = [...packets];
-    // The rest of a packet whose beginning was lost says nothing.
+    // Drop the rest of a packet whose start was lost.
     if (isContinued)
       whole[0] = this.#open.length === 0 ? whole[0]!.subarray(0, 0) : joined(this.#open, whole[0]!);
     this.#open = isOpen ? whole.pop()! : new Uint8Array(0);
@@ -148,7 +146,7 @@ class Link {
     return [cut(amplified(channelData, this.#head.gain), skipped, samplesDecoded)];
   }
 
-  /** Takes the last `surplus` samples away, which only fill the last packet. */
+  /** Removes the last `surplus` samples, the padding of the last packet. */
   #trim(surplus: number): void {
     let left = surplus;
     while (left > 0) {

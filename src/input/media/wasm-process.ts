@@ -1,4 +1,5 @@
-// The process behind WasmDecoder: codec, source, target and seconds as arguments; anything that goes wrong is a failure.
+// Entry of the process of `wasmDecoder`. Arguments: codec, source, target, seconds. Any exception makes it
+// fail.
 import { open } from "node:fs/promises";
 import { MPEGDecoder } from "mpg123-decoder";
 import { toInt16 } from "../../../core/domain/audio/pcm.js";
@@ -17,7 +18,6 @@ interface Decoded {
 interface StreamDecoder {
   readonly ready: Promise<void>;
   decode(bytes: Uint8Array): Promise<readonly Decoded[]>;
-  /** What only the end of the file makes known. */
   flush(): Promise<readonly Decoded[]>;
 }
 
@@ -44,7 +44,7 @@ async function decodeFile(
     rateHz ||= decoded.sampleRate;
     const pcm = toInt16(mixedDown(decoded));
     const bytes = new Uint8Array(pcm.buffer, pcm.byteOffset, pcm.byteLength);
-    // A disk that fills up takes a part, and refuses the rest.
+    // A full disk may accept only a part of a write.
     for (let start = 0; start < bytes.length; ) {
       const at = WAV_HEADER_BYTES + 2 * sampleCount + start;
       start += (await output.write(bytes, start, bytes.length - start, at)).bytesWritten;
@@ -62,39 +62,14 @@ async function decodeFile(
 }
 
 function decoderOf(name: WasmCodec): StreamDecoder {
-  switch (name) {
-    case "mp3":
-      return mp3Decoder();
-    case "flac":
-      return flacDecoder();
-    case "opus":
-      return opusDecoder();
+  if (name === "mp3") {
+    const decoder = new MPEGDecoder();
+    return { ready: decoder.ready, decode: async (bytes) => [decoder.decode(bytes)], flush: async () => [] };
   }
-}
-
-function flacDecoder(): StreamDecoder {
-  const stream = new FlacStream();
+  const stream = name === "flac" ? new FlacStream() : new OpusStream();
   return {
     ready: Promise.resolve(),
     decode: async (bytes) => stream.push(bytes),
-    flush: async () => stream.end(),
-  };
-}
-
-function mp3Decoder(): StreamDecoder {
-  const decoder = new MPEGDecoder();
-  return {
-    ready: decoder.ready,
-    decode: async (bytes) => [decoder.decode(bytes)],
-    flush: async () => [],
-  };
-}
-
-function opusDecoder(): StreamDecoder {
-  const stream = new OpusStream();
-  return {
-    ready: Promise.resolve(),
-    decode: (bytes) => stream.push(bytes),
     flush: async () => stream.end(),
   };
 }

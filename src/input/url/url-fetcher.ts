@@ -5,9 +5,7 @@ import { isIP, type LookupFunction } from "node:net";
 import { ServiceError } from "../../../core/domain/errors.js";
 import type { UrlSource } from "../../../core/ports/url-source.js";
 import type { AddressPolicy } from "./address-policy.js";
-import { hostOf, parseAudioUrl, refused } from "./url-rules.js";
 
-/** One address of a name. */
 export interface ResolvedAddress {
   readonly address: string;
   readonly family: number;
@@ -15,16 +13,16 @@ export interface ResolvedAddress {
 
 export interface UrlFetcherOptions {
   readonly policy: AddressPolicy;
-  /** Every address of a name; the system's resolver unless a test brings its own. */
+  /** Returns all addresses of a name; tests replace the system's resolver. */
   readonly resolve?: (host: string) => Promise<readonly ResolvedAddress[]>;
   readonly limits?: Partial<FetchLimits>;
 }
 
 export interface FetchLimits {
   readonly bytes: number;
-  /** From the beginning to the first bytes of the body, redirects included. */
+  /** From the start to the first bytes of the body, including redirects. */
   readonly answerMs: number;
-  /** Between two pieces of the body. */
+  /** Between two chunks of the body. */
   readonly stallMs: number;
   readonly wholeMs: number;
 }
@@ -38,14 +36,14 @@ const DEFAULT_FETCH_LIMITS: FetchLimits = {
 
 const MAX_REDIRECTS = 3;
 const REDIRECTS = [301, 302, 303, 307, 308];
-/** One text for names that do not exist and names of private hosts: nobody learns which of them there are. */
+/** The same text for unknown names and private hosts, which must not reveal which hosts exist. */
 const NOT_PUBLIC = "its host must have public addresses, and no others";
 
 /**
- * Fetches what strangers point to, and reaches nothing that strangers may not reach.
+ * Fetches clients' URLs without reaching private addresses.
  *
- * A name is resolved when it is connected to, and the connection goes to the addresses that were judged, so no second
- * answer of a name server can be another one. Nothing that a server answers, but its status, gets into an error.
+ * A name is resolved when the connection is opened, which uses the addresses that were checked, so a second
+ * DNS answer cannot differ. Of a server's response, only the status appears in errors.
  */
 export class UrlFetcher implements UrlSource {
   readonly #policy: AddressPolicy;
@@ -73,7 +71,7 @@ export class UrlFetcher implements UrlSource {
         bytes += (chunk as Buffer).length;
         if (bytes > this.#limits.bytes) throw tooLarge(this.#limits.bytes);
         yield chunk as Buffer;
-        // The reader's own time does not count.
+        // The reader's time does not count.
         timer = setTimeout(end, this.#limits.stallMs);
       }
     } catch (thrown) {
@@ -86,7 +84,7 @@ export class UrlFetcher implements UrlSource {
     }
   }
 
-  /** Follows redirects to an answer that holds a body to be used. */
+  /** Follows redirects to a response with a usable body. */
   async #open(first: URL, signal: AbortSignal): Promise<IncomingMessage> {
     let url = first;
     for (let redirects = 0; ; redirects++) {
@@ -103,13 +101,13 @@ export class UrlFetcher implements UrlSource {
   }
 
   #ask(url: URL, signal: AbortSignal): Promise<IncomingMessage> {
-    // An address in the URL is never looked up, so it is judged here.
+    // An address in the URL is not looked up, so check it here.
     const host = hostOf(url);
     if (isIP(host) !== 0 && !this.#policy.allows(host)) throw refused(NOT_PUBLIC);
     const request = url.protocol === "https:" ? requestHttps : requestHttp;
     return new Promise((resolve, reject) => {
       const outgoing = request(url, {
-        // A connection of its own: none that was opened for somebody else is used again.
+        // Never reuse a connection that was opened for another client.
         agent: false,
         lookup: this.#lookup,
         headers: { accept: "*/*", "accept-encoding": "identity", "user-agent": "dauys" },
@@ -117,7 +115,7 @@ export class UrlFetcher implements UrlSource {
       });
       outgoing.once("response", resolve);
       outgoing.once("error", reject);
-      // An answer to a request that was never made: 1xx do not come here, upgrades do.
+      // An upgrade that we never requested.
       outgoing.once("upgrade", (_response, socket) => {
         socket.destroy();
         reject(refused("the server changed the protocol"));
@@ -126,7 +124,7 @@ export class UrlFetcher implements UrlSource {
     });
   }
 
-  /** What the socket asks for the addresses that it then connects to. */
+  /** Called by the socket, which connects to the addresses returned. */
   readonly #lookup: LookupFunction = (host, options, callback) => {
     this.#publicAddresses(host).then(
       (addresses) => {
@@ -167,4 +165,42 @@ function failureOf(thrown: unknown, isCancelled: boolean, isEnded: boolean): Ser
 
 function tooLarge(maxBytes: number): ServiceError {
   return new ServiceError("BODY_TOO_LARGE", `the audio behind the url must be at most ${maxBytes} bytes`);
+}
+
+const LONGEST_URL = 4_096;
+/** Ports below this belong to system services, of which only the web's are allowed. */
+const FIRST_USER_PORT = 1_024;
+const WEB_PORTS = [80, 443];
+
+/**
+ * Parses a client's URL and checks its text; its address is checked when the connection is opened. `URL`
+ * normalizes octal, hexadecimal, short, percent-encoded and full-width hosts to the address that they stand
+ * for.
+ *
+ * @param base of a relative redirect
+ * @throws {ServiceError} `URL_FETCH_FAILED`
+ */
+function parseAudioUrl(text: string, base?: URL): URL {
+  if (text.length > LONGEST_URL) throw refused(`it must be at most ${LONGEST_URL} characters long`);
+  if (!URL.canParse(text, base?.href)) throw refused("it must be an absolute http or https URL");
+  const url = new URL(text, base);
+  if (url.protocol !== "http:" && url.protocol !== "https:")
+    throw refused("its scheme must be http or https");
+  if (url.username !== "" || url.password !== "") throw refused("it must not hold user info");
+  const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
+  if (port < FIRST_USER_PORT && !WEB_PORTS.includes(port)) {
+    throw refused(`its port must be 80, 443 or at least ${FIRST_USER_PORT}, received ${port}`);
+  }
+  url.hash = "";
+  return url;
+}
+
+/** Returns the host, without the brackets around an IPv6 address. */
+function hostOf(url: URL): string {
+  return url.hostname.replace(/^\[(.*)\]$/, "$1");
+}
+
+/** @param why must not quote a server's response */
+function refused(why: string, cause?: unknown): ServiceError {
+  return new ServiceError("URL_FETCH_FAILED", `Cannot fetch the url: ${why}`, { cause });
 }

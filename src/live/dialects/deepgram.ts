@@ -11,11 +11,11 @@ import {
 } from "../../../core/protocol/listen-messages.js";
 import { type ListenOptions, parseListenQuery, SAMPLE_RATE_HZ } from "../../../core/protocol/listen-query.js";
 import type { StreamServerMessage } from "../../../core/protocol/stream-messages.js";
-import { listenCredential } from "../../http/bearer.js";
 import {
   type ErrorMessage,
   type LiveDialect,
   type LiveTranslation,
+  listenCredential,
   unfitWav,
   type WireMessage,
 } from "./dialect.js";
@@ -24,7 +24,7 @@ const CHANNEL = 0;
 const LONGEST_HEADER = 500;
 
 /**
- * The language of Deepgram's live transcription, so that its clients work when they are pointed here.
+ * Deepgram's protocol for live transcription, so that its clients work with this service.
  *
  * @see https://developers.deepgram.com/reference/speech-to-text/listen-streaming
  */
@@ -49,13 +49,13 @@ class ListenTranslation implements LiveTranslation {
   readonly #createdAt = new Date();
   #modelId = "";
   #sessionSamples = 0;
-  /** The utterance that was last heard of. */
+  /** The utterance of the last partial or final. */
   #utterance = -1;
-  /** Audio up to here was to be finalized by the client's own wish, in seconds; null when it did not ask. */
+  /** The client requested `Finalize` at this second; null if not. */
   #finalizedSeconds: number | null = null;
-  /** The end of the last word whose silence may still grow into an `UtteranceEnd`; null when there is none. */
+  /** The end of the last word if its silence may still cause an `UtteranceEnd`, else null. */
   #lastWordEnd: number | null = null;
-  /** The metadata were told, and with them the hash of all audio. */
+  /** Whether the metadata, with the hash of all audio, was sent. */
   #isDone = false;
 
   constructor(asked: ListenOptions, requestId: string) {
@@ -100,9 +100,9 @@ class ListenTranslation implements LiveTranslation {
   }
 
   binary(conversation: LiveConversation, bytes: Uint8Array): readonly WireMessage[] {
-    // What was on its way when the session ended.
+    // In flight when the session ended.
     if (this.#isDone) return [];
-    // The older way to say `CloseStream`.
+    // The older form of `CloseStream`.
     if (bytes.length === 0) {
       this.#close(conversation);
       return [];
@@ -147,7 +147,7 @@ class ListenTranslation implements LiveTranslation {
       case "done":
         return [this.#metadata(message.audio_seconds)];
       case "going_away":
-        // There is no word for it: the close code says it.
+        // Deepgram has no message for it: the close code says it.
         return [];
     }
   }
@@ -220,17 +220,17 @@ class ListenTranslation implements LiveTranslation {
   }
 }
 
-/** Where an utterance begins is known from its first partial; a pause that is counted must end with it as well. */
+/** `SpeechStarted` needs the first partial of an utterance, and so does the end of a counted pause. */
 function needsPartials({ interimResults, vadEvents, utteranceEndMs }: ListenOptions): boolean {
   return interimResults || vadEvents || utteranceEndMs !== null;
 }
 
-/** Of a partial nothing is known. */
+/** 0 without words, as in partials. */
 function meanConfidence(words: readonly { readonly confidence: number }[]): number {
   return words.reduce((sum, { confidence }) => sum + confidence, 0) / Math.max(1, words.length);
 }
 
-/** Headers are of visible ASCII; what a client gave may be anything. */
+/** Headers must be visible ASCII; the text may quote a client. */
 function headerText(text: string): string {
   return text.replace(/[^ -~]/g, "?").slice(0, LONGEST_HEADER);
 }

@@ -7,12 +7,11 @@ import {
   type StreamServerMessage,
 } from "../../../core/protocol/stream-messages.js";
 import { encodingOf, parseStreamQuery } from "../../../core/protocol/stream-query.js";
-import { streamCredential } from "../../http/bearer.js";
-import { type LiveDialect, unfitWav, type WireMessage } from "./dialect.js";
+import { type LiveDialect, streamCredential, unfitWav, type WireMessage } from "./dialect.js";
 
 const NO_MESSAGES: readonly WireMessage[] = [];
 
-/** Our own language. */
+/** Our own protocol. */
 export const STREAM_DIALECT: LiveDialect = {
   path: "/v1/stream",
   credential: streamCredential,
@@ -29,7 +28,7 @@ export const STREAM_DIALECT: LiveDialect = {
       toClient: (message) => [encode(message)],
       text: onText,
       binary(conversation, bytes) {
-        // An empty message says no more than that the client is there.
+        // An empty message is a keepalive.
         if (bytes.length === 0) conversation.keepalive();
         else conversation.audio(bytes);
         return NO_MESSAGES;
@@ -38,7 +37,7 @@ export const STREAM_DIALECT: LiveDialect = {
   },
 };
 
-/** Nothing is resampled here. */
+/** This dialect does not resample. */
 function beginWav(header: WavHeader): void {
   const { format, channels, bitsPerSample, sampleRateHz } = header;
   if (format === "pcm" && channels === 1 && bitsPerSample === 16 && sampleRateHz === LIVE_RATE_HZ) return;

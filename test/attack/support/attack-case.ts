@@ -10,7 +10,7 @@ import {
 } from "./floods.js";
 import { runInThread } from "./in-thread.js";
 
-/** What an attack is told about its victim and its own size. */
+/** The target and the size of an attack. */
 interface AttackContext {
   readonly service: AttackedService;
   /** A key of an organization that only attacks. */
@@ -27,7 +27,7 @@ interface AttackOutcome {
 /** One row of the table of `npm run attack`. */
 export interface AttackCase {
   readonly name: string;
-  /** Runs for about `seconds`, floods on threads of their own. May throw: then the row has failed. */
+  /** Runs for about `seconds`, floods on separate threads. If it throws, the row has failed. */
   run(context: AttackContext): Promise<AttackOutcome>;
 }
 
@@ -76,7 +76,7 @@ export function uploadFlood(
   };
 }
 
-/** An attack of requests that do not wait for their answers. `unit` is told the attacker's key. */
+/** An attack of pipelined requests. `unit` gets the attacker's key. */
 export function requestFlood(
   name: string,
   {

@@ -74,7 +74,7 @@ export class AttackedService {
     return readdirSync(`/proc/${this.process.child.pid}/fd`).length;
   }
 
-  /** Of a connection of its own, so that it never waits behind others on the client's side. */
+  /** On a separate connection, so that it never waits for others on the client's side. */
   async healthStatus(): Promise<number> {
     const answer = await fetch(`${this.url}/health`, { headers: { connection: "close" } });
     await answer.arrayBuffer();
@@ -90,7 +90,7 @@ export class AttackedService {
     return JSON.parse(stdout);
   }
 
-  /** An organization of its own with the free grant, and a key of it. */
+  /** A new organization with the free grant, and its key. */
   async newCustomer(): Promise<{ readonly id: string; readonly key: string }> {
     const { id } = (await this.operator("orgs", "create", "customer")) as { id: string };
     const { key } = (await this.operator("keys", "create", "--org", id)) as { key: string };
@@ -125,7 +125,10 @@ export class AttackedService {
     });
   }
 
-  /** Waits for quiet, and looks at what every attack must leave behind: a service that runs, a sound ledger, no files. */
+  /**
+   * Waits for quiet, and looks at what every attack must leave behind: a service that runs, a sound ledger,
+   * no files.
+   */
   async assertSound(): Promise<void> {
     assert.ok(this.isAlive, `the service ended by itself:\n${this.process.output()}`);
     await this.untilIdle();

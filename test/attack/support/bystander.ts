@@ -2,11 +2,13 @@ import { runLive } from "../../../bench/support/live-client.js";
 import { joined, silence, speech } from "../../support/audio.js";
 import { runInThread, type ThreadRun } from "./in-thread.js";
 
-/** What a well-behaved live client heard while somebody attacked. */
+/** What a well-behaved live client received during an attack. */
 export interface BystanderReport {
   readonly finals: readonly {
     readonly text: string;
-    /** From the moment at which its last word had been spoken, the silence that ends an utterance included. */
+    /**
+     * From the moment at which its last word had been spoken, the silence that ends an utterance included.
+     */
     readonly lagMs: number;
   }[];
   readonly closeCode: number;
@@ -23,7 +25,10 @@ const GAP_SECONDS = 1;
 /** 40 ms. */
 const MESSAGE_SAMPLES = 640;
 
-/** Speaks the same short sentence so many times into a live session, at the pace of speech, from a thread of its own. */
+/**
+ * Sends the same short sentence several times to a live session, at the pace of speech, from a separate
+ * thread.
+ */
 export function startBystander(args: BystanderArgs): ThreadRun<BystanderReport> {
   return runInThread<BystanderArgs, BystanderReport>(import.meta.url, "speak", args);
 }

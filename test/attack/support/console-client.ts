@@ -17,7 +17,7 @@ export interface ConsoleRequest {
 /** How long an answer may take that does not hang. */
 const ANSWER_WITHIN_MS = 60_000;
 
-/** Somebody who speaks to the console from an address of their own; any of 127.0.0.0/8 will do. */
+/** A console client with its own address, any of 127.0.0.0/8. */
 export class ConsoleClient {
   readonly #port: number;
   readonly #localAddress: string;

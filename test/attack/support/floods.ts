@@ -21,14 +21,14 @@ export interface SocketFloodArgs {
   readonly unitsPerSocket?: number;
   /** Whether a socket that the service has closed is followed by another. */
   readonly comesBack?: boolean;
-  /** A client that takes nothing of what it is told. */
+  /** A client that reads nothing. */
   readonly isDeaf?: boolean;
 }
 
 export interface FloodReport {
   /** Connections that were opened. */
   readonly opened: number;
-  /** Units that were handed to the operating system, about. */
+  /** Units passed to the operating system, about. */
   readonly sent: number;
   /** How connections ended, by close code or status: `open` for those that the service let be. */
   readonly endings: Readonly<Record<string, number>>;
@@ -67,17 +67,17 @@ async function floodOne(
   if (args.isDeaf === true) client.connection.socket.pause();
   if (args.first !== undefined) await client.write(args.first);
   let left = args.unitsPerSocket ?? Infinity;
-  while (left > 0 && !isOver() && !client.connection.isClosed && client.farewell === null) {
+  while (left > 0 && !isOver() && !client.connection.isClosed && client.closeFrame === null) {
     const part = left * unitBytes < block.length ? block.subarray(0, left * unitBytes) : block;
-    await Promise.race([client.write(part), client.connection.until(() => client.farewell !== null)]);
+    await Promise.race([client.write(part), client.connection.until(() => client.closeFrame !== null)]);
     left -= part.length / unitBytes;
     tally.sent += part.length / unitBytes;
   }
   if (args.isDeaf === true) client.connection.socket.resume();
-  // What the service says to it may be on its way.
-  await Promise.race([client.connection.until(() => client.farewell !== null), pace(500)]);
-  const { farewell } = client;
-  const ending = farewell !== null ? String(farewell.code) : client.connection.isClosed ? "cut" : "open";
+  // The service's messages may be in flight.
+  await Promise.race([client.connection.until(() => client.closeFrame !== null), pace(500)]);
+  const { closeFrame } = client;
+  const ending = closeFrame !== null ? String(closeFrame.code) : client.connection.isClosed ? "cut" : "open";
   client.connection.destroy();
   return ending;
 }

@@ -2,7 +2,7 @@ import { Agent, get } from "node:http";
 import { pace } from "../../support/pace.js";
 import { runInThread, type ThreadControl } from "./in-thread.js";
 
-/** How `/health` did while somebody attacked. Times in milliseconds. */
+/** Response times of `/health` during an attack, in milliseconds. */
 export interface HealthReport {
   readonly count: number;
   /** Answers other than 200, and connections that failed. */
@@ -21,7 +21,7 @@ interface ProbeArgs {
 
 const EVERY_MS = 10;
 
-/** Asks for `/health` again and again from a thread of its own until it is stopped. */
+/** Requests `/health` repeatedly from a separate thread until it is stopped. */
 export class HealthProbe {
   readonly #run;
 
@@ -35,7 +35,10 @@ export class HealthProbe {
   }
 }
 
-/** On its thread, which finds it by its name (@public). A request that waits long stands for all those that would have been made meanwhile. */
+/**
+ * On its thread, which finds it by its name (@public). A request that waits long stands for all those that
+ * would have been made meanwhile.
+ */
 export async function probe(
   { port, paceMs, isFresh }: ProbeArgs,
   control: ThreadControl,
@@ -52,7 +55,8 @@ export async function probe(
       }).once("error", () => resolve(false));
     });
     const tookMs = performance.now() - startedAtMs;
-    // Coordinated omission: had it asked at its pace, the later ones would have waited for the rest of the time.
+    // Coordinated omission: had it asked at its pace, the later ones would have waited for the rest of the
+    // time.
     for (let leftMs = tookMs; leftMs > 0; leftMs -= paceMs) timesMs.push(leftMs);
     if (!isWell) failures++;
     await pace(Math.max(0, paceMs - tookMs));

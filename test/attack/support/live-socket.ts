@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { WebSocket } from "ws";
 
-/** A live socket that keeps what it was told. */
+/** A live socket that keeps the messages it receives. */
 export class LiveSocketClient {
   readonly #socket: WebSocket;
   readonly messages: Record<string, unknown>[] = [];

@@ -37,7 +37,7 @@ interface ChargeRow {
 export class PayingClients {
   readonly #services: readonly ServiceProcess[];
   #nextService = 0;
-  /** Credits by the id under which they were charged, as clients were told. */
+  /** Credits by the id under which they were charged, as clients saw them. */
   readonly #charged = new Map<string, number>();
   readonly #working: Promise<void>[] = [];
   readonly #since = new Date();
@@ -75,7 +75,7 @@ export class PayingClients {
     await Promise.all(this.#working);
   }
 
-  /** Keeps the receipt of a synthesis that somebody else asked for. */
+  /** Keeps the receipt of another client's synthesis. */
   note(answer: Response): void {
     const credits = synthesisCredits(Number(answer.headers.get("x-svc-chars")));
     this.#charged.set(answer.headers.get("x-request-id") ?? "", credits);

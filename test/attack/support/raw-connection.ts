@@ -63,7 +63,9 @@ export class RawConnection {
     return Promise.race([written, this.closed]);
   }
 
-  /** Waits until `isSo` of what was received; false when the connection ended before, or `limitMs` are over. */
+  /**
+   * Waits until `isSo` of what was received; false when the connection ended before, or `limitMs` are over.
+   */
   async until(isSo: (connection: this) => boolean, limitMs = LIMIT_MS): Promise<boolean> {
     const timer = setTimeout(() => this.#wake(), limitMs);
     const untilMs = performance.now() + limitMs;

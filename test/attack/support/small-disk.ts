@@ -11,7 +11,7 @@ export function whyNoMounts(): string | null {
   return spawnSync("unshare", ["-m", "true"]).status === 0 ? null : "mounts are not allowed here";
 }
 
-/** A file system of its own in memory, which can be filled and made read-only. */
+/** A separate file system in memory, which can be filled and made read-only. */
 export class SmallDisk {
   readonly path: string;
 
@@ -23,7 +23,7 @@ export class SmallDisk {
     const path = await mkdtemp(join(tmpdir(), "dauys-disk-"));
     mountOrThrow(["-t", "tmpfs", "-o", `size=${megabytes}m,mode=0711`, "tmpfs", path]);
     process.on("exit", () => {
-      // A test that failed may have left it read-only, which is a mount of its own.
+      // A failed test may have left it read-only, which is a separate mount.
       while (spawnSync("umount", ["-l", path]).status === 0);
       rmSync(path, { recursive: true, force: true });
     });

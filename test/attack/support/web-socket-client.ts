@@ -50,7 +50,7 @@ function handshake({ path, key, version = "13", lines = "" }: Handshake): string
 }
 
 /** What the service said with its closing frame; null when the connection just ended. */
-export interface Farewell {
+export interface CloseFrame {
   readonly code: number;
   readonly reason: string;
 }
@@ -68,7 +68,7 @@ export class WebSocketClient {
     this.#headBytes = headBytes;
   }
 
-  /** Settles with the answer to the handshake, whatever it is. @throws when the connection ends without one */
+  /** Settles with any answer to the handshake. @throws when the connection ends without one */
   static async open(options: Handshake): Promise<WebSocketClient> {
     const connection = await RawConnection.open(options.port);
     await connection.write(handshake(options));
@@ -96,7 +96,7 @@ export class WebSocketClient {
     return this.texts.map((text) => JSON.parse(text)).filter((message) => message.type === type);
   }
 
-  get farewell(): Farewell | null {
+  get closeFrame(): CloseFrame | null {
     const close = this.#frames.find(({ opcode }) => opcode === OPCODE.close);
     if (close === undefined) return null;
     const code = close.payload.length >= 2 ? close.payload.readUInt16BE(0) : 1005;
@@ -108,16 +108,19 @@ export class WebSocketClient {
     return this.connection.until(() => this.messages(type).length > 0);
   }
 
-  /** Waits for the service's goodbye, answers it and leaves; null when the connection ends without one, or none comes. */
-  async ended(): Promise<Farewell | null> {
-    await this.connection.until(() => this.farewell !== null);
-    const { farewell } = this;
-    if (farewell !== null) {
+  /**
+   * Waits for the service's goodbye, answers it and leaves; null when the connection ends without one, or
+   * none comes.
+   */
+  async ended(): Promise<CloseFrame | null> {
+    await this.connection.until(() => this.closeFrame !== null);
+    const { closeFrame } = this;
+    if (closeFrame !== null) {
       void this.write(frame(new Uint8Array(0), { opcode: OPCODE.close }));
       await this.connection.until(({ isClosed }) => isClosed);
     }
     this.connection.destroy();
-    return farewell;
+    return closeFrame;
   }
 
   /** Frames that came whole; the service never masks. */

@@ -59,7 +59,7 @@ const SMALL_CHUNKS = 40_000;
 const chunked = (path: string) =>
   `POST ${path} HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\n\r\n${"1\r\nx\r\n".repeat(SMALL_CHUNKS)}`;
 
-test("a body in small chunks is not handed over any more once it is refused, and less of the next one is", async () => {
+test("a rejected body in small chunks is delivered no further, and the next one starts with less", async () => {
   const reads = handlers({
     request: async (request, response) => {
       let status = 200;
@@ -103,7 +103,7 @@ test("a body that was answered unread is not handed over", async () => {
   });
 });
 
-test("of a burst of requests no more are taken apart than are answered", async () => {
+test("no more requests of a burst are parsed than are answered", async () => {
   let count = 0;
   const counted = () => void count++;
   subscribe("http.server.request.start", counted);
@@ -118,7 +118,7 @@ test("of a burst of requests no more are taken apart than are answered", async (
   assert.ok(count <= 33, `${count} requests`);
 });
 
-test("a parser that was made deaf hears the next connection that is given it", async () => {
+test("a parser that ignored a connection serves the next one", async () => {
   await withFront(handlers(), async (port) => {
     for (let round = 0; round < 5; round++) {
       await exchange(port, `GET / HTTP/1.1\r\n${HOST}\r\n`.repeat(100));
@@ -130,7 +130,7 @@ test("a parser that was made deaf hears the next connection that is given it", a
   });
 });
 
-test("few messages of a socket are handed on in one turn of the event loop, whatever a read brings", async () => {
+test("few messages of a socket are delivered in one turn of the event loop, however many a read holds", async () => {
   const MESSAGES = 2_000;
   let inTurn = 0;
   let most = 0;
@@ -161,7 +161,7 @@ test("few messages of a socket are handed on in one turn of the event loop, what
   assert.ok(most <= 8, `${most} messages in one turn`);
 });
 
-test("the request behind a body that was answered unread is heard whole, from the same read", async () => {
+test("the request after an unread body is read in full, from the same read", async () => {
   const bodies: string[] = [];
   const reads = handlers({
     request: async (request, response) => {
@@ -186,7 +186,7 @@ test("the request behind a body that was answered unread is heard whole, from th
   assert.deepEqual(bodies, ["whole"]);
 });
 
-test("bodies that are answered unread leave nothing behind on their connection", async () => {
+test("unread bodies leave nothing behind on their connection", async () => {
   const warnings: string[] = [];
   const warned = (warning: Error) => void warnings.push(warning.name);
   process.on("warning", warned);

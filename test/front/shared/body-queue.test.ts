@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { ServiceError } from "../../../core/domain/errors.js";
 import { BodyQueue } from "../../../src/front/shared/body-queue.js";
-import { TokenBucket } from "../../../src/front/shared/token-bucket.js";
+import { TokenBucket } from "../../../src/front/shared/rate-limits.js";
 
 const BLOCK_BYTES = 64 * 1024;
 const STALL_MS = 30_000;
 
-/** A source that says what it is told. */
+/** A source that records its calls. */
 class Source {
   readonly told: string[] = [];
 
@@ -50,7 +50,7 @@ test("a million bytes in any cut arrive as they were sent, in blocks", async () 
     const reading = read(queue);
     for (let at = 0, i = 0; at < sent.length; i++) {
       const size = sizes[i % sizes.length]!;
-      // The memory is lent: what it holds afterwards is nobody's business.
+      // The memory is borrowed, so its later content must not matter.
       const lent = new Uint8Array(sent.subarray(at, at + size));
       queue.push(lent, true);
       lent.fill(0);
@@ -83,7 +83,7 @@ test("a small chunk does not keep the read alive that it came in", () => {
   assert.equal(queue.queuedBytes, 300);
 });
 
-test("a reader that lags pauses the source, and finds everything when it comes", async () => {
+test("a slow reader pauses the source, and gets everything later", async () => {
   const source = new Source();
   const queue = new BodyQueue(source, STALL_MS);
   for (let i = 0; i < 8; i++) queue.push(new Uint8Array(BLOCK_BYTES).fill(i), true);
@@ -94,7 +94,7 @@ test("a reader that lags pauses the source, and finds everything when it comes",
   assert.deepEqual(source.told, ["pause", "resume"]);
 });
 
-test("a failure while the source is paused reaches the reader at once, and nothing is kept", async () => {
+test("a failure while the source is paused reaches the reader immediately, and the queue is dropped", async () => {
   const source = new Source();
   const queue = new BodyQueue(source, STALL_MS);
   for (let i = 0; i < 8; i++) queue.push(new Uint8Array(BLOCK_BYTES), true);
@@ -107,7 +107,7 @@ test("a failure while the source is paused reaches the reader at once, and nothi
   assert.deepEqual(source.told, ["pause"], "an ended request is not resumed");
 });
 
-test("a source that stays paused is let read now and then: only so it hears that its client has left", (t) => {
+test("a paused source reads now and then, to notice that its client has left", (t) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
   const source = new Source();
   const queue = new BodyQueue(source, STALL_MS);
@@ -123,7 +123,7 @@ test("a source that stays paused is let read now and then: only so it hears that
   assert.ok(queue.queuedBytes < 9 * 2 ** 20, `${queue.queuedBytes} bytes`);
 });
 
-test("a body of too many small chunks is refused with the rule, and dropped", async () => {
+test("a body of too many small chunks is rejected with the rule, and dropped", async () => {
   const source = new Source();
   const queue = new BodyQueue(source, STALL_MS);
   pushOneByOne(queue, 300_000);
@@ -138,7 +138,7 @@ test("a body of too many small chunks is refused with the rule, and dropped", as
   });
 });
 
-test("a bucket gives what it holds at once, and what comes back with time", () => {
+test("a bucket gives out its burst at once, and refills with time", () => {
   let nowMs = 0;
   const bucket = new TokenBucket({ burst: 10, perSecond: 100 }, () => nowMs);
   assert.equal(bucket.take(10), true);

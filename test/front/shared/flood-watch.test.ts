@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FloodWatch, WATCHED_BURST } from "../../../src/front/shared/flood-watch.js";
-import { MessageBudget } from "../../../src/front/shared/message-budget.js";
+import { MessageBudget } from "../../../src/front/shared/live-messages.js";
+import { FloodWatch, WATCHED_BURST } from "../../../src/front/shared/rate-limits.js";
 
 const FLOODER = "192.0.2.1";
 
-test("an address that has flooded begins with less for a minute after its last flood", () => {
+test("an address that has flooded starts with less for a minute after its last flood", () => {
   let nowMs = 0;
   const watch = new FloodWatch({ nowMs: () => nowMs });
   assert.equal(watch.burstShare(FLOODER), 1);

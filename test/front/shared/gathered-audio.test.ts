@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { GatheredAudio } from "../../../src/front/shared/gathered-audio.js";
-import { MessageBudget } from "../../../src/front/shared/message-budget.js";
+import { GatheredAudio, MessageBudget } from "../../../src/front/shared/live-messages.js";
 
 function gatherer(): { readonly audio: GatheredAudio; readonly delivered: Buffer[] } {
   const delivered: Buffer[] = [];
@@ -21,7 +20,7 @@ test("thousands of messages of one byte are handed on a few times, in order, byt
   assert.ok(whole.equals(Buffer.from(Uint8Array.from({ length: 100_000 }, (_, i) => i & 255))));
 });
 
-test("a client at the pace of speech is handed on at once, message by message", () => {
+test("messages at the pace of speech are delivered immediately, one by one", () => {
   let nowMs = 0;
   const clock = mock.method(performance, "now", () => nowMs);
   const { audio, delivered } = gatherer();
@@ -33,7 +32,7 @@ test("a client at the pace of speech is handed on at once, message by message", 
   clock.mock.restore();
 });
 
-test("what was gathered goes before anything else when it is asked for, and a calm client is handed on at once again", async (t) => {
+test("flush delivers joined messages first, and a calm client gets immediate delivery again", async (t) => {
   t.mock.method(performance, "now", () => 0);
   const { audio, delivered } = gatherer();
   for (let i = 0; i < 40; i++) audio.push(Uint8Array.of(i));
@@ -49,7 +48,7 @@ test("what was gathered goes before anything else when it is asked for, and a ca
   assert.equal(delivered.length, before + 1);
 });
 
-test("a budget holds nobody up who sends speech, however small its messages and however far ahead", () => {
+test("the budget delays no speech, however small its messages and however far ahead", () => {
   const sixtySecondsBytes = 60 * 32_000;
   // 10 and 5 ms; the cut that other tests speak with; a telephone's 10 ms far ahead of time.
   for (const sizes of [[320], [160], [2, 666, 3_200], [80]]) {
@@ -64,7 +63,7 @@ test("a budget holds nobody up who sends speech, however small its messages and 
   }
 });
 
-test("a flood is told once, its rest is dropped, and who goes on is cut off", () => {
+test("a flood is reported once, its rest is dropped, and a client that goes on is cut", () => {
   const budget = new MessageBudget(() => 0);
   const verdicts = new Map<string, number>();
   for (let i = 0; i < 200_000; i++) {

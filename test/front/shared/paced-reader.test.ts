@@ -11,7 +11,7 @@ import {
   type FrontLimits,
 } from "../../../core/ports/front.js";
 import { NodeFront } from "../../../src/front/node/node-front.js";
-import { PacedReader } from "../../../src/front/shared/paced-reader.js";
+import { PacedReader } from "../../../src/front/shared/rate-limits.js";
 import { ThreadedFront } from "../../../src/front/threads/threaded-front.js";
 import { loadUwsBinding } from "../../../src/front/uws/load-binding.js";
 import { UwsFront } from "../../../src/front/uws/uws-front.js";
@@ -37,7 +37,7 @@ const fronts: Readonly<Record<string, (handlers: FrontHandlers, limits?: FrontLi
   }),
 };
 
-test("only waiting counts, and what was taken gives time", () => {
+test("only waiting counts, and every byte taken adds time", () => {
   const reader = new PacedReader({ leastBytesPerS: 1_000, graceMs: 500 });
   assert.equal(reader.leftMs, 500);
   reader.waited(400);

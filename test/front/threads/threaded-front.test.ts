@@ -100,7 +100,7 @@ test("a main thread that is busy slows clients down and loses nothing", { skip }
   await withFront({}, async (_front, port, owned) => {
     const [socket] = await connect(port, 1);
     assert.ok(socket);
-    // Twice what the inbox holds, while nobody empties it.
+    // Twice what the inbox holds, while it is not drained.
     for (let nth = 0; nth < 64; nth++) socket.send(new Uint8Array(256 * 1024).fill(nth));
     await pace(20);
     const busyUntilMs = performance.now() + 400;
@@ -114,7 +114,7 @@ test("a main thread that is busy slows clients down and loses nothing", { skip }
   });
 });
 
-test("a front thread that dies costs its own clients the connection, and comes back", { skip }, async () => {
+test("a front thread that dies disconnects its own clients, and restarts", { skip }, async () => {
   let abortedCount = 0;
   const request = async (asked: FrontRequest) => {
     await once(asked.signal, "abort");
@@ -174,7 +174,9 @@ test("a front thread that dies costs its own clients the connection, and comes b
   });
 });
 
-test("threads that keep dying are given up, and the owner is told when none is left", { skip }, async () => {
+test("threads that keep dying are given up, and the owner is notified when none is left", {
+  skip,
+}, async () => {
   const orders = new FaultOrders();
   await withFront({}, async (front, _port, _owned, lines) => {
     let isLost = false;

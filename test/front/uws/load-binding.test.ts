@@ -47,7 +47,7 @@ const absent: UwsPlace = {
   entry: () => require.resolve(join(dirname(BEAM), "no-such-file.js")),
 };
 
-test("the newest binding that loads is taken, and of the others it is told why they are not", {
+test("the newest binding that loads is used, with a reason for each of the others", {
   skip,
 }, async () => {
   const places = [
@@ -58,10 +58,10 @@ test("the newest binding that loads is taken, and of the others it is told why t
     await installed("bare", "20.59.0", null),
     await installed("fits", "20.30.0", real!, "binaries"),
   ];
-  const { binding, passedBy, ...taken } = findUwsIn(places);
+  const { binding, unused, ...taken } = findUwsIn(places);
   assert.equal(typeof binding?.App, "function");
   assert.deepEqual(taken, { package: "@maker/fits", version: "20.30.0" });
-  const reasons = Object.fromEntries(passedBy.map(({ package: name, reason }) => [name, reason]));
+  const reasons = Object.fromEntries(unused.map(({ package: name, reason }) => [name, reason]));
   assert.deepEqual(Object.keys(reasons), [
     ...["absent", "@maker/other 20.61.1-unofficial.0", "@maker/new 20.60.0"],
     ...["@maker/bare 20.59.0", "@maker/old 20.9.0"],
@@ -74,31 +74,31 @@ test("the newest binding that loads is taken, and of the others it is told why t
   if (existsSync(BEAM)) assert.equal(reasons["@maker/other 20.61.1-unofficial.0"], lacks);
 });
 
-test("of two equal versions the operator's own is taken", { skip }, async () => {
+test("of two equal versions the operator's own is used", { skip }, async () => {
   const places = [await installed("own", "20.57.0", real!), await installed("repack", "20.57.0", real!)];
   const found = findUwsIn(places);
-  assert.deepEqual(found.passedBy, [{ package: "@maker/repack 20.57.0", reason: "not newer" }]);
+  assert.deepEqual(found.unused, [{ package: "@maker/repack 20.57.0", reason: "not newer" }]);
 });
 
-test("where none loads there is none, and the portable front says why", async () => {
+test("without a binding the portable front says why", async () => {
   const found = findUwsIn([absent, await installed("new", "20.60.0", null)]);
   assert.equal(found.binding, null);
-  const passedBy = found.passedBy.map(({ package: name, reason }) => `${name}: ${reason}`);
-  const facts = { front: "node", package: "node:http", version: "24.0.0", passedBy } as const;
+  const unused = found.unused.map(({ package: name, reason }) => `${name}: ${reason}`);
+  const facts = { front: "node", package: "node:http", version: "24.0.0", unused } as const;
   assert.match(
     describeFront(facts),
     /^node:http 24\.0\.0; no native one loads: absent: not installed; @maker\/new/,
   );
 });
 
-test("the front in use is told by package and version, and no package where the portable one was asked for", () => {
+test("the front in use has a package and a version, and no unused packages if the portable one was requested", () => {
   const found = findUws();
   const native = frontFacts("auto", { kind: "uws" });
   if (found.binding !== null) {
     assert.deepEqual([native.front, native.package, native.version], ["uws", found.package, found.version]);
-    assert.equal(native.passedBy.length, 2);
+    assert.equal(native.unused.length, 2);
     assert.equal(describeFront(native), `${found.package} ${found.version}`);
   }
-  const node = { front: "node", package: "node:http", version: process.versions.node, passedBy: [] };
+  const node = { front: "node", package: "node:http", version: process.versions.node, unused: [] };
   assert.deepEqual(frontFacts("node", { kind: "node" }), node);
 });

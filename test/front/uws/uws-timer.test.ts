@@ -5,7 +5,7 @@ import { loadUwsBinding } from "../../../src/front/uws/load-binding.js";
 import type { UwsApp } from "../../../src/front/uws/uws-binding.js";
 import { UwsFront } from "../../../src/front/uws/uws-front.js";
 
-/** What today's library tells of its timers, beside what the front uses. */
+/** The functions of the current library for its timers, besides those that the front uses. */
 interface ToldApp extends UwsApp {
   getIdleTimeout(): number;
   getResponseTimeout(): number;
@@ -17,7 +17,7 @@ const skip =
     ? "the native front does not load here"
     : binding.App().setIdleTimeout === undefined && "the library that loads here cannot be told";
 
-test("the library is told to close connections that rest after 10 s, where it would wait for 30", {
+test("the library closes idle connections after 10 s instead of 30", {
   skip,
 }, async () => {
   if (typeof binding === "string") return;

@@ -26,7 +26,7 @@ for (const freedBytes of ["15", "85", "170", "240"]) {
   });
 }
 
-test("who asks for the connection to be closed is not upgraded, whatever other headers say", {
+test("Connection: close is not upgraded, regardless of other headers", {
   skip,
 }, async () => {
   const handlers = {

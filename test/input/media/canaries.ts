@@ -5,7 +5,7 @@ import { startCounting } from "../url/listeners.js";
 
 /** Things near a decoder that it must never come near. */
 export interface Canaries {
-  /** A named pipe without a writer: whoever opens it to read is caught in it, and stays to be seen. */
+  /** A named pipe without a writer: a process that opens it to read blocks, and can be seen. */
   readonly pipe: string;
   /** A listener on the loopback interface. */
   readonly address: string;
@@ -13,7 +13,7 @@ export interface Canaries {
   readonly references: readonly string[];
   /** Connections to the listener so far. */
   readonly connections: number;
-  /** Whether somebody has the pipe open. */
+  /** Whether a process has the pipe open. */
   isPipeOpen(): boolean;
   close(): Promise<void>;
 }
@@ -41,7 +41,7 @@ export async function setCanaries(folder: string): Promise<Canaries> {
   };
 }
 
-/** A writer that will not wait is refused unless somebody reads. @see fifo(7) */
+/** A non-blocking writer fails unless there is a reader. @see fifo(7) */
 function hasReader(pipe: string): boolean {
   try {
     closeSync(openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK));

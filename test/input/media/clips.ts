@@ -41,7 +41,9 @@ export const CLIP_NAMES: readonly ClipName[] = [
   "second-stream.mp4",
 ];
 
-/** Those whose damaged copies are tried: each demuxer and codec of everyday files, and our own reader of WAV. */
+/**
+ * Those whose damaged copies are tried: each demuxer and codec of everyday files, and our own reader of WAV.
+ */
 export const MUTATED_CLIPS: readonly ClipName[] = [
   ...(["speech.mp3", "speech.m4a", "speech.aac", "speech.flac", "opus.ogg", "vorbis.ogg"] as const),
   ...(["speech.webm", "video.mp4", "adpcm.wav", "alaw.wav"] as const),
@@ -53,7 +55,10 @@ const TONE = ["-f", "lavfi", "-i", "sine=frequency=440"];
 
 const made = new Map<string, Promise<void>>();
 
-/** The path of a WAV file's clip in `folder`, which gets all of them at once: nearly all that one costs is ffmpeg's start. */
+/**
+ * The path of a WAV file's clip in `folder`, which gets all of them at once: nearly all that one costs is
+ * ffmpeg's start.
+ */
 export async function makeClip(name: ClipName, wavPath: string, folder: string): Promise<string> {
   const source = `${wavPath} ${folder}`;
   const encoded = made.get(source) ?? encodeAll(wavPath, folder);

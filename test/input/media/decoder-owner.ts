@@ -1,5 +1,5 @@
 // A process that owns a decoder process which does not end by itself, for a test that kills the owner.
-import { LimitedChildren } from "../../../src/input/media/limited-child.js";
+import { LimitedChildren } from "../../../src/input/media/container-decoder.js";
 
 const limits = { cpuSeconds: 60, wallMs: 60_000, memoryBytes: null, fileBytes: 1 << 20 };
 await new LimitedChildren().run(["sleep", process.argv[2]!], limits, new AbortController().signal);

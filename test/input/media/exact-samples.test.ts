@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { before, describe, test } from "node:test";
 import { writeWav } from "../../../core/domain/audio/wav.js";
 import type { AudioDecoder } from "../../../core/ports/audio-decoder.js";
+import { openDecoder } from "../../../src/input/media/file-decoder.js";
 import type { FlacFrame } from "../../../src/input/media/flac-frame.js";
 import { FlacStream } from "../../../src/input/media/flac-stream.js";
-import { openDecoder } from "../../../src/input/media/open-decoder.js";
 import { temporaryFolder } from "../../support/folders.js";
 import { SILENT } from "../../support/silent-log.js";
 import { ffmpeg } from "./clips.js";
@@ -59,7 +59,7 @@ describe("without ffmpeg, a FLAC file becomes exactly the samples it was made of
 
   const tagged = sound(9_217);
   const taggedFile = encoded(tagged, 44_100, "flac", ["-c:a", "flac"]);
-  test("with tags before it, a picture in it, and a tag or noise behind it", async () => {
+  test("with tags before it, a picture in it, and a tag or noise after it", async () => {
     const flac = await taggedFile;
     const id3 = Buffer.concat([Buffer.from("ID3\x04\0\0\0\0\x01\0", "latin1"), Buffer.alloc(128, 0xff)]);
     const tag = Buffer.concat([Buffer.from("TAG"), Buffer.alloc(125, 0x20)]);
@@ -86,7 +86,7 @@ describe("without ffmpeg, a FLAC file becomes exactly the samples it was made of
   test("of 8 to 48 kHz, in any cut, with blocks of any length, and when its length is not in its head", async () => {
     for (const [index, { rateHz, pcm, file }] of cases.entries()) {
       const flac = await file;
-      // 36 bits say how many samples there are; zero says that nobody knows.
+      // 36 bits hold the number of samples; zero means unknown.
       if (index % 2 === 1) flac.fill(0, 22, 26);
       for (const chunkBytes of CHUNK_BYTES) {
         const { channels, rate } = streamed(flac, chunkBytes);
@@ -148,7 +148,7 @@ describe("without ffmpeg, Ogg Opus is as long as what it was made of", () => {
   }
 
   const chained = [opus(30_037), opus(12_345)];
-  test("streams in a chain follow each other, and noise behind them adds nothing", async () => {
+  test("streams in a chain follow each other, and noise after them adds nothing", async () => {
     const parts = [...(await Promise.all(chained)), Buffer.alloc(5_000, 7)];
     assert.equal((await decoded(Buffer.concat(parts))).pcm.length, 30_037 + 12_345);
   });
@@ -188,7 +188,7 @@ function encoded(
   return new Promise((resolve) => sounds.push({ pcm, rateHz, ending, options, encoded: resolve }));
 }
 
-/** By the service's own way, in a process of its own. */
+/** With the service's own decoder, in a separate process. */
 async function decoded(file: Uint8Array): Promise<{ readonly pcm: Int16Array; readonly rateHz: number }> {
   const source = join(folder, `${made++}`);
   await writeFile(source, file);

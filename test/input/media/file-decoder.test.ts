@@ -9,11 +9,12 @@ import { WavSampleReader } from "../../../core/domain/audio/wav-samples.js";
 import { type ErrorCode, ServiceError } from "../../../core/domain/errors.js";
 import type { Log } from "../../../core/observe/log.js";
 import type { AudioDecoder } from "../../../core/ports/audio-decoder.js";
-import { DecoderPermits } from "../../../src/input/media/decoder-permits.js";
-import { FfmpegDecoder } from "../../../src/input/media/ffmpeg-decoder.js";
-import { FileDecoder } from "../../../src/input/media/file-decoder.js";
-import { LimitedChildren } from "../../../src/input/media/limited-child.js";
-import { openDecoder } from "../../../src/input/media/open-decoder.js";
+import {
+  type ContainerDecoder,
+  ffmpegDecoder,
+  LimitedChildren,
+} from "../../../src/input/media/container-decoder.js";
+import { DecoderPermits, FileDecoder, openDecoder } from "../../../src/input/media/file-decoder.js";
 import { speechAsWavFile } from "../../support/audio.js";
 import { eventually } from "../../support/eventually.js";
 import { temporaryFolder } from "../../support/folders.js";
@@ -26,7 +27,10 @@ import { mutantsOf } from "./mutants.js";
 const NEVER = new AbortController().signal;
 const SPEECH = await speechAsWavFile("pisets-ru-test/test_sound_ru.flac");
 const SPEECH_SECONDS = 3.234;
-/** Encoders pad the beginning or the end by a few frames, and some containers do not say so; Opus frames are 20 ms. */
+/**
+ * Encoders pad the beginning or the end by a few frames, and some containers do not say so; Opus frames are
+ * 20 ms.
+ */
 const PADDING_SECONDS = 0.14;
 /** Tells the processes of these tests from others. */
 const SLOW_SECONDS = `47.${process.pid}`;
@@ -193,7 +197,8 @@ describe("files that point elsewhere", () => {
   test("an MP4 whose data reference names another file is not followed", async () => {
     const whole = await readFile(await makeClip("speech.m4a", SPEECH, folder));
     const other = await makeClip("alac.m4a", SPEECH, folder);
-    // "url " with flag 1 means this very file; the flag is cleared and the type made an alias to somewhere else.
+    // "url " with flag 1 means this very file; the flag is cleared and the type made an alias to somewhere
+    // else.
     const at = whole.indexOf("url ");
     assert.ok(at > 0);
     whole.write("alis", at);
@@ -209,7 +214,7 @@ describe("files that point elsewhere", () => {
 describe("a decoder process", () => {
   test("is gone as soon as its client is, and has left nothing running", async () => {
     const children = new LimitedChildren();
-    const decoder = fileDecoder(new FfmpegDecoder(await slowProgram(), children));
+    const decoder = fileDecoder(ffmpegDecoder(await slowProgram(), children));
     const abort = new AbortController();
     const source = await makeClip("speech.mp3", SPEECH, folder);
     const decoding = refusal(decoder.decode(source, newTarget(), abort.signal));
@@ -230,7 +235,7 @@ describe("a decoder process", () => {
 
   test("waits for a free permit, and leaves the queue with its client", async () => {
     const children = new LimitedChildren();
-    const decoder = fileDecoder(new FfmpegDecoder(await slowProgram(), children));
+    const decoder = fileDecoder(ffmpegDecoder(await slowProgram(), children));
     const source = await makeClip("speech.mp3", SPEECH, folder);
     const aborts = Array.from({ length: 4 }, () => new AbortController());
     const decodings = aborts.map((abort) => refusal(decoder.decode(source, newTarget(), abort.signal)));
@@ -284,7 +289,7 @@ function decoderOf(searchPath: string, maxSeconds = 7_200): AudioDecoder {
 
 const decoders = new Map<string, AudioDecoder>();
 
-function fileDecoder(decoder: FfmpegDecoder): FileDecoder {
+function fileDecoder(decoder: ContainerDecoder): FileDecoder {
   return new FileDecoder({ decoder, permits: new DecoderPermits(1), maxSeconds: 7_200 });
 }
 

@@ -1,4 +1,4 @@
-/** Where a chunk, box, page, element or frame begins, and where it says how long it is. */
+/** Where a chunk, box, page, element or frame starts, and where its length is. */
 export interface Landmark {
   readonly at: number;
   readonly lengthAt: number;

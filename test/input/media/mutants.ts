@@ -5,7 +5,7 @@ import { type Landmark, landmarksOf } from "./landmarks.js";
 export interface Harm {
   /** Files of other containers, whose heads and chunks may be put in. */
   readonly donors: readonly Uint8Array[];
-  /** Paths and addresses that nobody may follow. */
+  /** Paths and addresses that must not be opened. */
   readonly references: readonly string[];
 }
 
@@ -128,8 +128,8 @@ const WOUNDS = {
 const WOUND_NAMES = Object.keys(WOUNDS) as Wound[];
 
 /**
- * The damaged copy of a file that a seed and a number stand for: one to six wounds, mostly few. The beginning, where
- * containers say what they are, is hit as often as all the rest.
+ * The damaged copy of a file that a seed and a number stand for: one to six wounds, mostly few. The
+ * beginning, where containers say what they are, is hit as often as all the rest.
  */
 export function mutantOf(file: Uint8Array, harm: Harm, seed: number, index: number): Mutant {
   const next = uniform(seed ^ Math.imul(index + 1, 0x9e37_79b9));

@@ -7,9 +7,12 @@ import { WavSampleReader } from "../../../core/domain/audio/wav-samples.js";
 import { asServiceError } from "../../../core/domain/errors.js";
 import type { AudioDecoder } from "../../../core/ports/audio-decoder.js";
 import { HTTP_STATUS } from "../../../core/protocol/error-status.js";
-import { DECODE_LIMITS, OVERTIME_SECONDS } from "../../../src/input/media/container-decoder.js";
-import { LimitedChildren } from "../../../src/input/media/limited-child.js";
-import { openDecoder } from "../../../src/input/media/open-decoder.js";
+import {
+  DECODE_LIMITS,
+  LimitedChildren,
+  OVERTIME_SECONDS,
+} from "../../../src/input/media/container-decoder.js";
+import { openDecoder } from "../../../src/input/media/file-decoder.js";
 import { speechAsWavFile } from "../../support/audio.js";
 import { eventually } from "../../support/eventually.js";
 import { temporaryFolder } from "../../support/folders.js";
@@ -20,8 +23,9 @@ import { MUTATED_CLIPS, makeClip } from "./clips.js";
 import { type Mutant, mutantOf, mutantsOf } from "./mutants.js";
 import { childrenOf } from "./processes.js";
 
-// The damaged files go through the service's own decoder: container told by its bytes, child process with its limits,
-// reader of what came out. The service around it adds half as much time again: `uploads.test.ts` sends it a few of them.
+// The damaged files go through the service's own decoder: container told by its bytes, child process with its
+// limits, reader of what came out. The service around it adds half as much time again: `uploads.test.ts`
+// sends it a few of them.
 
 const WORD = await speechAsWavFile("asterisk-ru-core/digits_2.flac");
 /** How many damaged copies of each container: the gate's, or as many as asked for. */
@@ -61,7 +65,8 @@ test("the canaries see whoever comes near them", async () => {
   const never = new AbortController().signal;
   assert.equal(own.isPipeOpen(), false);
   const abort = new AbortController();
-  // What ffmpeg does when it may follow a reference: the same program, without the lists that the service gives it.
+  // What ffmpeg does when it may follow a reference: the same program, without the lists that the service
+  // gives it.
   const list = join(folder, "list.ffconcat");
   await writeFile(list, `ffconcat version 1.0\nfile '${own.pipe}'\n`);
   const input = ["-f", "concat", "-safe", "0", "-i", list, "-f", "null", "-"];
@@ -101,7 +106,8 @@ describe("damaged files", () => {
           const outcome = await outcomeOf(mutant, where);
           slowestMs = Math.max(slowestMs, performance.now() - startMs);
           statuses.set(outcome, (statuses.get(outcome) ?? 0) + 1);
-          // A reader that had opened the pipe would still wait in it, so that looking afterwards is not too late.
+          // A reader that had opened the pipe would still wait in it, so that looking afterwards is not too
+          // late.
           assert.equal(canaries.isPipeOpen(), false, `a file was opened, during ${where}`);
           assert.equal(canaries.connections, 0, `an address was called, during ${where}`);
         }
@@ -152,8 +158,8 @@ async function readThrough(path: string): Promise<void> {
 }
 
 /**
- * Makes decoders as on a system that refuses network name spaces, where only what ffmpeg is told keeps it from the
- * listener.
+ * Makes decoders as on a system that refuses network name spaces, where only what ffmpeg is told keeps it
+ * from the listener.
  */
 async function withoutNameSpaces<T>(make: () => Promise<T>): Promise<T> {
   const bin = await temporaryFolder();

@@ -24,7 +24,9 @@ const SENTENCE = "Қазақ тілі түркі тілдерінің қыпша
 const WORD = await speechAsWavFile("asterisk-ru-core/digits_2.flac");
 /** Lossy codecs may cost a letter of a word that was unsure anyway. */
 const MAX_CHARACTER_ERROR_RATE = 0.1;
-/** How many damaged copies of each container; many more go to the decoder alone in `uploads-damaged.test.ts`. */
+/**
+ * How many damaged copies of each container; many more go to the decoder alone in `uploads-damaged.test.ts`.
+ */
 const MUTANTS = Math.max(6, Math.ceil(Number(process.env["UPLOAD_MUTANTS"] ?? 0) / 20));
 const CONCURRENCY = 3;
 
@@ -101,7 +103,7 @@ describe("the same speech in every container", () => {
   });
 });
 
-test("files that are refused at once leave no spooled PCM behind", async () => {
+test("files that are rejected immediately leave no spooled PCM behind", async () => {
   // The spool of such a file was still being opened when it was deleted, and appeared afterwards.
   const short = (await readFile(speech)).subarray(0, 44 + 480);
   const answers = await Promise.all(Array.from({ length: 30 }, () => transcribe(short)));
@@ -118,7 +120,7 @@ describe("damaged uploads", () => {
   after(() => canaries.close());
 
   for (const name of MUTATED_CLIPS) {
-    test(`${MUTANTS} mutants of ${name} are transcribed or refused, and leave nothing behind`, {
+    test(`${MUTANTS} mutants of ${name} are transcribed or rejected, and leave nothing behind`, {
       timeout: 60_000 + MUTANTS * 3_000,
     }, async (t) => {
       const file = await readFile(await makeClip(name, WORD, join(clips, "word")));
@@ -168,7 +170,7 @@ test("a client that leaves takes its decoder process along", async () => {
   await spoolIsEmpty();
 });
 
-test("audio of more than two hours is refused as soon as it is decoded, small as its file may be", async () => {
+test("audio of more than two hours is rejected as soon as it is decoded, however small its file", async () => {
   const answer = await transcribe(await readFile(await longClip()), "long.flac");
   assert.equal(answer.status, 413);
   assert.match(answer.detail!, /at most 2 hours/);

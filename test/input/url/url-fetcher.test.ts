@@ -11,7 +11,7 @@ const SECRET = "the body of an answer";
 
 /** On 127.0.0.1 and ::1 where there is one; nothing in the table may ever connect to it. */
 const forbidden: CountingServer[] = [];
-/** On 127.0.0.9, which the policy of some tests opens: what strangers' own servers do. */
+/** On 127.0.0.9, which the policy of some tests allows: servers of unknown users. */
 let opened: CountingServer;
 let port = 0;
 
@@ -175,7 +175,7 @@ describe("names, judged by what they resolve to", () => {
     assert.equal((await refusal(resolving, `http://private.example:${port}/`)).message, absent.message);
   });
 
-  test("the connection goes to the address that was judged, with one look-up", async () => {
+  test("the connection uses the address that was checked, with one look-up", async () => {
     const asked: string[] = [];
     const rebinding = new UrlFetcher({
       policy: new AddressPolicy(["127.0.0.9/32"]),
@@ -186,7 +186,7 @@ describe("names, judged by what they resolve to", () => {
     });
     assert.equal(await read(rebinding, `http://rebind.example:${opened.port}/a`), "audio");
     assert.deepEqual(asked, ["rebind.example"]);
-    // A second request is judged anew, and by then the name points elsewhere.
+    // A second request is checked again, and by then the name points elsewhere.
     await refusal(rebinding, `http://rebind.example:${opened.port}/a`);
   });
 });
@@ -229,7 +229,7 @@ describe("answers", () => {
     return refusal(fetcher({ opened: ["127.0.0.9/32"], limits }), `http://127.0.0.9:${opened.port}${path}`);
   };
 
-  test("other than 200 are refused, and nothing of them is told but the status", async () => {
+  test("other than 200 are rejected, and only their status is reported", async () => {
     for (const status of [204, 206, 400, 401, 403, 404, 500, 503]) {
       const error = await ask(`/status/${status}`);
       assert.equal(error.message, `Cannot fetch the url: the server must answer 200, received ${status}`);
@@ -238,7 +238,7 @@ describe("answers", () => {
     assert.match((await ask("/gzip")).message, /without encoding/);
   });
 
-  test("that are too long are refused, by their header or by their bytes", async () => {
+  test("that are too long are rejected, by their header or by their bytes", async () => {
     for (const path of ["/claims", "/endless"]) {
       const error = await ask(path);
       assert.equal(error.code, "BODY_TOO_LARGE");
@@ -246,7 +246,7 @@ describe("answers", () => {
     }
   });
 
-  test("that stall, never come or break off are refused", async () => {
+  test("that stall, never arrive or break off are rejected", async () => {
     assert.match((await ask("/stall", { stallMs: 100 })).message, /in time/);
     assert.match((await ask("/silent", { answerMs: 300 })).message, /in time/);
     assert.match((await ask("/cut")).message, /did not send all of it/);

@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import type { ThreadEntries } from "../../../src/service/thread-entries.js";
+import type { ThreadEntries } from "../../../src/service/base.js";
 
 /** Entries of threads that fail when `FaultOrders` says so, for engines and services under test. */
 export const FAULTY_ENTRIES: ThreadEntries = {

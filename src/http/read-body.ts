@@ -1,23 +1,48 @@
 import { ServiceError } from "../../core/domain/errors.js";
+import type { FrontRequest } from "../../core/ports/front.js";
+import { parseJsonBody } from "../../core/protocol/json-body.js";
 
-/** How fast a body has to come. Only time in which we wait for the client counts. */
+export const LONGEST_JSON_BYTES = 64 * 1024;
+
+/**
+ * Reads and parses a JSON body of at most `longestBytes`.
+ *
+ * @throws {ServiceError} `BODY_TOO_LARGE`, `BODY_TOO_SLOW`, `INVALID_REQUEST`, `CANCELLED`
+ */
+export async function readJson(request: FrontRequest, longestBytes = LONGEST_JSON_BYTES): Promise<unknown> {
+  if ((request.contentLength ?? 0) > longestBytes) throw tooLarge(longestBytes);
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of paced(request.body, JSON_PACE)) {
+    bytes += chunk.length;
+    if (bytes > longestBytes) throw tooLarge(longestBytes);
+    chunks.push(chunk);
+  }
+  return parseJsonBody(Buffer.concat(chunks));
+}
+
+function tooLarge(longestBytes: number): ServiceError {
+  return new ServiceError("BODY_TOO_LARGE", `a JSON body must be at most ${longestBytes} bytes`);
+}
+
+/** How fast a body must arrive. Only the time that we wait for the client counts. */
 export interface BodyPace {
-  /** On the whole, once `graceMs` are over. */
+  /** The average rate after `graceMs`. */
   readonly leastBytesPerS: number;
   readonly graceMs: number;
-  /** Without any byte. */
+  /** The longest wait without a byte. */
   readonly stallMs: number;
   readonly longestMs: number;
 }
 
-/** A microphone with the leanest codecs sends a little more than that, and two hours of it are the longest file. */
+/** A little less than a microphone sends with the leanest codecs; the longest file takes two hours of it. */
 export const UPLOAD_PACE: BodyPace = {
   leastBytesPerS: 512,
   graceMs: 30_000,
   stallMs: 50_000,
   longestMs: 9_000_000,
 };
-/** At most 64 KiB, which are there before they are sent. */
+/** For bodies of at most 64 KiB, which clients have ready. */
 export const JSON_PACE: BodyPace = {
   leastBytesPerS: 512,
   graceMs: 10_000,
@@ -26,9 +51,9 @@ export const JSON_PACE: BodyPace = {
 };
 
 /**
- * A body that has to keep its pace.
+ * Passes a body on and enforces its pace.
  *
- * @throws {ServiceError} `BODY_TOO_SLOW` when it does not, and whatever `body` throws
+ * @throws {ServiceError} `BODY_TOO_SLOW`, and what `body` throws
  */
 export async function* paced(
   body: AsyncIterable<Uint8Array>,
@@ -52,12 +77,12 @@ export async function* paced(
       yield value;
     }
   } finally {
-    // A reader that stops says so to the source, which may still be sending.
+    // Tell the source, which may still be sending, that its reader has stopped.
     if (!isWaiting) await chunks.return?.();
   }
 }
 
-/** A timer of its own for each chunk: a reader that stops in between leaves none behind. */
+/** Uses one timer for each chunk, so a reader that stops in between leaves none behind. */
 async function nextWithin(
   chunks: AsyncIterator<Uint8Array>,
   limitMs: number,
@@ -67,7 +92,7 @@ async function nextWithin(
   try {
     return await new Promise((resolve, reject) => {
       timer = setTimeout(() => reject(failure()), limitMs);
-      // It goes on waiting when we give up; what becomes of it is of no interest then.
+      // After a timeout this goes on waiting, and its result is ignored.
       chunks.next().then(resolve, reject);
     });
   } finally {
@@ -75,7 +100,6 @@ async function nextWithin(
   }
 }
 
-/** How long the next bytes may take. */
 function leftMs(pace: BodyPace, bytes: number, waitedMs: number): number {
   const dueMs = pace.graceMs + (1_000 * bytes) / pace.leastBytesPerS;
   return Math.max(0, Math.min(Math.min(dueMs, pace.longestMs) - waitedMs, pace.stallMs));
@@ -84,7 +108,7 @@ function leftMs(pace: BodyPace, bytes: number, waitedMs: number): number {
 function tooSlow({ leastBytesPerS, longestMs }: BodyPace, bytes: number, waitedMs: number): ServiceError {
   return new ServiceError(
     "BODY_TOO_SLOW",
-    `the body must come with at least ${leastBytesPerS} bytes per second and within ${longestMs / 1_000} s, ` +
+    `the body must arrive at ${leastBytesPerS} bytes per second or more and within ${longestMs / 1_000} s, ` +
       `received ${bytes} bytes in ${Math.round(waitedMs / 1_000)} s`,
   );
 }

@@ -1,24 +1,105 @@
 import { createReadStream } from "node:fs";
-import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Log } from "../../core/observe/log.js";
-import { KEPT_FOR_MS } from "../../core/ports/idempotency.js";
-import type { DiskSpace } from "./spool-budget.js";
+import type { Headers } from "../../core/ports/front.js";
+import { type Attempt, KEPT_FOR_MS } from "../../core/ports/idempotency.js";
+import type { AnswerListener } from "./exchange.js";
+import type { DiskSpace } from "./spool.js";
+
+/** Bodies up to this length are stored in the database with their key, where every service finds them. */
+const SHORT_BODY_BYTES = 64 * 1024;
+
+export interface AnswerCopyParts {
+  readonly requestId: string;
+  readonly organizationId?: string;
+  readonly attempt: Attempt;
+  readonly files: AnswerFiles;
+  readonly log: Log;
+}
+
+/** Copies a response as it is sent, and keeps the copy if it completes. Memory holds at most a short body. */
+export class AnswerCopy implements AnswerListener {
+  readonly #parts: AnswerCopyParts;
+  #head: { readonly status: number; readonly headers: Headers } | null = null;
+  #short: Uint8Array[] = [];
+  #file: AnswerFile | null = null;
+  #bytes = 0;
+  #isKept = false;
+
+  constructor(parts: AnswerCopyParts) {
+    this.#parts = parts;
+  }
+
+  started(status: number, headers: Headers): void {
+    // Errors are not kept: the client may retry the request.
+    if (status >= 200 && status < 300) this.#head = { status, headers };
+  }
+
+  async written(chunk: Uint8Array): Promise<void> {
+    if (this.#head === null) return;
+    try {
+      this.#bytes += chunk.length;
+      if (this.#file === null && this.#bytes <= SHORT_BODY_BYTES) this.#short.push(chunk);
+      else await this.#spill(chunk);
+    } catch (error) {
+      await this.#giveUp(error);
+    }
+  }
+
+  async completed(): Promise<void> {
+    if (this.#head === null) return;
+    try {
+      const body = this.#file === null ? Buffer.concat(this.#short) : null;
+      await this.#file?.keep();
+      this.#file = null;
+      const { attempt, files, requestId } = this.#parts;
+      this.#isKept = await attempt.answered({ ...this.#head, bytes: this.#bytes, body });
+      if (!this.#isKept) await files.remove(requestId);
+    } catch (error) {
+      await this.#giveUp(error);
+    }
+  }
+
+  /** Ends the attempt, with or without a response. */
+  async ended(): Promise<void> {
+    this.#head = null;
+    await this.#file?.discard();
+    this.#file = null;
+    if (!this.#isKept) await this.#parts.attempt.over();
+  }
+
+  async #spill(chunk: Uint8Array): Promise<void> {
+    const { files, requestId, organizationId } = this.#parts;
+    this.#file ??= await files.create(requestId, organizationId);
+    for (const earlier of this.#short.splice(0)) await this.#file.write(earlier);
+    await this.#file.write(chunk);
+  }
+
+  /** A failed copy must not fail the response: a retry repeats the work without a charge. */
+  async #giveUp(error: unknown): Promise<void> {
+    this.#parts.log.warn({ err: error }, "answer not kept");
+    this.#head = null;
+    this.#short = [];
+    await this.#file?.discard().catch(() => {});
+    this.#file = null;
+  }
+}
 
 const EXPIRY_CHECK_MS = 10 * 60_000;
-/** The room is for so many organizations, even if only one uses it. */
+/** One owner gets at most 1/n of the capacity. */
 const OWNERS_AT_LEAST = 2;
-/** What is still being written; an earlier run may have left some. */
+/** The suffix of files that are being written; a crash may leave some. */
 const UNFINISHED = ".part";
 
 export interface AnswerFilesOptions {
-  /** Made when it is not there. One service uses it at a time. */
+  /** Created if missing. Only one service uses it at a time. */
   readonly folder: string;
-  /** All files together, those being written included. */
+  /** For all files together, including unfinished ones. */
   readonly capacityBytes: number;
-  /** Whose the files are that an earlier run has left, by their ids. */
+  /** Owners of the files of an earlier run, by id. */
   readonly owners?: ReadonlyMap<string, string>;
-  /** The disk that holds the folder; when it is short nothing more is kept. */
+  /** The disk that holds the folder; nothing more is kept if it is short of space. */
   readonly disk?: DiskSpace;
   readonly log: Log;
 }
@@ -30,15 +111,15 @@ interface KeptFile {
 }
 
 /**
- * Long bodies of kept answers, one file each: the oldest make room for new ones, and none outlives its key. An owner has
- * half of the room at most, and when all of it is taken the owner with most gives way: none pushes out what others with
- * less have kept.
+ * Stores the long bodies of kept responses, one file each, until their keys expire or newer ones need the
+ * space. An owner gets at most half of the capacity. If all of it is used, the owner with the most loses its
+ * oldest file, so nobody can push out the files of smaller owners.
  */
 export class AnswerFiles {
   readonly #options: AnswerFilesOptions;
-  /** Kept files, oldest first. */
+  /** Oldest first. */
   readonly #kept = new Map<string, KeptFile>();
-  /** By owner, files that are being written included. */
+  /** By owner, including unfinished files. */
   readonly #bytesOf = new Map<string, number>();
   readonly #expiry: NodeJS.Timeout;
   #bytes = 0;
@@ -48,7 +129,6 @@ export class AnswerFiles {
     this.#expiry = setInterval(() => void this.#removeExpired(), EXPIRY_CHECK_MS).unref();
   }
 
-  /** Takes over what an earlier run has kept. */
   static async open(options: AnswerFilesOptions): Promise<AnswerFiles> {
     const files = new AnswerFiles(options);
     await mkdir(options.folder, { recursive: true, mode: 0o700 });
@@ -61,54 +141,50 @@ export class AnswerFiles {
     return files;
   }
 
-  /**
-   * Begins the file of an answer.
-   *
-   * @param owner whose room it takes; without one it shares what is there with all others
-   */
+  /** @param owner files without one share the whole capacity */
   async create(id: string, owner = ""): Promise<AnswerFile> {
     const path = this.#path(id) + UNFINISHED;
     const handle = await open(path, "wx", 0o600);
     let bytes = 0;
-    const giveBack = () => {
+    const release = () => {
       this.#count(owner, -bytes);
       bytes = 0;
     };
     return {
       write: async (chunk) => {
         if (!(await this.#makeRoom(chunk.length, owner)))
-          throw new Error("Cannot keep the answer: no room is left");
+          throw new Error("Cannot keep the response: no room is left");
         if ((await this.#options.disk?.hasRoomFor(chunk.length)) === false)
-          throw new Error("Cannot keep the answer: the disk is short of free space");
+          throw new Error("Cannot keep the response: the disk is short of free space");
         this.#options.disk?.wrote(chunk.length);
-        // Counted before it is written: others who make room at the same time must know of it.
+        // Count it before writing, for concurrent calls of `#makeRoom`.
         bytes += chunk.length;
         this.#count(owner, chunk.length);
-        await writeAll(handle, chunk);
+        await handle.writeFile(chunk);
       },
       keep: async () => {
-        // The row that names this file survives a power cut, so the bytes have to as well.
+        // The row that refers to this file survives a power cut, so the bytes must, too.
         await handle.datasync();
         await handle.close();
         await rename(path, this.#path(id));
         const kept = bytes;
-        giveBack();
+        release();
         this.#enter(id, { bytes: kept, keptAtMs: Date.now(), owner });
       },
       discard: async () => {
-        giveBack();
+        release();
         await handle.close().catch(() => {});
         await rm(path, { force: true });
       },
     };
   }
 
-  /** The body that was kept under `id`; null when it is gone, or not the one of `bytes` that is meant. */
+  /** Opens the body kept under `id`; null if it is gone or does not have `bytes` bytes. */
   async read(id: string, bytes: number): Promise<AsyncIterable<Uint8Array> | null> {
     if (this.#kept.get(id)?.bytes !== bytes) return null;
     const handle = await open(this.#path(id), "r").catch(() => null);
     if (handle === null) return null;
-    // Open, it stays readable even when it is removed meanwhile. The stream closes it in every ending.
+    // An open file stays readable after its removal. The stream closes it in every case.
     if ((await handle.stat()).size === bytes) return createReadStream("", { fd: handle });
     await handle.close();
     return null;
@@ -161,7 +237,7 @@ export class AnswerFiles {
     return undefined;
   }
 
-  /** The oldest file of the owner with most, of those with a file that can go. */
+  /** Returns the oldest file of the largest owner that has a finished one. */
   #oldestOfLargest(): string | undefined {
     const byBytes = [...this.#bytesOf].sort(([, some], [, others]) => others - some);
     for (const [owner] of byBytes) {
@@ -177,11 +253,10 @@ export class AnswerFiles {
   }
 }
 
-/** An answer's file that is being written. */
 export interface AnswerFile {
-  /** @throws when there is no room, or the disk fails */
+  /** @throws if there is no room, or the disk fails */
   write(chunk: Uint8Array): Promise<void>;
-  /** Makes it readable under its id. */
+  /** Makes the file readable under its id. */
   keep(): Promise<void>;
   discard(): Promise<void>;
 }
@@ -193,11 +268,4 @@ async function listByAge(folder: string) {
     files.push({ name, bytes, keptAtMs });
   }
   return files.sort((a, b) => a.keptAtMs - b.keptAtMs);
-}
-
-async function writeAll(handle: FileHandle, chunk: Uint8Array): Promise<void> {
-  for (let start = 0; start < chunk.length; ) {
-    const { bytesWritten } = await handle.write(chunk, start);
-    start += bytesWritten;
-  }
 }

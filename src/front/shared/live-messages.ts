@@ -1,0 +1,141 @@
+import { type BucketSize, TokenBucket } from "./rate-limits.js";
+
+/**
+ * The budget of one socket. A second of audio costs nothing in messages of 10 ms, and 300 tokens in messages
+ * of 2 ms, so nobody who sends speech is slowed down, as far ahead of real time as the backlog allows.
+ */
+const TOKENS: BucketSize = { burst: 12_000, perSecond: 2_000 };
+/** Binary messages of this size and more are free: 5 ms of audio, or 20 ms at telephone quality. */
+const WHOLE_MESSAGE_BYTES = 160;
+/** Text, and empty binary messages, which are commands: 600 at once, 100 a second. */
+const TEXT_TOKENS = 20;
+/** Parsing text costs time by the byte. */
+const TEXT_BYTES_PER_TOKEN = 128;
+/** Pings are answered with a write each: 300 at once, 50 a second. */
+const CONTROL_TOKENS = 40;
+/** Messages dropped after a flood before the connection is cut, so that the client can close it itself. */
+const MOST_DROPPED = 120_000;
+
+/** The same limits as numbers; audio messages below `smallBytes` are small. */
+export const LIVE_MESSAGE_LIMITS = {
+  texts: TOKENS.burst / TEXT_TOKENS,
+  textsPerSecond: TOKENS.perSecond / TEXT_TOKENS,
+  smallAudio: TOKENS.burst,
+  smallAudioPerSecond: TOKENS.perSecond,
+  smallBytes: WHOLE_MESSAGE_BYTES,
+} as const;
+
+export const FLOOD_DETAIL =
+  `too many messages: at most ${LIVE_MESSAGE_LIMITS.texts} text messages at once and ` +
+  `${LIVE_MESSAGE_LIMITS.textsPerSecond} a second, and ${LIVE_MESSAGE_LIMITS.smallAudio} audio messages of less than ` +
+  `${WHOLE_MESSAGE_BYTES} bytes at once and ${LIVE_MESSAGE_LIMITS.smallAudioPerSecond} a second`;
+
+/** `flood` is returned once, for the first message too many; all later ones get `drop`, and finally `cut`. */
+export type Verdict = "take" | "flood" | "drop" | "cut";
+
+/** Limits what one client's messages cost, so that others are served in time. */
+export class MessageBudget {
+  readonly #tokens: TokenBucket;
+  /** Never reduced for a watched address: parsed text has not held others up. */
+  readonly #textTokens: TokenBucket;
+  #isFlooded = false;
+  #dropped = 0;
+
+  /** @param burstShare of the audio and pings allowed at once, from `FloodWatch` */
+  constructor(nowMs?: () => number, burstShare?: number) {
+    this.#tokens = new TokenBucket(TOKENS, nowMs, burstShare);
+    this.#textTokens = new TokenBucket(TOKENS, nowMs);
+  }
+
+  binary(bytes: number): Verdict {
+    if (bytes === 0) return this.#judge(this.#textTokens, TEXT_TOKENS);
+    return this.#judge(this.#tokens, bytes >= WHOLE_MESSAGE_BYTES ? 0 : 1 - bytes / WHOLE_MESSAGE_BYTES);
+  }
+
+  text(bytes: number): Verdict {
+    return this.#judge(this.#textTokens, TEXT_TOKENS + bytes / TEXT_BYTES_PER_TOKEN);
+  }
+
+  control(): Verdict {
+    return this.#judge(this.#tokens, CONTROL_TOKENS);
+  }
+
+  #judge(bucket: TokenBucket, tokens: number): Verdict {
+    if (!this.#isFlooded && bucket.take(tokens)) return "take";
+    if (!this.#isFlooded) {
+      this.#isFlooded = true;
+      return "flood";
+    }
+    return ++this.#dropped > MOST_DROPPED ? "cut" : "drop";
+  }
+}
+
+/** The clock is read once in so many messages. */
+const RUN_MESSAGES = 16;
+/** A client that sends them within this time is ahead of real time, whatever their size. */
+const RUN_MS = 16;
+/** With fewer messages in one turn of the event loop, joining ends. */
+const LEAST_GATHERED = 4;
+const BLOCK_BYTES = 64 * 1024;
+
+/**
+ * Joins the audio messages of a client that sends faster than real time, and delivers them once per turn of
+ * the event loop. The session's work for each tiny message would otherwise keep everybody else waiting.
+ */
+export class GatheredAudio {
+  readonly #deliver: (bytes: Uint8Array) => void;
+  #run = 0;
+  #runSinceMs = performance.now();
+  /** Null while messages are delivered one by one. */
+  #block: Uint8Array | null = null;
+  #length = 0;
+  #gathered = 0;
+
+  /** @param deliver borrows the bytes for the length of the call */
+  constructor(deliver: (bytes: Uint8Array) => void) {
+    this.#deliver = deliver;
+  }
+
+  /** @param bytes borrowed for the length of the call */
+  push(bytes: Uint8Array): void {
+    if (this.#block !== null) this.#gather(this.#block, bytes);
+    else {
+      if (++this.#run === RUN_MESSAGES) this.#endRun();
+      this.#deliver(bytes);
+    }
+  }
+
+  /** Delivers the joined messages; call it before handling anything else that the client sends. */
+  flush(): void {
+    if (this.#block === null || this.#length === 0) return;
+    const bytes = this.#block.subarray(0, this.#length);
+    this.#length = 0;
+    this.#deliver(bytes);
+  }
+
+  #endRun(): void {
+    const nowMs = performance.now();
+    if (nowMs - this.#runSinceMs < RUN_MS) this.#block = new Uint8Array(BLOCK_BYTES);
+    this.#run = 0;
+    this.#runSinceMs = nowMs;
+  }
+
+  #gather(block: Uint8Array, bytes: Uint8Array): void {
+    if (this.#gathered++ === 0) setImmediate(() => this.#turnEnded());
+    if (this.#length + bytes.length > block.length) this.flush();
+    if (bytes.length > block.length) this.#deliver(bytes);
+    else {
+      block.set(bytes, this.#length);
+      this.#length += bytes.length;
+    }
+  }
+
+  #turnEnded(): void {
+    this.flush();
+    if (this.#gathered < LEAST_GATHERED) {
+      this.#block = null;
+      this.#runSinceMs = performance.now();
+    }
+    this.#gathered = 0;
+  }
+}
