@@ -1,4 +1,4 @@
-import type { TransportAnswer, TransportRequest } from "./transport.js";
+import type { TransportRequest, TransportResponse } from "./transport.js";
 
 interface ProgressLike {
   readonly loaded: number;
@@ -22,27 +22,27 @@ interface XhrLike {
   abort(): void;
 }
 
-/** Only browsers have it, and not in service workers. */
+/** Returns whether there is an XMLHttpRequest: only in browsers, and not in service workers. */
 export function canUseXhr(): boolean {
   return "XMLHttpRequest" in globalThis;
 }
 
-/** Uploads and tells how far it is. The answer is there when it is complete. */
+/** Sends a request and reports upload progress. A response that is not text is returned when it is complete. */
 export async function sendByXhr(
   { method, url, headers, signal, onUploadProgress }: TransportRequest,
   body: Uint8Array<ArrayBuffer> | Blob,
-): Promise<TransportAnswer> {
+): Promise<TransportResponse> {
   signal.throwIfAborted();
   const xhr = newXhr();
   xhr.open(method, url.href);
-  // Only text can be read while it comes.
+  // Only text can be read while it arrives.
   const isText = headers["accept"]?.startsWith("text/") === true;
   xhr.responseType = isText ? "text" : "arraybuffer";
   for (const [name, value] of Object.entries(headers)) xhr.setRequestHeader(name, value);
   xhr.upload.onprogress = ({ loaded, total }) => onUploadProgress?.({ sentBytes: loaded, totalBytes: total });
   const stop = () => xhr.abort();
   signal.addEventListener("abort", stop);
-  const text = new GrowingText(() => xhr.response as string);
+  const text = new StreamingText(() => xhr.response as string);
   const over = () => signal.removeEventListener("abort", stop);
   await new Promise<void>((settle, fail) => {
     const broken = (error: unknown) => {
@@ -57,14 +57,14 @@ export async function sendByXhr(
     };
     xhr.onprogress = () => {
       if (!isText) return;
-      text.grown();
+      text.update();
       settle();
     };
     xhr.onerror = () => broken(new TypeError("network error"));
     xhr.onabort = () => broken(signal.reason);
     xhr.send(body);
   });
-  // An answer that is cancelled forgets its head.
+  // Read the headers now: an aborted XMLHttpRequest drops them.
   const { status } = xhr;
   const headersIn = headersOf(xhr.getAllResponseHeaders());
   return {
@@ -75,7 +75,7 @@ export async function sendByXhr(
   };
 }
 
-/** By names in lower case. */
+/** Parses headers into lower-case names. */
 function headersOf(lines: string): ReadonlyMap<string, string> {
   const headers = new Map<string, string>();
   for (const line of lines.split("\r\n")) {
@@ -85,8 +85,8 @@ function headersOf(lines: string): ReadonlyMap<string, string> {
   return headers;
 }
 
-/** Text that becomes longer, as the bytes it came in. */
-class GrowingText {
+/** Turns text that grows into chunks of bytes. */
+class StreamingText {
   readonly #text: () => string;
   #state: { readonly isOver: boolean; readonly error?: unknown } = { isOver: false };
   #wake = () => {};
@@ -95,7 +95,7 @@ class GrowingText {
     this.#text = text;
   }
 
-  grown(): void {
+  update(): void {
     this.#wake();
   }
 

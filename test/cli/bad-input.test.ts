@@ -105,7 +105,7 @@ describe("invalid arguments fail before any request", () => {
       1,
       /cannot read .*folder: no recordings found/,
     ],
-    ["a missing file to transcribe", () => ["transcribe", at("none.wav")], 1, /there is no such file$/],
+    ["a missing file to transcribe", () => ["transcribe", at("none.wav")], 1, /no such file$/],
     [
       "a missing file to stream",
       () => ["listen", at("none.wav")],

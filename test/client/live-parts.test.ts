@@ -40,24 +40,24 @@ test("a history forgets whole chunks only", () => {
   const history = new LiveHistory();
   history.append(new Uint8Array(10));
   history.append(new Uint8Array(10));
-  history.forgetBefore(9);
+  history.dropBefore(9);
   assert.equal(history.startByte, 0);
-  history.forgetBefore(15);
+  history.dropBefore(15);
   assert.deepEqual([history.startByte, history.endByte], [10, 20]);
-  history.forgetBefore(20);
+  history.dropBefore(20);
   assert.deepEqual([history.startByte, history.endByte], [20, 20]);
 });
 
 test("a transcript goes on with times and numbers, and drops what was heard before", () => {
   const transcript = new LiveTranscript();
-  assert.deepEqual(transcript.take(final("бір", 3, 4.0)), [final("бір", 3, 4.0)]);
+  assert.deepEqual(transcript.accept(final("бір", 3, 4.0)), [final("бір", 3, 4.0)]);
   assert.equal(transcript.resumeSample, (4 - 1.6) * 16_000);
-  transcript.begin(transcript.resumeSample);
-  assert.deepEqual(transcript.take(partial("бі", 0.5, 1.2)), [], "of the utterance before");
-  assert.deepEqual(transcript.take(final("бір", 0.6, 1.6)), []);
+  transcript.startSocket(transcript.resumeSample);
+  assert.deepEqual(transcript.accept(partial("бі", 0.5, 1.2)), [], "of the utterance before");
+  assert.deepEqual(transcript.accept(final("бір", 0.6, 1.6)), []);
   const next = { type: "partial", utterance: 1, text: "е", start: 4.5, end: 5, stable: 0 };
-  assert.deepEqual(transcript.take(partial("е", 2.1, 2.6)), [next]);
-  const [heard] = transcript.take({
+  assert.deepEqual(transcript.accept(partial("е", 2.1, 2.6)), [next]);
+  const [heard] = transcript.accept({
     ...final("екі", 2.2, 2.9),
     words: [{ word: "екі", start: 2.2, end: 2.9, confidence: 0.9 }],
   });
@@ -75,18 +75,18 @@ test("a final that a stopping service cut off is left to the next; one that was 
   const done = { type: "done", audio_seconds: 10, credits_charged: 60 } as const;
   const rules = { endOfUtteranceMs: 200, isAll: false };
   const transcript = new LiveTranscript();
-  transcript.leave();
-  assert.deepEqual(transcript.take(final("бір", 1, 2)), []);
-  assert.equal(transcript.take(final("екі", 8, 9.8)).length, 1, "the one before is whole");
+  transcript.serviceStopping();
+  assert.deepEqual(transcript.accept(final("бір", 1, 2)), []);
+  assert.equal(transcript.accept(final("екі", 8, 9.8)).length, 1, "the one before is whole");
   assert.deepEqual(transcript.settle(done, rules), []);
   assert.deepEqual(
-    transcript.takeHeld().map(({ text }) => text),
+    transcript.releaseHeld().map(({ text }) => text),
     ["екі"],
     "unless nobody comes after",
   );
-  transcript.begin(0);
-  transcript.leave();
-  transcript.take(final("үш", 9.85, 9.99));
+  transcript.startSocket(0);
+  transcript.serviceStopping();
+  transcript.accept(final("үш", 9.85, 9.99));
   assert.equal(transcript.settle(done, { ...rules, isAll: true }).length, 1);
 });
 
@@ -96,7 +96,7 @@ test("sending stays half a minute ahead of hearing, and goes on as it is heard",
   window.sent(30 * 32_000);
   assert.equal(window.roomBytes(0), 0);
   assert.equal(window.roomBytes(1_000), 2 * 32_000);
-  window.heardUntil(20);
+  window.transcribedUntil(20);
   assert.equal(window.roomBytes(1_000), 20 * 32_000);
 });
 

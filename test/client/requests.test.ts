@@ -206,7 +206,7 @@ test("a stream is sent once, for nobody could send it again", async (t) => {
 });
 
 test("an address that is none is refused at once", () => {
-  assert.throws(() => new DauysClient({ baseUrl: "example.org" }), /must begin with http/);
+  assert.throws(() => new DauysClient({ baseUrl: "example.org" }), /must start with http/);
   assert.throws(() => new DauysClient({ baseUrl: "file:///etc" }), TypeError);
 });
 

@@ -179,7 +179,7 @@ test("every source of audio gives the same transcript, with progress", async () 
     const { text, words } = await client.transcribe(source);
     assert.deepEqual([text, words], [fromPath.text, undefined]);
   }
-  await assert.rejects(client.transcribe({ path: "/nowhere.wav" }), /there is no such file/);
+  await assert.rejects(client.transcribe({ path: "/nowhere.wav" }), /no such file/);
   await assert.rejects(
     client.transcribe(new Uint8Array(0)),
     (error) => error instanceof ApiError && error.code === "no_audio",
