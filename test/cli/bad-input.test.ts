@@ -18,7 +18,7 @@ interface Held {
 
 const PROGRAM = fileURLToPath(new URL("../../../bin/dauys.js", import.meta.url));
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
-/** As a shell reports a program whose reader has left, and one that was interrupted. */
+/** Exit codes that a shell reports for SIGPIPE and SIGINT. */
 const READER_LEFT = 141;
 const INTERRUPTED = 130;
 
@@ -26,7 +26,7 @@ let stub: ServiceStub;
 let folder: string;
 let env: Record<string, string>;
 const wav = Buffer.from(writeWav(new Int16Array(24_000), 24_000));
-/** Gets a request, and the way to have it answered; null answers at once. */
+/** Receives a request and the function that answers it; null answers immediately. */
 let hold: ((asked: Held) => void) | null = null;
 let sessions = 0;
 
@@ -50,7 +50,7 @@ before(async () => {
   );
   env = { DAUYS_URL: stub.url, DAUYS_API_KEY: STUB_KEY, TMPDIR: join(folder, "tmp") };
   await mkdir(join(folder, "tmp"));
-  // By another name: a program that removes what it could not write removes this and no device.
+  // A link: a program that deletes a file that it could not write must not delete the device.
   await symlink("/dev/full", join(folder, "full"));
   await mkdir(join(folder, "folder"));
   await writeFile(join(folder, "empty.wav"), "");
@@ -130,7 +130,7 @@ describe("invalid arguments fail before any request", () => {
     });
   }
 
-  test("they leave no files", async () => {
+  test("invalid arguments leave no files", async () => {
     assert.deepEqual(
       (await readdir(folder)).filter((name) => name.includes("part") || name === "x.wav"),
       [],
@@ -139,14 +139,14 @@ describe("invalid arguments fail before any request", () => {
   });
 });
 
-describe("audio that was charged is never lost", () => {
+describe("charged audio is never lost", () => {
   const kept = async (stderr: string): Promise<Buffer> => {
     const path = /the sound was saved to (\S+)\n$/.exec(stderr)?.[1];
     assert.ok(path?.startsWith(env["TMPDIR"]!), stderr);
     return readFile(path!);
   };
 
-  test("a full disk: it is saved to the temporary folder", async () => {
+  test("on a full disk it is saved to the temporary folder", async () => {
     for (const more of [[], ["--stream"]]) {
       const { code, stderr } = await dauys(["speak", "сәлем", "-o", at("full"), ...more], { env });
       assert.equal(code, 1);
@@ -155,13 +155,13 @@ describe("audio that was charged is never lost", () => {
     }
   });
 
-  test("a full standard output: it is saved as well", async () => {
+  test("with a full standard output it is saved too", async () => {
     const { code, stderr } = await inShell('"$@" > /dev/full', ["speak", "сәлем", "-o", "-", "--stream"]);
     assert.equal(code, 1);
     assert.deepEqual(await kept(stderr), wav);
   });
 
-  test("a folder deleted meanwhile: it is saved as well", async () => {
+  test("if the folder was deleted meanwhile it is saved too", async () => {
     await mkdir(at("leaving"));
     const asked = nextAsked();
     const child = start(["speak", "сәлем", "-o", at("leaving/x.wav")]);
@@ -202,7 +202,7 @@ describe("standard streams that are closed or full", () => {
     for (const args of [["transcribe", at("text.txt")], ["speak", "сәлем", "-o", "-"], ["--help"]]) {
       const { code, stderr } = await inShell('{ "$@"; echo "code $?" >&2; } | true', args);
       assert.equal(code, 0);
-      // Little may have been written before the reader left.
+      // Little may have been written before the reader exited.
       assert.match(stderr, new RegExp(`^code (0|${READER_LEFT})\n$`), args.join(" "));
     }
     const { stderr } = await inShell('{ "$@"; echo "code $?" >&2; } | head -c 10 > /dev/null', [
@@ -212,7 +212,7 @@ describe("standard streams that are closed or full", () => {
     assert.equal(stderr, `code ${READER_LEFT}\n`);
   });
 
-  test("a full output is one line", async () => {
+  test("a full output is reported in one line", async () => {
     const { code, stderr } = await inShell('"$@" > /dev/full', ["transcribe", at("text.txt")]);
     assert.equal(code, 1);
     assert.equal(stderr, "dauys: cannot write to standard output: no space left on the device\n");
@@ -237,7 +237,7 @@ test("transcribes a pipe to its end", async () => {
   assert.equal(String(stub.asked[0]?.body), "no sound");
 });
 
-/** Runs `script` in a shell, whose arguments are the command line. */
+/** Runs `script` in a shell with the command line as arguments. */
 async function inShell(script: string, args: readonly string[]) {
   const command = ["-c", script, "sh", process.execPath, PROGRAM, ...args];
   const child = spawn("sh", command, { env: { PATH: process.env["PATH"] ?? "", ...env }, cwd: ROOT });
@@ -253,7 +253,7 @@ function start(args: readonly string[]): ChildProcess {
   return spawn(process.execPath, [PROGRAM, ...args], options);
 }
 
-/** The next request, which waits until it is answered. */
+/** Returns the next request, which waits until it is answered. */
 function nextAsked(): Promise<Held> {
   return new Promise((resolve) => {
     hold = resolve;

@@ -6,7 +6,7 @@ import { COMMANDS, runCommandLine } from "../../src/cli/main.js";
 import { read } from "../docs/markdown.js";
 import { dauys } from "./support.js";
 
-/** Of a line in `dauys help`; details belong to `--help`. */
+/** Longest summary in `dauys help`; details belong to `--help`. */
 const LONGEST_SUMMARY = 70;
 const WIDEST_LINE = 110;
 const VERBS = ["Add", "Create", "Explain", "Print", "Reset", "Show", "Transcribe", "Turn"];

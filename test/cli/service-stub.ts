@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type WebSocket, WebSocketServer } from "ws";
 
-/** What the stub was asked, for tests to look at. */
+/** A request that the stub received. */
 export interface Asked {
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
@@ -12,7 +12,7 @@ export interface Asked {
 export interface ServiceStub {
   readonly url: string;
   readonly asked: Asked[];
-  /** Questions for the installed models, which the stub answers itself. */
+  /** Requests for the list of models, which the stub answers itself. */
   readonly catalogAsked: Asked[];
   close(): Promise<void>;
 }
@@ -21,7 +21,7 @@ export const STUB_KEY = `sk-svc-${"0123456789ab".repeat(4)}`;
 
 type Answer = (asked: Asked, response: ServerResponse) => void;
 
-/** A service with answers made up by the test: what the command line does with them is what counts. */
+/** A service whose responses the test defines. */
 export async function startStub(
   answer: Answer,
   live: (socket: WebSocket) => void = () => {},
@@ -61,7 +61,7 @@ export async function startStub(
   };
 }
 
-/** As the service does with a key that it does not know. */
+/** The response of the service to an unknown key. */
 function refuse(socket: WebSocket): void {
   const detail = "missing or invalid API key";
   socket.send(JSON.stringify({ type: "error", code: "key_invalid", detail, retryable: false }));

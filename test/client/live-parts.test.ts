@@ -12,7 +12,7 @@ const final = (text: string, start: number, end: number) =>
 const partial = (text: string, start: number, end: number) =>
   ({ type: "partial", utterance: 0, text, start, end, stable: 0 }) as const;
 
-test("a history gives back what it was given, from any place and in any portions", () => {
+test("a history returns its input from any position, in parts of any size", () => {
   const step = fc.oneof(fc.uint8Array({ maxLength: 40 }), fc.constant("finalize" as const));
   fc.assert(
     fc.property(fc.array(step), fc.nat(), fc.integer({ min: 1, max: 17 }), (steps, place, portion) => {
@@ -36,7 +36,7 @@ test("a history gives back what it was given, from any place and in any portions
   );
 });
 
-test("a history forgets whole chunks only", () => {
+test("a history drops whole chunks only", () => {
   const history = new LiveHistory();
   history.append(new Uint8Array(10));
   history.append(new Uint8Array(10));
@@ -48,7 +48,7 @@ test("a history forgets whole chunks only", () => {
   assert.deepEqual([history.startByte, history.endByte], [20, 20]);
 });
 
-test("a transcript goes on with times and numbers, and drops what was heard before", () => {
+test("a transcript continues times and numbers, and drops repeated results", () => {
   const transcript = new LiveTranscript();
   assert.deepEqual(transcript.accept(final("бір", 3, 4.0)), [final("бір", 3, 4.0)]);
   assert.equal(transcript.resumeSample, (4 - 1.6) * 16_000);
@@ -71,7 +71,7 @@ test("a transcript goes on with times and numbers, and drops what was heard befo
   });
 });
 
-test("a final that a stopping service cut off is left to the next; one that was whole is not", () => {
+test("a final that a stopping service cut off is dropped, a complete one is kept", () => {
   const done = { type: "done", audio_seconds: 10, credits_charged: 60 } as const;
   const rules = { endOfUtteranceMs: 200, isAll: false };
   const transcript = new LiveTranscript();
@@ -90,7 +90,7 @@ test("a final that a stopping service cut off is left to the next; one that was 
   assert.equal(transcript.settle(done, { ...rules, isAll: true }).length, 1);
 });
 
-test("sending stays half a minute ahead of hearing, and goes on as it is heard", () => {
+test("sending stays half a minute ahead of transcription, and continues with it", () => {
   const window = new SendWindow(0);
   assert.equal(window.roomBytes(0), 30 * 32_000);
   window.sent(30 * 32_000);
@@ -100,7 +100,7 @@ test("sending stays half a minute ahead of hearing, and goes on as it is heard",
   assert.equal(window.roomBytes(1_000), 20 * 32_000);
 });
 
-test("a slow reader finds the last partial and every final", async () => {
+test("a slow reader gets the last partial and every final", async () => {
   const queue = new ResultQueue();
   for (const result of [partial("а", 0, 1), partial("аб", 0, 2), final("абв", 0, 3)]) queue.push(result);
   queue.push({ ...partial("г", 4, 5), utterance: 1 });
@@ -110,7 +110,7 @@ test("a slow reader finds the last partial and every final", async () => {
   await assert.rejects(queue.next(), /gone/);
 });
 
-test("retries follow what the service says", () => {
+test("retries follow the headers of the service", () => {
   const refusal = { status: 503, code: "engine_busy", retryAfterMs: null, shouldRetry: null };
   assert.ok(isRetryable(refusal));
   assert.ok(isRetryable({ ...refusal, status: 429, retryAfterMs: 1_000 }));
@@ -129,7 +129,7 @@ test("retries follow what the service says", () => {
   assert.equal(parseRetryAfter("soon", 0), null);
 });
 
-/** What comes after the first `count` bytes; marks at that very place belong to what was before it. */
+/** Returns the items after the first `count` bytes; marks at exactly that position belong to the audio before it. */
 function afterBytes(items: readonly (number | "finalize")[], count: number): (number | "finalize")[] {
   if (count === 0) return [...items];
   let bytes = 0;

@@ -32,21 +32,21 @@ after(async () => {
   await rm(dataDir, { recursive: true, force: true });
 });
 
-/** Ends the service and starts it again at the same place. */
+/** Ends the service and restarts it at the same address. */
 async function restart(signal: "SIGKILL" | "SIGTERM"): Promise<void> {
   service.child.kill(signal);
   await once(service.child, "exit");
   service = await startServiceProcess(environment);
 }
 
-/** Which piece of the dialogue is the first with audio of this second. */
+/** Returns the index of the first piece with audio of this second. */
 function pieceAt(seconds: number): number {
   return Math.floor(seconds * 10);
 }
 
 const [first, second] = [0, 1].map((index) => () => undisturbed.finals[index] as LiveFinal);
 
-// Each moment leaves something else open: an utterance that is half heard, a pause that is not over, no final at all.
+// Each moment leaves a different state: a half-transcribed utterance, a pause that is not over, no final at all.
 const MOMENTS: readonly { readonly name: string; readonly atPiece: () => number }[] = [
   { name: "before the first final", atPiece: () => pieceAt(first!().end - 0.3) },
   { name: "within the pause after a final", atPiece: () => pieceAt(first!().end + 0.3) },
@@ -57,14 +57,14 @@ const MOMENTS: readonly { readonly name: string; readonly atPiece: () => number 
 ];
 
 for (const { name, atPiece } of MOMENTS) {
-  test(`a service killed ${name} costs no final and doubles none`, async () => {
+  test(`a service killed ${name} loses no final and repeats none`, async () => {
     const statuses: LiveStatus[] = [];
     let back = Promise.resolve();
     const heard = await listen(client, DIALOGUE, {
       ...OPTIONS,
       onStatus: (status) => statuses.push(status),
       before: (piece) => {
-        // The client goes on speaking while nobody hears it.
+        // The client keeps sending while the service is down.
         if (piece === atPiece()) back = restart("SIGKILL");
       },
     });
@@ -76,7 +76,7 @@ for (const { name, atPiece } of MOMENTS) {
   });
 }
 
-test("a service killed after close, before done, is asked again", async () => {
+test("a session whose service is killed between close and done is completed by the next one", async () => {
   let back = Promise.resolve();
   const last = Math.floor(DIALOGUE.length / 1_600);
   const heard = await listen(client, DIALOGUE, {
@@ -90,7 +90,7 @@ test("a service killed after close, before done, is asked again", async () => {
   assertSame(heard, undisturbed);
 });
 
-test("a service that is stopped in the middle of a word does not cut it in two", async () => {
+test("a service that stops in the middle of a word does not split it", async () => {
   let back = Promise.resolve();
   const heard = await listen(client, DIALOGUE, {
     ...OPTIONS,
@@ -104,7 +104,7 @@ test("a service that is stopped in the middle of a word does not cut it in two",
   assert.ok(heard.done.creditsCharged >= undisturbed.done.creditsCharged);
 });
 
-test("an utterance that was ended by hand ends there again after a kill", async () => {
+test("an utterance ended by finalize ends there again after a kill", async () => {
   const middle = pieceAt((second!().start + second!().end) / 2);
   const options = { ...OPTIONS, finalizeBefore: [middle] };
   const whole = await listen(client, DIALOGUE, options);
@@ -126,7 +126,7 @@ function assertSame(heard: Heard, expected: Heard): void {
   assertOrder(heard.results);
 }
 
-/** Partials of an utterance come before its final, and nothing about it after. */
+/** Checks that partials of an utterance arrive before its final, and nothing after it. */
 function assertOrder(results: readonly LiveResult[]): void {
   let utterance = 0;
   for (const result of results) {
@@ -135,7 +135,7 @@ function assertOrder(results: readonly LiveResult[]): void {
   }
 }
 
-/** Times in whole samples: sums of seconds differ in their last digits. */
+/** Converts times to whole samples: sums of seconds differ in their last digits. */
 function rounded(final: LiveFinal): unknown {
   const samples = (seconds: number) => Math.round(seconds * 16_000);
   const words = final.words?.map(({ word, start, end }) => [word, samples(start), samples(end)]);
