@@ -1,8 +1,8 @@
 import type { Dirent } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
 import { basename, extname, join, relative } from "node:path";
+import { AUDIO_EXTENSIONS } from "./audio-file.js";
 import { reasonOf } from "./failures.js";
-import { SOUND_ENDINGS } from "./sound-endings.js";
 
 /** One of several recordings to transcribe. */
 export interface Recording {
@@ -95,7 +95,7 @@ class Search implements Found {
         waiting.push(...folders.reverse());
       });
     }
-    const looked = `no recordings found (looked for ${SOUND_ENDINGS.slice(0, 8).join(", ")} and others)`;
+    const looked = `no recordings found (looked for ${AUDIO_EXTENSIONS.slice(0, 8).join(", ")} and others)`;
     if (met() === before) this.failures.push({ name: folder, reason: looked });
   }
 
@@ -110,7 +110,7 @@ class Search implements Found {
       if (isLink && (await isFolder(path))) continue;
       if (entry.isDirectory()) folders.push(path);
       // Reading a pipe could block forever.
-      else if ((entry.isFile() || isLink) && SOUND_ENDINGS.includes(extname(entry.name).toLowerCase()))
+      else if ((entry.isFile() || isLink) && AUDIO_EXTENSIONS.includes(extname(entry.name).toLowerCase()))
         await this.takeFile(path, relative(root, path));
     }
     return folders;

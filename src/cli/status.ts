@@ -1,8 +1,9 @@
 import { ApiError } from "../client/errors.js";
 import type { DauysClient } from "../client/node.js";
 import type { Balance, Health, Readiness } from "../client/types.js";
-import { type Command, CommandError, type CommandInput, printLine, UsageError } from "./command.js";
+import { type Command, CommandError, type CommandInput, printResult, requireNoArguments } from "./command.js";
 import { openWithoutKey, SERVICE_OPTIONS } from "./service-client.js";
+import { aligned } from "./table.js";
 
 /** A healthy service answers much sooner. */
 const ANSWER_WITHIN_MS = 10_000;
@@ -29,8 +30,7 @@ interface Credits {
 }
 
 async function status(input: CommandInput): Promise<void> {
-  const [argument] = input.positionals;
-  if (argument !== undefined) throw new UsageError(`status accepts no arguments, received "${argument}"`);
+  requireNoArguments(input, "status");
   const { client, url, hasKey } = await openWithoutKey(input);
   const call = { maxRetries: 0, timeoutMs: ANSWER_WITHIN_MS };
   // First, so that an unreachable service is reported once.
@@ -41,7 +41,7 @@ async function status(input: CommandInput): Promise<void> {
     hasKey ? creditsOf(client, call) : { balance: null, why: NO_KEY, isRejected: false },
   ]);
   const found = { url, health, readiness, version, credits };
-  printLine(input.options.isSet("json") ? JSON.stringify(toJson(found)) : lines(found).join("\n"));
+  printResult(input, toJson(found), lines(found).join("\n"));
   if (!readiness.isReady) throw new CommandError(`the service is not ready: ${readiness.detail}`);
   if (credits.isRejected) throw new CommandError(`the service rejected the key: ${credits.why}`);
 }
@@ -57,13 +57,13 @@ interface Status {
 function lines({ url, health, readiness, version, credits }: Status): readonly string[] {
   const { balance, why } = credits;
   const held = balance === null || balance.held === 0 ? "" : ` (${balance.held} held for running requests)`;
-  return [
-    `service  ${url}${version === null ? "" : `, version ${version}`}`,
-    `health   ${health.status}`,
-    `ready    ${readiness.isReady ? "yes" : `no: ${readiness.detail}`}`,
-    `models   ${health.models.join(", ")}`,
-    `balance  ${balance === null ? why : `${balance.balance} credits${held}`}`,
-  ];
+  return aligned([
+    ["service", `${url}${version === null ? "" : `, version ${version}`}`],
+    ["health", health.status],
+    ["ready", readiness.isReady ? "yes" : `no: ${readiness.detail}`],
+    ["models", health.models.join(", ")],
+    ["balance", balance === null ? `${why}` : `${balance.balance} credits${held}`],
+  ]);
 }
 
 function toJson({ url, health, readiness, version, credits }: Status) {

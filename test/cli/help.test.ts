@@ -8,7 +8,7 @@ import { dauys } from "./support.js";
 
 /** Longest summary in `dauys help`; details belong to `--help`. */
 const LONGEST_SUMMARY = 70;
-const WIDEST_LINE = 110;
+const WIDEST_LINE = 100;
 const VERBS = ["Add", "Create", "Explain", "Print", "Reset", "Show", "Transcribe", "Turn"];
 /** Options that `dauys help TOPIC` explains for all commands. */
 const SHARED = ["url", "key", "stt-url", "stream-url", "json", "quiet"];
