@@ -15,7 +15,7 @@ import { clock, withProgress } from "./progress.js";
 import { PRONUNCIATIONS_ROW, readPronunciations } from "./pronunciations.js";
 import { openService, QUIET_OPTION, SERVICE_OPTIONS } from "./service-client.js";
 import { readTypedInput, StandardOutput } from "./standard-streams.js";
-import { openWavHeader, pcmOf, wavHeader } from "./wav-frames.js";
+import { pcmOf, wavHeader } from "./wav-frames.js";
 
 export const speakCommand: Command = {
   usage: 'speak "TEXT" -o FILE.wav',
@@ -127,7 +127,7 @@ async function synthesize(
       if (frame.sequence === 0) {
         firstAudioMs = elapsedMs();
         rateHz = frame.sampleRateHz;
-        await onPart(openWavHeader(rateHz));
+        await onPart(wavHeader(rateHz, null));
       }
       pcm.push(samples);
       audioSeconds += frame.durationSeconds;
