@@ -1,5 +1,5 @@
-// Renders the pages of docs/ into dist/docs, which the service serves to browsers, unless the output is newer. At build time,
-// because the longest page takes over 0.1 s, which would delay live sessions.
+// Renders the pages of docs/ into dist/docs, which the service serves to browsers, unless the output is
+// newer. At build time, because the longest page takes over 0.1 s, which would delay live sessions.
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

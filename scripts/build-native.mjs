@@ -1,6 +1,7 @@
-// The last step of `npm ci`: compiles the native beam search with npm's node-gyp. Without a compiler the installation still
-// succeeds, and the service searches in TypeScript. With `--if-stale`, as in every start and build, it compiles only if the
-// sources have changed: an addon from before a pull may not read models that came with the pull.
+// The last step of `npm ci`: compiles the native beam search with npm's node-gyp. Without a compiler the
+// installation still succeeds, and the service searches in TypeScript. With `--if-stale`, as in every start
+// and build, it compiles only if the sources have changed: an addon from before a pull may not read models
+// that came with the pull.
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,5 +1,6 @@
-// Counts phrases that read as a translation, in comments and documents, and fails above the limits (`npm run lint`). The
-// phrases are from the style guide; a few lines may keep one where it is the right word.
+// Counts phrases that read as a translation, in comments and documents, and fails above the limits
+// (`npm run lint`). The phrases are from the style guide; a few lines may keep one where it is the right
+// word.
 import { execFileSync } from "node:child_process";
 
 const PHRASES = [

@@ -1,7 +1,7 @@
-// Compiles changed TypeScript files into dist: the service for every start (`node scripts/compile.mjs`), and also benches and
-// tests for a build (`--all`). It only removes types, file by file: tsconfig.json forbids syntax that generates code
-// (`erasableSyntaxOnly`) and imports that depend on other files (`verbatimModuleSyntax`). tsc checks types and writes
-// declarations in `npm run build`.
+// Compiles changed TypeScript files into dist: the service for every start (`node scripts/compile.mjs`), and
+// also benches and tests for a build (`--all`). It only removes types, file by file: tsconfig.json forbids
+// syntax that generates code (`erasableSyntaxOnly`) and imports that depend on other files
+// (`verbatimModuleSyntax`). tsc checks types and writes declarations in `npm run build`.
 import {
   existsSync,
   mkdirSync,
@@ -87,7 +87,7 @@ async function compile(files) {
   process.exitCode = 1;
 }
 
-/** Writes atomically: services that start together compile the same files, and one may load what another writes. */
+/** Writes atomically, because services that start together compile and load the same files. */
 function write(path, text) {
   const draft = `${path}.${process.pid}`;
   writeFileSync(draft, text);

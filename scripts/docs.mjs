@@ -1,5 +1,6 @@
-// `npm run docs` regenerates parts of documents from the service's own lists, and wraps long lines of prose; `--check` only
-// reports outdated documents. A part is between `<!-- NAME: npm run docs -->` and `<!-- end of NAME -->`.
+// `npm run docs` regenerates parts of documents from the service's own lists, and wraps long lines of prose;
+// `--check` only reports outdated documents. A part is between `<!-- NAME: npm run docs -->` and
+// `<!-- end of NAME -->`.
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -34,7 +35,7 @@ function withParts(text) {
 }
 
 function settingsTable() {
-  // Without the rules for values: some depend on the machine, and the service reports a violated one at the start.
+  // Without the rules for values: some depend on the machine, and the service reports violations itself.
   const rows = SETTINGS.map(({ name, otherwise, means }) => `| \`${name}\` | ${otherwise} | ${means} |`);
   return ["| Variable | Default | Means |", "|---|---|---|", ...rows, ""].join("\n");
 }

@@ -1,7 +1,7 @@
-// Builds the image and runs it once, without a Docker daemon: `node scripts/image.mjs` (root, Debian, network). A Debian 13
-// with npm's Node 24 replaces the Node image, and buildah builds in a chroot. The service in the image synthesizes and
-// transcribes as its own user, first as one process, then as a gateway with an engine. Prints one line of JSON. `--keep`
-// keeps the images in buildah's storage.
+// Builds the image and runs it once, without a Docker daemon: `node scripts/image.mjs` (root, Debian,
+// network). A Debian 13 with npm's Node 24 replaces the Node image, and buildah builds in a chroot. The
+// service in the image synthesizes and transcribes as its own user, first as one process, then as a gateway
+// with an engine. Prints one line of JSON. `--keep` keeps the images in buildah's storage.
 import { execFile, execFileSync, spawn } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -175,7 +175,7 @@ async function speakAndTranscribe({ inside }) {
   return (await dauys("transcribe", "/tmp/said.wav")).trim();
 }
 
-/** Returns the process that listens on a port, because buildah does not forward signals to it; null if there is none. */
+/** Returns the process that listens on a port, or null: buildah does not forward signals to it. */
 function processOf(port) {
   const line = execFileSync("ss", ["-Hltnp", `sport = :${port}`], { encoding: "utf8" });
   const [, pid = null] = /pid=(\d+)/.exec(line) ?? [];

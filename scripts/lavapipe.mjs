@@ -1,5 +1,5 @@
-// Installs Mesa's software Vulkan, with which WebGPU runs without a GPU, for the tests in test/gpu. Debian 12 has 22.3, which
-// is too old for Dawn; its backports have a newer one.
+// Installs Mesa's software Vulkan, with which WebGPU runs without a GPU, for the tests in test/gpu. Debian 12
+// has 22.3, which is too old for Dawn; its backports have a newer one.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ const PACKAGES = ["mesa-vulkan-drivers", "libvulkan1"];
 const LEAST_VERSION = "23";
 const LISTS = "/etc/apt/sources.list.d";
 
-/** Installs it, as root, if it is missing or too old. Prints failures; tests that need it are then skipped. */
+/** Installs it, as root, if it is missing or too old. After a failure, tests that need it are skipped. */
 export function installLavapipe() {
   if (isThere() || process.getuid?.() !== 0) return;
   const codename = /^VERSION_CODENAME=(\w+)$/m.exec(textOf("/etc/os-release"))?.[1];

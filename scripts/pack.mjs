@@ -1,6 +1,6 @@
-// `npm run pack` packs the library: client, player and command line. It needs neither the service's packages nor its build, so
-// it has its own manifest: the files are copied to build/library, and the tracked package.json is only read. Options go to npm
-// (`npm run pack -- --pack-destination FOLDER`).
+// `npm run pack` packs the library: client, player and command line. It needs neither the service's packages
+// nor its build, so it has its own manifest: the files are copied to build/library, and the tracked
+// package.json is only read. Options go to npm (`npm run pack -- --pack-destination FOLDER`).
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

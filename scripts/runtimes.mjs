@@ -1,7 +1,7 @@
-// Tests which front runs on which Node and Debian: `node scripts/runtimes.mjs COMMAND`, after `npm run build`.
+// Tests which front runs on which Node and Debian. After `npm run build`: `node scripts/runtimes.mjs COMMAND`
 //   fetch [MAJOR…] gets Node 20, 22 and 24 from npm, into .cache/runtimes
-//   quick [MAJOR…] runs the tests that may differ between versions of Node, under each of them, on this system
-//   table [NAME…]  tests the front contract, attacks and a start on every runtime (root: Debian 13 by mmdebstrap)
+//   quick [MAJOR…] runs the tests that may differ between versions of Node, under each of them
+//   table [NAME…]  tests the front contract, attacks and a start on every runtime (as root, also Debian 13)
 //   bench          runs `bench front` on every runtime; saves bench/results/runtimes.json
 //   arm64          tests the addon, the native front and integer products under emulated arm64 (root)
 //   clean          removes Debian 13
@@ -24,8 +24,8 @@ const TESTS_WITHIN_MS = 1_800_000;
 const START_WITHIN_MS = 300_000;
 
 /**
- * Tests of everything that may break between versions of Node: fronts, native addons, threads with shared memory,
- * onnxruntime, child processes, the command line.
+ * Tests of everything that may break between versions of Node: fronts, native addons, threads with shared
+ * memory, onnxruntime, child processes, the command line.
  */
 const QUICK = [
   ...["front/front.test", "front/uws/", "front/threads/thread-sockets", "front/node/"],

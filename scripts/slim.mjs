@@ -1,6 +1,6 @@
-// For an image, after the build and `npm prune --omit=dev`: deletes files that the service never loads on this platform:
-// binaries of the native front and of onnxruntime for other platforms and versions of Node, the TypeScript compiler, sources,
-// and build files of the beam search.
+// For an image, after the build and `npm prune --omit=dev`: deletes files that the service never loads on
+// this platform: binaries of the native front and of onnxruntime for other platforms and versions of Node,
+// the TypeScript compiler, sources, and build files of the beam search.
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 const main = fileURLToPath(new URL("../dist/src/main.js", import.meta.url));
 /** Signals to the service for signals to this process; it also stops when its terminal closes. */
 const FORWARDED = { SIGTERM: "SIGTERM", SIGINT: "SIGINT", SIGHUP: "SIGTERM" };
-/** Under npm, Ctrl-C can arrive twice, from the terminal and from npm; an intended second one arrives later. */
+/** Under npm, Ctrl-C can arrive twice, from the terminal and from npm; an intended second one is later. */
 const ECHO_MS = 500;
 
 // The allocator reads this at process start; with it, the memory of released models returns to the system.
@@ -32,7 +32,7 @@ child.on("exit", (code, signal) => {
   process.exit(signal === null ? code : 128 + constants.signals[signal]);
 });
 
-/** Returns a command prefix that stops the service if this process is killed; nothing if the system has none. */
+/** Returns a command prefix that stops the service if this process is killed, where the system has one. */
 function endWithParent() {
   const prefix = ["setpriv", "--pdeathsig", "TERM"];
   const probe = process.platform === "linux" ? spawnSync(prefix[0], [...prefix.slice(1), "true"]) : null;

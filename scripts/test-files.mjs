@@ -7,8 +7,8 @@ const root = fileURLToPath(new URL("../", import.meta.url));
 const compiled = join(root, "dist/test");
 
 /**
- * The longest files, 150 s down to 20 s: they start first, so that no core is idle at the end. Then the bundles run, and
- * files that take seconds.
+ * The longest files, 150 s down to 20 s: they start first, so that no core is idle at the end. Then the
+ * bundles run, and files that take seconds.
  */
 const LONGEST_FIRST = `
   console/browser. e2e/node-versions console/browser-states gpu/ input/media/uploads-damaged e2e/cold-start e2e/service
@@ -22,7 +22,7 @@ const LONGEST_FIRST = `
   .trim()
   .split(/\s+/);
 
-/** Packages that a quick test must not import, even indirectly: processes, threads, models, databases, browsers. */
+/** Packages that a quick test must not import, even indirectly. */
 const HEAVY_PACKAGES = [
   ...["node:child_process", "node:worker_threads", "node:cluster", "piscina", "onnxruntime-node"],
   ...["postgres", "playwright-core", "@biomejs/biome"],
@@ -37,8 +37,9 @@ const OF_SOURCES = [
 ];
 
 /**
- * Tests that are not quick but leave no state behind: those of a group share a process, and so the modules that they load. A
- * process start, the service's modules and onnxruntime cost 0.5 s each; users of `sharedService()` also share the service.
+ * Tests that are not quick but leave no state behind: those of a group share a process, and so the modules
+ * that they load. A process start, the service's modules and onnxruntime cost 0.5 s each; users of
+ * `sharedService()` also share the service.
  */
 const SHARING = {
   service: [
@@ -72,14 +73,14 @@ const SHARING = {
     ...["bench/people", "console/passwords"],
   ],
 };
-/** Groups whose files become one suite each. They take as long as the longest files, so they start after the first three. */
+/** Groups whose files become one suite each. They are long, so they start after the first three files. */
 const SUITES = ["service", "stores", "commands", "natives"];
-/** Imported first, so that the shared service belongs to all files of a group, not to the first one that imports it. */
+/** Imported first, so that the shared service outlives the first suite that imports it. */
 const OF_ALL = join(compiled, "support/shared-service.js");
 /** Files that inspect their process, or copy it. */
 const ALONE = ["native/threads/niceness", "deploy/backup"];
 
-/** Code that affects a whole process. Hooks do too, except in a group of suites, where they belong to their file. */
+/** Code that affects a whole process. Hooks do too, except inside of a suite. */
 const OF_PROCESS = /\bprocess\.(?:chdir|exit)|\bprocess\.env\[[^\]]+\] =|\bdelete process\.env/;
 const HOOKS = /^(?:before|after|beforeEach|afterEach)\(/m;
 const BEFORE_SUITES = 3;
@@ -90,7 +91,7 @@ const BUNDLES = join(compiled, ".bundles", process.version);
 
 const IMPORT = /\b(?:from|import) {0,4}\(?"([^"]+)"/g;
 
-/** Returns the paths, relative to the root, of compiled tests whose source exists: output of deleted files may remain. */
+/** Returns compiled tests, relative to the root, without leftovers of deleted sources. */
 export function testFiles() {
   if (!existsSync(compiled)) return [];
   return readdirSync(compiled, { recursive: true })
@@ -120,8 +121,8 @@ export function runsCode(file) {
 }
 
 /**
- * Replaces files that leave no state behind by bundles that import them: for most of them, a process costs more than the
- * tests. Other files keep their order.
+ * Replaces files that leave no state behind by bundles that import them: for most of them, a process costs
+ * more than the tests. Other files keep their order.
  *
  * @returns {string[]} paths, relative to the root, that node:test runs in one process each
  */

@@ -1,6 +1,6 @@
-// Loaded by every process of a test run; active only in those that the runner starts. A file that ends its process before its
-// tests are over fails, whatever its exit code. If a test leaves an interval or a server open, its process ends before the
-// runner's limit. With `--cpu`, records the CPU time of the file.
+// Loaded by every process of a test run; active only in those that the runner starts. A file that ends its
+// process before its tests are over fails, whatever its exit code. If a test leaves an interval or a server
+// open, its process ends before the runner's limit. With `--cpu`, records the CPU time of the file.
 "use strict";
 const { appendFileSync, readFileSync } = require("node:fs");
 
@@ -35,7 +35,7 @@ function watch() {
 /** Records the CPU seconds of this process and of its children that have ended. */
 function noteCpu(path) {
   const { user, system } = process.cpuUsage();
-  // Fields after the name, which may contain spaces: 13 and 14 are the user and system time of children, in ticks.
+  // After the name, which may contain spaces, fields 13 and 14 are the CPU time of children, in ticks.
   const fields = readFileSync("/proc/self/stat", "utf8").split(") ").at(-1).split(" ");
   const children = (Number(fields[13]) + Number(fields[14])) / TICKS_PER_SECOND;
   appendFileSync(

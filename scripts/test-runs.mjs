@@ -24,7 +24,7 @@ export async function* withFailuresAtEnd(events) {
     yield { type: "test:diagnostic", data: { nesting: 0, message } };
 }
 
-/** Adds a failed test. A suite that failed because of a test inside adds only its name to that test, which came before. */
+/** Adds a failed test. A suite that failed because of its tests only adds its name to them. */
 function noteFailure(failures, { name, file, nesting, details }) {
   const error = details?.error;
   if (error?.failureType !== "subtestsFailed") {

@@ -1,7 +1,7 @@
-// Run by `npm test` after the build: runs the compiled tests with node:test. Words select files by path (`npm test -- store`),
-// `--test-name-pattern=lock` selects tests by name. `--quick` (`npm run test:quick`) omits tests that start processes, threads,
-// models, databases or browsers; `--running` omits tests that only read sources, for another Node. `--cpu` prints the CPU time
-// of each process at the end (Linux).
+// Run by `npm test` after the build: runs the compiled tests with node:test. Words select files by path
+// (`npm test -- store`), `--test-name-pattern=lock` selects tests by name. `--quick` (`npm run test:quick`)
+// omits tests that start processes, threads, models, databases or browsers; `--running` omits tests that only
+// read sources, for another Node. `--cpu` prints the CPU time of each process at the end (Linux).
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -27,7 +27,7 @@ const LONGER_RUNS = ["LEDGER_HISTORIES", "FLEET_ROUNDS", "UPLOAD_MUTANTS", "PROP
 const FILE_TIMEOUT_MS = 900_000;
 /** Processes append their CPU time here. */
 const CPU_FILE = fileURLToPath(new URL("../build/test-cpu.jsonl", import.meta.url));
-/** Files wait about half of the time: with four at a time, two cores were idle for 10 %; six are no faster. */
+/** Files often wait: with four at a time, two cores were idle for 10 %; six are no faster. */
 const AT_A_TIME = 5;
 
 const root = fileURLToPath(new URL("../", import.meta.url));

@@ -1,6 +1,6 @@
 // Runs API suites over two services on one database, with each request sent to a random one of them:
-// `npm run build && node scripts/two-services.mjs [WORDS]`. `PROPERTY_SEED=random` draws and prints another seed. `npm test`
-// does the same with one suite (`test/e2e/two-services.test.ts`).
+// `npm run build && node scripts/two-services.mjs [WORDS]`. `PROPERTY_SEED=random` draws and prints another
+// seed. `npm test` does the same with one suite (`test/e2e/two-services.test.ts`).
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 

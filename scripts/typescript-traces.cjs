@@ -1,5 +1,6 @@
-// Loaded by every process of a test run: stack traces show lines of TypeScript. `--enable-source-maps` does the same, but reads
-// the map of every loaded module; this reads a map only when a trace passes through its module.
+// Loaded by every process of a test run: stack traces show lines of TypeScript. `--enable-source-maps` does
+// the same, but reads the map of every loaded module; this reads a map only when a trace passes through its
+// module.
 "use strict";
 const { existsSync, readFileSync } = require("node:fs");
 const { SourceMap } = require("node:module");
@@ -32,7 +33,7 @@ function mapOf(path) {
   return maps.get(path);
 }
 
-/** Returns null if the map is unreadable, for example without free file descriptors: reading a stack must not throw. */
+/** Returns null if a map is unreadable, as without free file descriptors: reading a stack must not throw. */
 function readMap(path) {
   try {
     return existsSync(path) ? new SourceMap(JSON.parse(readFileSync(path, "utf8"))) : null;

@@ -57,7 +57,7 @@ function* programs() {
   for (const name of TESTS) yield [`dist/test/native/beam/${name}.test.js`];
 }
 
-/** Installs Debian 13's emulator (Debian 12's crashes in onnxruntime), libraries for arm64, Node, and a compiler. */
+/** Installs Debian 13's qemu (Debian 12's crashes in onnxruntime), arm64 libraries, Node and a compiler. */
 function prepare() {
   mkdirSync(FOLDER, { recursive: true });
   installMissing("g++-aarch64-linux-gnu");

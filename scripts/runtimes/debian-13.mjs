@@ -34,7 +34,7 @@ function make() {
   bootstrapDebian13(FOLDER, PACKAGES, ["--variant=minbase"]);
 }
 
-/** Unpacks packages of Debian 13 and their dependencies into a folder, without running any of their scripts. */
+/** Unpacks packages of Debian 13 and their dependencies into a folder, without running their scripts. */
 export function extract(folder, packages, options = []) {
   bootstrapDebian13(folder, packages, ["--variant=extract", ...options]);
 }

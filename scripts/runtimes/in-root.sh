@@ -1,7 +1,7 @@
 #!/bin/sh
-# in-root.sh ROOT CHECKOUT COMMAND…: runs a command in another Debian, with the checkout and the temporary folder at the same
-# paths. Start it in a separate mount namespace (`unshare --mount --propagation private`), so that the mounts end with the
-# process. The process id stays the same.
+# in-root.sh ROOT CHECKOUT COMMAND…: runs a command in another Debian, with the checkout and the temporary
+# folder at the same paths. Start it in a separate mount namespace (`unshare --mount --propagation private`),
+# so that the mounts end with the process. The process id stays the same.
 set -eu
 root=$1
 checkout=$2

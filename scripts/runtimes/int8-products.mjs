@@ -1,5 +1,6 @@
-// Compares integer products by onnxruntime with exact ones at their extremes (bytes of 255 by 7-bit and 8-bit weights): prints
-// how many of 32 are wrong. x86 without VNNI adds two products in 16 bits, which overflows with 8-bit weights.
+// Compares integer products by onnxruntime with exact ones at their extremes (bytes of 255 by 7-bit and 8-bit
+// weights): prints how many of 32 are wrong. x86 without VNNI adds two products in 16 bits, which overflows
+// with 8-bit weights.
 process.env.ORT_DISABLE_TELEMETRY = "1";
 const { default: ort } = await import("onnxruntime-node");
 

@@ -1,5 +1,5 @@
-// Runs compiled tests with the running Node, and prints the results by folder and front as JSON on the last line.
-// `node run-tests.mjs PATH…` selects files of dist/test whose path contains one of the words.
+// Runs compiled tests with the running Node, and prints the results by folder and front as JSON on the last
+// line. `node run-tests.mjs PATH…` selects files of dist/test whose path contains one of the words.
 import { relative } from "node:path";
 import { run } from "node:test";
 import { fileURLToPath } from "node:url";

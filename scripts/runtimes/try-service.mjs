@@ -1,5 +1,5 @@
-// Starts the compiled service with the running Node and tries everything once: synthesis, a transcript of it, and the same
-// live. Prints one line of JSON, and the service's output if it fails.
+// Starts the compiled service with the running Node and tries everything once: synthesis, a transcript of it,
+// and the same live. Prints one line of JSON, and the service's output if it fails.
 import { execFile, spawn } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";

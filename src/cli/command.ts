@@ -122,7 +122,7 @@ export function printText(text: string): void {
   aboveStatus(() => process.stdout.write(text));
 }
 
-/** Prints a line to standard error. File names can contain control characters; they appear as question marks. */
+/** Prints a line to standard error, with question marks for control characters, which file names may have. */
 export function printNote(text: string): void {
   aboveStatus(() => process.stderr.write(`${text.replace(/(?!\n)\p{Cc}/gu, "?")}\n`));
 }

@@ -4,8 +4,8 @@ import { stat } from "node:fs/promises";
 import type { DauysClient } from "../client/node.js";
 
 /**
- * Options that change a transcript, and so belong to its idempotency key. Times are always requested, for free: text,
- * subtitles and JSON of a recording then share one request and one charge.
+ * Options that change a transcript, and so belong to its idempotency key. Times are always requested, for
+ * free: text, subtitles and JSON of a recording then share one request and one charge.
  */
 export interface TranscriptOptions {
   readonly timestamps: true;
@@ -23,8 +23,8 @@ export interface KeyedOptions extends TranscriptOptions {
 const ANSWER_WITHIN_MS = 10_000;
 
 /**
- * Adds the service's default model if no model is specified: after the operator has changed the default, a repeated request
- * must not get the old model's transcript.
+ * Adds the service's default model if no model is specified: after the operator has changed the default, a
+ * repeated request must not get the old model's transcript.
  */
 export async function keyedOptions(
   client: DauysClient,
@@ -43,8 +43,8 @@ export async function keyedOptions(
 }
 
 /**
- * Returns an idempotency key that depends only on a recording's bytes and the options. A result that was charged and lost
- * (closed terminal, full disk) is then free when it is requested again within 24 hours.
+ * Returns an idempotency key that depends only on a recording's bytes and the options. A result that was
+ * charged and lost (closed terminal, full disk) is then free when it is requested again within 24 hours.
  *
  * @param source bytes, or the path of a file
  * @returns undefined for files that can be read only once, such as pipes, and for unreadable files

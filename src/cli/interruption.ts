@@ -19,7 +19,7 @@ export function exitCodeOf(signal: NodeJS.Signals): number {
   return 128 + constants.signals[signal];
 }
 
-/** Runs `work` with a signal that the first terminating signal aborts, so that it can clean up; a second one ends the process. */
+/** Runs `work` with a signal that aborts on the first Ctrl-C or SIGTERM; a second one ends the process. */
 export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const control = new AbortController();
   const unlisten = () => {

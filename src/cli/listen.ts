@@ -59,7 +59,7 @@ async function listen(input: CommandInput): Promise<void> {
   results.catch(() => {});
   const interrupted = new AbortController();
   const stop = () => interrupted.abort();
-  // The first Ctrl-C ends the recording; the last results and the charge still arrive. The second ends the process.
+  // The first Ctrl-C ends the recording, and the last results still arrive; the second ends the process.
   process.once("SIGINT", stop);
   try {
     // Real time starts when the session is ready.
@@ -146,7 +146,7 @@ function printStatus(status: LiveStatus): void {
   }
 }
 
-/** Prints final text. On a terminal, shows the partial text below it, on a line that the next result overwrites. */
+/** Prints final text. A terminal also shows partial text, on a line that the next result overwrites. */
 function printResult({ type, text }: LiveResult): void {
   const { isTTY, columns } = process.stdout;
   const clear = isTTY ? CLEAR_LINE : "";

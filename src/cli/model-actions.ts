@@ -36,7 +36,7 @@ export const MODEL_ACTIONS = {
   quantize: quantizeModel,
 } satisfies Readonly<Record<string, (input: CommandInput, name: string | null) => Promise<void>>>;
 
-/** Runs `models verify [NAME]`: hashes every file, including broken packages and the shipped voice activity detector. */
+/** Runs `models verify [NAME]`, also for broken packages and the shipped voice activity detector. */
 async function verifyModels(input: CommandInput, name: string | null): Promise<void> {
   const all = [...(await seePackages(foldersOf(input))), seeNearVoice()];
   const chosen = all.filter(({ id }) => name === null || id === name);

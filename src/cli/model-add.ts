@@ -80,7 +80,7 @@ async function choose(
   throw new UsageError(`${reason}, received "${vad}"`);
 }
 
-/** Returns the `--vad` of an installed package; null if it is not installed, or its file is not in the catalogue. */
+/** Returns the `--vad` of an installed package; null if it is not installed or not in the catalogue. */
 async function installedVad(
   input: CommandInput,
   catalogue: readonly CatalogueEntry[],
@@ -116,7 +116,7 @@ function chosen(
   throw new UsageError(`--variant must be ${variants.join(" or ")} for ${name}, received "${variant}"`);
 }
 
-/** Resolves `--from`. @throws {CommandError|UsageError} if there is no such place, or it is not of the required kind */
+/** Resolves `--from`. @throws {CommandError} or {UsageError} if it does not exist or is of the wrong kind */
 async function placeOf(from: string | null, hasName: boolean): Promise<string | null> {
   if (from === null) return null;
   if (isAddress(from)) {

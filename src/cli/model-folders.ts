@@ -17,8 +17,8 @@ export function foldersOf({ environment }: CommandInput): ModelFolders {
 }
 
 /**
- * Does the same for commands that write. Rejects a wrong working directory, where the default `./data` would become a
- * folder that no service reads.
+ * Does the same for commands that write. Rejects a wrong working directory, where the default `./data` would
+ * become a folder that no service reads.
  */
 export async function writableFolders(input: CommandInput): Promise<ModelFolders> {
   const folders = foldersOf(input);

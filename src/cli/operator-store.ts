@@ -8,8 +8,8 @@ export const DATABASE_NOTE =
   "Works on the service's database, whether or not the service runs (see `dauys help connection`).";
 
 /**
- * Runs `work` on the service's store: the database of `DATABASE_URL`, or the private one in `DATA_DIR`, started for the
- * command if no service runs.
+ * Runs `work` on the service's store: the database of `DATABASE_URL`, or the private one in `DATA_DIR`,
+ * started for the command if no service runs.
  */
 export async function withStore(input: CommandInput, work: (store: Store) => Promise<void>): Promise<void> {
   const [{ createLog }, { openStore }, { readConfig }] = await operatorModules(() =>

@@ -21,7 +21,8 @@ interface LineStyle {
 export type LinePart = string | { readonly share: number };
 
 /**
- * Runs `work` and draws a status line on standard error meanwhile, if that is a terminal and `--quiet` is not set.
+ * Runs `work` and draws a status line on standard error meanwhile, if that is a terminal and `--quiet` is not
+ * set.
  *
  * @param parts called for each redraw
  */

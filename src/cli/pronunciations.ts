@@ -9,8 +9,8 @@ export const PRONUNCIATIONS_ROW: HelpRow = [
 ];
 
 /**
- * Reads the value of `--pronunciations`: a JSON list, pairs of `word=say`, or the path of a file with the list. The service
- * checks the words themselves.
+ * Reads the value of `--pronunciations`: a JSON list, pairs of `word=say`, or the path of a file with the
+ * list. The service checks the words themselves.
  *
  * @throws {UsageError} if it is none of them
  * @throws {CommandError} if the file cannot be read

@@ -19,8 +19,8 @@ process.on("exit", () => {
 export class UnwrittenError extends CommandError {}
 
 /**
- * The destination of a charged result. It is opened before the request is sent; if writing fails later, the result is saved
- * elsewhere and the error says where.
+ * The destination of a charged result. It is opened before the request is sent; if writing fails later, the
+ * result is saved elsewhere and the error says where.
  */
 export class ResultFile {
   readonly #path: string;

@@ -38,9 +38,9 @@ export async function isFolder(path: string): Promise<boolean> {
 }
 
 /**
- * Finds the recordings of the arguments. A file argument can have any name; folders are searched recursively for audio
- * extensions, without hidden files. Links to files are followed, links to folders only if they are arguments. Each file
- * and folder counts once.
+ * Finds the recordings of the arguments. A file argument can have any name; folders are searched recursively
+ * for audio extensions, without hidden files. Links to files are followed, links to folders only if they are
+ * arguments. Each file and folder counts once.
  *
  * @throws the signal's reason when it aborts
  */

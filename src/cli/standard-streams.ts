@@ -12,8 +12,8 @@ let isGuarded = false;
 let isReportedByCaller = false;
 
 /**
- * Ends the program silently when the reader of its output has exited (`dauys orgs list | head`), and with a message when
- * the output cannot be written. Failures of standard error are ignored.
+ * Ends the program silently when the reader of its output has exited (`dauys orgs list | head`), and with a
+ * message when the output cannot be written. Failures of standard error are ignored.
  */
 export function guardStandardStreams(): void {
   if (isGuarded) return;

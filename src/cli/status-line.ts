@@ -6,7 +6,8 @@ let shown = "";
 /**
  * Replaces the status line at the bottom of the terminal.
  *
- * @param line shorter than the terminal's width, because a wrapped line cannot be overwritten; empty removes the line
+ * @param line shorter than the terminal's width, because a wrapped line cannot be overwritten; empty removes
+ * the line
  */
 export function showStatus(line: string): void {
   if (line === shown) return;

@@ -41,8 +41,8 @@ interface Job {
 }
 
 /**
- * Transcribes several recordings in parallel, each into its own files. A failure does not stop the others, unless they
- * would fail too.
+ * Transcribes several recordings in parallel, each into its own files. A failure does not stop the others,
+ * unless they would fail too.
  *
  * @throws {CommandError} if any recording was not transcribed
  * @throws {Interrupted} after a signal; finished results stay

@@ -154,7 +154,7 @@ async function isFolderPath(output: string | null): Promise<boolean> {
   return output !== null && output !== "" && (output.endsWith("/") || (await isFolder(output)));
 }
 
-/** Returns the format of a single result. @throws {UsageError} for several formats, or an extension of another one */
+/** Returns the format of a single result. @throws {UsageError} for several, or an extension of another one */
 function formatOf(requested: readonly TranscriptFormat[], path: string | null): TranscriptFormat {
   const [format, ...others] = requested;
   if (others.length > 0)

@@ -2,8 +2,8 @@ import { chunksOf } from "./bytes.js";
 import type { RequestBody } from "./transport.js";
 
 /**
- * A recording: a file that a page received, its bytes, a stream of them, or a public URL that the service downloads. A
- * stream can be sent only once, so requests with one are not retried.
+ * A recording: a file that a page received, its bytes, a stream of them, or a public URL that the service
+ * downloads. A stream can be sent only once, so requests with one are not retried.
  */
 export type AudioSource =
   | Blob

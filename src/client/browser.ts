@@ -11,7 +11,7 @@ export class DauysClient extends ServiceClient {
     super(options, {
       transport: sendByFetch,
       openSocket: (url, protocols) => new (socketClass())(url, protocols),
-      // Proxies may log what a page sends with a socket, so it sends a token that is valid for 60 s, not the key.
+      // Proxies may log what a page sends with a socket: a token expires after 60 s, a key does not.
       socketTakesKey: false,
     });
   }

@@ -1,4 +1,4 @@
-/** Yields the chunks of a stream; some browsers cannot iterate streams. Leaving the loop cancels the stream. */
+/** Yields the chunks of a stream, which some browsers cannot iterate. Leaving the loop cancels it. */
 export async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   const reader = stream.getReader();
   try {

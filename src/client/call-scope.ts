@@ -35,7 +35,7 @@ export class CallScope {
     clearTimeout(this.#timer);
   }
 
-  /** Returns the error to reject with: the reason of an abort has priority over errors that the abort caused. */
+  /** Returns the error to reject with: the reason of an abort, not an error that the abort caused. */
   failure(thrown: unknown): unknown {
     return this.signal.aborted ? this.signal.reason : thrown;
   }

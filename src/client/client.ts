@@ -33,8 +33,8 @@ export interface ClientOptions {
   /** `sk-svc-...`. Anyone with the key can spend your credits, so never put it into a page. */
   readonly apiKey?: string | undefined;
   /**
-   * Gets a token for each live connection from your server, which requests it with the key. Default: the client requests it
-   * with its `apiKey`.
+   * Gets a token for each live connection from your server, which requests it with the key. Default: the
+   * client requests it with its `apiKey`.
    */
   readonly streamToken?: ((signal: AbortSignal) => Promise<string>) | undefined;
   /** Timeout of a request in milliseconds, including retries; default 120,000. */
@@ -47,8 +47,9 @@ export interface ClientOptions {
 
 export interface BilledOptions extends CallOptions {
   /**
-   * Your name for this work, 1 to 255 printable ASCII characters; default: a random one for each call. For 24 hours, the same
-   * request with the same key is charged once and gets the same response, even from another process.
+   * Your name for this work, 1 to 255 printable ASCII characters; default: a random one for each call. For 24
+   * hours, the same request with the same key is charged once and gets the same response, even from another
+   * process.
    */
   readonly idempotencyKey?: string | undefined;
 }
@@ -60,8 +61,8 @@ export interface SpeakOptions extends BilledOptions {
 
 export interface SpeakStreamOptions extends SpeakOptions {
   /**
-   * Content of a frame: a whole sentence (default), or with `chunks` a part of one, so that playback can start before the
-   * sentence is complete.
+   * Content of a frame: a whole sentence (default), or with `chunks` a part of one, so that playback can
+   * start before the sentence is complete.
    */
   readonly frames?: "sentences" | "chunks" | undefined;
 }
@@ -78,8 +79,8 @@ export interface TranscribeOptions extends BilledOptions {
   /** Called during the upload. */
   readonly onUploadProgress?: ((progress: UploadProgress) => void) | undefined;
   /**
-   * Called with the transcribed share of the audio, 0 to 1, which restarts at 0 if the service retries. With it, `timeoutMs`
-   * limits the time between two events.
+   * Called with the transcribed share of the audio, 0 to 1, which restarts at 0 if the service retries. With
+   * it, `timeoutMs` limits the time between two events.
    */
   readonly onProgress?: ((share: number) => void) | undefined;
 }
@@ -109,9 +110,9 @@ const DEFAULT_LIVE_OPEN_TIMEOUT_MS = 60_000;
 const DEFAULT_MAX_RETRIES = 2;
 
 /**
- * Calls the service's HTTP and WebSocket API. Asynchronous methods accept an `AbortSignal`; they reject with an `ApiError`
- * if the service rejects the request, a `ConnectionError` if it cannot be reached, and a `RequestTimeoutError` if it takes
- * too long. Transient failures are retried without a second charge.
+ * Calls the service's HTTP and WebSocket API. Asynchronous methods accept an `AbortSignal`; they reject with
+ * an `ApiError` if the service rejects the request, a `ConnectionError` if it cannot be reached, and a
+ * `RequestTimeoutError` if it takes too long. Transient failures are retried without a second charge.
  */
 export class ServiceClient {
   readonly #requester: Requester;
@@ -148,8 +149,8 @@ export class ServiceClient {
   }
 
   /**
-   * Synthesizes a text and yields each sentence or chunk as soon as it is ready. The request is sent when the loop starts,
-   * and aborted when the loop is left.
+   * Synthesizes a text and yields each sentence or chunk as soon as it is ready. The request is sent when the
+   * loop starts, and aborted when the loop is left.
    */
   async *speakStream(
     request: SpeechRequest,
@@ -192,7 +193,7 @@ export class ServiceClient {
     return this.#get<Health>("health", options);
   }
 
-  /** Returns whether the service accepts work now, and if not, why. Needs no key; does not retry unless `maxRetries` is set. */
+  /** Returns whether the service accepts work now, and if not, why. Needs no key; does not retry by default. */
   async readiness(options: CallOptions = {}): Promise<Readiness> {
     try {
       await this.#get("ready", { maxRetries: 0, ...options });

@@ -2,7 +2,7 @@ import { chunksOf } from "./bytes.js";
 import type { RequestBody, TransportRequest, TransportResponse } from "./transport.js";
 import { canUseXhr, sendByXhr } from "./xhr-transport.js";
 
-/** Sends a request with `fetch`, or with XMLHttpRequest if upload progress is requested, which `fetch` does not report. */
+/** Sends a request with `fetch`, or XMLHttpRequest for upload progress, which `fetch` does not report. */
 export async function sendByFetch(request: TransportRequest): Promise<TransportResponse> {
   const { method, url, headers, signal, onUploadProgress } = request;
   const body = await bodyInit(request.body);
@@ -20,7 +20,7 @@ export async function sendByFetch(request: TransportRequest): Promise<TransportR
   };
 }
 
-/** Collects streams first, in Blobs that the browser may keep on disk: browsers send streams only over HTTP/2. */
+/** Collects streams in Blobs, which browsers may keep on disk: they send streams only over HTTP/2. */
 async function bodyInit(body: RequestBody | null): Promise<Uint8Array<ArrayBuffer> | Blob | null> {
   if (body === null) return null;
   if (body.type === "bytes") return body.bytes;

@@ -21,7 +21,7 @@ export interface LiveConnectionParts {
   readonly onSent: () => void;
 }
 
-/** Runs one socket of a live session: sends the history from a position on, and what is appended to it later. */
+/** Runs one socket of a live session, and sends the history from a position on as it grows. */
 export class LiveConnection {
   readonly #parts: LiveConnectionParts;
   readonly #reader: LiveHistoryReader;

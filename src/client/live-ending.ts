@@ -18,7 +18,7 @@ export interface LiveEnding {
 const GOING_AWAY = 1001;
 /** Reported by the platform for a connection that broke without a close message. */
 export const ABNORMAL_CLOSE = 1006;
-/** Another connection may succeed after these: the service failed, stopped or is full, or this machine was suspended. */
+/** Another connection may succeed: the service failed, stopped or is full, or this machine was suspended. */
 const TRANSIENT_CODES: readonly number[] = [
   ...[GOING_AWAY, ABNORMAL_CLOSE],
   ...[CLOSE.internal, CLOSE.goingAway, CLOSE.noCapacity, CLOSE.idle, CLOSE.storeAway],

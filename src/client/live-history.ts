@@ -15,8 +15,8 @@ interface Mark {
 }
 
 /**
- * Keeps the input of a live session that may have to be sent again: audio, and marks where the caller ended utterances.
- * Positions are bytes since the start of the session.
+ * Keeps the input of a live session that may have to be sent again: audio, and marks where the caller ended
+ * utterances. Positions are bytes since the start of the session.
  */
 export class LiveHistory {
   readonly #chunks: Chunk[] = [];
@@ -61,7 +61,7 @@ export class LiveHistory {
     this.#marks = this.#marks.filter((mark) => mark.atByte >= this.startByte);
   }
 
-  /** Returns a reader that starts at `byte`. A mark at exactly that position belongs to the audio before it. */
+  /** Returns a reader that starts at `byte`. A mark at that position belongs to the audio before it. */
   readFrom(byte: number): LiveHistoryReader {
     const marksBefore = this.#marks.findLast((mark) => mark.atByte <= byte && byte > 0)?.number ?? -1;
     return new LiveHistoryReader(this, byte, marksBefore);

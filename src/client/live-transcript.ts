@@ -3,9 +3,9 @@ import type { LiveFinal, LiveMessage, LivePartial, LiveResult, ScoredWord } from
 
 /** Left context of the encoder, 1.6 s: with it, audio that is sent again gives the same result. */
 const CONTEXT_SAMPLES = 40 * FRAME_SAMPLES;
-/** A longer utterance may have been cut within speech, at 30 s; with audio from before the cut, it would be cut elsewhere. */
+/** A longer utterance may have been cut at 30 s, within speech; replayed from earlier, it is cut elsewhere. */
 const MAYBE_CUT_SAMPLES = 24 * LIVE_RATE_HZ;
-/** A final that ends this close to the last audio that a stopping service accepted was ended by the stop, not by a pause. */
+/** A final this close to the end of the audio that a stopping service accepted was ended by the stop. */
 const STOP_MARGIN_SAMPLES = LIVE_RATE_HZ;
 
 type DoneMessage = Extract<LiveMessage, { readonly type: "done" }>;
@@ -17,9 +17,9 @@ interface Span {
 }
 
 /**
- * Joins the results of several sockets into one transcript. After a lost connection, the next socket gets the audio since
- * shortly before the end of the last final. Results that the caller has already received are dropped here, and times and
- * numbers continue, so no final is lost or repeated.
+ * Joins the results of several sockets into one transcript. After a lost connection, the next socket gets the
+ * audio since shortly before the end of the last final. Results that the caller has already received are
+ * dropped here, and times and numbers continue, so no final is lost or repeated.
  */
 export class LiveTranscript {
   /** Samples of the session before the first one of the current socket. */
@@ -67,7 +67,7 @@ export class LiveTranscript {
     this.#isServiceStopping = true;
   }
 
-  /** Decides by the audio that the service accepted whether a held final is complete. A cut one is dropped. */
+  /** Returns the held final if the audio that the service accepted shows that it is complete; else drops it. */
   settle(done: DoneMessage, { endOfUtteranceMs, isAll }: DoneRules): readonly LiveResult[] {
     if (this.#held === null) return [];
     const acceptedSample = this.#offsetSamples + toSamples(done.audio_seconds);
@@ -131,7 +131,7 @@ export class LiveTranscript {
 
 interface DoneRules {
   readonly endOfUtteranceMs: number;
-  /** Whether the caller closed the session and the service accepted all audio, so that the caller set the end. */
+  /** Whether the caller closed the session and the service accepted all audio. */
   readonly isAll: boolean;
 }
 

@@ -15,8 +15,8 @@ import type { LiveMessage, LiveResult } from "./types.js";
 const BYTES_PER_SECOND = LIVE_RATE_HZ * 2;
 const FRAME_BYTES = FRAME_SAMPLES * 2;
 /**
- * How long sent audio is kept. The service buffers at most 60 s and cuts utterances at 30 s, so older audio has been
- * transcribed, and its speech is part of a final.
+ * How long sent audio is kept. The service buffers at most 60 s and cuts utterances at 30 s, so older audio
+ * has been transcribed, and its speech is part of a final.
  */
 const KEPT_BYTES = 95 * BYTES_PER_SECOND;
 /** `send` waits while more than this is unsent. */
@@ -34,9 +34,9 @@ const STABLE_AFTER_MS = 10_000;
 /**
  * A live session: `send` accepts audio, and a loop over the session receives results.
  *
- * If the connection is lost or the service restarts, another connection continues: audio since the last final is sent again,
- * and the times and numbers of results continue. The caller sees a delay and a status. Audio that is sent twice is charged
- * twice, usually a few seconds.
+ * If the connection is lost or the service restarts, another connection continues: audio since the last final
+ * is sent again, and the times and numbers of results continue. The caller sees a delay and a status. Audio
+ * that is sent twice is charged twice, usually a few seconds.
  */
 export class LiveTranscription implements AsyncIterable<LiveResult> {
   /** Resolves when the session has ended; rejects with the error of the loop. */
@@ -75,11 +75,11 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
   }
 
   /**
-   * Sends a copy of 16-bit little-endian mono PCM at 16 kHz, in parts of any size. Resolves when there is room for more;
-   * with audio from a microphone there is no need to wait.
+   * Sends a copy of 16-bit little-endian mono PCM at 16 kHz, in parts of any size. Resolves when there is
+   * room for more; with audio from a microphone there is no need to wait.
    *
-   * @throws {LiveError} `closed` after `close`; `buffer_full` if more than `bufferSeconds` wait for a connection, which
-   * ends the session
+   * @throws {LiveError} `closed` after `close`; `buffer_full` if more than `bufferSeconds` wait for a
+   * connection, which ends the session
    */
   send(pcm: Int16Array | Uint8Array | ArrayBuffer): Promise<void> {
     const sent = this.#send(pcm);
@@ -246,7 +246,7 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
     return done !== null && error === null && this.#hasTakenAll(done.audio_seconds);
   }
 
-  /** Returns whether the caller closed the session and the service accepted its audio up to the last whole sample. */
+  /** Returns whether the session is closed and the service accepted its audio to the last whole sample. */
   #hasTakenAll(audioSeconds: number): boolean {
     if (!this.#history.isClosed) return false;
     const takenSample = this.#transcript.offsetSamples + Math.round(audioSeconds * LIVE_RATE_HZ);

@@ -8,8 +8,8 @@ import type { RequestBody, TransportRequest, TransportResponse } from "./transpo
 const CHUNK_BYTES = 64 * 1024;
 
 /**
- * Sends a request with `node:http`. Unlike `fetch`, it sends the length of a stream, reads a response that arrives before the
- * upload is complete, and has no timeouts of its own.
+ * Sends a request with `node:http`. Unlike `fetch`, it sends the length of a stream, reads a response that
+ * arrives before the upload is complete, and has no timeouts of its own.
  */
 export async function sendByHttp(request: TransportRequest): Promise<TransportResponse> {
   const { method, url, headers, body, signal, onUploadProgress } = request;
@@ -37,7 +37,7 @@ export async function sendByHttp(request: TransportRequest): Promise<TransportRe
   };
 }
 
-/** Sends the body. A service that rejects the request early stops reading; its response counts, not the failed upload. */
+/** Sends the body. If the service rejects it early, its response counts, not the failed upload. */
 function upload(chunks: AsyncIterable<Uint8Array>, sent: ClientRequest): void {
   pipeline(Readable.from(chunks, { objectMode: false }), sent).catch((error) => sent.destroy(error));
 }

@@ -24,7 +24,8 @@ export class DauysClient extends ServiceClient {
   }
 
   /**
-   * Transcribes a recording of at most 2 hours; a file is read while it is sent. Costs 2.5 credits per second of audio.
+   * Transcribes a recording of at most 2 hours; a file is read while it is sent. Costs 2.5 credits per second
+   * of audio.
    *
    * @throws {DauysError} `no_file` if the file does not exist or cannot be read
    */
@@ -39,7 +40,7 @@ export class DauysClient extends ServiceClient {
   }
 }
 
-/** Returns the size of a regular file, null for a pipe or a device. @throws {DauysError} `no_file` if it is unreadable */
+/** Returns the size of a file; null for a pipe or a device. @throws {DauysError} `no_file` if unreadable */
 async function sizeOf(path: string): Promise<number | null> {
   try {
     const found = await stat(path);

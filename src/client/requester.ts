@@ -30,7 +30,7 @@ export interface RequestPlan {
 export interface OpenResponse {
   readonly requestId: string | null;
   header(name: string): string | null;
-  /** Yields the body as it arrives; leaving the loop ends the call. @throws {ConnectionError} if it ends early */
+  /** Yields the body; leaving the loop ends the call. @throws {ConnectionError} if the body ends early */
   chunks(): AsyncGenerator<Uint8Array>;
   bytes(): Promise<Uint8Array<ArrayBuffer>>;
   json(): Promise<unknown>;
@@ -68,8 +68,8 @@ export class Requester {
   }
 
   /**
-   * Opens and reads a response; if it ends early or reports a transient failure, the request is retried. The idempotency
-   * key makes sure that this is charged once.
+   * Opens and reads a response; if it ends early or reports a transient failure, the request is retried. The
+   * idempotency key makes sure that this is charged once.
    */
   async read<T>(
     plan: RequestPlan,

@@ -6,8 +6,8 @@ type Reader = {
 };
 
 /**
- * Queues results for the caller. A slow reader gets every final, but only the latest partial of an utterance, so the queue
- * holds at most one result for each utterance.
+ * Queues results for the caller. A slow reader gets every final, but only the latest partial of an utterance,
+ * so the queue holds at most one result for each utterance.
  */
 export class ResultQueue {
   readonly #results: LiveResult[] = [];

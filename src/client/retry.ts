@@ -15,8 +15,8 @@ const LONGEST_RETRY_AFTER_MS = 60_000;
 const GATEWAY_STATUSES = [502, 503, 504];
 
 /**
- * Returns whether the same request may succeed later. The service's own headers decide; without them, only requests that did
- * not reach the service are retried. Missing credits are final.
+ * Returns whether the same request may succeed later. The service's own headers decide; without them, only
+ * requests that did not reach the service are retried. Missing credits are final.
  */
 export function isRetryable({ status, code, retryAfterMs, shouldRetry }: Rejection): boolean {
   if (code === "out_of_credits" || shouldRetry === false) return false;
@@ -25,8 +25,8 @@ export function isRetryable({ status, code, retryAfterMs, shouldRetry }: Rejecti
 }
 
 /**
- * Returns the milliseconds until the next attempt: exponential, with jitter so that clients which lost their connection
- * together do not reconnect together.
+ * Returns the milliseconds until the next attempt: exponential, with jitter so that clients which lost their
+ * connection together do not reconnect together.
  *
  * @param attempt failed attempts, from 1
  * @param random 0 to 1

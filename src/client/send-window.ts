@@ -4,8 +4,8 @@ const AHEAD_BYTES = 30 * 32_000;
 const ASSUMED_BYTES_PER_MS = (2 * 32_000) / 1_000;
 
 /**
- * Limits how far sending runs ahead of transcription: the service rejects a session with too much audio waiting, and reports
- * its position only while someone speaks. Counts bytes of 16-bit PCM at 16 kHz.
+ * Limits how far sending runs ahead of transcription: the service rejects a session with too much audio
+ * waiting, and reports its position only while someone speaks. Counts bytes of 16-bit PCM at 16 kHz.
  */
 export class SendWindow {
   #transcribedBytes = 0;

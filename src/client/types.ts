@@ -1,5 +1,5 @@
-// The wire format of the public API. The types are written out, and a test compares them with the protocol's schemas, so
-// that users of the library need no schema library.
+// The wire format of the public API. The types are written out, and a test compares them with the protocol's
+// schemas, so that users of the library need no schema library.
 
 /** Body of a synthesis request. */
 export interface SpeechRequest {
@@ -77,8 +77,8 @@ export interface SpeechFrame {
   readonly startSeconds: number;
   readonly durationSeconds: number;
   /**
-   * Only with `timestamps`: words that start in this frame, with times from its start. The last word of a chunk may end after
-   * the chunk.
+   * Only with `timestamps`: words that start in this frame, with times from its start. The last word of a
+   * chunk may end after the chunk.
    */
   readonly words?: readonly SpeechWord[] | undefined;
   readonly usage: SpeechUsage;
@@ -241,7 +241,7 @@ interface LiveUtterance {
 /** Text that may still change. */
 export interface LivePartial extends LiveUtterance {
   readonly type: "partial";
-  /** Code points at the start of `text` that later partials of this utterance on the same connection will not change. */
+  /** Code points at the start of `text` that later partials on the same connection will not change. */
   readonly stable: number;
 }
 

@@ -29,8 +29,8 @@ export function canUseXhr(): boolean {
 }
 
 /**
- * Sends a request and reports upload progress. Text is returned as it arrives; for any other response, XMLHttpRequest waits
- * until it is complete.
+ * Sends a request and reports upload progress. Text is returned as it arrives; for any other response,
+ * XMLHttpRequest waits until it is complete.
  */
 export async function sendByXhr(
   { method, url, headers, signal, onUploadProgress }: TransportRequest,

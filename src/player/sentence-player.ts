@@ -32,8 +32,8 @@ type Listener<Name extends keyof PlayerEvents> = (event: PlayerEvents[Name]) => 
 const DEFAULT_LEAD_SECONDS = 0.05;
 
 /**
- * Plays sentences without gaps as they arrive: each is scheduled on the audio clock at the sample where the previous one
- * ends. Playback starts with the first sentence.
+ * Plays sentences without gaps as they arrive: each is scheduled on the audio clock at the sample where the
+ * previous one ends. Playback starts with the first sentence.
  */
 export class SentencePlayer {
   readonly #context: AudioContextLike;
@@ -49,7 +49,7 @@ export class SentencePlayer {
     ended: new Set(),
   };
   #state: PlayerState = "waiting";
-  /** Position in the speech at the context's time `#anchorTime` while playing; otherwise the current position. */
+  /** Position at the context's time `#anchorTime` while playing; otherwise the current position. */
   #anchorPosition = 0;
   #anchorTime = 0;
   #hasAll = false;
@@ -83,8 +83,8 @@ export class SentencePlayer {
   }
 
   /**
-   * The last word that has started, also during the pause after it; null before the first word, after the end, and without
-   * words. It changes without an event: read it whenever you draw.
+   * The last word that has started, also during the pause after it; null before the first word, after the
+   * end, and without words. It changes without an event: read it whenever you draw.
    */
   get currentWord(): WordTime | null {
     if (this.#state === "ended") return null;
@@ -99,7 +99,7 @@ export class SentencePlayer {
     return () => listeners.delete(listener);
   }
 
-  /** Plays all frames of a speech as they arrive. Resolves when the last one has arrived, before it has been played. */
+  /** Plays frames as they arrive. Resolves when the last one has arrived, before it has been played. */
   async play(
     frames: AsyncIterable<{ readonly wav: Uint8Array; readonly words?: readonly WordTime[] | undefined }>,
   ): Promise<void> {

@@ -27,7 +27,8 @@ export interface PackedProject {
 }
 
 /**
- * Packs the library and installs it with npm, without a registry: its dependencies are packed from this installation.
+ * Packs the library and installs it with npm, without a registry: its dependencies are packed from this
+ * installation.
  */
 export async function installPacked(): Promise<PackedProject> {
   const top = await mkdtemp(join(tmpdir(), "dauys-packed-"));

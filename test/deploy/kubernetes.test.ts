@@ -44,8 +44,8 @@ const OPERATOR_PATHS = new Set(
 const STOP_SECONDS = 20;
 
 /**
- * Returns the fields of an object that its checker never read, which Kubernetes would drop: kubernetes-models compiles schemas
- * to code that reads every known field and ignores others.
+ * Returns the fields of an object that its checker never read, which Kubernetes would drop: kubernetes-models
+ * compiles schemas to code that reads every known field and ignores others.
  */
 function unreadFields(resource: Resource, Model: (typeof MODELS)[string]): string[] {
   const unread = new Set<string>();

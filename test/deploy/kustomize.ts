@@ -70,8 +70,8 @@ const REFERENCES: Readonly<Record<string, (resource: Resource) => { name: string
 };
 
 /**
- * Renders a folder like `kubectl kustomize`, with the few features that ours use; throws for others. Names of generated
- * ConfigMaps have no hash suffix.
+ * Renders a folder like `kubectl kustomize`, with the few features that ours use; throws for others. Names of
+ * generated ConfigMaps have no hash suffix.
  */
 export function kustomize(folder: string): Resource[] {
   const kustomization = parse(

@@ -1,6 +1,7 @@
-// Adds a model of a catalogue to several folders, as `dauys models add` does: to be killed by the process that starts it.
-// Arguments: catalogue, name, endpoint of the hub, then folders, each behind the count of steps that the one before it goes
-// first. Each step is told on standard output: which addition, and bytes of its file.
+// Adds a model of a catalogue to several folders, as `dauys models add` does: to be killed by the process
+// that starts it. Arguments: catalogue, name, endpoint of the hub, then folders, each behind the count of
+// steps that the one before it goes first. Each step is told on standard output: which addition, and bytes of
+// its file.
 import { readCatalogue } from "../../src/models/catalogue.js";
 import { addFromCatalogue } from "../../src/models/hub/add-from-catalogue.js";
 import { readHubOptions } from "../../src/models/hub/client.js";

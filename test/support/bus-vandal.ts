@@ -35,8 +35,8 @@ const HUGE: readonly Damage[] = [
 ];
 
 /**
- * Hears every message on the bus and publishes damaged copies of it, on its subject and on its reply subject. Each kind of
- * subject gets every kind of damage in turn.
+ * Hears every message on the bus and publishes damaged copies of it, on its subject and on its reply subject.
+ * Each kind of subject gets every kind of damage in turn.
  */
 export class BusVandal {
   readonly #connection: NatsConnection;

@@ -18,8 +18,8 @@ let running: {
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * Runs a command line in a process that all of this test share, one after another: most of what each costs by itself is the
- * start of a process. `dauys` of `cli/support` runs it as its users do.
+ * Runs a command line in a process that all of this test share, one after another: most of what each costs by
+ * itself is the start of a process. `dauys` of `cli/support` runs it as its users do.
  */
 export function dauysInTurn(
   args: readonly string[],

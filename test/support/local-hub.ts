@@ -34,8 +34,8 @@ export interface SeenRequest {
 const PIECE_BYTES = 8_192;
 
 /**
- * A hub that behaves like the real one: large files are redirects to a server of another origin, which knows ranges; small ones
- * are redirects to a path of its own. Headers as `src/models/README.md` records them.
+ * A hub that behaves like the real one: large files are redirects to a server of another origin, which knows
+ * ranges; small ones are redirects to a path of its own. Headers as `src/models/README.md` records them.
  */
 export class LocalHub {
   readonly requests: SeenRequest[] = [];

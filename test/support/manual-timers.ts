@@ -1,8 +1,8 @@
 import type { TestContext } from "node:test";
 
 /**
- * A timer of `setTimeout` that runs when the test says so; `refresh` starts its delay again, as Node's does. The mock
- * timers of Node 20 do not know `refresh`, which is why these are here.
+ * A timer of `setTimeout` that runs when the test says so; `refresh` starts its delay again, as Node's does.
+ * The mock timers of Node 20 do not know `refresh`, which is why these are here.
  */
 class ManualTimer {
   readonly #timers: ManualTimers;
@@ -24,8 +24,8 @@ class ManualTimer {
 }
 
 /**
- * Stands in for `setTimeout` and `clearTimeout` during one test. Node 20's own mock ignores `refresh`, which idle timers
- * live by.
+ * Stands in for `setTimeout` and `clearTimeout` during one test. Node 20's own mock ignores `refresh`, which
+ * idle timers live by.
  */
 export class ManualTimers {
   nowMs = 0;

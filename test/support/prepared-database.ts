@@ -17,8 +17,8 @@ const PREPARED_FOLDER = "build/test-database";
 /** What a private database is made of: its files, and the password that they were made with. */
 const PARTS = ["postgres", "postgres-password"];
 /**
- * Added to the files' own settings: what is written need not outlive the machine, only processes that are killed, and
- * on a disk that all tests share each commit would wait for all that was written.
+ * Added to the files' own settings: what is written need not outlive the machine, only processes that are
+ * killed, and on a disk that all tests share each commit would wait for all that was written.
  */
 const SETTINGS = "fsync = off\nfull_page_writes = off\n";
 /** Databases are made from template1: of the 1,065 files that each test copies a third are those of the other template. */

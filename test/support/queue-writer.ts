@@ -11,8 +11,8 @@ export interface QueueWriterData {
 const LONGEST_PART_SAMPLES = 3_001;
 
 /**
- * Writes the signal as the queue makes room and says after each part how long it is; each message of the reader says that
- * there may be room again.
+ * Writes the signal as the queue makes room and says after each part how long it is; each message of the
+ * reader says that there may be room again.
  */
 function fill({ queue: buffer, sampleCount }: QueueWriterData): void {
   const port = parentPort!;

@@ -12,8 +12,8 @@ const DOCUMENTS = [
 ];
 
 /**
- * The shell blocks that call curl in README.md and the pages of the HTTP API, for a service at another address and with
- * its key in the environment.
+ * The shell blocks that call curl in README.md and the pages of the HTTP API, for a service at another
+ * address and with its key in the environment.
  *
  * @throws when one of the documents shows none
  */

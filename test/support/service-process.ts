@@ -28,8 +28,9 @@ export interface TwoServices extends ServiceProcess {
 }
 
 /**
- * Starts the real service in a process of its own. Its database was made before, unless its folder has one, and its
- * models are loaded by the first request that needs them: `MODEL_PRELOAD: "true"` for a test that watches the clock.
+ * Starts the real service in a process of its own. Its database was made before, unless its folder has one,
+ * and its models are loaded by the first request that needs them: `MODEL_PRELOAD: "true"` for a test that
+ * watches the clock.
  */
 export async function startServiceProcess(
   environment: Readonly<Record<string, string>> = {},

@@ -26,8 +26,8 @@ after(async () => {
 });
 
 /**
- * A customer of a service with the shipped models and default settings, but for addresses of this machine, which it may
- * fetch from. For tests that neither stop it nor look at more than what is their own.
+ * A customer of a service with the shipped models and default settings, but for addresses of this machine,
+ * which it may fetch from. For tests that neither stop it nor look at more than what is their own.
  */
 export async function sharedService(): Promise<SharedService> {
   running ??= start();

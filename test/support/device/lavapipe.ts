@@ -11,8 +11,8 @@ const CACHE = fileURLToPath(new URL("../../../../.cache/webgpu", import.meta.url
 const VECTOR_WIDTH = "128";
 
 /**
- * The environment in which WebGPU runs on Mesa's software Vulkan, set for this process too, and why it does not. Compiled
- * shaders are kept between runs: without them a run costs three times as much.
+ * The environment in which WebGPU runs on Mesa's software Vulkan, set for this process too, and why it does
+ * not. Compiled shaders are kept between runs: without them a run costs three times as much.
  */
 export async function lavapipe(): Promise<{
   readonly skip: string | false;

@@ -25,8 +25,9 @@ const NO_MEMORY =
   "Failed to allocate memory for requested buffer of size 1073741824";
 
 /**
- * From now on sessions for CUDA are made on the CPU in this thread: what a machine without a GPU can show of everything that
- * is not the GPU itself. Their runs, and those of every provider but the CPU, fail as `setDeviceFault` says.
+ * From now on sessions for CUDA are made on the CPU in this thread: what a machine without a GPU can show of
+ * everything that is not the GPU itself. Their runs, and those of every provider but the CPU, fail as
+ * `setDeviceFault` says.
  */
 export function pretendCuda(): void {
   const create = InferenceSession.create.bind(InferenceSession) as (

@@ -8,8 +8,8 @@ const cells = new Int32Array((workerData as WorkerData).cells);
 whenReady(parentPort!, () => onOrder("synthesis", failAfterNextRun));
 
 /**
- * A run that began after the order, and the turn of the event loop behind it. The wait keeps no idle thread awake, nor one
- * that was told to stop alive.
+ * A run that began after the order, and the turn of the event loop behind it. The wait keeps no idle thread
+ * awake, nor one that was told to stop alive.
  */
 function failAfterNextRun(): void {
   const runs = Atomics.load(cells, SYNTHESIS_CELL.runs);
