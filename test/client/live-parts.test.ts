@@ -129,7 +129,7 @@ test("retries follow the headers of the service", () => {
   assert.equal(parseRetryAfter("soon", 0), null);
 });
 
-/** Returns the items after the first `count` bytes; marks at exactly that position belong to the audio before it. */
+/** Returns the items after the first `count` bytes; a mark at that position belongs to the audio before it. */
 function afterBytes(items: readonly (number | "finalize")[], count: number): (number | "finalize")[] {
   if (count === 0) return [...items];
   let bytes = 0;

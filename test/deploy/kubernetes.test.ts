@@ -103,7 +103,7 @@ function isOpenAddress(value: string): boolean {
   return /^[a-z]+:\/\/[^@/]+$/.test(value);
 }
 
-/** KEDA finds the pods of the Service in the address, and requests each of them on the port of the address. */
+/** KEDA finds the pods of the Service in the address, and calls each of them on the port of the address. */
 function assertDemand(asked: Record<string, string>, resources: readonly Resource[], id: string): void {
   const { hostname, port, pathname } = new URL(asked["url"]!);
   const [name, namespace] = hostname.split(".");
