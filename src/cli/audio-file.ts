@@ -9,7 +9,6 @@ export const AUDIO_EXTENSIONS: readonly string[] = [
   ...[".ac3", ".spx", ".avi", ".mpg", ".mpeg", ".m4v", ".ogv"],
 ];
 
-/** Extensions of raw samples without a header. */
 export const RAW_EXTENSIONS: readonly string[] = [".pcm", ".raw"];
 
 /**

@@ -2,7 +2,6 @@ import type { ParseArgsConfig } from "node:util";
 import { nearestName } from "../../core/domain/text/nearest-name.js";
 import { aboveStatus } from "./status-line.js";
 
-/** Environment variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Arguments of a command, checked against its options. */
@@ -45,7 +44,6 @@ export class CommandError extends Error {
   override readonly name: string = "CommandError";
 }
 
-/** Reads option values by name and type. */
 export class Options {
   readonly #values: Readonly<Record<string, unknown>>;
 
@@ -127,7 +125,6 @@ export function printNote(text: string): void {
   aboveStatus(() => process.stderr.write(`${text.replace(/(?!\n)\p{Cc}/gu, "?")}\n`));
 }
 
-/** Prints a line to standard error, unless `--quiet` is set. */
 export function printRemark({ options }: CommandInput, text: string): void {
   if (!options.isSet("quiet")) printNote(text);
 }

@@ -16,7 +16,6 @@ import { aligned } from "./table.js";
 /** Providers compile kernels in their first runs; for large graphs, software renderers need minutes. */
 const WITHIN_MS = 120_000;
 
-/** The speed of an engine on a provider. */
 interface EngineFigures {
   readonly engine: EngineWork["engine"];
   readonly model: string;
@@ -26,7 +25,6 @@ interface EngineFigures {
   readonly unmeasured: string | null;
 }
 
-/** Test results of a provider. */
 export interface ProviderReport {
   readonly provider: Provider;
   readonly works: boolean;
@@ -141,7 +139,6 @@ function lines(facts: MachineFacts, reports: readonly ProviderReport[]): readonl
   ];
 }
 
-/** Returns the lines about one provider. */
 export function providerLines({
   provider,
   works,

@@ -3,12 +3,10 @@ import { DEFAULT_DATA_DIR, DEFAULT_HOST, DEFAULT_PORT } from "../settings/defaul
 import type { Command, HelpRow } from "./command.js";
 import { aligned } from "./table.js";
 
-/** Commands of the overview by the title of their group. */
 export type Commands = Readonly<Record<string, Readonly<Record<string, Command>>>>;
 
 const COLUMNS = 80;
 
-/** A part of a page: a table under a title. */
 type Section = readonly [title: string, rows: readonly HelpRow[]];
 
 interface Topic {
@@ -84,7 +82,6 @@ const TOPICS: Readonly<Record<string, Topic>> = {
   },
 };
 
-/** Lines of the overview that are not commands. */
 const HELP_ROWS: readonly HelpRow[] = [
   ["help [COMMAND]", "Show this list, or explain a command"],
   ...Object.entries(TOPICS).map(([name, { summary }]): HelpRow => [`help ${name}`, summary]),

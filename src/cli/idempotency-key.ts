@@ -68,7 +68,6 @@ export async function contentKey(
   return `dauys-cli-${createHash("sha256").update(request).digest("hex")}`;
 }
 
-/** Returns a random key. */
 export function freshKey(): string {
   return `dauys-cli-${randomBytes(32).toString("hex")}`;
 }

@@ -107,9 +107,5 @@ async function readHead(bytes: AsyncIterator<Buffer>): Promise<Buffer> {
 
 async function* joined(head: Buffer, bytes: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
   yield head;
-  yield* remaining(bytes);
-}
-
-function remaining(bytes: AsyncIterator<Buffer>): AsyncIterable<Buffer> {
-  return { [Symbol.asyncIterator]: () => bytes };
+  yield* { [Symbol.asyncIterator]: () => bytes };
 }

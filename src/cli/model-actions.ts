@@ -25,7 +25,6 @@ import { type LinePart, megabytes, withProgress } from "./progress.js";
 const TASKS: readonly Task[] = ["transcription", "synthesis"];
 const RESTART = "restart a running service to apply this";
 
-/** Actions of `dauys models` by name. */
 export const MODEL_ACTIONS = {
   list: listModels,
   add: addModel,

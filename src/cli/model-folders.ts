@@ -11,7 +11,6 @@ import { CommandError, type CommandInput } from "./command.js";
 /** The folder of `package.json`, where `npm start` runs. */
 const PROJECT = fileURLToPath(new URL("../../..", import.meta.url));
 
-/** Returns the folders where packages are stored. */
 export function foldersOf({ environment }: CommandInput): ModelFolders {
   return modelFolders(readConfig(environment));
 }

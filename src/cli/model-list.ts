@@ -20,7 +20,6 @@ import { aligned } from "./table.js";
 
 const TASKS: readonly Task[] = ["transcription", "synthesis"];
 const FEATURES = { livePartials: "live partials", wordTimes: "word times", hotWords: "hot words" } as const;
-/** Published figures shown for each model. */
 const SHOWN_FIGURES = 3;
 
 /** An entry of the list: a model of the catalogue, an installed one, or both. */

@@ -10,9 +10,7 @@ const BAR_CELLS = 16;
 const RATE_AFTER_MS = 1_000;
 const LONGEST_NAME = 24;
 
-/** How a line is drawn. */
 interface LineStyle {
-  /** Columns of the terminal. */
   readonly columns: number;
   readonly hasColor: boolean;
 }
@@ -21,8 +19,7 @@ interface LineStyle {
 export type LinePart = string | { readonly share: number };
 
 /**
- * Runs `work` and draws a status line on standard error meanwhile, if that is a terminal and `--quiet` is not
- * set.
+ * Runs `work` and draws a status line meanwhile, if standard error is a terminal and `--quiet` is not set.
  *
  * @param parts called for each redraw
  */
@@ -89,7 +86,6 @@ export class CallProgress {
     this.#enter("transcribing");
   }
 
-  /** Reports the transcribed share of the audio, 0 to 1. */
   transcribed(share: number): void {
     this.#enter("transcribing");
     this.#transcribed = share;

@@ -5,7 +5,7 @@ import { reasonOf } from "./failures.js";
 
 export const PRONUNCIATIONS_ROW: HelpRow = [
   "--pronunciations LIST",
-  "Pairs such as Kaspi=каспи,GPT=джи пи ти, a JSON list, or a file with one",
+  "Pairs like Kaspi=каспи,GPT=джи пи ти, a JSON list, or a file with one",
 ];
 
 /**

@@ -13,7 +13,6 @@ export interface Recording {
   readonly place: string;
   /** 0 for an address. */
   readonly sizeBytes: number;
-  /** When the file last changed; null for an address. */
   readonly modifiedMs: number | null;
 }
 

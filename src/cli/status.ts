@@ -20,12 +20,10 @@ export const statusCommand: Command = {
   run: status,
 };
 
-/** The balance, or why it is unknown. */
 interface Credits {
   readonly balance: Balance | null;
   /** Why the balance is unknown; null if it is known. */
   readonly why: string | null;
-  /** Whether the service rejected the key. */
   readonly isRejected: boolean;
 }
 
@@ -89,7 +87,6 @@ async function creditsOf(client: DauysClient, call: { readonly timeoutMs: number
   }
 }
 
-/** Returns the version of the service; null if it does not report one. */
 async function versionOf(url: string): Promise<string | null> {
   try {
     const answer = await fetch(`${url}/openapi.json`, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });

@@ -34,7 +34,6 @@ const RETRIES = 20;
 /** Errors that every other recording would get too. */
 const FATAL_CODES = ["key_invalid", "out_of_credits"];
 
-/** A recording and the files for its transcript. */
 interface Job {
   readonly recording: Recording;
   readonly paths: ReadonlyMap<TranscriptFormat, string>;
@@ -69,7 +68,6 @@ export async function transcribeSeveral(input: CommandInput, options: Transcript
 
 interface BatchParts {
   readonly options: TranscriptOptions;
-  /** Failures before the first request. */
   readonly failures: readonly Failure[];
   readonly signal: AbortSignal;
 }

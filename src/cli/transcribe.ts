@@ -144,7 +144,6 @@ function transcriptOptions({ options }: CommandInput): TranscriptOptions {
   };
 }
 
-/** Removes the times that the user did not request. */
 function withoutTimes({ words: _words, segments: _segments, ...rest }: Transcribed): Transcribed {
   return rest;
 }

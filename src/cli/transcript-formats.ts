@@ -7,7 +7,6 @@ export type TranscriptFormat = "txt" | "srt" | "vtt" | "json";
 
 const BY_OPTION = ["srt", "vtt", "json"] as const;
 
-/** Returns the requested formats; none means text. */
 export function requestedFormats(options: Options): readonly TranscriptFormat[] {
   return BY_OPTION.filter((format) => options.isSet(format));
 }

@@ -40,7 +40,6 @@ export class CallScope {
     return this.signal.aborted ? this.signal.reason : thrown;
   }
 
-  /** Releases the timer and the caller's signal. */
   end(): void {
     clearTimeout(this.#timer);
     this.#callerSignal?.removeEventListener("abort", this.#onCallerAbort);

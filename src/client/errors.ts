@@ -23,7 +23,6 @@ export class ApiError extends DauysError {
   override readonly name = "ApiError";
   /** HTTP status; for a live session, its close code minus 4000. */
   readonly status: number;
-  /** The service's message. */
   readonly detail: string;
   /** `x-request-id`, for bug reports; null if the response is not from the service, or came over a socket. */
   readonly requestId: string | null;

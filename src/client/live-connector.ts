@@ -21,7 +21,6 @@ export interface SocketEvents {
   closed(code: number, reason: string, cause: unknown): void;
 }
 
-/** Opens live sockets, each with its own credential. */
 export class LiveConnector {
   readonly #parts: ConnectorParts;
 
@@ -29,7 +28,6 @@ export class LiveConnector {
     this.#parts = parts;
   }
 
-  /** Milliseconds until a session must be ready. */
   get openTimeoutMs(): number {
     return this.#parts.openTimeoutMs;
   }
@@ -43,7 +41,6 @@ export class LiveConnector {
   }
 }
 
-/** Wraps one socket of any implementation. */
 export class LiveSocket {
   readonly #socket: SocketLike;
   #isOver = false;

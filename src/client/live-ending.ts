@@ -2,13 +2,11 @@ import { CLOSE } from "../../core/domain/close-codes.js";
 import { ApiError, ConnectionError, type DauysError, LiveError, RequestTimeoutError } from "./errors.js";
 import type { LiveMessage } from "./types.js";
 
-/** How a live socket ended. */
 export interface LiveEnding {
   readonly closeCode: number;
   readonly reason: string;
   /** The error that broke the socket, if the platform reported one. */
   readonly cause?: unknown;
-  /** The `error` message before the close. */
   readonly error: Extract<LiveMessage, { readonly type: "error" }> | null;
   readonly done: Extract<LiveMessage, { readonly type: "done" }> | null;
   readonly requestId: string | null;

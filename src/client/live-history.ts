@@ -1,4 +1,3 @@
-/** An item to send over a live socket. */
 export type LiveItem =
   | { readonly type: "audio"; readonly bytes: Uint8Array<ArrayBuffer> }
   | { readonly type: "finalize" }
@@ -45,7 +44,6 @@ export class LiveHistory {
     this.#endByte += bytes.length;
   }
 
-  /** Marks the end of an utterance. */
   finalize(): void {
     this.#marks.push({ number: this.#markCount++, atByte: this.#endByte });
   }
@@ -80,7 +78,6 @@ export class LiveHistory {
   }
 }
 
-/** Reads a history in order. */
 export class LiveHistoryReader {
   readonly #history: LiveHistory;
   #byte: number;

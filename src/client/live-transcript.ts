@@ -10,7 +10,6 @@ const STOP_MARGIN_SAMPLES = LIVE_RATE_HZ;
 
 type DoneMessage = Extract<LiveMessage, { readonly type: "done" }>;
 
-/** Position of an utterance in the session, in samples. */
 interface Span {
   readonly startSample: number;
   readonly endSample: number;

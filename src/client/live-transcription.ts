@@ -253,7 +253,6 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
     return takenSample >= Math.floor(this.#history.endByte / 2);
   }
 
-  /** Drops audio that will not be sent again. */
   #dropOldAudio(): void {
     const sentByte = this.#connection?.sentByte ?? 0;
     this.#history.dropBefore(Math.max(this.#transcript.resumeSample * 2, sentByte - KEPT_BYTES));

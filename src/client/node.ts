@@ -24,8 +24,7 @@ export class DauysClient extends ServiceClient {
   }
 
   /**
-   * Transcribes a recording of at most 2 hours; a file is read while it is sent. Costs 2.5 credits per second
-   * of audio.
+   * Transcribes a recording of at most 2 hours. Costs 2.5 credits per second of audio.
    *
    * @throws {DauysError} `no_file` if the file does not exist or cannot be read
    */

@@ -18,7 +18,6 @@ export function formatHotWords(words: readonly HotWord[] = []): string | undefin
     .join(",");
 }
 
-/** Builds a query string from the values that are set. */
 export function queryOf(
   values: Readonly<Record<string, string | number | boolean | undefined>>,
 ): URLSearchParams {
@@ -29,7 +28,6 @@ export function queryOf(
   return query;
 }
 
-/** Returns `base` with a relative path and a query. */
 export function urlOf(base: URL, path: string, query?: URLSearchParams): URL {
   const url = new URL(path, base);
   url.search = String(query ?? "");

@@ -4,13 +4,11 @@ import { ApiError, ConnectionError, DauysError } from "./errors.js";
 import { backoffMs, isRetryable, parseRetryAfter, parseShouldRetry, sleep } from "./retry.js";
 import type { RequestBody, Transport, TransportResponse, UploadProgress } from "./transport.js";
 
-/** Options of every call. */
 export interface CallOptions {
   /** Aborts the call, which rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
   /** Timeout of the call in milliseconds, including retries; for a stream, between two parts. */
   readonly timeoutMs?: number | undefined;
-  /** Retries of a failed request. */
   readonly maxRetries?: number | undefined;
 }
 
@@ -39,7 +37,6 @@ export interface OpenResponse {
 const NEVER = new AbortController().signal;
 const LONGEST_ERROR_BYTES = 64 * 1024;
 
-/** Sends requests with timeouts, retries and typed errors. */
 export class Requester {
   readonly #transport: Transport;
   readonly #defaults: { readonly timeoutMs: number; readonly maxRetries: number };
@@ -126,7 +123,6 @@ export class Requester {
   }
 }
 
-/** An `ApiError` with the response's `x-should-retry`. */
 class RejectedError extends ApiError {
   readonly shouldRetry: boolean | null;
 

@@ -1,4 +1,3 @@
-/** Progress of an upload. */
 export interface UploadProgress {
   readonly sentBytes: number;
   /** Null if the length of the source is unknown. */
@@ -52,7 +51,6 @@ export interface SocketLike {
   terminate?(): void;
 }
 
-/** The differences between browsers and Node. */
 export interface Platform {
   readonly transport: Transport;
   openSocket(url: URL, protocols: string[]): SocketLike;

@@ -6,7 +6,6 @@ interface ProgressLike {
   readonly total: number;
 }
 
-/** The members of an XMLHttpRequest that are used here. */
 interface XhrLike {
   responseType: string;
   readonly status: number;

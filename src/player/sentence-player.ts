@@ -65,14 +65,12 @@ export class SentencePlayer {
     return this.#state;
   }
 
-  /** Playback position in seconds of the speech. */
   get positionSeconds(): number {
     if (this.#state !== "playing") return this.#anchorPosition;
     const playedSeconds = Math.max(0, this.#context.currentTime - this.#anchorTime);
     return this.#timeline.clamp(this.#anchorPosition + playedSeconds);
   }
 
-  /** Seconds of the speech that have arrived. */
   get arrivedSeconds(): number {
     return this.#timeline.endSeconds;
   }

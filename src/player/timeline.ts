@@ -1,4 +1,3 @@
-/** A piece of audio on the timeline; seconds from the start of the speech. */
 interface Piece<Audio> {
   readonly audio: Audio;
   readonly startSeconds: number;
