@@ -106,9 +106,11 @@ export function withoutKey(text: string): string {
   return text.replace(/sk-svc-.*/s, "sk-svc-...");
 }
 
-/** Prints a result: as JSON with `--json`, otherwise as text. */
-export function printResult({ options }: CommandInput, json: object, text: string): void {
-  printLine(options.isSet("json") ? JSON.stringify(json) : text);
+/** Prints a result: as JSON with `--json`, otherwise as text, with remarks on standard error. */
+export function printResult(input: CommandInput, json: object, text: string, ...remarks: string[]): void {
+  const isJson = input.options.isSet("json");
+  printLine(isJson ? JSON.stringify(json) : text);
+  for (const remark of isJson ? [] : remarks) printRemark(input, remark);
 }
 
 export function printLine(text: string): void {

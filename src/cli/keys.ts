@@ -4,7 +4,6 @@ import {
   type Command,
   CommandError,
   type CommandInput,
-  printNote,
   printResult,
   UsageError,
   unknownAction,
@@ -44,13 +43,11 @@ async function keys(input: CommandInput): Promise<void> {
 }
 
 async function create(store: Store, input: CommandInput): Promise<void> {
-  const { options } = input;
-  const organizationId = await organizationFor(store, options.text("org"));
-  const name = options.text("name") ?? "key";
+  const organizationId = await organizationFor(store, input.options.text("org"));
+  const name = input.options.text("name") ?? "key";
   const { rawKey, ...key } = await store.apiKeys.create({ organizationId, name });
-  printResult(input, { ...toJson(key), key: rawKey }, rawKey);
-  if (!options.isSet("json"))
-    printNote(`created ${key.id} for ${organizationId}; save the key now, it is not shown again`);
+  const remark = `created ${key.id} for ${organizationId}; save the key now, it is not shown again`;
+  printResult(input, { ...toJson(key), key: rawKey }, rawKey, remark);
 }
 
 async function list(store: Store, input: CommandInput): Promise<void> {

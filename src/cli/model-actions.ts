@@ -78,8 +78,7 @@ async function useModel(input: CommandInput, name: string | null): Promise<void>
     const { id, task } = manifest;
     const before = await readDefaults(folders.install);
     await writeDefaults(folders.install, { ...before, [task]: id });
-    printResult(input, { id, task }, `${id} is now the default for ${task}`);
-    if (!input.options.isSet("json")) printRemark(input, RESTART);
+    printResult(input, { id, task }, `${id} is now the default for ${task}`, RESTART);
   });
 }
 
@@ -102,11 +101,10 @@ async function removeModel(input: CommandInput, name: string | null): Promise<vo
     const left = seen.flatMap((each) => (each.package === null || each.id === id ? [] : [each.package]));
     const next = task === null ? null : chooseDefault(left, task, { defaults: {}, folder: folders.install });
     const successor = next?.manifest.id ?? null;
-    printResult(input, { id, task, default: successor }, `removed ${id}`);
-    if (task === null || input.options.isSet("json")) return;
     const now =
       successor === null ? `${task} has no default now` : `${successor} is now the default for ${task}`;
-    printRemark(input, `${now}; ${RESTART}`);
+    const remarks = task === null ? [] : [`${now}; ${RESTART}`];
+    printResult(input, { id, task, default: successor }, `removed ${id}`, ...remarks);
   });
 }
 
@@ -145,9 +143,8 @@ async function quantizeModel(input: CommandInput, name: string | null): Promise<
     input,
     { id, folder, products, bytes_before: bytesBefore, bytes_after: bytesAfter },
     `created ${id}: ${products} products in int8, ${sizes}`,
+    "compare both on your own recordings: `npm run evaluate -- people DIR`",
   );
-  if (!input.options.isSet("json"))
-    printRemark(input, "compare both on your own recordings: `npm run evaluate -- people DIR`");
 }
 
 /** Runs `work` while no other command changes the installed packages. */

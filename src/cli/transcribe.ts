@@ -45,7 +45,7 @@ export const transcribeCommand: Command = {
     HOT_WORDS_ROW,
     ["--parallel N", `Recordings at a time, 1 to ${MOST_PARALLEL} (default: ${DEFAULT_PARALLEL})`],
     ["--again", "Repeat finished recordings, and charge them again"],
-    ["--json", "Print JSON; for several recordings, write .json files and print a line for each"],
+    ["--json", "Print JSON; with several recordings, a line for each, and .json files"],
   ],
   note: "Recordings with current results are skipped; repeats within 24 hours are not charged again.",
   examples: [

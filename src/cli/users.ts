@@ -3,7 +3,6 @@ import {
   type Command,
   CommandError,
   type CommandInput,
-  printNote,
   printResult,
   UsageError,
   unknownAction,
@@ -47,13 +46,11 @@ async function resetPassword(
   if (made === null) throw new CommandError(`no such user: "${email}"; users sign up in the console`);
   // In the fragment, which browsers never send, so the secret reaches no log.
   const link = `${base.url}/console/reset#${made.secret}`;
-  printResult(input, { email: made.user.email, link, expires_at: made.expiresAt }, link);
-  if (input.options.isSet("json")) return;
-  printNote(
-    `valid once, until ${made.expiresAt.toISOString()}; anyone with the link can sign in as ${made.user.email}`,
-  );
-  if (!base.isGiven)
-    printNote(
-      `the link uses ${base.url}, which others may not reach; set --url or DAUYS_URL to the public address`,
-    );
+  const { expiresAt, user } = made;
+  const remarks = [
+    `valid once, until ${expiresAt.toISOString()}; anyone with the link can sign in as ${user.email}`,
+    `the link uses ${base.url}, which others may not reach; set --url or DAUYS_URL to the public address`,
+  ];
+  const result = { email: user.email, link, expires_at: expiresAt };
+  printResult(input, result, link, ...remarks.slice(0, base.isGiven ? 1 : 2));
 }

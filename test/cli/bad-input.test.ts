@@ -27,7 +27,7 @@ let folder: string;
 let env: Record<string, string>;
 const wav = Buffer.from(writeWav(new Int16Array(24_000), 24_000));
 /** Receives a request and the function that answers it; null answers immediately. */
-let hold: ((asked: Held) => void) | null = null;
+let hold: ((request: Held) => void) | null = null;
 let sessions = 0;
 
 before(async () => {
@@ -60,7 +60,7 @@ before(async () => {
 });
 after(() => stub.close());
 beforeEach(() => {
-  stub.asked.length = 0;
+  stub.requests.length = 0;
   sessions = 0;
   hold = null;
 });
@@ -126,7 +126,7 @@ describe("invalid arguments fail before any request", () => {
       assert.match(first, rule);
       assert.match(first, /^dauys: /);
       assert.doesNotMatch(result.stderr, /\n\s+at |ENOENT|EISDIR|node:/);
-      assert.deepEqual([result.stdout, stub.asked.length, sessions], ["", 0, 0]);
+      assert.deepEqual([result.stdout, stub.requests.length, sessions], ["", 0, 0]);
     });
   }
 
@@ -163,10 +163,10 @@ describe("charged audio is never lost", () => {
 
   test("if the folder was deleted meanwhile it is saved too", async () => {
     await mkdir(at("leaving"));
-    const asked = nextAsked();
+    const request = nextRequest();
     const child = start(["speak", "сәлем", "-o", at("leaving/x.wav")]);
     const stderr = textOf(child.stderr!);
-    const { path, answer } = await asked;
+    const { path, answer } = await request;
     await rm(at("leaving"), { recursive: true });
     answer();
     const [code] = await once(child, "close");
@@ -175,9 +175,9 @@ describe("charged audio is never lost", () => {
   });
 
   test("an existing file stays unchanged until the audio is complete", async () => {
-    const asked = nextAsked();
+    const request = nextRequest();
     const child = start(["speak", "сәлем", "-o", at("other.wav")]);
-    await asked;
+    await request;
     child.kill("SIGINT");
     const [code] = await once(child, "close");
     assert.equal(code, INTERRUPTED);
@@ -234,7 +234,7 @@ test("transcribes a pipe to its end", async () => {
     at("pipe"),
   ]);
   assert.equal(code, 0);
-  assert.equal(String(stub.asked[0]?.body), "no sound");
+  assert.equal(String(stub.requests[0]?.body), "no sound");
 });
 
 /** Runs `script` in a shell with the command line as arguments. */
@@ -254,7 +254,7 @@ function start(args: readonly string[]): ChildProcess {
 }
 
 /** Returns the next request, which waits until it is answered. */
-function nextAsked(): Promise<Held> {
+function nextRequest(): Promise<Held> {
   return new Promise((resolve) => {
     hold = resolve;
   });

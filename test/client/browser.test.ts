@@ -185,7 +185,7 @@ test("the player reports the word being spoken", async () => {
 test("a page transcribes a file and sees upload progress", async () => {
   const bytes = speechAsWav(SPOKEN);
   const expected = await new DauysClient({ baseUrl: service.url, apiKey: service.key }).transcribe(bytes);
-  const heard = await page.evaluate(`(async () => {
+  const received = await page.evaluate(`(async () => {
     const bytes = Uint8Array.from(atob("${bytes.toString("base64")}"), (letter) => letter.charCodeAt(0));
     const progress = [];
     const file = new File([bytes], "speech.wav");
@@ -198,7 +198,7 @@ test("a page transcribes a file and sees upload progress", async () => {
     const streamed = await dauys.transcribe(file.stream());
     return { watched, streamed, last: progress.at(-1), shares: [shares[0], shares.at(-1)] };
   })()`);
-  const { watched, streamed, last, shares } = heard as Record<"watched" | "streamed", { text: string }> & {
+  const { watched, streamed, last, shares } = received as Record<"watched" | "streamed", { text: string }> & {
     last: unknown;
     shares: unknown;
   };
@@ -214,7 +214,7 @@ test("a page listens with a token and gets the same results as Node", async () =
   const sockets: string[] = [];
   page.on("websocket", (socket) => sockets.push(socket.url()));
   const base64 = Buffer.from(pcm.buffer, pcm.byteOffset, pcm.byteLength).toString("base64");
-  const heard = await page.evaluate(`(async () => {
+  const received = await page.evaluate(`(async () => {
     const bytes = Uint8Array.from(atob("${base64}"), (letter) => letter.charCodeAt(0));
     const live = dauys.live({ words: true });
     const finals = [];
@@ -226,7 +226,7 @@ test("a page listens with a token and gets the same results as Node", async () =
     await reading;
     return { finals, done };
   })()`);
-  const { finals: inPage, done } = heard as { finals: unknown; done: { audioSeconds: number } };
+  const { finals: inPage, done } = received as { finals: unknown; done: { audioSeconds: number } };
   assert.ok(finals.length >= 2);
   assert.deepEqual(inPage, finals);
   assert.equal(done.audioSeconds, pcm.length / 16_000);

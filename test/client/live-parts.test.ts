@@ -57,11 +57,11 @@ test("a transcript continues times and numbers, and drops repeated results", () 
   assert.deepEqual(transcript.accept(final("бір", 0.6, 1.6)), []);
   const next = { type: "partial", utterance: 1, text: "е", start: 4.5, end: 5, stable: 0 };
   assert.deepEqual(transcript.accept(partial("е", 2.1, 2.6)), [next]);
-  const [heard] = transcript.accept({
+  const [received] = transcript.accept({
     ...final("екі", 2.2, 2.9),
     words: [{ word: "екі", start: 2.2, end: 2.9, confidence: 0.9 }],
   });
-  assert.deepEqual(heard, {
+  assert.deepEqual(received, {
     type: "final",
     utterance: 1,
     text: "екі",

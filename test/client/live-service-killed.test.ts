@@ -9,7 +9,7 @@ import type { LiveStatus } from "../../src/client/live-options.js";
 import { DauysClient } from "../../src/client/node.js";
 import type { LiveFinal, LiveResult } from "../../src/client/types.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
-import { DIALOGUE, type Heard, listen } from "./support.js";
+import { DIALOGUE, listen, type Received } from "./support.js";
 
 const OPTIONS = { words: true };
 
@@ -17,7 +17,7 @@ let dataDir: string;
 let environment: Record<string, string>;
 let service: ServiceProcess;
 let client: DauysClient;
-let undisturbed: Heard;
+let undisturbed: Received;
 
 before(async () => {
   dataDir = await mkdtemp(join(tmpdir(), "dauys-client-"));
@@ -60,7 +60,7 @@ for (const { name, atPiece } of MOMENTS) {
   test(`a service killed ${name} loses no final and repeats none`, async () => {
     const statuses: LiveStatus[] = [];
     let back = Promise.resolve();
-    const heard = await listen(client, DIALOGUE, {
+    const received = await listen(client, DIALOGUE, {
       ...OPTIONS,
       onStatus: (status) => statuses.push(status),
       before: (piece) => {
@@ -69,17 +69,17 @@ for (const { name, atPiece } of MOMENTS) {
       },
     });
     await back;
-    assertSame(heard, undisturbed);
+    assertSame(received, undisturbed);
     assert.ok(statuses.some(({ type }) => type === "reconnecting"));
-    assert.equal(heard.done.sessionIds.length, 2);
-    assert.equal(heard.done.unsettledConnections, 1);
+    assert.equal(received.done.sessionIds.length, 2);
+    assert.equal(received.done.unsettledConnections, 1);
   });
 }
 
 test("a session whose service is killed between close and done is completed by the next one", async () => {
   let back = Promise.resolve();
   const last = Math.floor(DIALOGUE.length / 1_600);
-  const heard = await listen(client, DIALOGUE, {
+  const received = await listen(client, DIALOGUE, {
     ...OPTIONS,
     pace: 1_000,
     before: (piece) => {
@@ -87,21 +87,21 @@ test("a session whose service is killed between close and done is completed by t
     },
   });
   await back;
-  assertSame(heard, undisturbed);
+  assertSame(received, undisturbed);
 });
 
 test("a service that stops in the middle of a word does not split it", async () => {
   let back = Promise.resolve();
-  const heard = await listen(client, DIALOGUE, {
+  const received = await listen(client, DIALOGUE, {
     ...OPTIONS,
     before: (piece) => {
       if (piece === pieceAt((second!().start + second!().end) / 2)) back = restart("SIGTERM");
     },
   });
   await back;
-  assertSame(heard, undisturbed);
-  assert.equal(heard.done.unsettledConnections, 0, "a service that stops says what it charged");
-  assert.ok(heard.done.creditsCharged >= undisturbed.done.creditsCharged);
+  assertSame(received, undisturbed);
+  assert.equal(received.done.unsettledConnections, 0, "a service that stops says what it charged");
+  assert.ok(received.done.creditsCharged >= undisturbed.done.creditsCharged);
 });
 
 test("an utterance ended by finalize ends there again after a kill", async () => {
@@ -110,20 +110,20 @@ test("an utterance ended by finalize ends there again after a kill", async () =>
   const whole = await listen(client, DIALOGUE, options);
   assert.equal(whole.finals.length, undisturbed.finals.length + 1);
   let back = Promise.resolve();
-  const heard = await listen(client, DIALOGUE, {
+  const received = await listen(client, DIALOGUE, {
     ...options,
     before: (piece) => {
       if (piece === middle + 2) back = restart("SIGKILL");
     },
   });
   await back;
-  assertSame(heard, whole);
+  assertSame(received, whole);
 });
 
-function assertSame(heard: Heard, expected: Heard): void {
-  assert.deepEqual(heard.finals.map(rounded), expected.finals.map(rounded));
-  assert.equal(heard.done.audioSeconds, expected.done.audioSeconds);
-  assertOrder(heard.results);
+function assertSame(received: Received, expected: Received): void {
+  assert.deepEqual(received.finals.map(rounded), expected.finals.map(rounded));
+  assert.equal(received.done.audioSeconds, expected.done.audioSeconds);
+  assertOrder(received.results);
 }
 
 /** Checks that partials of an utterance arrive before its final, and nothing after it. */

@@ -5,7 +5,7 @@ import { COMPONENTS, ENDPOINTS } from "../../core/protocol/endpoints.js";
 import type { SpeakOptions } from "../../src/client/client.js";
 import { DauysClient } from "../../src/client/node.js";
 import type { SpeechRequest } from "../../src/client/types.js";
-import { type Asked, type ServiceStub, STUB_KEY, startStub } from "../cli/service-stub.js";
+import { type ServiceStub, STUB_KEY, type StubRequest, startStub } from "../cli/service-stub.js";
 
 /** Every option: a missing one does not compile here, and a missing parameter fails below. */
 const REQUEST: Required<SpeechRequest> = {
@@ -80,7 +80,7 @@ test("the library can send every parameter and field of the API, and no others",
   await client.usage({ from: "2026-11-01", to: "2026-11-02" });
   const ours = ENDPOINTS.filter(({ path }) => !NOT_OURS.includes(path) && path !== "/ready");
   for (const { path, query, request } of ours) {
-    const asked = [...stub.asked, ...stub.catalogAsked].filter((one) => pathOf(one) === path);
+    const asked = [...stub.requests, ...stub.modelRequests].filter((one) => pathOf(one) === path);
     assert.ok(asked.length > 0, `${path} was asked`);
     const known = Object.keys(query?.schema.shape ?? {}).filter((name) => !NOT_WISHES[path]?.includes(name));
     const sent = new Set(asked.flatMap((one) => [...queryOf(one).keys()]));
@@ -98,16 +98,16 @@ test("the library can send every parameter and field of the API, and no others",
 
 test("hot words are formatted as the service parses them, with scores", () => {
   for (const path of ["/v1/transcribe", "/v1/stream"]) {
-    for (const one of stub.asked.filter((candidate) => pathOf(candidate) === path)) {
+    for (const one of stub.requests.filter((candidate) => pathOf(candidate) === path)) {
       assert.equal(queryOf(one).get("hotwords"), WRITTEN_HOT_WORDS);
     }
   }
 });
 
-function pathOf({ path }: Asked): string {
+function pathOf({ path }: StubRequest): string {
   return path.split("?")[0]!;
 }
 
-function queryOf({ path }: Asked): URLSearchParams {
+function queryOf({ path }: StubRequest): URLSearchParams {
   return new URLSearchParams(path.split("?")[1] ?? "");
 }

@@ -20,7 +20,7 @@ export const DIALOGUE = joined(
 
 const MESSAGE_SAMPLES = 1_600;
 
-export interface Heard {
+export interface Received {
   readonly results: readonly LiveResult[];
   readonly finals: readonly LiveFinal[];
   readonly done: LiveDone;
@@ -40,14 +40,14 @@ export async function listen(
   client: DauysClient,
   pcm: Int16Array,
   options: ListenOptions = {},
-): Promise<Heard> {
+): Promise<Received> {
   const { before, finalizeBefore = [], pace = 8, ...liveOptions } = options;
   const live = client.live(liveOptions);
   const results: LiveResult[] = [];
-  const heard = (async () => {
+  const received = (async () => {
     for await (const result of live) results.push(result);
   })();
-  heard.catch(() => {});
+  received.catch(() => {});
   for (const [piece, samples] of cut(pcm, [MESSAGE_SAMPLES]).entries()) {
     if (finalizeBefore.includes(piece)) live.finalize();
     await before?.(piece, results);
@@ -55,7 +55,7 @@ export async function listen(
     await waitAs((MESSAGE_SAMPLES / RATE_HZ / pace) * 1_000);
   }
   const done = await live.close();
-  await heard;
+  await received;
   return { results, finals: results.filter((result) => result.type === "final"), done };
 }
 
