@@ -1,5 +1,5 @@
-// Renders the pages of docs/ into dist/docs, for browsers that ask the service for them, unless what is there is newer.
-// At build time: the longest takes a tenth of a second and more, which live sessions beside it would notice.
+// Renders the pages of docs/ into dist/docs, which the service serves to browsers, unless the output is
+// newer. At build time, because the longest page takes over 0.1 s, which would delay live sessions.
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,12 +7,12 @@ import { DOCUMENTS, documentLinks, isServed } from "../dist/src/http/endpoints/d
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 const folder = join(root, "dist/docs");
-/** Where the service has the pages. */
+/** Path of the pages on the service. */
 const BASE = "/docs/";
-/** What every page is made of beside its text. */
+/** Sources of every page besides its text. */
 const COMMON = [fileURLToPath(import.meta.url), join(root, "src/http/endpoints/documents.ts")];
 
-/** How a page's parts become HTML. Markup in a page is shown, not obeyed; links into the sources say the path. */
+/** Renders Markdown as HTML. HTML in a page is escaped; links into the sources show the path. */
 const RENDERER = {
   heading({ tokens, depth, text }) {
     return `<h${depth} id="${escaped(anchorOf(text))}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
@@ -31,11 +31,11 @@ const RENDERER = {
     const row = (cells, tag) =>
       `<tr>${cells.map((cell) => `<${tag}>${this.parser.parseInline(cell.tokens)}</${tag}>`).join("")}</tr>`;
     const body = rows.map((cells) => row(cells, "td")).join("");
-    // Reached by key, so that a wide one can be scrolled.
+    // Focusable, so that a wide table can be scrolled with the keyboard.
     return `<div class="table" tabindex="0"><table><thead>${row(header, "th")}</thead><tbody>${body}</tbody></table></div>\n`;
   },
   html({ text }) {
-    // Marks of generated parts are for `npm run docs`, not for readers.
+    // Omit the marks of generated parts.
     return /^<!--(?:(?!-->).)*-->\s*$/s.test(text) ? "" : escaped(text);
   },
 };
@@ -51,7 +51,7 @@ if (stale.length > 0) await build(stale);
 async function build(names) {
   const { Marked } = await import("marked").catch(() => ({ Marked: null }));
   if (Marked === null) {
-    // An installation without development packages has the pages that it came with, or shows them as they are written.
+    // An installation without development packages serves the pages that it came with, or their Markdown.
     console.error("marked is not installed: the pages of docs are left as they are");
     return;
   }
@@ -88,7 +88,7 @@ function targetOf(name) {
   return join(folder, name.replace(/\.md$/, ".html"));
 }
 
-/** Where a link of a page leads on the service; null for what it does not serve. */
+/** Returns the target of a link on the service; null if the service does not serve it. */
 function servedAt(href) {
   if (/^(?:https?:|mailto:|#)/.test(href)) return href;
   const [path = "", fragment] = href.split("#");
@@ -101,7 +101,7 @@ function inSources(href, text) {
   return `<span class="source" title="${escaped(path)}">${text}</span>`;
 }
 
-/** A heading's anchor, as the repository's host makes it. */
+/** Returns the anchor of a heading, as GitHub generates it. */
 function anchorOf(heading) {
   return heading
     .toLowerCase()

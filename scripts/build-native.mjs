@@ -1,6 +1,7 @@
-// What `npm ci` runs last: compiles the native beam search with the node-gyp that npm carries. Without a compiler the
-// installation succeeds all the same, and the service searches in TypeScript. With `--if-stale`, as every start and build run
-// it, only when its sources have changed since: an addon from before a pull may not read the models that came with it.
+// The last step of `npm ci`: compiles the native beam search with npm's node-gyp. Without a compiler the
+// installation still succeeds, and the service searches in TypeScript. With `--if-stale`, as in every start
+// and build, it compiles only if the sources have changed: an addon from before a pull may not read models
+// that came with the pull.
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -12,7 +13,7 @@ const nodeRoot = dirname(dirname(process.execPath));
 
 const nodeGyp = process.env.npm_config_node_gyp;
 const [command, ...first] = nodeGyp === undefined ? ["node-gyp"] : [process.execPath, nodeGyp];
-// Headers beside the running node spare the download of the same ones.
+// Headers next to the running Node save a download.
 const headers = existsSync(join(nodeRoot, "include/node/node_api.h")) ? [`--nodedir=${nodeRoot}`] : [];
 const built = spawnSync(command, [...first, "rebuild", ...headers], { cwd: folder, encoding: "utf8" });
 if (built.status === 0) {
@@ -27,7 +28,7 @@ if (built.status === 0) {
   );
 }
 
-/** Older than one of its sources. One that was never built was told about when it was not. */
+/** Returns whether the addon is older than a source. If it was never built, `npm ci` has already said so. */
 function isStale() {
   const built = join(folder, "build/Release/beam.node");
   if (!existsSync(built)) return false;

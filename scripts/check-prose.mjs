@@ -1,5 +1,6 @@
-// Counts phrases that read as a translation, in comments and documents, and fails above the limits (`npm run lint`). The phrases
-// are those of the style guide; a few lines may keep one, where it is the right word.
+// Counts phrases that read as a translation, in comments and documents, and fails above the limits
+// (`npm run lint`). The phrases are from the style guide; a few lines may keep one where it is the right
+// word.
 import { execFileSync } from "node:child_process";
 
 const PHRASES = [
@@ -37,7 +38,7 @@ function matchingLines(paths) {
     const text = execFileSync("git", ["grep", "-nIE", PHRASES, "--", ...paths], options);
     return text.trimEnd().split("\n");
   } catch (error) {
-    // git grep ends with 1 when nothing matches.
+    // git grep exits with 1 if nothing matches.
     if (error.status === 1) return [];
     throw error;
   }

@@ -1,7 +1,7 @@
-// Compiles TypeScript into dist, each file by itself, and only those that have changed: the service for every start
-// (`node scripts/compile.mjs`), benches and tests beside it for a build (`--all`). What a file becomes is its text without
-// types: tsconfig.json forbids syntax that means more (`erasableSyntaxOnly`) and imports whose fate depends on other files
-// (`verbatimModuleSyntax`). Types are tsc's matter, in `npm run build`, which also writes the declarations.
+// Compiles changed TypeScript files into dist: the service for every start (`node scripts/compile.mjs`), and
+// also benches and tests for a build (`--all`). It only removes types, file by file: tsconfig.json forbids
+// syntax that generates code (`erasableSyntaxOnly`) and imports that depend on other files
+// (`verbatimModuleSyntax`). tsc checks types and writes declarations in `npm run build`.
 import {
   existsSync,
   mkdirSync,
@@ -19,19 +19,19 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("../", import.meta.url));
 const SERVICE = ["src", "actors", "native", "core"];
 const OTHERS = ["bench", "test"];
-/** Vite builds them; tests look into some of their modules. */
+/** Built by Vite; tests import some of these modules. */
 const PAGES = join("src", "console", "pages");
-/** What compiled last, and which state of each source: its time, which any checkout and any editor changes. */
+/** The compiler of the last run, and the modification time of each compiled source. */
 const NOTES = join(root, "dist/compiled.json");
 /** As in tsconfig.json. */
 const TARGET = "es2023";
 
 const isAll = process.argv.includes("--all");
-const rooms = isAll ? [...SERVICE, ...OTHERS] : SERVICE;
+const folders = isAll ? [...SERVICE, ...OTHERS] : SERVICE;
 const { version } = createRequire(import.meta.url)("oxc-transform/package.json");
 const compiler = `oxc-transform ${version} ${TARGET}`;
 
-const names = rooms.flatMap(namesOf);
+const names = folders.flatMap(namesOf);
 const sources = names
   .filter((name) => isAll || !name.startsWith(PAGES))
   .map((name) => ({ name, changedMs: statSync(join(root, name)).mtimeMs }));
@@ -42,17 +42,17 @@ const stale = sources.filter(
 );
 if (stale.length > 0) await compile(stale);
 
-/** Paths of a room's sources from the root. */
-function namesOf(room) {
-  const paths = readdirSync(join(root, room), { recursive: true });
-  return paths.filter((path) => path.endsWith(".ts")).map((path) => join(room, path));
+/** Returns the sources of a folder, relative to the root. */
+function namesOf(top) {
+  const paths = readdirSync(join(root, top), { recursive: true });
+  return paths.filter((path) => path.endsWith(".ts")).map((path) => join(top, path));
 }
 
-/** What was compiled from sources that are gone: what imports it must fail. */
+/** Removes the output of deleted sources, so that imports of it fail. */
 function removeOrphans() {
   const outputs = new Set(names.map(outputOf));
-  for (const room of rooms) {
-    const folder = join(root, "dist", room);
+  for (const top of folders) {
+    const folder = join(root, "dist", top);
     const compiled = existsSync(folder) ? readdirSync(folder, { recursive: true }) : [];
     for (const name of compiled) {
       const path = join(folder, name);
@@ -87,7 +87,7 @@ async function compile(files) {
   process.exitCode = 1;
 }
 
-/** At once: services that start at the same time compile the same, and one may load what the other writes. */
+/** Writes atomically, because services that start together compile and load the same files. */
 function write(path, text) {
   const draft = `${path}.${process.pid}`;
   writeFileSync(draft, text);
@@ -98,7 +98,7 @@ function outputOf(name) {
   return join(root, "dist", name.replace(/\.ts$/, ".js"));
 }
 
-/** When each source was compiled last; nothing where another compiler did it. */
+/** Returns the times of the last run; none if it used another compiler. */
 function readNotes() {
   try {
     const notes = JSON.parse(readFileSync(NOTES, "utf8"));

@@ -1,6 +1,6 @@
-// `npm run docs` writes the parts of documents that are made from the service's own lists, and breaks lines of prose
-// that are too long; `--check` only says which documents are out of date. A part stands between
-// `<!-- NAME: npm run docs -->` and `<!-- end of NAME -->`.
+// `npm run docs` regenerates parts of documents from the service's own lists, and wraps long lines of prose;
+// `--check` only reports outdated documents. A part is between `<!-- NAME: npm run docs -->` and
+// `<!-- end of NAME -->`.
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ const changed = documents().filter((path) => refresh(path, wrapProse(withParts(r
 for (const path of changed) console.log(`${path} ${isCheck ? "is out of date: npm run docs" : "written"}`);
 if (isCheck && changed.length > 0) process.exitCode = 1;
 
-/** Every document that git knows. */
+/** Returns every document that git does not ignore. */
 function documents() {
   const args = ["ls-files", "--cached", "--others", "--exclude-standard", "*.md"];
   const names = execFileSync("git", args, { cwd: root, encoding: "utf8" }).split("\n");
@@ -40,12 +40,12 @@ function withParts(text) {
 }
 
 function settingsTable() {
-  // Their rules stay out: the upper bound of threads is the machine's, and a broken rule is named at the start.
+  // Without the rules for values: some depend on the machine, and the service reports violations itself.
   const rows = SETTINGS.map(({ name, otherwise, means }) => `| \`${name}\` | ${otherwise} | ${means} |`);
   return ["| Variable | Default | Means |", "|---|---|---|", ...rows, ""].join("\n");
 }
 
-/** Whether the file is not what it should be. */
+/** Writes the file unless it is up to date. Returns whether it was outdated. */
 function refresh(path, text) {
   if (read(path) === text) return false;
   if (!isCheck) writeFileSync(join(root, path), text);

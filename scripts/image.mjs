@@ -1,7 +1,7 @@
-// Builds the image and runs it once, without a Docker daemon: `node scripts/image.mjs` (root, Debian, network). A Debian 13
-// with npm's Node 24 stands in for the Node image, buildah builds in a chroot, and the service in it speaks and
-// transcribes as its own user, as one process and as a gateway with an engine. Prints one line of JSON. `--keep` leaves
-// the images where buildah has them.
+// Builds the image and runs it once, without a Docker daemon: `node scripts/image.mjs` (root, Debian,
+// network). A Debian 13 with npm's Node 24 replaces the Node image, and buildah builds in a chroot. The
+// service in the image synthesizes and transcribes as its own user, first as one process, then as a gateway
+// with an engine. Prints one line of JSON. `--keep` keeps the images in buildah's storage.
 import { execFile, execFileSync, spawn } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -19,7 +19,7 @@ const USER = "10001:10001";
 const SENTENCE = "Сәлеметсіз бе! Бүгін күн жылы.";
 const HEALTHY_WITHIN_MS = 300_000;
 const LOOK_EVERY_MS = 500;
-/** For data of containers, apart from those of the machine's own. */
+/** Separate from the machine's own containers. */
 const STORAGE = ["--root", join(root, ".cache/image/storage"), "--storage-driver", "vfs"];
 
 for (const program of ["buildah", "nats-server"]) installMissing(program);
@@ -50,7 +50,7 @@ function build() {
   return { baseMs, imageMs, size };
 }
 
-/** What the Node image is made of, and this machine's word on whom to trust, for networks that have a certificate of their own. */
+/** Builds a folder like the Node image, with this machine's CA certificates for networks that need them. */
 function makeBase() {
   fetchNodes([24]);
   bootstrapDebian13(BASE_FOLDER, ["libstdc++6", "libatomic1", "ca-certificates"], ["--variant=minbase"]);
@@ -68,7 +68,7 @@ function makeBase() {
   writeFileSync(join(BASE_FOLDER, "usr/local/etc/npmrc"), "cafile=/usr/local/etc/trusted.pem\n");
 }
 
-/** One service that does everything. */
+/** Tries a single service. */
 async function tryImage() {
   const service = await startContainer({});
   try {
@@ -85,7 +85,7 @@ async function tryImage() {
   }
 }
 
-/** A gateway and an engine of the image, and a NATS of this machine between them. */
+/** Tries a gateway and an engine of the image, connected by a NATS of this machine. */
 async function tryFleet() {
   const busPort = await freePort();
   const bus = spawn("nats-server", ["-a", "127.0.0.1", "-p", `${busPort}`], { stdio: "ignore" });
@@ -109,7 +109,7 @@ async function tryFleet() {
   }
 }
 
-/** Runs the service in a container of its own, as the image's user, until it answers. */
+/** Starts the service in a new container as the image's user, and waits until it is ready. */
 async function startContainer(settings) {
   const container = buildah("from", "--pull-never", IMAGE).trim();
   const port = await freePort();
@@ -134,7 +134,7 @@ async function startContainer(settings) {
   let output = "";
   service.stdout.on("data", (bytes) => (output += bytes));
   const ended = new Promise((resolve) => service.once("exit", resolve));
-  // An engine serves operators alone.
+  // An engine has only the operators' port.
   const listening = settings.ROLE === "engine" ? operatorPort : port;
   let stopped = null;
   const stop = () => {
@@ -156,7 +156,7 @@ async function startContainer(settings) {
   return {
     healthyMs: Math.round(performance.now() - startedAtMs),
     output: () => output,
-    // The banner comes once everything is up.
+    // The banner appears once everything is up.
     front: () => /^Front: (.*)$/m.exec(output)?.[1],
     inside: async (...command) => {
       const at = [`--env=DAUYS_URL=http://127.0.0.1:${port}`, `--env=OPERATOR_PORT=${operatorPort}`];
@@ -167,7 +167,7 @@ async function startContainer(settings) {
   };
 }
 
-/** What the service hears of what it has spoken. */
+/** Returns the transcript of a synthesized sentence. */
 async function speakAndTranscribe({ inside }) {
   const key = (await inside("cat", "/data/dev-key")).trim();
   const dauys = (...args) => inside("env", `DAUYS_API_KEY=${key}`, "node", "bin/dauys.js", ...args);
@@ -175,7 +175,7 @@ async function speakAndTranscribe({ inside }) {
   return (await dauys("transcribe", "/tmp/said.wav")).trim();
 }
 
-/** buildah does not hand signals on: the service itself is told. Null when nothing listens there. */
+/** Returns the process that listens on a port, or null: buildah does not forward signals to it. */
 function processOf(port) {
   const line = execFileSync("ss", ["-Hltnp", `sport = :${port}`], { encoding: "utf8" });
   const [, pid = null] = /pid=(\d+)/.exec(line) ?? [];

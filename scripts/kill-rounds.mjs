@@ -1,5 +1,5 @@
-// Kills the whole service under load, again and again, and compares the ledger with what clients saw:
-// `npm run build && node scripts/kill-rounds.mjs 100`. The gate does the same with two rounds.
+// Kills the whole service under load repeatedly, and compares the ledger with what clients received:
+// `npm run build && node scripts/kill-rounds.mjs 100`. `npm test` runs two rounds.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 

@@ -1,5 +1,5 @@
-// Mesa's software Vulkan, on which WebGPU runs without a GPU: what the tests in test/gpu need. Debian 12's own is too old
-// (its 22.3 lacks what Dawn asks for), its backports have a later one.
+// Installs Mesa's software Vulkan, with which WebGPU runs without a GPU, for the tests in test/gpu. Debian 12
+// has 22.3, which is too old for Dawn; its backports have a newer one.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,14 +9,14 @@ const PACKAGES = ["mesa-vulkan-drivers", "libvulkan1"];
 const LEAST_VERSION = "23";
 const LISTS = "/etc/apt/sources.list.d";
 
-/** Installs it as root when it is missing or too old. What goes wrong is told; tests that need it are then skipped by name. */
+/** Installs it, as root, if it is missing or too old. After a failure, tests that need it are skipped. */
 export function installLavapipe() {
   if (isThere() || process.getuid?.() !== 0) return;
   const codename = /^VERSION_CODENAME=(\w+)$/m.exec(textOf("/etc/os-release"))?.[1];
   if (codename === undefined) return;
   const folder = mkdtempSync(join(tmpdir(), "dauys-backports-"));
   try {
-    // The machine's own mirror; apt reads this list instead of sources.list, beside the folder of lists.
+    // The machine's own mirror; apt reads this list instead of sources.list, in addition to sources.list.d.
     const list = join(folder, "sources.list");
     const backports = `deb ${mirror()} ${codename}-backports main\n`;
     writeFileSync(list, textOf("/etc/apt/sources.list") + (codename === "bookworm" ? backports : ""));
@@ -45,7 +45,7 @@ function isThere() {
   );
 }
 
-/** Where this machine gets Debian from. */
+/** Returns this machine's Debian mirror. */
 function mirror() {
   const lists = readdirSync(LISTS)
     .filter((name) => /\.(?:list|sources)$/.test(name))

@@ -1,5 +1,5 @@
 // Kills live workers every 2 s under 50 paced sessions and compares their finals with undisturbed ones:
-// `npm run build && node scripts/live-kills.mjs 120`. The gate does the same for some seconds.
+// `npm run build && node scripts/live-kills.mjs 120`. `npm test` does the same for a few seconds.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 

@@ -1,5 +1,5 @@
-// `npm run pack` makes the library: client, player and command line. An installation of it brings neither the service's
-// packages nor its build, so its manifest is another one: what is packed is laid out in build/library, and the tracked
+// `npm run pack` packs the library: client, player and command line. It needs neither the service's packages
+// nor its build, so it has its own manifest: the files are copied to build/library, and the tracked
 // package.json is only read. Options go to npm (`npm run pack -- --pack-destination FOLDER`).
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 const STAGE = join(root, "build/library");
-/** What the manifest's `files` choose from. */
+/** Copied to build/library, where the manifest's `files` select from them. */
 const STAGED = ["README.md", "LICENSE", "bin", "dist/src", "dist/core"];
 const LIBRARY_FIELDS = [
   "name",
@@ -21,11 +21,11 @@ const LIBRARY_FIELDS = [
   "exports",
   "files",
 ];
-/** What the library imports from elsewhere. */
+/** Packages that the library imports. */
 const LIBRARY_PACKAGES = ["ws"];
 
 if (process.argv[2] === "refuse") {
-  // npm runs this before `npm pack` and `npm publish`, and before the script named pack as well.
+  // npm runs this before `npm pack` and `npm publish`, but also before the script named pack.
   if (["pack", "publish"].includes(process.env.npm_command)) {
     console.error(
       "This folder is the service, not the library: use `npm run pack`, which packs build/library.",
@@ -44,7 +44,7 @@ if (process.argv[2] === "refuse") {
 
 function libraryManifest(manifest) {
   const fields = LIBRARY_FIELDS.map((name) => [name, manifest[name]]);
-  // A range, where the service pins: a page of code should not hold back its users' security fixes.
+  // Ranges, not exact versions as for the service: a library must not hold back its users' security fixes.
   const packages = LIBRARY_PACKAGES.map((name) => [name, `^${manifest.dependencies[name]}`]);
   return { ...Object.fromEntries(fields), dependencies: Object.fromEntries(packages) };
 }

@@ -1,18 +1,19 @@
-// Part of `npm ci`: mends the database driver where a connection that closes ends the whole process, or loses a query
-// (postgres-repairs.mjs). The service refuses a driver without its repairs (src/store/postgres/mended-driver.ts), which
-// holds the hash of the mended file: a change of the repairs changes it there.
+// Part of `npm ci`: patches the database driver where a closing connection ends the whole process, or loses a
+// query (postgres-repairs.mjs). The service does not start with an unpatched driver
+// (src/store/postgres/mended-driver.ts has the hash of the patched file): if you change the repairs, change
+// the hash too.
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { REPAIRS } from "./postgres-repairs.mjs";
 
 const MENDED_VERSION = "3.4.9";
 
-// What modules import is src/index.js.
+// Modules import src/index.js.
 const entry = import.meta.resolve("postgres");
 const { version } = JSON.parse(readFileSync(new URL("../package.json", entry), "utf8"));
 const path = fileURLToPath(new URL("connection.js", entry));
 let code = readFileSync(path, "utf8");
-// An earlier version of this script may have made some of them.
+// An earlier version of this script may have applied some of them.
 const missing = REPAIRS.filter(([, wanted]) => !code.includes(wanted));
 if (missing.length > 0 && version !== MENDED_VERSION) {
   throw new Error(`Cannot mend postgres ${version}, only ${MENDED_VERSION}: see whether it needs it still`);

@@ -1,25 +1,30 @@
-// The repairs that patch-postgres.mjs makes, and why.
-// postgres.js gathers small writes until the turn of the event loop is over. A query on a connection that has closed
-// meanwhile (the rest of a transaction) is then written to no socket, a TypeError that nobody can catch; and what was
-// gathered when it closed stays, so that a new connection in its place never writes anything. Issues 1066, 1154 and 1208
-// of porsager/postgres; pull requests 1168 and 1209 are open. Here such a query is refused with CONNECTION_CLOSED.
+// The patches that patch-postgres.mjs applies, and why.
 //
-// What a connection asks for itself when it opens (types of arrays, whether the server takes writes) is held by nobody: when
-// the server ends the connection just then, the rejection is an unhandled one, which ends the process. Here it is dropped:
-// the query that opened the connection is refused, or sent by the next one.
+// postgres.js buffers small writes until the end of the event loop turn. If the connection closes meanwhile,
+// a query (the rest of a transaction) is written to a null socket: a TypeError that nobody can catch. The
+// buffer also stays, so a new connection in the same place never writes anything. Issues 1066, 1154 and 1208
+// of porsager/postgres; pull requests 1168 and 1209 are open. Patched: such a query fails with
+// CONNECTION_CLOSED.
 //
-// A query that was sent between the error and the close of its connection stays there. It never settles, or worse, the
-// next connection answers it with an empty result. Here whatever is left when a connection closes is refused.
+// Queries that a connection sends itself when it opens (array types, whether the server accepts writes) have
+// no handler: if the server ends the connection at that moment, the unhandled rejection ends the process.
+// Patched: the rejection is ignored; the query that opened the connection fails, or the next connection sends
+// it.
 //
-// A `begin` that fills a connection's pipeline, or its socket, is never handed its connection: the transaction fails with
-// a TypeError while the server has begun it, and everything that others ask there later is part of a transaction that
-// nobody ends. A server that hangs for a while makes pipelines that full. Here every `begin` gets its connection.
+// A query sent between the error and the close of its connection stays there. It never settles, or the next
+// connection answers it with an empty result. Patched: all remaining queries fail when a connection closes.
 //
-// test/store/postgres/lost-connections.test.ts fails without; with a release that has it all mended, this file goes.
+// A `begin` that fills a connection's pipeline, or its socket, never gets its connection: the transaction
+// fails with a TypeError although the server has started it, and later queries on that connection become part
+// of a transaction that nobody ends. A server that hangs for a while fills pipelines like that. Patched:
+// every `begin` gets its connection.
+//
+// test/store/postgres/lost-connections.test.ts fails without these patches. Delete this file when a release
+// has all fixes.
 
 const NOTE = "// Mended by scripts/patch-postgres.mjs of dauys.";
 
-/** Found once each, and what stands there afterwards. */
+/** Each original text, found exactly once, and its replacement. */
 export const REPAIRS = [
   [
     `  function nextWrite(fn) {

@@ -1,9 +1,9 @@
-// Which front runs on which Node and Debian, tried: `node scripts/runtimes.mjs COMMAND`, after `npm run build`.
-//   fetch [MAJOR…] Node 20, 22 and 24 from npm, into .cache/runtimes
-//   quick [MAJOR…] what may break between versions of Node, under each of them, on this system
-//   table [NAME…]  front contract, attack cases and a start of the service on every runtime (root: Debian 13 by mmdebstrap)
-//   bench          `bench front` on every runtime in one run; saves bench/results/runtimes.json
-//   arm64          the addon's tests, the native front and integer products under emulated arm64 (root)
+// Tests which front runs on which Node and Debian. After `npm run build`: `node scripts/runtimes.mjs COMMAND`
+//   fetch [MAJOR…] gets Node 20, 22 and 24 from npm, into .cache/runtimes
+//   quick [MAJOR…] runs the tests that may differ between versions of Node, under each of them
+//   table [NAME…]  tests the front contract, attacks and a start on every runtime (as root, also Debian 13)
+//   bench          runs `bench front` on every runtime; saves bench/results/runtimes.json
+//   arm64          tests the addon, the native front and integer products under emulated arm64 (root)
 //   clean          removes Debian 13
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -17,15 +17,15 @@ const root = fileURLToPath(new URL("../", import.meta.url));
 const RUN_TESTS = join(root, "scripts/runtimes/run-tests.mjs");
 const TRY_SERVICE = join(root, "scripts/runtimes/try-service.mjs");
 const WHICH_FRONT = join(root, "scripts/runtimes/which-front.mjs");
-/** Rooms of the table. */
-const ROOMS = ["dist/test/front/", "dist/test/attack/"];
-/** Of one runtime's tests: they mostly wait. */
+/** Tests of the table. */
+const TABLE_TESTS = ["dist/test/front/", "dist/test/attack/"];
+/** For the tests of one runtime, which mostly wait. */
 const TESTS_WITHIN_MS = 1_800_000;
 const START_WITHIN_MS = 300_000;
 
 /**
- * What between versions of Node has broken things before or might: the fronts, native addons, threads over shared memory, the
- * runtime of the models, child processes, the command line.
+ * Tests of everything that may break between versions of Node: fronts, native addons, threads with shared
+ * memory, onnxruntime, child processes, the command line.
  */
 const QUICK = [
   ...["front/front.test", "front/uws/", "front/threads/thread-sockets", "front/node/"],
@@ -61,7 +61,7 @@ function quick(majors) {
   return hasFailed ? 1 : 0;
 }
 
-/** Every runtime there is here, or why it is left out. */
+/** Returns the runtimes that are available here, and why others are left out. */
 function runtimes() {
   if (!hasNodes())
     return { here: [], leftOut: ["npm has Node's binaries for x64 Linux alone, as they are pinned"] };
@@ -85,7 +85,7 @@ function table(names) {
   )) {
     console.error(`--- ${runtime.name}`);
     const started = inRuntime(runtime, [TRY_SERVICE], START_WITHIN_MS).last;
-    const tested = inRuntime(runtime, [RUN_TESTS, ...ROOMS], TESTS_WITHIN_MS).last;
+    const tested = inRuntime(runtime, [RUN_TESTS, ...TABLE_TESTS], TESTS_WITHIN_MS).last;
     rows.push({ runtime, started, tested });
   }
   console.log(
@@ -138,8 +138,8 @@ function inRuntime({ node }, program, timeout) {
 
 function total(tested) {
   const sums = { passed: 0, failed: 0, skipped: 0 };
-  for (const room of Object.values(tested?.counts ?? {}))
-    for (const outcomes of Object.values(room))
+  for (const ofFolder of Object.values(tested?.counts ?? {}))
+    for (const outcomes of Object.values(ofFolder))
       for (const name of Object.keys(sums)) sums[name] += outcomes[name];
   return sums;
 }
@@ -154,7 +154,7 @@ function cell(outcomes) {
   ].join(" + ");
 }
 
-/** `Debian 12`, or what else this system calls itself. */
+/** Returns the name of this system, such as `Debian 12`. */
 function debianHere() {
   const release = readFileSync("/etc/os-release", "utf8");
   const [id, version] = [/^NAME="?([^"\n]*)/m, /^VERSION_ID="?([^"\n]*)/m].map(

@@ -1,4 +1,4 @@
-// Writes the sha256 of every file a package's manifest names into the manifest: `node scripts/seal-model.mjs models/<id>`.
+// Writes the sha256 of every file of a package into its manifest: `node scripts/seal-model.mjs models/<id>`.
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

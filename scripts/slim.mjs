@@ -1,6 +1,6 @@
-// For an image, after the build and `npm prune --omit=dev`: deletes what this machine's service never loads.
-//   binaries of the native front and of onnxruntime for other systems, processors and versions of Node,
-//   what compiles TypeScript, sources, and what compiled the beam search
+// For an image, after the build and `npm prune --omit=dev`: deletes files that the service never loads on
+// this platform: binaries of the native front and of onnxruntime for other platforms and versions of Node,
+// the TypeScript compiler, sources, and build files of the beam search.
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,7 +11,7 @@ const packages = join(root, "node_modules");
 
 for (const name of ["uws-repack", "uws-fork", "uWebSockets.js"]) {
   const mine = `uws_${platform}_${arch}_${versions.modules}.node`;
-  // `uws_linux_x64_137.node`, where the package says it flat or in folders.
+  // Such as `uws_linux_x64_137.node`, in the package's root or in a folder.
   for (const path of filesOf(join(packages, name))) {
     const file = basename(path);
     if (file.startsWith("uws_") && file.endsWith(".node") && file !== mine) rmSync(path);

@@ -1,18 +1,18 @@
-// What `npm start` runs: the service as a child of this process, in the environment it needs.
+// Run by `npm start`: starts the service as a child process, in the environment that it needs.
 import { spawn, spawnSync } from "node:child_process";
 import { constants } from "node:os";
 import { fileURLToPath } from "node:url";
 
 const main = fileURLToPath(new URL("../dist/src/main.js", import.meta.url));
-/** What the service is told for what this process is told; a terminal that closes is a reason to stop as well. */
+/** Signals to the service for signals to this process; it also stops when its terminal closes. */
 const FORWARDED = { SIGTERM: "SIGTERM", SIGINT: "SIGINT", SIGHUP: "SIGTERM" };
-/** Ctrl-C under npm can arrive twice, from the terminal and from npm; a second one on purpose takes longer. */
+/** Under npm, Ctrl-C can arrive twice, from the terminal and from npm; an intended second one is later. */
 const ECHO_MS = 500;
 
-// Read by the allocator before a process starts: with it, memory of models that were released goes back to the system.
+// The allocator reads this at process start; with it, the memory of released models returns to the system.
 const env = { MALLOC_TRIM_THRESHOLD_: "131072", ...process.env };
 const [file, ...args] = [...endWithParent(), process.execPath, main, ...process.argv.slice(2)];
-// A process group of its own: signals of a terminal come here and are handed on once.
+// A separate process group: terminal signals arrive only here, and are forwarded once.
 const child = spawn(file, args, { env, stdio: "inherit", detached: true });
 
 let forwardedAtMs = Number.NEGATIVE_INFINITY;
@@ -32,7 +32,7 @@ child.on("exit", (code, signal) => {
   process.exit(signal === null ? code : 128 + constants.signals[signal]);
 });
 
-/** Where the system can, the service is told to stop even when this process is killed without a chance to tell it. */
+/** Returns a command prefix that stops the service if this process is killed, where the system has one. */
 function endWithParent() {
   const prefix = ["setpriv", "--pdeathsig", "TERM"];
   const probe = process.platform === "linux" ? spawnSync(prefix[0], [...prefix.slice(1), "true"]) : null;

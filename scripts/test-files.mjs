@@ -1,4 +1,4 @@
-// Which compiled tests there are, what each of them reaches, and in which order they run best.
+// Lists the compiled tests, what each of them imports, and the best order to run them in.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,8 +7,8 @@ const root = fileURLToPath(new URL("../", import.meta.url));
 const compiled = join(root, "dist/test");
 
 /**
- * The files that take longest from begin to end, two and a half minutes down to twenty seconds: they begin, so that at its
- * end no core waits for the other. Then come the bundles, some of whose tests wait, and what takes seconds.
+ * The longest files, 150 s down to 20 s: they start first, so that no core is idle at the end. Then the
+ * bundles run, and files that take seconds.
  */
 const LONGEST_FIRST = `
   console/browser. e2e/node-versions console/browser-states gpu/ input/media/uploads-damaged e2e/cold-start e2e/service
@@ -22,23 +22,24 @@ const LONGEST_FIRST = `
   .trim()
   .split(/\s+/);
 
-/** What a quick test has no part in, with anything that it imports: processes, threads, models, databases, browsers. */
+/** Packages that a quick test must not import, even indirectly. */
 const HEAVY_PACKAGES = [
   ...["node:child_process", "node:worker_threads", "node:cluster", "piscina", "onnxruntime-node"],
   ...["postgres", "playwright-core", "@biomejs/biome"],
 ];
-/** Light, and as long as all the others together. */
+/** Tests without heavy packages that take as long as all other quick tests together. */
 const SLOW = ["patterns/", "domain/text/hostile-texts", "console/passwords"];
 
-/** Quick tests that judge sources, documents, corpora and packages: what they find is the same on every Node. */
+/** Quick tests of sources, documents, corpora and packages, whose results are the same on every Node. */
 const OF_SOURCES = [
   ...["house/", "docs/", "protocol/one-list", "http/reference"],
   ...["domain/text/kazakh/corpora", "scripts/platforms"],
 ];
 
 /**
- * Not quick, and yet they leave nothing behind: those of a row share a process, and with it what they load. A start, the
- * service's modules and the models' runtime cost each of them half a second; those that ask `sharedService()` share that too.
+ * Tests that are not quick but leave no state behind: those of a group share a process, and so the modules
+ * that they load. A process start, the service's modules and onnxruntime cost 0.5 s each; users of
+ * `sharedService()` also share the service.
  */
 const SHARING = {
   service: [
@@ -72,25 +73,25 @@ const SHARING = {
     ...["bench/people", "console/passwords"],
   ],
 };
-/** Rows whose files are a suite each. Together they take as long as the longest files do: they begin behind the first three. */
+/** Groups whose files become one suite each. They are long, so they start after the first three files. */
 const SUITES = ["service", "stores", "commands", "natives"];
-/** What the files of a row have in common is theirs together, and not that of the first to import it. */
+/** Imported first, so that the shared service outlives the first suite that imports it. */
 const OF_ALL = join(compiled, "support/shared-service.js");
-/** These look at their process, or make copies of it. */
+/** Files that inspect their process, or copy it. */
 const ALONE = ["native/threads/niceness", "deploy/backup"];
 
-/** What holds for a whole process, and so do hooks, except in a row of suites: there they are those of their file. */
+/** Code that affects a whole process. Hooks do too, except inside of a suite. */
 const OF_PROCESS = /\bprocess\.(?:chdir|exit)|\bprocess\.env\[[^\]]+\] =|\bdelete process\.env/;
 const HOOKS = /^(?:before|after|beforeEach|afterEach)\(/m;
 const BEFORE_SUITES = 3;
-/** Files that share a process. */
+/** Quick files in one process. */
 const BUNDLED = 48;
-/** By version: the quick half runs under others of Node while the whole runs under this one. */
+/** By version, because quick tests run under other versions of Node at the same time. */
 const BUNDLES = join(compiled, ".bundles", process.version);
 
 const IMPORT = /\b(?:from|import) {0,4}\(?"([^"]+)"/g;
 
-/** Paths from the root of compiled tests whose source is still there: the compiler leaves the output of deleted files. */
+/** Returns compiled tests, relative to the root, without leftovers of deleted sources. */
 export function testFiles() {
   if (!existsSync(compiled)) return [];
   return readdirSync(compiled, { recursive: true })
@@ -100,7 +101,7 @@ export function testFiles() {
     .map((name) => relative(root, join(compiled, name)));
 }
 
-/** Whether a test, with all that it imports, starts no process, no thread, no model, no database and no browser. */
+/** Returns whether a test and its imports start no process, thread, model, database or browser. */
 export function isQuick(file) {
   if (isIn(SLOW, file)) return false;
   const seen = new Set();
@@ -114,15 +115,16 @@ export function isQuick(file) {
   return isLight(join(root, file));
 }
 
-/** Whether a test runs code of the project, and does not only read it. */
+/** Returns whether a test runs code of the project, and does not only read it. */
 export function runsCode(file) {
   return !isIn(OF_SOURCES, file);
 }
 
 /**
- * Puts files that leave nothing behind into bundles that import them: a process of its own costs most of them more than
- * their tests. What the others are stays, in its order.
- * @returns {string[]} paths from the root of what node:test runs, a process each
+ * Replaces files that leave no state behind by bundles that import them: for most of them, a process costs
+ * more than the tests. Other files keep their order.
+ *
+ * @returns {string[]} paths, relative to the root, that node:test runs in one process each
  */
 export function inProcesses(files) {
   const textOf = (file) => readFileSync(join(root, file), "utf8");
@@ -130,11 +132,13 @@ export function inProcesses(files) {
   const hasHooks = (file) => HOOKS.test(textOf(file));
   const quick = shareable.filter((file) => isQuick(file) && !hasHooks(file));
   if (quick.length <= BUNDLED) return files;
-  const rowed = new Set(quick);
-  const groups = Object.entries(SHARING).map(([name, rooms]) => {
-    const ofRow = shareable.filter((file) => !rowed.has(file) && isIn(rooms, file) && !isIn(ALONE, file));
-    const members = SUITES.includes(name) ? ofRow : ofRow.filter((file) => !hasHooks(file));
-    for (const file of members) rowed.add(file);
+  const grouped = new Set(quick);
+  const groups = Object.entries(SHARING).map(([name, prefixes]) => {
+    const ofGroup = shareable.filter(
+      (file) => !grouped.has(file) && isIn(prefixes, file) && !isIn(ALONE, file),
+    );
+    const members = SUITES.includes(name) ? ofGroup : ofGroup.filter((file) => !hasHooks(file));
+    for (const file of members) grouped.add(file);
     return { name, members };
   });
   for (let at = 0; at < quick.length; at += BUNDLED)
@@ -165,7 +169,7 @@ function importsOfAll(files) {
   return files.map((file) => `import ${JSON.stringify(join(root, file))};\n`).join("");
 }
 
-/** Each file is a suite: what it imports and declares happens inside. */
+/** Turns each file into a suite, inside of which it is imported. */
 function suitesOf(files) {
   const suites = files.map((file) => {
     const name = relative("dist/test", file).replace(/\.test\.js$/, "");
@@ -176,8 +180,8 @@ function suitesOf(files) {
   );
 }
 
-function isIn(rooms, file) {
-  return rooms.some((room) => file.startsWith(join("dist/test", room)));
+function isIn(prefixes, file) {
+  return prefixes.some((prefix) => file.startsWith(join("dist/test", prefix)));
 }
 
 function placeOf(name) {

@@ -1,17 +1,17 @@
-// Loaded by every process that tests start; only in those that the runner starts does it do anything. A file that ends its
-// process before its tests are over has failed, whatever its exit code; and what a test leaves open, an interval or a server,
-// does not hold its file, and all that share the process, until the runner's limit. For `--cpu` it notes what its file took.
+// Loaded by every process of a test run; active only in those that the runner starts. A file that ends its
+// process before its tests are over fails, whatever its exit code. If a test leaves an interval or a server
+// open, its process ends before the runner's limit. With `--cpu`, records the CPU time of the file.
 "use strict";
 const { appendFileSync, readFileSync } = require("node:fs");
 
-/** Far longer than hooks of a file take that end its services. */
+/** Far longer than hooks need to stop the services of a file. */
 const LEFT_OPEN_MS = Number(process.env["TEST_LEFT_OPEN_MS"] ?? 180_000);
 
 const TICKS_PER_SECOND = 100;
 
 const isOfRunner = process.env["TEST_RUNNER_PID"] === String(process.ppid);
 const cpuFile = process.env["TEST_CPU_FILE"];
-// What a test file starts, a thread or the same file in another part, has no tests.
+// Threads and child processes of a test file have no tests.
 for (const name of ["TEST_RUNNER_PID", "TEST_CPU_FILE"]) delete process.env[name];
 if (isOfRunner) watch();
 
@@ -32,10 +32,10 @@ function watch() {
   });
 }
 
-/** For `--cpu`: CPU seconds of this process and of those that it has started and seen the end of. */
+/** Records the CPU seconds of this process and of its children that have ended. */
 function noteCpu(path) {
   const { user, system } = process.cpuUsage();
-  // The state is the first field behind the name, which may hold anything; then the tenth and eleventh of time are children's.
+  // After the name, which may contain spaces, fields 13 and 14 are the CPU time of children, in ticks.
   const fields = readFileSync("/proc/self/stat", "utf8").split(") ").at(-1).split(" ");
   const children = (Number(fields[13]) + Number(fields[14])) / TICKS_PER_SECOND;
   appendFileSync(

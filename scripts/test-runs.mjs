@@ -1,10 +1,10 @@
-// What failed is said again before the closing figures, where one who has only the end of a long output finds it.
+// Repeats failures before the closing figures, at the end of a long output.
 
 import { relative } from "node:path";
 
-/** The runner's figures: `tests 12`, `duration_ms 3.4`. */
+/** Figures of the runner: `tests 12`, `duration_ms 3.4`. */
 const FIGURE = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) ([\d.]+)$/;
-/** Of an error's message and stack. */
+/** Lines of an error's message and stack. */
 const REPORT_LINES = 12;
 
 /**
@@ -24,7 +24,7 @@ export async function* withFailuresAtEnd(events) {
     yield { type: "test:diagnostic", data: { nesting: 0, message } };
 }
 
-/** Adds a failed test. A suite that failed by a test inside of it adds only its name to that test's, which came before. */
+/** Adds a failed test. A suite that failed because of its tests only adds its name to them. */
 function noteFailure(failures, { name, file, nesting, details }) {
   const error = details?.error;
   if (error?.failureType !== "subtestsFailed") {
@@ -35,7 +35,7 @@ function noteFailure(failures, { name, file, nesting, details }) {
     Object.assign(failure, { name: `${name} > ${failure.name}`, nesting });
 }
 
-/** File, suite, name and error of a failed test. */
+/** Formats the file, suite, name and error of a failed test. */
 function failureLines({ name, file, error }) {
   const cause = error?.cause ?? error;
   const report = String(cause?.stack ?? cause?.message ?? cause).split("\n");

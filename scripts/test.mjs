@@ -1,7 +1,7 @@
-// What `npm test` runs after the build: node:test over the compiled tests. Words select files by their path
-// (`npm test -- store`), `--test-name-pattern=lock` tests by their name. `--quick` (`npm run test:quick`) leaves out all
-// that start processes, threads, models, databases or browsers; `--running` those that only read sources, for another Node.
-// `--cpu` tells at the end what each process took of the CPU (Linux).
+// Run by `npm test` after the build: runs the compiled tests with node:test. Words select files by path
+// (`npm test -- store`), `--test-name-pattern=lock` selects tests by name. `--quick` (`npm run test:quick`)
+// omits tests that start processes, threads, models, databases or browsers; `--running` omits tests that only
+// read sources, for another Node. `--cpu` prints the CPU time of each process at the end (Linux).
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,19 +15,19 @@ import { installLavapipe } from "./lavapipe.mjs";
 import { inProcesses, isQuick, runsCode, testFiles } from "./test-files.mjs";
 import { withFailuresAtEnd } from "./test-runs.mjs";
 
-/** Debian packages without which tests fail; as root they are installed when they are missing. */
+/** Debian packages without which tests fail; installed if missing, as root. */
 const REQUIRED_PACKAGES = ["ffmpeg", "curl", "chromium-headless-shell"];
-/** Installed as root too; without them the tests that need them are skipped, each by its name. */
+/** Installed too, as root; without them, the tests that need them are skipped. */
 const WANTED_PACKAGES = ["espeak-ng", "nats-server"];
-/** What this machine may tell commands about a service of its own; tests must not pick it up. */
+/** Settings of this machine's own service, which tests must not use. */
 const COMMAND_SETTINGS = ["DAUYS_URL", "DAUYS_API_KEY"];
-/** Asked for more than the gate's share, these tests take as long as they need, within limits of their own. */
+/** Settings that make tests run longer than in the gate; they have their own limits. */
 const LONGER_RUNS = ["LEDGER_HISTORIES", "FLEET_ROUNDS", "UPLOAD_MUTANTS", "PROPERTY_RUNS"];
-/** The runner ends a whole file after it and then says nothing of the tests inside: far more than a slow machine needs. */
+/** The runner ends a file after this, without reporting its tests: far more than a slow machine needs. */
 const FILE_TIMEOUT_MS = 900_000;
-/** Where processes note what they took. */
+/** Processes append their CPU time here. */
 const CPU_FILE = fileURLToPath(new URL("../build/test-cpu.jsonl", import.meta.url));
-/** Most files wait as much as they work: with four of them two cores stood still for a tenth of the time, six gain nothing. */
+/** Files often wait: with four at a time, two cores were idle for 10 %; six are no faster. */
 const AT_A_TIME = 5;
 
 const root = fileURLToPath(new URL("../", import.meta.url));
@@ -55,19 +55,19 @@ async function runTests(args) {
     return 2;
   }
   if (files.some((file) => file.includes(join("test", "gpu")))) installLavapipe();
-  // After the build, which has made this list.
+  // Imported here, because the build creates it.
   const { SETTINGS } = await import("../dist/src/settings/settings.js");
   for (const name of [...COMMAND_SETTINGS, ...SETTINGS.map((setting) => setting.name)])
     delete process.env[name];
   process.chdir(root);
-  // For those who ask for them: in the whole gate nobody looks at pictures of pages.
+  // Only if console tests are selected: in the whole gate nobody looks at screenshots.
   if (words.some((word) => word.includes("console"))) process.env["CONSOLE_PICTURES"] = "true";
   const preloads = ["typescript-traces.cjs", "test-process.cjs"].map(
     (name) => `--require=${JSON.stringify(join(root, "scripts", name))}`,
   );
   process.env["NODE_OPTIONS"] = [process.env["NODE_OPTIONS"] ?? "", ...preloads].join(" ").trim();
   process.env["TEST_RUNNER_PID"] = String(process.pid);
-  // Of bench/support/free-port.ts.
+  // Used by bench/support/free-port.ts.
   process.env["TEST_PORTS_DIR"] = join(tmpdir(), `dauys-ports-${process.pid}`);
   if (values.cpu) {
     rmSync(CPU_FILE, { force: true });
@@ -88,18 +88,18 @@ async function runTests(args) {
     end: false,
   });
   rmSync(process.env["TEST_PORTS_DIR"], { recursive: true, force: true });
-  if (values.cpu) tellCpu();
+  if (values.cpu) printCpu();
   return hasFailed ? 1 : 0;
 }
 
-/** Heaviest first, with the sum above all. */
-function tellCpu() {
+/** Prints the CPU time of each file, the highest first, after the sum. */
+function printCpu() {
   const lines = existsSync(CPU_FILE) ? readFileSync(CPU_FILE, "utf8").trim().split("\n") : [];
-  const taken = lines.map((line) => JSON.parse(line)).toSorted((one, other) => other.seconds - one.seconds);
-  const sum = taken.reduce((total, { seconds }) => total + seconds, 0);
+  const used = lines.map((line) => JSON.parse(line)).toSorted((one, other) => other.seconds - one.seconds);
+  const sum = used.reduce((total, { seconds }) => total + seconds, 0);
   const row = (seconds, what) => console.error(`${seconds.toFixed(1).padStart(7)} ${what}`);
   row(sum, "CPU seconds of all");
-  for (const { file, seconds } of taken) row(seconds, relative(join(root, "dist/test"), file));
+  for (const { file, seconds } of used) row(seconds, relative(join(root, "dist/test"), file));
 }
 
 function installMissing() {

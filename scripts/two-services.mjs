@@ -1,10 +1,10 @@
-// Runs suites of the interface over two services on one database, each request to either by chance:
-// `npm run build && node scripts/two-services.mjs [WORDS]`. `PROPERTY_SEED=random` sends requests elsewhere and says the seed.
-// The gate does the same with one suite (`test/e2e/two-services.test.ts`).
+// Runs API suites over two services on one database, with each request sent to a random one of them:
+// `npm run build && node scripts/two-services.mjs [WORDS]`. `PROPERTY_SEED=random` draws and prints another
+// seed. `npm test` does the same with one suite (`test/e2e/two-services.test.ts`).
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-/** Suites whose service is asked, and not watched from outside or killed. */
+/** Suites that only send requests, and neither observe nor kill the service. */
 const SUITES = [
   "client/service",
   "e2e/word-times",

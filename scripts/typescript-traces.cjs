@@ -1,5 +1,6 @@
-// Loaded by every process that tests start: traces name lines of TypeScript. `--enable-source-maps` does the same, and reads
-// the map of each module that is loaded; here a map is read when a trace is looked at that passes through its module.
+// Loaded by every process of a test run: stack traces show lines of TypeScript. `--enable-source-maps` does
+// the same, but reads the map of every loaded module; this reads a map only when a trace passes through its
+// module.
 "use strict";
 const { existsSync, readFileSync } = require("node:fs");
 const { SourceMap } = require("node:module");
@@ -13,18 +14,18 @@ Error.prepareStackTrace = (error, frames) => {
   return [head, ...frames.map((frame) => `    at ${inSources(frame)}`)].join("\n");
 };
 
-/** A frame as it is told, with the place in the sources for the compiled one. */
+/** Formats a frame with its position in the source. */
 function inSources(frame) {
-  const told = frame.toString();
+  const shown = frame.toString();
   const file = frame.getFileName();
-  if (typeof file !== "string" || !file.startsWith("file:") || file.includes("/node_modules/")) return told;
+  if (typeof file !== "string" || !file.startsWith("file:") || file.includes("/node_modules/")) return shown;
   const path = fileURLToPath(file);
   const [line, column] = [frame.getLineNumber(), frame.getColumnNumber()];
   const found = mapOf(path)?.findEntry(line - 1, column - 1);
-  if (found?.originalSource === undefined) return told;
+  if (found?.originalSource === undefined) return shown;
   const source = resolve(dirname(path), found.originalSource);
   const place = `${source}:${found.originalLine + 1}:${found.originalColumn + 1}`;
-  return told.replace(`${file}:${line}:${column}`, () => place);
+  return shown.replace(`${file}:${line}:${column}`, () => place);
 }
 
 function mapOf(path) {
@@ -32,7 +33,7 @@ function mapOf(path) {
   return maps.get(path);
 }
 
-/** Without descriptors, say, there is no map: code that looks at a trace must not meet an exception of ours. */
+/** Returns null if a map is unreadable, as without free file descriptors: reading a stack must not throw. */
 function readMap(path) {
   try {
     return existsSync(path) ? new SourceMap(JSON.parse(readFileSync(path, "utf8"))) : null;

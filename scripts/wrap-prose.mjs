@@ -1,16 +1,16 @@
 const COLUMNS = 110;
-/** A bullet or a number before an item's text, with the white space before it. */
+/** The indent, and the bullet or number of a list item. */
 const LEAD = /^(\s*)([-*] |\d+\. )?/;
-/** Headings, comments, images and quotes end a paragraph; tables cannot be broken. */
+/** Lines outside of paragraphs: headings, comments, images, quotes, and tables, which cannot be wrapped. */
 const OTHER = /^\s*\||^(#|<|!\[|>|$)/;
 
-/** Markdown whose paragraphs with a line beyond 110 columns are broken again; everything else stays as it is. */
+/** Wraps Markdown paragraphs that have a line over 110 columns; leaves everything else unchanged. */
 export function wrapProse(text) {
   const lines = [];
   let paragraph = [];
   let isCode = false;
   const flush = () => {
-    lines.push(...(paragraph.some(isLong) ? broken(paragraph) : paragraph));
+    lines.push(...(paragraph.some(isLong) ? wrapped(paragraph) : paragraph));
     paragraph = [];
   };
   for (const line of text.split("\n")) {
@@ -28,7 +28,7 @@ export function wrapProse(text) {
   return lines.join("\n");
 }
 
-function broken([first, ...rest]) {
+function wrapped([first, ...rest]) {
   const [whole, indent, bullet = ""] = LEAD.exec(first);
   const text = [first.slice(whole.length), ...rest].map((line) => line.trim()).join(" ");
   const lines = [];
@@ -43,7 +43,7 @@ function broken([first, ...rest]) {
   return [...lines, line];
 }
 
-/** Words, with spans of code and links as one where they are not long themselves. */
+/** Splits text into words; short code spans and links stay whole. */
 function wordsOf(text) {
   const held = text.replaceAll(/`[^`]+`|\[[^[\]]+\]\([^()\s]+\)/g, (span) =>
     span.length < 70 ? span.replaceAll(" ", "\0") : span,

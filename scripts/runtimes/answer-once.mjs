@@ -1,4 +1,4 @@
-// Loads the native front's binding of this platform, and answers one request with it.
+// Loads the native front's binding for this platform and serves one request with it.
 import { get } from "node:http";
 import { findUws } from "../../dist/src/front/uws/load-binding.js";
 

@@ -1,4 +1,4 @@
-// What can be seen of arm64 without such a machine: Node for arm64 under qemu's emulation of a process.
+// Tests arm64 without such a machine: Node for arm64 under qemu's user-mode emulation.
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -10,13 +10,13 @@ const here = fileURLToPath(new URL("./", import.meta.url));
 const FOLDER = join(root, ".cache/runtimes/arm64");
 const CHECKOUT = join(FOLDER, "checkout");
 const LIBRARIES = ["libc6", "libstdc++6", "libgcc-s1", "libatomic1"];
-/** What the programs below are, and of the checkout's folders those that they need. */
+/** Tests to run, and the parts of the checkout that they need. */
 const TESTS = ["native-beam-search", "native-resample"];
 const LINKED = ["node_modules", "models", "test", "actors", "core", "src", "package.json"];
-/** The emulation is some thirty times as slow. */
+/** Emulation is about 30 times slower. */
 const ENVIRONMENT = { BEAM_RUNS: "40" };
 const WITHIN_MS = 590_000;
-/** As binding.gyp has them. */
+/** Same as in binding.gyp. */
 const FLAGS = [
   ...["-shared", "-fPIC", "-std=c++17", "-O3", "-ffp-contract=off", "-fvisibility=hidden", "-fexceptions"],
   ...["-DNAPI_VERSION=8", "-DNODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS", "-DNAPI_CPP_EXCEPTIONS"],
@@ -57,27 +57,27 @@ function* programs() {
   for (const name of TESTS) yield [`dist/test/native/beam/${name}.test.js`];
 }
 
-/** Debian 13's emulator (Debian 12's ends in the models' runtime), libraries for arm64, Node, and a compiler. */
+/** Installs Debian 13's qemu (Debian 12's crashes in onnxruntime), arm64 libraries, Node and a compiler. */
 function prepare() {
   mkdirSync(FOLDER, { recursive: true });
   installMissing("g++-aarch64-linux-gnu");
   const [qemu, libraries] = [join(FOLDER, "qemu"), join(FOLDER, "libraries")];
   if (!existsSync(qemu)) extract(qemu, ["qemu-user"]);
   if (!existsSync(libraries)) extract(libraries, LIBRARIES, ["--architectures=arm64"]);
-  // Nothing was configured: the links of the root are missing.
+  // The packages were not configured, so links in the root are missing.
   if (!existsSync(join(libraries, "lib"))) symlinkSync("usr/lib", join(libraries, "lib"));
   for (const name of ["package.json", "package-lock.json"])
     cpSync(join(here, "arm64", name), join(FOLDER, name));
   run("npm", ["ci", "--no-audit", "--no-fund", "--ignore-scripts", "--cpu=arm64", "--force"], FOLDER);
 }
 
-/** A checkout whose addon is for arm64; all else are links to this one. */
+/** Creates a checkout whose addon is for arm64; other files are links to this one. */
 function layOut() {
   rmSync(CHECKOUT, { recursive: true, force: true });
   const beam = join(CHECKOUT, "native/beam");
   mkdirSync(join(beam, "build/Release"), { recursive: true });
   for (const name of LINKED) symlinkSync(join(root, name), join(CHECKOUT, name));
-  // Of the modules themselves: they look for the addon from where they really are.
+  // Copies, because modules look for the addon relative to their real path.
   for (const name of ["dist", "scripts"]) cpSync(join(root, name), join(CHECKOUT, name), { recursive: true });
   const sources = readdirSync(join(root, "native/beam")).filter((name) => name.endsWith(".cc"));
   const headers = ["node_modules/node-addon-api", ".cache/runtimes/arm64/node_modules/node-24/include/node"];

@@ -1,4 +1,4 @@
-// A Debian 13 beside this system: a folder for chroot, made by mmdebstrap from the mirror that this system uses.
+// Creates a Debian 13 in a folder for chroot, with mmdebstrap and this system's mirror.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -9,18 +9,18 @@ const IN_ROOT = fileURLToPath(new URL("in-root.sh", import.meta.url));
 const FOLDER = join(root, ".cache/runtimes/debian-13");
 const PUBLIC_MIRROR = "http://deb.debian.org/debian";
 const SUITE = "trixie";
-/** Beside the essential ones: what the runtime links, and what tests of attacks call. */
+/** In addition to the essential ones: libraries of Node, and programs of the attack tests. */
 const PACKAGES = ["libstdc++6", "libatomic1", "ca-certificates", "procps", "mount", "util-linux", "iproute2"];
 const WITHIN_MS = 540_000;
 
-/** Why there is no Debian 13 here, and none can be made; null when there can. */
+/** Returns why Debian 13 cannot run here; null if it can. */
 export function whyNoDebian13() {
   if (process.platform !== "linux") return "only Linux has chroot with mount namespaces";
   if (process.getuid() !== 0) return "only root can make and enter a Debian 13";
   return spawnSync("unshare", ["--mount", "true"]).status === 0 ? null : "mounts are not allowed here";
 }
 
-/** Makes it unless it is there. @returns the command before a command that is to run in it */
+/** Creates it if it is missing. @returns a prefix for commands that run in it */
 export function debian13() {
   if (!existsSync(join(FOLDER, "etc/debian_version"))) make();
   return ["unshare", "--mount", "--propagation", "private", IN_ROOT, FOLDER, root.replace(/\/$/, "")];
@@ -34,12 +34,12 @@ function make() {
   bootstrapDebian13(FOLDER, PACKAGES, ["--variant=minbase"]);
 }
 
-/** Unpacks packages of Debian 13, with what they depend on, into a folder; nothing of them is run. */
+/** Unpacks packages of Debian 13 and their dependencies into a folder, without running their scripts. */
 export function extract(folder, packages, options = []) {
   bootstrapDebian13(folder, packages, ["--variant=extract", ...options]);
 }
 
-/** Makes one in a folder. @param options of mmdebstrap */
+/** Creates a Debian 13 in a folder. @param options of mmdebstrap */
 export function bootstrapDebian13(folder, packages, options) {
   installMissing("mmdebstrap");
   const made = `${folder}.new`;
@@ -49,7 +49,7 @@ export function bootstrapDebian13(folder, packages, options) {
     ...options,
     "--mode=root",
     `--include=${packages.join(",")}`,
-    // Nothing of an index or a package is kept.
+    // Without translations and documentation.
     "--aptopt=Acquire::Languages none",
     "--dpkgopt=path-exclude=/usr/share/doc/*",
     "--dpkgopt=path-exclude=/usr/share/locale/*",
@@ -69,7 +69,7 @@ export function bootstrapDebian13(folder, packages, options) {
   renameSync(made, folder);
 }
 
-/** Where this system has its Debian packages from. */
+/** Returns this system's Debian mirror. */
 function mirror() {
   const { stdout } = spawnSync(
     "apt-get",
@@ -82,7 +82,7 @@ function mirror() {
   return found.find((one) => one !== undefined) ?? PUBLIC_MIRROR;
 }
 
-/** How this system reaches its mirror: proxies and the like. */
+/** Returns this system's options for HTTP, such as proxies. */
 function aptTransport() {
   const { stdout } = spawnSync("apt-config", ["dump", "Acquire"], { encoding: "utf8" });
   const lines = (stdout ?? "")
@@ -91,7 +91,7 @@ function aptTransport() {
   return lines.filter((line) => line !== undefined);
 }
 
-/** Installs a package of this system, as root. */
+/** Installs a package on this system, as root, if it is missing. */
 export function installMissing(name) {
   if (spawnSync("dpkg", ["--status", name], { stdio: "ignore" }).status === 0) return;
   for (const args of [

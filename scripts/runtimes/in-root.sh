@@ -1,7 +1,7 @@
 #!/bin/sh
-# in-root.sh ROOT CHECKOUT COMMAND…: runs a command in another Debian, with the checkout and the temporary folder in their
-# places. To be started in a mount namespace of its own (`unshare --mount --propagation private`): what is mounted here goes
-# with the process. The process id stays the one that was started.
+# in-root.sh ROOT CHECKOUT COMMAND…: runs a command in another Debian, with the checkout and the temporary
+# folder at the same paths. Start it in a separate mount namespace (`unshare --mount --propagation private`),
+# so that the mounts end with the process. The process id stays the same.
 set -eu
 root=$1
 checkout=$2

@@ -1,12 +1,13 @@
-// Integer products at their extremes (bytes of 255 by weights of 7 and of 8 bits) by onnxruntime, beside exact ones: prints how
-// many of 32 are wrong. x86 without VNNI adds two products in 16 bits, which those of 8 bits overflow.
+// Compares integer products by onnxruntime with exact ones at their extremes (bytes of 255 by 7-bit and 8-bit
+// weights): prints how many of 32 are wrong. x86 without VNNI adds two products in 16 bits, which overflows
+// with 8-bit weights.
 process.env.ORT_DISABLE_TELEMETRY = "1";
 const { default: ort } = await import("onnxruntime-node");
 
 const [ROWS, DEPTH, COLUMNS] = [4, 64, 8];
-/** A graph of one MatMulInteger, but for the bytes of its weights. */
+/** A graph with one MatMulInteger, before and after the bytes of its weights. */
 const BEFORE = "CAg64wQKGwoBYQoBYgoBehIBeSINTWF0TXVsSW50ZWdlchIBZyqMBAhACAgQA0IBYkqABA==";
-const BEHIND = "KggQAkIBekoBAFoTCgFhEg4KDAgCEggKAggECgIIQGITCgF5Eg4KDAgGEggKAggECgIICEIECgAQDQ==";
+const AFTER = "KggQAkIBekoBAFoTCgFhEg4KDAgCEggKAggECgIIQGITCgF5Eg4KDAgGEggKAggECgIICEIECgAQDQ==";
 
 const activations = Uint8Array.from({ length: ROWS * DEPTH }, (_, at) => {
   const [row, depth] = [Math.floor(at / DEPTH), at % DEPTH];
@@ -23,7 +24,7 @@ async function wrongProducts(largest) {
     const isPlus = column === 0 || (column > 1 && (at * 7_919) % 5 < 3);
     return isPlus ? largest : -largest;
   });
-  const graph = [Buffer.from(BEFORE, "base64"), Buffer.from(weights.buffer), Buffer.from(BEHIND, "base64")];
+  const graph = [Buffer.from(BEFORE, "base64"), Buffer.from(weights.buffer), Buffer.from(AFTER, "base64")];
   const session = await ort.InferenceSession.create(Buffer.concat(graph), { intraOpNumThreads: 1 });
   const { y } = await session.run({ a: new ort.Tensor("uint8", activations, [ROWS, DEPTH]) });
   return y.data.filter((found, at) => found !== exact(weights, Math.floor(at / COLUMNS), at % COLUMNS))

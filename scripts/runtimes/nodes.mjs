@@ -1,4 +1,4 @@
-// Node's own binaries as npm has them, pinned by scripts/runtimes/package-lock.json, under .cache.
+// Fetches Node's own binaries from npm into .cache, pinned by scripts/runtimes/package-lock.json.
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,21 +8,21 @@ const here = fileURLToPath(new URL("./", import.meta.url));
 const FOLDER = fileURLToPath(new URL("../../.cache/runtimes/nodes/", import.meta.url));
 const WITHIN_MS = 300_000;
 
-/** Versions of Node that are checked, by their first number: the exact one of each stands in package.json. */
+/** Major versions of Node that are tested; package.json has the exact versions. */
 export const NODES = [20, 22, 24];
 
-/** Path of a Node's program, or null where it has not been fetched. */
+/** Returns the path of a Node executable; null if it has not been fetched. */
 export function nodePath(major) {
   const path = join(FOLDER, "node_modules", `node-${major}`, "bin/node");
   return existsSync(path) && isPinned(major) ? path : null;
 }
 
-/** Whether npm has packages of Node for this machine. */
+/** Returns whether npm has Node packages for this machine. */
 export function hasNodes() {
   return process.platform === "linux" && process.arch === "x64";
 }
 
-/** Fetches what is missing of them; without Node 20 where it is not asked for. @throws when npm cannot */
+/** Fetches missing versions; Node 20 only if it is requested. @throws if npm fails */
 export function fetchNodes(majors = NODES) {
   if (!hasNodes()) return console.log("skipped: the Node binaries that are pinned are for x64 Linux");
   if (majors.every((major) => nodePath(major) !== null)) return;

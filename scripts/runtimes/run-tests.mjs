@@ -1,5 +1,5 @@
-// Runs compiled tests with the Node that it is started by, and prints, as JSON on its last line, what became of them by room
-// and front. `node run-tests.mjs PATH…` takes files of dist/test whose path contains one of the words.
+// Runs compiled tests with the running Node, and prints the results by folder and front as JSON on the last
+// line. `node run-tests.mjs PATH…` selects files of dist/test whose path contains one of the words.
 import { relative } from "node:path";
 import { run } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -7,7 +7,7 @@ import { testFiles } from "../test-files.mjs";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const FILE_TIMEOUT_MS = 900_000;
-/** What a test's path of names says about the front that it is about. */
+/** Patterns that recognize the front of a test by the names of its suites. */
 const FRONTS = [
   ["threads", /\bin two threads\b/],
   ["native", /\b(?:front|fronts?|on|at) (?:the front )?uws\b|\bnative front\b/],
@@ -20,7 +20,7 @@ const files = testFiles().filter((file) => words.some((word) => file.includes(wo
 const counts = {};
 const failures = [];
 const skipped = [];
-/** Names of the suites that the test of each depth stands in. */
+/** Names of the suites around the current test, by depth. */
 const names = [];
 for await (const { type, data } of run({
   files,
@@ -33,15 +33,15 @@ for await (const { type, data } of run({
   if (data.details?.type === "suite" && data.details.error === undefined) continue;
   const path = names.slice(0, data.nesting + 1).join(" > ");
   const file = relative(root, data.file ?? "");
-  // A file that passes is told like a test; one that fails holds tests that have failed.
+  // The runner reports a file like a test; its tests are reported separately.
   if (data.nesting === 0 && (data.name === data.file || path.endsWith(".js"))) continue;
   if (type === "test:fail" && data.details?.error?.failureType === "subtestsFailed") continue;
   const outcome = type === "test:fail" ? "failed" : data.skip !== undefined ? "skipped" : "passed";
-  const room = file.split("/")[2] ?? "";
+  const folder = file.split("/")[2] ?? "";
   const front = FRONTS.find(([, pattern]) => pattern.test(path))?.[0] ?? "any";
-  counts[room] ??= {};
-  counts[room][front] ??= { passed: 0, failed: 0, skipped: 0 };
-  counts[room][front][outcome]++;
+  counts[folder] ??= {};
+  counts[folder][front] ??= { passed: 0, failed: 0, skipped: 0 };
+  counts[folder][front][outcome]++;
   if (outcome === "skipped") skipped.push(`${file}: ${path}: ${data.skip}`);
   if (outcome !== "failed") continue;
   const error = data.details?.error?.cause ?? data.details?.error;

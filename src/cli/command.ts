@@ -2,7 +2,6 @@ import type { ParseArgsConfig } from "node:util";
 import { nearestName } from "../../core/domain/text/nearest-name.js";
 import { aboveStatus } from "./status-line.js";
 
-/** Environment variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Arguments of a command, checked against its options. */
@@ -21,7 +20,7 @@ export interface Command {
   readonly usage: string;
   /** The command's line in `dauys help`: an imperative verb first, at most 70 characters. */
   readonly summary: string;
-  /** One sentence for `--help`. */
+  /** One or two sentences for `--help`. */
   readonly description: string;
   /** Values of the first argument, for commands with several actions. */
   readonly actions?: readonly HelpRow[];
@@ -45,7 +44,6 @@ export class CommandError extends Error {
   override readonly name: string = "CommandError";
 }
 
-/** Reads option values by name and type. */
 export class Options {
   readonly #values: Readonly<Record<string, unknown>>;
 
@@ -72,16 +70,25 @@ export class Options {
   }
 }
 
+/** @throws {UsageError} if there are arguments */
+export function requireNoArguments({ positionals: [argument] }: CommandInput, command: string): void {
+  if (argument !== undefined) throw new UsageError(`${command} accepts no arguments, received "${argument}"`);
+}
+
 /** Returns the only positional argument; `hint` completes the error when it is missing. */
-export function onlyArgument(input: CommandInput, name: string, hint = ""): string {
-  const [argument] = input.positionals;
+export function onlyArgument({ positionals }: CommandInput, name: string, hint = ""): string {
+  const [argument] = positionals;
   if (argument === undefined) throw new UsageError(`${name} is missing${hint}`);
-  if (input.positionals.length > 1) {
-    throw new UsageError(
-      `expected one ${name}, received ${input.positionals.length}; quote text that contains spaces`,
-    );
-  }
-  return argument;
+  if (positionals.length === 1) return argument;
+  throw new UsageError(
+    `expected one ${name}, received ${positionals.length}; quote text that contains spaces`,
+  );
+}
+
+/** Parses a whole number from 1 to `most`. @throws {UsageError} with the name of the option or argument */
+export function wholeNumber(name: string, text: string, most: number): number {
+  if (/^[1-9]\d{0,14}$/.test(text) && Number(text) <= most) return Number(text);
+  throw new UsageError(`${name} must be a whole number from 1 to ${most}, received "${text}"`);
 }
 
 /** Returns the error for a missing or unknown action. */
@@ -99,6 +106,13 @@ export function withoutKey(text: string): string {
   return text.replace(/sk-svc-.*/s, "sk-svc-...");
 }
 
+/** Prints a result: as JSON with `--json`, otherwise as text, with remarks on standard error. */
+export function printResult(input: CommandInput, json: object, text: string, ...remarks: string[]): void {
+  const isJson = input.options.isSet("json");
+  printLine(isJson ? JSON.stringify(json) : text);
+  for (const remark of isJson ? [] : remarks) printRemark(input, remark);
+}
+
 export function printLine(text: string): void {
   printText(`${text}\n`);
 }
@@ -108,7 +122,11 @@ export function printText(text: string): void {
   aboveStatus(() => process.stdout.write(text));
 }
 
-/** Prints a line to standard error. File names can contain control characters; they appear as question marks. */
+/** Prints a line to standard error, with question marks for control characters, which file names may have. */
 export function printNote(text: string): void {
   aboveStatus(() => process.stderr.write(`${text.replace(/(?!\n)\p{Cc}/gu, "?")}\n`));
+}
+
+export function printRemark({ options }: CommandInput, text: string): void {
+  if (!options.isSet("quiet")) printNote(text);
 }

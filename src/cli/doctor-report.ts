@@ -9,13 +9,13 @@ import { type FoundLibrary, type MachineFacts, machineFacts } from "../../native
 import { type Trial, tryProvider } from "../../native/devices/try-provider.js";
 import type { PackageFolder } from "../../native/models/package.js";
 import { readablePackages } from "../models/folders.js";
-import { CommandError, type CommandInput, printLine, printNote } from "./command.js";
+import { CommandError, type CommandInput, printNote, printResult } from "./command.js";
 import { foldersOf } from "./model-folders.js";
+import { aligned } from "./table.js";
 
 /** Providers compile kernels in their first runs; for large graphs, software renderers need minutes. */
 const WITHIN_MS = 120_000;
 
-/** The speed of an engine on a provider. */
 interface EngineFigures {
   readonly engine: EngineWork["engine"];
   readonly model: string;
@@ -25,7 +25,6 @@ interface EngineFigures {
   readonly unmeasured: string | null;
 }
 
-/** Test results of a provider. */
 export interface ProviderReport {
   readonly provider: Provider;
   readonly works: boolean;
@@ -50,9 +49,7 @@ export async function examine(input: CommandInput, measuredMs: number | null): P
     if (!options.isSet("json")) printNote(`testing ${provider}`);
     reports.push(await reportOn(provider, facts, packages, measuredMs));
   }
-  printLine(
-    options.isSet("json") ? JSON.stringify(toJson(facts, reports)) : lines(facts, reports).join("\n"),
-  );
+  printResult(input, toJson(facts, reports), lines(facts, reports).join("\n"));
   const wanted = (environment["EXECUTION_PROVIDERS"] ?? "cpu").split(",").map((name) => name.trim());
   const broken = reports.filter(({ provider, works }) => !works && wanted.includes(provider));
   if (broken.length === 0) return;
@@ -132,15 +129,16 @@ function lines(facts: MachineFacts, reports: readonly ProviderReport[]): readonl
   const loader = vulkan.slice(0, 1).map(({ name, path }) => path ?? `${name} is missing`);
   const drivers = vulkanDrivers.length === 0 ? "no drivers" : vulkanDrivers.join(", ");
   return [
-    `node         ${node}, ${platform}`,
-    `onnxruntime  ${onnxruntime}; ${known.join(", ")}`,
-    `NVIDIA       ${devices.length === 0 ? "no device found by nvidia-smi" : devices.join("; ")}`,
-    `Vulkan       ${loader.join(", ")}; ${drivers}`,
+    ...aligned([
+      ["node", `${node}, ${platform}`],
+      ["onnxruntime", `${onnxruntime}; ${known.join(", ")}`],
+      ["NVIDIA", devices.length === 0 ? "no device found by nvidia-smi" : devices.join("; ")],
+      ["Vulkan", `${loader.join(", ")}; ${drivers}`],
+    ]),
     ...reports.flatMap(providerLines),
   ];
 }
 
-/** Returns the lines about one provider. */
 export function providerLines({
   provider,
   works,

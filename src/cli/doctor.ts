@@ -1,5 +1,5 @@
-import { type Command, type CommandInput, UsageError } from "./command.js";
-import { operatorsPart } from "./operators-part.js";
+import { type Command, type CommandInput, requireNoArguments, UsageError } from "./command.js";
+import { operatorModules } from "./operator-store.js";
 
 /** For each engine on each provider. */
 const MEASURED_SECONDS = 5;
@@ -21,11 +21,10 @@ export const doctorCommand: Command = {
 };
 
 async function doctor(input: CommandInput): Promise<void> {
-  const [argument] = input.positionals;
-  if (argument !== undefined) throw new UsageError(`doctor accepts no arguments, received "${argument}"`);
+  requireNoArguments(input, "doctor");
   const seconds = input.options.number("seconds") ?? MEASURED_SECONDS;
   if (!(seconds > 0 && seconds <= MOST_SECONDS))
     throw new UsageError(`--seconds must be more than 0 and at most ${MOST_SECONDS}, received "${seconds}"`);
-  const { examine } = await operatorsPart(() => import("./doctor-report.js"));
+  const { examine } = await operatorModules(() => import("./doctor-report.js"));
   await examine(input, input.options.isSet("no-measure") ? null : 1_000 * seconds);
 }

@@ -1,13 +1,12 @@
 import { reachableUrl } from "../settings/address.js";
 import { DEFAULT_DATA_DIR, DEFAULT_HOST, DEFAULT_PORT } from "../settings/defaults.js";
 import type { Command, HelpRow } from "./command.js";
+import { aligned } from "./table.js";
 
-/** Commands of the overview by the title of their group. */
 export type Commands = Readonly<Record<string, Readonly<Record<string, Command>>>>;
 
 const COLUMNS = 80;
 
-/** A part of a page: a table under a title. */
 type Section = readonly [title: string, rows: readonly HelpRow[]];
 
 interface Topic {
@@ -83,7 +82,6 @@ const TOPICS: Readonly<Record<string, Topic>> = {
   },
 };
 
-/** Lines of the overview that are not commands. */
 const HELP_ROWS: readonly HelpRow[] = [
   ["help [COMMAND]", "Show this list, or explain a command"],
   ...Object.entries(TOPICS).map(([name, { summary }]): HelpRow => [`help ${name}`, summary]),
@@ -169,15 +167,15 @@ function wordsOf(text: string): string[] {
 /** Joins paragraphs and tables; all tables of a page share the width of their first column. */
 function page(head: readonly string[], sections: readonly Section[], foot: readonly string[]): string {
   const filled = sections.filter(([, rows]) => rows.length > 0);
-  const hasShort = (rows: readonly HelpRow[]) => rows.some(([term]) => /^-\w,/.test(term));
-  const aligned = filled.map(([title, rows]): Section => {
-    const isIndented = hasShort(rows);
-    const indent = (term: string) => (isIndented && term.startsWith("--") ? `    ${term}` : term);
-    return [title, rows.map(([term, text]): HelpRow => [indent(term), text])];
-  });
-  const width = Math.max(0, ...aligned.flatMap(([, rows]) => rows.map(([term]) => term.length)));
-  const tables = aligned.map(([title, rows]) =>
-    [title, ...rows.map(([term, text]) => `  ${term.padEnd(width)}  ${text}`)].join("\n"),
+  const lines = aligned(filled.flatMap(([, rows]) => indented(rows)));
+  const tables = filled.map(([title, rows]) =>
+    [title, ...lines.splice(0, rows.length).map((line) => `  ${line}`)].join("\n"),
   );
   return [...head, ...tables, ...foot].join("\n\n");
+}
+
+/** Aligns long options without a short form with those that have one. */
+function indented(rows: readonly HelpRow[]): readonly HelpRow[] {
+  if (!rows.some(([term]) => /^-\w,/.test(term))) return rows;
+  return rows.map(([term, text]) => [term.startsWith("--") ? `    ${term}` : term, text]);
 }

@@ -8,7 +8,7 @@ export class Interrupted extends CommandError {
   override readonly name = "Interrupted";
   readonly exitCode: number;
 
-  constructor(signal: (typeof SIGNALS)[number]) {
+  constructor(signal: NodeJS.Signals) {
     super("interrupted");
     this.exitCode = exitCodeOf(signal);
   }
@@ -19,23 +19,20 @@ export function exitCodeOf(signal: NodeJS.Signals): number {
   return 128 + constants.signals[signal];
 }
 
-/** Turns the first terminating signal into an abort, so that commands can clean up; a second one ends the process. */
-export class Interruption {
-  readonly #control = new AbortController();
-  readonly #onSignal = (signal: NodeJS.Signals) => {
-    this.over();
-    this.#control.abort(new Interrupted(signal as (typeof SIGNALS)[number]));
+/** Runs `work` with a signal that aborts on the first Ctrl-C or SIGTERM; a second one ends the process. */
+export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const control = new AbortController();
+  const unlisten = () => {
+    for (const signal of SIGNALS) process.off(signal, onSignal);
   };
-
-  constructor() {
-    for (const signal of SIGNALS) process.on(signal, this.#onSignal);
-  }
-
-  get signal(): AbortSignal {
-    return this.#control.signal;
-  }
-
-  over(): void {
-    for (const signal of SIGNALS) process.off(signal, this.#onSignal);
+  const onSignal = (signal: NodeJS.Signals) => {
+    unlisten();
+    control.abort(new Interrupted(signal));
+  };
+  for (const signal of SIGNALS) process.on(signal, onSignal);
+  try {
+    return await work(control.signal);
+  } finally {
+    unlisten();
   }
 }

@@ -4,8 +4,7 @@ import {
   type Command,
   CommandError,
   type CommandInput,
-  printLine,
-  printNote,
+  printResult,
   UsageError,
   unknownAction,
 } from "./command.js";
@@ -43,20 +42,16 @@ async function keys(input: CommandInput): Promise<void> {
   throw unknownAction(action, ["create", "list", "revoke"]);
 }
 
-async function create(store: Store, { options }: CommandInput): Promise<void> {
-  const organizationId = await organizationFor(store, options.text("org"));
-  const { rawKey, ...key } = await store.apiKeys.create({
-    organizationId,
-    name: options.text("name") ?? "key",
-  });
-  if (options.isSet("json")) return printLine(JSON.stringify({ ...toJson(key), key: rawKey }));
-  printLine(rawKey);
-  printNote(`created ${key.id} for ${organizationId}; save the key now, it is not shown again`);
+async function create(store: Store, input: CommandInput): Promise<void> {
+  const organizationId = await organizationFor(store, input.options.text("org"));
+  const name = input.options.text("name") ?? "key";
+  const { rawKey, ...key } = await store.apiKeys.create({ organizationId, name });
+  const remark = `created ${key.id} for ${organizationId}; save the key now, it is not shown again`;
+  printResult(input, { ...toJson(key), key: rawKey }, rawKey, remark);
 }
 
-async function list(store: Store, { options }: CommandInput): Promise<void> {
-  const found = await store.apiKeys.list(options.text("org"));
-  if (options.isSet("json")) return printLine(JSON.stringify({ data: found.map(toJson) }));
+async function list(store: Store, input: CommandInput): Promise<void> {
+  const found = await store.apiKeys.list(input.options.text("org"));
   const rows = found.map((key) => [
     key.id,
     key.organizationId,
@@ -66,14 +61,14 @@ async function list(store: Store, { options }: CommandInput): Promise<void> {
     key.lastUsedAt?.toISOString() ?? "never",
     key.revokedAt === null ? "active" : "revoked",
   ]);
-  printLine(table(["ID", "ORGANIZATION", "KEY", "NAME", "CREATED", "LAST USED", "STATE"], rows));
+  const titles = ["ID", "ORGANIZATION", "KEY", "NAME", "CREATED", "LAST USED", "STATE"];
+  printResult(input, { data: found.map(toJson) }, table(titles, rows));
 }
 
-async function revoke(store: Store, id: string, { options }: CommandInput): Promise<void> {
+async function revoke(store: Store, id: string, input: CommandInput): Promise<void> {
   const key = await store.apiKeys.revoke(id);
   if (key === null) throw new CommandError(`no such key: "${id}"; see \`dauys keys list\``);
-  if (options.isSet("json")) return printLine(JSON.stringify(toJson(key)));
-  printLine(`revoked ${id}; running services reject it within 30 s`);
+  printResult(input, toJson(key), `revoked ${id}; running services reject it within 30 s`);
 }
 
 async function organizationFor(store: Store, wanted: string | null): Promise<string> {

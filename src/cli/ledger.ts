@@ -1,6 +1,6 @@
 import type { Transfer } from "../store/ledger/transfers.js";
 import type { Store } from "../store/store.js";
-import { type Command, type CommandInput, onlyArgument, printLine } from "./command.js";
+import { type Command, type CommandInput, onlyArgument, printResult } from "./command.js";
 import { DATABASE_NOTE, withStore } from "./operator-store.js";
 import { balanceOf } from "./organizations.js";
 import { table } from "./table.js";
@@ -19,30 +19,29 @@ export const ledgerCommand: Command = {
   },
 };
 
-async function ledger(store: Store, id: string, { options }: CommandInput): Promise<void> {
+async function ledger(store: Store, id: string, input: CommandInput): Promise<void> {
   const { balance, held, available } = await balanceOf(store, id);
   const transfers = await store.transfers.list(id);
   let after = 0;
-  const lines = transfers.map((transfer) => {
-    const change = transfer.creditAccount === id ? transfer.amount : -transfer.amount;
+  const rows = transfers.map((transfer) => {
+    const change = changeOf(transfer, id);
     after += change;
-    return { transfer, change, after };
+    const { createdAt, kind, reference } = transfer;
+    return [createdAt.toISOString(), kind, change > 0 ? `+${change}` : `${change}`, `${after}`, reference];
   });
-  if (options.isSet("json")) {
-    const data = lines.map((line) => toJson(line.transfer, line.change));
-    return printLine(JSON.stringify({ organization_id: id, balance, held, available, data }));
-  }
-  const rows = lines.map(({ transfer, change, after }) => [
-    transfer.createdAt.toISOString(),
-    transfer.kind,
-    change > 0 ? `+${change}` : String(change),
-    String(after),
-    transfer.reference,
-  ]);
-  printLine(table(["TIME", "KIND", "CREDITS", "BALANCE", "REFERENCE"], rows));
-  printLine(`balance ${balance}, held ${held}, available ${available}`);
+  const data = transfers.map((transfer) => {
+    const { reference, kind, createdAt } = transfer;
+    return { reference, kind, amount: changeOf(transfer, id), created_at: createdAt };
+  });
+  const text = table(["TIME", "KIND", "CREDITS", "BALANCE", "REFERENCE"], rows);
+  printResult(
+    input,
+    { organization_id: id, balance, held, available, data },
+    `${text}\nbalance ${balance}, held ${held}, available ${available}`,
+  );
 }
 
-function toJson({ reference, kind, createdAt }: Transfer, amount: number) {
-  return { reference, kind, amount, created_at: createdAt };
+/** Returns the credits that a transfer added to an organization's account; negative for a charge. */
+function changeOf({ creditAccount, amount }: Transfer, id: string): number {
+  return creditAccount === id ? amount : -amount;
 }

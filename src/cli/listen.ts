@@ -4,7 +4,6 @@ import type { DauysClient } from "../client/node.js";
 import type { LiveResult } from "../client/types.js";
 import { type Command, type CommandInput, onlyArgument, printLine, printNote } from "./command.js";
 import { atRealTime, openLiveAudio } from "./live-audio.js";
-import { LiveTerminal } from "./live-terminal.js";
 import {
   HOT_WORDS_ROW,
   MODEL_ROW,
@@ -14,6 +13,9 @@ import {
   withAdvice,
 } from "./service-client.js";
 import { STREAM_URL_OPTION } from "./service-url.js";
+
+const CLEAR_LINE = "\r\x1b[K";
+const DEFAULT_COLUMNS = 80;
 
 export const listenCommand: Command = {
   usage: "listen FILE|-",
@@ -51,18 +53,18 @@ async function listen(input: CommandInput): Promise<void> {
   });
   const session = new AbortController();
   const live = openLive(await openService(input), input, { onReady, signal: session.signal });
-  const show = input.options.isSet("json") ? printJson : showOn(new LiveTerminal(process.stdout));
+  const show = input.options.isSet("json") ? printJson : printResult;
   const results = readAll(live, show);
   // The await below reports failures, after the recording is sent.
   results.catch(() => {});
-  const enough = new AbortController();
-  const stop = () => enough.abort();
-  // The first Ctrl-C ends the recording; the last results and the charge still arrive. The second ends the process.
+  const interrupted = new AbortController();
+  const stop = () => interrupted.abort();
+  // The first Ctrl-C ends the recording, and the last results still arrive; the second ends the process.
   process.once("SIGINT", stop);
   try {
     // Real time starts when the session is ready.
     await Promise.race([isReady, results]);
-    await Promise.race([send(live, audio, enough.signal), results]);
+    await Promise.race([send(live, audio, interrupted.signal), results]);
     await results;
     const { audioSeconds, creditsCharged, sessionIds } = await live.done;
     if (input.options.isSet("json")) {
@@ -82,18 +84,12 @@ async function listen(input: CommandInput): Promise<void> {
   }
 }
 
-interface Hooks {
-  readonly onReady: () => void;
-  readonly signal: AbortSignal;
-}
-
 function openLive(
   client: DauysClient,
   { options }: CommandInput,
-  { onReady, signal }: Hooks,
+  { onReady, signal }: { readonly onReady: () => void; readonly signal: AbortSignal },
 ): LiveTranscription {
-  const remark = options.isSet("quiet") ? () => {} : printStatus;
-  const show = options.isSet("json") ? printStatusJson : remark;
+  const show = options.isSet("json") ? printStatusJson : options.isSet("quiet") ? () => {} : printStatus;
   return client.live({
     model: options.text("model") ?? undefined,
     endOfUtteranceMs: options.number("eou-ms") ?? undefined,
@@ -115,15 +111,15 @@ async function readAll(live: LiveTranscription, show: (result: LiveResult) => vo
 async function send(
   live: LiveTranscription,
   audio: AsyncIterable<Buffer>,
-  enough: AbortSignal,
+  signal: AbortSignal,
 ): Promise<void> {
-  const interrupted = new Promise<"enough">((settle) => {
-    enough.addEventListener("abort", () => settle("enough"));
+  const end = new Promise<{ readonly done: true }>((settle) => {
+    signal.addEventListener("abort", () => settle({ done: true }));
   });
   const parts = atRealTime(audio);
   for (;;) {
-    const next = await Promise.race([parts.next(), interrupted]);
-    if (next === "enough" || next.done === true) break;
+    const next = await Promise.race([parts.next(), end]);
+    if (next.done === true) break;
     await live.send(next.value);
   }
   // `readAll` reports failures.
@@ -135,13 +131,11 @@ function printJson(message: object): void {
 }
 
 function printStatusJson(status: LiveStatus): void {
-  if (status.type !== "ready") {
-    printStatus(status);
-    return;
-  }
-  const { sessionId, requestId, model, endOfUtteranceMs } = status;
-  const names = { session_id: sessionId, request_id: requestId, model, eou_ms: endOfUtteranceMs };
-  printJson({ type: "ready", ...names });
+  if (status.type === "ready") {
+    const { sessionId, requestId, model, endOfUtteranceMs } = status;
+    const names = { session_id: sessionId, request_id: requestId, model, eou_ms: endOfUtteranceMs };
+    printJson({ type: "ready", ...names });
+  } else printStatus(status);
 }
 
 function printStatus(status: LiveStatus): void {
@@ -152,6 +146,14 @@ function printStatus(status: LiveStatus): void {
   }
 }
 
-function showOn(terminal: LiveTerminal): (result: LiveResult) => void {
-  return ({ type, text }) => (type === "partial" ? terminal.partial(text) : terminal.final(text));
+/** Prints final text. A terminal also shows partial text, on a line that the next result overwrites. */
+function printResult({ type, text }: LiveResult): void {
+  const { isTTY, columns } = process.stdout;
+  const clear = isTTY ? CLEAR_LINE : "";
+  if (type === "final") process.stdout.write(text === "" ? clear : `${clear}${text}\n`);
+  else if (isTTY) {
+    // The end changes most; a wrapped line could not be overwritten.
+    const end = Array.from(text).slice(1 - (columns ?? DEFAULT_COLUMNS));
+    process.stdout.write(clear + end.join(""));
+  }
 }

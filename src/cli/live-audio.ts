@@ -5,13 +5,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { LIVE_RATE_HZ } from "../../core/domain/audio/frame.js";
 import { Resampler } from "../../core/domain/audio/resample.js";
 import { WavSampleReader } from "../../core/domain/audio/wav-samples.js";
+import { RAW_EXTENSIONS } from "./audio-file.js";
 import { CommandError } from "./command.js";
 import { reasonOf } from "./failures.js";
-import { requirePipedInput } from "./standard-input.js";
+import { requirePipedInput } from "./standard-streams.js";
 
 const CHUNK_MS = 100;
 const CHUNK_BYTES = (LIVE_RATE_HZ * 2 * CHUNK_MS) / 1000;
-const RAW_ENDINGS = [".pcm", ".raw"];
 
 /**
  * Reads 16-bit mono PCM at 16 kHz from a WAV of any rate and layout, or from raw samples in that format.
@@ -32,7 +32,7 @@ export async function openLiveAudio(source: string): Promise<AsyncIterable<Buffe
   });
   if (head.length === 0) throw new CommandError(`cannot read ${source}: the file is empty`);
   if (isWav(head)) return fromWav(head, bytes);
-  if (!RAW_ENDINGS.includes(extname(source).toLowerCase())) {
+  if (!RAW_EXTENSIONS.includes(extname(source).toLowerCase())) {
     throw new CommandError(
       `cannot read ${source}: expected a WAV file, or raw 16-bit mono samples at 16 kHz named .pcm or .raw; ` +
         `convert it with \`ffmpeg -i ${JSON.stringify(source)} -f s16le -ac 1 -ar 16000 - | dauys listen -\``,
@@ -107,9 +107,5 @@ async function readHead(bytes: AsyncIterator<Buffer>): Promise<Buffer> {
 
 async function* joined(head: Buffer, bytes: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
   yield head;
-  yield* remaining(bytes);
-}
-
-function remaining(bytes: AsyncIterator<Buffer>): AsyncIterable<Buffer> {
-  return { [Symbol.asyncIterator]: () => bytes };
+  yield* { [Symbol.asyncIterator]: () => bytes };
 }

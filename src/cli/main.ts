@@ -42,7 +42,7 @@ export const COMMANDS: Commands = {
   Models: {
     models: modelsCommand,
   },
-  "Accounts and money": {
+  "Accounts and billing": {
     orgs: organizationsCommand,
     keys: keysCommand,
     users: usersCommand,
@@ -109,10 +109,10 @@ function unknownCommand(name: string, topics: readonly string[] = []): string {
   return `dauys: unknown command "${withoutKey(name)}"${advice}`;
 }
 
-/** Looks for `--help` before `--`; everything after that is an argument. */
+/** Returns whether the options include `--help`, even next to invalid ones. */
 function asksForHelp(args: readonly string[]): boolean {
-  const end = args.indexOf("--");
-  return (end === -1 ? args : args.slice(0, end)).some((arg) => arg === "--help" || arg === "-h");
+  const options = { help: { type: "boolean", short: "h" } } as const;
+  return parseArgs({ args: [...args], options, strict: false }).values.help === true;
 }
 
 function parse(command: Command, args: readonly string[], environment: Environment): CommandInput {

@@ -16,11 +16,11 @@ import { addFromCatalogue, USUAL_RETRY } from "../models/hub/add-from-catalogue.
 import { addPackage, isAddress } from "../models/hub/add-package.js";
 import { readHubOptions } from "../models/hub/client.js";
 import type { Installed } from "../models/hub/install.js";
-import { CommandError, type CommandInput, printLine, printNote, UsageError } from "./command.js";
-import { Interruption } from "./interruption.js";
+import { CommandError, type CommandInput, printLine, printRemark, UsageError } from "./command.js";
+import { interruptible } from "./interruption.js";
 import { foldersOf, unknownModel, writableFolders } from "./model-folders.js";
 import { FileProgress } from "./model-progress.js";
-import { megabytes, startProgress } from "./progress.js";
+import { megabytes, withProgress } from "./progress.js";
 
 /** Runs `models add NAME`, `models add --from PLACE`, or both: the files of NAME from a folder. */
 export async function addModel(input: CommandInput, name: string | null): Promise<void> {
@@ -39,33 +39,21 @@ export async function addModel(input: CommandInput, name: string | null): Promis
   if (choice !== null) announce(input, catalogue, choice);
   const folders = await writableFolders(input);
   const progress = new FileProgress();
-  const stop = startProgress(input, () => progress.parts());
-  const interruption = new Interruption();
-  const common = {
-    catalogue,
-    folders,
-    hub,
-    isTrusted: options.isSet("trust"),
-    retry: USUAL_RETRY,
-    signal: interruption.signal,
-    observer: { progress: progress.moved.bind(progress), note: (text: string) => remark(input, text) },
+  const observer = {
+    progress: progress.moved.bind(progress),
+    note: (text: string) => printRemark(input, text),
   };
-  try {
-    const installed =
+  const onLicence = (id: string, licence: Licence) => requireLicence(input, id, licence);
+  const isTrusted = options.isSet("trust");
+  const installed = await interruptible((signal) => {
+    const common = { catalogue, folders, hub, isTrusted, retry: USUAL_RETRY, signal, observer };
+    const work = () =>
       choice !== null
-        ? await addFromCatalogue({ ...common, ...choice, from })
-        : await addPackage({
-            ...common,
-            from: from!,
-            sha256,
-            onLicence: (id, licence) => requireLicence(input, id, licence),
-          });
-    stop();
-    report(input, installed);
-  } finally {
-    stop();
-    interruption.over();
-  }
+        ? addFromCatalogue({ ...common, ...choice, from })
+        : addPackage({ ...common, from: from!, sha256, onLicence });
+    return withProgress(input, () => progress.parts(), work);
+  });
+  report(input, installed);
 }
 
 interface Choice {
@@ -92,7 +80,7 @@ async function choose(
   throw new UsageError(`${reason}, received "${vad}"`);
 }
 
-/** Returns the `--vad` of an installed package; null if it is not installed, or its file is not in the catalogue. */
+/** Returns the `--vad` of an installed package; null if it is not installed or not in the catalogue. */
 async function installedVad(
   input: CommandInput,
   catalogue: readonly CatalogueEntry[],
@@ -128,7 +116,7 @@ function chosen(
   throw new UsageError(`--variant must be ${variants.join(" or ")} for ${name}, received "${variant}"`);
 }
 
-/** @throws if the place does not exist, or cannot hold what is added */
+/** Resolves `--from`. @throws {CommandError} or {UsageError} if it does not exist or is of the wrong kind */
 async function placeOf(from: string | null, hasName: boolean): Promise<string | null> {
   if (from === null) return null;
   if (isAddress(from)) {
@@ -155,18 +143,17 @@ function announce(
   { entry, variant, vad }: Choice,
 ): void {
   const bytes = sizeOf(wantedFiles(catalogue, entry, variant, vad));
-  remark(input, `${packageIdOf(entry, variant)}: ${megabytes(bytes)} MB`);
+  printRemark(input, `${packageIdOf(entry, variant)}: ${megabytes(bytes)} MB`);
   requireLicence(input, entry.name, entry.licence);
 }
 
 function requireLicence(input: CommandInput, id: string, { name, url, isRestricted }: Licence): void {
   const terms = `${name}${url === "" ? "" : `, ${url}`}`;
-  const shown = `licence of ${id}: ${terms}`;
   if (isRestricted && !input.options.isSet("accept-licence"))
     throw new CommandError(
       `the licence of ${id} restricts how it may be used; read it (${terms}) and add --accept-licence`,
     );
-  remark(input, shown);
+  printRemark(input, `licence of ${id}: ${terms}`);
 }
 
 function report(input: CommandInput, { folder, files, isNew }: Installed): void {
@@ -186,9 +173,5 @@ function report(input: CommandInput, { folder, files, isNew }: Installed): void 
     printLine(`trusted ${path}: recorded sha256 ${sha256}`);
   }
   printLine(isNew ? `installed ${id} in ${folder}` : `${id} is already installed and intact in ${folder}`);
-  remark(input, `\`dauys models use ${id}\` makes it the default; restart a running service to load it`);
-}
-
-function remark({ options }: CommandInput, text: string): void {
-  if (!options.isSet("quiet")) printNote(text);
+  printRemark(input, `\`dauys models use ${id}\` makes it the default; restart a running service to load it`);
 }

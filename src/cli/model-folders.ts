@@ -11,14 +11,13 @@ import { CommandError, type CommandInput } from "./command.js";
 /** The folder of `package.json`, where `npm start` runs. */
 const PROJECT = fileURLToPath(new URL("../../..", import.meta.url));
 
-/** Returns the folders where packages are stored. */
 export function foldersOf({ environment }: CommandInput): ModelFolders {
   return modelFolders(readConfig(environment));
 }
 
 /**
- * Does the same for commands that write. Rejects a wrong working directory, where the default `./data` would become a
- * folder that no service reads.
+ * Does the same for commands that write. Rejects a wrong working directory, where the default `./data` would
+ * become a folder that no service reads.
  */
 export async function writableFolders(input: CommandInput): Promise<ModelFolders> {
   const folders = foldersOf(input);

@@ -16,10 +16,10 @@ import { readablePackages, seePackages } from "../models/folders.js";
 import { type CommandInput, type HelpRow, printLine, printNote } from "./command.js";
 import { foldersOf } from "./model-folders.js";
 import { megabytes } from "./progress.js";
+import { aligned } from "./table.js";
 
 const TASKS: readonly Task[] = ["transcription", "synthesis"];
 const FEATURES = { livePartials: "live partials", wordTimes: "word times", hotWords: "hot words" } as const;
-/** Published figures shown for each model. */
 const SHOWN_FIGURES = 3;
 
 /** An entry of the list: a model of the catalogue, an installed one, or both. */
@@ -73,8 +73,7 @@ function block(
   });
   const head = states.length === 0 ? name : `${name}  (${states.join("; ")})`;
   const rows = entry === null ? packageRows(packages) : entryRows(entry, catalogue, packages);
-  const width = Math.max(...rows.map(([label]) => label.length));
-  return [head, ...rows.map(([label, value]) => `  ${label.padEnd(width)}  ${value}`)].join("\n");
+  return [head, ...aligned(rows).map((row) => `  ${row}`)].join("\n");
 }
 
 /** Describes a model that is not in the catalogue. */

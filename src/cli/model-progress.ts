@@ -18,7 +18,6 @@ export class FileProgress {
   #file = "";
   #bytes = 0;
   #total: number | null = null;
-  /** Marks of the window, oldest first. */
   #marks: Mark[] = [];
 
   /** @param now milliseconds of a monotonic clock */

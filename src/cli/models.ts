@@ -1,5 +1,5 @@
 import { type Command, type CommandInput, UsageError, unknownAction } from "./command.js";
-import { operatorsPart } from "./operators-part.js";
+import { operatorModules } from "./operator-store.js";
 import { QUIET_OPTION } from "./service-client.js";
 
 const ACTIONS = ["list", "add", "verify", "use", "remove", "bundle", "quantize"] as const;
@@ -9,11 +9,11 @@ export const modelsCommand: Command = {
   summary: "Add, check, choose and remove models",
   description: "Add, check, choose and remove model packages.",
   actions: [
-    ["list", "Show models of the catalogue and installed ones"],
+    ["list", "List models of the catalogue and installed models"],
     ["add NAME", "Download and install a model"],
     ["add --from PLACE", "Install a package or a bundle"],
     ["verify [NAME]", "Check the hashes of all files"],
-    ["use NAME", "Make a model the default of its task"],
+    ["use NAME", "Make a model the default for its task"],
     ["remove NAME", "Delete an installed model"],
     ["bundle NAME -o FILE", "Pack a model into a tar file"],
     ["quantize NAME", "Create an int8 variant of a model"],
@@ -59,7 +59,7 @@ async function models(input: CommandInput): Promise<void> {
   const known = ACTIONS.find((each) => each === action);
   if (known === undefined) throw unknownAction(action, ACTIONS);
   checkNames(known, names, input);
-  const { MODEL_ACTIONS } = await operatorsPart(() => import("./model-actions.js"));
+  const { MODEL_ACTIONS } = await operatorModules(() => import("./model-actions.js"));
   await MODEL_ACTIONS[known](input, names[0] ?? null);
 }
 

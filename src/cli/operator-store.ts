@@ -2,18 +2,23 @@ import { stat } from "node:fs/promises";
 import type { Store } from "../store/store.js";
 import { CommandError, type CommandInput } from "./command.js";
 import { exitCodeOf } from "./interruption.js";
-import { operatorsPart } from "./operators-part.js";
 
 /** For the help of commands that open the database. */
 export const DATABASE_NOTE =
   "Works on the service's database, whether or not the service runs (see `dauys help connection`).";
 
 /**
- * Runs `work` on the service's store: the database of `DATABASE_URL`, or the private one in `DATA_DIR`, started for the
- * command if no service runs.
+ * Runs `work` on the service's store: the database of `DATABASE_URL`, or the private one in `DATA_DIR`,
+ * started for the command if no service runs.
  */
 export async function withStore(input: CommandInput, work: (store: Store) => Promise<void>): Promise<void> {
-  const { createLog, openStore, readConfig } = await loadStore();
+  const [{ createLog }, { openStore }, { readConfig }] = await operatorModules(() =>
+    Promise.all([
+      import("../../core/observe/log.js"),
+      import("../store/store.js"),
+      import("../settings/settings.js"),
+    ]),
+  );
   const config = readConfig(input.environment);
   await refuseStrayFolder(config.databaseUrl, config.dataDir);
   const level = input.environment["LOG_LEVEL"] ? config.logLevel : "error";
@@ -30,15 +35,15 @@ export async function withStore(input: CommandInput, work: (store: Store) => Pro
   }
 }
 
-async function loadStore() {
-  const [{ createLog }, { openStore }, { readConfig }] = await operatorsPart(() =>
-    Promise.all([
-      import("../../core/observe/log.js"),
-      import("../store/store.js"),
-      import("../settings/settings.js"),
-    ]),
-  );
-  return { createLog, openStore, readConfig };
+/** Loads modules that only operators' commands need: the client package leaves them out. */
+export async function operatorModules<T>(load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ERR_MODULE_NOT_FOUND") throw error;
+    const advice = "this command is not in the client package; run it in the service's own folder";
+    throw new CommandError(advice, { cause: error });
+  }
 }
 
 /** Rejects a wrong working directory, where the default `./data` would become a new, empty database. */

@@ -6,7 +6,7 @@ import {
   type Command,
   CommandError,
   type CommandInput,
-  printLine,
+  printResult,
   UsageError,
   unknownAction,
 } from "./command.js";
@@ -49,42 +49,36 @@ async function organizations(input: CommandInput): Promise<void> {
   throw unknownAction(action, ["create", "list", "credit"]);
 }
 
-async function create(store: Store, name: string, { options }: CommandInput): Promise<void> {
+async function create(store: Store, name: string, input: CommandInput): Promise<void> {
   const organization = await store.organizations.create(name);
   const balance = await balanceOf(store, organization.id);
-  printLine(options.isSet("json") ? JSON.stringify(toJson(organization, balance)) : organization.id);
+  printResult(input, toJson(organization, balance), organization.id);
 }
 
-async function list(store: Store, { options }: CommandInput): Promise<void> {
+async function list(store: Store, input: CommandInput): Promise<void> {
   const [found, all] = await Promise.all([store.organizations.list(), store.accounts.list()]);
   const balances = new Map(all.map((balance) => [balance.organizationId, balance]));
   // An organization without an account was created between the two queries.
   const known = found.filter(({ id }) => balances.has(id));
-  if (options.isSet("json")) {
-    const data = known.map((organization) => toJson(organization, balances.get(organization.id)!));
-    return printLine(JSON.stringify({ data }));
-  }
+  const data = known.map((organization) => toJson(organization, balances.get(organization.id)!));
   const rows = known.map((organization) => {
     const { balance, held } = balances.get(organization.id)!;
     const created = organization.createdAt.toISOString();
     return [organization.id, organization.name, String(balance), String(held), created];
   });
-  printLine(table(["ID", "NAME", "CREDITS", "HELD", "CREATED"], rows));
+  printResult(input, { data }, table(["ID", "NAME", "CREDITS", "HELD", "CREATED"], rows));
 }
 
-async function credit(store: Store, id: string, amount: number, { options }: CommandInput): Promise<void> {
+async function credit(store: Store, id: string, amount: number, input: CommandInput): Promise<void> {
   await balanceOf(store, id);
-  const reference = options.text("reference") ?? randomUUID();
+  const reference = input.options.text("reference") ?? randomUUID();
   const isNew = await store.transfers.topUp(id, amount, reference).catch((error: unknown) => {
     throw new CommandError(error instanceof Error ? error.message : String(error), { cause: error });
   });
   const { balance } = await balanceOf(store, id);
-  if (options.isSet("json")) {
-    const result = { organization_id: id, amount, reference, is_new: isNew, balance };
-    return printLine(JSON.stringify(result));
-  }
+  const result = { organization_id: id, amount, reference, is_new: isNew, balance };
   const what = isNew ? `credited ${amount} to ${id}` : `payment ${reference} was already credited`;
-  printLine(`${what}; balance ${balance}`);
+  printResult(input, result, `${what}; balance ${balance}`);
 }
 
 /** @throws {CommandError} if there is no such organization */

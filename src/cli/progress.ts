@@ -1,7 +1,7 @@
 import type { UploadProgress } from "../client/transport.js";
 import type { CommandInput } from "./command.js";
 import { showStatus } from "./status-line.js";
-import { widthOf } from "./text-width.js";
+import { widthOf } from "./table.js";
 
 const REDRAW_MS = 100;
 const DEFAULT_COLUMNS = 80;
@@ -10,9 +10,7 @@ const BAR_CELLS = 16;
 const RATE_AFTER_MS = 1_000;
 const LONGEST_NAME = 24;
 
-/** How a line is drawn. */
 interface LineStyle {
-  /** Columns of the terminal. */
   readonly columns: number;
   readonly hasColor: boolean;
 }
@@ -21,26 +19,28 @@ interface LineStyle {
 export type LinePart = string | { readonly share: number };
 
 /**
- * Draws a status line on standard error until it is stopped, if that is a terminal and `--quiet` is not set.
+ * Runs `work` and draws a status line meanwhile, if standard error is a terminal and `--quiet` is not set.
  *
  * @param parts called for each redraw
- * @returns removes the line
  */
-export function startProgress(
+export async function withProgress<T>(
   { options, environment }: CommandInput,
   parts: () => readonly LinePart[],
-): () => void {
+  work: () => Promise<T>,
+): Promise<T> {
   const stream = process.stderr;
-  if (stream.isTTY !== true || options.isSet("quiet") || environment["TERM"] === "dumb") return () => {};
+  if (stream.isTTY !== true || options.isSet("quiet") || environment["TERM"] === "dumb") return await work();
   // Any value but the empty one turns color off: https://no-color.org
   const hasColor = !environment["NO_COLOR"];
   const draw = () => showStatus(drawn(parts(), { columns: stream.columns || DEFAULT_COLUMNS, hasColor }));
   draw();
   const timer = setInterval(draw, REDRAW_MS);
-  return () => {
+  try {
+    return await work();
+  } finally {
     clearInterval(timer);
     showStatus("");
-  };
+  }
 }
 
 /** Formats one line for a terminal, one column short of its width. */
@@ -86,7 +86,6 @@ export class CallProgress {
     this.#enter("transcribing");
   }
 
-  /** Reports the transcribed share of the audio, 0 to 1. */
   transcribed(share: number): void {
     this.#enter("transcribing");
     this.#transcribed = share;

@@ -5,12 +5,12 @@ import { reasonOf } from "./failures.js";
 
 export const PRONUNCIATIONS_ROW: HelpRow = [
   "--pronunciations LIST",
-  "Pairs such as Kaspi=каспи,GPT=джи пи ти, a JSON list, or a file with one",
+  "Pairs like Kaspi=каспи,GPT=джи пи ти, a JSON list, or a file with one",
 ];
 
 /**
- * Reads the value of `--pronunciations`: a JSON list, pairs of `word=say`, or the path of a file with the list. The service
- * checks the words themselves.
+ * Reads the value of `--pronunciations`: a JSON list, pairs of `word=say`, or the path of a file with the
+ * list. The service checks the words themselves.
  *
  * @throws {UsageError} if it is none of them
  * @throws {CommandError} if the file cannot be read

@@ -6,7 +6,6 @@ import { dirname, extname, join } from "node:path";
 import { CommandError } from "./command.js";
 import { reasonOf } from "./failures.js";
 
-/** The name of the result in messages. */
 type ResultKind = "sound" | "transcript";
 
 /** Temporary files; an immediate exit, after the reader of the output has left, deletes them too. */
@@ -19,8 +18,8 @@ process.on("exit", () => {
 export class UnwrittenError extends CommandError {}
 
 /**
- * The destination of a charged result. It is opened before the request is sent; if writing fails later, the result is saved
- * elsewhere and the error says where.
+ * The destination of a charged result. It is opened before the request is sent; if writing fails later, the
+ * result is saved elsewhere and the error says where.
  */
 export class ResultFile {
   readonly #path: string;
@@ -64,7 +63,6 @@ export class ResultFile {
   /** Does nothing: the file is written when the result is complete. */
   async part(_bytes: Uint8Array): Promise<void> {}
 
-  /** Deletes the temporary file, if there is one. */
   async abandon(): Promise<void> {
     await this.#file?.close().catch(() => {});
     if (this.#partPath === null) return;

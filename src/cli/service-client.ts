@@ -7,14 +7,12 @@ import { CommandError, type CommandInput, type HelpRow, UsageError } from "./com
 import { isCausedBy, pathFailure } from "./failures.js";
 import { hostUrls, serviceUrl } from "./service-url.js";
 
-/** Options of commands that call the service. */
 export const SERVICE_OPTIONS = {
   url: { type: "string" },
   key: { type: "string" },
   json: { type: "boolean" },
 } as const;
 
-/** For commands that print progress and notes. */
 export const QUIET_OPTION = { quiet: { type: "boolean", short: "q" } } as const;
 
 export const MODEL_ROW: HelpRow = ["--model MODEL", "Recognition model (default: the service's default)"];

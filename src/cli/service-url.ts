@@ -16,8 +16,8 @@ export interface ServiceUrl {
 }
 
 /**
- * Returns the address of the service: `--url`, then `DAUYS_URL`, then the settings of a service on this machine, then the
- * address in its data folder.
+ * Returns the address of the service: `--url`, then `DAUYS_URL`, then the settings of a service on this
+ * machine, then the address in its data folder.
  *
  * @throws {UsageError} if the address is not an http or https URL
  */

@@ -1,8 +1,8 @@
 import type { Dirent } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
 import { basename, extname, join, relative } from "node:path";
+import { AUDIO_EXTENSIONS } from "./audio-file.js";
 import { reasonOf } from "./failures.js";
-import { SOUND_ENDINGS } from "./sound-endings.js";
 
 /** One of several recordings to transcribe. */
 export interface Recording {
@@ -13,7 +13,6 @@ export interface Recording {
   readonly place: string;
   /** 0 for an address. */
   readonly sizeBytes: number;
-  /** When the file last changed; null for an address. */
   readonly modifiedMs: number | null;
 }
 
@@ -38,9 +37,9 @@ export async function isFolder(path: string): Promise<boolean> {
 }
 
 /**
- * Finds the recordings of the arguments. A file argument can have any name; folders are searched recursively for audio
- * extensions, without hidden files. Links to files are followed, links to folders only if they are arguments. Each file
- * and folder counts once.
+ * Finds the recordings of the arguments. A file argument can have any name; folders are searched recursively
+ * for audio extensions, without hidden files. Links to files are followed, links to folders only if they are
+ * arguments. Each file and folder counts once.
  *
  * @throws the signal's reason when it aborts
  */
@@ -95,7 +94,7 @@ class Search implements Found {
         waiting.push(...folders.reverse());
       });
     }
-    const looked = `no recordings found (looked for ${SOUND_ENDINGS.slice(0, 8).join(", ")} and others)`;
+    const looked = `no recordings found (looked for ${AUDIO_EXTENSIONS.slice(0, 8).join(", ")} and others)`;
     if (met() === before) this.failures.push({ name: folder, reason: looked });
   }
 
@@ -110,7 +109,7 @@ class Search implements Found {
       if (isLink && (await isFolder(path))) continue;
       if (entry.isDirectory()) folders.push(path);
       // Reading a pipe could block forever.
-      else if ((entry.isFile() || isLink) && SOUND_ENDINGS.includes(extname(entry.name).toLowerCase()))
+      else if ((entry.isFile() || isLink) && AUDIO_EXTENSIONS.includes(extname(entry.name).toLowerCase()))
         await this.takeFile(path, relative(root, path));
     }
     return folders;

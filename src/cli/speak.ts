@@ -1,22 +1,21 @@
 import type { DauysClient } from "../client/node.js";
 import type { SpeechRequest, SpeechUsage } from "../client/types.js";
+import { prepareAudioFile } from "./audio-file.js";
 import {
   type Command,
   CommandError,
   type CommandInput,
   onlyArgument,
   printLine,
-  printNote,
+  printRemark,
   UsageError,
 } from "./command.js";
-import { Interruption } from "./interruption.js";
-import { clock, startProgress } from "./progress.js";
+import { interruptible } from "./interruption.js";
+import { clock, withProgress } from "./progress.js";
 import { PRONUNCIATIONS_ROW, readPronunciations } from "./pronunciations.js";
 import { openService, QUIET_OPTION, SERVICE_OPTIONS } from "./service-client.js";
-import { prepareSoundFile } from "./sound-file.js";
-import { readTypedInput } from "./standard-input.js";
-import { StandardOutput } from "./standard-output.js";
-import { openWavHeader, pcmOf, wavHeader } from "./wav-frames.js";
+import { readTypedInput, StandardOutput } from "./standard-streams.js";
+import { pcmOf, wavHeader } from "./wav-frames.js";
 
 export const speakCommand: Command = {
   usage: 'speak "TEXT" -o FILE.wav',
@@ -59,14 +58,6 @@ export const speakCommand: Command = {
   run: speak,
 };
 
-/** The output of `--json`. */
-interface Spoken {
-  readonly file: string;
-  readonly characters: number | null;
-  readonly credits: number | null;
-  readonly first_audio_ms: number;
-}
-
 async function speak(input: CommandInput): Promise<void> {
   const { options } = input;
   const given = options.text("output");
@@ -78,108 +69,82 @@ async function speak(input: CommandInput): Promise<void> {
     throw new UsageError("-o - would write audio to the terminal; use -o FILE.wav or a pipe");
   const argument = onlyArgument(input, "TEXT", '; use "-" to read standard input');
   const pronunciations = await readPronunciations(options.text("pronunciations"));
-  const target = output === "-" ? new StandardOutput() : await prepareSoundFile(output);
-  const interruption = new Interruption();
-  try {
-    const text = argument === "-" ? await readText() : argument;
-    const request = { ...speechRequest(input, text), pronunciations };
-    const client = await openService(input);
-    const { wav, firstAudioMs, usage } = await speech(client, request, {
-      input,
-      isStreamed: options.isSet("stream"),
-      onPart: (part) => target.part(part),
-      signal: interruption.signal,
-    });
-    await target.write(wav);
-    report(input, output, firstAudioMs, usage);
-  } finally {
-    interruption.over();
-    await target.abandon();
-  }
+  const target = output === "-" ? new StandardOutput() : await prepareAudioFile(output);
+  await interruptible(async (signal) => {
+    try {
+      const text = argument === "-" ? await readText() : argument;
+      const request = { ...speechRequest(input, text), pronunciations };
+      const onPart = (part: Uint8Array) => target.part(part);
+      const speech = await synthesize(await openService(input), request, { input, onPart, signal });
+      await target.write(speech.wav);
+      report(input, output, speech);
+    } finally {
+      await target.abandon();
+    }
+  });
 }
 
-interface Wishes {
+interface SpeechCall {
   readonly input: CommandInput;
-  readonly isStreamed: boolean;
   /** Receives parts as they arrive: a WAV header of unknown length, then samples. */
   readonly onPart: (part: Uint8Array) => Promise<void>;
   readonly signal: AbortSignal;
 }
 
-interface Heard {
+interface ReceivedSpeech {
   /** The whole file, streamed or not. */
   readonly wav: Uint8Array;
   readonly firstAudioMs: number;
   readonly usage: SpeechUsage | null;
 }
 
-async function speech(client: DauysClient, request: SpeechRequest, wishes: Wishes): Promise<Heard> {
-  const startedAtMs = performance.now();
-  let heardSeconds = 0;
-  const stopProgress = startProgress(wishes.input, () => {
-    const parts = [`speaking, ${clock(performance.now() - startedAtMs)} so far`];
-    return heardSeconds === 0 ? parts : [...parts, `${heardSeconds.toFixed(1)} s of sound`];
-  });
-  const onFrame = (seconds: number) => {
-    heardSeconds += seconds;
-  };
-  try {
-    return await heardSpeech(client, request, { ...wishes, onFrame });
-  } finally {
-    stopProgress();
-  }
-}
-
-async function heardSpeech(
+async function synthesize(
   client: DauysClient,
   request: SpeechRequest,
-  wishes: Wishes & { readonly onFrame: (seconds: number) => void },
-): Promise<Heard> {
-  const askedAtMs = performance.now();
-  const sinceAsked = () => Math.round(performance.now() - askedAtMs);
-  const { isStreamed, onPart, onFrame, signal } = wishes;
-  if (!isStreamed) {
-    const { wav, usage } = await client.speak(request, { signal });
-    const firstAudioMs = sinceAsked();
-    await onPart(wav);
-    return { wav, firstAudioMs, usage };
-  }
-  const pcm: Uint8Array[] = [];
-  let firstAudioMs = Number.NaN;
-  let rateHz = 0;
-  let usage: SpeechUsage | null = null;
-  for await (const frame of client.speakStream(request, { signal, frames: "chunks" })) {
-    usage = frame.usage;
-    const samples = pcmOf(frame.wav);
-    if (frame.sequence === 0) {
-      firstAudioMs = sinceAsked();
-      rateHz = frame.sampleRateHz;
-      await onPart(openWavHeader(rateHz));
+  { input, onPart, signal }: SpeechCall,
+): Promise<ReceivedSpeech> {
+  const startedAtMs = performance.now();
+  const elapsedMs = () => Math.round(performance.now() - startedAtMs);
+  let audioSeconds = 0;
+  const parts = () => {
+    const elapsed = `speaking, ${clock(elapsedMs())} so far`;
+    return audioSeconds === 0 ? [elapsed] : [elapsed, `${audioSeconds.toFixed(1)} s of audio`];
+  };
+  return await withProgress(input, parts, async () => {
+    if (!input.options.isSet("stream")) {
+      const { wav, usage } = await client.speak(request, { signal });
+      const firstAudioMs = elapsedMs();
+      await onPart(wav);
+      return { wav, firstAudioMs, usage };
     }
-    pcm.push(samples);
-    onFrame(frame.durationSeconds);
-    await onPart(samples);
-  }
-  const bytes = pcm.reduce((sum, { length }) => sum + length, 0);
-  return { wav: Buffer.concat([wavHeader(rateHz, bytes), ...pcm]), firstAudioMs, usage };
+    const pcm: Uint8Array[] = [];
+    let firstAudioMs = Number.NaN;
+    let rateHz = 0;
+    let usage: SpeechUsage | null = null;
+    for await (const frame of client.speakStream(request, { signal, frames: "chunks" })) {
+      usage = frame.usage;
+      const samples = pcmOf(frame.wav);
+      if (frame.sequence === 0) {
+        firstAudioMs = elapsedMs();
+        rateHz = frame.sampleRateHz;
+        await onPart(wavHeader(rateHz, null));
+      }
+      pcm.push(samples);
+      audioSeconds += frame.durationSeconds;
+      await onPart(samples);
+    }
+    const bytes = pcm.reduce((sum, { length }) => sum + length, 0);
+    return { wav: Buffer.concat([wavHeader(rateHz, bytes), ...pcm]), firstAudioMs, usage };
+  });
 }
 
-function report(
-  { options }: CommandInput,
-  output: string,
-  firstAudioMs: number,
-  usage: SpeechUsage | null,
-): void {
+function report(input: CommandInput, output: string, { firstAudioMs, usage }: ReceivedSpeech): void {
   const characters = usage?.characters ?? null;
-  const spoken: Spoken = {
-    file: output,
-    characters,
-    credits: usage?.creditsCharged ?? null,
-    first_audio_ms: firstAudioMs,
-  };
-  if (options.isSet("json")) printLine(JSON.stringify(spoken));
-  else if (output !== "-" && !options.isSet("quiet"))
-    printNote(`${output}: ${characters ?? "?"} characters, first audio after ${firstAudioMs} ms`);
+  const credits = usage?.creditsCharged ?? null;
+  if (input.options.isSet("json"))
+    printLine(JSON.stringify({ file: output, characters, credits, first_audio_ms: firstAudioMs }));
+  else if (output !== "-")
+    printRemark(input, `${output}: ${characters ?? "?"} characters, first audio after ${firstAudioMs} ms`);
 }
 
 function speechRequest({ options }: CommandInput, text: string): SpeechRequest {

@@ -1,44 +1,80 @@
 import { writeSync } from "node:fs";
+import { buffer } from "node:stream/consumers";
+import { CommandError, printNote } from "./command.js";
 import { reasonOf } from "./failures.js";
+import { keptElsewhere } from "./result-file.js";
 
 /** The exit code that a shell reports after SIGPIPE. */
 const READER_LEFT = 141;
 const FAILED = 1;
 
 let isGuarded = false;
-let isReported = false;
+let isReportedByCaller = false;
 
 /**
- * Ends the program silently when the reader of its output has exited (`dauys orgs list | head`), and with a message when
- * the output cannot be written. Failures of standard error are ignored.
+ * Ends the program silently when the reader of its output has exited (`dauys orgs list | head`), and with a
+ * message when the output cannot be written. Failures of standard error are ignored.
  */
 export function guardStandardStreams(): void {
   if (isGuarded) return;
   isGuarded = true;
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code === "EPIPE") readerLeft();
-    if (isReported) return;
-    note(`dauys: cannot write to standard output: ${reasonOf(error)}\n`);
+    if (error.code === "EPIPE") process.exit(READER_LEFT);
+    if (isReportedByCaller) return;
+    try {
+      // Synchronously, because the program exits next.
+      writeSync(2, `dauys: cannot write to standard output: ${reasonOf(error)}\n`);
+    } catch {
+      // Standard error is closed too.
+    }
     process.exit(FAILED);
   });
   process.stderr.on("error", () => {});
 }
 
-/** Ends the program as SIGPIPE would. */
-export function readerLeft(): never {
-  process.exit(READER_LEFT);
+/** Reads text to its end, also from a terminal. */
+export async function readTypedInput(): Promise<Buffer> {
+  if (process.stdin.isTTY) printNote("reading text from the keyboard; press Ctrl-D to finish");
+  return await buffer(process.stdin);
 }
 
-/** Leaves write errors of standard output to the caller; a closed pipe still ends the program. */
-export function reportOutputErrorsYourself(): void {
-  isReported = true;
+/** Reads a recording to its end. @throws {CommandError} if standard input is a terminal */
+export async function readPipedInput(): Promise<Buffer> {
+  requirePipedInput();
+  return await buffer(process.stdin);
 }
 
-/** Writes synchronously, because the program exits next. */
-function note(text: string): void {
-  try {
-    writeSync(2, text);
-  } catch {
-    // Standard error is closed too.
+/** @throws {CommandError} if standard input is a terminal */
+export function requirePipedInput(): void {
+  if (process.stdin.isTTY)
+    throw new CommandError("standard input is a terminal; name a file or pipe audio into the command");
+}
+
+/** Writes audio to standard output as it arrives. A closed pipe ends the program. */
+export class StandardOutput {
+  #failure: unknown = null;
+
+  constructor() {
+    isReportedByCaller = true;
   }
+
+  /** Remembers a failure until the end: the rest of the audio is charged and still arriving. */
+  async part(bytes: Uint8Array): Promise<void> {
+    if (this.#failure !== null) return;
+    await new Promise<void>((settle) => {
+      process.stdout.write(bytes, (error) => {
+        if (error != null) this.#failure = error;
+        settle();
+      });
+    });
+    if ((this.#failure as NodeJS.ErrnoException | null)?.code === "EPIPE") process.exit(READER_LEFT);
+  }
+
+  /** @throws {CommandError} with the place where unwritten audio was saved */
+  async write(audio: Uint8Array): Promise<void> {
+    if (this.#failure !== null)
+      throw await keptElsewhere("standard output", audio, { kind: "sound", cause: this.#failure });
+  }
+
+  async abandon(): Promise<void> {}
 }

@@ -1,12 +1,11 @@
 const CLEAR_LINE = "\r\x1b[K";
 
-/** Current text of the status line. */
 let shown = "";
 
 /**
  * Replaces the status line at the bottom of the terminal.
  *
- * @param line shorter than the terminal's width, because a wrapped line cannot be overwritten; empty removes the line
+ * @param line shorter than the terminal is wide, because a wrapped line cannot be overwritten; empty for none
  */
 export function showStatus(line: string): void {
   if (line === shown) return;

@@ -1,8 +1,9 @@
 import { ApiError } from "../client/errors.js";
 import type { DauysClient } from "../client/node.js";
 import type { Balance, Health, Readiness } from "../client/types.js";
-import { type Command, CommandError, type CommandInput, printLine, UsageError } from "./command.js";
+import { type Command, CommandError, type CommandInput, printResult, requireNoArguments } from "./command.js";
 import { openWithoutKey, SERVICE_OPTIONS } from "./service-client.js";
+import { aligned } from "./table.js";
 
 /** A healthy service answers much sooner. */
 const ANSWER_WITHIN_MS = 10_000;
@@ -19,18 +20,15 @@ export const statusCommand: Command = {
   run: status,
 };
 
-/** The balance, or why it is unknown. */
 interface Credits {
   readonly balance: Balance | null;
   /** Why the balance is unknown; null if it is known. */
   readonly why: string | null;
-  /** Whether the service rejected the key. */
   readonly isRejected: boolean;
 }
 
 async function status(input: CommandInput): Promise<void> {
-  const [argument] = input.positionals;
-  if (argument !== undefined) throw new UsageError(`status accepts no arguments, received "${argument}"`);
+  requireNoArguments(input, "status");
   const { client, url, hasKey } = await openWithoutKey(input);
   const call = { maxRetries: 0, timeoutMs: ANSWER_WITHIN_MS };
   // First, so that an unreachable service is reported once.
@@ -41,7 +39,7 @@ async function status(input: CommandInput): Promise<void> {
     hasKey ? creditsOf(client, call) : { balance: null, why: NO_KEY, isRejected: false },
   ]);
   const found = { url, health, readiness, version, credits };
-  printLine(input.options.isSet("json") ? JSON.stringify(toJson(found)) : lines(found).join("\n"));
+  printResult(input, toJson(found), lines(found).join("\n"));
   if (!readiness.isReady) throw new CommandError(`the service is not ready: ${readiness.detail}`);
   if (credits.isRejected) throw new CommandError(`the service rejected the key: ${credits.why}`);
 }
@@ -57,13 +55,13 @@ interface Status {
 function lines({ url, health, readiness, version, credits }: Status): readonly string[] {
   const { balance, why } = credits;
   const held = balance === null || balance.held === 0 ? "" : ` (${balance.held} held for running requests)`;
-  return [
-    `service  ${url}${version === null ? "" : `, version ${version}`}`,
-    `health   ${health.status}`,
-    `ready    ${readiness.isReady ? "yes" : `no: ${readiness.detail}`}`,
-    `models   ${health.models.join(", ")}`,
-    `balance  ${balance === null ? why : `${balance.balance} credits${held}`}`,
-  ];
+  return aligned([
+    ["service", `${url}${version === null ? "" : `, version ${version}`}`],
+    ["health", health.status],
+    ["ready", readiness.isReady ? "yes" : `no: ${readiness.detail}`],
+    ["models", health.models.join(", ")],
+    ["balance", balance === null ? `${why}` : `${balance.balance} credits${held}`],
+  ]);
 }
 
 function toJson({ url, health, readiness, version, credits }: Status) {
@@ -89,7 +87,6 @@ async function creditsOf(client: DauysClient, call: { readonly timeoutMs: number
   }
 }
 
-/** Returns the version of the service; null if it does not report one. */
 async function versionOf(url: string): Promise<string | null> {
   try {
     const answer = await fetch(`${url}/openapi.json`, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });

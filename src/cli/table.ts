@@ -1,16 +1,29 @@
-import { widthOf } from "./text-width.js";
+const WIDE =
+  /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]/u;
 
-/** Formats rows under their titles, in aligned columns; numbers are aligned to the right. */
+/** Returns the number of terminal columns that a text fills. */
+export function widthOf(text: string): number {
+  let width = 0;
+  for (const character of text) width += /\p{M}/u.test(character) ? 0 : WIDE.test(character) ? 2 : 1;
+  return width;
+}
+
+/** Formats rows under their titles; columns of numbers are aligned to the right. */
 export function table(titles: readonly string[], rows: readonly (readonly string[])[]): string {
-  const lines = [titles, ...rows];
-  const columns = titles.map((_, column) => ({
-    width: Math.max(...lines.map((line) => widthOf(line[column]!))),
-    isNumeric: rows.length > 0 && rows.every((row) => /^[+-]?\d+$/.test(row[column]!)),
-  }));
+  const isNumeric = (column: number) =>
+    rows.length > 0 && rows.every((row) => /^[+-]?\d+$/.test(row[column]!));
+  return aligned([titles, ...rows], isNumeric).join("\n");
+}
+
+/** Formats each row as a line, with its cells in aligned columns. */
+export function aligned(
+  rows: readonly (readonly string[])[],
+  isRight: (column: number) => boolean = () => false,
+): string[] {
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => widthOf(row[column]!)))) ?? [];
   const padded = (cell: string, column: number) => {
-    const { width, isNumeric } = columns[column]!;
-    const padding = " ".repeat(width - widthOf(cell));
-    return isNumeric ? padding + cell : cell + padding;
+    const padding = " ".repeat(widths[column]! - widthOf(cell));
+    return isRight(column) ? padding + cell : cell + padding;
   };
-  return lines.map((line) => line.map(padded).join("  ").trimEnd()).join("\n");
+  return rows.map((row) => row.map(padded).join("  ").trimEnd());
 }

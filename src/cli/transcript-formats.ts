@@ -7,8 +7,7 @@ export type TranscriptFormat = "txt" | "srt" | "vtt" | "json";
 
 const BY_OPTION = ["srt", "vtt", "json"] as const;
 
-/** Returns the requested formats; none means text. */
-export function askedFormats(options: Options): readonly TranscriptFormat[] {
+export function requestedFormats(options: Options): readonly TranscriptFormat[] {
   return BY_OPTION.filter((format) => options.isSet(format));
 }
 
@@ -23,7 +22,7 @@ export function formatOfName(path: string): TranscriptFormat | null {
  *
  * @param transcription with words for subtitles, with segments for text with times
  */
-export function written(
+export function formatTranscript(
   format: TranscriptFormat,
   transcription: Transcription,
   { hasTimes }: { readonly hasTimes: boolean },

@@ -1,6 +1,6 @@
 import { seconds } from "../../core/domain/rounded.js";
 import type { Store } from "../store/store.js";
-import { type Command, type CommandInput, onlyArgument, printLine, UsageError } from "./command.js";
+import { type Command, type CommandInput, onlyArgument, printResult, UsageError } from "./command.js";
 import { withStore } from "./operator-store.js";
 import { balanceOf } from "./organizations.js";
 import { openService, SERVICE_OPTIONS } from "./service-client.js";
@@ -31,7 +31,6 @@ async function ownUsage(input: CommandInput): Promise<void> {
   const client = await openService(input);
   const period = { from: options.text("from") ?? undefined, to: options.text("to") ?? undefined };
   const { from, to, data } = await client.usage(period);
-  if (options.isSet("json")) return printLine(JSON.stringify({ from, to, data }));
   const rows = data.map(({ day, kind, endpoint, requests, quantity, unit, credits }) => [
     day,
     kind,
@@ -40,34 +39,23 @@ async function ownUsage(input: CommandInput): Promise<void> {
     `${seconds(quantity)} ${unit}`,
     String(credits),
   ]);
-  printLine(table(["DAY", "KIND", "PATH", "REQUESTS", "USED", "CREDITS"], rows));
+  const text = table(["DAY", "KIND", "PATH", "REQUESTS", "USED", "CREDITS"], rows);
   const sum = data.reduce((total, { credits }) => total + credits, 0);
-  printLine(`${sum} credits from ${from} to ${to}`);
+  printResult(input, { from, to, data }, `${text}\n${sum} credits from ${from} to ${to}`);
 }
 
-async function usage(store: Store, id: string, { options }: CommandInput): Promise<void> {
+async function usage(store: Store, id: string, input: CommandInput): Promise<void> {
   const { balance } = await balanceOf(store, id);
-  const sums = await store.holds.usage(id);
-  if (options.isSet("json")) {
-    const data = sums.map(({ kind, requests, quantity, credits }) => ({
-      kind,
-      requests,
-      quantity: seconds(quantity),
-      unit: unitOf(kind),
-      credits,
-    }));
-    return printLine(JSON.stringify({ organization_id: id, balance, data }));
-  }
-  const rows = sums.map(({ kind, requests, quantity, credits }) => [
+  const data = (await store.holds.usage(id)).map(({ kind, requests, quantity, credits }) => {
+    const unit = kind === "synthesis" ? "characters" : "seconds";
+    return { kind, requests, quantity: seconds(quantity), unit, credits };
+  });
+  const rows = data.map(({ kind, requests, quantity, unit, credits }) => [
     kind,
     String(requests),
-    `${seconds(quantity)} ${unitOf(kind)}`,
+    `${quantity} ${unit}`,
     String(credits),
   ]);
-  printLine(table(["KIND", "REQUESTS", "USED", "CREDITS"], rows));
-  printLine(`balance ${balance}`);
-}
-
-function unitOf(kind: string): string {
-  return kind === "synthesis" ? "characters" : "seconds";
+  const text = table(["KIND", "REQUESTS", "USED", "CREDITS"], rows);
+  printResult(input, { organization_id: id, balance, data }, `${text}\nbalance ${balance}`);
 }

@@ -3,10 +3,10 @@ import {
   type Command,
   CommandError,
   type CommandInput,
-  printLine,
-  printNote,
+  printResult,
   UsageError,
   unknownAction,
+  wholeNumber,
 } from "./command.js";
 import { DATABASE_NOTE, withStore } from "./operator-store.js";
 import { type ServiceUrl, serviceUrl } from "./service-url.js";
@@ -32,10 +32,7 @@ async function users(input: CommandInput): Promise<void> {
   const [action, email, ...rest] = input.positionals;
   if (action !== "reset-password") throw unknownAction(action, ["reset-password"]);
   if (email === undefined || rest.length > 0) throw new UsageError("reset-password needs one EMAIL");
-  const hours = input.options.number("hours") ?? DEFAULT_HOURS;
-  if (!Number.isInteger(hours) || hours < 1 || hours > MOST_HOURS) {
-    throw new UsageError(`--hours must be a whole number from 1 to ${MOST_HOURS}, received "${hours}"`);
-  }
+  const hours = wholeNumber("--hours", input.options.text("hours") ?? `${DEFAULT_HOURS}`, MOST_HOURS);
   const base = await serviceUrl(input);
   await withStore(input, (store) => resetPassword(store, { email, hours, base }, input));
 }
@@ -43,21 +40,17 @@ async function users(input: CommandInput): Promise<void> {
 async function resetPassword(
   store: Store,
   { email, hours, base }: { readonly email: string; readonly hours: number; readonly base: ServiceUrl },
-  { options }: CommandInput,
+  input: CommandInput,
 ): Promise<void> {
   const made = await store.passwordResets.create(email, hours);
   if (made === null) throw new CommandError(`no such user: "${email}"; users sign up in the console`);
   // In the fragment, which browsers never send, so the secret reaches no log.
   const link = `${base.url}/console/reset#${made.secret}`;
-  if (options.isSet("json")) {
-    return printLine(JSON.stringify({ email: made.user.email, link, expires_at: made.expiresAt }));
-  }
-  printLine(link);
-  printNote(
-    `valid once, until ${made.expiresAt.toISOString()}; anyone with the link can sign in as ${made.user.email}`,
-  );
-  if (!base.isGiven)
-    printNote(
-      `the link uses ${base.url}, which others may not reach; set --url or DAUYS_URL to the public address`,
-    );
+  const { expiresAt, user } = made;
+  const remarks = [
+    `valid once, until ${expiresAt.toISOString()}; anyone with the link can sign in as ${user.email}`,
+    `the link uses ${base.url}, which others may not reach; set --url or DAUYS_URL to the public address`,
+  ];
+  const result = { email: user.email, link, expires_at: expiresAt };
+  printResult(input, result, link, ...remarks.slice(0, base.isGiven ? 1 : 2));
 }

@@ -3,10 +3,11 @@ import type { Store } from "../store/store.js";
 import {
   type Command,
   type CommandInput,
-  printLine,
   printNote,
+  printResult,
   UsageError,
   unknownAction,
+  wholeNumber,
 } from "./command.js";
 import { DATABASE_NOTE, withStore } from "./operator-store.js";
 import { table } from "./table.js";
@@ -41,10 +42,10 @@ async function vouchers(input: CommandInput): Promise<void> {
   const [action, ...rest] = input.positionals;
   const [amount] = rest;
   if (action === "create" && rest.length === 1 && amount !== undefined) {
-    const credits = whole("CREDITS", amount, Number.MAX_SAFE_INTEGER);
-    const count = whole("--count", input.options.text("count") ?? "1", MOST_AT_ONCE);
+    const credits = wholeNumber("CREDITS", amount, Number.MAX_SAFE_INTEGER);
+    const count = wholeNumber("--count", input.options.text("count") ?? "1", MOST_AT_ONCE);
     const days = input.options.text("days");
-    const lifetimeDays = days === null ? null : whole("--days", days, 36_500);
+    const lifetimeDays = days === null ? null : wholeNumber("--days", days, 36_500);
     return await withStore(input, (store) => create(store, { credits, count, lifetimeDays }, input));
   }
   if (action === "create") throw new UsageError("create needs CREDITS, the value of each code");
@@ -55,19 +56,18 @@ async function vouchers(input: CommandInput): Promise<void> {
 async function create(
   store: Store,
   wanted: { readonly credits: number; readonly count: number; readonly lifetimeDays: number | null },
-  { options }: CommandInput,
+  input: CommandInput,
 ): Promise<void> {
-  const note = options.text("note") ?? "";
+  const note = input.options.text("note") ?? "";
   for (let made = 0; made < wanted.count; made++) {
     const { code, ...voucher } = await store.vouchers.create({ ...wanted, note });
-    printLine(options.isSet("json") ? JSON.stringify({ ...toJson(voucher), code }) : code);
+    printResult(input, { ...toJson(voucher), code }, code);
   }
-  if (!options.isSet("json")) printNote("save the codes now, they are not shown again");
+  if (!input.options.isSet("json")) printNote("save the codes now, they are not shown again");
 }
 
-async function list(store: Store, { options }: CommandInput): Promise<void> {
+async function list(store: Store, input: CommandInput): Promise<void> {
   const found = await store.vouchers.list();
-  if (options.isSet("json")) return printLine(JSON.stringify({ data: found.map(toJson) }));
   const rows = found.map((voucher) => [
     voucher.id,
     `...${voucher.lastFour}`,
@@ -77,18 +77,14 @@ async function list(store: Store, { options }: CommandInput): Promise<void> {
     voucher.organizationId ?? "",
     voucher.note,
   ]);
-  printLine(table(["ID", "CODE", "CREDITS", "CREATED", "STATE", "ORGANIZATION", "NOTE"], rows));
+  const titles = ["ID", "CODE", "CREDITS", "CREATED", "STATE", "ORGANIZATION", "NOTE"];
+  printResult(input, { data: found.map(toJson) }, table(titles, rows));
 }
 
 function stateOf({ redeemedAt, expiresAt }: Voucher): string {
   if (redeemedAt !== null) return `redeemed ${redeemedAt.toISOString()}`;
   if (expiresAt === null) return "valid";
   return `${expiresAt.getTime() > Date.now() ? "valid until" : "expired"} ${expiresAt.toISOString()}`;
-}
-
-function whole(name: string, text: string, most: number): number {
-  if (/^[1-9]\d{0,14}$/.test(text) && Number(text) <= most) return Number(text);
-  throw new UsageError(`${name} must be a whole number from 1 to ${most}, received "${text}"`);
 }
 
 function toJson(voucher: Voucher) {

@@ -3,19 +3,15 @@ import { CommandError } from "./command.js";
 
 const OPEN_SIZE = 0xffff_ffff;
 
-/** Returns a WAV header for `pcmBytes` bytes of 16-bit mono samples. */
-export function wavHeader(sampleRateHz: number, pcmBytes: number): Uint8Array {
+/**
+ * Returns a WAV header for 16-bit mono samples.
+ *
+ * @param pcmBytes null for a stream of unknown length, which players read to its end
+ */
+export function wavHeader(sampleRateHz: number, pcmBytes: number | null): Uint8Array {
   const header = Buffer.from(writeWav(new Int16Array(0), sampleRateHz));
-  header.writeUInt32LE(36 + pcmBytes, 4);
-  header.writeUInt32LE(pcmBytes, 40);
-  return header;
-}
-
-/** Returns a WAV header for a stream of unknown length; players read it to the end. */
-export function openWavHeader(sampleRateHz: number): Uint8Array {
-  const header = Buffer.from(writeWav(new Int16Array(0), sampleRateHz));
-  header.writeUInt32LE(OPEN_SIZE, 4);
-  header.writeUInt32LE(OPEN_SIZE, 40);
+  header.writeUInt32LE(pcmBytes === null ? OPEN_SIZE : 36 + pcmBytes, 4);
+  header.writeUInt32LE(pcmBytes ?? OPEN_SIZE, 40);
   return header;
 }
 

@@ -2,8 +2,8 @@ import { chunksOf } from "./bytes.js";
 import type { RequestBody } from "./transport.js";
 
 /**
- * Where a recording comes from: a file a page was given, its bytes, a stream of them, or a public address that the
- * service fetches itself. A stream is sent once and never again, so a request with one is not retried.
+ * A recording: a file that a page received, its bytes, a stream of them, or a public URL that the service
+ * downloads. A stream can be sent only once, so requests with one are not retried.
  */
 export type AudioSource =
   | Blob
@@ -13,32 +13,32 @@ export type AudioSource =
   | AsyncIterable<Uint8Array>
   | { readonly url: string };
 
-export interface OpenSource {
+export interface AudioBody {
   readonly body: RequestBody;
-  /** Names the container by its ending; null when the source has no name. */
+  /** Its extension tells the container format; null if the source has no name. */
   readonly fileName: string | null;
 }
 
-/** The body of a request for a source that is no address. */
-export function openSource(source: Exclude<AudioSource, { readonly url: string }>): OpenSource {
+/** Returns the request body for a source that is not a URL. */
+export function audioBodyOf(source: Exclude<AudioSource, { readonly url: string }>): AudioBody {
   if (source instanceof Blob) {
     const fileName = "name" in source && typeof source.name === "string" ? source.name : null;
     return { body: { type: "blob", blob: source }, fileName };
   }
   if (source instanceof Uint8Array || source instanceof ArrayBuffer) {
-    return { body: { type: "bytes", bytes: viewOf(source) }, fileName: null };
+    return { body: { type: "bytes", bytes: sendableBytes(source) }, fileName: null };
   }
   const open = () => (source instanceof ReadableStream ? chunksOf(source) : source);
   return { body: { type: "chunks", sizeBytes: null, isRepeatable: false, open }, fileName: null };
 }
 
-/** The name as a header can carry it: only the ending matters, and it must be ASCII. */
+/** Returns a name that fits into a header, which must be ASCII; only the extension matters. */
 export function headerName(fileName: string): string {
   const ending = /\.[0-9A-Za-z]+$/.exec(fileName)?.[0] ?? ".wav";
   return `audio${ending}`;
 }
 
-function viewOf(source: Uint8Array | ArrayBuffer): Uint8Array<ArrayBuffer> {
+function sendableBytes(source: Uint8Array | ArrayBuffer): Uint8Array<ArrayBuffer> {
   if (source instanceof ArrayBuffer) return new Uint8Array(source);
   // Shared memory cannot be sent.
   if (!(source.buffer instanceof ArrayBuffer)) return new Uint8Array(source);

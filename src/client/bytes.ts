@@ -1,15 +1,15 @@
-/** The chunks of a stream, in engines too whose streams cannot be iterated. Leaving the loop cancels the stream. */
+/** Yields the chunks of a stream, which some browsers cannot iterate. Leaving the loop cancels it. */
 export async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   const reader = stream.getReader();
   try {
     for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
   } finally {
-    // A stream that has ended or failed takes this as no news.
+    // A failed stream rejects here too; the loop has already thrown its error.
     reader.cancel().catch(() => {});
   }
 }
 
-/** Everything, up to `limitBytes`. */
+/** Reads chunks until their end, or until they exceed `limitBytes`. */
 export async function collect(
   chunks: AsyncIterable<Uint8Array>,
   limitBytes = Number.POSITIVE_INFINITY,
@@ -21,10 +21,6 @@ export async function collect(
     length += chunk.length;
     if (length > limitBytes) break;
   }
-  return concatenate(parts, length);
-}
-
-function concatenate(parts: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(length);
   let offset = 0;
   for (const part of parts) {
@@ -34,7 +30,7 @@ function concatenate(parts: readonly Uint8Array[], length: number): Uint8Array<A
   return whole;
 }
 
-/** The same bytes where nobody else can change them, and not in shared memory. */
-export function copied(bytes: Uint8Array | ArrayBuffer): Uint8Array<ArrayBuffer> {
+/** Copies bytes out of the caller's reach and out of shared memory. */
+export function copyBytes(bytes: Uint8Array | ArrayBuffer): Uint8Array<ArrayBuffer> {
   return new Uint8Array(bytes instanceof Uint8Array ? bytes : new Uint8Array(bytes));
 }

@@ -1,6 +1,6 @@
 import { RequestTimeoutError } from "./errors.js";
 
-/** Ends one call: by the caller's signal, by its time limit, or because it is through. */
+/** Aborts one call when its caller does or when it times out. */
 export class CallScope {
   readonly #controller = new AbortController();
   readonly #callerSignal: AbortSignal | undefined;
@@ -14,33 +14,32 @@ export class CallScope {
     this.#timeoutMs = timeoutMs;
     if (callerSignal?.aborted === true) this.#onCallerAbort();
     else callerSignal?.addEventListener("abort", this.#onCallerAbort);
-    this.expect("an answer");
+    this.startTimer("the response");
   }
 
-  /** Aborts with the caller's reason, or with the `RequestTimeoutError`. */
+  /** Aborts with the caller's reason or a `RequestTimeoutError`. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  /** Begins the time limit again for the next thing that is waited for. */
-  expect(what: string): void {
+  /** Restarts the timeout. @param awaited completes the message of the timeout error */
+  startTimer(awaited: string): void {
     clearTimeout(this.#timer);
     if (this.#timeoutMs === Number.POSITIVE_INFINITY || this.signal.aborted) return;
-    const giveUp = () => this.#controller.abort(new RequestTimeoutError(this.#timeoutMs, what));
+    const giveUp = () => this.#controller.abort(new RequestTimeoutError(this.#timeoutMs, awaited));
     this.#timer = setTimeout(giveUp, this.#timeoutMs);
   }
 
-  /** No limit while the caller is at work with what came. */
-  pause(): void {
+  /** Stops the timeout while the caller processes data. */
+  stopTimer(): void {
     clearTimeout(this.#timer);
   }
 
-  /** What the call rejects with: why it was ended rather than what broke because of that. */
+  /** Returns the error to reject with: the reason of an abort, not an error that the abort caused. */
   failure(thrown: unknown): unknown {
     return this.signal.aborted ? this.signal.reason : thrown;
   }
 
-  /** The call is through: nothing of it is left running. */
   end(): void {
     clearTimeout(this.#timer);
     this.#callerSignal?.removeEventListener("abort", this.#onCallerAbort);

@@ -1,13 +1,13 @@
-import { type AudioSource, headerName, type OpenSource, openSource } from "./audio-source.js";
+import { type AudioBody, type AudioSource, audioBodyOf, headerName } from "./audio-source.js";
 import { ApiError } from "./errors.js";
-import { type HotWord, writtenHotWords } from "./hot-words.js";
 import { LiveConnector } from "./live-connector.js";
 import type { LiveOptions } from "./live-options.js";
 import { LiveTranscription } from "./live-transcription.js";
+import { formatHotWords, type HotWord, queryOf, urlOf } from "./query.js";
 import { type CallOptions, Requester, type RequestPlan } from "./requester.js";
 import { readSpeech, readSpeechFrames, readTimedSpeech } from "./speech.js";
-import { EVENTS_FIRST, readTranscript } from "./transcript-events.js";
-import type { Platform, RequestBody, UploadProgress } from "./transport.js";
+import { ACCEPT_EVENTS, readTranscript } from "./transcript-events.js";
+import type { Platform, UploadProgress } from "./transport.js";
 import type {
   Balance,
   Health,
@@ -24,70 +24,71 @@ import type {
 } from "./types.js";
 
 export interface ClientOptions {
-  /** Address of the service, "https://speech.example.org"; a path in it is kept. */
+  /** Address of the service, such as "https://speech.example.org"; may include a path. */
   readonly baseUrl: string;
-  /** Address of file transcription, where that is served elsewhere. */
+  /** Address of file transcription, if it differs. */
   readonly sttUrl?: string | undefined;
-  /** Address of live transcription, where that is served elsewhere; http or https, ws or wss. */
+  /** Address of live transcription, if it differs: an http, https, ws or wss URL. */
   readonly streamUrl?: string | undefined;
-  /** `sk-svc-...`. It grants billable use: never put one into a page. */
+  /** `sk-svc-...`. Anyone with the key can spend your credits, so never put it into a page. */
   readonly apiKey?: string | undefined;
   /**
-   * Gets the token for each live connection from a server of yours, which asks for it with the key. Without it the
-   * client asks by itself, with its `apiKey`.
+   * Gets a token for each live connection from your server, which requests it with the key. Default: the
+   * client requests it with its `apiKey`.
    */
   readonly streamToken?: ((signal: AbortSignal) => Promise<string>) | undefined;
-  /** Milliseconds a request may take, retries included; 120,000 when absent. */
+  /** Timeout of a request in milliseconds, including retries; default 120,000. */
   readonly timeoutMs?: number | undefined;
-  /** Milliseconds until a live session must be ready; 60,000 when absent. */
+  /** Milliseconds until a live session must be ready; default 60,000. */
   readonly liveOpenTimeoutMs?: number | undefined;
-  /** How often a request that failed is tried again; 2 when absent. */
+  /** Retries of a failed request; default 2. */
   readonly maxRetries?: number | undefined;
 }
 
 export interface BilledOptions extends CallOptions {
   /**
-   * Your own name for this work, 1 to 255 printable ASCII characters. For 24 hours the same request under the same name is
-   * charged once and gets the same answer, also from another process. Each call has a random one when absent.
+   * Your name for this work, 1 to 255 printable ASCII characters; default: a random one for each call. For 24
+   * hours, the same request with the same key is charged once and gets the same response, even from another
+   * process.
    */
   readonly idempotencyKey?: string | undefined;
 }
 
 export interface SpeakOptions extends BilledOptions {
-  /** Adds `words` with their times, at no cost. Refused for models that do not tell when they say a word. */
+  /** Adds `words` with their times, for free. Rejected for models without word times. */
   readonly timestamps?: boolean | undefined;
 }
 
 export interface SpeakStreamOptions extends SpeakOptions {
   /**
-   * What a frame holds: a sentence, or with `chunks` as much of one as is made, so that the first is there at once and the
-   * rest follows while it is heard. Sentences when absent.
+   * Content of a frame: a whole sentence (default), or with `chunks` a part of one, so that playback can
+   * start before the sentence is complete.
    */
   readonly frames?: "sentences" | "chunks" | undefined;
 }
 
 export interface TranscribeOptions extends BilledOptions {
-  /** Id of a model that transcribes; the service's default when absent. */
+  /** Id of a recognition model; default: the service's default. */
   readonly model?: string | undefined;
-  /** Adds `words` and `segments`, at no cost. */
+  /** Adds `words` and `segments`, for free. */
   readonly timestamps?: boolean | undefined;
-  /** Words and phrases to be preferred, at most 100, in letters of the model. */
+  /** Words and phrases to prefer, at most 100, in letters of the model. */
   readonly hotWords?: readonly HotWord[] | undefined;
-  /** Only its ending matters, which names the container; the source's own name, or `audio.wav`, when absent. */
+  /** Its extension tells the container format; default: the name of the source, or `audio.wav`. */
   readonly fileName?: string | undefined;
-  /** Told as the upload goes on. */
+  /** Called during the upload. */
   readonly onUploadProgress?: ((progress: UploadProgress) => void) | undefined;
   /**
-   * Told the share of the audio that is transcribed, 0 to 1, as it grows; from 0 again when the service tries once more. With
-   * it `timeoutMs` is the time between two signs of life.
+   * Called with the transcribed share of the audio, 0 to 1, which restarts at 0 if the service retries. With
+   * it, `timeoutMs` limits the time between two events.
    */
   readonly onProgress?: ((share: number) => void) | undefined;
 }
 
 export interface UsageOptions extends CallOptions {
-  /** First day, UTC, `2026-11-21`; 29 days before `to` when absent. */
+  /** First day, UTC, such as `2026-11-21`; default: 29 days before `to`. */
   readonly from?: string | undefined;
-  /** Last day, UTC; today when absent. */
+  /** Last day, UTC; default: today. */
   readonly to?: string | undefined;
 }
 
@@ -96,11 +97,11 @@ interface Models {
   readonly transcription: readonly Recognizer[];
 }
 
-/** A transcription, and what its answer says beside it. */
+/** A transcription with data from its response headers. */
 export type Transcribed = Transcription & {
-  /** `x-request-id`, under which the ledger keeps the charge. */
+  /** `x-request-id`, the ledger's reference for the charge. */
   readonly request_id: string | null;
-  /** Whether this call cost nothing, since the same work was charged before under its idempotency key. */
+  /** Whether this call was free because its idempotency key was charged before. */
   readonly is_replayed: boolean;
 };
 
@@ -109,9 +110,9 @@ const DEFAULT_LIVE_OPEN_TIMEOUT_MS = 60_000;
 const DEFAULT_MAX_RETRIES = 2;
 
 /**
- * The service's interface as methods. Every method that waits takes an `AbortSignal`, and rejects with an `ApiError`
- * when the service refuses, a `ConnectionError` when it cannot be reached, a `RequestTimeoutError` when it takes too
- * long. What may heal is tried again, and billed work is not charged twice for that.
+ * Calls the service's HTTP and WebSocket API. Asynchronous methods accept an `AbortSignal`; they reject with
+ * an `ApiError` if the service rejects the request, a `ConnectionError` if it cannot be reached, and a
+ * `RequestTimeoutError` if it takes too long. Transient failures are retried without a second charge.
  */
 export class ServiceClient {
   readonly #requester: Requester;
@@ -120,7 +121,7 @@ export class ServiceClient {
   readonly #sttUrl: URL;
   readonly #authorization: Readonly<Record<string, string>>;
 
-  /** @throws {TypeError} when an address is not one of http or https */
+  /** @throws {TypeError} if an address is not an http or https URL */
   constructor(options: ClientOptions, platform: Platform) {
     this.#baseUrl = serviceUrl(options.baseUrl);
     this.#sttUrl = serviceUrl(options.sttUrl ?? options.baseUrl);
@@ -141,15 +142,15 @@ export class ServiceClient {
     });
   }
 
-  /** Says a text; settles with one WAV when all of it is spoken. Costs 2 credits per 5 characters. */
+  /** Synthesizes a text into one WAV. Costs 2 credits per 5 characters. */
   async speak(request: SpeechRequest, options: SpeakOptions = {}): Promise<Speech> {
-    const answer = await this.#requester.open(this.#speechPlan("v1/tts", request, options), options);
-    return options.timestamps === true ? readTimedSpeech(answer) : readSpeech(answer);
+    const response = await this.#requester.open(this.#speechPlan("v1/tts", request, options), options);
+    return options.timestamps === true ? readTimedSpeech(response) : readSpeech(response);
   }
 
   /**
-   * Says a text sentence by sentence, or chunk by chunk: each frame comes as soon as it is spoken. The request leaves when
-   * the loop begins, and is given up when the loop is left.
+   * Synthesizes a text and yields each sentence or chunk as soon as it is ready. The request is sent when the
+   * loop starts, and aborted when the loop is left.
    */
   async *speakStream(
     request: SpeechRequest,
@@ -159,46 +160,40 @@ export class ServiceClient {
     yield* readSpeechFrames(await this.#requester.open(plan, options));
   }
 
-  /** Writes a recording of at most 2 hours down. Costs 2.5 credits per second of audio. */
+  /** Transcribes a recording of at most 2 hours. Costs 2.5 credits per second of audio. */
   async transcribe(source: AudioSource, options: TranscribeOptions = {}): Promise<Transcribed> {
+    if (!isUrl(source)) return this.transcribeBody(audioBodyOf(source), options);
     const query = transcribeQuery(options);
-    if (isAddress(source)) {
-      query.set("url", source.url);
-      return this.#transcribed({ method: "POST", url: this.#transcribeUrl(query) }, options);
-    }
-    return this.transcribeOpen(openSource(source), options, query);
+    query.set("url", source.url);
+    return this.#transcribed({ method: "POST", url: this.#transcribeUrl(query) }, options);
   }
 
-  /** Live transcription of 16-bit mono PCM at 16 kHz. Costs 6 credits per second of audio. */
+  /** Transcribes live 16-bit mono PCM at 16 kHz. Costs 6 credits per second of audio. */
   live(options: LiveOptions = {}): LiveTranscription {
     return new LiveTranscription(this.#connector, options);
   }
 
-  /** The models that speak, the default first. Needs no key. */
+  /** Lists the speech models, the default first. Needs no key. */
   async models(options: CallOptions = {}): Promise<readonly Model[]> {
-    const { data } = await this.#models(options);
-    return data;
+    return (await this.#get<Models>("v1/models", options)).data;
   }
 
-  /** The models that transcribe, the default first. Needs no key. */
+  /** Lists the recognition models, the default first. Needs no key. */
   async recognizers(options: CallOptions = {}): Promise<readonly Recognizer[]> {
-    const { transcription } = await this.#models(options);
-    return transcription;
+    return (await this.#get<Models>("v1/models", options)).transcription;
   }
 
-  /** The voices of a model; of the default when absent. Needs no key. */
+  /** Lists the voices of a speech model; default: the service's default model. Needs no key. */
   async voices(options: CallOptions & { readonly model?: string | undefined } = {}): Promise<Voices> {
-    const { model } = options;
-    const query = model === undefined ? "" : `?${new URLSearchParams({ model })}`;
-    return this.#get<Voices>(`v1/voices${query}`, options);
+    return this.#get<Voices>("v1/voices", options, { query: queryOf({ model: options.model }) });
   }
 
-  /** Whether the service is up. Needs no key. */
+  /** Checks that the service is up. Needs no key. */
   async health(options: CallOptions = {}): Promise<Health> {
     return this.#get<Health>("health", options);
   }
 
-  /** Whether the service takes work now, and if not, why. Needs no key, and is asked once unless `maxRetries` says more. */
+  /** Returns whether the service accepts work now, and if not, why. Needs no key; does not retry by default. */
   async readiness(options: CallOptions = {}): Promise<Readiness> {
     try {
       await this.#get("ready", { maxRetries: 0, ...options });
@@ -209,118 +204,100 @@ export class ServiceClient {
     }
   }
 
-  /** The credits of the organization whose key this is. */
+  /** Returns the credits of the key's organization. */
   async balance(options: CallOptions = {}): Promise<Balance> {
-    return this.#get<Balance>("v1/balance", options, this.#authorization);
+    return this.#get<Balance>("v1/balance", options, { headers: this.#authorization });
   }
 
-  /** What the organization has used, day by day. */
+  /** Returns the usage of the key's organization by day. */
   async usage(options: UsageOptions = {}): Promise<Usage> {
-    const { from, to } = options;
-    const query = new URLSearchParams({ ...(from && { from }), ...(to && { to }) });
-    return this.#get<Usage>(
-      query.size === 0 ? "v1/usage" : `v1/usage?${query}`,
-      options,
-      this.#authorization,
-    );
+    const query = queryOf({ from: options.from || undefined, to: options.to || undefined });
+    return this.#get<Usage>("v1/usage", options, { query, headers: this.#authorization });
   }
 
-  /** A token that opens one live socket within 60 s: for a server to hand to its pages. */
+  /** Returns a token that opens one live socket within 60 s, for a server to pass to its pages. */
   async streamToken(options: CallOptions = {}): Promise<StreamToken> {
-    const url = new URL("v1/stream/token", this.#baseUrl);
-    const answer = await this.#requester.open({ method: "POST", url, headers: this.#authorization }, options);
-    return (await answer.json()) as StreamToken;
+    const url = urlOf(this.#baseUrl, "v1/stream/token");
+    const response = await this.#requester.open(
+      { method: "POST", url, headers: this.#authorization },
+      options,
+    );
+    return (await response.json()) as StreamToken;
   }
 
-  /** A source that is a body already. */
-  protected async transcribeOpen(
-    { body, fileName }: OpenSource,
+  protected async transcribeBody(
+    { body, fileName }: AudioBody,
     options: TranscribeOptions,
-    query: URLSearchParams = transcribeQuery(options),
   ): Promise<Transcribed> {
     const headers = {
       "content-type": "application/octet-stream",
       "x-filename": headerName(options.fileName ?? fileName ?? "audio.wav"),
     };
-    return this.#transcribed({ method: "POST", url: this.#transcribeUrl(query), headers, body }, options);
+    const url = this.#transcribeUrl(transcribeQuery(options));
+    return this.#transcribed({ method: "POST", url, headers, body }, options);
   }
 
   async #transcribed(plan: RequestPlan, options: TranscribeOptions): Promise<Transcribed> {
-    const headers = { ...plan.headers, ...this.#authorization };
     const { onUploadProgress, onProgress, idempotencyKey } = options;
+    const accept = onProgress === undefined ? {} : ACCEPT_EVENTS;
+    const headers = { ...plan.headers, ...this.#authorization, ...accept };
     const billed = { ...plan, headers, isBilled: true, idempotencyKey, onUploadProgress };
-    const { answer, value: transcription } =
+    const { response, value: transcription } = await this.#requester.read(billed, options, (opened) =>
       onProgress === undefined
-        ? await this.#requester.read(billed, options, (opened) => opened.json() as Promise<Transcription>)
-        : await this.#requester.read(
-            { ...billed, headers: { ...headers, ...EVENTS_FIRST } },
-            options,
-            (opened) => readTranscript(opened, onProgress),
-          );
-    const isReplayed = answer.header("idempotent-replayed") === "true";
-    return { ...transcription, request_id: answer.requestId, is_replayed: isReplayed };
+        ? (opened.json() as Promise<Transcription>)
+        : readTranscript(opened, onProgress),
+    );
+    const isReplayed = response.header("idempotent-replayed") === "true";
+    return { ...transcription, request_id: response.requestId, is_replayed: isReplayed };
   }
 
   #transcribeUrl(query: URLSearchParams): URL {
-    return new URL(query.size === 0 ? "v1/transcribe" : `v1/transcribe?${query}`, this.#sttUrl);
+    return urlOf(this.#sttUrl, "v1/transcribe", query);
   }
 
   #speechPlan(path: string, request: SpeechRequest, options: SpeakStreamOptions): RequestPlan {
     const { timestamps = false, frames, idempotencyKey } = options;
-    const headers = { "content-type": "application/json", ...this.#authorization };
-    const url = new URL(path, this.#baseUrl);
-    if (timestamps) url.searchParams.set("timestamps", "true");
-    if (frames !== undefined) url.searchParams.set("frames", frames);
     return {
       method: "POST",
-      url,
-      headers,
-      body: jsonBody(request),
+      url: urlOf(this.#baseUrl, path, queryOf({ timestamps: timestamps || undefined, frames })),
+      headers: { "content-type": "application/json", ...this.#authorization },
+      body: { type: "bytes", bytes: new TextEncoder().encode(JSON.stringify(request)) },
       isBilled: true,
       idempotencyKey,
     };
   }
 
-  #models(options: CallOptions): Promise<Models> {
-    return this.#get<Models>("v1/models", options);
-  }
-
   async #get<T>(
     path: string,
     options: CallOptions,
-    headers: Readonly<Record<string, string>> = {},
+    {
+      query,
+      headers = {},
+    }: { readonly query?: URLSearchParams; readonly headers?: Readonly<Record<string, string>> } = {},
   ): Promise<T> {
-    const plan: RequestPlan = { method: "GET", url: new URL(path, this.#baseUrl), headers };
-    const answer = await this.#requester.open(plan, options);
-    return (await answer.json()) as T;
+    const plan: RequestPlan = { method: "GET", url: urlOf(this.#baseUrl, path, query), headers };
+    const response = await this.#requester.open(plan, options);
+    return (await response.json()) as T;
   }
 }
 
-function isAddress(source: AudioSource): source is { readonly url: string } {
+function isUrl(source: AudioSource): source is { readonly url: string } {
   return "url" in source && typeof source.url === "string";
 }
 
-function jsonBody(value: object): RequestBody {
-  return { type: "bytes", bytes: new TextEncoder().encode(JSON.stringify(value)) };
-}
-
-/** An address to which paths can be added: one that ends with a slash keeps its own path. */
+/** Returns an address with a trailing slash, so that relative paths keep its own path. */
 function serviceUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url !== null) url.protocol = url.protocol.replace(/^ws/, "http");
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new TypeError(`the service's address must begin with http:// or https://, received "${text}"`);
+    throw new TypeError(`the service address must start with http:// or https://, received "${text}"`);
   }
-  // Tried from the first of them only: from each it would take time by the square of their number.
+  // The lookbehind tries only the first slash of a run: trying each would take quadratic time.
   url.pathname = `${url.pathname.replace(/(?<!\/)\/+$/, "")}/`;
   return url;
 }
 
-/** The wishes of a transcription as the service takes them. */
+/** Returns the options as query parameters of `/v1/transcribe`. */
 function transcribeQuery({ model, timestamps, hotWords }: TranscribeOptions): URLSearchParams {
-  const query = new URLSearchParams();
-  if (model !== undefined) query.set("model", model);
-  if (timestamps === true) query.set("timestamps", "true");
-  if (hotWords !== undefined && hotWords.length > 0) query.set("hotwords", writtenHotWords(hotWords));
-  return query;
+  return queryOf({ model, timestamps: timestamps || undefined, hotwords: formatHotWords(hotWords) });
 }

@@ -1,4 +1,4 @@
-/** Whatever the client itself reports. An aborted call rejects with its signal's reason instead. */
+/** Base class of the client's errors. An aborted call rejects with its signal's reason instead. */
 export class DauysError extends Error {
   override readonly name: string = "DauysError";
   /** A stable name in snake_case: the service's `X-Svc-Error`, or one of the client's own. */
@@ -18,16 +18,15 @@ export interface ApiErrorParts {
   readonly retryAfterMs: number | null;
 }
 
-/** The service refused. */
+/** The service rejected the request. */
 export class ApiError extends DauysError {
   override readonly name = "ApiError";
-  /** HTTP status; of a live session, its close code less 4000 where it is one. */
+  /** HTTP status; for a live session, its close code minus 4000. */
   readonly status: number;
-  /** The service's own words. */
   readonly detail: string;
-  /** `x-request-id`, to name in a report; null when the answer did not come from the service, or over a socket. */
+  /** `x-request-id`, for bug reports; null if the response is not from the service, or came over a socket. */
   readonly requestId: string | null;
-  /** Milliseconds after which the service would take another try; null when it did not say. */
+  /** Milliseconds to wait before a retry; null if the service did not say. */
   readonly retryAfterMs: number | null;
 
   constructor({ status, code, detail, requestId, retryAfterMs }: ApiErrorParts) {
@@ -39,7 +38,7 @@ export class ApiError extends DauysError {
   }
 }
 
-/** The service could not be reached, or the connection broke before the answer was complete. */
+/** The service could not be reached, or the connection was lost before the response was complete. */
 export class ConnectionError extends DauysError {
   override readonly name = "ConnectionError";
 
@@ -48,24 +47,24 @@ export class ConnectionError extends DauysError {
   }
 }
 
-/** The service took longer than the call allows. */
+/** The call took longer than its timeout. */
 export class RequestTimeoutError extends DauysError {
   override readonly name = "RequestTimeoutError";
   readonly timeoutMs: number;
 
-  constructor(timeoutMs: number, waitedFor: string) {
-    super("timeout", `${waitedFor} did not come within ${timeoutMs} ms`);
+  constructor(timeoutMs: number, awaited: string) {
+    super("timeout", `timed out after ${timeoutMs} ms waiting for ${awaited}`);
     this.timeoutMs = timeoutMs;
   }
 }
 
-/** A live session ended without its `done`. */
+/** A live session ended without `done`. */
 export class LiveError extends DauysError {
   override readonly name = "LiveError";
-  /** Close code of the socket; null when the client gave up by itself. */
+  /** Close code of the socket; null if the client ended the session itself. */
   readonly closeCode: number | null;
   readonly detail: string;
-  /** `x-request-id` of the session; null when it never was ready. */
+  /** `x-request-id` of the session; null if it was never ready. */
   readonly requestId: string | null;
 
   constructor(
@@ -74,7 +73,7 @@ export class LiveError extends DauysError {
     { closeCode, requestId }: { readonly closeCode: number | null; readonly requestId: string | null },
     options?: ErrorOptions,
   ) {
-    super(code, closeCode === null ? detail : `${detail} (closed with ${closeCode})`, options);
+    super(code, closeCode === null ? detail : `${detail} (close code ${closeCode})`, options);
     this.detail = detail;
     this.closeCode = closeCode;
     this.requestId = requestId;

@@ -1,12 +1,9 @@
 import { chunksOf } from "./bytes.js";
-import type { RequestBody, TransportAnswer, TransportRequest } from "./transport.js";
+import type { RequestBody, TransportRequest, TransportResponse } from "./transport.js";
 import { canUseXhr, sendByXhr } from "./xhr-transport.js";
 
-/**
- * Requests by `fetch`, as every browser has it. It cannot tell how much of an upload has left, so an upload that is
- * watched goes by XMLHttpRequest where there is one.
- */
-export async function sendByFetch(request: TransportRequest): Promise<TransportAnswer> {
+/** Sends a request with `fetch`, or XMLHttpRequest for upload progress, which `fetch` does not report. */
+export async function sendByFetch(request: TransportRequest): Promise<TransportResponse> {
   const { method, url, headers, signal, onUploadProgress } = request;
   const body = await bodyInit(request.body);
   if (onUploadProgress !== undefined && body !== null && canUseXhr()) return sendByXhr(request, body);
@@ -17,13 +14,13 @@ export async function sendByFetch(request: TransportRequest): Promise<TransportA
     header: (name) => response.headers.get(name),
     body: response.body === null ? none() : chunksOf(response.body),
     cancel: () => {
-      // Nobody waits for what is thrown away.
+      // A failed stream rejects; its reader gets the error.
       response.body?.cancel().catch(() => {});
     },
   };
 }
 
-/** Browsers send streams only over HTTP/2: what comes in chunks is collected first, on disk where the browser likes. */
+/** Collects streams in Blobs, which browsers may keep on disk: they send streams only over HTTP/2. */
 async function bodyInit(body: RequestBody | null): Promise<Uint8Array<ArrayBuffer> | Blob | null> {
   if (body === null) return null;
   if (body.type === "bytes") return body.bytes;

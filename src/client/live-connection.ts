@@ -6,34 +6,34 @@ import { SendWindow } from "./send-window.js";
 import type { LiveMessage } from "./types.js";
 
 const LARGEST_MESSAGE_BYTES = 64 * 1024;
-/** Beyond this the network lags behind: what waits in the socket cannot be taken back. */
+/** Sending pauses above this: data in the socket's buffer cannot be taken back. */
 const SOCKET_BACKLOG_BYTES = 256 * 1024;
-const LOOK_AGAIN_MS = 50;
-/** The service takes a client that says nothing for 60 s to be gone. */
+const PUMP_AGAIN_MS = 50;
+/** The service closes sessions that send nothing for 60 s. */
 const KEEPALIVE_MS = 20_000;
 
 export interface LiveConnectionParts {
   readonly history: LiveHistory;
-  /** Where in the history this socket begins. */
+  /** Position in the history where this socket starts. */
   readonly fromByte: number;
   readonly onMessage: (message: LiveMessage) => void;
-  /** Something was sent: there is room again. */
+  /** Called after sending, when there may be room again. */
   readonly onSent: () => void;
 }
 
-/** One socket of a live session: sends the history from a position on, as far as it has come and goes on. */
+/** Runs one socket of a live session, and sends the history from a position on as it grows. */
 export class LiveConnection {
   readonly #parts: LiveConnectionParts;
   readonly #reader: LiveHistoryReader;
   readonly #window = new SendWindow(performance.now());
   #socket: LiveSocket | null = null;
   #isOpen = false;
-  #isLeaving = false;
+  #isServiceStopping = false;
   #isReady = false;
   #requestId: string | null = null;
   #error: LiveEnding["error"] = null;
   #done: LiveEnding["done"] = null;
-  #lookTimer: ReturnType<typeof setTimeout> | undefined;
+  #pumpTimer: ReturnType<typeof setTimeout> | undefined;
   #keepaliveTimer: ReturnType<typeof setInterval> | undefined;
 
   constructor(parts: LiveConnectionParts) {
@@ -41,21 +41,16 @@ export class LiveConnection {
     this.#reader = parts.history.readFrom(parts.fromByte);
   }
 
-  /** One past the last byte that was handed to the socket. */
+  /** End of the audio passed to the socket. */
   get sentByte(): number {
     return this.#reader.byte;
   }
 
-  /** The service was ready to hear. */
-  get isReady(): boolean {
-    return this.#isReady;
-  }
-
   /**
-   * Settles with how the socket ended.
+   * Resolves when the socket ends.
    *
-   * @throws {RequestTimeoutError} when the service is not ready in time
-   * @throws the signal's reason when it aborts, and what failed when there is no credential
+   * @throws {RequestTimeoutError} if the service is not ready before the deadline
+   * @throws the signal's reason when it aborts, or the error of the request for a token
    */
   async run(connector: LiveConnector, query: URLSearchParams, signal: AbortSignal): Promise<LiveEnding> {
     signal.throwIfAborted();
@@ -72,25 +67,25 @@ export class LiveConnection {
         openTimer = setTimeout(() => {
           if (this.#isReady) return;
           opening.abort();
-          fail(new RequestTimeoutError(connector.openTimeoutMs, "a live session"));
+          fail(new RequestTimeoutError(connector.openTimeoutMs, "the live session to open"));
         }, connector.openTimeoutMs);
         this.#open(connector, query, opening.signal, settle).catch(fail);
       });
     } finally {
       signal.removeEventListener("abort", giveUp);
       clearTimeout(openTimer);
-      clearTimeout(this.#lookTimer);
+      clearTimeout(this.#pumpTimer);
       clearInterval(this.#keepaliveTimer);
       this.#isOpen = false;
       this.#socket?.drop();
     }
   }
 
-  /** Sends what there is to send, as far as the service and the network can take it now. */
+  /** Sends as much of the history as the service and the network accept now. */
   pump(): void {
-    clearTimeout(this.#lookTimer);
+    clearTimeout(this.#pumpTimer);
     const socket = this.#socket;
-    if (socket === null || !this.#isOpen || this.#isLeaving) return;
+    if (socket === null || !this.#isOpen || this.#isServiceStopping) return;
     while (socket.bufferedBytes < SOCKET_BACKLOG_BYTES) {
       const roomBytes = Math.min(LARGEST_MESSAGE_BYTES, this.#window.roomBytes(performance.now()));
       const item = this.#reader.next(roomBytes);
@@ -99,7 +94,7 @@ export class LiveConnection {
     }
     this.#parts.onSent();
     if (this.#reader.byte < this.#parts.history.endByte) {
-      this.#lookTimer = setTimeout(() => this.pump(), LOOK_AGAIN_MS);
+      this.#pumpTimer = setTimeout(() => this.pump(), PUMP_AGAIN_MS);
     }
   }
 
@@ -117,8 +112,8 @@ export class LiveConnection {
       },
       message: (message: LiveMessage) => this.#onMessage(message),
       closed: (closeCode: number, reason: string, cause: unknown) => {
-        const said = { error: this.#error, done: this.#done, requestId: this.#requestId };
-        settle({ closeCode, reason, cause, ...said });
+        const received = { error: this.#error, done: this.#done, requestId: this.#requestId };
+        settle({ closeCode, reason, cause, ...received });
       },
     };
     this.#socket = await connector.open(query, events, signal);
@@ -137,9 +132,10 @@ export class LiveConnection {
       this.#requestId = message.request_id;
     } else if (message.type === "error") this.#error = message;
     else if (message.type === "done") this.#done = message;
-    // A stopping service takes no more audio: what comes now is for the next socket.
-    else if (message.type === "going_away") this.#isLeaving = true;
-    else if (message.type === "partial" || message.type === "final") this.#window.heardUntil(message.end);
+    // A stopping service accepts no more audio; the next socket sends it.
+    else if (message.type === "going_away") this.#isServiceStopping = true;
+    else if (message.type === "partial" || message.type === "final")
+      this.#window.transcribedUntil(message.end);
     this.#parts.onMessage(message);
   }
 }

@@ -1,4 +1,5 @@
-import { BROKEN } from "./live-ending.js";
+import { ABNORMAL_CLOSE } from "./live-ending.js";
+import { urlOf } from "./query.js";
 import type { SocketLike } from "./transport.js";
 import type { LiveMessage } from "./types.js";
 
@@ -8,7 +9,7 @@ const BEARER_PROTOCOL = "svc-bearer";
 export interface ConnectorParts {
   readonly url: URL;
   readonly openSocket: (url: URL, protocols: string[]) => SocketLike;
-  /** A key or a fresh token for the next socket. */
+  /** Returns a key, or a new token for the next socket. */
   readonly credential: (signal: AbortSignal) => Promise<string>;
   readonly openTimeoutMs: number;
 }
@@ -16,11 +17,10 @@ export interface ConnectorParts {
 export interface SocketEvents {
   opened(): void;
   message(message: LiveMessage): void;
-  /** Told once; `reason` is what the socket knows about a break, `cause` the error behind it where it has one. */
+  /** Called once; after a broken connection, `reason` and `cause` are what the platform reported. */
   closed(code: number, reason: string, cause: unknown): void;
 }
 
-/** Opens live sockets, each with a credential of its own. */
 export class LiveConnector {
   readonly #parts: ConnectorParts;
 
@@ -28,7 +28,6 @@ export class LiveConnector {
     this.#parts = parts;
   }
 
-  /** Milliseconds until a session must be ready. */
   get openTimeoutMs(): number {
     return this.#parts.openTimeoutMs;
   }
@@ -36,20 +35,19 @@ export class LiveConnector {
   async open(query: URLSearchParams, events: SocketEvents, signal: AbortSignal): Promise<LiveSocket> {
     const credential = await this.#parts.credential(signal);
     signal.throwIfAborted();
-    const url = new URL(query.size === 0 ? "v1/stream" : `v1/stream?${query}`, this.#parts.url);
+    const url = urlOf(this.#parts.url, "v1/stream", query);
     url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
     return new LiveSocket(this.#parts.openSocket(url, [BEARER_PROTOCOL, credential]), events);
   }
 }
 
-/** One socket, the same over every implementation. */
 export class LiveSocket {
   readonly #socket: SocketLike;
   #isOver = false;
 
   constructor(socket: SocketLike, events: SocketEvents) {
     this.#socket = socket;
-    let reason = "the connection broke";
+    let reason = "the connection was lost";
     let cause: unknown;
     socket.binaryType = "arraybuffer";
     socket.onopen = () => events.opened();
@@ -57,7 +55,7 @@ export class LiveSocket {
       const message = this.#isOver ? null : parseMessage(data);
       if (message !== null) events.message(message);
     };
-    // Browsers say nothing here; a close always follows.
+    // Browsers report no details here; a close event always follows.
     socket.onerror = ({ message, error }: { readonly message?: unknown; readonly error?: unknown }) => {
       if (typeof message === "string" && message !== "") reason = message;
       cause = error;
@@ -65,7 +63,7 @@ export class LiveSocket {
     socket.onclose = (event: { readonly code?: number; readonly reason?: string }) => {
       if (this.#isOver) return;
       this.#isOver = true;
-      events.closed(event.code ?? BROKEN, event.reason || reason, cause);
+      events.closed(event.code ?? ABNORMAL_CLOSE, event.reason || reason, cause);
     };
   }
 
@@ -81,7 +79,7 @@ export class LiveSocket {
     if (!this.#isOver) this.#socket.send(JSON.stringify(message));
   }
 
-  /** Ends it at once; no event comes any more. */
+  /** Closes the socket immediately; no more events follow. */
   drop(): void {
     this.#isOver = true;
     if (this.#socket.terminate === undefined) this.#socket.close();
@@ -89,7 +87,7 @@ export class LiveSocket {
   }
 }
 
-/** Messages are the service's own; only their kind is looked at, and kinds of a later version are passed over. */
+/** Returns null for anything but an object with a type. The service is trusted with the other fields. */
 function parseMessage(data: unknown): LiveMessage | null {
   if (typeof data !== "string") return null;
   try {
@@ -97,7 +95,7 @@ function parseMessage(data: unknown): LiveMessage | null {
     const isMessage = typeof message === "object" && message !== null && "type" in message;
     return isMessage ? (message as LiveMessage) : null;
   } catch {
-    // Something else speaks at this address: without a `ready` it is given up.
+    // Another server answers at this address; without `ready` the connection times out.
     return null;
   }
 }

@@ -2,37 +2,36 @@ import { CLOSE } from "../../core/domain/close-codes.js";
 import { ApiError, ConnectionError, type DauysError, LiveError, RequestTimeoutError } from "./errors.js";
 import type { LiveMessage } from "./types.js";
 
-/** How one live socket ended. */
 export interface LiveEnding {
   readonly closeCode: number;
   readonly reason: string;
-  /** The error that broke the socket, where it told one. */
+  /** The error that broke the socket, if the platform reported one. */
   readonly cause?: unknown;
-  /** The `error` message before it. */
   readonly error: Extract<LiveMessage, { readonly type: "error" }> | null;
   readonly done: Extract<LiveMessage, { readonly type: "done" }> | null;
   readonly requestId: string | null;
 }
 
-/** Told by the socket itself: a proxy or a page goes away, and a connection that broke without a word. */
+/** Sent by a proxy or a page that shuts down. */
 const GOING_AWAY = 1001;
-export const BROKEN = 1006;
-/** Where the service fails, stops or is full, and where we were suspended, another socket may do better. */
+/** Reported by the platform for a connection that broke without a close message. */
+export const ABNORMAL_CLOSE = 1006;
+/** Another connection may succeed: the service failed, stopped or is full, or this machine was suspended. */
 const TRANSIENT_CODES: readonly number[] = [
-  ...[GOING_AWAY, BROKEN],
+  ...[GOING_AWAY, ABNORMAL_CLOSE],
   ...[CLOSE.internal, CLOSE.goingAway, CLOSE.noCapacity, CLOSE.idle, CLOSE.storeAway],
 ];
 
-/** Whether another socket may go on where this one ended. */
+/** Returns whether another connection may continue the session. */
 export function canReconnect({ closeCode, error }: LiveEnding): boolean {
   if (error?.code === "out_of_credits") return false;
   return error?.retryable === true || TRANSIENT_CODES.includes(closeCode);
 }
 
-/** What a caller is told when nothing goes on after it. */
+/** Returns the error to report if the session does not continue. */
 export function endingError({ closeCode, reason, cause, error, requestId }: LiveEnding): DauysError {
-  if (closeCode === BROKEN && error === null) {
-    return new ConnectionError(`Cannot reach live transcription: ${reason}`, { cause });
+  if (closeCode === ABNORMAL_CLOSE && error === null) {
+    return new ConnectionError(`cannot reach live transcription: ${reason}`, { cause });
   }
   const code = error?.code ?? "closed";
   const detail = error?.detail ?? `the service closed the session: ${reason}`;
@@ -42,8 +41,8 @@ export function endingError({ closeCode, reason, cause, error, requestId }: Live
   return new LiveError(code, detail, { closeCode, requestId });
 }
 
-/** Whether what kept a socket from being opened, a token that could not be had among it, may pass. */
-export function mayHeal(thrown: unknown): thrown is DauysError {
+/** Returns whether a failure to open a socket, or to get its token, may pass. */
+export function isTransient(thrown: unknown): thrown is DauysError {
   if (thrown instanceof ApiError) return thrown.retryAfterMs !== null || thrown.status >= 502;
   return thrown instanceof ConnectionError || thrown instanceof RequestTimeoutError;
 }

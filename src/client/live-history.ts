@@ -1,4 +1,3 @@
-/** What goes over a live socket, in order. */
 export type LiveItem =
   | { readonly type: "audio"; readonly bytes: Uint8Array<ArrayBuffer> }
   | { readonly type: "finalize" }
@@ -15,8 +14,8 @@ interface Mark {
 }
 
 /**
- * What was sent into a live session and may have to be sent again: audio and the places where utterances were ended by
- * hand. Positions are bytes since the session began. It holds what it is given until it is told to forget.
+ * Keeps the input of a live session that may have to be sent again: audio, and marks where the caller ended
+ * utterances. Positions are bytes since the start of the session.
  */
 export class LiveHistory {
   readonly #chunks: Chunk[] = [];
@@ -25,29 +24,26 @@ export class LiveHistory {
   #endByte = 0;
   #isClosed = false;
 
-  /** First byte that is still known. */
+  /** Position of the first byte that is kept. */
   get startByte(): number {
     return this.#chunks[0]?.startByte ?? this.#endByte;
   }
 
-  /** One past the last byte. */
   get endByte(): number {
     return this.#endByte;
   }
 
-  /** No more will come. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
 
-  /** Takes bytes over: nobody may change them any more. */
+  /** Takes ownership of the bytes: the caller must not change them. */
   append(bytes: Uint8Array<ArrayBuffer>): void {
     if (bytes.length === 0) return;
     this.#chunks.push({ startByte: this.#endByte, bytes });
     this.#endByte += bytes.length;
   }
 
-  /** Remembers that the utterance ends here. */
   finalize(): void {
     this.#marks.push({ number: this.#markCount++, atByte: this.#endByte });
   }
@@ -56,20 +52,20 @@ export class LiveHistory {
     this.#isClosed = true;
   }
 
-  /** Forgets chunks that end at or before `byte`. */
-  forgetBefore(byte: number): void {
+  /** Drops chunks that end at or before `byte`. */
+  dropBefore(byte: number): void {
     const kept = this.#chunks.findIndex((chunk) => chunk.startByte + chunk.bytes.length > byte);
     this.#chunks.splice(0, kept === -1 ? this.#chunks.length : kept);
     this.#marks = this.#marks.filter((mark) => mark.atByte >= this.startByte);
   }
 
-  /** Reads everything from a position on, as it comes. A mark at the very position belongs to what was before it. */
+  /** Returns a reader that starts at `byte`. A mark at that position belongs to the audio before it. */
   readFrom(byte: number): LiveHistoryReader {
     const marksBefore = this.#marks.findLast((mark) => mark.atByte <= byte && byte > 0)?.number ?? -1;
     return new LiveHistoryReader(this, byte, marksBefore);
   }
 
-  /** The audio at a position, up to the next mark and the end of its chunk; null when there is none yet. */
+  /** Returns at most `maxBytes` of audio at a position, from one chunk; null if there is none yet. */
   audioAt(byte: number, maxBytes: number): Uint8Array<ArrayBuffer> | null {
     const chunk = this.#chunks.find(({ startByte, bytes }) => startByte + bytes.length > byte);
     if (chunk === undefined) return null;
@@ -82,7 +78,6 @@ export class LiveHistory {
   }
 }
 
-/** A place in a history, which moves on as it is read. */
 export class LiveHistoryReader {
   readonly #history: LiveHistory;
   #byte: number;
@@ -99,7 +94,7 @@ export class LiveHistoryReader {
     return this.#byte;
   }
 
-  /** What comes next, audio at most `maxBytes` long; null when there is nothing yet, or nothing that fits. */
+  /** Returns the next item, with at most `maxBytes` of audio; null if there is none yet, or no room. */
   next(maxBytes: number): LiveItem | null {
     const mark = this.#history.markAfter(this.#lastMark);
     const beforeMark = mark === null ? Number.POSITIVE_INFINITY : mark.atByte - this.#byte;

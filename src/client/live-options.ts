@@ -1,71 +1,65 @@
 import type { DauysError } from "./errors.js";
-import { type HotWord, writtenHotWords } from "./hot-words.js";
+import { formatHotWords, type HotWord, queryOf } from "./query.js";
 
 export interface LiveOptions {
-  /** Id of a model that transcribes; the service's default when absent. */
+  /** Id of a recognition model; default: the service's default. */
   readonly model?: string | undefined;
-  /** Milliseconds of silence that end an utterance, 100 to 2,000; 200 when absent. */
+  /** Milliseconds of silence that end an utterance, 100 to 2,000; default 200. */
   readonly endOfUtteranceMs?: number | undefined;
-  /** `adaptive` waits up to three times as long where the language model expects more; `fixed` when absent. */
+  /** `adaptive` waits up to three times as long if the sentence seems unfinished; default `fixed`. */
   readonly endpointing?: "fixed" | "adaptive" | undefined;
-  /** Whether partials come; true when absent. */
+  /** Whether to send partials; default true. */
   readonly partials?: boolean | undefined;
-  /** Whether finals carry the times of their words; false when absent. */
+  /** Whether finals include word times; default false. */
   readonly words?: boolean | undefined;
-  /** Words and phrases to be preferred, at most 100, in letters of the model. */
+  /** Words and phrases to prefer, at most 100, in letters of the model. */
   readonly hotWords?: readonly HotWord[] | undefined;
-  /** Ends the session at once: its loop, `send` and `done` reject with the signal's reason. */
+  /** Ends the session immediately: its loop, `send` and `done` reject with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds during which a lost connection is tried again; 60,000 when absent, 0 for never. */
+  /** Milliseconds during which a lost connection is retried; default 60,000, 0 for never. */
   readonly reconnectTimeoutMs?: number | undefined;
-  /** Seconds of audio that may wait for a connection, beyond which the session fails; 60 when absent. */
+  /** Seconds of audio that may wait for a connection; more fails the session; default 60. */
   readonly bufferSeconds?: number | undefined;
-  /** Milliseconds from `close` to `done`; 120,000 when absent. */
+  /** Milliseconds from `close` to `done`; default 120,000. */
   readonly closeTimeoutMs?: number | undefined;
   readonly onStatus?: ((status: LiveStatus) => void) | undefined;
 }
 
-/** What happens to the connection, for a program that shows it. */
+/** State of the connection, for programs that display it. */
 export type LiveStatus =
   | {
       readonly type: "ready";
-      /** Under which the ledger keeps the charge of this connection. */
+      /** The ledger's reference for this connection's charge. */
       readonly sessionId: string;
       readonly requestId: string;
       readonly model: string;
       readonly endOfUtteranceMs: number;
     }
-  /** The connection is lost; the next try comes after `delayMs`. */
+  /** The connection was lost; the next attempt starts after `delayMs`. */
   | {
       readonly type: "reconnecting";
       readonly attempt: number;
       readonly delayMs: number;
       readonly cause: DauysError;
     }
-  /** The service stops within so many seconds; the session goes on with the next one. */
+  /** The service stops within this many seconds; the session continues on the next one. */
   | { readonly type: "going_away"; readonly deadlineSeconds: number };
 
-/** What a session was. */
+/** Summary of a session. */
 export interface LiveDone {
-  /** Seconds of audio that were sent into it. */
+  /** Seconds of audio sent. */
   readonly audioSeconds: number;
-  /** Credits charged, as far as the service could still say: a connection that broke is settled without a word. */
+  /** Credits charged by connections that reported them; a broken connection is charged without a report. */
   readonly creditsCharged: number;
-  /** Every connection's id, under which the ledger keeps its charge. */
+  /** Ids of all connections: the ledger's references for their charges. */
   readonly sessionIds: readonly string[];
-  /** Connections of which the charge is not in `creditsCharged`. */
+  /** Connections whose charge is missing from `creditsCharged`. */
   readonly unsettledConnections: number;
 }
 
-/** The session's wishes as the service takes them. */
+/** Returns the options as query parameters of `/v1/stream`. */
 export function liveQuery(options: LiveOptions): URLSearchParams {
   const { model, endOfUtteranceMs, endpointing, partials, words, hotWords } = options;
-  const query = new URLSearchParams();
-  if (model !== undefined) query.set("model", model);
-  if (endOfUtteranceMs !== undefined) query.set("eou_ms", String(endOfUtteranceMs));
-  if (endpointing !== undefined) query.set("endpointing", endpointing);
-  if (partials !== undefined) query.set("partials", String(partials));
-  if (words !== undefined) query.set("words", String(words));
-  if (hotWords !== undefined && hotWords.length > 0) query.set("hotwords", writtenHotWords(hotWords));
-  return query;
+  const hotwords = formatHotWords(hotWords);
+  return queryOf({ model, eou_ms: endOfUtteranceMs, endpointing, partials, words, hotwords });
 }

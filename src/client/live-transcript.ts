@@ -1,91 +1,90 @@
 import { FRAME_SAMPLES, LIVE_RATE_HZ } from "../../core/domain/audio/frame.js";
 import type { LiveFinal, LiveMessage, LivePartial, LiveResult, ScoredWord } from "./types.js";
 
-/** What the recognizer's ear needs to have heard before a place to hear that place the same again: 1.6 s. */
+/** Left context of the encoder, 1.6 s: with it, audio that is sent again gives the same result. */
 const CONTEXT_SAMPLES = 40 * FRAME_SAMPLES;
-/** An utterance this long may have been cut within speech, at 30 s: what was before the cut would not be cut again. */
+/** A longer utterance may have been cut at 30 s, within speech; replayed from earlier, it is cut elsewhere. */
 const MAYBE_CUT_SAMPLES = 24 * LIVE_RATE_HZ;
-/** A final that ends so close to the last audio a stopping service took was ended by the stop, not by the speaker. */
+/** A final this close to the end of the audio that a stopping service accepted was ended by the stop. */
 const STOP_MARGIN_SAMPLES = LIVE_RATE_HZ;
 
 type DoneMessage = Extract<LiveMessage, { readonly type: "done" }>;
 
-/** Where an utterance of the whole session lies, in samples. */
 interface Span {
   readonly startSample: number;
   readonly endSample: number;
 }
 
 /**
- * One transcript out of several sockets. After a break a new socket is told the audio since the last final once more,
- * from a little before it; results about what the caller has heard already are dropped here, and times and numbers go
- * on. So no final is lost, and none comes twice.
+ * Joins the results of several sockets into one transcript. After a lost connection, the next socket gets the
+ * audio since shortly before the end of the last final. Results that the caller has already received are
+ * dropped here, and times and numbers continue, so no final is lost or repeated.
  */
 export class LiveTranscript {
   /** Samples of the session before the first one of the current socket. */
   #offsetSamples = 0;
   #last: Span | null = null;
   #finalCount = 0;
-  #isLeaving = false;
-  /** The latest final since the service began to stop: it may be cut off. */
+  #isServiceStopping = false;
+  /** The latest final since the service started to stop: it may be cut off. */
   #held: LiveFinal | null = null;
 
   get offsetSamples(): number {
     return this.#offsetSamples;
   }
 
-  /** Where the next socket begins: a frame at or before the audio that no final covers yet. */
+  /** Start of the next socket's audio: a frame boundary at or before the end of the last final. */
   get resumeSample(): number {
     if (this.#last === null) return 0;
     const { startSample, endSample } = this.#last;
     const context = endSample - startSample > MAYBE_CUT_SAMPLES ? 0 : CONTEXT_SAMPLES;
-    // The service hears in frames: what begins on one is heard the same.
+    // The service works in frames: audio that starts on a frame boundary gives the same result.
     return Math.max(0, Math.floor(endSample / FRAME_SAMPLES) * FRAME_SAMPLES - context);
   }
 
-  /** Another socket begins, with the audio at `offsetSamples`. */
-  begin(offsetSamples: number): void {
+  /** Starts another socket, whose audio starts at `offsetSamples`. */
+  startSocket(offsetSamples: number): void {
     this.#offsetSamples = offsetSamples;
-    this.#isLeaving = false;
+    this.#isServiceStopping = false;
     this.#held = null;
   }
 
-  /** Results that the caller hears of because of this one. */
-  take(message: LivePartial | LiveFinal): readonly LiveResult[] {
+  /** Accepts a result of the current socket and returns the results to deliver. */
+  accept(message: LivePartial | LiveFinal): readonly LiveResult[] {
     if (message.type === "partial") return this.#partial(message);
     const { startSample, endSample } = this.#spanOf(message);
-    // Heard already: what is new begins after the pause that ended the last final.
+    // A repeated result: new ones start after the pause that ended the last final.
     if (this.#last !== null && (startSample + endSample) / 2 < this.#last.endSample) return [];
-    if (!this.#isLeaving) return [this.#forward(message)];
-    const before = this.takeHeld();
+    if (!this.#isServiceStopping) return [this.#forward(message)];
+    const before = this.releaseHeld();
     this.#held = message;
     return before;
   }
 
-  /** The service is about to stop, and ends the open utterance wherever that is. */
-  leave(): void {
-    this.#isLeaving = true;
+  /** Notes that the service is stopping: it will end the open utterance, even within a word. */
+  serviceStopping(): void {
+    this.#isServiceStopping = true;
   }
 
-  /** The service has taken no more audio than `done` says: a final that was held is either whole or never was. */
+  /** Returns the held final if the audio that the service accepted shows that it is complete; else drops it. */
   settle(done: DoneMessage, { endOfUtteranceMs, isAll }: DoneRules): readonly LiveResult[] {
     if (this.#held === null) return [];
     const acceptedSample = this.#offsetSamples + toSamples(done.audio_seconds);
     const marginSamples = (endOfUtteranceMs / 1_000) * LIVE_RATE_HZ + STOP_MARGIN_SAMPLES;
     const isWhole = isAll || this.#spanOf(this.#held).endSample < acceptedSample - marginSamples;
-    return isWhole ? this.takeHeld() : [];
+    return isWhole ? this.releaseHeld() : [];
   }
 
-  /** The final that is held, when nobody will ever say it better. */
-  takeHeld(): readonly LiveResult[] {
+  /** Returns the held final, because no other socket will replace it. */
+  releaseHeld(): readonly LiveResult[] {
     const held = this.#held;
     this.#held = null;
     return held === null ? [] : [this.#forward(held)];
   }
 
   #partial(message: LivePartial): readonly LiveResult[] {
-    // What a stopping service still hears is heard again by the next.
-    if (this.#isLeaving) return [];
+    // The next socket repeats this part.
+    if (this.#isServiceStopping) return [];
     const { startSample } = this.#spanOf(message);
     if (this.#last !== null) {
       const knownStart = Math.max(this.#offsetSamples, this.#last.startSample);
@@ -122,7 +121,7 @@ export class LiveTranscript {
     };
   }
 
-  /** In whole samples, so that a sum shows no more digits than its parts. */
+  /** Adds whole samples, so that the sum has no more digits than its parts. */
   #shift(seconds: number): number {
     if (this.#offsetSamples === 0) return seconds;
     return (this.#offsetSamples + toSamples(seconds)) / LIVE_RATE_HZ;
@@ -131,7 +130,7 @@ export class LiveTranscript {
 
 interface DoneRules {
   readonly endOfUtteranceMs: number;
-  /** The caller has closed the session and all of its audio was taken: the end is the caller's own. */
+  /** Whether the caller closed the session and the service accepted all audio. */
   readonly isAll: boolean;
 }
 

@@ -1,46 +1,45 @@
 import { FRAME_SAMPLES, LIVE_RATE_HZ } from "../../core/domain/audio/frame.js";
-import { copied } from "./bytes.js";
+import { copyBytes } from "./bytes.js";
 import { CallScope } from "./call-scope.js";
 import { type DauysError, LiveError, RequestTimeoutError } from "./errors.js";
 import { LiveConnection } from "./live-connection.js";
 import type { LiveConnector } from "./live-connector.js";
-import { canReconnect, endingError, type LiveEnding, mayHeal } from "./live-ending.js";
+import { canReconnect, endingError, isTransient, type LiveEnding } from "./live-ending.js";
 import { LiveHistory } from "./live-history.js";
 import { type LiveDone, type LiveOptions, liveQuery } from "./live-options.js";
 import { LiveTranscript } from "./live-transcript.js";
 import { ResultQueue } from "./result-queue.js";
-import { backoffMs } from "./retry.js";
-import { sleep } from "./sleep.js";
+import { backoffMs, sleep } from "./retry.js";
 import type { LiveMessage, LiveResult } from "./types.js";
 
 const BYTES_PER_SECOND = LIVE_RATE_HZ * 2;
 const FRAME_BYTES = FRAME_SAMPLES * 2;
 /**
- * Audio that was sent is kept so long: the service lets 60 s wait and cuts an utterance at 30 s, so what is older has
- * been heard, and has become a final if there was speech in it.
+ * How long sent audio is kept. The service buffers at most 60 s and cuts utterances at 30 s, so older audio
+ * has been transcribed, and its speech is part of a final.
  */
 const KEPT_BYTES = 95 * BYTES_PER_SECOND;
-/** `send` asks its caller to wait while more than this waits. */
-const COMFORTABLE_BYTES = 10 * BYTES_PER_SECOND;
+/** `send` waits while more than this is unsent. */
+const BACKLOG_BYTES = 10 * BYTES_PER_SECOND;
 const DEFAULT_RECONNECT_TIMEOUT_MS = 60_000;
 const DEFAULT_BUFFER_SECONDS = 60;
 const DEFAULT_CLOSE_TIMEOUT_MS = 120_000;
-/** `endpointing=adaptive` waits at most so many times the threshold. */
-const MOST_PATIENCE = 3;
-/** A first connection that fails is tried again so often: more likely the address is wrong. */
-const FIRST_RETRIES = 2;
-/** A connection that held so long was a good one: the next loss is a new one. */
-const STEADY_MS = 10_000;
+/** `endpointing=adaptive` waits at most this many times the threshold. */
+const ADAPTIVE_FACTOR = 3;
+/** Few, because a first connection usually fails due to a wrong address. */
+const FIRST_CONNECTION_RETRIES = 2;
+/** Losing a connection that lasted this long restarts the backoff. */
+const STABLE_AFTER_MS = 10_000;
 
 /**
- * A live session: audio goes in by `send`, results come out of the loop over it.
+ * A live session: `send` accepts audio, and a loop over the session receives results.
  *
- * A connection that breaks, or a service that goes away, is replaced: audio since the last final is sent again, and the
- * times and numbers of results go on as if nothing had happened. The caller sees latency, and a status. Audio that was
- * sent twice is charged twice, a few seconds as a rule.
+ * If the connection is lost or the service restarts, another connection continues: audio since the last final
+ * is sent again, and the times and numbers of results continue. The caller sees a delay and a status. Audio
+ * that is sent twice is charged twice, usually a few seconds.
  */
 export class LiveTranscription implements AsyncIterable<LiveResult> {
-  /** Settles when the session is over; rejects as the loop does. */
+  /** Resolves when the session has ended; rejects with the error of the loop. */
   readonly done: Promise<LiveDone>;
   readonly #connector: LiveConnector;
   readonly #options: LiveOptions;
@@ -55,8 +54,8 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
   #connection: LiveConnection | null = null;
   #endOfUtteranceMs: number;
   #hasBeenReady = false;
-  /** Results of the current connection that the caller heard. */
-  #heardCount = 0;
+  /** Results of the current connection delivered to the caller. */
+  #deliveredCount = 0;
   #creditsCharged = 0;
   #settledCount = 0;
   #failure: { readonly error: unknown } | null = null;
@@ -71,49 +70,49 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
     if (this.#scope.signal.aborted) this.#stop.abort(this.#scope.signal.reason);
     this.#scope.signal.addEventListener("abort", () => this.#stop.abort(this.#scope.signal.reason));
     this.done = this.#run();
-    // A caller that wants to know asks; the loop rejects too.
+    // The loop rejects too; a caller that ignores `done` must not get an unhandled rejection.
     this.done.catch(() => {});
   }
 
   /**
-   * Takes 16-bit little-endian mono PCM at 16 kHz, in any cut; it is copied. Settles when there is room for more, for
-   * callers that have all of their audio at hand; a microphone need not wait.
+   * Sends a copy of 16-bit little-endian mono PCM at 16 kHz, in parts of any size. Resolves when there is
+   * room for more; with audio from a microphone there is no need to wait.
    *
-   * @throws {LiveError} `closed` after `close`, `buffer_full` when more than `bufferSeconds` wait for a connection,
-   * which ends the session
+   * @throws {LiveError} `closed` after `close`; `buffer_full` if more than `bufferSeconds` wait for a
+   * connection, which ends the session
    */
   send(pcm: Int16Array | Uint8Array | ArrayBuffer): Promise<void> {
     const sent = this.#send(pcm);
-    // A failure is the loop's to tell; a caller who does not wait here must not be killed by it.
+    // The loop reports failures; a caller that does not wait here must not get an unhandled rejection.
     sent.catch(() => {});
     return sent;
   }
 
-  /** Ends the utterance at the end of the audio so far, without waiting for silence. */
+  /** Ends the utterance after the audio sent so far, without waiting for silence. */
   finalize(): void {
     if (this.#history.isClosed || this.#failure !== null) return;
     this.#history.finalize();
     this.#connection?.pump();
   }
 
-  /** No more audio comes: what was sent is still heard. Settles as `done`. */
+  /** Declares the audio complete; audio already sent is still transcribed. Returns `done`. */
   close(): Promise<LiveDone> {
     if (this.#history.isClosed) return this.done;
     this.#history.close();
     const timeoutMs = this.#options.closeTimeoutMs ?? DEFAULT_CLOSE_TIMEOUT_MS;
-    const giveUp = () => this.#stop.abort(new RequestTimeoutError(timeoutMs, "the end of the live session"));
+    const giveUp = () => this.#stop.abort(new RequestTimeoutError(timeoutMs, "the live session to end"));
     if (this.#failure === null && this.#closeTimer === undefined)
       this.#closeTimer = setTimeout(giveUp, timeoutMs);
     this.#connection?.pump();
     return this.done;
   }
 
-  /** Partials and finals, in order. To be read once; leaving the loop ends the session at once. */
+  /** Iterates partials and finals in order, once. Leaving the loop ends the session immediately. */
   [Symbol.asyncIterator](): AsyncIterator<LiveResult, void> {
     return {
       next: () => this.#results.next(),
       return: async () => {
-        this.#stop.abort(new LiveError("left", "the loop over the results was left", NOT_CLOSED));
+        this.#stop.abort(new LiveError("left", "the caller left the loop over the results", NOT_CLOSED));
         return { done: true, value: undefined };
       },
     };
@@ -121,23 +120,26 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
 
   async #send(pcm: Int16Array | Uint8Array | ArrayBuffer): Promise<void> {
     if (this.#failure !== null) throw this.#failure.error;
-    if (this.#history.isClosed) throw new LiveError("closed", "the session is closed", NOT_CLOSED);
-    this.#history.append(copied(pcm instanceof Int16Array ? bytesOf(pcm) : pcm));
+    if (this.#history.isClosed)
+      throw new LiveError("closed", "cannot send audio after close; open another session", NOT_CLOSED);
+    this.#history.append(copyBytes(pcm instanceof Int16Array ? bytesOf(pcm) : pcm));
     this.#connection?.pump();
-    this.#forget();
-    const bufferBytes = (this.#options.bufferSeconds ?? DEFAULT_BUFFER_SECONDS) * BYTES_PER_SECOND;
-    if (this.#history.endByte - this.#history.startByte > KEPT_BYTES + bufferBytes) {
-      const error = new LiveError("buffer_full", "too much audio waits for a connection", NOT_CLOSED);
+    this.#dropOldAudio();
+    const { bufferSeconds = DEFAULT_BUFFER_SECONDS } = this.#options;
+    const mostBytes = KEPT_BYTES + bufferSeconds * BYTES_PER_SECOND;
+    if (this.#history.endByte - this.#history.startByte > mostBytes) {
+      const detail = `more than ${bufferSeconds} s of audio wait for a connection; await send, or raise bufferSeconds`;
+      const error = new LiveError("buffer_full", detail, NOT_CLOSED);
       this.#stop.abort(error);
       throw error;
     }
-    if (this.#isComfortable) return;
+    if (this.#hasRoom) return;
     await new Promise<void>((settle, fail) => this.#waiting.push({ settle, fail }));
   }
 
   async #run(): Promise<LiveDone> {
     try {
-      // The caller has the session in hand before anything is told about it.
+      // The caller must have the session before the first status.
       await Promise.resolve();
       await this.#keepConnected();
       this.#results.end();
@@ -149,7 +151,7 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
       };
     } catch (error) {
       this.#failure = { error };
-      this.#deliver(this.#transcript.takeHeld());
+      this.#deliver(this.#transcript.releaseHeld());
       this.#results.fail(error);
       for (const { fail } of this.#waiting.splice(0)) fail(error);
       throw error;
@@ -160,16 +162,16 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
     }
   }
 
-  /** One connection after another, until one comes to the end of everything. */
+  /** Opens connections until one has processed all audio. */
   async #keepConnected(): Promise<void> {
     const { reconnectTimeoutMs = DEFAULT_RECONNECT_TIMEOUT_MS } = this.#options;
     let lostAtMs = performance.now();
     for (let attempt = 1; ; attempt++) {
-      const begunAtMs = performance.now();
+      const startedAtMs = performance.now();
       const { ending, error } = await this.#connect();
       if (ending !== null && this.#isComplete(ending)) return;
       const nowMs = performance.now();
-      if (this.#heardCount > 0 || (this.#hasBeenReady && nowMs - begunAtMs > STEADY_MS)) {
+      if (this.#deliveredCount > 0 || (this.#hasBeenReady && nowMs - startedAtMs > STABLE_AFTER_MS)) {
         attempt = 1;
         lostAtMs = nowMs;
       }
@@ -177,7 +179,7 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
       const isHopeless = ending !== null && !canReconnect(ending);
       const limitMs = this.#hasBeenReady ? reconnectTimeoutMs : this.#connector.openTimeoutMs;
       const isTooLate =
-        nowMs + delayMs - lostAtMs > limitMs || (!this.#hasBeenReady && attempt > FIRST_RETRIES);
+        nowMs + delayMs - lostAtMs > limitMs || (!this.#hasBeenReady && attempt > FIRST_CONNECTION_RETRIES);
       if (isHopeless || isTooLate) throw error;
       this.#options.onStatus?.({ type: "reconnecting", attempt, delayMs, cause: error });
       await sleep(delayMs, this.#stop.signal);
@@ -187,16 +189,16 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
   async #connect(): Promise<{ readonly ending: LiveEnding | null; readonly error: DauysError }> {
     const fromByte = Math.max(
       this.#transcript.resumeSample * 2,
-      // Should more have been forgotten, a frame begins at a frame still.
+      // If audio beyond that position was dropped, still start on a frame boundary.
       Math.ceil(this.#history.startByte / FRAME_BYTES) * FRAME_BYTES,
     );
-    this.#transcript.begin(fromByte / 2);
-    this.#heardCount = 0;
+    this.#transcript.startSocket(fromByte / 2);
+    this.#deliveredCount = 0;
     const connection = new LiveConnection({
       history: this.#history,
       fromByte,
       onMessage: (message) => this.#onMessage(message),
-      onSent: () => this.#release(),
+      onSent: () => this.#releaseSenders(),
     });
     this.#connection = connection;
     try {
@@ -204,8 +206,8 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
       return { ending, error: endingError(ending) };
     } catch (thrown) {
       this.#stop.signal.throwIfAborted();
-      // A service that answers the request for a token, or does not answer in time, is a lost connection too.
-      if (mayHeal(thrown)) return { ending: null, error: thrown };
+      // Failing to get a token counts as a lost connection.
+      if (isTransient(thrown)) return { ending: null, error: thrown };
       throw thrown;
     } finally {
       this.#connection = null;
@@ -220,16 +222,16 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
       const { session_id: sessionId, request_id: requestId, model, eou_ms: endOfUtteranceMs } = message;
       this.#options.onStatus?.({ type: "ready", sessionId, requestId, model, endOfUtteranceMs });
     } else if (message.type === "partial" || message.type === "final") {
-      this.#deliver(this.#transcript.take(message));
-      this.#forget();
+      this.#deliver(this.#transcript.accept(message));
+      this.#dropOldAudio();
     } else if (message.type === "going_away") {
-      this.#transcript.leave();
+      this.#transcript.serviceStopping();
       this.#options.onStatus?.({ type: "going_away", deadlineSeconds: message.deadline_s });
     } else if (message.type === "done") {
       this.#settledCount++;
       this.#creditsCharged += message.credits_charged;
       const isAdaptive = this.#options.endpointing === "adaptive";
-      const endOfUtteranceMs = this.#endOfUtteranceMs * (isAdaptive ? MOST_PATIENCE : 1);
+      const endOfUtteranceMs = this.#endOfUtteranceMs * (isAdaptive ? ADAPTIVE_FACTOR : 1);
       const isAll = this.#hasTakenAll(message.audio_seconds);
       this.#deliver(this.#transcript.settle(message, { endOfUtteranceMs, isAll }));
     }
@@ -237,33 +239,32 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
 
   #deliver(results: readonly LiveResult[]): void {
     for (const result of results) this.#results.push(result);
-    this.#heardCount += results.length;
+    this.#deliveredCount += results.length;
   }
 
   #isComplete({ done, error }: LiveEnding): boolean {
     return done !== null && error === null && this.#hasTakenAll(done.audio_seconds);
   }
 
-  /** Whether the session is closed and the current connection has taken its audio to the last whole sample. */
+  /** Returns whether the session is closed and the service accepted its audio to the last whole sample. */
   #hasTakenAll(audioSeconds: number): boolean {
     if (!this.#history.isClosed) return false;
     const takenSample = this.#transcript.offsetSamples + Math.round(audioSeconds * LIVE_RATE_HZ);
     return takenSample >= Math.floor(this.#history.endByte / 2);
   }
 
-  /** Forgets audio that will never be sent again. */
-  #forget(): void {
+  #dropOldAudio(): void {
     const sentByte = this.#connection?.sentByte ?? 0;
-    this.#history.forgetBefore(Math.max(this.#transcript.resumeSample * 2, sentByte - KEPT_BYTES));
+    this.#history.dropBefore(Math.max(this.#transcript.resumeSample * 2, sentByte - KEPT_BYTES));
   }
 
-  get #isComfortable(): boolean {
+  get #hasRoom(): boolean {
     const sentByte = this.#connection?.sentByte ?? this.#history.startByte;
-    return this.#history.endByte - sentByte <= COMFORTABLE_BYTES;
+    return this.#history.endByte - sentByte <= BACKLOG_BYTES;
   }
 
-  #release(): void {
-    if (this.#waiting.length === 0 || !this.#isComfortable) return;
+  #releaseSenders(): void {
+    if (this.#waiting.length === 0 || !this.#hasRoom) return;
     for (const { settle } of this.#waiting.splice(0)) settle();
   }
 }

@@ -3,15 +3,15 @@ import { request as requestHttps } from "node:https";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { chunksOf } from "./bytes.js";
-import type { RequestBody, TransportAnswer, TransportRequest } from "./transport.js";
+import type { RequestBody, TransportRequest, TransportResponse } from "./transport.js";
 
 const CHUNK_BYTES = 64 * 1024;
 
 /**
- * Requests by `node:http`. Other than `fetch` it announces the length of what is streamed, reads an answer that comes
- * before the upload is complete, and has no limits of time of its own.
+ * Sends a request with `node:http`. Unlike `fetch`, it sends the length of a stream, reads a response that
+ * arrives before the upload is complete, and has no timeouts of its own.
  */
-export async function sendByHttp(request: TransportRequest): Promise<TransportAnswer> {
+export async function sendByHttp(request: TransportRequest): Promise<TransportResponse> {
   const { method, url, headers, body, signal, onUploadProgress } = request;
   signal.throwIfAborted();
   const start = url.protocol === "https:" ? requestHttps : requestHttp;
@@ -32,12 +32,12 @@ export async function sendByHttp(request: TransportRequest): Promise<TransportAn
       return Array.isArray(value) ? value.join(", ") : (value ?? null);
     },
     body: response as AsyncIterable<Buffer>,
-    // What is left of an upload is of no use to anybody either.
+    // Also stops an upload that is still running.
     cancel: () => sent.destroy(),
   };
 }
 
-/** A service that refuses early stops reading: its answer counts, not the broken upload. */
+/** Sends the body. If the service rejects it early, its response counts, not the failed upload. */
 function upload(chunks: AsyncIterable<Uint8Array>, sent: ClientRequest): void {
   pipeline(Readable.from(chunks, { objectMode: false }), sent).catch((error) => sent.destroy(error));
 }
@@ -50,7 +50,7 @@ async function* counted(
   let sentBytes = 0;
   for await (const chunk of chunks) {
     yield chunk;
-    // The next chunk is asked for when the connection has taken this one.
+    // The generator resumes when the connection has accepted the chunk.
     sentBytes += chunk.length;
     onProgress?.({ sentBytes, totalBytes });
   }

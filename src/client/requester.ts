@@ -1,17 +1,14 @@
 import { collect } from "./bytes.js";
 import { CallScope } from "./call-scope.js";
 import { ApiError, ConnectionError, DauysError } from "./errors.js";
-import { backoffMs, isRetryable, parseRetryAfter, parseShouldRetry, type Refusal } from "./retry.js";
-import { sleep } from "./sleep.js";
-import type { RequestBody, Transport, TransportAnswer, UploadProgress } from "./transport.js";
+import { backoffMs, isRetryable, parseRetryAfter, parseShouldRetry, sleep } from "./retry.js";
+import type { RequestBody, Transport, TransportResponse, UploadProgress } from "./transport.js";
 
-/** What every call takes. */
 export interface CallOptions {
-  /** Ends the call, which rejects with the signal's reason. Nothing of it is left running. */
+  /** Aborts the call, which rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds until the call is given up, retries included; of a stream, between two pieces of it. */
+  /** Timeout of the call in milliseconds, including retries; for a stream, between two parts. */
   readonly timeoutMs?: number | undefined;
-  /** How often a failed request is tried again. */
   readonly maxRetries?: number | undefined;
 }
 
@@ -20,18 +17,18 @@ export interface RequestPlan {
   readonly url: URL;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: RequestBody;
-  /** Costs credits: a key of its own lets the service recognize a retry, so that it is not charged twice. */
+  /** Whether the request costs credits and so needs an idempotency key, which keeps retries free. */
   readonly isBilled?: boolean;
-  /** The caller's own name for this work; without it each call that may be tried again gets a random one. */
+  /** The caller's key; default: a random one if the call may be retried. */
   readonly idempotencyKey?: string | undefined;
   readonly onUploadProgress?: ((progress: UploadProgress) => void) | undefined;
 }
 
-/** A successful answer, of which the body is still to be read. */
-export interface OpenAnswer {
+/** A successful response whose body has not been read. */
+export interface OpenResponse {
   readonly requestId: string | null;
   header(name: string): string | null;
-  /** The bytes as they come; leaving the loop ends the call. @throws {ConnectionError} when they break off */
+  /** Yields the body; leaving the loop ends the call. @throws {ConnectionError} if the body ends early */
   chunks(): AsyncGenerator<Uint8Array>;
   bytes(): Promise<Uint8Array<ArrayBuffer>>;
   json(): Promise<unknown>;
@@ -40,7 +37,6 @@ export interface OpenAnswer {
 const NEVER = new AbortController().signal;
 const LONGEST_ERROR_BYTES = 64 * 1024;
 
-/** Makes requests with limits of time, retries and typed errors. */
 export class Requester {
   readonly #transport: Transport;
   readonly #defaults: { readonly timeoutMs: number; readonly maxRetries: number };
@@ -51,18 +47,16 @@ export class Requester {
   }
 
   /**
-   * Settles with the head of a success.
+   * Returns a successful response as soon as its headers have arrived.
    *
-   * @throws {ApiError} when the service refuses
-   * @throws {ConnectionError} when it cannot be reached
-   * @throws {RequestTimeoutError} when it takes too long
+   * @throws {ApiError} if the service rejects the request
+   * @throws {ConnectionError} if it cannot be reached
+   * @throws {RequestTimeoutError} if it takes too long
    */
-  async open(plan: RequestPlan, options: CallOptions = {}): Promise<OpenAnswer> {
+  async open(plan: RequestPlan, options: CallOptions = {}): Promise<OpenResponse> {
     const scope = new CallScope(options.signal, options.timeoutMs ?? this.#defaults.timeoutMs);
     try {
-      const maxRetries = isRepeatable(plan.body) ? (options.maxRetries ?? this.#defaults.maxRetries) : 0;
-      const answer = await this.#try(plan, scope, maxRetries);
-      return openAnswer(answer, scope);
+      return openResponse(await this.#try(plan, scope, this.#maxRetries(plan, options)), scope);
     } catch (thrown) {
       const failure = scope.failure(thrown);
       scope.end();
@@ -71,61 +65,65 @@ export class Requester {
   }
 
   /**
-   * As `open`, with the reading of the answer: one that breaks off, or says that it failed for now, is asked for once more. A key
-   * sees that this is charged once.
+   * Opens and reads a response; if it ends early or reports a transient failure, the request is retried. The
+   * idempotency key makes sure that this is charged once.
    */
   async read<T>(
     plan: RequestPlan,
     options: CallOptions,
-    reader: (answer: OpenAnswer) => Promise<T>,
-  ): Promise<{ readonly answer: OpenAnswer; readonly value: T }> {
-    const maxRetries = isRepeatable(plan.body) ? (options.maxRetries ?? this.#defaults.maxRetries) : 0;
-    const keyed = maxRetries > 0 ? { ...plan, idempotencyKey: plan.idempotencyKey ?? randomName() } : plan;
+    reader: (response: OpenResponse) => Promise<T>,
+  ): Promise<{ readonly response: OpenResponse; readonly value: T }> {
+    const maxRetries = this.#maxRetries(plan, options);
+    const keyed = maxRetries > 0 ? { ...plan, idempotencyKey: plan.idempotencyKey ?? randomKey() } : plan;
     for (let attempt = 1; ; attempt++) {
-      const answer = await this.open(keyed, options);
+      const response = await this.open(keyed, options);
       try {
-        return { answer, value: await reader(answer) };
+        return { response, value: await reader(response) };
       } catch (thrown) {
-        if (attempt > maxRetries || !isPassing(thrown)) throw thrown;
+        if (attempt > maxRetries || !isTransient(thrown)) throw thrown;
         await sleep(backoffMs(attempt, Math.random()), options.signal ?? NEVER);
       }
     }
   }
 
-  async #try(plan: RequestPlan, scope: CallScope, maxRetries: number): Promise<TransportAnswer> {
+  /** Returns 0 if the body can be sent only once. */
+  #maxRetries({ body }: RequestPlan, { maxRetries = this.#defaults.maxRetries }: CallOptions): number {
+    return body?.type !== "chunks" || body.isRepeatable ? maxRetries : 0;
+  }
+
+  async #try(plan: RequestPlan, scope: CallScope, maxRetries: number): Promise<TransportResponse> {
     const headers = { ...plan.headers };
     if (plan.isBilled === true && (plan.idempotencyKey !== undefined || maxRetries > 0)) {
-      headers["idempotency-key"] = plan.idempotencyKey ?? randomName();
+      headers["idempotency-key"] = plan.idempotencyKey ?? randomKey();
     }
     for (let attempt = 1; ; attempt++) {
       const outcome = await this.#once(plan, headers, scope);
       if (!(outcome instanceof DauysError)) return outcome;
-      if (attempt > maxRetries || !canHeal(outcome)) throw outcome;
-      const asked = outcome instanceof RefusedError ? outcome.retryAfterMs : null;
-      await sleep(asked ?? backoffMs(attempt, Math.random()), scope.signal);
+      if (attempt > maxRetries || !isTransient(outcome)) throw outcome;
+      const requestedMs = outcome instanceof RejectedError ? outcome.retryAfterMs : null;
+      await sleep(requestedMs ?? backoffMs(attempt, Math.random()), scope.signal);
     }
   }
 
-  /** One try; a failure that another try may heal is returned. */
+  /** Sends the request once; returns failures that may be retried. */
   async #once(
     { method, url, body, onUploadProgress }: RequestPlan,
     headers: Readonly<Record<string, string>>,
     { signal }: CallScope,
-  ): Promise<TransportAnswer | ConnectionError | RefusedError> {
+  ): Promise<TransportResponse | ConnectionError | RejectedError> {
     try {
       const request = { method, url, headers, body: body ?? null, signal, onUploadProgress };
-      const answer = await this.#transport(request);
-      if (answer.status >= 200 && answer.status < 300) return answer;
-      return await refusalOf(answer);
+      const response = await this.#transport(request);
+      if (response.status >= 200 && response.status < 300) return response;
+      return await rejectionOf(response);
     } catch (thrown) {
       signal.throwIfAborted();
-      return unreachable(url, thrown);
+      return connectionError(url, thrown);
     }
   }
 }
 
-/** An `ApiError` that remembers what was said about retries. */
-class RefusedError extends ApiError {
+class RejectedError extends ApiError {
   readonly shouldRetry: boolean | null;
 
   constructor(parts: ConstructorParameters<typeof ApiError>[0], shouldRetry: boolean | null) {
@@ -134,67 +132,57 @@ class RefusedError extends ApiError {
   }
 }
 
-function canHeal(outcome: ConnectionError | RefusedError): boolean {
-  return outcome instanceof ConnectionError || isRetryable(outcome satisfies Refusal);
+function isTransient(thrown: unknown): boolean {
+  if (!(thrown instanceof ApiError)) return thrown instanceof ConnectionError;
+  const { status, code, retryAfterMs } = thrown;
+  const shouldRetry = thrown instanceof RejectedError ? thrown.shouldRetry : null;
+  return isRetryable({ status, code, retryAfterMs, shouldRetry });
 }
 
-/** Of an answer that had begun. */
-function isPassing(thrown: unknown): boolean {
-  if (thrown instanceof ApiError) {
-    const { status, code, retryAfterMs } = thrown;
-    return isRetryable({ status, code, retryAfterMs, shouldRetry: null });
-  }
-  return thrown instanceof ConnectionError;
-}
-
-function isRepeatable(body: RequestBody | undefined): boolean {
-  return body?.type !== "chunks" || body.isRepeatable;
-}
-
-function openAnswer(answer: TransportAnswer, scope: CallScope): OpenAnswer {
+function openResponse(response: TransportResponse, scope: CallScope): OpenResponse {
   async function* chunks(): AsyncGenerator<Uint8Array> {
     let isWhole = false;
     try {
-      scope.expect("the next part of the answer");
-      for await (const chunk of answer.body) {
-        scope.pause();
+      scope.startTimer("the rest of the response");
+      for await (const chunk of response.body) {
+        scope.stopTimer();
         yield chunk;
-        scope.expect("the next part of the answer");
+        scope.startTimer("the rest of the response");
       }
       scope.signal.throwIfAborted();
       isWhole = true;
     } catch (thrown) {
       const failure = scope.failure(thrown);
       if (scope.signal.aborted || failure instanceof DauysError) throw failure;
-      throw new ConnectionError(`the answer broke off: ${messageOf(thrown)}`, { cause: thrown });
+      throw new ConnectionError(`the response ended early: ${messageOf(thrown)}`, { cause: thrown });
     } finally {
       scope.end();
-      if (!isWhole) answer.cancel();
+      if (!isWhole) response.cancel();
     }
   }
   const bytes = () => collect(chunks());
   return {
-    requestId: answer.header("x-request-id"),
-    header: (name) => answer.header(name),
+    requestId: response.header("x-request-id"),
+    header: (name) => response.header(name),
     chunks,
     bytes,
     json: async () => parseJson(new TextDecoder().decode(await bytes())),
   };
 }
 
-async function refusalOf(answer: TransportAnswer): Promise<RefusedError> {
-  const text = new TextDecoder().decode(await collect(answer.body, LONGEST_ERROR_BYTES));
-  answer.cancel();
-  const { status } = answer;
-  return new RefusedError(
+async function rejectionOf(response: TransportResponse): Promise<RejectedError> {
+  const text = new TextDecoder().decode(await collect(response.body, LONGEST_ERROR_BYTES));
+  response.cancel();
+  const { status } = response;
+  return new RejectedError(
     {
       status,
-      code: answer.header("x-svc-error") ?? `http_${status}`,
-      detail: detailIn(text) ?? "the service refused without saying why",
-      requestId: answer.header("x-request-id"),
-      retryAfterMs: parseRetryAfter(answer.header("retry-after"), Date.now()),
+      code: response.header("x-svc-error") ?? `http_${status}`,
+      detail: detailIn(text) ?? "the response gives no reason",
+      requestId: response.header("x-request-id"),
+      retryAfterMs: parseRetryAfter(response.header("retry-after"), Date.now()),
     },
-    parseShouldRetry(answer.header("x-should-retry")),
+    parseShouldRetry(response.header("x-should-retry")),
   );
 }
 
@@ -204,7 +192,7 @@ function detailIn(text: string): string | null {
     if (typeof body !== "object" || body === null || !("detail" in body)) return null;
     return typeof body.detail === "string" ? body.detail : null;
   } catch {
-    // Something between us and the service answered in its own words.
+    // The response is from a proxy, not from the service.
     return null;
   }
 }
@@ -213,27 +201,26 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new DauysError("bad_answer", "the answer is not JSON: is this the address of the service?", {
+    throw new DauysError("bad_answer", "the response is not JSON; check the service address", {
       cause: error,
     });
   }
 }
 
-function unreachable(url: URL, thrown: unknown): ConnectionError {
-  return new ConnectionError(`Cannot reach the service at ${url.origin}: ${messageOf(thrown)}`, {
-    cause: thrown,
-  });
+function connectionError(url: URL, thrown: unknown): ConnectionError {
+  const message = `cannot reach the service at ${url.origin}: ${messageOf(thrown)}`;
+  return new ConnectionError(message, { cause: thrown });
 }
 
 function messageOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return String(thrown);
-  // Node tells a refused connection by its code; fetch hides it in the cause.
+  // System errors have a code; fetch puts them into the cause.
   const { code } = { ...thrown, ...(thrown.cause as object | undefined) } as { readonly code?: unknown };
   return typeof code === "string" ? code : thrown.message;
 }
 
-/** 128 random bits; `crypto.randomUUID` is missing where a page came without TLS. */
-function randomName(): string {
+/** Returns 128 random bits; pages without TLS lack `crypto.randomUUID`. */
+function randomKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -1,23 +1,23 @@
 import type { LiveResult } from "./types.js";
 
-type Taker = {
+type Reader = {
   readonly settle: (result: IteratorResult<LiveResult, void>) => void;
   readonly fail: (error: unknown) => void;
 };
 
 /**
- * Results on their way to the caller. A reader who is slow finds only the latest partial of an utterance, and every final;
- * so it holds no more than there were utterances.
+ * Queues results for the caller. A slow reader gets every final, but only the latest partial of an utterance,
+ * so the queue holds at most one result for each utterance.
  */
 export class ResultQueue {
   readonly #results: LiveResult[] = [];
-  #taker: Taker | null = null;
+  #reader: Reader | null = null;
   #ending: { readonly error: unknown } | "ended" | null = null;
 
   push(result: LiveResult): void {
     if (this.#ending !== null) return;
-    if (this.#taker !== null) {
-      this.#take((taker) => taker.settle({ done: false, value: result }));
+    if (this.#reader !== null) {
+      this.#withReader((reader) => reader.settle({ done: false, value: result }));
       return;
     }
     const last = this.#results.at(-1);
@@ -27,13 +27,13 @@ export class ResultQueue {
 
   end(): void {
     this.#ending ??= "ended";
-    this.#take((taker) => taker.settle({ done: true, value: undefined }));
+    this.#withReader((reader) => reader.settle({ done: true, value: undefined }));
   }
 
-  /** What was pushed before is still read. */
+  /** Fails the reader after it has read the queued results. */
   fail(error: unknown): void {
     this.#ending ??= { error };
-    this.#take((taker) => taker.fail(error));
+    this.#withReader((reader) => reader.fail(error));
   }
 
   next(): Promise<IteratorResult<LiveResult, void>> {
@@ -42,13 +42,13 @@ export class ResultQueue {
     if (this.#ending === "ended") return Promise.resolve({ done: true, value: undefined });
     if (this.#ending !== null) return Promise.reject(this.#ending.error);
     return new Promise((settle, fail) => {
-      this.#taker = { settle, fail };
+      this.#reader = { settle, fail };
     });
   }
 
-  #take(give: (taker: Taker) => void): void {
-    const taker = this.#taker;
-    this.#taker = null;
-    if (taker !== null) give(taker);
+  #withReader(act: (reader: Reader) => void): void {
+    const reader = this.#reader;
+    this.#reader = null;
+    if (reader !== null) act(reader);
   }
 }

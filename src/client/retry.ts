@@ -1,34 +1,34 @@
-/** What an answer that is no success says about trying again. */
-export interface Refusal {
+/** What a failed response says about retries. */
+export interface Rejection {
   readonly status: number;
   readonly code: string;
   readonly retryAfterMs: number | null;
-  /** `x-should-retry`; null when it is absent. */
+  /** `x-should-retry`; null if it is absent. */
   readonly shouldRetry: boolean | null;
 }
 
 const FIRST_BACKOFF_MS = 500;
 const LONGEST_BACKOFF_MS = 8_000;
-/** A service that wants a longer pause has the caller decide. */
+/** If the service requests a longer pause, the caller decides. */
 const LONGEST_RETRY_AFTER_MS = 60_000;
-/** What something between the client and the service answers when it cannot reach it. */
-const UNREACHED = [502, 503, 504];
+/** Sent by proxies that cannot reach the service. */
+const GATEWAY_STATUSES = [502, 503, 504];
 
 /**
- * Whether the same request may succeed later. A service that says so itself is believed; without a word about it, only
- * what never reached it is tried again. No retry creates credits.
+ * Returns whether the same request may succeed later. The service's own headers decide; without them, only
+ * requests that did not reach the service are retried. Missing credits are final.
  */
-export function isRetryable({ status, code, retryAfterMs, shouldRetry }: Refusal): boolean {
+export function isRetryable({ status, code, retryAfterMs, shouldRetry }: Rejection): boolean {
   if (code === "out_of_credits" || shouldRetry === false) return false;
   if (retryAfterMs !== null) return retryAfterMs <= LONGEST_RETRY_AFTER_MS;
-  return shouldRetry === true || UNREACHED.includes(status);
+  return shouldRetry === true || GATEWAY_STATUSES.includes(status);
 }
 
 /**
- * Milliseconds until the next try: doubled each time, and spread so that clients who were cut off together do not come
- * back together.
+ * Returns the milliseconds until the next attempt: exponential, with jitter so that clients which lost their
+ * connection together do not reconnect together.
  *
- * @param attempt tries that have failed, from 1
+ * @param attempt failed attempts, from 1
  * @param random 0 to 1
  */
 export function backoffMs(attempt: number, random: number): number {
@@ -36,7 +36,7 @@ export function backoffMs(attempt: number, random: number): number {
   return longest * (0.5 + random / 2);
 }
 
-/** Milliseconds that a `Retry-After` asks for, be it seconds or a date; null when it is neither. */
+/** Returns the milliseconds of a `Retry-After` in seconds or as a date; null for anything else. */
 export function parseRetryAfter(value: string | null, nowMs: number): number | null {
   if (value === null) return null;
   if (/^\d{1,9}$/.test(value.trim())) return Number(value) * 1_000;
@@ -47,4 +47,20 @@ export function parseRetryAfter(value: string | null, nowMs: number): number | n
 export function parseShouldRetry(value: string | null): boolean | null {
   if (value === "true") return true;
   return value === "false" ? false : null;
+}
+
+/** Waits. @throws the signal's reason if it aborts first */
+export async function sleep(delayMs: number, signal: AbortSignal): Promise<void> {
+  await new Promise<void>((settle, fail) => {
+    const stop = () => {
+      clearTimeout(timer);
+      fail(signal.reason);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener("abort", stop);
+      settle();
+    }, delayMs);
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
+  });
 }

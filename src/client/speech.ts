@@ -1,39 +1,39 @@
 import { parseWavHeader } from "../../core/domain/audio/wav.js";
 import { takeWords, WavFrameReader } from "../../core/protocol/wav-frames.js";
 import { ConnectionError, DauysError } from "./errors.js";
-import type { OpenAnswer } from "./requester.js";
+import type { OpenResponse } from "./requester.js";
 import type { Speech, SpeechFrame, SpeechUsage, SpeechWord } from "./types.js";
 
-/** Reads the answer of `/v1/tts`. */
-export async function readSpeech(answer: OpenAnswer): Promise<Speech> {
-  const wav = await answer.bytes();
-  return { wav, ...soundOf(wav), usage: usageOf(answer) };
+/** Reads a response of `/v1/tts`. */
+export async function readSpeech(response: OpenResponse): Promise<Speech> {
+  const wav = await response.bytes();
+  return { wav, ...soundOf(wav), usage: usageOf(response) };
 }
 
-/** Reads the answer of `/v1/tts?timestamps=true`. */
-export async function readTimedSpeech(answer: OpenAnswer): Promise<Speech> {
-  const { audio, words } = (await answer.json()) as {
+/** Reads a response of `/v1/tts?timestamps=true`. */
+export async function readTimedSpeech(response: OpenResponse): Promise<Speech> {
+  const { audio, words } = (await response.json()) as {
     readonly audio?: unknown;
     readonly words?: readonly SpeechWord[];
   };
   if (typeof audio !== "string" || !Array.isArray(words)) {
-    throw new DauysError("bad_answer", "the answer holds no words: does the service know timestamps?");
+    throw new DauysError("bad_answer", "the response has no word times; the service may be too old for them");
   }
   const wav = fromBase64(audio);
-  return { wav, ...soundOf(wav), words, usage: usageOf(answer) };
+  return { wav, ...soundOf(wav), words, usage: usageOf(response) };
 }
 
 /**
- * Reads the answer of `/v1/tts/stream`, sentence by sentence, however its bytes are cut on their way.
+ * Reads a response of `/v1/tts/stream` sentence by sentence.
  *
- * @throws {ConnectionError} when it ends within a sentence
+ * @throws {ConnectionError} if it ends within a sentence
  */
-export async function* readSpeechFrames(answer: OpenAnswer): AsyncGenerator<SpeechFrame> {
+export async function* readSpeechFrames(response: OpenResponse): AsyncGenerator<SpeechFrame> {
   const reader = new WavFrameReader();
-  const usage = usageOf(answer);
+  const usage = usageOf(response);
   let sequence = 0;
   let startSeconds = 0;
-  for await (const chunk of answer.chunks()) {
+  for await (const chunk of response.chunks()) {
     for (const bytes of reader.push(chunk)) {
       const timed = takeWords(bytes);
       const wav = timed?.wav ?? new Uint8Array(bytes);
@@ -43,7 +43,7 @@ export async function* readSpeechFrames(answer: OpenAnswer): AsyncGenerator<Spee
       startSeconds += sound.durationSeconds;
     }
   }
-  if (!reader.isAtBoundary) throw new ConnectionError("the sound ended in the middle of a sentence");
+  if (!reader.isAtBoundary) throw new ConnectionError("the audio ended in the middle of a sentence");
 }
 
 function soundOf(wav: Uint8Array): { readonly sampleRateHz: number; readonly durationSeconds: number } {
@@ -67,19 +67,19 @@ function headerOf(wav: Uint8Array) {
     const header = parseWavHeader(wav, wav.length);
     if (header !== null) return header;
   } catch (error) {
-    throw new DauysError("bad_answer", "the answer is no WAV: is this the address of the service?", {
+    throw new DauysError("bad_answer", "the response is not a WAV; check the service address", {
       cause: error,
     });
   }
-  throw new DauysError("bad_answer", "the answer is no whole WAV");
+  throw new DauysError("bad_answer", "the response is an incomplete WAV; try again");
 }
 
-function usageOf(answer: OpenAnswer): SpeechUsage {
+function usageOf(response: OpenResponse): SpeechUsage {
   return {
-    requestId: answer.requestId,
-    characters: numberIn(answer.header("x-svc-chars")),
-    creditsCharged: numberIn(answer.header("x-svc-credits")),
-    model: answer.header("x-svc-model"),
+    requestId: response.requestId,
+    characters: numberIn(response.header("x-svc-chars")),
+    creditsCharged: numberIn(response.header("x-svc-credits")),
+    model: response.header("x-svc-model"),
   };
 }
 

@@ -2,20 +2,20 @@ import { formatSrt, formatVtt, toCues } from "../../core/domain/text/subtitles.j
 import type { TimedWord, Transcription } from "./types.js";
 
 /**
- * SubRip subtitles, as the service makes them: cues of at most two lines of 42 characters, 0.8 to 7 s.
+ * Formats SubRip subtitles as the service does: cues of at most two lines of 42 characters, 0.8 to 7 s.
  *
- * @throws {TypeError} for a transcription without words: ask for it with `timestamps: true`
+ * @throws {TypeError} if the transcription has no words; request it with `timestamps: true`
  */
 export function toSrt(transcription: Pick<Transcription, "words">): string {
   return formatSrt(toCues(wordsOf(transcription)));
 }
 
-/** WebVTT subtitles, cut like those of `toSrt`. @throws {TypeError} for a transcription without words */
+/** Formats WebVTT subtitles with the same cues as `toSrt`. @throws {TypeError} if there are no words */
 export function toVtt(transcription: Pick<Transcription, "words">): string {
   return formatVtt(toCues(wordsOf(transcription)));
 }
 
 function wordsOf({ words }: Pick<Transcription, "words">): readonly TimedWord[] {
   if (words !== undefined) return words;
-  throw new TypeError("subtitles need the times of words: transcribe with timestamps: true");
+  throw new TypeError("subtitles need word times; transcribe with timestamps: true");
 }

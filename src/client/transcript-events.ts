@@ -1,30 +1,32 @@
 import { ApiError, ConnectionError, DauysError } from "./errors.js";
-import type { OpenAnswer } from "./requester.js";
+import type { OpenResponse } from "./requester.js";
 import type { Transcription } from "./types.js";
 
 const EVENTS = "text/event-stream";
 
-/** What asks for events where there are any; services without them answer as ever. */
-export const EVENTS_FIRST = { accept: `${EVENTS}, application/json;q=0.9` };
+/** Requests progress events; services without them respond with JSON. */
+export const ACCEPT_EVENTS = { accept: `${EVENTS}, application/json;q=0.9` };
 
 /**
- * Reads a transcription that comes with its progress.
- * @throws {ApiError} what an event says, {ConnectionError} when the events end without a result
+ * Reads a transcription and its progress events.
+ *
+ * @throws {ApiError} for an error event
+ * @throws {ConnectionError} if the events end without a result
  */
 export async function readTranscript(
-  answer: OpenAnswer,
+  response: OpenResponse,
   onProgress: (share: number) => void,
 ): Promise<Transcription> {
-  if (answer.header("content-type")?.startsWith(EVENTS) !== true)
-    return (await answer.json()) as Transcription;
-  for await (const { event, data } of eventsIn(answer.chunks())) {
+  if (response.header("content-type")?.startsWith(EVENTS) !== true)
+    return (await response.json()) as Transcription;
+  for await (const { event, data } of serverEvents(response.chunks())) {
     if (event === "progress") onProgress((parsed(data) as { readonly share: number }).share);
     if (event === "result") return parsed(data) as Transcription;
     if (event !== "error") continue;
     const { status, code, detail } = parsed(data) as Pick<ApiError, "status" | "code" | "detail">;
-    throw new ApiError({ status, code, detail, requestId: answer.requestId, retryAfterMs: null });
+    throw new ApiError({ status, code, detail, requestId: response.requestId, retryAfterMs: null });
   }
-  throw new ConnectionError("the answer broke off: its events ended without a result");
+  throw new ConnectionError("the response ended early: no result event");
 }
 
 interface ServerEvent {
@@ -32,11 +34,11 @@ interface ServerEvent {
   readonly data: string;
 }
 
-/** Events of a stream in any cut; comments and other fields are passed over. */
-async function* eventsIn(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<ServerEvent> {
+/** Yields the server-sent events of a stream; skips comments and other fields. */
+async function* serverEvents(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<ServerEvent> {
   let event = "";
   let data: string[] = [];
-  for await (const line of linesIn(chunks)) {
+  for await (const line of textLines(chunks)) {
     const [, field, value = ""] = /^(\w*): ?(.*)$/s.exec(line) ?? [];
     if (field === "event") event = value;
     if (field === "data") data.push(value);
@@ -47,9 +49,9 @@ async function* eventsIn(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Serv
   }
 }
 
-async function* linesIn(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+async function* textLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
-  // A long line comes in many chunks: it is put together once.
+  // A long line arrives in many chunks, which are joined only once.
   let parts: string[] = [];
   for await (const chunk of chunks) {
     const [first = "", ...others] = decoder.decode(chunk, { stream: true }).split("\n");
@@ -65,6 +67,8 @@ function parsed(data: string): unknown {
   try {
     return JSON.parse(data);
   } catch (error) {
-    throw new DauysError("bad_answer", "an event of the answer is not JSON", { cause: error });
+    throw new DauysError("bad_answer", "an event of the response is not JSON; check the service address", {
+      cause: error,
+    });
   }
 }

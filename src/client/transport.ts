@@ -1,15 +1,13 @@
-/** How much of an upload has left. */
 export interface UploadProgress {
   readonly sentBytes: number;
-  /** Null when the source does not know its length. */
+  /** Null if the length of the source is unknown. */
   readonly totalBytes: number | null;
 }
 
-/** What a request carries. */
 export type RequestBody =
   | { readonly type: "bytes"; readonly bytes: Uint8Array<ArrayBuffer> }
   | { readonly type: "blob"; readonly blob: Blob }
-  /** Bytes as they come; `open` may be called again only when `isRepeatable`. */
+  /** A stream; `open` may be called again only if it is repeatable. */
   | {
       readonly type: "chunks";
       readonly sizeBytes: number | null;
@@ -22,24 +20,24 @@ export interface TransportRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: RequestBody | null;
-  /** Ends the exchange at any time, body of the answer included. */
+  /** Aborts the request, or the download of the response body. */
   readonly signal: AbortSignal;
   readonly onUploadProgress: ((progress: UploadProgress) => void) | undefined;
 }
 
-/** The head of an answer; its body is still to be read, or cancelled. */
-export interface TransportAnswer {
+/** A response whose body must be read or cancelled. */
+export interface TransportResponse {
   readonly status: number;
   header(name: string): string | null;
   readonly body: AsyncIterable<Uint8Array>;
-  /** Gives the connection up. */
+  /** Closes the connection. */
   cancel(): void;
 }
 
-/** How requests leave, which differs between browsers and Node. Rejects with whatever broke. */
-export type Transport = (request: TransportRequest) => Promise<TransportAnswer>;
+/** Sends a request. Rejects with the platform's own errors. */
+export type Transport = (request: TransportRequest) => Promise<TransportResponse>;
 
-/** The members of a WebSocket that the client uses: the browser's own and that of `ws` have them. */
+/** The members of a WebSocket that the client uses, of browsers and of `ws`. */
 export interface SocketLike {
   binaryType: string;
   readonly bufferedAmount: number;
@@ -49,14 +47,13 @@ export interface SocketLike {
   onclose: ((event: never) => void) | null;
   send(data: string | Uint8Array<ArrayBuffer>): void;
   close(): void;
-  /** Only `ws`: closes without waiting for the other side. */
+  /** Only in `ws`: closes without waiting for the other side. */
   terminate?(): void;
 }
 
-/** What differs between the places where the client runs. */
 export interface Platform {
   readonly transport: Transport;
   openSocket(url: URL, protocols: string[]): SocketLike;
-  /** Whether the key itself may open a live socket; else a single-use token is asked for first. */
+  /** Whether the key may open a live socket; otherwise a single-use token is requested first. */
   readonly socketTakesKey: boolean;
 }

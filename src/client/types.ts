@@ -1,65 +1,61 @@
-// The shapes of the public interface, member by member as they go over the wire. They are written out, and compared with
-// the protocol's schemas by a test, so that users of the library need no schema library for its types.
+// The wire format of the public API. The types are written out, and a test compares them with the protocol's
+// schemas, so that users of the library need no schema library.
 
-/** What to say, and how. */
+/** Body of a synthesis request. */
 export interface SpeechRequest {
-  /** At most 5,000 Unicode code points, which are what is billed. */
+  /** At most 5,000 Unicode code points, the billed unit. */
   readonly text: string;
-  /** Id of a model that speaks; the service's default when absent. */
+  /** Id of a speech model; default: the service's default. */
   readonly model?: string | undefined;
-  /** A voice of the model; its default voice when absent. */
+  /** A voice of the model; default: its default voice. */
   readonly voice?: string | undefined;
-  /** Tempo, 0.5 to 2; 1 when absent. */
+  /** Speaking rate, 0.5 to 2; default 1. */
   readonly speed?: number | undefined;
-  /** Solver steps, 4 to 64: 16 is fast, 32 (when absent) is quality. */
+  /** Solver steps, 4 to 64; default 32. 16 is faster and sounds slightly worse. */
   readonly nfe?: number | undefined;
-  /** Expands numbers, currency and dates into spoken Kazakh; true when absent. */
+  /** Expands numbers, currencies and dates into spoken Kazakh; default true. */
   readonly normalize?: boolean | undefined;
-  /** Another take of the same text, 0 to 2^32 - 1; the text's own when absent. */
+  /** Seed of the take, 0 to 2^32 - 1; default: derived from the text. */
   readonly seed?: number | undefined;
-  /** How words of the text are said, at most 100. */
+  /** Pronunciations of words in the text, at most 100. */
   readonly pronunciations?: readonly Pronunciation[] | undefined;
-  /** Noise at -70 dB under the whole answer, as in a room; false leaves digital silence where nobody speaks. True when absent. */
+  /** Adds noise at -70 dB, so that pauses are not digital silence; default true. */
   readonly room_tone?: boolean | undefined;
 }
 
-/** How one word, or phrase, of a text is said. */
+/** Pronunciation of a word or phrase. */
 export interface Pronunciation {
-  /** As it is written in the text, in any case; endings after a hyphen may follow. */
+  /** As written in the text, in any case; a suffix after a hyphen may follow. */
   readonly word: string;
-  /** In Kazakh letters, as it sounds. */
+  /** How it sounds, in Kazakh letters. */
   readonly say: string;
 }
 
-/** What an answer says about itself. */
+/** Usage of a synthesis, from the response headers. */
 export interface SpeechUsage {
-  /** `x-request-id`, under which the ledger keeps the charge. */
+  /** `x-request-id`, the ledger's reference for the charge. */
   readonly requestId: string | null;
   /** Billed characters of the whole text. */
   readonly characters: number | null;
-  /** Credits charged, where the answer says them. */
   readonly creditsCharged: number | null;
-  /** The model that spoke; null where the answer does not say it. */
   readonly model: string | null;
 }
 
-/** A word of the text, and when it is said. */
+/** A word of the text with its times. */
 export interface SpeechWord {
-  /** The characters of the text as they were sent. */
+  /** As written in the text. */
   readonly word: string;
-  /** What is said for them, where it is not the word itself: "екі мың" for "2000". */
+  /** What is spoken, if it differs: "екі мың" for "2000". */
   readonly spoken?: string | undefined;
-  /** Seconds from the start of the WAV that the word came with. */
+  /** Seconds from the start of the WAV that contains the word. */
   readonly start: number;
-  /** Seconds from the start of the WAV that the word came with. */
   readonly end: number;
-  /** Where in the text the word begins, in Unicode code points, which are also what is billed: `[...text].slice(from, to)`. */
+  /** Position in the text, in Unicode code points: the word is `[...text].slice(from, to)`. */
   readonly from: number;
-  /** One past the word's last code point. */
   readonly to: number;
 }
 
-/** A whole spoken text. */
+/** A synthesized text. */
 export interface Speech {
   /** A WAV file: 24 kHz, 16-bit PCM, mono. */
   readonly wav: Uint8Array<ArrayBuffer>;
@@ -70,30 +66,29 @@ export interface Speech {
   readonly usage: SpeechUsage;
 }
 
-/** One spoken sentence of a text, or a part of one. */
+/** A synthesized sentence, or a part of one. */
 export interface SpeechFrame {
-  /** From 0, rising by one. */
+  /** Counts frames from 0. */
   readonly sequence: number;
-  /** A WAV file that plays by itself: 24 kHz, 16-bit PCM, mono. */
+  /** A complete WAV file: 24 kHz, 16-bit PCM, mono. */
   readonly wav: Uint8Array<ArrayBuffer>;
   readonly sampleRateHz: number;
-  /** Where the frame begins in the whole speech: the durations before it. */
+  /** Start of the frame in the speech: the sum of the durations before it. */
   readonly startSeconds: number;
   readonly durationSeconds: number;
   /**
-   * Only with `timestamps`: the words that begin in this frame; their times count from its beginning. The last of a chunk may
-   * end after it.
+   * Only with `timestamps`: words that start in this frame, with times from its start. The last word of a
+   * chunk may end after the chunk.
    */
   readonly words?: readonly SpeechWord[] | undefined;
   readonly usage: SpeechUsage;
 }
 
 export interface TimedWord {
-  /** Lowercase, unpunctuated. */
+  /** In lower case, without punctuation. */
   readonly word: string;
   /** Seconds from the start of the audio. */
   readonly start: number;
-  /** Seconds from the start of the audio. */
   readonly end: number;
 }
 
@@ -102,22 +97,21 @@ export interface TranscriptSegment {
   readonly text: string;
   /** Seconds from the start of the audio. */
   readonly start: number;
-  /** Seconds from the start of the audio. */
   readonly end: number;
 }
 
-/** A file, written down. */
+/** Transcript of a file. */
 export interface Transcription {
-  /** Lowercase, unpunctuated. */
+  /** In lower case, without punctuation. */
   readonly text: string;
   readonly model: string;
-  /** Duration of the submitted audio, the billed quantity. */
+  /** Duration of the audio, the billed quantity. */
   readonly audio_seconds: number;
   readonly processing_seconds: number;
   /** processing_seconds / audio_seconds: below 1 is faster than real time. */
   readonly rtf: number | null;
   readonly x_realtime: number | null;
-  /** Pieces the audio was split into at pauses. */
+  /** Number of parts that the audio was split into at pauses. */
   readonly chunks: number;
   /** Hz. */
   readonly sample_rate_in: number;
@@ -129,42 +123,42 @@ export interface Transcription {
 }
 
 interface InstalledModel {
-  /** The same as `name`. */
+  /** Same as `name`. */
   readonly id: string;
   readonly object: "model";
-  /** When its weights were made, Unix seconds; 0 when that is not known. */
+  /** Creation time of the weights, Unix seconds; 0 if unknown. */
   readonly created: number;
   readonly owned_by: "dauys";
   readonly name: string;
-  /** What it cannot do, in plain sentences. */
+  /** Known limits, as text. */
   readonly notes: string | null;
-  /** Whether it answers requests that name no model. */
+  /** Whether it serves requests that specify no model. */
   readonly default: boolean;
 }
 
-/** A model that speaks. */
+/** A speech model. */
 export interface Model extends InstalledModel {
   /** Language code. */
   readonly lang: string;
-  /** Of the sound it makes, in Hz. */
+  /** Hz of its audio. */
   readonly sample_rate: number;
   readonly voices: readonly string[];
   readonly default_voice: string;
-  /** Whether it tells when it says its words, with `timestamps`. */
+  /** Whether it supports `timestamps`. */
   readonly word_times: boolean;
-  /** Whether it takes `nfe`; other models ignore it. */
+  /** Whether it uses `nfe`; other models ignore it. */
   readonly solver_steps: boolean;
 }
 
-/** A model that transcribes. */
+/** A recognition model. */
 export interface Recognizer extends InstalledModel {
-  /** Language codes, with hyphens between. */
+  /** Language codes, joined with hyphens. */
   readonly lang: string;
-  /** Of the audio it hears, in Hz; files of others are converted. */
+  /** Hz of its input; other rates are converted. */
   readonly sample_rate: number;
-  /** Whether it tells what it hears before an utterance has ended. */
+  /** Whether live sessions get partials. */
   readonly live_partials: boolean;
-  /** Whether it takes words and phrases to be preferred. */
+  /** Whether it supports hot words. */
   readonly hot_words: boolean;
 }
 
@@ -186,34 +180,34 @@ export interface Health {
   readonly models: readonly string[];
 }
 
-/** Whether the service takes work now. */
+/** Whether the service accepts work now. */
 export interface Readiness {
   readonly isReady: boolean;
-  /** Why it does not, in the service's words; null while it does. */
+  /** Why it does not; null if it does. */
   readonly detail: string | null;
 }
 
-/** The credits of an organization, whole ones. */
+/** Credits of an organization, in whole numbers. */
 export interface Balance {
-  /** Those that are held too. */
+  /** Includes held credits. */
   readonly balance: number;
-  /** Set aside for work that is running. */
+  /** Reserved for running work. */
   readonly held: number;
-  /** What new work may take: `balance` less `held`. */
+  /** Available to new work: `balance` minus `held`. */
   readonly available: number;
-  /** `paid` once credits were bought. */
+  /** `paid` after the first payment. */
   readonly tier: "free" | "paid";
 }
 
-/** What a day's work of one kind on one path was. */
+/** Usage of one day, kind and path. */
 export interface UsageRow {
   /** UTC, `2026-11-21`. */
   readonly day: string;
   readonly kind: "synthesis" | "file" | "live";
-  /** Path that the work came by. */
+  /** Path of the endpoint. */
   readonly endpoint: string | null;
   readonly requests: number;
-  /** How much, in `unit`. */
+  /** Amount in `unit`. */
   readonly quantity: number;
   readonly unit: "characters" | "seconds";
   readonly credits: number;
@@ -224,7 +218,7 @@ export interface Usage {
   readonly from: string;
   /** Last day. */
   readonly to: string;
-  /** By day, kind and path; days without work are left out. */
+  /** Sorted by day, kind and path; days without usage are omitted. */
   readonly data: readonly UsageRow[];
 }
 
@@ -236,19 +230,18 @@ export interface StreamToken {
 }
 
 interface LiveUtterance {
-  /** From 0; rises by one with each final. */
+  /** Counts utterances from 0. */
   readonly utterance: number;
   readonly text: string;
-  /** Seconds of audio since the first that was sent. */
+  /** Seconds from the start of the audio. */
   readonly start: number;
-  /** Seconds of audio since the first that was sent. */
   readonly end: number;
 }
 
 /** Text that may still change. */
 export interface LivePartial extends LiveUtterance {
   readonly type: "partial";
-  /** Code points at the beginning of `text` that later partials of this utterance keep, as long as its socket lasts. */
+  /** Code points at the start of `text` that later partials on the same connection will not change. */
   readonly stable: number;
 }
 
@@ -260,13 +253,13 @@ export interface LiveFinal extends LiveUtterance {
 }
 
 export interface ScoredWord extends TimedWord {
-  /** How sure the word is, 0 to 1. */
+  /** 0 to 1. */
   readonly confidence: number;
 }
 
 export type LiveResult = LivePartial | LiveFinal;
 
-/** What the service sends over a live socket. Times are seconds of audio that this socket accepted. */
+/** A message of the service over a live socket. Times are seconds of the audio that this socket accepted. */
 export type LiveMessage =
   | {
       readonly type: "ready";

@@ -1,11 +1,11 @@
-import type { TransportAnswer, TransportRequest } from "./transport.js";
+import { chunksOf } from "./bytes.js";
+import type { TransportRequest, TransportResponse } from "./transport.js";
 
 interface ProgressLike {
   readonly loaded: number;
   readonly total: number;
 }
 
-/** The members of an XMLHttpRequest that are used here. */
 interface XhrLike {
   responseType: string;
   readonly status: number;
@@ -22,60 +22,70 @@ interface XhrLike {
   abort(): void;
 }
 
-/** Only browsers have it, and not in service workers. */
+/** Returns whether there is an XMLHttpRequest: only in browsers, and not in service workers. */
 export function canUseXhr(): boolean {
   return "XMLHttpRequest" in globalThis;
 }
 
-/** Uploads and tells how far it is. The answer is there when it is complete. */
+/**
+ * Sends a request and reports upload progress. Text is returned as it arrives; for any other response,
+ * XMLHttpRequest waits until it is complete.
+ */
 export async function sendByXhr(
   { method, url, headers, signal, onUploadProgress }: TransportRequest,
   body: Uint8Array<ArrayBuffer> | Blob,
-): Promise<TransportAnswer> {
+): Promise<TransportResponse> {
   signal.throwIfAborted();
-  const xhr = newXhr();
+  const { XMLHttpRequest } = globalThis as unknown as { readonly XMLHttpRequest: new () => XhrLike };
+  const xhr = new XMLHttpRequest();
   xhr.open(method, url.href);
-  // Only text can be read while it comes.
   const isText = headers["accept"]?.startsWith("text/") === true;
   xhr.responseType = isText ? "text" : "arraybuffer";
   for (const [name, value] of Object.entries(headers)) xhr.setRequestHeader(name, value);
   xhr.upload.onprogress = ({ loaded, total }) => onUploadProgress?.({ sentBytes: loaded, totalBytes: total });
   const stop = () => xhr.abort();
   signal.addEventListener("abort", stop);
-  const text = new GrowingText(() => xhr.response as string);
-  const over = () => signal.removeEventListener("abort", stop);
+  const { readable, controller } = openStream();
+  let readLength = 0;
+  const readText = () => {
+    const text = (xhr.response as string).slice(readLength);
+    readLength += text.length;
+    if (text !== "") controller.enqueue(new TextEncoder().encode(text));
+  };
   await new Promise<void>((settle, fail) => {
     const broken = (error: unknown) => {
-      over();
-      text.fail(error);
+      signal.removeEventListener("abort", stop);
+      controller.error(error);
       fail(error);
     };
     xhr.onload = () => {
-      over();
-      text.end();
+      signal.removeEventListener("abort", stop);
+      if (isText) readText();
+      else controller.enqueue(new Uint8Array(xhr.response as ArrayBuffer));
+      controller.close();
       settle();
     };
     xhr.onprogress = () => {
       if (!isText) return;
-      text.grown();
+      readText();
       settle();
     };
     xhr.onerror = () => broken(new TypeError("network error"));
     xhr.onabort = () => broken(signal.reason);
     xhr.send(body);
   });
-  // An answer that is cancelled forgets its head.
+  // Read the headers now: an aborted XMLHttpRequest drops them.
   const { status } = xhr;
   const headersIn = headersOf(xhr.getAllResponseHeaders());
   return {
     status,
     header: (name) => headersIn.get(name.toLowerCase()) ?? null,
-    body: isText ? text.chunks() : once(new Uint8Array(xhr.response as ArrayBuffer)),
+    body: chunksOf(readable),
     cancel: stop,
   };
 }
 
-/** By names in lower case. */
+/** Parses headers into lower-case names. */
 function headersOf(lines: string): ReadonlyMap<string, string> {
   const headers = new Map<string, string>();
   for (const line of lines.split("\r\n")) {
@@ -85,55 +95,12 @@ function headersOf(lines: string): ReadonlyMap<string, string> {
   return headers;
 }
 
-/** Text that becomes longer, as the bytes it came in. */
-class GrowingText {
-  readonly #text: () => string;
-  #state: { readonly isOver: boolean; readonly error?: unknown } = { isOver: false };
-  #wake = () => {};
-
-  constructor(text: () => string) {
-    this.#text = text;
-  }
-
-  grown(): void {
-    this.#wake();
-  }
-
-  end(): void {
-    this.#state = { isOver: true };
-    this.#wake();
-  }
-
-  fail(error: unknown): void {
-    this.#state = { isOver: true, error };
-    this.#wake();
-  }
-
-  async *chunks(): AsyncGenerator<Uint8Array> {
-    const encoder = new TextEncoder();
-    for (let taken = 0; ; ) {
-      const { isOver, error } = this.#state;
-      if (error !== undefined) throw error;
-      const text = this.#text();
-      if (text.length > taken) {
-        const part = text.slice(taken);
-        taken = text.length;
-        yield encoder.encode(part);
-        continue;
-      }
-      if (isOver) return;
-      await new Promise<void>((settle) => {
-        this.#wake = settle;
-      });
-    }
-  }
-}
-
-function newXhr(): XhrLike {
-  const { XMLHttpRequest } = globalThis as unknown as { readonly XMLHttpRequest: new () => XhrLike };
-  return new XMLHttpRequest();
-}
-
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
+function openStream() {
+  let controller!: ReadableStreamDefaultController<Uint8Array>;
+  const readable = new ReadableStream<Uint8Array>({
+    start: (given) => {
+      controller = given;
+    },
+  });
+  return { readable, controller };
 }

@@ -6,24 +6,24 @@ import type { AudioBufferLike, AudioContextLike, BufferSourceLike } from "./web-
 
 export type { AudioContextLike } from "./web-audio.js";
 
-/** `waiting`: what has arrived is played, and more is to come; `ended`: all is played. */
+/** `waiting`: all audio that has arrived was played, and more is expected; `ended`: all of it was played. */
 export type PlayerState = "playing" | "paused" | "waiting" | "ended";
 
 export interface PlayerEvents {
-  /** What has arrived is played to its end before the rest is there, at this second of the speech. */
+  /** Playback reached the end of the audio that has arrived. */
   underrun: { readonly positionSeconds: number };
-  /** The rest came after an underrun. */
+  /** Playback continues after an underrun. */
   recovered: { readonly positionSeconds: number };
   state: { readonly state: PlayerState };
   ended: { readonly durationSeconds: number };
 }
 
 export interface PlayerOptions {
-  /** Made by the page after a click, as browsers want it; one of 24 kHz plays the service's sound without resampling. */
+  /** Create it after a click, as browsers require; at 24 kHz the service's audio needs no resampling. */
   readonly context: AudioContextLike;
-  /** Where the sound goes; the context's destination when absent. */
+  /** Audio node to play to; default: the context's destination. */
   readonly destination?: object | undefined;
-  /** Seconds between the decision to play and the sound, so that nothing is started late; 0.05 when absent. */
+  /** Seconds between scheduling and the start of the audio, so that no start is late; default 0.05. */
   readonly leadSeconds?: number | undefined;
 }
 
@@ -32,8 +32,8 @@ type Listener<Name extends keyof PlayerEvents> = (event: PlayerEvents[Name]) => 
 const DEFAULT_LEAD_SECONDS = 0.05;
 
 /**
- * Plays sentences as they arrive, one after another without a gap: each is started on the clock of the sound card at
- * the very sample where the one before it ends. It begins to play with the first sentence.
+ * Plays sentences without gaps as they arrive: each is scheduled on the audio clock at the sample where the
+ * previous one ends. Playback starts with the first sentence.
  */
 export class SentencePlayer {
   readonly #context: AudioContextLike;
@@ -49,7 +49,7 @@ export class SentencePlayer {
     ended: new Set(),
   };
   #state: PlayerState = "waiting";
-  /** Position of the speech at the context's time `#anchorTime`, while it plays; else where it stands. */
+  /** Position at the context's time `#anchorTime` while playing; otherwise the current position. */
   #anchorPosition = 0;
   #anchorTime = 0;
   #hasAll = false;
@@ -65,26 +65,24 @@ export class SentencePlayer {
     return this.#state;
   }
 
-  /** Seconds of the speech that were played. */
   get positionSeconds(): number {
     if (this.#state !== "playing") return this.#anchorPosition;
     const playedSeconds = Math.max(0, this.#context.currentTime - this.#anchorTime);
     return this.#timeline.clamp(this.#anchorPosition + playedSeconds);
   }
 
-  /** Seconds of the speech that have arrived. */
   get arrivedSeconds(): number {
     return this.#timeline.endSeconds;
   }
 
-  /** Words that have arrived, times from the beginning of the speech. */
+  /** Words that have arrived, with times from the start of the speech. */
   get words(): readonly WordTime[] {
     return this.#words;
   }
 
   /**
-   * The word at the position: it stays the current one in the pause behind it, until the next one begins. Null before the
-   * first, after the end, and without words. To be asked for as often as it is shown.
+   * The last word that has started, also during the pause after it; null before the first word, after the
+   * end, and without words. It changes without an event: read it whenever you draw.
    */
   get currentWord(): WordTime | null {
     if (this.#state === "ended") return null;
@@ -92,14 +90,14 @@ export class SentencePlayer {
     return this.#words.findLast(({ start }) => start <= position) ?? null;
   }
 
-  /** Calls `listener` at each event, until the returned function is called. */
+  /** Adds a listener. @returns a function that removes it */
   on<Name extends keyof PlayerEvents>(name: Name, listener: Listener<Name>): () => void {
     const listeners: Set<Listener<Name>> = this.#listeners[name];
     listeners.add(listener);
     return () => listeners.delete(listener);
   }
 
-  /** Plays all frames of a speech as they come; settles when the last one has arrived, not when it is played. */
+  /** Plays frames as they arrive. Resolves when the last one has arrived, before it has been played. */
   async play(
     frames: AsyncIterable<{ readonly wav: Uint8Array; readonly words?: readonly WordTime[] | undefined }>,
   ): Promise<void> {
@@ -110,12 +108,12 @@ export class SentencePlayer {
   /**
    * Appends a sentence: a WAV of 16-bit mono PCM.
    *
-   * @param words of the sentence, times from its begin, as `speakStream` gives them with `timestamps`
-   * @throws {ServiceError} `AUDIO_UNREADABLE` for what is no WAV, {RangeError} for one of another kind
-   * @throws {RangeError} after `end`
+   * @param words of the sentence, with times from its start, as `speakStream` returns them with `timestamps`
+   * @throws {ServiceError} `AUDIO_UNREADABLE` if it is not a WAV
+   * @throws {RangeError} for another WAV format, or after `end`
    */
   push(wav: Uint8Array, words: readonly WordTime[] = []): void {
-    if (this.#hasAll) throw new RangeError("push must come before end");
+    if (this.#hasAll) throw new RangeError("cannot push after end; create another player");
     const sound = bufferOf(this.#context, wav);
     const wasUnderrun = this.#hasUnderrun;
     const { startSeconds } = this.#timeline.append(sound, sound.duration);
@@ -129,7 +127,7 @@ export class SentencePlayer {
     this.#emit("recovered", { positionSeconds: this.#anchorPosition });
   }
 
-  /** No more sentences come. */
+  /** Declares the speech complete. */
   end(): void {
     this.#hasAll = true;
     if (this.#state === "waiting") this.#finish();
@@ -142,20 +140,20 @@ export class SentencePlayer {
     this.#enter("paused");
   }
 
-  /** Goes on after `pause`; after the end, begins again. */
+  /** Continues after `pause`; restarts after the end. */
   resume(): void {
     if (this.#state === "ended") this.#anchorPosition = 0;
     if (this.#state === "paused" || this.#state === "ended") this.#startHere();
   }
 
-  /** Goes to a second of the speech, within what has arrived. A player that is paused stays so. */
+  /** Moves to a second of the audio that has arrived. A paused player stays paused. */
   seek(seconds: number): void {
     this.#stopSources();
     this.#anchorPosition = this.#timeline.clamp(seconds);
     if (this.#state !== "paused") this.#startHere();
   }
 
-  /** Falls silent and takes nothing any more. */
+  /** Stops playback for good. */
   stop(): void {
     this.#anchorPosition = this.positionSeconds;
     this.#stopSources();
@@ -163,7 +161,7 @@ export class SentencePlayer {
     this.#enter("ended");
   }
 
-  /** Plays from the position where it stands, if anything is there. */
+  /** Plays from the current position, if there is audio. */
   #startHere(): void {
     if (this.#anchorPosition >= this.#timeline.endSeconds) {
       this.#runDry();
@@ -174,11 +172,11 @@ export class SentencePlayer {
     this.#startFrom(this.#anchorPosition);
   }
 
-  /** Starts everything that lies ahead of a position, on the clock that plays already. */
+  /** Schedules all audio after a position, relative to the anchor. */
   #startFrom(position: number): void {
     for (const { piece, offsetSeconds } of this.#timeline.from(position)) {
       const source = this.#context.createBufferSource();
-      source.buffer = piece.sound;
+      source.buffer = piece.audio;
       source.connect(this.#destination as never);
       const playedFrom = piece.startSeconds + offsetSeconds;
       const whenSeconds = this.#anchorTime + playedFrom - this.#anchorPosition;
@@ -187,7 +185,7 @@ export class SentencePlayer {
       source.onended = () => {
         source.disconnect();
         if (!this.#sources.delete(source)) return;
-        // The last one that was started is over: nothing came in time to follow it.
+        // Nothing has arrived in time to follow the last source.
         if (this.#sources.size === 0) this.#runDry();
       };
     }
@@ -234,7 +232,7 @@ export class SentencePlayer {
 function bufferOf(context: AudioContextLike, wav: Uint8Array): AudioBufferLike {
   const header = parseWavHeader(wav, wav.length);
   if (header === null || header.format !== "pcm" || header.bitsPerSample !== 16 || header.channels !== 1) {
-    throw new RangeError("a sentence must be a WAV of 16-bit mono PCM");
+    throw new RangeError("each sentence must be a WAV of 16-bit mono PCM");
   }
   const bytes = wav.slice(header.dataOffset, header.dataOffset + (header.dataBytes ?? wav.length));
   const samples = toFloat(new Int16Array(bytes.buffer, 0, bytes.length >> 1));

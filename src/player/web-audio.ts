@@ -1,5 +1,4 @@
-// The members of Web Audio that the player uses, so that it compiles without a browser's types. A real
-// AudioContext has all of them.
+// The members of Web Audio that the player uses, so that it compiles without the types of browsers.
 
 export interface AudioBufferLike {
   readonly duration: number;
@@ -19,7 +18,7 @@ export interface BufferSourceLike extends AudioNodeLike {
 }
 
 export interface AudioContextLike {
-  /** Seconds, on the clock that sources are started by. */
+  /** Seconds on the clock that schedules sources. */
   readonly currentTime: number;
   readonly destination: object;
   createBuffer(channels: number, length: number, sampleRateHz: number): AudioBufferLike;

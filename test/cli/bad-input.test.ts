@@ -18,7 +18,7 @@ interface Held {
 
 const PROGRAM = fileURLToPath(new URL("../../../bin/dauys.js", import.meta.url));
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
-/** As a shell reports a program whose reader has left, and one that was interrupted. */
+/** Exit codes that a shell reports for SIGPIPE and SIGINT. */
 const READER_LEFT = 141;
 const INTERRUPTED = 130;
 
@@ -26,8 +26,8 @@ let stub: ServiceStub;
 let folder: string;
 let env: Record<string, string>;
 const wav = Buffer.from(writeWav(new Int16Array(24_000), 24_000));
-/** Gets a request, and the way to have it answered; null answers at once. */
-let hold: ((asked: Held) => void) | null = null;
+/** Receives a request and the function that answers it; null answers immediately. */
+let hold: ((request: Held) => void) | null = null;
 let sessions = 0;
 
 before(async () => {
@@ -50,7 +50,7 @@ before(async () => {
   );
   env = { DAUYS_URL: stub.url, DAUYS_API_KEY: STUB_KEY, TMPDIR: join(folder, "tmp") };
   await mkdir(join(folder, "tmp"));
-  // By another name: a program that removes what it could not write removes this and no device.
+  // A link: a program that deletes a file that it could not write must not delete the device.
   await symlink("/dev/full", join(folder, "full"));
   await mkdir(join(folder, "folder"));
   await writeFile(join(folder, "empty.wav"), "");
@@ -60,7 +60,7 @@ before(async () => {
 });
 after(() => stub.close());
 beforeEach(() => {
-  stub.asked.length = 0;
+  stub.requests.length = 0;
   sessions = 0;
   hold = null;
 });
@@ -105,7 +105,7 @@ describe("invalid arguments fail before any request", () => {
       1,
       /cannot read .*folder: no recordings found/,
     ],
-    ["a missing file to transcribe", () => ["transcribe", at("none.wav")], 1, /there is no such file$/],
+    ["a missing file to transcribe", () => ["transcribe", at("none.wav")], 1, /no such file$/],
     [
       "a missing file to stream",
       () => ["listen", at("none.wav")],
@@ -126,11 +126,11 @@ describe("invalid arguments fail before any request", () => {
       assert.match(first, rule);
       assert.match(first, /^dauys: /);
       assert.doesNotMatch(result.stderr, /\n\s+at |ENOENT|EISDIR|node:/);
-      assert.deepEqual([result.stdout, stub.asked.length, sessions], ["", 0, 0]);
+      assert.deepEqual([result.stdout, stub.requests.length, sessions], ["", 0, 0]);
     });
   }
 
-  test("they leave no files", async () => {
+  test("invalid arguments leave no files", async () => {
     assert.deepEqual(
       (await readdir(folder)).filter((name) => name.includes("part") || name === "x.wav"),
       [],
@@ -139,14 +139,14 @@ describe("invalid arguments fail before any request", () => {
   });
 });
 
-describe("audio that was charged is never lost", () => {
+describe("charged audio is never lost", () => {
   const kept = async (stderr: string): Promise<Buffer> => {
     const path = /the sound was saved to (\S+)\n$/.exec(stderr)?.[1];
     assert.ok(path?.startsWith(env["TMPDIR"]!), stderr);
     return readFile(path!);
   };
 
-  test("a full disk: it is saved to the temporary folder", async () => {
+  test("on a full disk it is saved to the temporary folder", async () => {
     for (const more of [[], ["--stream"]]) {
       const { code, stderr } = await dauys(["speak", "сәлем", "-o", at("full"), ...more], { env });
       assert.equal(code, 1);
@@ -155,18 +155,18 @@ describe("audio that was charged is never lost", () => {
     }
   });
 
-  test("a full standard output: it is saved as well", async () => {
+  test("with a full standard output it is saved too", async () => {
     const { code, stderr } = await inShell('"$@" > /dev/full', ["speak", "сәлем", "-o", "-", "--stream"]);
     assert.equal(code, 1);
     assert.deepEqual(await kept(stderr), wav);
   });
 
-  test("a folder deleted meanwhile: it is saved as well", async () => {
+  test("if the folder was deleted meanwhile it is saved too", async () => {
     await mkdir(at("leaving"));
-    const asked = nextAsked();
+    const request = nextRequest();
     const child = start(["speak", "сәлем", "-o", at("leaving/x.wav")]);
     const stderr = textOf(child.stderr!);
-    const { path, answer } = await asked;
+    const { path, answer } = await request;
     await rm(at("leaving"), { recursive: true });
     answer();
     const [code] = await once(child, "close");
@@ -175,9 +175,9 @@ describe("audio that was charged is never lost", () => {
   });
 
   test("an existing file stays unchanged until the audio is complete", async () => {
-    const asked = nextAsked();
+    const request = nextRequest();
     const child = start(["speak", "сәлем", "-o", at("other.wav")]);
-    await asked;
+    await request;
     child.kill("SIGINT");
     const [code] = await once(child, "close");
     assert.equal(code, INTERRUPTED);
@@ -202,7 +202,7 @@ describe("standard streams that are closed or full", () => {
     for (const args of [["transcribe", at("text.txt")], ["speak", "сәлем", "-o", "-"], ["--help"]]) {
       const { code, stderr } = await inShell('{ "$@"; echo "code $?" >&2; } | true', args);
       assert.equal(code, 0);
-      // Little may have been written before the reader left.
+      // Little may have been written before the reader exited.
       assert.match(stderr, new RegExp(`^code (0|${READER_LEFT})\n$`), args.join(" "));
     }
     const { stderr } = await inShell('{ "$@"; echo "code $?" >&2; } | head -c 10 > /dev/null', [
@@ -212,7 +212,7 @@ describe("standard streams that are closed or full", () => {
     assert.equal(stderr, `code ${READER_LEFT}\n`);
   });
 
-  test("a full output is one line", async () => {
+  test("a full output is reported in one line", async () => {
     const { code, stderr } = await inShell('"$@" > /dev/full', ["transcribe", at("text.txt")]);
     assert.equal(code, 1);
     assert.equal(stderr, "dauys: cannot write to standard output: no space left on the device\n");
@@ -234,10 +234,10 @@ test("transcribes a pipe to its end", async () => {
     at("pipe"),
   ]);
   assert.equal(code, 0);
-  assert.equal(String(stub.asked[0]?.body), "no sound");
+  assert.equal(String(stub.requests[0]?.body), "no sound");
 });
 
-/** Runs `script` in a shell, whose arguments are the command line. */
+/** Runs `script` in a shell with the command line as arguments. */
 async function inShell(script: string, args: readonly string[]) {
   const command = ["-c", script, "sh", process.execPath, PROGRAM, ...args];
   const child = spawn("sh", command, { env: { PATH: process.env["PATH"] ?? "", ...env }, cwd: ROOT });
@@ -253,8 +253,8 @@ function start(args: readonly string[]): ChildProcess {
   return spawn(process.execPath, [PROGRAM, ...args], options);
 }
 
-/** The next request, which waits until it is answered. */
-function nextAsked(): Promise<Held> {
+/** Returns the next request, which waits until it is answered. */
+function nextRequest(): Promise<Held> {
   return new Promise((resolve) => {
     hold = resolve;
   });

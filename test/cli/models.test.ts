@@ -122,7 +122,7 @@ test("a catalogue model is added, chosen, verified, bundled, removed, and added 
   });
 
   await t.test("quantize creates an intact int8 variant next to the original", async () => {
-    // The graph of the one that was added has no matrix products.
+    // The graph of the model added above has no matrix products.
     const name = "tiny-nemo-streaming-ctc";
     await cp(`test/fixtures/adapters/${name}`, join(folder, name), { recursive: true });
     const made = JSON.parse((await models(folder, "quantize", name, "--json")).stdout);

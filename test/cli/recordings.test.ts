@@ -25,7 +25,7 @@ before(async () => {
   const wav = speechAsWav(SPOKEN);
   await writeFile(join(lectures, "a.wav"), wav);
   await copyFile(join("test/fixtures/speech", SPOKEN), join(lectures, "a.flac"));
-  // The same recording but for one sample: other bytes are other work.
+  // One sample differs: other bytes are charged separately.
   await writeFile(join(lectures, "екінші күн", "сөз.wav"), wav.fill(1, wav.length - 2));
   await writeFile(join(lectures, "broken.wav"), "no sound");
   await writeFile(join(lectures, "notes.txt"), "no recording");
@@ -38,7 +38,7 @@ before(async () => {
   await symlink(join(folder, "nowhere.wav"), join(lectures, "lost.wav"));
 });
 
-/** Credits charged for files so far, as the ledger has them. */
+/** Returns the credits charged for files so far, from the ledger. */
 async function charged(): Promise<number> {
   const { stdout } = await dauysInTurn(["usage", service.organizationId, "--json"], { env });
   const { data } = JSON.parse(stdout) as { data: { kind: string; credits: number }[] };

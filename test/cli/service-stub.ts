@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type WebSocket, WebSocketServer } from "ws";
 
-/** What the stub was asked, for tests to look at. */
-export interface Asked {
+/** A request that the stub received. */
+export interface StubRequest {
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
   readonly body: Buffer;
@@ -11,38 +11,38 @@ export interface Asked {
 
 export interface ServiceStub {
   readonly url: string;
-  readonly asked: Asked[];
-  /** Questions for the installed models, which the stub answers itself. */
-  readonly catalogAsked: Asked[];
+  readonly requests: StubRequest[];
+  /** Requests for the list of models, which the stub answers itself. */
+  readonly modelRequests: StubRequest[];
   close(): Promise<void>;
 }
 
 export const STUB_KEY = `sk-svc-${"0123456789ab".repeat(4)}`;
 
-type Answer = (asked: Asked, response: ServerResponse) => void;
+type Answer = (request: StubRequest, response: ServerResponse) => void;
 
-/** A service with answers made up by the test: what the command line does with them is what counts. */
+/** A service whose responses the test defines. */
 export async function startStub(
   answer: Answer,
   live: (socket: WebSocket) => void = () => {},
 ): Promise<ServiceStub> {
-  const asked: Asked[] = [];
-  const catalogAsked: Asked[] = [];
+  const requests: StubRequest[] = [];
+  const modelRequests: StubRequest[] = [];
   const server = createServer(async (request, response) => {
     const parts: Buffer[] = [];
     for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
     const question = { path: request.url ?? "", headers: request.headers, body: Buffer.concat(parts) };
     if (question.path.endsWith("/v1/models")) {
-      catalogAsked.push(question);
+      modelRequests.push(question);
       response.end(JSON.stringify({ data: [], transcription: [{ name: "svc-kk-ru-v2" }] }));
       return;
     }
-    asked.push(question);
+    requests.push(question);
     answer(question, response);
   });
   const sockets = new WebSocketServer({ noServer: true, handleProtocols: () => "svc-bearer" });
   server.on("upgrade", (request, socket, head) => {
-    asked.push({ path: request.url ?? "", headers: request.headers, body: Buffer.alloc(0) });
+    requests.push({ path: request.url ?? "", headers: request.headers, body: Buffer.alloc(0) });
     const isKnown = request.headers["sec-websocket-protocol"] === `svc-bearer,${STUB_KEY}`;
     sockets.handleUpgrade(request, socket, head, isKnown ? live : refuse);
   });
@@ -50,8 +50,8 @@ export async function startStub(
   await once(server, "listening");
   return {
     url: `http://127.0.0.1:${(server.address() as { port: number }).port}`,
-    asked,
-    catalogAsked,
+    requests,
+    modelRequests,
     close: async () => {
       sockets.close();
       server.closeAllConnections();
@@ -61,7 +61,7 @@ export async function startStub(
   };
 }
 
-/** As the service does with a key that it does not know. */
+/** The response of the service to an unknown key. */
 function refuse(socket: WebSocket): void {
   const detail = "missing or invalid API key";
   socket.send(JSON.stringify({ type: "error", code: "key_invalid", detail, retryable: false }));

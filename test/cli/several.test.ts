@@ -8,7 +8,7 @@ import { after, before, beforeEach, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { dauysInTurn } from "../support/command-process.js";
 import { temporaryFolder } from "../support/folders.js";
-import { type Asked, type ServiceStub, STUB_KEY, startStub } from "./service-stub.js";
+import { type ServiceStub, STUB_KEY, type StubRequest, startStub } from "./service-stub.js";
 import { dauys } from "./support.js";
 
 const PROGRAM = fileURLToPath(new URL("../../../bin/dauys.js", import.meta.url));
@@ -18,13 +18,13 @@ let stub: ServiceStub;
 let folder: string;
 let env: Record<string, string>;
 /** Answers transcription requests. */
-let transcribe: (asked: Asked, response: ServerResponse) => void;
+let transcribe: (request: StubRequest, response: ServerResponse) => void;
 
-const answer = ({ body }: Asked, response: ServerResponse) => {
+const answer = ({ body }: StubRequest, response: ServerResponse) => {
   const words = [{ word: String(body), start: 0, end: 1 }];
   response.end(JSON.stringify({ text: String(body), words, audio_seconds: 2, credits_charged: 5 }));
 };
-const asked = () => stub.asked.filter(({ path }) => path.startsWith("/v1/transcribe"));
+const requests = () => stub.requests.filter(({ path }) => path.startsWith("/v1/transcribe"));
 
 before(async () => {
   stub = await startStub((question, response) => {
@@ -34,7 +34,7 @@ before(async () => {
 });
 after(() => stub.close());
 beforeEach(async () => {
-  stub.asked.length = 0;
+  stub.requests.length = 0;
   transcribe = answer;
   folder = await temporaryFolder();
   env = { DAUYS_URL: stub.url, DAUYS_API_KEY: STUB_KEY, TMPDIR: folder };
@@ -59,7 +59,7 @@ test("results are next to their recordings, and recordings that differ only in e
     assert.equal(await readFile(`${path}.txt`, "utf8"), `${path.split("/").at(-1)}\n`);
   assert.match(stderr, /^3 recordings, 0\.0 MB, 2 at a time; Ctrl-C stops and keeps finished results\n/);
   assert.match(stderr, /3 transcribed \(6 s of audio, 15 credits\)\n$/);
-  assert.equal(new Set(asked().map(({ headers }) => headers["idempotency-key"])).size, 3);
+  assert.equal(new Set(requests().map(({ headers }) => headers["idempotency-key"])).size, 3);
 });
 
 test("recordings that would write the same file are rejected before anything is charged", async () => {
@@ -71,13 +71,14 @@ test("recordings that would write the same file are rejected before anything is 
     stderr,
     /out\/a\.wav\.txt for both .*x\/a\.wav and .*y\/a\.wav; transcribe them into separate folders/,
   );
-  assert.deepEqual([stub.asked.length, (await readdir(folder)).includes("out")], [0, false]);
+  assert.deepEqual([stub.requests.length, (await readdir(folder)).includes("out")], [0, false]);
 });
 
 test("Ctrl-C keeps finished results, reports them, and leaves no partial file", async () => {
   const paths = await recordings(["a.wav", "b.wav", "c.wav"]);
-  const second = new Promise<void>((isAsked) => {
-    transcribe = (question, response) => (asked().length === 1 ? answer(question, response) : isAsked());
+  const second = new Promise<void>((isRequested) => {
+    transcribe = (question, response) =>
+      requests().length === 1 ? answer(question, response) : isRequested();
   });
   const child = spawn(process.execPath, [PROGRAM, "transcribe", ...paths, "--parallel", "1"], {
     env: { PATH: process.env["PATH"] ?? "", ...env },
@@ -102,7 +103,7 @@ test("Ctrl-C keeps finished results, reports them, and leaves no partial file", 
     /2 transcribed \(.*\), 1 skipped with current results \(--again repeats them\)\n$/,
   );
   const keyOf = (text: string) =>
-    asked()
+    requests()
       .filter(({ body }) => String(body) === text)
       .map(({ headers }) => headers["idempotency-key"]);
   const [before, later] = keyOf("b.wav");
@@ -114,8 +115,8 @@ test("a closed pipe ends the work and leaves no partial file", async () => {
   let firstAnswer = () => {};
   transcribe = (question, response) => {
     // The second is at work when the first one's path meets a reader that has left.
-    if (asked().length === 1) firstAnswer = () => answer(question, response);
-    if (asked().length === 2) firstAnswer();
+    if (requests().length === 1) firstAnswer = () => answer(question, response);
+    if (requests().length === 2) firstAnswer();
   };
   const child = spawn(
     "sh",
@@ -146,7 +147,7 @@ test("without credits, no other recording is tried", async () => {
     env,
   });
   assert.equal(code, 1);
-  assert.equal(asked().length, 1);
+  assert.equal(requests().length, 1);
   assert.match(stderr, /failed: .*a\.wav: needs 5 credits, 0 left \(HTTP 429\)\n/);
   const { failed, not_tried } = JSON.parse(stdout.trim().split("\n").at(-1)!);
   assert.deepEqual([failed, not_tried], [1, 2]);
@@ -185,7 +186,7 @@ test("conflicting formats and destinations are rejected before any request", asy
     [[path!, path!, "--parallel", "0"], /--parallel must be a whole number from 1 to 16, received "0"/],
   ] as const) {
     const { code, stdout, stderr } = await dauysInTurn(["transcribe", ...args], { env });
-    assert.deepEqual([code, stdout, stub.asked.length], [2, "", 0], stderr);
+    assert.deepEqual([code, stdout, stub.requests.length], [2, "", 0], stderr);
     assert.match(stderr.split("\n")[0]!, rule);
   }
   const empty = await dauysInTurn(["transcribe", join(folder, "empty")], { env });

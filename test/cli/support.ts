@@ -4,7 +4,7 @@ import { type Outcome, type RunOptions, runProgram } from "../support/run-progra
 
 const PROGRAM = fileURLToPath(new URL("../../../bin/dauys.js", import.meta.url));
 
-/** Runs the command line as its users do, as a process of its own, and beside no service of the developer's. */
+/** Runs the command line in a separate process, as users do, without the developer's own service. */
 export function dauys(args: readonly string[], { env = {}, ...rest }: RunOptions = {}): Promise<Outcome> {
   return runProgram(PROGRAM, args, { ...rest, env: { ...NO_SERVICE, ...env } });
 }

@@ -51,7 +51,7 @@ after(async () => {
   assert.deepEqual(faults, []);
 });
 
-test("a page speaks and is refused with the request's id", async () => {
+test("a page synthesizes speech, and an error has the request id", async () => {
   const said = await page.evaluate(`(async () => {
     const { wav, durationSeconds, usage } = await dauys.speak({ text: "Сәлем!", nfe: 4 });
     const error = await dauys.speak({ text: "Сәлем!", voice: "nobody" }).catch((error) => error);
@@ -67,7 +67,7 @@ test("a page speaks and is refused with the request's id", async () => {
   assert.match(String(requestId), /^req_/, "headers are readable from another origin");
 });
 
-test("sentences play without a gap, sample by sample", async () => {
+test("sentences play without gaps, to the sample", async () => {
   const differences = await page.evaluate(`(async () => {
     const frames = [];
     for await (const frame of dauys.speakStream({ text: "Бірінші сөйлем. Екінші сөйлем.", nfe: 4 })) frames.push(frame);
@@ -83,11 +83,11 @@ test("sentences play without a gap, sample by sample", async () => {
   const { count, seconds, worst } = differences as Record<"count" | "seconds" | "worst", number>;
   assert.equal(count, 2);
   assert.ok(seconds > 1);
-  // Start times are doubles: where they fall 1e-12 beside a sample the browser interpolates. A step of 16 bits is 3e-5.
+  // Start times are doubles: 1e-12 off a sample, the browser interpolates. A 16-bit step is 3e-5.
   assert.ok(worst < 1e-9, `${worst} beside the sentences one after another`);
 });
 
-test("the player plays as frames come, pauses, seeks, tells an underrun, and ends", async () => {
+test("the player plays frames as they arrive, pauses, seeks, reports an underrun, and ends", async () => {
   const seen = await page.evaluate(`(async () => {
     const frames = [];
     for await (const frame of dauys.speakStream({ text: "Бір. Екі.", nfe: 4 })) frames.push(frame);
@@ -132,7 +132,7 @@ test("the player plays as frames come, pauses, seeks, tells an underrun, and end
   assert.ok(Math.abs(endedAt! - total!) < 1e-6);
 });
 
-test("the player knows the word that is being spoken", async () => {
+test("the player reports the word being spoken", async () => {
   const seen = await page.evaluate(`(async () => {
     const frames = [];
     const stream = dauys.speakStream({ text: "Бір екі. Үш төрт.", nfe: 4 }, { timestamps: true });
@@ -182,10 +182,10 @@ test("the player knows the word that is being spoken", async () => {
   assert.ok(secondWordEnd < firstSentence && thirdWordStart > firstSentence);
 });
 
-test("a page transcribes a file and sees its upload go on", async () => {
+test("a page transcribes a file and sees upload progress", async () => {
   const bytes = speechAsWav(SPOKEN);
   const expected = await new DauysClient({ baseUrl: service.url, apiKey: service.key }).transcribe(bytes);
-  const heard = await page.evaluate(`(async () => {
+  const received = await page.evaluate(`(async () => {
     const bytes = Uint8Array.from(atob("${bytes.toString("base64")}"), (letter) => letter.charCodeAt(0));
     const progress = [];
     const file = new File([bytes], "speech.wav");
@@ -198,7 +198,7 @@ test("a page transcribes a file and sees its upload go on", async () => {
     const streamed = await dauys.transcribe(file.stream());
     return { watched, streamed, last: progress.at(-1), shares: [shares[0], shares.at(-1)] };
   })()`);
-  const { watched, streamed, last, shares } = heard as Record<"watched" | "streamed", { text: string }> & {
+  const { watched, streamed, last, shares } = received as Record<"watched" | "streamed", { text: string }> & {
     last: unknown;
     shares: unknown;
   };
@@ -207,14 +207,14 @@ test("a page transcribes a file and sees its upload go on", async () => {
   assert.deepEqual(last, { sentBytes: bytes.length, totalBytes: bytes.length });
 });
 
-test("a page listens with a token, and hears what Node hears", async () => {
+test("a page listens with a token and gets the same results as Node", async () => {
   const pcm = DIALOGUE.subarray(0, 6 * 16_000);
   const client = new DauysClient({ baseUrl: service.url, apiKey: service.key });
   const { finals } = await listen(client, pcm, { words: true, pace: 100 });
   const sockets: string[] = [];
   page.on("websocket", (socket) => sockets.push(socket.url()));
   const base64 = Buffer.from(pcm.buffer, pcm.byteOffset, pcm.byteLength).toString("base64");
-  const heard = await page.evaluate(`(async () => {
+  const received = await page.evaluate(`(async () => {
     const bytes = Uint8Array.from(atob("${base64}"), (letter) => letter.charCodeAt(0));
     const live = dauys.live({ words: true });
     const finals = [];
@@ -226,7 +226,7 @@ test("a page listens with a token, and hears what Node hears", async () => {
     await reading;
     return { finals, done };
   })()`);
-  const { finals: inPage, done } = heard as { finals: unknown; done: { audioSeconds: number } };
+  const { finals: inPage, done } = received as { finals: unknown; done: { audioSeconds: number } };
   assert.ok(finals.length >= 2);
   assert.deepEqual(inPage, finals);
   assert.equal(done.audioSeconds, pcm.length / 16_000);

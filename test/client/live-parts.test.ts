@@ -12,7 +12,7 @@ const final = (text: string, start: number, end: number) =>
 const partial = (text: string, start: number, end: number) =>
   ({ type: "partial", utterance: 0, text, start, end, stable: 0 }) as const;
 
-test("a history gives back what it was given, from any place and in any portions", () => {
+test("a history returns its input from any position, in parts of any size", () => {
   const step = fc.oneof(fc.uint8Array({ maxLength: 40 }), fc.constant("finalize" as const));
   fc.assert(
     fc.property(fc.array(step), fc.nat(), fc.integer({ min: 1, max: 17 }), (steps, place, portion) => {
@@ -36,32 +36,32 @@ test("a history gives back what it was given, from any place and in any portions
   );
 });
 
-test("a history forgets whole chunks only", () => {
+test("a history drops whole chunks only", () => {
   const history = new LiveHistory();
   history.append(new Uint8Array(10));
   history.append(new Uint8Array(10));
-  history.forgetBefore(9);
+  history.dropBefore(9);
   assert.equal(history.startByte, 0);
-  history.forgetBefore(15);
+  history.dropBefore(15);
   assert.deepEqual([history.startByte, history.endByte], [10, 20]);
-  history.forgetBefore(20);
+  history.dropBefore(20);
   assert.deepEqual([history.startByte, history.endByte], [20, 20]);
 });
 
-test("a transcript goes on with times and numbers, and drops what was heard before", () => {
+test("a transcript continues times and numbers, and drops repeated results", () => {
   const transcript = new LiveTranscript();
-  assert.deepEqual(transcript.take(final("бір", 3, 4.0)), [final("бір", 3, 4.0)]);
+  assert.deepEqual(transcript.accept(final("бір", 3, 4.0)), [final("бір", 3, 4.0)]);
   assert.equal(transcript.resumeSample, (4 - 1.6) * 16_000);
-  transcript.begin(transcript.resumeSample);
-  assert.deepEqual(transcript.take(partial("бі", 0.5, 1.2)), [], "of the utterance before");
-  assert.deepEqual(transcript.take(final("бір", 0.6, 1.6)), []);
+  transcript.startSocket(transcript.resumeSample);
+  assert.deepEqual(transcript.accept(partial("бі", 0.5, 1.2)), [], "of the utterance before");
+  assert.deepEqual(transcript.accept(final("бір", 0.6, 1.6)), []);
   const next = { type: "partial", utterance: 1, text: "е", start: 4.5, end: 5, stable: 0 };
-  assert.deepEqual(transcript.take(partial("е", 2.1, 2.6)), [next]);
-  const [heard] = transcript.take({
+  assert.deepEqual(transcript.accept(partial("е", 2.1, 2.6)), [next]);
+  const [received] = transcript.accept({
     ...final("екі", 2.2, 2.9),
     words: [{ word: "екі", start: 2.2, end: 2.9, confidence: 0.9 }],
   });
-  assert.deepEqual(heard, {
+  assert.deepEqual(received, {
     type: "final",
     utterance: 1,
     text: "екі",
@@ -71,36 +71,36 @@ test("a transcript goes on with times and numbers, and drops what was heard befo
   });
 });
 
-test("a final that a stopping service cut off is left to the next; one that was whole is not", () => {
+test("a final that a stopping service cut off is dropped, a complete one is kept", () => {
   const done = { type: "done", audio_seconds: 10, credits_charged: 60 } as const;
   const rules = { endOfUtteranceMs: 200, isAll: false };
   const transcript = new LiveTranscript();
-  transcript.leave();
-  assert.deepEqual(transcript.take(final("бір", 1, 2)), []);
-  assert.equal(transcript.take(final("екі", 8, 9.8)).length, 1, "the one before is whole");
+  transcript.serviceStopping();
+  assert.deepEqual(transcript.accept(final("бір", 1, 2)), []);
+  assert.equal(transcript.accept(final("екі", 8, 9.8)).length, 1, "the one before is whole");
   assert.deepEqual(transcript.settle(done, rules), []);
   assert.deepEqual(
-    transcript.takeHeld().map(({ text }) => text),
+    transcript.releaseHeld().map(({ text }) => text),
     ["екі"],
     "unless nobody comes after",
   );
-  transcript.begin(0);
-  transcript.leave();
-  transcript.take(final("үш", 9.85, 9.99));
+  transcript.startSocket(0);
+  transcript.serviceStopping();
+  transcript.accept(final("үш", 9.85, 9.99));
   assert.equal(transcript.settle(done, { ...rules, isAll: true }).length, 1);
 });
 
-test("sending stays half a minute ahead of hearing, and goes on as it is heard", () => {
+test("sending stays half a minute ahead of transcription, and continues with it", () => {
   const window = new SendWindow(0);
   assert.equal(window.roomBytes(0), 30 * 32_000);
   window.sent(30 * 32_000);
   assert.equal(window.roomBytes(0), 0);
   assert.equal(window.roomBytes(1_000), 2 * 32_000);
-  window.heardUntil(20);
+  window.transcribedUntil(20);
   assert.equal(window.roomBytes(1_000), 20 * 32_000);
 });
 
-test("a slow reader finds the last partial and every final", async () => {
+test("a slow reader gets the last partial and every final", async () => {
   const queue = new ResultQueue();
   for (const result of [partial("а", 0, 1), partial("аб", 0, 2), final("абв", 0, 3)]) queue.push(result);
   queue.push({ ...partial("г", 4, 5), utterance: 1 });
@@ -110,7 +110,7 @@ test("a slow reader finds the last partial and every final", async () => {
   await assert.rejects(queue.next(), /gone/);
 });
 
-test("retries follow what the service says", () => {
+test("retries follow the headers of the service", () => {
   const refusal = { status: 503, code: "engine_busy", retryAfterMs: null, shouldRetry: null };
   assert.ok(isRetryable(refusal));
   assert.ok(isRetryable({ ...refusal, status: 429, retryAfterMs: 1_000 }));
@@ -129,7 +129,7 @@ test("retries follow what the service says", () => {
   assert.equal(parseRetryAfter("soon", 0), null);
 });
 
-/** What comes after the first `count` bytes; marks at that very place belong to what was before it. */
+/** Returns the items after the first `count` bytes; a mark at that position belongs to the audio before it. */
 function afterBytes(items: readonly (number | "finalize")[], count: number): (number | "finalize")[] {
   if (count === 0) return [...items];
   let bytes = 0;

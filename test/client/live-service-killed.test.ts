@@ -9,7 +9,7 @@ import type { LiveStatus } from "../../src/client/live-options.js";
 import { DauysClient } from "../../src/client/node.js";
 import type { LiveFinal, LiveResult } from "../../src/client/types.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
-import { DIALOGUE, type Heard, listen } from "./support.js";
+import { DIALOGUE, listen, type Received } from "./support.js";
 
 const OPTIONS = { words: true };
 
@@ -17,7 +17,7 @@ let dataDir: string;
 let environment: Record<string, string>;
 let service: ServiceProcess;
 let client: DauysClient;
-let undisturbed: Heard;
+let undisturbed: Received;
 
 before(async () => {
   dataDir = await mkdtemp(join(tmpdir(), "dauys-client-"));
@@ -32,21 +32,21 @@ after(async () => {
   await rm(dataDir, { recursive: true, force: true });
 });
 
-/** Ends the service and starts it again at the same place. */
+/** Ends the service and restarts it at the same address. */
 async function restart(signal: "SIGKILL" | "SIGTERM"): Promise<void> {
   service.child.kill(signal);
   await once(service.child, "exit");
   service = await startServiceProcess(environment);
 }
 
-/** Which piece of the dialogue is the first with audio of this second. */
+/** Returns the index of the first piece with audio of this second. */
 function pieceAt(seconds: number): number {
   return Math.floor(seconds * 10);
 }
 
 const [first, second] = [0, 1].map((index) => () => undisturbed.finals[index] as LiveFinal);
 
-// Each moment leaves something else open: an utterance that is half heard, a pause that is not over, no final at all.
+// Each moment leaves a different state: half of an utterance, a pause that is not over, no final at all.
 const MOMENTS: readonly { readonly name: string; readonly atPiece: () => number }[] = [
   { name: "before the first final", atPiece: () => pieceAt(first!().end - 0.3) },
   { name: "within the pause after a final", atPiece: () => pieceAt(first!().end + 0.3) },
@@ -57,29 +57,29 @@ const MOMENTS: readonly { readonly name: string; readonly atPiece: () => number 
 ];
 
 for (const { name, atPiece } of MOMENTS) {
-  test(`a service killed ${name} costs no final and doubles none`, async () => {
+  test(`a service killed ${name} loses no final and repeats none`, async () => {
     const statuses: LiveStatus[] = [];
     let back = Promise.resolve();
-    const heard = await listen(client, DIALOGUE, {
+    const received = await listen(client, DIALOGUE, {
       ...OPTIONS,
       onStatus: (status) => statuses.push(status),
       before: (piece) => {
-        // The client goes on speaking while nobody hears it.
+        // The client keeps sending while the service is down.
         if (piece === atPiece()) back = restart("SIGKILL");
       },
     });
     await back;
-    assertSame(heard, undisturbed);
+    assertSame(received, undisturbed);
     assert.ok(statuses.some(({ type }) => type === "reconnecting"));
-    assert.equal(heard.done.sessionIds.length, 2);
-    assert.equal(heard.done.unsettledConnections, 1);
+    assert.equal(received.done.sessionIds.length, 2);
+    assert.equal(received.done.unsettledConnections, 1);
   });
 }
 
-test("a service killed after close, before done, is asked again", async () => {
+test("a session whose service is killed between close and done is completed by the next one", async () => {
   let back = Promise.resolve();
   const last = Math.floor(DIALOGUE.length / 1_600);
-  const heard = await listen(client, DIALOGUE, {
+  const received = await listen(client, DIALOGUE, {
     ...OPTIONS,
     pace: 1_000,
     before: (piece) => {
@@ -87,46 +87,46 @@ test("a service killed after close, before done, is asked again", async () => {
     },
   });
   await back;
-  assertSame(heard, undisturbed);
+  assertSame(received, undisturbed);
 });
 
-test("a service that is stopped in the middle of a word does not cut it in two", async () => {
+test("a service that stops in the middle of a word does not split it", async () => {
   let back = Promise.resolve();
-  const heard = await listen(client, DIALOGUE, {
+  const received = await listen(client, DIALOGUE, {
     ...OPTIONS,
     before: (piece) => {
       if (piece === pieceAt((second!().start + second!().end) / 2)) back = restart("SIGTERM");
     },
   });
   await back;
-  assertSame(heard, undisturbed);
-  assert.equal(heard.done.unsettledConnections, 0, "a service that stops says what it charged");
-  assert.ok(heard.done.creditsCharged >= undisturbed.done.creditsCharged);
+  assertSame(received, undisturbed);
+  assert.equal(received.done.unsettledConnections, 0, "a service that stops says what it charged");
+  assert.ok(received.done.creditsCharged >= undisturbed.done.creditsCharged);
 });
 
-test("an utterance that was ended by hand ends there again after a kill", async () => {
+test("an utterance ended by finalize ends there again after a kill", async () => {
   const middle = pieceAt((second!().start + second!().end) / 2);
   const options = { ...OPTIONS, finalizeBefore: [middle] };
   const whole = await listen(client, DIALOGUE, options);
   assert.equal(whole.finals.length, undisturbed.finals.length + 1);
   let back = Promise.resolve();
-  const heard = await listen(client, DIALOGUE, {
+  const received = await listen(client, DIALOGUE, {
     ...options,
     before: (piece) => {
       if (piece === middle + 2) back = restart("SIGKILL");
     },
   });
   await back;
-  assertSame(heard, whole);
+  assertSame(received, whole);
 });
 
-function assertSame(heard: Heard, expected: Heard): void {
-  assert.deepEqual(heard.finals.map(rounded), expected.finals.map(rounded));
-  assert.equal(heard.done.audioSeconds, expected.done.audioSeconds);
-  assertOrder(heard.results);
+function assertSame(received: Received, expected: Received): void {
+  assert.deepEqual(received.finals.map(rounded), expected.finals.map(rounded));
+  assert.equal(received.done.audioSeconds, expected.done.audioSeconds);
+  assertOrder(received.results);
 }
 
-/** Partials of an utterance come before its final, and nothing about it after. */
+/** Checks that partials of an utterance arrive before its final, and nothing after it. */
 function assertOrder(results: readonly LiveResult[]): void {
   let utterance = 0;
   for (const result of results) {
@@ -135,7 +135,7 @@ function assertOrder(results: readonly LiveResult[]): void {
   }
 }
 
-/** Times in whole samples: sums of seconds differ in their last digits. */
+/** Converts times to whole samples: sums of seconds differ in their last digits. */
 function rounded(final: LiveFinal): unknown {
   const samples = (seconds: number) => Math.round(seconds * 16_000);
   const words = final.words?.map(({ word, start, end }) => [word, samples(start), samples(end)]);

@@ -9,17 +9,17 @@ import { promisify } from "node:util";
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const TSC = join(ROOT, "node_modules/typescript/bin/tsc");
 const VITE = join(ROOT, "node_modules/vite/bin/vite.js");
-/** What an installation of the library brings along, and what a user adds to check types in Node. */
+/** Packages that the library installs, and those that a user adds to check types in Node. */
 const PACKAGES = ["ws", "@types/node", "undici-types"];
 const STRICT = ["--strict", "--exactOptionalPropertyTypes", "--target", "es2023", "--ignoreConfig"];
 
 export const run = promisify(execFile);
 
-/** An empty project of somebody who uses the library, and nothing of this repository. */
+/** An empty project with the library, outside of this repository. */
 export interface PackedProject {
   readonly folder: string;
   write(name: string, content: string | Uint8Array): Promise<void>;
-  /** Checks types, and compiles what Node is to run. */
+  /** Checks types, and compiles programs for Node. */
   compile(files: readonly string[], options: readonly string[]): Promise<void>;
   /** Bundles `index.html` into `dist`, as a page's author would. */
   bundle(): Promise<void>;
@@ -27,14 +27,14 @@ export interface PackedProject {
 }
 
 /**
- * Packs the library and installs it with npm. No registry is asked: packages that the library needs are packed from
- * what is installed here, and npm finds them given.
+ * Packs the library and installs it with npm, without a registry: its dependencies are packed from this
+ * installation.
  */
 export async function installPacked(): Promise<PackedProject> {
   const top = await mkdtemp(join(tmpdir(), "dauys-packed-"));
   const folder = join(top, "project");
   await mkdir(folder);
-  // What is packed was built before the tests.
+  // The tests run after the build.
   const installed = PACKAGES.map((name) => join(ROOT, "node_modules", name));
   const archives = [
     ...(await packed(["node", "scripts/pack.mjs", "--json"], top)),
@@ -42,7 +42,7 @@ export async function installPacked(): Promise<PackedProject> {
   ];
   assert.equal(archives.length, 1 + PACKAGES.length);
   await writeFile(join(folder, "package.json"), '{"private":true,"type":"module"}');
-  // A cache of its own: what the machine has seen before is of no help.
+  // An empty cache: packages cached on this machine must not help.
   await npm(folder, "install", "--offline", "--cache", join(top, "cache"), ...archives);
   return {
     folder,

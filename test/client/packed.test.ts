@@ -17,9 +17,9 @@ import { DIALOGUE } from "./support.js";
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const SPOKEN = "asterisk-ru-core/conf-getconfno.flac";
 const DIALOGUE_BYTES = Buffer.from(DIALOGUE.buffer, DIALOGUE.byteOffset, DIALOGUE.byteLength);
-/** The dialogue lasts some 10 s; a program that hears nothing of it is ended. */
+/** The dialogue lasts about 10 s; a program without results is ended. */
 const LISTENED_MS = 180_000;
-/** The page speaks, which loads models: on a busy machine far longer than Playwright waits by itself. */
+/** Synthesis loads models, which takes longer on a busy machine than Playwright waits by default. */
 const PATIENCE_MS = 180_000;
 const FOR_NODE = ["--module", "nodenext", "--types", "node"];
 
@@ -63,7 +63,7 @@ const ended = new Promise<number>((settle) => player.on("ended", ({ durationSeco
 await player.play(client.speakStream({ text: "Сәлем!", nfe: 4 }));
 const used = await use(client);
 document.title = [used, (await ended) > 0].join(" ");
-// @ts-expect-error: a page has no paths
+// @ts-expect-error: pages have no file paths
 export const refused = client.transcribe({ path: "a.wav" }).catch(() => {});
 `;
 
@@ -71,11 +71,11 @@ const NODE_SAMPLES = ["speak", "transcribe", "listen", "fromAddress"] as const;
 
 let project: PackedProject;
 let service: ServiceProcess;
-/** What the tracked manifest was before anything was packed. */
+/** The tracked manifest before packing. */
 let manifestBefore: { readonly text: string; readonly writtenAtMs: number };
 let nodeBuild: Promise<void> | null = null;
 
-/** A recording as a WAVE file. */
+/** A recording as a WAV file. */
 let recording: string;
 
 before(async () => {
@@ -90,14 +90,14 @@ after(async () => {
   await project?.remove();
 });
 
-test("plain npm pack refuses with a hint, and no way of packing writes the manifest", async () => {
+test("plain npm pack fails with a hint, and packing never changes the manifest", async () => {
   const refused = await run("npm", ["pack", "--dry-run"], { cwd: ROOT }).catch((error: Error) => error);
   assert.match(String((refused as { stderr?: unknown }).stderr), /use `npm run pack`/);
   assert.ok(refused instanceof Error, "npm pack has packed the service");
   assert.deepEqual(await readManifest(), manifestBefore);
 });
 
-test("an installation brings ws and nothing else of the service, runs no script, and holds no model", async () => {
+test("an installation contains ws as its only dependency, no scripts and no models", async () => {
   const installed = (await readdir(join(project.folder, "node_modules"))).filter((name) => /^\w/.test(name));
   assert.deepEqual(installed.sort(), ["dauys", "undici-types", "ws"]);
   const folder = join(project.folder, "node_modules/dauys");
@@ -111,13 +111,13 @@ test("an installation brings ws and nothing else of the service, runs no script,
   );
 });
 
-test("everything that the package imports is in it", async () => {
+test("the package contains every file that it imports", async () => {
   const folder = join(project.folder, "node_modules/dauys");
   const files = (await readdir(folder, { recursive: true })).filter((name) => /\.js$|\.d\.ts$/.test(name));
   assert.ok(files.length > 30);
   for (const file of files) {
     const text = await readFile(join(folder, file), "utf8");
-    // Not what operators' commands load by `import()`: that is not here.
+    // Operators' commands load the rest by `import()`, which the package leaves out.
     for (const [, name = ""] of text.matchAll(/^(?:import|export)\b(?:[^;"]*\bfrom)? "([^"]+)";$/gm)) {
       const isThere = name.startsWith(".")
         ? existsSync(resolve(folder, dirname(file), name))
@@ -127,7 +127,7 @@ test("everything that the package imports is in it", async () => {
   }
 });
 
-test("the packed library type-checks for pages, with the browser's types alone, and runs in Chromium", async () => {
+test("the packed library type-checks with only browser types, and runs in Chromium", async () => {
   await project.write("in-page.ts", IN_PAGE);
   const libraries = ["--lib", "es2023,dom,dom.iterable,dom.asynciterable", "--types", ""];
   const page = [...libraries, "--module", "preserve", "--moduleResolution", "bundler", "--noEmit"];
@@ -143,7 +143,7 @@ test("the packed library type-checks and runs in Node", async () => {
   assert.equal(stdout.trim(), `${USED} true`);
 });
 
-test("the ten lines of docs/client.md do what they say", async () => {
+test("the ten lines of docs/client.md work", async () => {
   const lines = (await tenLines()).split("\n").filter((line) => line.trim() !== "");
   assert.ok(lines.length > 5 && lines.length <= 10, `${lines.length} lines`);
   await compiledForNode();
@@ -158,13 +158,13 @@ test("the ten lines of docs/client.md do what they say", async () => {
   child.stderr.on("data", (bytes: Buffer) => {
     output += String(bytes);
   });
-  // Its loop ends with what it is told, and the program with its loop.
+  // The program ends when its loop ends.
   assert.deepEqual(await once(child, "close"), [0, null], output);
   assert.match(output, /^partial \S/m);
   assert.ok([...output.matchAll(/^final \S/gm)].length >= 4, output);
 });
 
-test("the program of docs/client.md for files makes subtitles and another take", async () => {
+test("the program of docs/client.md for files writes subtitles and another take", async () => {
   await compiledForNode();
   await cp(recording, join(project.folder, "tan.wav"));
   const { size } = await stat(recording);
@@ -175,7 +175,7 @@ test("the program of docs/client.md for files makes subtitles and another take",
   assert.equal((await readFile(join(project.folder, "kaspi.wav"))).toString("latin1", 0, 4), "RIFF");
 });
 
-test("what the playground shows as curl, client code and Python does what the page does", async () => {
+test("curl, client code and Python shown by the playground do the same as the page", async () => {
   await compiledForNode();
   const folder = join(project.folder, "samples");
   await cp(recording, join(folder, "it's.wav"));
@@ -198,7 +198,7 @@ test("what the playground shows as curl, client code and Python does what the pa
   await python(["speak.py"]);
   assert.equal((await readFile(join(folder, "speech.wav"))).toString("latin1", 0, 4), "RIFF");
   assert.match((await python(["transcribe.py"])).stdout, /[а-я]+/);
-  // Live needs a package that may not be here.
+  // The live program needs a package that may be missing.
   await python(["-m", "py_compile", "listen.py", "fromAddress.py"]);
 
   const shell = (command: string) => run("bash", ["-c", command], { cwd: folder, env: environment() });
@@ -206,7 +206,7 @@ test("what the playground shows as curl, client code and Python does what the pa
   assert.equal((await readFile(join(folder, "speech.wav"))).toString("latin1", 0, 4), "RIFF");
   assert.ok(JSON.parse((await shell(samples.transcribe.curl)).stdout).words.length > 0);
   assert.match(JSON.parse((await shell(samples.listen.curl)).stdout).token, /^st-svc-/);
-  // Nobody lives there that this service may fetch from: it is refused for the address, so the address was read.
+  // The service may not download from this address; the rejection shows that it read the address.
   const local = transcribeSamples(
     service.url,
     { url: "http://127.0.0.1:1/a b.wav" },
@@ -220,7 +220,7 @@ test("what the playground shows as curl, client code and Python does what the pa
   await assert.rejects(python(["local.py"]), /HTTP Error 400/);
 });
 
-test("the command line comes with it, and says where operators' commands are", async () => {
+test("the package contains the command line, which says where operators' commands are", async () => {
   const command = join(project.folder, "node_modules/.bin/dauys");
   const options = { cwd: project.folder, env: { ...environment(), DAUYS_URL: service.url } };
   await run(command, ["speak", "Сәлем!", "-o", "salem.wav"], options);
@@ -235,7 +235,7 @@ async function readManifest(): Promise<typeof manifestBefore> {
   return { text: await readFile(manifest, "utf8"), writtenAtMs: (await stat(manifest)).mtimeMs };
 }
 
-/** Every program for Node, compiled at once: each run of the compiler would read and check Node's types again. */
+/** Compiles all programs for Node together: each compiler run would check Node's types again. */
 function compiledForNode(): Promise<void> {
   nodeBuild ??= compileForNode();
   return nodeBuild;
@@ -256,7 +256,7 @@ async function compileForNode(): Promise<void> {
   await project.compile(Object.keys(programs), FOR_NODE);
 }
 
-/** The first program of docs/client.md. */
+/** Returns the first program of docs/client.md. */
 async function tenLines(): Promise<string> {
   const page = await readFile(join(ROOT, "docs/client.md"), "utf8");
   return /^```ts\n(.*?)^```$/ms.exec(page)?.[1] ?? "";
@@ -279,7 +279,7 @@ function runNode(args: readonly string[], cwd = project.folder): Promise<{ reado
   return run(process.execPath, [...args], { cwd, env: environment() });
 }
 
-/** Opens a built page, and returns what it leaves as its title. */
+/** Opens a built page and returns the title that it sets. */
 async function titleIn(folder: string): Promise<string> {
   const files = createServer(async ({ url = "/" }, response) => {
     const name = url === "/" ? "index.html" : url.slice(1);

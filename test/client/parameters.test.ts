@@ -5,9 +5,9 @@ import { COMPONENTS, ENDPOINTS } from "../../core/protocol/endpoints.js";
 import type { SpeakOptions } from "../../src/client/client.js";
 import { DauysClient } from "../../src/client/node.js";
 import type { SpeechRequest } from "../../src/client/types.js";
-import { type Asked, type ServiceStub, STUB_KEY, startStub } from "../cli/service-stub.js";
+import { type ServiceStub, STUB_KEY, type StubRequest, startStub } from "../cli/service-stub.js";
 
-/** Everything that can be wished for: what is missing here does not compile, and what is missing there fails below. */
+/** Every option: a missing one does not compile here, and a missing parameter fails below. */
 const REQUEST: Required<SpeechRequest> = {
   text: "сәлем",
   model: "svc-kk-v1",
@@ -22,9 +22,9 @@ const REQUEST: Required<SpeechRequest> = {
 const TIMED: Pick<Required<SpeakOptions>, "timestamps"> = { timestamps: true };
 const HOT_WORDS = ["айнұр", { word: "маңғыстау", score: 2.5 }, { word: "ел" }];
 const WRITTEN_HOT_WORDS = "айнұр,маңғыстау:2.5,ел";
-/** What the library decides by itself: it reads JSON, and shows its key or token as a subprotocol. */
+/** Parameters that the library sets itself: it reads JSON, and sends its key or token as a subprotocol. */
 const NOT_WISHES: Readonly<Record<string, readonly string[]>> = { "/v1/stream": ["encoding", "token"] };
-/** Paths of other vendors' shapes, whose clients exist, and documents. */
+/** Paths of other vendors' APIs, which have their own clients, and documents. */
 const NOT_OURS = [
   "/v1/audio/speech",
   "/v1/audio/transcriptions",
@@ -55,7 +55,7 @@ before(async () => {
 });
 after(() => stub.close());
 
-test("the library can send every parameter and field of the interface, and sends no other", async () => {
+test("the library can send every parameter and field of the API, and no others", async () => {
   const live = {
     model: "ears",
     endOfUtteranceMs: 300,
@@ -80,7 +80,7 @@ test("the library can send every parameter and field of the interface, and sends
   await client.usage({ from: "2026-11-01", to: "2026-11-02" });
   const ours = ENDPOINTS.filter(({ path }) => !NOT_OURS.includes(path) && path !== "/ready");
   for (const { path, query, request } of ours) {
-    const asked = [...stub.asked, ...stub.catalogAsked].filter((one) => pathOf(one) === path);
+    const asked = [...stub.requests, ...stub.modelRequests].filter((one) => pathOf(one) === path);
     assert.ok(asked.length > 0, `${path} was asked`);
     const known = Object.keys(query?.schema.shape ?? {}).filter((name) => !NOT_WISHES[path]?.includes(name));
     const sent = new Set(asked.flatMap((one) => [...queryOf(one).keys()]));
@@ -96,18 +96,18 @@ test("the library can send every parameter and field of the interface, and sends
   }
 });
 
-test("hot words are written as the service reads them, with their scores", () => {
+test("hot words are formatted as the service parses them, with scores", () => {
   for (const path of ["/v1/transcribe", "/v1/stream"]) {
-    for (const one of stub.asked.filter((candidate) => pathOf(candidate) === path)) {
+    for (const one of stub.requests.filter((candidate) => pathOf(candidate) === path)) {
       assert.equal(queryOf(one).get("hotwords"), WRITTEN_HOT_WORDS);
     }
   }
 });
 
-function pathOf({ path }: Asked): string {
+function pathOf({ path }: StubRequest): string {
   return path.split("?")[0]!;
 }
 
-function queryOf({ path }: Asked): URLSearchParams {
+function queryOf({ path }: StubRequest): URLSearchParams {
   return new URLSearchParams(path.split("?")[1] ?? "");
 }

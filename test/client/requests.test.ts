@@ -14,7 +14,7 @@ const KEY = `sk-svc-${"0123456789ab".repeat(4)}`;
 const HEALTH = answerOf(200, { "content-type": "application/json" }, '{"status":"ok","models":[]}');
 const BUSY = answerOf(503, { "Retry-After": "0", "X-Svc-Error": "engine_busy" }, '{"detail":"busy"}');
 
-// The same rules wherever the client runs: by node:http, and by fetch.
+// Both transports follow the same rules: node:http and fetch.
 const CLIENTS = [
   { name: "node:http", Client: DauysClient },
   { name: "fetch", Client: BrowserClient },
@@ -36,7 +36,7 @@ function keysIn(server: RawServer): (string | undefined)[] {
 }
 
 for (const { name, Client } of CLIENTS) {
-  test(`${name}: an answer that never comes ends at the limit, and leaves no connection`, async (t) => {
+  test(`${name}: a missing response times out and leaves no connection`, async (t) => {
     const server = await serverFor(t, () => {});
     const client = new Client({ baseUrl: server.url, timeoutMs: 200, maxRetries: 0 });
     const refused = assert.rejects(client.health(), (error) => {
@@ -47,14 +47,14 @@ for (const { name, Client } of CLIENTS) {
     await eventuallyNone(server);
   });
 
-  test(`${name}: an answer that stops in the middle ends at the limit`, async (t) => {
+  test(`${name}: a response that stalls times out`, async (t) => {
     const server = await serverFor(t, (socket) => socket.write(HEALTH.slice(0, -5)));
     const client = new Client({ baseUrl: server.url, timeoutMs: 200 });
     await assert.rejects(client.health(), RequestTimeoutError);
     await eventuallyNone(server);
   });
 
-  test(`${name}: a busy service is asked again, with one key for what is billed`, async (t) => {
+  test(`${name}: a busy service gets a retry, with the same key for billed work`, async (t) => {
     const wav = Buffer.from(writeWav(new Int16Array(24_000), 24_000)).toString("latin1");
     const server = await serverFor(t, (socket, index) => {
       if (index < 2) socket.write(BUSY);
@@ -68,7 +68,7 @@ for (const { name, Client } of CLIENTS) {
     assert.equal(new Set(keys).size, 1);
   });
 
-  test(`${name}: a key of the caller's own names the work, also where nothing is tried again`, async (t) => {
+  test(`${name}: the caller's idempotency key is sent even without retries`, async (t) => {
     const text = '{"text":"сәлем"}';
     const server = await serverFor(t, (socket) =>
       socket.write(answerOf(200, { "Idempotent-Replayed": "true", "X-Request-Id": "req_2" }, text)),
@@ -82,7 +82,7 @@ for (const { name, Client } of CLIENTS) {
     assert.deepEqual(keysIn(server), ["talk-1", "talk-1"]);
   });
 
-  test(`${name}: Retry-After is waited for`, async (t) => {
+  test(`${name}: a retry waits for Retry-After`, async (t) => {
     const later = answerOf(
       429,
       { "Retry-After": "1", "X-Svc-Error": "too_many_requests" },
@@ -94,7 +94,7 @@ for (const { name, Client } of CLIENTS) {
     assert.ok(performance.now() - startedAtMs >= 990);
   });
 
-  test(`${name}: without credits nothing is tried again, and the error says all`, async (t) => {
+  test(`${name}: missing credits are not retried, and the error has all details`, async (t) => {
     const headers = {
       "X-Svc-Error": "out_of_credits",
       "x-should-retry": "false",
@@ -115,14 +115,14 @@ for (const { name, Client } of CLIENTS) {
     assert.equal(server.received.filter((text) => text.startsWith("POST")).length, 1);
   });
 
-  test(`${name}: a connection that breaks is tried again, then told`, async (t) => {
+  test(`${name}: a lost connection is retried, then reported`, async (t) => {
     const server = await serverFor(t, (socket) => socket.destroy());
     const client = new Client({ baseUrl: server.url, maxRetries: 1 });
     await assert.rejects(client.health(), ConnectionError);
     assert.ok(server.received.length >= 2);
   });
 
-  test(`${name}: an abort rejects with its reason at once, while sending and while waiting to try again`, async (t) => {
+  test(`${name}: an abort rejects with its reason immediately, while sending and while waiting for a retry`, async (t) => {
     const later = answerOf(503, { "Retry-After": "30" }, '{"detail":"later"}');
     const server = await serverFor(t, (socket, index) => index === 1 && socket.write(later));
     const client = new Client({ baseUrl: server.url });
@@ -139,7 +139,7 @@ for (const { name, Client } of CLIENTS) {
     assert.equal(server.received.length, 2);
   });
 
-  test(`${name}: frames are read however they are cut, and a break within one is an error`, async (t) => {
+  test(`${name}: frames are read from chunks of any size, and an early end within a frame is an error`, async (t) => {
     const frames = [2_400, 1_200].map((samples) => encodeWavFrame(writeWav(new Int16Array(samples), 24_000)));
     const bytes = Buffer.concat(frames);
     const server = await serverFor(t, (socket, index) => {
@@ -180,14 +180,14 @@ for (const { name, Client } of CLIENTS) {
   });
 }
 
-test("a service that refuses an upload early is heard, and the rest of the upload is given up", async (t) => {
+test("an early rejection of an upload is reported, and the rest is not sent", async (t) => {
   const server = await serverFor(t, (socket) =>
     socket.end(answerOf(401, { "X-Svc-Error": "key_invalid", Connection: "close" }, '{"detail":"no"}')),
   );
   const client = new DauysClient({ baseUrl: server.url, apiKey: KEY, maxRetries: 0 });
   const bytes = new Uint8Array(40_000_000);
   await assert.rejects(client.transcribe(bytes), (error) => {
-    // The operating system may lose the answer of a service that has closed on us.
+    // The operating system may drop the response of a service that has closed the connection.
     assert.ok(
       error instanceof ApiError ? error.status === 401 : error instanceof ConnectionError,
       String(error),
@@ -197,7 +197,7 @@ test("a service that refuses an upload early is heard, and the rest of the uploa
   assert.ok(server.received.join("").length < bytes.length);
 });
 
-test("a stream is sent once, for nobody could send it again", async (t) => {
+test("a stream is sent once and not retried", async (t) => {
   const server = await serverFor(t, (socket) => socket.write(BUSY));
   const client = new DauysClient({ baseUrl: server.url, apiKey: KEY });
   await assert.rejects(client.transcribe(new Blob([new Uint8Array(10)]).stream()), ApiError);
@@ -205,8 +205,8 @@ test("a stream is sent once, for nobody could send it again", async (t) => {
   assert.deepEqual(keysIn(server), []);
 });
 
-test("an address that is none is refused at once", () => {
-  assert.throws(() => new DauysClient({ baseUrl: "example.org" }), /must begin with http/);
+test("an invalid address is rejected immediately", () => {
+  assert.throws(() => new DauysClient({ baseUrl: "example.org" }), /must start with http/);
   assert.throws(() => new DauysClient({ baseUrl: "file:///etc" }), TypeError);
 });
 

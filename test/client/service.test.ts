@@ -18,7 +18,7 @@ const ms = (seconds: number) => Math.round(seconds * 1_000);
 
 let service: SharedService;
 let client: DauysClient;
-/** The recording as a WAVE file. */
+/** The recording as a WAV file. */
 let path: string;
 
 before(async () => {
@@ -41,7 +41,7 @@ test("the catalog needs no key", async () => {
   });
 });
 
-test("speech comes whole or sentence by sentence, and is the same length", async () => {
+test("whole speech and its sentences have the same length", async () => {
   const request = { text: "Бірінші сөйлем. Екінші сөйлем.", voice: "dauren", nfe: 4 };
   const whole = await client.speak(request);
   assert.equal(whole.usage.characters, 30);
@@ -59,7 +59,7 @@ test("speech comes whole or sentence by sentence, and is the same length", async
   );
 });
 
-test("words come with their times, and the sound is the same", async () => {
+test("word times do not change the audio", async () => {
   const request = { text: "Бірінші сөйлем. 2-сөйлем 😀 осы!", voice: "dauren", nfe: 4 };
   const plain = await client.speak(request);
   assert.equal(plain.words, undefined);
@@ -92,12 +92,12 @@ test("words come with their times, and the sound is the same", async () => {
   );
   for (const [i, { start, end }] of rounded.entries()) {
     const { start: wholeStart, end: wholeEnd } = words[i]!;
-    // Both are rounded to milliseconds, from other origins.
+    // Both are rounded to milliseconds, from different origins.
     assert.ok(Math.abs(start - ms(wholeStart)) <= 1 && Math.abs(end - ms(wholeEnd)) <= 1);
   }
 });
 
-test("a long sentence comes in chunks that grow, each with the words that begin in it", async () => {
+test("a long sentence arrives in growing chunks, each with the words that start in it", async () => {
   const text = "Кітапхана сағат тоғызда ашылып, кешке дейін жұмыс істейді, ал 25 оқушы көлге барады.";
   const request = { text, voice: "saule", nfe: 4 };
   const { words: expected = [], durationSeconds } = await client.speak(request, { timestamps: true });
@@ -117,11 +117,11 @@ test("a long sentence comes in chunks that grow, each with the words that begin 
     words.map(({ word, spoken, from, to }) => [word, spoken, from, to]),
     expected.map(({ word, spoken, from, to }) => [word, spoken, from, to]),
   );
-  // Both are rounded to milliseconds, from other origins.
+  // Both are rounded to milliseconds, from different origins.
   for (const [i, { start }] of words.entries()) assert.ok(Math.abs(start - ms(expected[i]!.start)) <= 2);
 });
 
-test("hot words are asked for, of a file and of live speech", async () => {
+test("hot words are sent for files and live speech", async () => {
   const hotWords = ["конференция", { word: "номер", score: 2 }];
   const { text } = await client.transcribe({ path }, { hotWords });
   assert.ok(text.length > 0);
@@ -131,14 +131,14 @@ test("hot words are asked for, of a file and of live speech", async () => {
   await assert.rejects(refused, /hotwords must be written in the model's letters/);
 });
 
-test("a seed is another take of the same text, and the same one each time", async () => {
+test("a seed selects another take of the text, the same one each time", async () => {
   const speak = async (seed?: number) => (await client.speak({ text: "Сәлем!", nfe: 4, seed })).wav;
   const [own, first, again] = [await speak(), await speak(7), await speak(7)];
   assert.deepEqual(again, first);
   assert.notDeepEqual(first, own);
 });
 
-test("a dictionary goes with the text, and its mistakes come back by name", async () => {
+test("pronunciations are sent with the text, and invalid ones are reported by name", async () => {
   const request = { text: "GPT", pronunciations: [{ word: "gpt", say: "қазақстан республикасы" }], nfe: 4 };
   const { durationSeconds, usage } = await client.speak(request);
   const { durationSeconds: asWritten } = await client.speak({ text: request.text, nfe: 4 });
@@ -179,7 +179,7 @@ test("every source of audio gives the same transcript, with progress", async () 
     const { text, words } = await client.transcribe(source);
     assert.deepEqual([text, words], [fromPath.text, undefined]);
   }
-  await assert.rejects(client.transcribe({ path: "/nowhere.wav" }), /there is no such file/);
+  await assert.rejects(client.transcribe({ path: "/nowhere.wav" }), /no such file/);
   await assert.rejects(
     client.transcribe(new Uint8Array(0)),
     (error) => error instanceof ApiError && error.code === "no_audio",
@@ -187,7 +187,7 @@ test("every source of audio gives the same transcript, with progress", async () 
   files.close();
 });
 
-test("work under a key of its own is charged once, and subtitles are made of its words", async () => {
+test("work with an idempotency key is charged once, and its words become subtitles", async () => {
   const options = { timestamps: true, idempotencyKey: "conf-getconfno" };
   const first = await client.transcribe({ path }, options);
   const again = await new DauysClient({ baseUrl: service.url, apiKey: service.key }).transcribe(
@@ -200,7 +200,7 @@ test("work under a key of its own is charged once, and subtitles are made of its
   assert.throws(() => toSrt({}), /transcribe with timestamps: true/);
 });
 
-test("the balance and the usage are those of the key's organization", async () => {
+test("balance and usage belong to the key's organization", async () => {
   const { balance, held, available } = await client.balance();
   assert.equal(available, balance - held);
   const { from, to, data } = await client.usage({ from: "2026-01-01", to: "2026-01-02" });
@@ -209,11 +209,11 @@ test("the balance and the usage are those of the key's organization", async () =
   await assert.rejects(new DauysClient({ baseUrl: service.url }).balance(), /HTTP 401/);
 });
 
-test("readiness says whether the service takes work", async () => {
+test("readiness reports whether the service accepts work", async () => {
   assert.deepEqual(await client.readiness(), { isReady: true, detail: null });
 });
 
-test("a live session gives partials and finals, and opens with a token where the key must not go", async () => {
+test("a live session returns partials and finals, and opens with a token if it must not send the key", async () => {
   const { results, finals, done } = await listen(client, DIALOGUE, { words: true, pace: 100 });
   assert.ok(finals.length >= 4 && results.length > finals.length);
   assert.equal(done.audioSeconds, DIALOGUE.length / 16_000);
@@ -231,7 +231,7 @@ test("a live session gives partials and finals, and opens with a token where the
   assert.equal(tokens.length, 1);
 });
 
-test("a wrong key is told with its code on every path", async () => {
+test("every path rejects a wrong key with the same code", async () => {
   const wrong = new DauysClient({ baseUrl: service.url, apiKey: `sk-svc-${"ab".repeat(24)}` });
   const isInvalid = (error: unknown) =>
     error instanceof ApiError && error.status === 401 && error.code === "key_invalid";
@@ -247,7 +247,7 @@ test("a wrong key is told with its code on every path", async () => {
   );
 });
 
-test("an aborted session, one that was left and one that nobody can open end at once", async () => {
+test("a session ends immediately if it is aborted, left, or cannot be opened", async () => {
   const stop = new AbortController();
   const aborted = client.live({ signal: stop.signal });
   await aborted.send(new Int16Array(16_000));
@@ -271,7 +271,7 @@ test("an aborted session, one that was left and one that nobody can open end at 
   await assert.rejects(left.send(new Int16Array(160)));
 });
 
-test("a session that was aborted keeps no process alive", async () => {
+test("an aborted session does not keep the process alive", async () => {
   const program = `
     import { DauysClient } from "./dist/src/client/node.js";
     const client = new DauysClient({ baseUrl: ${JSON.stringify(service.url)}, apiKey: ${JSON.stringify(service.key)} });

@@ -5,7 +5,7 @@ import type { LiveFinal, LiveResult } from "../../src/client/types.js";
 import { cut, joined, RATE_HZ, silence, speech } from "../support/audio.js";
 import { pace as waitAs } from "../support/pace.js";
 
-/** Four utterances with pauses, and one that is ended by hand in the middle. */
+/** Four utterances with pauses, one of them ended early by finalize. */
 export const DIALOGUE = joined(
   silence(0.3),
   speech("kazakh-speech-commands/example_1.flac"),
@@ -20,34 +20,34 @@ export const DIALOGUE = joined(
 
 const MESSAGE_SAMPLES = 1_600;
 
-export interface Heard {
+export interface Received {
   readonly results: readonly LiveResult[];
   readonly finals: readonly LiveFinal[];
   readonly done: LiveDone;
 }
 
 export interface ListenOptions extends LiveOptions {
-  /** Awaited before the piece with this number leaves. */
+  /** Awaited before the piece with this number is sent. */
   readonly before?: (piece: number, results: readonly LiveResult[]) => Promise<void> | void;
-  /** Pieces before which the utterance is ended by hand. */
+  /** Pieces before which `finalize` is called. */
   readonly finalizeBefore?: readonly number[];
   /** How many times faster than real time. */
   readonly pace?: number;
 }
 
-/** Speaks into a live session and collects what it hears. */
+/** Sends audio to a live session and collects its results. */
 export async function listen(
   client: DauysClient,
   pcm: Int16Array,
   options: ListenOptions = {},
-): Promise<Heard> {
+): Promise<Received> {
   const { before, finalizeBefore = [], pace = 8, ...liveOptions } = options;
   const live = client.live(liveOptions);
   const results: LiveResult[] = [];
-  const heard = (async () => {
+  const received = (async () => {
     for await (const result of live) results.push(result);
   })();
-  heard.catch(() => {});
+  received.catch(() => {});
   for (const [piece, samples] of cut(pcm, [MESSAGE_SAMPLES]).entries()) {
     if (finalizeBefore.includes(piece)) live.finalize();
     await before?.(piece, results);
@@ -55,20 +55,20 @@ export async function listen(
     await waitAs((MESSAGE_SAMPLES / RATE_HZ / pace) * 1_000);
   }
   const done = await live.close();
-  await heard;
+  await received;
   return { results, finals: results.filter((result) => result.type === "final"), done };
 }
 
 export interface RawServer {
   readonly url: string;
-  /** Bytes of every connection so far. */
+  /** Bytes received so far, by connection. */
   readonly received: string[];
-  /** Connections that carried a request: fetch opens others ahead of need. */
+  /** Connections with a request: fetch opens others in advance. */
   readonly openConnections: number;
   close(): Promise<void>;
 }
 
-/** A TCP server that answers each request as a test likes: with nothing, with half of it, or with what HTTP forbids. */
+/** A TCP server whose responses a test chooses: none, a part of one, or invalid HTTP. */
 export async function startRawServer(onRequest: (socket: Socket, index: number) => void): Promise<RawServer> {
   const sockets = new Set<Socket>();
   const asked = new Set<Socket>();
@@ -104,7 +104,7 @@ export async function startRawServer(onRequest: (socket: Socket, index: number) 
   };
 }
 
-/** A whole HTTP answer. */
+/** A complete HTTP response. */
 export function answerOf(status: number, headers: Readonly<Record<string, string>>, body: string): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return `HTTP/1.1 ${status} X\r\nContent-Length: ${Buffer.byteLength(body)}\r\n${lines.join("")}\r\n${body}`;

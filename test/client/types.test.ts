@@ -13,7 +13,7 @@ import type * as client from "../../src/client/types.js";
 
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
 
-// The compiler compares them: a member that is added on one side only does not build.
+// The compiler compares them: a member on one side only does not build.
 const SAME: readonly true[] = [
   true satisfies Same<client.Transcription, Transcription>,
   true satisfies Same<Required<client.Transcription>, Required<Transcription>>,
@@ -29,11 +29,11 @@ const SAME: readonly true[] = [
 
 const DIST = fileURLToPath(new URL("../../src/", import.meta.url));
 
-test("the client's types are the protocol's", () => {
+test("the client's types match the protocol's schemas", () => {
   assert.ok(SAME.every((isSame) => isSame));
 });
 
-test("what a browser loads, and its types, need no package and nothing of Node", () => {
+test("modules for browsers, and their types, need no package and nothing of Node", () => {
   for (const entry of [
     "client/browser.js",
     "client/browser.d.ts",
@@ -45,7 +45,7 @@ test("what a browser loads, and its types, need no package and nothing of Node",
   }
 });
 
-/** Every file that a module imports, directly or through others. */
+/** Returns every file that a module imports, directly or through others. */
 function reachableFrom(file: string, found = new Set<string>()): Set<string> {
   if (found.has(file)) return found;
   found.add(file);

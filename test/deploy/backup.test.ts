@@ -15,7 +15,7 @@ import { temporaryFolder } from "../support/folders.js";
 import { SILENT } from "../support/silent-log.js";
 
 const run = promisify(execFile);
-/** A server of Debian's with its tools: the private one comes without `pg_dump`, which must be as new as the server. */
+/** Debian's server with its tools: the private one has no `pg_dump`, which must be as new as the server. */
 const BIN = debianPostgres();
 const SKIP = BIN === null ? "no PostgreSQL of Debian's is installed (apt-get install postgresql)" : false;
 const PEPPER = "a pepper of this test";
@@ -27,7 +27,7 @@ function debianPostgres(): string | null {
   return bins.find((bin) => tools.every((name) => existsSync(join(bin, name)))) ?? null;
 }
 
-describe("backup and restore of the ledger, as docs/deployment.md says it", { skip: SKIP }, () => {
+describe("backup and restore of the ledger, as docs/deployment.md describes", { skip: SKIP }, () => {
   let server: ChildProcess;
   let port: number;
   let folder: string;
@@ -76,7 +76,7 @@ describe("backup and restore of the ledger, as docs/deployment.md says it", { sk
     return openStore(config, SILENT);
   };
 
-  test("a service on the restored copy has the same credits, charges and keys, and settles what was open", async () => {
+  test("a service on the restored copy has the same credits, charges and keys, and settles open holds", async () => {
     const store = await open("dauys");
     const { id: organizationId } = await store.organizations.create("a customer");
     await store.transfers.topUp(organizationId, 50_000, "invoice 1");
@@ -92,7 +92,7 @@ describe("backup and restore of the ledger, as docs/deployment.md says it", { sk
     const { balance } = (await store.accounts.find(organizationId))!;
     const dump = join(folder, "dauys.dump");
     await tool("pg_dump", "-Fc", "-f", dump, "dauys");
-    // What is charged after the dump is not in it.
+    // Charges after the dump are not in it.
     await (await hold("request 3")).charge();
     await store.close();
 
@@ -106,7 +106,7 @@ describe("backup and restore of the ledger, as docs/deployment.md says it", { sk
       assert.deepEqual([before.balance, before.held], [balance, 400]);
       assert.equal((await restored.keys.find(rawKey))?.organizationId, organizationId);
       assert.equal(await restored.keys.find(`sk-svc-${"0".repeat(48)}`), null);
-      // The service that held them is silent: the sweep of this one settles its holds.
+      // The service that made the holds sends no heartbeats, so the sweep of this one settles them.
       await restored.startMeter(DEFAULT_TARIFFS, { silentMs: 300, heartbeatMs: 100 });
       const isSettled = async () => (await restored.accounts.find(organizationId))!.held === 0;
       await eventually("the open hold is settled", isSettled);

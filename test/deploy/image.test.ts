@@ -9,14 +9,14 @@ import { ROOT, read, repositoryFiles } from "../docs/markdown.js";
 import { documentsOf } from "./kustomize.js";
 
 const NAMES = new Set(SETTINGS.map(({ name }) => name));
-/** Of the system, of Node, and of NVIDIA's runtime. */
+/** Variables of the system, of Node, and of NVIDIA's runtime. */
 const OTHERS = new Set(["NODE_ENV", "MALLOC_TRIM_THRESHOLD_", "LD_LIBRARY_PATH", "ONNXRUNTIME_NODE_INSTALL"]);
 const DOCKERFILES = ["Dockerfile", "deploy/cuda.Dockerfile"];
 const COMPOSE = "deploy/compose.yaml";
-/** Workers and what is left to settle, after DRAIN_S. */
+/** Time for workers and settlements after DRAIN_S. */
 const STOP_SECONDS = 20;
 
-/** With the defaults of `ARG` in place of their names, which the linter does not follow. */
+/** Replaces `ARG` names with their defaults, because the linter does not resolve them. */
 function resolved(dockerfile: string): string {
   const text = read(dockerfile);
   const defaults = new Map(
@@ -25,7 +25,7 @@ function resolved(dockerfile: string): string {
   return text.replaceAll(/\$\{(\w+)\}/g, (whole, name: string) => defaults.get(name) ?? whole);
 }
 
-/** Names and values of `ENV`. */
+/** Returns the names and values of `ENV`. */
 function environmentOf(dockerfile: string): Record<string, string> {
   const [, block = ""] = /^ENV ((?:.*\\\n)*.*)$/m.exec(read(dockerfile)) ?? [];
   return Object.fromEntries([...block.matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [name, value]));
@@ -34,7 +34,7 @@ function environmentOf(dockerfile: string): Record<string, string> {
 for (const dockerfile of DOCKERFILES) {
   test(`dockerfilelint finds nothing in ${dockerfile}`, () => {
     const found = dockerfilelint.run(ROOT, resolved(dockerfile));
-    // It takes `--start-period` for an option `--start`.
+    // It mistakes `--start-period` for an option `--start`.
     const own = found.filter(
       ({ line, rule }) => rule !== "invalid_format" || !isHealthCheck(dockerfile, line),
     );
@@ -42,7 +42,7 @@ for (const dockerfile of DOCKERFILES) {
     assert.notDeepEqual(dockerfilelint.run(ROOT, "FROM debian\nRUNN true\n"), [], "the linter finds faults");
   });
 
-  test(`every variable of ${dockerfile} is a setting with a value that the service takes`, () => {
+  test(`every variable of ${dockerfile} is a setting with a valid value`, () => {
     const environment = environmentOf(dockerfile);
     const settings = Object.keys(environment).filter(
       (name) => !OTHERS.has(name) && !name.startsWith("NVIDIA_"),
@@ -61,7 +61,7 @@ function isHealthCheck(dockerfile: string, line: number): boolean {
   return lines[line - 1]?.startsWith("HEALTHCHECK") === true;
 }
 
-test("the image opens the ports that its settings name, runs as a user without rights, and copies files that are there", () => {
+test("the image exposes the ports of its settings, runs as an unprivileged user, and copies existing files", () => {
   const text = read("Dockerfile");
   const { PORT, OPERATOR_PORT, DATA_DIR } = environmentOf("Dockerfile");
   assert.match(text, new RegExp(`^EXPOSE ${PORT} ${OPERATOR_PORT}$`, "m"));
@@ -76,7 +76,7 @@ test("the image opens the ports that its settings name, runs as a user without r
   for (const path of copied) assert.ok(existsSync(join(ROOT, path)), path);
 });
 
-test("what is built from, and the shipped models, get into the image; state and tests do not", () => {
+test("the image contains the sources of the build and the shipped models, but no state and no tests", () => {
   const lines = read(".dockerignore").split("\n");
   const taken = lines.filter((line) => line.startsWith("!")).map((line) => line.slice(1));
   for (const path of taken) assert.ok(existsSync(join(ROOT, path)), path);
@@ -88,7 +88,7 @@ test("what is built from, and the shipped models, get into the image; state and 
 });
 
 test("dclint finds nothing in the compose file", () => {
-  // An image is built here, or taken from where CI has put it.
+  // The image is built here, or pulled from where CI has pushed it.
   const rules = { "no-build-and-image": 0 } as const;
   const linter = new DCLinter({ rules, quiet: false, debug: false, exclude: [] });
   const results = linter.lintFiles([join(ROOT, COMPOSE)], false) as { readonly messages: readonly Found[] }[];
@@ -99,7 +99,7 @@ test("dclint finds nothing in the compose file", () => {
   );
 });
 
-test("the fleet's variables make the service a gateway on the bus that the profile starts", () => {
+test("the fleet's variables make the service a gateway on the bus of the profile", () => {
   const variables = Object.fromEntries(
     [...read("deploy/fleet.env").matchAll(/^(\w+)=(.*)$/gm)].map(([, name = "", value = ""]) => [
       name,
@@ -111,7 +111,7 @@ test("the fleet's variables make the service a gateway on the bus that the profi
     const given = /^\$\{(\w+):-/.exec(value ?? "")?.[1];
     return [name, given !== undefined && given in variables ? variables[given] : withDefaults(value ?? "")];
   });
-  // As the first line of the file gives it.
+  // As in the first lines of the file.
   const pepper = { KEY_PEPPER: "made by openssl rand -hex 32" };
   const gateway = readConfig({ ...Object.fromEntries(environment), ...pepper });
   const engine = readConfig(
@@ -129,7 +129,7 @@ test("the fleet's variables make the service a gateway on the bus that the profi
   assert.equal(ofProfile.length, 2);
 });
 
-test("every setting of the compose file exists and has a value that the service takes", () => {
+test("every setting of the compose file exists and has a valid value", () => {
   const compose = composeFile();
   const ours = Object.entries(compose.services).filter(([, { image }]) => image.includes("DAUYS_IMAGE"));
   assert.ok(ours.length >= 1);
@@ -148,7 +148,7 @@ test("every setting of the compose file exists and has a value that the service 
   }
 });
 
-/** What dclint says of a line; its own types do not resolve. */
+/** A finding of dclint, whose own types do not resolve. */
 interface Found {
   readonly line: number;
   readonly rule: string;
@@ -176,7 +176,7 @@ function composeFile(): Compose {
   return document as Compose;
 }
 
-/** What a variable is where its user has set nothing. */
+/** Returns the default of a variable that the user has not set. */
 function withDefaults(value: string): string {
   return value.replaceAll(/\$\{\w+:-([^}]*)\}/g, "$1");
 }

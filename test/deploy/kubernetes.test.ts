@@ -34,18 +34,18 @@ const MODELS: Readonly<Record<string, new (data: never) => { validate(): void }>
 };
 const SECRET_SETTINGS = new Set(SETTINGS.filter(({ isSecret }) => isSecret === true).map(({ name }) => name));
 const NAMES = new Set(SETTINGS.map(({ name }) => name));
-/** Of the operators' port; `/ready` is an engine's. */
+/** Paths of the operators' port; `/ready` is for engines. */
 const OPERATOR_PATHS = new Set(
   [...read("src/http/operator-server.ts").matchAll(/request\.url [!=]== "([^"]+)"/g)].map(
     ([, path = ""]) => path,
   ),
 );
-/** Workers and what is left to settle, after DRAIN_S: 10 s and 5 s at most, and some air. */
+/** Time for workers and settlements after DRAIN_S: at most 10 s and 5 s, with some margin. */
 const STOP_SECONDS = 20;
 
 /**
- * Fields of an object that its checker never looked at, which Kubernetes would drop: kubernetes-models compiles schemas to code
- * that reads every field it knows and passes others by.
+ * Returns the fields of an object that its checker never read, which Kubernetes would drop: kubernetes-models
+ * compiles schemas to code that reads every known field and ignores others.
  */
 function unreadFields(resource: Resource, Model: (typeof MODELS)[string]): string[] {
   const unread = new Set<string>();
@@ -62,7 +62,7 @@ function unreadFields(resource: Resource, Model: (typeof MODELS)[string]): strin
       },
     });
   };
-  // Its constructor copies what it is given.
+  // The constructor copies its argument.
   Model.prototype.validate.call(watched(new Model(resource as never), ""));
   return [...unread];
 }
@@ -74,7 +74,7 @@ function podsOf(
   return owners.map((owner) => ({ owner, spec: owner["spec"].template.spec }));
 }
 
-/** What the service reads in a container; the pepper is the Secret's. */
+/** Settings of the service in a container; the pepper is in the Secret. */
 function configOf(container: Resource, resources: readonly Resource[]) {
   const hasPepper = container.env?.some(
     ({ name, valueFrom }: Resource) => name === "KEY_PEPPER" && valueFrom !== undefined,
@@ -85,7 +85,7 @@ function configOf(container: Resource, resources: readonly Resource[]) {
   });
 }
 
-/** The environment of a container of ours, with its ConfigMap; what secrets hold is left out. */
+/** Returns the environment of our container with its ConfigMap, without Secrets. */
 function environmentOf(container: Resource["spec"], resources: readonly Resource[]): Record<string, string> {
   const maps = (container.envFrom ?? []).map(({ configMapRef }: Resource) => {
     const map = resources.find(
@@ -98,12 +98,12 @@ function environmentOf(container: Resource["spec"], resources: readonly Resource
   return Object.assign({}, ...maps, ...own.map(({ name, value }: Resource) => ({ [name]: value })));
 }
 
-/** An address without a user and a password. */
+/** An address without user and password. */
 function isOpenAddress(value: string): boolean {
   return /^[a-z]+:\/\/[^@/]+$/.test(value);
 }
 
-/** KEDA finds the pods behind the Service that the address names, and asks each on the address' port. */
+/** KEDA finds the pods of the Service in the address, and calls each of them on the port of the address. */
 function assertDemand(asked: Record<string, string>, resources: readonly Resource[], id: string): void {
   const { hostname, port, pathname } = new URL(asked["url"]!);
   const [name, namespace] = hostname.split(".");
@@ -128,12 +128,12 @@ function assertDemand(asked: Record<string, string>, resources: readonly Resourc
   assert.deepEqual([asked["aggregateFromKubeServiceEndpoints"], asked["aggregationType"]], ["true", "sum"]);
 }
 
-/** Port of a NATS server's clients. */
+/** Client port of a NATS server. */
 const BUS_PORT = 4222;
 
 type Pods = ReturnType<typeof podsOf>[number];
 
-/** Whether policies let one pod send to the other's bus port, or take what it sends. */
+/** Returns whether policies let one pod send to the other's bus port, or receive from it. */
 function isAllowed(
   resources: readonly Resource[],
   way: "ingress" | "egress",
@@ -164,7 +164,7 @@ function isAllowed(
   );
 }
 
-/** As YAML gives them: aliases are copies. */
+/** Resolves aliases into copies, as YAML does. */
 function byName(resources: readonly Resource[]): Record<string, unknown> {
   const named = resources.map((one) => [`${one.kind} ${one.metadata.name}`, JSON.parse(JSON.stringify(one))]);
   return Object.fromEntries(named);
@@ -174,12 +174,12 @@ const isOurs = ({ name }: { readonly name: string }) => name === "dauys";
 
 for (const [overlay, resources] of RENDERED) {
   describe(`overlay ${overlay}`, () => {
-    test("kustomize itself makes the same objects", { skip: WITHOUT_KUSTOMIZE }, () => {
+    test("kustomize renders the same objects", { skip: WITHOUT_KUSTOMIZE }, () => {
       const theirs = renderedByKubectl(join(FOLDER, "overlays", overlay));
       assert.deepEqual(byName(resources), byName(theirs));
     });
 
-    test("every object is one that Kubernetes takes, without a field that it would drop", () => {
+    test("every object is valid, and has no field that Kubernetes would drop", () => {
       for (const resource of resources) {
         const Model = MODELS[resource.kind];
         assert.ok(Model !== undefined, resource.kind);
@@ -189,7 +189,7 @@ for (const [overlay, resources] of RENDERED) {
       assert.equal(new Set(ids).size, ids.length, ids.join(", "));
     });
 
-    test("every setting exists, has a value that the service takes, and none that is secret stands in the open", () => {
+    test("every setting exists with a valid value, and secrets are only in Secrets", () => {
       for (const { spec } of podsOf(resources)) {
         for (const container of spec.containers.filter(isOurs)) {
           const environment = environmentOf(container, resources);
@@ -207,7 +207,7 @@ for (const [overlay, resources] of RENDERED) {
       }
     });
 
-    test("probes ask for paths that exist, on ports that are the image's", () => {
+    test("probes request existing paths on ports of the image", () => {
       const interfacePaths = new Set(["/health", "/ready"]);
       for (const path of interfacePaths)
         assert.ok(read("core/protocol/endpoints.ts").includes(`"${path}"`), path);
@@ -229,7 +229,7 @@ for (const [overlay, resources] of RENDERED) {
       }
     });
 
-    test("a pod that leaves has the time that DRAIN_S and the stop of the service take", () => {
+    test("a stopping pod has enough time for DRAIN_S and the stop of the service", () => {
       for (const { owner, spec } of podsOf(resources)) {
         for (const container of spec.containers.filter(isOurs)) {
           const { drainMs } = configOf(container, resources);
@@ -240,7 +240,7 @@ for (const [overlay, resources] of RENDERED) {
       }
     });
 
-    test("pods run as the image's user, cannot write to it, and hold no token of the cluster", () => {
+    test("pods run as the image's user, with a read-only file system and no cluster token", () => {
       for (const { spec } of podsOf(resources)) {
         assert.equal(spec.automountServiceAccountToken, false);
         assert.equal(spec.securityContext.runAsNonRoot, true);
@@ -254,7 +254,7 @@ for (const [overlay, resources] of RENDERED) {
       }
     });
 
-    test("what needs the bus may reach it, and the bus lets it come", () => {
+    test("policies let gateways and engines reach the bus, on both sides", () => {
       const pods = podsOf(resources);
       const bus = pods.find(({ owner }) => owner.kind === "StatefulSet");
       const users = pods.filter(({ spec }) => spec.containers.some(isOurs));
@@ -270,7 +270,7 @@ for (const [overlay, resources] of RENDERED) {
       }
     });
 
-    test("selectors, scalers and routes lead to what is there", () => {
+    test("selectors, scalers and routes refer to existing objects", () => {
       const pods = podsOf(resources).map(({ owner }) => owner["spec"].template.metadata.labels);
       const finds = (labels: Record<string, string>) =>
         pods.some((pod) => selects({ matchLabels: labels }, pod));
@@ -283,7 +283,7 @@ for (const [overlay, resources] of RENDERED) {
         if (kind === "PodDisruptionBudget") assert.ok(finds(spec.selector.matchLabels), id);
         if (kind === "NetworkPolicy") {
           const peers = peersOf(resource);
-          // Namespaces are others'.
+          // Other namespaces are not ours.
           const near = peers.filter(({ namespaceSelector }) => namespaceSelector === undefined);
           for (const selector of [spec.podSelector, ...near.flatMap(({ podSelector }) => podSelector ?? [])])
             assert.ok(
@@ -311,7 +311,7 @@ for (const [overlay, resources] of RENDERED) {
   });
 }
 
-test("a typo in a field is found, and one in a value", () => {
+test("a typo in a field or a value is found", () => {
   const deployment = () => RENDERED.get("single")!.find(({ kind }) => kind === "Deployment")!;
   const misspelt = structuredClone(deployment());
   misspelt["spec"].template.spec.containers[0].readynessProbe = {};
@@ -321,7 +321,7 @@ test("a typo in a field is found, and one in a value", () => {
   assert.throws(() => unreadFields(wrong, Deployment), /must be integer/);
 });
 
-test("every file of the folder is part of an overlay", () => {
+test("every file of the folder belongs to an overlay", () => {
   const files = readdirSync(FOLDER, { recursive: true }) as string[];
   const named = new Set<string>();
   for (const file of files.filter((path) => path.endsWith("kustomization.yaml"))) {

@@ -3,16 +3,16 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { parse, parseAllDocuments } from "yaml";
 
-/** Kubernetes reads YAML as it was before 1.2: `0440` is octal. */
+/** Kubernetes reads YAML 1.1: `0440` is octal. */
 const YAML = { version: "1.1", uniqueKeys: true } as const;
-/** Behind the name of a generated ConfigMap: a hash of what is in it. */
+/** The suffix of a generated ConfigMap: a hash of its content. */
 const HASHED_NAME = /^(\s*name: [a-z-]+)-(?=\w{10}$)[a-z0-9]*\d[a-z0-9]*$/gm;
 
-/** Why kustomize itself is not asked; false where it can be. */
+/** Why kustomize itself cannot run; false if it can. */
 export const WITHOUT_KUSTOMIZE: string | false =
   spawnSync("kubectl", ["kustomize", "--help"]).status === 0 ? false : "kubectl is not installed";
 
-/** An object of Kubernetes as a file or kustomize gives it. */
+/** A Kubernetes object from a file or kustomize. */
 export interface Resource {
   readonly apiVersion: string;
   readonly kind: string;
@@ -30,7 +30,7 @@ interface Generator {
 
 interface Patch {
   readonly target: { readonly kind: string; readonly name?: string };
-  /** Operations of JSON patches, as YAML. */
+  /** JSON patches, as YAML. */
   readonly patch: string;
 }
 
@@ -60,7 +60,7 @@ const KNOWN = new Set([
   ],
   "images",
 ]);
-/** What kustomize renames inside of other objects without being told. */
+/** References that kustomize renames without configuration. */
 const REFERENCES: Readonly<Record<string, (resource: Resource) => { name: string }[]>> = {
   HorizontalPodAutoscaler: ({ spec }) => [spec.scaleTargetRef],
   Deployment: ({ spec }) =>
@@ -70,8 +70,8 @@ const REFERENCES: Readonly<Record<string, (resource: Resource) => { name: string
 };
 
 /**
- * What `kubectl kustomize` makes of a folder, for the few features that ours use; others are refused. Names of generated
- * ConfigMaps have no hash behind them.
+ * Renders a folder like `kubectl kustomize`, with the few features that ours use; throws for others. Names of
+ * generated ConfigMaps have no hash suffix.
  */
 export function kustomize(folder: string): Resource[] {
   const kustomization = parse(
@@ -116,12 +116,12 @@ function resourcesOf(path: string): Resource[] {
   return documentsOf(path) as Resource[];
 }
 
-/** Every document of a YAML file. @throws where it cannot be read */
+/** Returns every document of a YAML file. @throws if it is invalid */
 export function documentsOf(path: string): unknown[] {
   return documentsIn(readFileSync(path, "utf8"), path);
 }
 
-/** What `kubectl kustomize` itself makes of a folder, without the hashes. */
+/** Renders a folder with `kubectl kustomize`, without the hash suffixes. */
 export function renderedByKubectl(folder: string): Resource[] {
   const rendered = execFileSync("kubectl", ["kustomize", folder], { encoding: "utf8" });
   return documentsIn(rendered.replace(HASHED_NAME, "$1"), folder) as Resource[];
@@ -187,7 +187,7 @@ export interface Selector {
   }[];
 }
 
-/** Whether a pod with these labels is selected. @throws for operators that ours do not use */
+/** Returns whether a selector matches a pod with these labels. @throws for operators that ours do not use */
 export function selects(
   { matchLabels = {}, matchExpressions = [] }: Selector,
   labels: Record<string, string>,
@@ -201,7 +201,7 @@ export function selects(
   );
 }
 
-/** Whom a NetworkPolicy lets come, and what it lets its pods reach. */
+/** Rules of a NetworkPolicy: who may reach its pods, and whom they may reach. */
 export function peersOf({ spec }: Resource): { podSelector?: Selector; namespaceSelector?: Selector }[] {
   const incoming = (spec.ingress ?? []).flatMap(({ from }: Resource) => from ?? []);
   return [...incoming, ...(spec.egress ?? []).flatMap(({ to }: Resource) => to ?? [])];
@@ -218,7 +218,7 @@ function label(resource: Resource, pairs: Record<string, string>, includeSelecto
   if (["Deployment", "StatefulSet", "PodDisruptionBudget"].includes(kind)) add(spec.selector);
   if (kind === "NetworkPolicy") {
     add(spec.podSelector);
-    // kustomize adds to those that have labels already.
+    // kustomize adds labels only where there are some already.
     for (const peer of peersOf(resource))
       if (peer.podSelector?.matchLabels !== undefined) add(peer.podSelector);
   }

@@ -12,7 +12,7 @@ import { documentsOf } from "./kustomize.js";
 /** For `promtool test rules`. */
 const CASES = "test/deploy/alerts.promtool.yaml";
 const ERRORS = new Set(Object.keys(HTTP_STATUS).map((code) => errorName(code as ErrorCode)));
-/** Prometheus' own, and those that every target has. */
+/** Labels of Prometheus, which every target has. */
 const OF_PROMETHEUS = new Set(["up"]);
 const OF_TARGETS = new Set(["job", "instance", "le", "__name__"]);
 
@@ -29,7 +29,7 @@ interface Panel {
   readonly targets?: readonly { readonly expr: string }[];
 }
 
-/** What an expression asks for: names of metrics with the labels that it compares, and labels that it groups by. */
+/** The metrics of an expression with the labels that it compares, and the labels that it groups by. */
 function asked(expr: string): {
   readonly metrics: Map<string, Map<string, string>>;
   readonly groups: string[];
@@ -86,7 +86,7 @@ const DASHBOARD = JSON.parse(read("deploy/grafana/dauys.json")) as {
   readonly templating: { readonly list: readonly { readonly name: string; readonly query: string }[] };
 };
 
-test("every metric, label and error of the alert rules exists, and each rule says what it is about", async () => {
+test("every metric, label and error of the alert rules exists, and each rule has a summary", async () => {
   const rules = ALERTS.groups.flatMap((group) => group.rules);
   assert.ok(rules.length >= 15, `${rules.length} rules`);
   assert.equal(new Set(rules.map(({ alert }) => alert)).size, rules.length);
@@ -99,7 +99,7 @@ test("every metric, label and error of the alert rules exists, and each rule say
   }
 });
 
-test("there is a case that makes each alert fire", () => {
+test("each alert has a test case that makes it fire", () => {
   const [{ tests }] = documentsOf(join(ROOT, CASES)) as [
     {
       tests: readonly { readonly alert_rule_test: readonly { alertname: string; exp_alerts: unknown[] }[] }[];
@@ -115,7 +115,9 @@ test("there is a case that makes each alert fire", () => {
 });
 
 const hasPromtool = spawnSync("promtool", ["--version"]).status === 0;
-test("promtool sees the alerts fire", { skip: hasPromtool ? false : "promtool is not installed" }, () => {
+test("promtool confirms that the alerts fire", {
+  skip: hasPromtool ? false : "promtool is not installed",
+}, () => {
   const { status, stdout, stderr } = spawnSync("promtool", ["test", "rules", CASES], {
     cwd: ROOT,
     encoding: "utf8",
@@ -129,7 +131,7 @@ test("every metric and label of the dashboard exists", async () => {
   );
   assert.ok(targets.length >= 30, `${targets.length} expressions`);
   for (const { title, expr } of targets) {
-    // What Grafana puts in the place of its variables.
+    // Values that Grafana substitutes for its variables.
     await assertKnown(expr.replaceAll("$__rate_interval", "1m"), title);
   }
   const [, metric = "", label = ""] =

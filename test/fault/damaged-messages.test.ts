@@ -7,7 +7,7 @@ import { runLive } from "../../bench/support/live-client.js";
 import { NatsServer, WITHOUT_NATS } from "../../bench/support/nats-server.js";
 import { readMetrics } from "../../bench/support/operator-metrics.js";
 import { joined, RATE_HZ, silence, speech, wavOf } from "../support/audio.js";
-import { BusVandal } from "../support/bus-vandal.js";
+import { BusFuzzer } from "../support/bus-fuzzer.js";
 import { eventually } from "../support/eventually.js";
 import { lightModels } from "../support/light-models.js";
 import { within } from "../support/pace.js";
@@ -122,16 +122,16 @@ describe("damaged messages on the bus", { skip: WITHOUT_NATS }, () => {
       { port: engine.operatorPort, output: engine.output, from: engine.output().length },
     ];
 
-    const vandal = await BusVandal.start(nats.url, SEED);
+    const fuzzer = await BusFuzzer.start(nats.url, SEED);
     assert.deepEqual(await within(LIMIT_MS, "all are served", serve()), expected);
-    await vandal.stop();
+    await fuzzer.stop();
 
-    assert.deepEqual([...vandal.counts.keys()].toSorted(), SUBJECTS);
+    assert.deepEqual([...fuzzer.counts.keys()].toSorted(), SUBJECTS);
     const metrics = await readMetrics(operatorPort);
     for (const name of ["lane_replays_total", "fleet_calls_lost_total"])
       assert.equal(metrics.get(name) ?? 0, 0, name + gateway.output());
     const published = (subjects: RegExp) =>
-      [...vandal.counts].reduce((sum, [subject, count]) => sum + (subjects.test(subject) ? count : 0), 0);
+      [...fuzzer.counts].reduce((sum, [subject, count]) => sum + (subjects.test(subject) ? count : 0), 0);
     const [atGateway, atEngine] = [/\.(beat|front)\./, /\.engine\./].map(published) as [number, number];
     // A lane that is over has no reader.
     await damagedAre(operatorPort, atGateway - published(/\.front\.\*\.(live|lost)\./), atGateway);

@@ -34,7 +34,7 @@ const NEVER = new AbortController().signal;
 const orders = new FaultOrders();
 
 test("a device that is lost in the middle of an utterance costs no word, and the engine goes on with the next", async () => {
-  const { placing, told } = placingLog(["cuda", "cpu"]);
+  const { placing, events } = placingLog(["cuda", "cpu"]);
   const settings = { ...RECOGNIZER, entries: DEVICE_ENTRIES, placing };
   const engine = await liveEngine({
     startWorker: (cells, onMessage, lane) => startLiveWorker(settings, cells, onMessage, lane),
@@ -52,14 +52,14 @@ test("a device that is lost in the middle of an utterance costs no word, and the
     await listener.writeAll(pieces.slice(half));
     assert.equal((await listener.finish()).type, "finished");
     assert.deepEqual(listener.finals, undisturbed);
-    assert.deepEqual(told, ["on cuda 0", "cuda to cpu", "on cpu null"]);
+    assert.deepEqual(events, ["on cuda 0", "cuda to cpu", "on cpu null"]);
   } finally {
     await engine.stop();
   }
 });
 
 test("a piece whose device is lost is heard once, sample by sample, from the next", async () => {
-  const { placing, told } = placingLog(["cuda", "cpu"]);
+  const { placing, events } = placingLog(["cuda", "cpu"]);
   const settings = { ...SYNTHESIZER, entries: DEVICE_ENTRIES, placing };
   const engine = await synthesisEngine({
     startWorker: (shared, onMessage, lane) => startSynthesisWorker(settings, shared, onMessage, lane),
@@ -74,14 +74,14 @@ test("a piece whose device is lost is heard once, sample by sample, from the nex
     };
     assert.deepEqual(await engine.speak(JOB, NEVER, { onPcm }), undisturbed);
     assert.deepEqual(joined(...heard), undisturbed.pcm);
-    assert.deepEqual(told, ["on cuda 0", "cuda to cpu", "on cpu null"]);
+    assert.deepEqual(events, ["on cuda 0", "cuda to cpu", "on cpu null"]);
   } finally {
     await engine.stop();
   }
 });
 
 test("a file whose device is lost has the undisturbed transcript from the next", async () => {
-  const { placing, told } = placingLog(["cuda", "cpu"]);
+  const { placing, events } = placingLog(["cuda", "cpu"]);
   const pool = startFilePool({ ...RECOGNIZER, entries: DEVICE_ENTRIES, placing, workerCount: 1 });
   const wavPath = join(await temporaryFolder(), "speech.wav");
   await writeFile(wavPath, wavOf(DIALOGUE, 16_000, 1));
@@ -92,7 +92,7 @@ test("a file whose device is lost has the undisturbed transcript from the next",
     assert.ok(undisturbed.segments.length >= 2);
     orders.failAll("transcription");
     assert.deepEqual(await engine.transcribe(wavPath, NEVER), undisturbed);
-    assert.deepEqual(told, ["on cuda 0", "cuda to cpu", "on cpu null"]);
+    assert.deepEqual(events, ["on cuda 0", "cuda to cpu", "on cpu null"]);
   } finally {
     await engine.stop();
   }

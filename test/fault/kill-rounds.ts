@@ -21,12 +21,12 @@ import { deferred } from "../support/deferred.js";
 import { eventually } from "../support/eventually.js";
 import { temporaryFolder } from "../support/folders.js";
 import { lightModels } from "../support/light-models.js";
+import { openLoadBalancer } from "../support/load-balancer.js";
 import { momentOfFault, pace } from "../support/pace.js";
 import { liveCredits, synthesisCredits } from "../support/prices.js";
 import { SEED, uniform } from "../support/seed.js";
 import { type ServiceProcess, startBeside, startServiceProcess } from "../support/service-process.js";
 import { SILENT } from "../support/silent-log.js";
-import { openSpread } from "../support/spread.js";
 
 const SENTENCES = ["Сәлем, әлем. ", "Бүгін ауа райы жақсы. ", "Ертең жаңбыр жауады."];
 const TEXT = SENTENCES.join("");
@@ -151,7 +151,7 @@ async function twoServices(environment: Record<string, string>): Promise<TwoTarg
   const first = await startServiceProcess(environment);
   const beside = { ...environment, DATA_DIR: await temporaryFolder() };
   let second = await startBeside(first, beside);
-  const spread = await openSpread(() => [first.port, second.port], SEED);
+  const spread = await openLoadBalancer(() => [first.port, second.port], SEED);
   return {
     url: spread.url,
     key: first.key,
@@ -239,7 +239,7 @@ interface AcrossSeen {
  */
 async function startAcross(both: TwoTargets): Promise<{ readonly goOn: () => Promise<AcrossSeen> }> {
   let nth = 1;
-  const door = await openSpread(() => [both.ports()[nth]!], SEED);
+  const door = await openLoadBalancer(() => [both.ports()[nth]!], SEED);
   const client = new DauysClient({ baseUrl: door.url, apiKey: both.key });
   const undisturbed = await listenByClient(client, DIALOGUE);
   const [, second] = undisturbed.finals;

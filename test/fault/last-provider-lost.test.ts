@@ -5,7 +5,7 @@ import { test } from "node:test";
 import WebSocket from "ws";
 import type { StreamServerMessage } from "../../core/protocol/stream-messages.js";
 import { cut, joined, silence, speech } from "../support/audio.js";
-import { DEVICE_MAIN, PRETENDING } from "../support/device/entries.js";
+import { DEVICE_MAIN, SIMULATED_CUDA } from "../support/device/entries.js";
 import { lightModels } from "../support/light-models.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
@@ -37,7 +37,7 @@ async function listenOnce(
 }
 
 test("a service that has lost the last provider of its list tells its sessions to go and ends with 1", async () => {
-  const environment = { EXECUTION_PROVIDERS: "cuda", NODE_OPTIONS: PRETENDING, ...(await lightModels()) };
+  const environment = { EXECUTION_PROVIDERS: "cuda", NODE_OPTIONS: SIMULATED_CUDA, ...(await lightModels()) };
   const service = await startServiceProcess(environment, { main: DEVICE_MAIN });
   const exited = once(service.child, "exit");
   let session = await listenOnce(service);

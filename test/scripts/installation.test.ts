@@ -8,8 +8,8 @@ import { fileURLToPath } from "node:url";
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const requireHere = createRequire(import.meta.url);
 
-test("no npm command warns about our own settings", () => {
-  // Without the user's and the machine's settings, which may hold names that npm does not know any more.
+test("npm does not warn about our settings", () => {
+  // Without the settings of the user and the machine, which may have names that npm no longer knows.
   const settings = [
     "--userconfig=/nowhere/user",
     "--globalconfig=/nowhere/global",
@@ -23,7 +23,7 @@ test("no npm command warns about our own settings", () => {
   assert.deepEqual([stderr, status], ["", 0]);
 });
 
-test("installing onnxruntime-node asks the network for nothing", () => {
+test("installing onnxruntime-node downloads nothing", () => {
   const runtime = requireHere.resolve("onnxruntime-node/script/install.js");
   const standIn = createRequire(runtime).resolve("global-agent");
   assert.equal(realpathSync(standIn), `${ROOT}scripts/no-download/index.js`);
@@ -37,7 +37,7 @@ test("installing onnxruntime-node asks the network for nothing", () => {
     });
   const { status, stdout, stderr } = install({});
   assert.deepEqual([stdout, stderr, status], ["", "", 0]);
-  // An explicit wish is granted.
+  // An explicit request to download is honoured.
   assert.match(install({ ONNXRUNTIME_NODE_INSTALL: "true" }).stdout, /^asks https:/);
 });
 

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const BINARY = /\.(?:node|so(?:\.\d+)*)$/;
-/** Instructions of one kind of processor, and what declares them. */
+/** Instructions of one processor family, and headers that declare them. */
 const OF_ONE_PROCESSOR = /\b(?:\w*mmintrin|arm_neon|__asm\w*|asm|_mm\d*_\w+|__m\d+\w*|__builtin_ia32\w*)\b/;
 
 interface Locked {
@@ -36,7 +36,7 @@ test("every package for x64 Linux has a sibling for arm64 Linux, of the same ver
   );
 });
 
-test("packages that bring binaries of all platforms bring those for arm64 Linux", () => {
+test("packages with binaries for all platforms include arm64 Linux", () => {
   const modules = join(ROOT, "node_modules");
   const ofOnePlatform = Object.entries(lock.packages).filter(([, { cpu }]) => cpu !== undefined);
   const binaries = readdirSync(modules, { recursive: true, encoding: "utf8" }).filter(
@@ -47,7 +47,7 @@ test("packages that bring binaries of all platforms bring those for arm64 Linux"
       !ofOnePlatform.some(([folder]) => `node_modules/${path}`.startsWith(`${folder}/`)),
   );
   assert.ok(binaries.some((path) => path.startsWith("onnxruntime-node/")));
-  // CUDA is for x64; the fork has its binaries twice, and these packages are its own, which falls back to JavaScript.
+  // CUDA is for x64; the fork has its binaries twice; its own packages fall back to JavaScript.
   const missing = binaries.filter(
     (path) =>
       !/cuda|tensorrt|^uws-fork\/dist\/|^bufferutil\/|^utf-8-validate\//.test(path) &&
@@ -56,7 +56,7 @@ test("packages that bring binaries of all platforms bring those for arm64 Linux"
   assert.deepEqual(missing, []);
 });
 
-test("the addon's sources have no instructions of one processor", () => {
+test("the sources of the addon use no processor-specific instructions", () => {
   const folder = join(ROOT, "native/beam");
   const sources = readdirSync(folder).filter((name) => /\.(?:cc|h|gyp)$/.test(name));
   assert.ok(sources.length > 4);

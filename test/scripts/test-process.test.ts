@@ -9,7 +9,7 @@ import { temporaryFolder } from "../support/folders.js";
 
 const PRELOAD = fileURLToPath(new URL("../../../scripts/test-process.cjs", import.meta.url));
 
-/** Runs a test file as the runner does, and returns its exit code and what it wrote to standard error. */
+/** Runs a test file as the runner does; returns its exit code and standard error. */
 async function runFile(text: string): Promise<{ code: number; said: string }> {
   const file = join(await temporaryFolder(), "one.test.js");
   await writeFile(file, `const { after, test } = require("node:test");\n${text}`);
@@ -26,17 +26,17 @@ async function runFile(text: string): Promise<{ code: number; said: string }> {
 }
 
 describe("the process of a test file", { concurrency: true }, () => {
-  test("that passes ends with 0, and says nothing", async () => {
+  test("exits with 0 and prints nothing if the tests pass", async () => {
     assert.deepEqual(await runFile("test('a', () => {}); after(() => {});"), { code: 0, said: "" });
   });
 
-  test("has failed when something ends it before its tests are over", async () => {
+  test("fails if it is ended before its tests are over", async () => {
     const { code, said } = await runFile("test('a', () => process.exit(0)); test('b', () => {});");
     assert.equal(code, 1);
     assert.match(said, /ended before its tests were over/);
   });
 
-  test("has failed, and ends, when a test leaves something open", async () => {
+  test("fails and ends if a test leaves something open", async () => {
     const { code, said } = await runFile("test('a', () => void setInterval(() => {}, 1_000));");
     assert.equal(code, 1);
     assert.match(said, /left open, 50 ms after the last test: .*Timeout/);

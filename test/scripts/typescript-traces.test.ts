@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 import { asServiceError } from "../../core/domain/errors.js";
 import { temporaryFolder } from "../support/folders.js";
 
-test("a trace names the lines of TypeScript, in whatever module it stands", () => {
+test("a stack trace shows lines of TypeScript, in any module", () => {
   const own = Error.prepareStackTrace;
   createRequire(import.meta.url)("../../../scripts/typescript-traces.cjs");
   try {
@@ -24,8 +24,8 @@ test("a trace names the lines of TypeScript, in whatever module it stands", () =
   }
 });
 
-// A service whose descriptors were used up read a map, threw in the midst of telling of an error, and was aborted.
-test("a map that cannot be read leaves a trace as it is, and throws nothing", async () => {
+// A service without free file descriptors failed to read a map while it formatted an error, and was aborted.
+test("an unreadable source map leaves the trace unchanged and throws nothing", async () => {
   const own = Error.prepareStackTrace;
   const file = join(await temporaryFolder(), "thrower.mjs");
   await writeFile(file, "export const thrown = new Error('here');\n");

@@ -1,6 +1,6 @@
-// Adds a model of a catalogue to several folders, as `dauys models add` does: to be killed by the process that starts it.
-// Arguments: catalogue, name, endpoint of the hub, then folders, each behind the count of steps that the one before it goes
-// first. Each step is told on standard output: which addition, and bytes of its file.
+// Adds a model of a catalogue to several folders, as `dauys models add` does, and gets killed by its parent.
+// Arguments: catalogue, name, endpoint of the hub, then for each folder a number of steps and its path: an
+// addition starts after that many steps of the one before it. Each step prints its addition and its bytes.
 import { readCatalogue } from "../../src/models/catalogue.js";
 import { addFromCatalogue } from "../../src/models/hub/add-from-catalogue.js";
 import { readHubOptions } from "../../src/models/hub/client.js";
@@ -29,7 +29,7 @@ async function add(index: number, folder: string, onStep: () => void): Promise<v
       note: () => {},
     },
   });
-  // What waits for more steps than there were begins now.
+  // An addition that waits for more steps starts now.
   for (let i = 0; i < 1_000; i++) onStep();
 }
 

@@ -7,25 +7,25 @@ import { gaussianNoise } from "../../core/domain/synthesis/noise.js";
 import { FlacStream } from "../../src/input/media/flac-stream.js";
 import { temporaryFolder } from "./folders.js";
 
-/** What live sessions listen at. */
+/** The sample rate of live sessions. */
 export const RATE_HZ = 16_000;
 
 const SPEECH_FOLDER = "test/fixtures/speech";
 
-/** Samples of a recording under `test/fixtures/speech`, mono, 16-bit, at `rateHz`. */
+/** Returns a recording under `test/fixtures/speech` as mono 16-bit samples at `rateHz`. */
 export function speech(file: string, rateHz = RATE_HZ): Int16Array {
   const { samples, sampleRateHz } = recording(file);
   return toInt16(resample(samples, { fromHz: sampleRateHz, toHz: rateHz }));
 }
 
-/** A recording under `test/fixtures/speech`, which are FLAC files, as a WAVE file at the rate of its own. */
+/** Returns a recording (a FLAC file) as a WAV at its own rate. */
 export function speechAsWav(file: string): Buffer {
   const { samples, sampleRateHz } = recording(file);
   const wav = wavOf(toInt16(samples), sampleRateHz, 1);
   return Buffer.from(wav.buffer, wav.byteOffset, wav.byteLength);
 }
 
-/** The same in a folder that goes away with the test's process; its path. */
+/** Writes that WAV to a folder that is deleted with the test process, and returns its path. */
 export async function speechAsWavFile(file: string): Promise<string> {
   const path = join(await temporaryFolder(), `${basename(file, ".flac")}.wav`);
   await writeFile(path, speechAsWav(file));
@@ -48,7 +48,7 @@ export function silence(seconds: number, rateHz = RATE_HZ): Int16Array {
   return new Int16Array(Math.round(seconds * rateHz));
 }
 
-/** A sum of sines of equal loudness, -12 dB of full scale together. */
+/** Returns a sum of sines of equal level, together at -12 dB of full scale. */
 export function tone(seconds: number, frequenciesHz: readonly number[], rateHz = RATE_HZ): Int16Array {
   return toInt16(
     Float32Array.from({ length: Math.round(seconds * rateHz) }, (_, n) => {
@@ -58,7 +58,7 @@ export function tone(seconds: number, frequenciesHz: readonly number[], rateHz =
   );
 }
 
-/** White noise of a root mean square of `level`, full scale being 1. */
+/** Returns white noise with a root mean square of `level`, relative to full scale. */
 export function noise(seconds: number, level: number): Int16Array {
   return toInt16(gaussianNoise(Math.round(seconds * RATE_HZ), 1).map((sample) => sample * level));
 }
@@ -73,7 +73,7 @@ export function joined(...parts: readonly Int16Array[]): Int16Array {
   return whole;
 }
 
-/** Cuts audio into pieces of these sizes, which are taken again from the first when they are used up. */
+/** Cuts audio into pieces; the sizes repeat. */
 export function cut(pcm: Int16Array, sizes: readonly number[]): Int16Array[] {
   const pieces: Int16Array[] = [];
   for (let offset = 0; offset < pcm.length; ) {
@@ -84,7 +84,7 @@ export function cut(pcm: Int16Array, sizes: readonly number[]): Int16Array[] {
   return pieces;
 }
 
-/** A PCM WAVE file of `channels` with the same samples in each. */
+/** Returns a PCM WAV with the same samples in each of `channels`. */
 export function wavOf(pcm: Int16Array, rateHz: number, channels: number): Uint8Array {
   const dataBytes = pcm.length * channels * 2;
   const file = Buffer.alloc(44 + dataBytes);

@@ -3,16 +3,16 @@ import type { Bus } from "../../core/ports/bus.js";
 import { InProcessHub } from "../../src/bus/in-process-bus.js";
 import { connectNats } from "../../src/bus/nats-bus.js";
 
-/** Connections to one bus, which may be lost and come back together. */
+/** Connections to one bus, which can be lost and restored together. */
 export interface Buses {
   connect(): Promise<Bus>;
-  /** Every connection is lost, with what is on its way. */
+  /** Drops every connection, with messages in flight. */
   interrupt(): Promise<void>;
   resume(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** What tests over every bus go through. */
+/** Every kind of bus, for tests that run on each. */
 export const BUSES: readonly {
   readonly name: string;
   readonly skip: string | false;
@@ -22,7 +22,7 @@ export const BUSES: readonly {
   { name: "NATS", skip: WITHOUT_NATS, open: () => openNats() },
 ];
 
-/** @throws in the turn of a message what its subscriber throws */
+/** @throws the errors of subscribers, when they handle a message */
 export function openHub(): Buses {
   const hub = new InProcessHub((error) => {
     throw error;

@@ -33,13 +33,13 @@ const HEARING: HearingModel = {
   live_partials: true,
 };
 
-/** What a service has as it comes. */
+/** The models of a default service. */
 export const CATALOG: Catalog = {
   speaking: new ModelList([SPEAKING]),
   hearing: new ModelList([HEARING]),
 };
 
-/** Two of each task: the others have another voice and no word times, and take no hot words. */
+/** Two models of each task; the second has another voice, no word times and no hot words. */
 export const TWO_OF_EACH: Catalog = {
   speaking: new ModelList([
     SPEAKING,
@@ -58,7 +58,7 @@ export const TWO_OF_EACH: Catalog = {
   ]),
 };
 
-/** One recogniser that writes these letters. */
+/** Returns one recognizer with these letters. */
 export function hearingIn(letters: string): ModelList<HearingModel> {
   return new ModelList([{ ...HEARING, alphabet: new Set(letters) }]);
 }

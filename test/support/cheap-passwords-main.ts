@@ -1,4 +1,4 @@
-// The service as `src/main.ts` runs it, but for what a password costs: for tests that sign up many people.
+// Runs the service like `src/main.ts`, with a lower password cost, for tests that sign up many users.
 import { runService } from "../../src/service/process.js";
 import { CHEAP_PASSWORDS } from "./cheap-passwords.js";
 

@@ -7,10 +7,10 @@ import type { Outcome } from "./run-program.js";
 
 const PROGRAM = fileURLToPath(new URL("./run-commands.js", import.meta.url));
 
-/** Commands read the key of a service that runs beside them: here none does, whatever lies in `./data`. */
+/** Keeps commands from using the key of a service in `./data`. */
 export const NO_SERVICE = { DATA_DIR: "build/no-data-of-a-service" } as const;
 
-/** Ends with its standard input, as it is closed when this process ends. */
+/** Ends when its standard input closes, with this process. */
 let running: {
   readonly child: ChildProcessByStdio<Writable, Readable, null>;
   next(): Promise<string>;
@@ -18,8 +18,8 @@ let running: {
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * Runs a command line in a process that all of this test share, one after another: most of what each costs by itself is the
- * start of a process. `dauys` of `cli/support` runs it as its users do.
+ * Runs a command line in a process that all tests of this process share, one after another, because most of
+ * the time of a command is the start of its process. `dauys` of `cli/support` starts a process, as users do.
  */
 export function dauysInTurn(
   args: readonly string[],
@@ -28,7 +28,7 @@ export function dauysInTurn(
   const answer = last.then(async () => {
     running ??= start();
     const { child, next } = running;
-    // While nothing is asked the process holds no test back from its end.
+    // An idle command process must not keep the tests running.
     for (const part of [child, child.stdin as Socket, child.stdout as Socket]) part.ref();
     child.stdin.write(`${JSON.stringify({ args, env: { ...NO_SERVICE, ...env } })}\n`);
     const outcome = JSON.parse(await next()) as Outcome;

@@ -12,7 +12,7 @@ import { FAULTY_ENTRIES } from "./faulty/entries.js";
 import { RECOGNIZER_FOLDER, SYNTHESIZER_FOLDER } from "./folders.js";
 import { SILENT } from "./silent-log.js";
 
-/** Workers of the shipped recogniser that obey `FaultOrders`. */
+/** Workers of the shipped recognizer that obey `FaultOrders`. */
 export const RECOGNIZER: WorkerSettings = {
   modelFolder: RECOGNIZER_FOLDER,
   intraOpThreads: 1,
@@ -22,7 +22,7 @@ export const RECOGNIZER: WorkerSettings = {
 /** Workers of the shipped synthesizer that obey `FaultOrders`. */
 export const SYNTHESIZER: WorkerSettings = { ...RECOGNIZER, modelFolder: SYNTHESIZER_FOLDER };
 
-/** A live engine of one real worker, not started yet. */
+/** Returns a live engine with one real worker, not started. */
 export async function liveEngine(changes: Partial<LiveEngineOptions> = {}): Promise<LiveEngine> {
   const manifest = (await readManifest(RECOGNIZER_FOLDER)) as RecognizerManifest;
   return new LiveEngine({
@@ -36,7 +36,7 @@ export async function liveEngine(changes: Partial<LiveEngineOptions> = {}): Prom
   });
 }
 
-/** A synthesis engine of one real worker, not started yet. */
+/** Returns a synthesis engine with one real worker, not started. */
 export async function synthesisEngine(
   changes: Partial<SynthesisEngineOptions> = {},
 ): Promise<SynthesisEngine> {
@@ -51,12 +51,12 @@ export async function synthesisEngine(
   });
 }
 
-/** Real file workers. */
+/** Starts real file workers. */
 export function filePool(workerCount = 1): FilePool {
   return startFilePool({ ...RECOGNIZER, workerCount });
 }
 
-/** A transcription engine over `pool`. */
+/** Returns a transcription engine on `pool`. */
 export function transcriptionEngine(
   pool: FilePool,
   changes: Partial<TranscriptionEngineOptions> = {},

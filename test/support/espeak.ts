@@ -1,7 +1,7 @@
 import { findEspeak } from "../../native/phonemes/espeak.js";
 
-/** Path of Debian's espeak-ng. `npm test` installs it as root. */
+/** Path of espeak-ng, which `npm test` installs as root; null if it is missing. */
 export const ESPEAK = findEspeak(process.env["PATH"] ?? "");
 
-/** For the options of a test that needs it. */
+/** Options of tests that need it. */
 export const NEEDS_ESPEAK = { skip: ESPEAK === null ? "espeak-ng is not installed" : false };

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 const POLL_MS = 20;
 
-/** Looks again and again until `isTrue`; fails loudly rather than for ever. */
+/** Polls until `isTrue`. @throws after `limitMs` */
 export async function eventually(
   what: string,
   isTrue: () => boolean | Promise<boolean>,

@@ -1,10 +1,10 @@
 import type { Engine, ResidencyObserver } from "../../actors/residency/resident-model.js";
 import { type Deferred, deferred } from "./deferred.js";
 
-/** Engines whose starts and stops end when the test says so, and that notice when they are used out of turn. */
+/** Engines whose starts and stops end when the test says so, and that record misuse. */
 export class FakeEngines {
   readonly made: FakeEngine[] = [];
-  /** Rules that were broken; there must be none. */
+  /** Violated rules; there must be none. */
   readonly faults: string[] = [];
   readonly observed: string[] = [];
   readonly observer: ResidencyObserver = {
@@ -19,17 +19,17 @@ export class FakeEngines {
     return engine;
   };
 
-  /** Engines with workers: started and not yet stopped. */
+  /** Engines that started and have not stopped. */
   get running(): FakeEngine[] {
     return this.made.filter((engine) => engine.isRunning);
   }
 
-  /** The start that is on. */
+  /** The engine that is starting. */
   get starting(): FakeEngine | undefined {
     return this.made.find((engine) => engine.phase === "starting");
   }
 
-  /** The stop that is on. */
+  /** The engine that is stopping. */
   get stopping(): FakeEngine | undefined {
     return this.made.find((engine) => engine.phase === "stopping");
   }
@@ -37,7 +37,7 @@ export class FakeEngines {
 
 export class FakeEngine implements Engine {
   phase: "new" | "starting" | "started" | "failed" | "stopping" | "stopped" = "new";
-  /** Work that uses the engine now. */
+  /** Current users of the engine. */
   useCount = 0;
   readonly #engines: FakeEngines;
   readonly #start: Deferred<void> = deferred();

@@ -2,13 +2,13 @@ import type { LiveSink } from "../../core/ports/conversations.js";
 import type { LiveDecoder, LiveEvent, LiveFeed, LiveOptions } from "../../core/ports/live-decoder.js";
 import type { StreamServerMessage } from "../../core/protocol/stream-messages.js";
 
-/** A decoder that decodes nothing: it keeps what it was given, and says what the test makes it say. */
+/** A decoder that records its input and emits the events of the test. */
 export class FakeLiveDecoder implements LiveDecoder, LiveFeed {
-  /** Samples it will still take before it refuses. */
+  /** Samples that it still accepts. */
   roomSamples = Number.POSITIVE_INFINITY;
   options: LiveOptions | null = null;
   readonly samples: number[] = [];
-  /** `finalize`, `finish` and `release`, as they came. */
+  /** Calls of `finalize`, `finish` and `release`, in order. */
   readonly calls: string[] = [];
   #onEvent: (event: LiveEvent) => void = () => undefined;
 
@@ -37,17 +37,17 @@ export class FakeLiveDecoder implements LiveDecoder, LiveFeed {
     this.calls.push("release");
   }
 
-  /** Says something to the session, even when a real decoder would have fallen silent. */
+  /** Emits an event to the session, even after a real decoder would have ended. */
   emit(event: LiveEvent): void {
     this.#onEvent(event);
   }
 }
 
-/** Keeps what a client would receive, in order. */
+/** Records the messages to a client. */
 export class RecordingSink implements LiveSink {
   readonly messages: StreamServerMessage[] = [];
   readonly closes: { readonly code: number; readonly reason: string }[] = [];
-  /** Messages that came after the socket was closed: there must be none. */
+  /** Messages after the close; there must be none. */
   lateMessageCount = 0;
 
   send(message: StreamServerMessage): void {

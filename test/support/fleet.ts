@@ -15,10 +15,12 @@ import { SILENT } from "./silent-log.js";
 
 const OF_FLEET = { cell: "test", zone: "here", model: "svc-kk-ru-v2", manifest: "hash" };
 const LANE_WINDOW_BYTES = 1_048_576;
-/** A thread that shares two cores with many others may be silent for long. */
+/** For threads that share two cores with many others. */
 const PATIENT_MS = 20_000;
 
-/** An engine node in this process, of one real worker unless `changes` say otherwise; not started yet. */
+/**
+ * Returns an engine node in this process, with one real worker unless `changes` say otherwise; not started.
+ */
 export async function liveHost(bus: Bus, changes: Partial<LiveHostOptions> = {}): Promise<LiveHost> {
   const manifest = (await readManifest(RECOGNIZER_FOLDER)) as RecognizerManifest;
   return new LiveHost({
@@ -35,7 +37,7 @@ export async function liveHost(bus: Bus, changes: Partial<LiveHostOptions> = {})
   });
 }
 
-/** The side of a gateway: a live engine whose workers are nodes' on the bus; not started yet. */
+/** Returns the gateway side: a live engine whose workers are nodes on the bus; not started. */
 export async function remoteLiveEngine(
   bus: Bus,
   {
@@ -72,7 +74,7 @@ export async function remoteLiveEngine(
     directory,
     /** Why lanes were lost, in order. */
     endings: endings as readonly LaneEnding[],
-    /** Why lanes went to other nodes, in order. */
+    /** Why lanes moved to other nodes, in order. */
     moves: moves as readonly LaneMove[],
     inFlightBytes: () => inFlightBytes,
     stop: async () => {

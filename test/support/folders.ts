@@ -12,23 +12,23 @@ process.on("exit", () => {
   for (const folder of temporaryFolders) rmSync(folder, { recursive: true, force: true });
 });
 
-/** A new folder that goes away with the test's process: by then everything in it has been closed. */
+/** Creates a folder that is deleted with the test process, when everything in it is closed. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "dauys-test-"));
-  // Reachable for a private server that runs as another OS user.
+  // A private server may run as another OS user, who needs access.
   await chmod(folder, 0o711);
   temporaryFolders.push(folder);
   return folder;
 }
 
-/** A copy of a package that a test may damage. */
+/** Copies a package, so that a test may damage it. */
 export async function copyOfPackage(packageFolder: string): Promise<string> {
   const folder = await temporaryFolder();
   await cp(packageFolder, folder, { recursive: true });
   return folder;
 }
 
-/** Changes a package's manifest in place; `change` gets the parsed JSON and returns what replaces it. */
+/** Replaces the manifest of a package by the result of `change`. */
 export async function changeManifest(folder: string, change: (manifest: Json) => Json): Promise<void> {
   const path = join(folder, "manifest.json");
   const manifest = existsSync(path) ? (JSON.parse(await readFile(path, "utf8")) as Json) : {};

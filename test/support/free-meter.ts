@@ -2,19 +2,19 @@ import { ServiceError } from "../../core/domain/errors.js";
 import { creditsFor, LIVE_TARIFF } from "../../core/domain/usage/tariff.js";
 import type { Hold, LiveFunds, LiveMeter, UsageMeter } from "../../core/ports/usage-meter.js";
 
-/** A meter without money behind it: everybody may do everything, and tests read what would have been charged. */
+/** A meter that permits everything and records what would have been charged. */
 export class FreeMeter implements UsageMeter {
-  /** `hold`, `charge`, `delivered N`, `complete`, `refund N` and `release`, as they came. */
+  /** Calls of `hold`, `charge`, `delivered N`, `complete`, `refund N` and `release`, in order. */
   readonly calls: string[] = [];
-  /** Samples of each live session that was settled. */
+  /** Samples of each settled live session. */
   readonly settledSamples: number[] = [];
-  /** What the next hold is answered with. */
+  /** The error of the next hold. */
   refusal: ServiceError | null = null;
   onFunds: (funds: LiveFunds) => void = () => {};
 
   readonly #isPatient: boolean;
 
-  /** A patient meter says nothing about funds until the test does. */
+  /** @param isPatient whether it reports no funds until the test does */
   constructor({ isPatient = false } = {}) {
     this.#isPatient = isPatient;
   }

@@ -13,9 +13,9 @@ import {
 } from "./folders.js";
 
 /**
- * Settings of a service with the shipped models, whose recogniser has a language model of one word and no weight: unpacking
- * the shipped one takes a second of CPU at each start. For tests of what becomes of requests and credits; what is understood
- * is what the graphs hear.
+ * Returns settings of a service with the shipped models, but a language model of one word and no weight: the
+ * shipped one takes a second of CPU to unpack at each start. For tests of requests and credits; transcripts
+ * come from the graphs alone.
  */
 export async function lightModels(): Promise<{ readonly MODELS_DIR: string }> {
   const folder = await temporaryFolder();

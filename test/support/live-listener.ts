@@ -11,7 +11,7 @@ const LIVE_OPTIONS: LiveOptions = {
 
 export type Final = Extract<LiveEvent, { type: "final" }>;
 
-/** A session on a live decoder that keeps everything it is told. */
+/** A session on a live decoder that records all events. */
 export class LiveListener {
   readonly events: LiveEvent[] = [];
   readonly feed: LiveFeed;
@@ -30,17 +30,17 @@ export class LiveListener {
     return this.events.filter((event) => event.type === "final");
   }
 
-  /** All text so far that will not change any more. */
+  /** Text of all finals so far. */
   get text(): string {
     return this.finals.map((final) => final.text).join(" ");
   }
 
-  /** `finished` or `failed`, once it has come. */
+  /** Resolves with `finished` or `failed`. */
   get ending(): Promise<LiveEvent> {
     return this.#ending.promise;
   }
 
-  /** Settles with the first event that `isWanted`, be it one that came before. */
+  /** Resolves with the first matching event, past or future. */
   async seen(isWanted: (event: LiveEvent) => boolean): Promise<LiveEvent> {
     for (;;) {
       const found = this.events.find(isWanted);
@@ -49,7 +49,7 @@ export class LiveListener {
     }
   }
 
-  /** Writes pieces one after another, giving the decoder a moment to come between now and then, and when its backlog is full. */
+  /** Writes pieces in order, with pauses for the decoder now and then, and when its backlog is full. */
   async writeAll(pieces: readonly Int16Array[]): Promise<void> {
     for (const [index, piece] of pieces.entries()) {
       for (let written = this.feed.write(piece); written < piece.length; ) {
@@ -60,7 +60,7 @@ export class LiveListener {
     }
   }
 
-  /** Finishes, waits for the end and gives the session back. */
+  /** Finishes, waits for the end and releases the session. */
   async finish(): Promise<LiveEvent> {
     this.feed.finish();
     const ending = await this.ending;
@@ -69,7 +69,7 @@ export class LiveListener {
   }
 }
 
-/** Finals of audio that comes in these pieces, on a session of its own. */
+/** Returns the finals of audio in these pieces, from a new session. */
 export async function finalsOf(
   decoder: LiveDecoder,
   pieces: readonly Int16Array[],

@@ -2,26 +2,26 @@ import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A repository of the hub: its files by their paths. */
+/** A repository of the hub, with its files by path. */
 export interface Repository {
   readonly commit: string;
   readonly files: Readonly<Record<string, Uint8Array>>;
-  /** Gives its files to this token alone, as repositories behind terms do. */
+  /** Required for its files, as for gated repositories. */
   readonly token?: string;
 }
 
-/** What goes wrong with one answer. */
+/** A fault of one response. */
 export type Fault =
   | { readonly kind: "status"; readonly status: number; readonly headers?: Readonly<Record<string, string>> }
-  /** The connection ends after so many bytes of the body, when the other side has taken them. */
+  /** The connection ends after this many bytes of the body, once the client has received them. */
   | { readonly kind: "cut"; readonly after: number; readonly isTaken: () => boolean }
-  /** Nothing comes any more, and the connection stays. */
+  /** The response stalls, and the connection stays open. */
   | { readonly kind: "stall"; readonly after: number }
-  /** The whole file, though a part was asked for. */
+  /** The whole file although a range was requested. */
   | { readonly kind: "whole" }
-  /** A part that begins one byte early. */
+  /** A range that starts one byte early. */
   | { readonly kind: "shifted" }
-  /** One byte of the body is another one. */
+  /** One byte of the body is changed. */
   | { readonly kind: "changed" };
 
 export interface SeenRequest {
@@ -30,18 +30,18 @@ export interface SeenRequest {
   readonly headers: IncomingMessage["headers"];
 }
 
-/** Bytes of an answer that are written in one turn of the loop. */
+/** Bytes written in one turn of the event loop. */
 const PIECE_BYTES = 8_192;
 
 /**
- * A hub that behaves like the real one: large files are redirects to a server of another origin, which knows ranges; small ones
- * are redirects to a path of its own. Headers as `src/models/README.md` records them.
+ * A hub that behaves like the real one: large files redirect to a server of another origin that supports
+ * ranges; small ones redirect to another path of the hub. Headers as recorded in `src/models/README.md`.
  */
 export class LocalHub {
   readonly requests: SeenRequest[] = [];
-  /** Asked for each answer with a body; null lets it be. */
+  /** Chooses the fault of each response with a body; null for none. */
   fault: (request: SeenRequest) => Fault | null = () => null;
-  /** Bytes of bodies that were written. */
+  /** Body bytes sent so far. */
   sentBytes = 0;
   /** Called after each piece. */
   onSent: () => void = () => {};
@@ -67,7 +67,7 @@ export class LocalHub {
     return originOf(this.#hub);
   }
 
-  /** Requests for files on the server that the hub leads to. */
+  /** Requests for files on the server that the hub redirects to. */
   get downloads(): readonly SeenRequest[] {
     return this.requests.filter(({ server }) => server === "cdn");
   }
@@ -92,7 +92,7 @@ export class LocalHub {
       /^\/([^/]+\/[^/]+)\/resolve\/([^/]+)\/(.+)$/.exec(seen.path) ?? [];
     const repository = this.#repositories[name];
     const hasToken = request.headers.authorization === `Bearer ${repository?.token}`;
-    // Whether a repository is there, the hub tells nobody whom it does not know.
+    // The hub does not tell unknown users whether a repository exists.
     if (repository === undefined) {
       refuse(response, 401, "RepoNotFound");
       return;

@@ -1,18 +1,18 @@
 import type { Bus } from "../../core/ports/bus.js";
-import { PassedOnBus } from "./passed-on-bus.js";
+import { BusWrapper } from "./bus-wrapper.js";
 
-/** What becomes of the messages that a connection publishes, by their number from 0. */
+/** Decides the fate of each published message by its number from 0. */
 export type Fate = (nth: number) => "send" | "drop" | "hold";
 
-/** A connection that loses or holds back what a test says, the same each time: other messages overtake what is held. */
-export class LossyBus extends PassedOnBus {
+/** A connection that drops or holds back messages as the test says; later messages overtake held ones. */
+export class LossyBus extends BusWrapper {
   readonly #pattern: RegExp;
   readonly #fate: Fate;
   #held: (() => void)[] = [];
-  /** Messages of its pattern so far. */
+  /** Messages that matched the pattern. */
   count = 0;
 
-  /** @param pattern of the subjects that are counted; others are sent */
+  /** @param pattern of counted subjects; others are sent */
   constructor(bus: Bus, pattern: RegExp, fate: Fate) {
     super(bus);
     this.#pattern = pattern;
@@ -26,8 +26,8 @@ export class LossyBus extends PassedOnBus {
     else if (fate === "hold") this.#held.push(send);
   }
 
-  /** Sends what was held back. */
-  letGo(): void {
+  /** Sends the messages that were held back. */
+  releaseHeld(): void {
     for (const send of this.#held.splice(0)) send();
   }
 }

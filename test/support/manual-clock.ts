@@ -1,6 +1,6 @@
 import type { Clock } from "../../core/ports/clock.js";
 
-/** A clock that stands until it is told to move. */
+/** A clock that moves only when the test says so. */
 export class ManualClock implements Clock {
   #nowMs = 1_000;
 

@@ -1,9 +1,6 @@
 import type { TestContext } from "node:test";
 
-/**
- * A timer of `setTimeout` that runs when the test says so; `refresh` starts its delay again, as Node's does. The mock
- * timers of Node 20 do not know `refresh`, which is why these are here.
- */
+/** A timer that runs when the test says so. `refresh` restarts its delay, as in Node. */
 class ManualTimer {
   readonly #timers: ManualTimers;
   readonly callback: () => void;
@@ -24,8 +21,8 @@ class ManualTimer {
 }
 
 /**
- * Stands in for `setTimeout` and `clearTimeout` during one test. Node 20's own mock ignores `refresh`, which idle timers
- * live by.
+ * Replaces `setTimeout` and `clearTimeout` during one test. The mock timers of Node 20 ignore `refresh`,
+ * which idle timers depend on.
  */
 export class ManualTimers {
   nowMs = 0;
@@ -40,12 +37,12 @@ export class ManualTimers {
     return timers;
   }
 
-  /** Timers that would still run. */
+  /** Timers that have not run. */
   get pendingCount(): number {
     return this.#pending.size;
   }
 
-  /** Moves time on and runs what becomes due, in order. */
+  /** Advances the time and runs due timers, in order. */
   advance(ms: number): void {
     const untilMs = this.nowMs + ms;
     for (let timer = this.#nextDue(untilMs); timer !== undefined; timer = this.#nextDue(untilMs)) {

@@ -1,12 +1,12 @@
 import { execFileSync, spawnSync } from "node:child_process";
 
-/** Root alone makes them, and not in every container. */
+/** Why there are no namespaces: they need root, and not every container permits them. */
 export const WITHOUT_NAMESPACES: string | false = whyNot();
 
-/** A part of the machine with a network of its own, reached over links that can be cut; for one process's tests at a time. */
+/** A separate network, reached over links that can be cut. Only one can exist for each process. */
 export class NetworkNamespace {
   readonly #name = `dauys-${process.pid}`;
-  /** Before a command that is to run inside. */
+  /** Prefix of commands that run inside. */
   readonly within: readonly string[] = ["ip", "netns", "exec", this.#name];
 
   constructor() {
@@ -14,7 +14,7 @@ export class NetworkNamespace {
     ip("-n", this.#name, "link", "set", "lo", "up");
   }
 
-  /** Another link. @param index tells links apart. @returns where what is inside is reached over it */
+  /** Adds a link. @param index identifies it. @returns the address of the inside */
   link(index: number): string {
     const [outside, inside] = [this.#outside(index), this.#inside(index)];
     ip("link", "add", "name", outside, "type", "veth", "peer", "name", inside, "netns", this.#name);
@@ -25,7 +25,7 @@ export class NetworkNamespace {
     return address(index, 2);
   }
 
-  /** Nothing passes any more, and neither side is told. */
+  /** Cuts a link, without a signal to either side. */
   cut(index: number): void {
     ip("-n", this.#name, "link", "set", this.#inside(index), "down");
   }
@@ -34,7 +34,7 @@ export class NetworkNamespace {
     ip("-n", this.#name, "link", "set", this.#inside(index), "up");
   }
 
-  /** Its links go with it. */
+  /** Deletes the namespace and its links. */
   remove(): void {
     ip("netns", "delete", this.#name);
   }
@@ -48,7 +48,10 @@ export class NetworkNamespace {
   }
 }
 
-/** Address of a link's side, in a range for benchmarks between networks (RFC 2544); other processes have others. */
+/**
+ * Returns the address of one side of a link, in a range for benchmarks (RFC 2544) that depends on the
+ * process.
+ */
 function address(index: number, side: number): string {
   return `198.${18 + (process.pid & 1)}.${(process.pid >> 1) & 255}.${4 * index + side}`;
 }

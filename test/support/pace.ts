@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Of one who behaves like a real client: it sends, rests, or tries again at a pace of its own. */
+/** Waits as a real client would between messages or attempts. */
 export async function pace(ms: number): Promise<void> {
   await sleep(ms);
 }
 
-/** Before a fault that is to meet work at any point of it: the moment is the test's, and nothing is expected by then. */
+/** Waits before a fault that may hit work at any point: the moment is random, and nothing depends on it. */
 export async function momentOfFault(afterMs: number): Promise<void> {
   await sleep(afterMs);
 }
 
-/** Looks for so long whether something stays as it is, and fails as soon as it does not. */
+/** Checks for `forMs` that something stays true. @throws as soon as it does not */
 export async function stays(
   what: string,
   isTrue: () => boolean | Promise<boolean>,
@@ -24,7 +24,7 @@ export async function stays(
   if (!(await isTrue())) throw new Error(`did not stay: ${what}`);
 }
 
-/** Fails when `work` takes longer: a deadline far beyond what a slow machine needs. */
+/** Throws if `work` takes longer: a deadline far beyond what a slow machine needs. */
 export async function within<T>(limitMs: number, what: string, work: Promise<T>): Promise<T> {
   const isOver = new AbortController();
   const late = sleep(limitMs, undefined, { signal: isOver.signal, ref: false }).then(() => {

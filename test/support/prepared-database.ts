@@ -14,31 +14,31 @@ import { SILENT } from "./silent-log.js";
 
 /** Tests run in the repository's root. */
 const PREPARED_FOLDER = "build/test-database";
-/** What a private database is made of: its files, and the password that they were made with. */
+/** Parts of a private database: its files and its password. */
 const PARTS = ["postgres", "postgres-password"];
 /**
- * Added to the files' own settings: what is written need not outlive the machine, only processes that are killed, and
- * on a disk that all tests share each commit would wait for all that was written.
+ * Added to the settings: the data must survive killed processes, but not a power loss, and on a disk that all
+ * tests share, each commit would wait for all writes.
  */
 const SETTINGS = "fsync = off\nfull_page_writes = off\n";
-/** Databases are made from template1: of the 1,065 files that each test copies a third are those of the other template. */
+/** Deletes the second template database, a third of the 1,065 files that each test copies. */
 const SLIMMING = [
   "update pg_database set datistemplate = false where datname = 'template0'",
   "drop database template0",
 ];
-/** What makes the files: any other content makes others. */
+/** The module that creates the files; a change of it creates others. */
 const MAKERS = "dist/src/store/postgres/postgres-cluster.js";
 
 const run = promisify(execFile);
 
-/** A data folder whose private database is there and has its tables: copied in 0.1 s instead of made in 1.3 s of CPU. */
+/** Returns a data folder with a migrated private database: copying takes 0.1 s, creating one 1.3 s of CPU. */
 export async function preparedFolder(): Promise<string> {
   const folder = await temporaryFolder();
   await prepareDatabase(folder);
   return folder;
 }
 
-/** Gives a data folder its private database, unless it has one. What a service of its own would make first. */
+/** Adds a private database to a data folder unless it has one, as a service would at its first start. */
 export async function prepareDatabase(dataDir: string): Promise<void> {
   if (existsSync(join(dataDir, "postgres"))) return;
   await mkdir(dataDir, { recursive: true, mode: 0o711 });
@@ -47,12 +47,12 @@ export async function prepareDatabase(dataDir: string): Promise<void> {
   await run("cp", ["-a", ...sources, dataDir]);
 }
 
-/** The folder to copy from, made by the first process that asks for it and kept until what makes it changes. */
+/** Returns the folder to copy from, created by the first process and kept until its makers change. */
 async function preparedDatabase(): Promise<string> {
   const folder = join(PREPARED_FOLDER, await contentKey());
   if (existsSync(folder)) return folder;
   await mkdir(PREPARED_FOLDER, { recursive: true });
-  // Made aside and renamed: two processes may make it at once, and then one of the two stays.
+  // Two processes may create it at the same time; only one rename succeeds.
   const draft = await mkdtemp(join(PREPARED_FOLDER, "draft-"));
   await chmod(draft, 0o711);
   try {

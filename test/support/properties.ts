@@ -1,10 +1,10 @@
 import { assert as assertOf, type IAsyncProperty, type IProperty, type Parameters } from "fast-check";
 import { RUN_FACTOR, SEED } from "./seed.js";
 
-/** fast-check with the seed and the run factor of `seed.ts`: the only way in which tests import it. */
+/** fast-check with the seed and run factor of `seed.ts`; tests import it only from here. */
 export * from "fast-check";
 
-/** What fast-check does where a test does not say. */
+/** The default of fast-check. */
 const DEFAULT_RUNS = 100;
 
 export function assert<Ts>(property: IAsyncProperty<Ts>, parameters?: Parameters<Ts>): Promise<void>;

@@ -2,7 +2,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { PcmQueue } from "../../native/ring/pcm-queue.js";
 import { sampleAt } from "./pcm-signal.js";
 
-/** What the thread that fills a queue is born with. */
+/** Data of the thread that fills a queue. */
 export interface QueueWriterData {
   readonly queue: SharedArrayBuffer;
   readonly sampleCount: number;
@@ -11,8 +11,8 @@ export interface QueueWriterData {
 const LONGEST_PART_SAMPLES = 3_001;
 
 /**
- * Writes the signal as the queue makes room and says after each part how long it is; each message of the reader says that
- * there may be room again.
+ * Writes the signal as there is room, and posts the length of each part. Each message of the reader means
+ * that there may be room again.
  */
 function fill({ queue: buffer, sampleCount }: QueueWriterData): void {
   const port = parentPort!;

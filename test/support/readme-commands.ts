@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const ROOT = new URL("../../../", import.meta.url);
-/** Documents that show commands to paste. */
+/** Documents with commands to paste. */
 const DOCUMENTS = [
   "README.md",
   "docs/api.md",
@@ -12,15 +12,15 @@ const DOCUMENTS = [
 ];
 
 /**
- * The shell blocks that call curl in README.md and the pages of the HTTP API, for a service at another address and with
- * its key in the environment.
+ * Returns the shell blocks with curl of README.md and the pages of the HTTP API, for a service at another
+ * address and with its key in the environment.
  *
- * @throws when one of the documents shows none
+ * @throws if one of the documents has none
  */
 export function pastedCurlBlocks(serviceUrl: string): string[] {
   return DOCUMENTS.flatMap((name) => {
     const text = readFileSync(fileURLToPath(new URL(name, ROOT)), "utf8");
-    // Every block is matched, so that the fence that closes one is not taken for the start of the next.
+    // Match every block, so that a closing fence is not taken for the start of the next one.
     const blocks = [...text.matchAll(/^```(\w*)\n(.*?)^```$/gms)]
       .filter(([, language = ""]) => ["", "sh", "bash"].includes(language))
       .map((match) => match[2]!)

@@ -15,7 +15,7 @@ import { preparedFolder } from "./prepared-database.js";
 import { SILENT } from "./silent-log.js";
 
 const UP_WITHIN_MS = 60_000;
-/** Replication is what differs from the service's own way to start a server. */
+/** Settings for replication; the service itself starts a server without them. */
 const SETTINGS = {
   listen_addresses: "127.0.0.1",
   unix_socket_directories: "",
@@ -25,14 +25,14 @@ const SETTINGS = {
   shared_buffers: "32MB",
 };
 
-/** A primary and the standby that follows it, behind the one address that services know. */
+/** A primary and its standby, behind one address. */
 export class ReplicatedPostgres {
-  /** What a service gets as `DATABASE_URL`; leads to the primary, after `failOver` to the standby. */
+  /** The `DATABASE_URL` of services; leads to the primary, or to the standby after `promote`. */
   readonly url: string;
   readonly #primary: Server;
   readonly #standby: Server;
   readonly #door: Door;
-  /** What the standby follows the primary through. */
+  /** The connection of the standby to the primary. */
   readonly #stream: Door;
 
   private constructor(parts: { primary: Server; standby: Server; door: Door; stream: Door }) {
@@ -43,14 +43,14 @@ export class ReplicatedPostgres {
     this.#stream = parts.stream;
   }
 
-  /** @param isSynchronous whether a commit waits until the standby has it */
+  /** @param isSynchronous whether commits wait for the standby */
   static async start({ isSynchronous }: { readonly isSynchronous: boolean }): Promise<ReplicatedPostgres> {
     const primaryDir = await preparedFolder();
     const standbyDir = await temporaryFolder();
     const password = (await readFile(join(primaryDir, "postgres-password"), "utf8")).trim();
-    // Its files are of a server that keeps too little for a standby.
+    // Restart with settings for a standby: by default a server keeps too little.
     await stopServer(await startServer(primaryDir, password, {}));
-    // Of a server that rests, a copy of its files is a base backup.
+    // A copy of the files of a stopped server is a base backup.
     await promisify(execFile)("cp", ["-a", join(primaryDir, "postgres"), standbyDir]);
     const primary = await startServer(primaryDir, password, {
       synchronous_standby_names: isSynchronous ? "*" : "",
@@ -70,18 +70,18 @@ export class ReplicatedPostgres {
     }
   }
 
-  /** The standby gets nothing from now on. */
+  /** Cuts the replication. */
   cutStream(): void {
     this.#stream.lead(null);
   }
 
-  /** Ends the primary as a machine that loses its power does; the address leads nowhere. */
+  /** Kills the primary like a power loss; the address leads nowhere. */
   async losePrimary(): Promise<void> {
     this.#door.lead(null);
     await killAll(this.#primary);
   }
 
-  /** Makes the standby the primary and has the address lead there. */
+  /** Promotes the standby and points the address to it. */
   async promote(): Promise<void> {
     const sql = connectToDatabase(urlOf(this.#standby.port, this.#standby.password), SILENT);
     try {
@@ -111,7 +111,7 @@ async function startServer(
 ): Promise<Server> {
   const binaries = await findPostgresBinaries();
   const { dir, launcher } = await openCluster({ binaries, dataDir, password });
-  // Of a standby: a file that was written here, not copied.
+  // For a standby: this file was written here, not copied.
   await handOver(join(dir, "standby.signal"), launcher).catch(() => {});
   const port = await freePort();
   const settings = Object.entries({ ...SETTINGS, ...others }).flatMap(([name, value]) => [
@@ -146,7 +146,7 @@ async function stopServer({ child }: Server): Promise<void> {
   await ended;
 }
 
-/** The server and its processes, at once: the others would notice and end in their own time. */
+/** Kills the server and its processes at the same time; otherwise the processes would end cleanly. */
 async function killAll({ child }: Server): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const pid = child.pid!;
@@ -157,13 +157,13 @@ async function killAll({ child }: Server): Promise<void> {
     try {
       process.kill(Number(each), "SIGKILL");
     } catch {
-      // It has just ended with its connection.
+      // It has just ended by itself.
     }
   }
   await ended;
 }
 
-/** What stands for the address of a database that moves: a name, a proxy, an address that machines hand over. */
+/** A TCP proxy in place of an address that moves: a name, a proxy, a virtual IP. */
 class Door {
   readonly port: number;
   readonly #server;
@@ -184,7 +184,7 @@ class Door {
     return new Door(server, target);
   }
 
-  /** Ends all connections; new ones go there, or nowhere. */
+  /** Ends all connections; new ones go to `port`, or nowhere. */
   lead(port: number | null): void {
     this.#target = port;
     for (const socket of this.#sockets) socket.destroy();
@@ -209,7 +209,7 @@ class Door {
       [far, near],
     ] as const) {
       this.#sockets.add(one);
-      // Its end is told by `close`.
+      // `close` follows.
       one.on("error", () => {});
       one.on("close", () => {
         this.#sockets.delete(one);

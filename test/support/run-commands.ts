@@ -1,5 +1,5 @@
-// Runs command lines one after another in this process, whose start costs more than they do: a line of JSON with `args` and
-// `env` on standard input, a line with `code`, `stdout` and `stderr` back.
+// Runs command lines one after another in this process, whose start takes longer than they do: a line of JSON
+// with `args` and `env` on standard input, a line with `code`, `stdout` and `stderr` back.
 import { createInterface } from "node:readline/promises";
 import { runCommandLine } from "../../src/cli/main.js";
 

@@ -8,12 +8,12 @@ export interface Outcome {
 }
 
 export interface RunOptions {
-  /** All of it but `PATH`, which is ours. */
+  /** The environment, except for `PATH`. */
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string | Uint8Array;
 }
 
-/** Runs a program for Node as a process of its own, to its end. */
+/** Runs a Node program to its end in a separate process. */
 export async function runProgram(
   program: string,
   args: readonly string[],

@@ -1,15 +1,15 @@
 import { relative } from "node:path";
 
-/** The gate looks at the same cases every time, so that it fails for what was changed and for nothing else. */
+/** The gate uses the same cases every time, so that it fails only because of a change. */
 const GATE_SEED = 20_261_121;
 
-/** What random cases of tests come from: `PROPERTY_SEED=<number>`, or `random` for a search, which prints what it drew. */
+/** Seed of random cases: `PROPERTY_SEED=<number>`, or `random` for a search, which prints the seed. */
 export const SEED = seedFrom(process.env["PROPERTY_SEED"]);
 
-/** Times as many cases as in the gate: `PROPERTY_RUNS=20`. */
+/** Multiplies the number of cases: `PROPERTY_RUNS=20`. */
 export const RUN_FACTOR = factorFrom(process.env["PROPERTY_RUNS"]);
 
-/** Numbers from 0 to 1 that a seed determines. @see mulberry32, Tommy Ettinger, public domain */
+/** Returns a generator of numbers from 0 to 1. @see mulberry32, Tommy Ettinger, public domain */
 export function uniform(seed: number): () => number {
   let state = seed | 0;
   return () => {

@@ -10,26 +10,27 @@ import { connect } from "../../src/store/postgres/connect.js";
 import type { PostgresConnection } from "../../src/store/postgres/embedded-postgres.js";
 import { databaseUrlOf } from "../store/support.js";
 import { temporaryFolder } from "./folders.js";
+import { openLoadBalancer } from "./load-balancer.js";
 import { prepareDatabase } from "./prepared-database.js";
 import { SEED } from "./seed.js";
 import { SILENT } from "./silent-log.js";
-import { openSpread } from "./spread.js";
 
 export { type ServiceProcess, TEST_KEY } from "../../bench/support/service-process.js";
 
-/** With 2, every service that a test starts is two behind one address and one database. */
+/** With 2, every service of a test is two services behind one address, with one database. */
 const SERVICES = "TEST_SERVICES";
 
 /** Two services on one database. */
 export interface TwoServices extends ServiceProcess {
   readonly services: readonly [ServiceProcess, ServiceProcess];
-  /** How many requests each has got. */
+  /** Requests by service. */
   counts(): readonly number[];
 }
 
 /**
- * Starts the real service in a process of its own. Its database was made before, unless its folder has one, and its
- * models are loaded by the first request that needs them: `MODEL_PRELOAD: "true"` for a test that watches the clock.
+ * Starts the real service in a separate process, with a prepared database unless its folder has one. Its
+ * models are loaded by the first request that needs them; set `MODEL_PRELOAD: "true"` for a test that
+ * measures time.
  */
 export async function startServiceProcess(
   environment: Readonly<Record<string, string>> = {},
@@ -40,7 +41,7 @@ export async function startServiceProcess(
     : await startOne(environment, options);
 }
 
-/** Starts two services on the private database of the first; requests go to either by chance, by the tests' seed. */
+/** Starts two services on the private database of the first; a seeded random choice spreads the requests. */
 export async function startTwoServices(
   environment: Readonly<Record<string, string>> = {},
   options: ServiceProcessOptions = {},
@@ -48,23 +49,23 @@ export async function startTwoServices(
   const first = await startOne(environment, options);
   const { PORT: _port, DATA_DIR: _dataDir, ...others } = environment;
   const second = await startBeside(first, others, options);
-  const spread = await openSpread(() => [first.port, second.port], SEED);
+  const balancer = await openLoadBalancer(() => [first.port, second.port], SEED);
   return {
     ...first,
-    url: spread.url,
-    port: spread.port,
+    url: balancer.url,
+    port: balancer.port,
     services: [first, second],
-    counts: () => spread.counts(),
+    counts: () => balancer.counts(),
     output: () => first.output() + second.output(),
     stop: async () => {
-      await spread.close();
+      await balancer.close();
       const codes = [await second.stop(), await first.stop()];
       return codes.find((code) => code !== 0) ?? 0;
     },
   };
 }
 
-/** Another service on the private database of one that runs. */
+/** Starts another service on the private database of a running one. */
 export async function startBeside(
   { dataDir }: ServiceProcess,
   environment: Readonly<Record<string, string>> = {},
@@ -73,7 +74,7 @@ export async function startBeside(
   const shared = {
     DATABASE_URL: await databaseUrlOf(dataDir),
     KEY_PEPPER: (await readFile(join(dataDir, "key-pepper"), "utf8")).trim(),
-    // Metrics are each service's own.
+    // Each service has its own metrics.
     OPERATOR_PORT: "0",
   };
   return await startOne({ ...environment, ...shared }, options);
@@ -97,7 +98,7 @@ async function startOne(
   };
 }
 
-/** Pays for a test that costs more than the free credits; what an operator's command does, without its process. */
+/** Adds credits for a test that needs more than the free ones, without the process of a command. */
 export async function creditDevelopment({ dataDir }: ServiceProcess, credits: number): Promise<void> {
   const connection = JSON.parse(await readFile(join(dataDir, "postgres.json"), "utf8"));
   const sql = connect(connection as PostgresConnection, SILENT);

@@ -9,16 +9,16 @@ import { connect } from "../../src/store/postgres/connect.js";
 import { type ServiceProcess, startServiceProcess } from "./service-process.js";
 import { SILENT } from "./silent-log.js";
 
-/** A service that the files of a process share, as one of them sees it: a customer of its own, with the free credits. */
+/** A service that the files of a process share, each as a separate customer with the free credits. */
 export interface SharedService extends Pick<ServiceProcess, "url" | "key" | "dataDir"> {
   readonly organizationId: string;
-  /** Where the operator's endpoints are. */
+  /** Address of the operators' endpoints. */
   readonly operatorUrl: string;
 }
 
 let running: Promise<{ readonly service: ServiceProcess; readonly operatorPort: number }> | null = null;
 
-// The row's own hook, not that of the file that came first: `scripts/test-files.mjs` imports this beside its files.
+// A hook of the group, not of its first file: `scripts/test-files.mjs` imports this file first.
 after(async () => {
   if (running === null) return;
   const { service } = await running;
@@ -26,8 +26,8 @@ after(async () => {
 });
 
 /**
- * A customer of a service with the shipped models and default settings, but for addresses of this machine, which it may
- * fetch from. For tests that neither stop it nor look at more than what is their own.
+ * Creates a customer of a service with the shipped models and default settings, which may also download from
+ * this machine. For tests that neither stop it nor look at the data of others.
  */
 export async function sharedService(): Promise<SharedService> {
   running ??= start();

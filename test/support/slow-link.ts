@@ -2,17 +2,17 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
 export interface SlowLinkOptions {
-  /** Of 127.0.0.1, where the link ends. */
+  /** Port on 127.0.0.1 at the end of the link. */
   readonly port: number;
-  /** One way. */
+  /** In one direction. */
   readonly delayMs: number;
   readonly bytesPerSecond: number;
 }
 
-/** More than this is not taken from a sender before some of it has arrived. */
+/** Reading from a sender pauses above this. */
 const MOST_ON_THE_WAY_BYTES = 262_144;
 
-/** A TCP proxy to a port of this machine: what is sent arrives late, and no faster than the link is wide. */
+/** A TCP proxy to a port of this machine that delays data and limits its rate. */
 export class SlowLink {
   readonly port: number;
   readonly #server: Server;
@@ -32,7 +32,7 @@ export class SlowLink {
     return link;
   }
 
-  /** Ends every connection and takes no more. */
+  /** Ends every connection and accepts no more. */
   async close(): Promise<void> {
     const closed = once(this.#server, "close");
     this.#server.close();
@@ -47,7 +47,7 @@ export class SlowLink {
       [far, near],
     ] as const) {
       this.#sockets.add(from);
-      // Its end is told by `close`.
+      // `close` follows.
       from.on("error", () => {});
       from.on("close", () => {
         this.#sockets.delete(from);
@@ -58,7 +58,7 @@ export class SlowLink {
   }
 }
 
-/** In order, whatever timers do: two of unequal length that were set in one turn may fire the other way round. */
+/** Delivers in order: two timers of different length from one turn may fire in the wrong order. */
 function carry(from: Socket, to: Socket, { delayMs, bytesPerSecond }: SlowLinkOptions): void {
   const onTheWay: { readonly bytes: Buffer; readonly dueMs: number }[] = [];
   let isFreeAtMs = 0;

@@ -1,14 +1,14 @@
 import type { SynthesisJob } from "../../core/ports/synthesizer.js";
 import type { PieceModel } from "../../native/models/synthesizer.js";
 
-/** A piece as a model gives it, part by part, and where its characters are said. */
+/** A piece as a model returns it, in parts, and where its characters are spoken. */
 export interface GivenPiece {
   readonly samples: Float32Array;
   readonly parts: readonly number[];
   readonly bounds: Int32Array | null;
 }
 
-/** Has a model speak one piece. */
+/** Synthesizes one piece. */
 export async function speakPiece(
   model: PieceModel,
   job: SynthesisJob,

@@ -3,7 +3,7 @@ import type { TokenUses } from "../../core/ports/token-uses.js";
 import { KeyEndings } from "../../src/http/key-endings.js";
 import { StreamTokens } from "../../src/http/signed-credentials.js";
 
-/** Remembers uses as the database does, without one. */
+/** Records uses like the database. */
 export function usesInMemory(): TokenUses {
   const used = new Set<string>();
   return {
@@ -15,7 +15,7 @@ export function usesInMemory(): TokenUses {
   };
 }
 
-/** Stream tokens of one service that shares nothing. */
+/** Returns the stream tokens of a single service. */
 export function streamTokens(
   clock: SharedClock = systemClock,
   uses = usesInMemory(),

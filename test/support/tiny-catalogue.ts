@@ -19,7 +19,7 @@ async function filesOf(
 const GIGAAM = await filesOf("tiny-gigaam-ctc", ["model.onnx", "tokens.txt", "vad.onnx"]);
 const MATCHA = await filesOf("tiny-matcha", ["acoustic.onnx", "vocoder.onnx", "symbols.json"]);
 
-/** What the hub of the tests holds: a recogniser, voice activity in another repository, a voice, one behind terms. */
+/** Repositories of the test hub: a recognizer, voice activity in another repository, a voice, a gated one. */
 export const REPOSITORIES: Readonly<Record<string, Repository>> = {
   "tiny/gigaam": {
     commit: COMMIT,
@@ -30,7 +30,7 @@ export const REPOSITORIES: Readonly<Record<string, Repository>> = {
   "tiny/gated": { commit: COMMIT, files: MATCHA, token: TOKEN },
 };
 
-/** Fields of entries, and of their files, that a test wants otherwise. */
+/** Fields of entries and their files that a test changes. */
 export interface Changes {
   readonly entry?: Partial<Record<string, object>>;
   /** By the file's name in the manifest. */

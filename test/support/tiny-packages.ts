@@ -2,21 +2,21 @@ import { FAMILIES } from "../../native/models/families.js";
 import type { RecognizerFamily } from "../../native/models/family.js";
 import { findPackages } from "../../native/models/find-packages.js";
 
-/** Committed packages of random weights, below 100 KB a graph; each family of public weights has one. */
+/** Committed packages with random weights, below 100 KB a graph: one for each family of public weights. */
 export const TINY_PACKAGES = await findPackages("test/fixtures/adapters");
 
-/** The recognisers among them, with what their families can do. A package that is added is tested by what reads this. */
+/** Their recognizers, with the abilities of their families. Tests that use this cover a new package too. */
 export const TINY_RECOGNIZERS = TINY_PACKAGES.flatMap(({ manifest }) => {
   const { id, family: name } = manifest;
   const isIts = (family: { readonly name: string; readonly task: string }): family is RecognizerFamily =>
     family.name === name && family.task === "transcription";
   const family = FAMILIES.find(isIts);
-  // Graphs that read chunks say how long these are; the others read whole utterances.
+  // Only graphs that read chunks specify their length.
   if (family === undefined || manifest.task !== "transcription") return [];
   return [{ id, ...family.can, forget: family.can.forget(manifest), streams: "shiftFrames" in manifest }];
 });
 
-/** The synthesizers among them, each with its last voice. */
+/** Their synthesizers, each with its last voice. */
 export const TINY_SYNTHESIZERS = TINY_PACKAGES.flatMap(({ manifest }) => {
   if (manifest.task !== "synthesis") return [];
   const { id, family, voices } = manifest;

@@ -2,7 +2,7 @@ import { riffChunk } from "../../core/domain/audio/wav-chunks.js";
 import type { WordTime } from "../../core/domain/synthesis/word-time.js";
 import { WORDS_CHUNK } from "../../core/protocol/wav-frames.js";
 
-/** One frame of `/v1/tts/stream`: the length of `wav` as 4 bytes, big-endian, and `wav`. */
+/** Returns a frame of `/v1/tts/stream`: the length of `wav` as 4 bytes, big-endian, and `wav`. */
 export function encodeWavFrame(wav: Uint8Array): Uint8Array {
   const frame = new Uint8Array(4 + wav.length);
   new DataView(frame.buffer).setUint32(0, wav.length);
@@ -10,7 +10,7 @@ export function encodeWavFrame(wav: Uint8Array): Uint8Array {
   return frame;
 }
 
-/** The WAV of a sentence with its words in it, times from the begin of that WAV. */
+/** Adds words to the WAV of a sentence, with times from its start. */
 export function wavWithWords(wav: Uint8Array, words: readonly WordTime[]): Uint8Array {
   const chunk = riffChunk(WORDS_CHUNK, new TextEncoder().encode(JSON.stringify({ words })));
   const file = new Uint8Array(wav.length + chunk.length);

@@ -11,8 +11,8 @@ import { BUSES, type Buses } from "../../support/buses.js";
 import { deferred } from "../../support/deferred.js";
 import { eventually } from "../../support/eventually.js";
 import { LossyBus } from "../../support/lossy-bus.js";
+import { RecordedSpans } from "../../support/recorded-spans.js";
 import { SILENT } from "../../support/silent-log.js";
-import { ToldSpans } from "../../support/told-spans.js";
 
 const NEVER = new AbortController().signal;
 const WANTED = { kind: "synthesis", model: "m", manifest: "h", traceparents: [] } as const;
@@ -100,14 +100,14 @@ for (const { name, skip, open } of BUSES) {
     });
 
     test("a host goes on with the traces of all requests that share a call", async () => {
-      const tracer = new ToldSpans();
+      const tracer = new RecordedSpans();
       const { begin, end } = await pair(async ({ span }) => span.event("seen"), { tracer });
       await begin(null).answer;
-      assert.deepEqual(tracer.told, []);
+      assert.deepEqual(tracer.spans, []);
       const traceparents = ["00-1-1-01", "00-2-2-01"];
       await begin(null, NEVER, { traceparents }).answer;
       assert.deepEqual(
-        tracer.told.map(({ name, parent, events, ends }) => ({ name, parent, events, ends })),
+        tracer.spans.map(({ name, parent, events, ends }) => ({ name, parent, events, ends })),
         traceparents.map((parent) => ({ name: "engine synthesis", parent, events: ["seen"], ends: 1 })),
       );
       await end();

@@ -98,7 +98,7 @@ test("bundles that others overtake count as lost, and are not heard when they co
   const { engine, endings, bus } = await gateway(t, (nth) => (nth === 2 ? "hold" : "send"));
   const finals = await speak(engine, async () => {
     await eventually("the gap is noticed", () => endings.length === 1);
-    bus.letGo();
+    bus.releaseHeld();
   });
   assert.deepEqual(finals, expected);
   assert.deepEqual(endings, ["gap"]);
@@ -125,7 +125,7 @@ test("audio ahead of its node's answers is bounded by the window", async (t) => 
   await eventually("the window is full", () => inFlightBytes() > 1_000_000);
   assert.ok(inFlightBytes() < 1_100_000, `${inFlightBytes()}`);
   fateOfReport = SEND;
-  nodeBus.letGo();
+  nodeBus.releaseHeld();
   await listener.writeAll([DIALOGUE]);
   await listener.finish();
   assert.deepEqual(

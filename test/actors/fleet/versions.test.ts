@@ -12,9 +12,9 @@ import { liveEngine, RECOGNIZER } from "../../support/engines.js";
 import { eventually } from "../../support/eventually.js";
 import { liveHost, remoteLiveEngine } from "../../support/fleet.js";
 import { RECOGNIZER_FOLDER } from "../../support/folders.js";
-import { LaterPeer } from "../../support/later-peer.js";
 import { lightModels } from "../../support/light-models.js";
 import { type Final, finalsOf } from "../../support/live-listener.js";
+import { NewerPeer } from "../../support/newer-peer.js";
 
 const SAID = joined(silence(0.3), speech("asterisk-ru-core/conf-lockednow.flac"), silence(0.6));
 
@@ -24,7 +24,7 @@ const RELEASES: Readonly<Record<string, { readonly protocol: Versions; readonly 
 };
 const faults: unknown[] = [];
 const hub = new InProcessHub((error) => void faults.push(error));
-const connect = (isLater: boolean) => (isLater ? new LaterPeer(hub.connect()) : hub.connect());
+const connect = (isLater: boolean) => (isLater ? new NewerPeer(hub.connect()) : hub.connect());
 const hosts = new Map<string, LiveHost>();
 let expected: Final[];
 

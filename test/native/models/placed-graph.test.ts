@@ -9,7 +9,7 @@ import type { RecognizerManifest } from "../../../native/models/manifest.js";
 import type { ModelPackage } from "../../../native/models/package.js";
 import type { StepBatch } from "../../../native/models/recognizer.js";
 import { RunTimes } from "../../../native/models/run-times.js";
-import { pretendCuda, setDeviceFault } from "../../support/device/pretended.js";
+import { setDeviceFault, simulateCuda } from "../../support/device/simulated-cuda.js";
 import { RECOGNIZER_FOLDER } from "../../support/folders.js";
 
 const ROWS = 5;
@@ -21,7 +21,7 @@ let onCpu: CtcTwoPass;
 let onDevice: CtcTwoPass;
 
 before(async () => {
-  pretendCuda();
+  simulateCuda();
   const model = (await readPackage<RecognizerManifest>(RECOGNIZER_FOLDER, "transcription")) as ModelPackage<
     RecognizerManifest,
     CtcTwoPassContents
@@ -60,7 +60,7 @@ test("rows that a device has no memory for run in parts, with the results of the
 test("a single row without memory, and a device that is gone, are failures of the provider by their kind", async () => {
   for (const [fault, kind] of [
     ["no-memory", "out-of-memory"],
-    ["gone", "lost"],
+    ["lost", "lost"],
   ] as const) {
     setDeviceFault(fault);
     const failed = batchOf(onDevice).run();

@@ -22,31 +22,31 @@ test("devices are dealt over the workers of an engine, and a worker's successor 
 });
 
 test("a provider that does not load is passed by, once for all workers of the engine", () => {
-  const { placing, told } = placingLog(["cuda", "webgpu", "cpu"]);
+  const { placing, events } = placingLog(["cuda", "webgpu", "cpu"]);
   for (const kind of ["missing", "missing", "other"] as const)
     assert.ok(placing.failed(failure("cuda", kind), "at load"));
   assert.ok(placing.failed(failure("webgpu", "out-of-memory"), "at load"));
   serve(placing);
-  assert.deepEqual(told, ["cuda to webgpu", "webgpu to cpu", "on cpu null"]);
+  assert.deepEqual(events, ["cuda to webgpu", "webgpu to cpu", "on cpu null"]);
 });
 
 test("a run that fails is tried again where it was, and the second one moves the engine", () => {
   for (const kind of ["out-of-memory", "other"] as const) {
-    const { placing, told } = placingLog(["cuda", "cpu"]);
+    const { placing, events } = placingLog(["cuda", "cpu"]);
     serve(placing);
     assert.ok(placing.failed(failure("cuda", kind), "later"));
     assert.equal(placing.provider, "cuda");
     assert.ok(placing.failed(failure("cuda", kind), "later"));
-    assert.deepEqual(told, ["on cuda 0", "cuda to cpu"]);
+    assert.deepEqual(events, ["on cuda 0", "cuda to cpu"]);
   }
 });
 
 test("the last provider of a list that has served is missed by the process, one that has not by its start", () => {
   const started = placingLog(["cuda"]);
   assert.ok(!started.placing.failed(failure("cuda", "missing"), "at load"));
-  assert.deepEqual(started.told, []);
+  assert.deepEqual(started.events, []);
   const served = placingLog(["cuda"]);
   serve(served.placing);
   assert.ok(!served.placing.failed(failure("cuda", "lost"), "later"));
-  assert.deepEqual(served.told, ["on cuda 0", "no more: lost"]);
+  assert.deepEqual(served.events, ["on cuda 0", "no more: lost"]);
 });

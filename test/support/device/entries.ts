@@ -1,15 +1,15 @@
 import { fileURLToPath } from "node:url";
 import type { WorkerEntries } from "../../../native/start-workers.js";
 
-/** Entries of workers for which CUDA is pretended; it, and WebGPU too, are gone when `FaultOrders` says so. */
+/** Worker entries with simulated CUDA; CUDA and WebGPU are lost when `FaultOrders` says so. */
 export const DEVICE_ENTRIES: WorkerEntries = {
   live: new URL("./live-worker.js", import.meta.url),
   synthesis: new URL("./synthesis-worker.js", import.meta.url),
   transcription: new URL("./transcription-worker.js", import.meta.url),
 };
 
-/** The program that runs the service with them; see `startServiceProcess`. */
+/** A program that runs the service with these workers; see `startServiceProcess`. */
 export const DEVICE_MAIN = fileURLToPath(new URL("./main.js", import.meta.url));
 
-/** NODE_OPTIONS of a process whose machine pretends to have CUDA, also when the service looks for it. */
-export const PRETENDING = `--import=${new URL("./pretend-everywhere.js", import.meta.url).href}`;
+/** NODE_OPTIONS of a process with simulated CUDA, also when the service probes devices. */
+export const SIMULATED_CUDA = `--import=${new URL("./simulate-in-workers.js", import.meta.url).href}`;

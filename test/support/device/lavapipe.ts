@@ -7,12 +7,12 @@ import { probeProviders } from "../../../native/threads/probe-providers.js";
 const DRIVER = "/usr/share/vulkan/icd.d/lvp_icd.json";
 const CACHE = fileURLToPath(new URL("../../../../.cache/webgpu", import.meta.url));
 
-/** Bits. With the widest vectors that a processor has, LLVM takes twice the time for each shader. */
+/** In bits. With the widest vectors of a processor, LLVM takes twice the time for each shader. */
 const VECTOR_WIDTH = "128";
 
 /**
- * The environment in which WebGPU runs on Mesa's software Vulkan, set for this process too, and why it does not. Compiled
- * shaders are kept between runs: without them a run costs three times as much.
+ * Returns the environment for WebGPU on Mesa's software Vulkan, and why it does not run. Also sets it for
+ * this process. Compiled shaders are kept between runs; without them a run takes three times as long.
  */
 export async function lavapipe(): Promise<{
   readonly skip: string | false;

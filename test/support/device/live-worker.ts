@@ -1,9 +1,9 @@
-// The live worker on a device that is pretended, and gone when a test orders it.
+// The live worker on a simulated device, which a test can make fail.
 import { parentPort } from "node:worker_threads";
 import { onOrder, whenReady } from "../faulty/orders.js";
-import { pretendCuda, setDeviceFault } from "./pretended.js";
+import { setDeviceFault, simulateCuda } from "./simulated-cuda.js";
 
-pretendCuda();
-whenReady(parentPort!, () => onOrder("live", () => setDeviceFault("gone")));
+simulateCuda();
+whenReady(parentPort!, () => onOrder("live", () => setDeviceFault("lost")));
 
 await import("../../../native/live/worker.js");

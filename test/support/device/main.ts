@@ -1,8 +1,8 @@
-// The service as `src/main.ts` runs it, whose live workers lose their device on SIGUSR2: for good, as a process does.
+// Runs the service like `src/main.ts`; on SIGUSR2 its live workers lose their device for good.
 import { runService } from "../../../src/service/process.js";
 import { FaultOrders } from "../faulty/orders.js";
 import { DEVICE_ENTRIES } from "./entries.js";
-import { loseDevice } from "./gone.js";
+import { loseDevice } from "./lost.js";
 
 const orders = new FaultOrders();
 process.on("SIGUSR2", () => {

@@ -2,21 +2,21 @@ import type { Provider } from "../../../core/domain/placement/provider.js";
 import { DeviceCells } from "../../../native/models/device-cells.js";
 import { Placing } from "../../../native/threads/placing.js";
 
-/** Where an engine's workers run, and in `told` what it has said of that. */
+/** Where the workers of an engine run, and the events of its observer. */
 export interface PlacingLog {
   readonly placing: Placing;
-  readonly told: string[];
+  readonly events: string[];
 }
 
 export function placingLog(providers: readonly Provider[], devices: readonly number[] = [0]): PlacingLog {
-  const told: string[] = [];
+  const events: string[] = [];
   const placing = new Placing({
     ...{ providers, devices, cells: DeviceCells.create() },
     observer: {
-      placed: ({ provider, device }) => told.push(`on ${provider} ${device}`),
-      fellBack: (from, to) => told.push(`${from} to ${to}`),
-      exhausted: ({ kind }) => told.push(`no more: ${kind}`),
+      placed: ({ provider, device }) => events.push(`on ${provider} ${device}`),
+      fellBack: (from, to) => events.push(`${from} to ${to}`),
+      exhausted: ({ kind }) => events.push(`no more: ${kind}`),
     },
   });
-  return { placing, told };
+  return { placing, events };
 }

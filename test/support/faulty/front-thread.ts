@@ -1,4 +1,4 @@
-// A front thread, which fails when a test orders it.
+// A front thread that fails on the order of a test.
 import { parentPort } from "node:worker_threads";
 import { failThread, onOrder, whenReady } from "./orders.js";
 

@@ -1,4 +1,4 @@
-// The live worker, which fails when a test orders it: by turns between two steps and before it says a result.
+// The live worker, which a test can make fail: alternately between two steps and before it posts a result.
 import { parentPort } from "node:worker_threads";
 import { failThread, type MessagePortLike, onOrder, whenReady } from "./orders.js";
 

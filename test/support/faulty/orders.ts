@@ -1,27 +1,27 @@
 import { BroadcastChannel, threadId } from "node:worker_threads";
 
-/** Rooms whose threads fail when a test orders it, if they were started with the entries of this folder. */
-export type FaultyRoom = "live" | "synthesis" | "transcription" | "front";
+/** Modules whose threads can fail on the order of a test, if they use the entries of this folder. */
+export type FaultyModule = "live" | "synthesis" | "transcription" | "front";
 
 const CHANNEL = "dauys-test-faults";
 
 type Note =
-  /** A thread of `room` is ready to fail. */
-  | { readonly type: "up"; readonly room: FaultyRoom; readonly threadId: number }
-  /** Every thread of `room`, or the one that is named, is to fail in the middle of its work. */
+  /** A thread of `module` is ready. */
+  | { readonly type: "up"; readonly module: FaultyModule; readonly threadId: number }
+  /** Every thread of `module`, or one of them, must fail in the middle of its work. */
   | {
       readonly type: "fail";
-      readonly room: FaultyRoom;
+      readonly module: FaultyModule;
       readonly threadId: number | null;
       /** Counts the orders of this process from 0. */
       readonly nth: number;
     };
 
-/** The side that orders: a test, or the process of a service under test. */
+/** Orders faults, from a test or the process of a service under test. */
 export class FaultOrders {
   readonly #channel = new BroadcastChannel(CHANNEL);
-  /** Threads that said they are ready and were not told to fail yet, oldest first. */
-  readonly #up: { readonly room: FaultyRoom; readonly threadId: number }[] = [];
+  /** Threads that are ready and were not ordered to fail, oldest first. */
+  readonly #up: { readonly module: FaultyModule; readonly threadId: number }[] = [];
 
   #orderCount = 0;
 
@@ -30,41 +30,41 @@ export class FaultOrders {
       const note = (event as MessageEvent).data as Note;
       if (note.type === "up") this.#up.push(note);
     };
-    // What orders must not keep its process alive.
+    // Orders must not keep the process alive.
     this.#channel.unref();
   }
 
-  /** Every thread of `room` that works, or the next one that will, fails once. */
-  failAll(room: Exclude<FaultyRoom, "front">): void {
-    this.#post(room, null);
+  /** Makes every thread of `module` that works, or the next one that will, fail once. */
+  failAll(module: Exclude<FaultyModule, "front">): void {
+    this.#post(module, null);
   }
 
-  /** The thread of `room` that has been up longest fails; nothing happens while none is up. */
-  failOldest(room: FaultyRoom): void {
-    const index = this.#up.findIndex((thread) => thread.room === room);
+  /** Makes the oldest thread of `module` fail, if there is one. */
+  failOldest(module: FaultyModule): void {
+    const index = this.#up.findIndex((thread) => thread.module === module);
     const [oldest] = index < 0 ? [] : this.#up.splice(index, 1);
-    if (oldest !== undefined) this.#post(room, oldest.threadId);
+    if (oldest !== undefined) this.#post(module, oldest.threadId);
   }
 
-  #post(room: FaultyRoom, threadId: number | null): void {
-    this.#channel.postMessage({ type: "fail", room, threadId, nth: this.#orderCount++ } satisfies Note);
+  #post(module: FaultyModule, threadId: number | null): void {
+    this.#channel.postMessage({ type: "fail", module, threadId, nth: this.#orderCount++ } satisfies Note);
   }
 }
 
-/** The side that fails: calls `act` in a thread of `room`, from now on, each time it is ordered to fail, with the order's number. */
-export function onOrder(room: FaultyRoom, act: (nth: number) => void): void {
+/** Calls `act` with the number of each order for this thread. */
+export function onOrder(module: FaultyModule, act: (nth: number) => void): void {
   const channel = new BroadcastChannel(CHANNEL);
   channel.onmessage = (event) => {
     const note = (event as MessageEvent).data as Note;
-    if (note.type !== "fail" || note.room !== room) return;
+    if (note.type !== "fail" || note.module !== module) return;
     if (note.threadId === null || note.threadId === threadId) act(note.nth);
   };
-  // The thread ends when its work does.
+  // The channel must not keep the thread alive.
   channel.unref();
-  channel.postMessage({ type: "up", room, threadId } satisfies Note);
+  channel.postMessage({ type: "up", module, threadId } satisfies Note);
 }
 
-/** Calls `onReady` once, when this thread tells its owner that it is ready: an order before it would fail a start. */
+/** Calls `onReady` once this thread has reported that it is ready: an earlier fault would fail the start. */
 export function whenReady(port: MessagePortLike, onReady: () => void): void {
   const post = port.postMessage.bind(port);
   let isReady = false;
@@ -76,12 +76,12 @@ export function whenReady(port: MessagePortLike, onReady: () => void): void {
   };
 }
 
-/** The part of a thread's port that carries messages to its owner. */
+/** The part of a port that sends messages to the owner. */
 export interface MessagePortLike {
   postMessage(message: unknown, transfer?: readonly ArrayBuffer[]): void;
 }
 
-/** What no code of ours catches: the thread ends with it. */
+/** Throws an error that no code catches and that ends the thread. */
 export function failThread(): never {
   throw new Error("a test ordered this fault");
 }

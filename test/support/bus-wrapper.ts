@@ -1,7 +1,7 @@
 import type { Bus, BusMessage } from "../../core/ports/bus.js";
 
-/** A connection on top of another, which publishes in its own way. */
-export abstract class PassedOnBus implements Bus {
+/** A connection that wraps another one and publishes in its own way. */
+export abstract class BusWrapper implements Bus {
   protected readonly bus: Bus;
 
   constructor(bus: Bus) {

@@ -3,20 +3,23 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { uniform } from "./seed.js";
 
-/** A door before several services: each request, and each socket, goes to one of them by chance. */
-export interface Spread {
+/** A proxy that sends each request, and each socket, to a random one of several services. */
+export interface LoadBalancer {
   readonly url: string;
   readonly port: number;
-  /** How many requests each service has got. */
+  /** Requests by service. */
   counts(): readonly number[];
   close(): Promise<void>;
 }
 
 /**
- * @param portsNow of the services, as many as at the beginning: one that starts again has another
+ * @param portsNow current ports of the services, always as many: a restarted service has another port
  * @param seed decides which request goes where
  */
-export async function openSpread(portsNow: () => readonly number[], seed: number): Promise<Spread> {
+export async function openLoadBalancer(
+  portsNow: () => readonly number[],
+  seed: number,
+): Promise<LoadBalancer> {
   const next = uniform(seed);
   const counts = portsNow().map(() => 0);
   const pick = () => {
@@ -25,7 +28,7 @@ export async function openSpread(portsNow: () => readonly number[], seed: number
     return portsNow()[nth]!;
   };
   const server = createServer((asked, answer) => forward(asked, answer, pick()));
-  // What a service sends stays as it is, and connections live as long as their clients want.
+  // Responses stay unchanged, and connections live as long as the clients want.
   server.requestTimeout = 0;
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
@@ -61,7 +64,7 @@ export async function openSpread(portsNow: () => readonly number[], seed: number
   };
 }
 
-/** A connection of its own for each request: a kept one would keep to its service. */
+/** Forwards a request over a new connection; a kept one would always lead to the same service. */
 function forward(asked: IncomingMessage, answer: ServerResponse, port: number): void {
   const { method, url, rawHeaders } = asked;
   const target = request({ host: "127.0.0.1", port, method, path: url, agent: false, setHost: false });
@@ -72,7 +75,7 @@ function forward(asked: IncomingMessage, answer: ServerResponse, port: number): 
     theirs.pipe(answer);
     theirs.once("error", () => answer.destroy());
     theirs.once("close", () => {
-      // An answer that broke off breaks off for its client.
+      // A response that ended early ends early for the client too.
       if (!theirs.complete) answer.destroy();
     });
   });

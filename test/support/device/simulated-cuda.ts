@@ -1,34 +1,34 @@
 import { InferenceSession } from "onnxruntime-node";
-import { isDeviceGone } from "./gone.js";
+import { isDeviceLost } from "./lost.js";
 
-/** What the device does with its next runs. */
+/** The behaviour of the next runs on the device. */
 export type DeviceFault =
   | "none"
-  /** Every run fails from now on, as after a fault of a kernel. */
-  | "gone"
-  /** There is memory for one row alone. */
+  /** Every run fails, as after a fault of a kernel. */
+  | "lost"
+  /** There is memory for only one row. */
   | "one-row"
-  /** There is memory for none. */
+  /** There is no memory. */
   | "no-memory";
 
-let fault: DeviceFault = isDeviceGone() ? "gone" : "none";
+let fault: DeviceFault = isDeviceLost() ? "lost" : "none";
 
 export function setDeviceFault(next: DeviceFault): void {
   fault = next;
 }
 
-/** What onnxruntime says of CUDA, word for word but for the place. */
-const GONE =
+/** Messages of onnxruntime for CUDA, except for the place. */
+const LOST =
   "CUDA failure 719: unspecified launch failure ; GPU=0 ; hostname=test ; file=cuda_call.cc ; line=129 ; expr=cudaStreamSynchronize";
 const NO_MEMORY =
   "Non-zero status code returned while running MatMul node. Name:'x' Status Message: bfc_arena.cc:376 " +
   "Failed to allocate memory for requested buffer of size 1073741824";
 
 /**
- * From now on sessions for CUDA are made on the CPU in this thread: what a machine without a GPU can show of everything that
- * is not the GPU itself. Their runs, and those of every provider but the CPU, fail as `setDeviceFault` says.
+ * Creates CUDA sessions of this thread on the CPU from now on, to test without a GPU everything but the GPU
+ * itself. Runs on every provider but the CPU fail as `setDeviceFault` says.
  */
-export function pretendCuda(): void {
+export function simulateCuda(): void {
   const create = InferenceSession.create.bind(InferenceSession) as (
     model: string,
     options: InferenceSession.SessionOptions,
@@ -47,7 +47,7 @@ function failing(session: InferenceSession): InferenceSession {
   const run = session.run.bind(session) as Graphs["run"];
   const faulty: Graphs["run"] = (feeds, ...others) => {
     const rows = Object.values(feeds)[0]?.dims[0] ?? 1;
-    if (fault === "gone") return Promise.reject(new Error(GONE));
+    if (fault === "lost") return Promise.reject(new Error(LOST));
     if (fault === "no-memory" || (fault === "one-row" && rows > 1))
       return Promise.reject(new Error(NO_MEMORY));
     return run(feeds, ...others);

@@ -6,24 +6,24 @@ import {
   type RecordType,
   readBundle,
 } from "../../actors/fleet/lane-records.js";
-import { PassedOnBus } from "./passed-on-bus.js";
+import { BusWrapper } from "./bus-wrapper.js";
 
-/** A record of a type that is not known yet. */
+/** A record type that is not defined yet. */
 const LATER_RECORD = 99;
 const ROOM_BYTES = 4_096;
 const OF_LANE = { session: 0, epoch: 0, position: 0 };
 const TO_NODE = /\.engine\./;
 
-/** The connection of a process of a later release: in all that it says is more than this one knows. */
-export class LaterPeer extends PassedOnBus {
+/** The connection of a process of a later release, whose messages have unknown records and keys. */
+export class NewerPeer extends BusWrapper {
   publish(subject: string, bytes: Uint8Array, replyTo?: string): void {
     this.bus.publish(subject, TO_NODE.test(subject) ? moreRecords(bytes) : moreKeys(bytes), replyTo);
   }
 }
 
-/** The same bundle, a record behind each of its own, and more keys in those that have keys. */
+/** Adds a record after each one, and more keys to those that have keys. */
 function moreRecords(bytes: Uint8Array): Uint8Array {
-  // A full one has no room for more.
+  // A full bundle has no room.
   if (bytes.length > MOST_BUNDLE_BYTES - ROOM_BYTES) return bytes;
   const { version, nth, records } = readBundle(bytes);
   const writer = new BundleWriter(version);
@@ -35,7 +35,7 @@ function moreRecords(bytes: Uint8Array): Uint8Array {
   return writer.take(nth);
 }
 
-/** A beat, a report or the body of a record, with a key and an answer that are not known yet. */
+/** Adds a key and an answer that are not defined yet to a heartbeat, a report or the body of a record. */
 function moreKeys(bytes: Uint8Array): Uint8Array {
   const known = decode(bytes) as { readonly answers?: readonly unknown[] };
   const later = { type: "later", session: 0, epoch: 1, of: "a release to come" };

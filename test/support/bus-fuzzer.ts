@@ -2,14 +2,14 @@ import { decode, encode } from "@msgpack/msgpack";
 import { connect, type Msg, type NatsConnection } from "@nats-io/transport-node";
 import { uniform } from "./seed.js";
 
-/** Bytes in place of a message's own. */
+/** Returns damaged bytes of a message. */
 type Damage = (bytes: Uint8Array, random: () => number) => Uint8Array;
 
-/** At the end of each message, after what MessagePack reads. */
+/** At the end of each message, after the MessagePack data. */
 const CHECKSUM_BYTES = 4;
 /** Just below the 1 MB that a server accepts. */
 const HUGE_BYTES = 1_000_000;
-/** For each kind of subject: more would only measure the network. */
+/** For each kind of subject; more would only measure the network. */
 const MOST_HUGE = 3;
 const OTHER_TYPES: readonly unknown[] = [null, 7, "text", [], {}, true, { type: 7, n: "1", nth: null }];
 
@@ -35,10 +35,10 @@ const HUGE: readonly Damage[] = [
 ];
 
 /**
- * Hears every message on the bus and publishes damaged copies of it, on its subject and on its reply subject. Each kind of
- * subject gets every kind of damage in turn.
+ * Subscribes to every message on the bus and publishes damaged copies of it, on its subject and its reply
+ * subject. Each kind of subject gets every kind of damage in turn.
  */
-export class BusVandal {
+export class BusFuzzer {
   readonly #connection: NatsConnection;
   readonly #random: () => number;
   /** Damaged messages by kind of subject: its words, with `*` for names and numbers. */
@@ -51,14 +51,14 @@ export class BusVandal {
     connection.subscribe("dauys.>", { callback: (_, message) => this.#spoil(message) });
   }
 
-  static async start(server: string, seed: number): Promise<BusVandal> {
-    const connection = await connect({ servers: [server], name: "vandal", noEcho: true });
-    const vandal = new BusVandal(connection, seed);
+  static async start(server: string, seed: number): Promise<BusFuzzer> {
+    const connection = await connect({ servers: [server], name: "fuzzer", noEcho: true });
+    const fuzzer = new BusFuzzer(connection, seed);
     await connection.flush();
-    return vandal;
+    return fuzzer;
   }
 
-  /** Settles when all damaged messages are with the server. */
+  /** Resolves when the server has all damaged messages. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#connection.drain();
@@ -66,7 +66,7 @@ export class BusVandal {
 
   #spoil({ subject, reply, data }: Msg): void {
     if (this.#isStopped) return;
-    // The client hands out its own memory.
+    // The client reuses its memory.
     const bytes = new Uint8Array(data);
     this.#publish(subject, bytes);
     if (reply !== undefined && reply !== "") this.#publish(reply, bytes);
@@ -82,7 +82,7 @@ export class BusVandal {
   }
 }
 
-/** A subject with `*` for each of its words that names a process, a lane or a call. */
+/** Returns a subject with `*` for each word that identifies a process, a lane or a call. */
 function kindOf(subject: string): string {
   const words = new Set(
     "dauys v1 beat engine front live synthesis transcription call lost unheard".split(" "),
@@ -110,7 +110,7 @@ function flipped(bytes: Uint8Array, count: number, random: () => number): Uint8A
   return copy;
 }
 
-/** The same keys, each with a value that no reader expects; a list where the message is no map. */
+/** Returns the same keys with values of unexpected types; a list if the message is not a map. */
 function valuesOfOtherTypes(bytes: Uint8Array): Uint8Array {
   try {
     const known = Object.entries(decode(bytes.subarray(0, -CHECKSUM_BYTES)) as object);

@@ -1,9 +1,9 @@
 import type { Span, SpanAttributes, Tracer } from "../../core/ports/span.js";
 
-/** What was told of one span. */
-export interface ToldSpan {
+/** The record of one span. */
+export interface RecordedSpan {
   readonly name: string;
-  /** By which it goes on with a trace: that of the span it is a part of, or its caller's header. */
+  /** The traceparent of its parent span, or of the request. */
   readonly parent: string | undefined;
   readonly traceparent: string;
   readonly attributes: Record<string, unknown>;
@@ -11,15 +11,22 @@ export interface ToldSpan {
   ends: number;
 }
 
-/** Keeps what is told of spans. */
-export class ToldSpans implements Tracer {
-  readonly told: ToldSpan[] = [];
+/** Records spans. */
+export class RecordedSpans implements Tracer {
+  readonly spans: RecordedSpan[] = [];
 
   begin(name: string, parent: string | undefined, attributes: SpanAttributes = {}): Span {
-    const id = (this.told.length + 1).toString(16).padStart(16, "0");
+    const id = (this.spans.length + 1).toString(16).padStart(16, "0");
     const traceparent = `00-${"a".repeat(32)}-${id}-01`;
-    const one: ToldSpan = { name, parent, traceparent, attributes: { ...attributes }, events: [], ends: 0 };
-    this.told.push(one);
+    const one: RecordedSpan = {
+      name,
+      parent,
+      traceparent,
+      attributes: { ...attributes },
+      events: [],
+      ends: 0,
+    };
+    this.spans.push(one);
     return {
       isTold: true,
       traceparent,
@@ -30,7 +37,7 @@ export class ToldSpans implements Tracer {
     };
   }
 
-  named(name: string): readonly ToldSpan[] {
-    return this.told.filter((span) => span.name === name);
+  named(name: string): readonly RecordedSpan[] {
+    return this.spans.filter((span) => span.name === name);
   }
 }

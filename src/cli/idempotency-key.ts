@@ -1,0 +1,73 @@
+import { createHash, randomBytes } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import type { DauysClient } from "../client/node.js";
+
+/**
+ * Options that change a transcript, and so belong to its idempotency key. Times are always requested, for
+ * free: text, subtitles and JSON of a recording then share one request and one charge.
+ */
+export interface TranscriptOptions {
+  readonly timestamps: true;
+  readonly hotWords: readonly string[];
+  /** Undefined for the service's default. */
+  readonly model: string | undefined;
+}
+
+export interface KeyedOptions extends TranscriptOptions {
+  /** The service's default model; null if the request specifies a model, or the service does not answer. */
+  readonly defaultModel: string | null;
+}
+
+/** A running service answers immediately; the next request reports one that does not. */
+const ANSWER_WITHIN_MS = 10_000;
+
+/**
+ * Adds the service's default model if no model is specified: after the operator has changed the default, a
+ * repeated request must not get the old model's transcript.
+ */
+export async function keyedOptions(
+  client: DauysClient,
+  options: TranscriptOptions,
+  signal: AbortSignal,
+): Promise<KeyedOptions> {
+  if (options.model !== undefined) return { ...options, defaultModel: null };
+  try {
+    const [first] = await client.recognizers({ maxRetries: 0, timeoutMs: ANSWER_WITHIN_MS, signal });
+    return { ...options, defaultModel: first?.name ?? null };
+  } catch {
+    signal.throwIfAborted();
+    // The transcription request will report the reason.
+    return { ...options, defaultModel: null };
+  }
+}
+
+/**
+ * Returns an idempotency key that depends only on a recording's bytes and the options. A result that was
+ * charged and lost (closed terminal, full disk) is then free when it is requested again within 24 hours.
+ *
+ * @param source bytes, or the path of a file
+ * @returns undefined for files that can be read only once, such as pipes, and for unreadable files
+ */
+export async function contentKey(
+  source: Uint8Array | string,
+  { hotWords, model, defaultModel }: KeyedOptions,
+): Promise<string | undefined> {
+  const hash = createHash("sha256");
+  if (typeof source !== "string") hash.update(source);
+  else {
+    try {
+      if (!(await stat(source)).isFile()) return undefined;
+      for await (const chunk of createReadStream(source) as AsyncIterable<Buffer>) hash.update(chunk);
+    } catch {
+      // The upload will report the reason.
+      return undefined;
+    }
+  }
+  const request = JSON.stringify([hash.digest("hex"), hotWords, model ?? null, defaultModel]);
+  return `dauys-cli-${createHash("sha256").update(request).digest("hex")}`;
+}
+
+export function freshKey(): string {
+  return `dauys-cli-${randomBytes(32).toString("hex")}`;
+}

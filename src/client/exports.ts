@@ -1,0 +1,19 @@
+// Names that the library exports for every platform.
+export type { AudioSource } from "./audio-source.js";
+export type {
+  BilledOptions,
+  ClientOptions,
+  SpeakOptions,
+  SpeakStreamOptions,
+  Transcribed,
+  TranscribeOptions,
+  UsageOptions,
+} from "./client.js";
+export * from "./errors.js";
+export type { LiveDone, LiveOptions, LiveStatus } from "./live-options.js";
+export type { LiveTranscription } from "./live-transcription.js";
+export type { HotWord } from "./query.js";
+export type { CallOptions } from "./requester.js";
+export { toSrt, toVtt } from "./subtitles.js";
+export type { UploadProgress } from "./transport.js";
+export type * from "./types.js";

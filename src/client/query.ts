@@ -1,0 +1,35 @@
+/** A word or phrase that recognition prefers, optionally with how strongly. */
+export type HotWord =
+  | string
+  | {
+      readonly word: string;
+      /** Bonus for each letter, 0 to 5; default 1. */
+      readonly score?: number | undefined;
+    };
+
+/** Formats hot words for the query: `word` or `word:score`, separated by commas; undefined for none. */
+export function formatHotWords(words: readonly HotWord[] = []): string | undefined {
+  if (words.length === 0) return undefined;
+  return words
+    .map((word) => {
+      if (typeof word === "string") return word;
+      return word.score === undefined ? word.word : `${word.word}:${word.score}`;
+    })
+    .join(",");
+}
+
+export function queryOf(
+  values: Readonly<Record<string, string | number | boolean | undefined>>,
+): URLSearchParams {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) {
+    if (value !== undefined) query.set(name, String(value));
+  }
+  return query;
+}
+
+export function urlOf(base: URL, path: string, query?: URLSearchParams): URL {
+  const url = new URL(path, base);
+  url.search = String(query ?? "");
+  return url;
+}
