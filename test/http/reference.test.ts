@@ -270,6 +270,14 @@ test("browsers get the pages of docs as HTML whose links lead somewhere and whic
   for (const html of anchors.values()) assert.doesNotMatch(html, /<script|style=|\[[^\]]+\]\([^)]+\)/);
 });
 
+test("plots are served as pictures that run nothing", async () => {
+  const answer = await fetch(`${running.base}/docs/pictures/finals.svg`);
+  assert.deepEqual([answer.status, answer.headers.get("content-type")], [200, "image/svg+xml"]);
+  assert.match(answer.headers.get("content-security-policy") ?? "", /^default-src 'none';.* sandbox$/);
+  for (const path of ["pictures/none.svg", "pictures/..%2Fconsole.png", "pictures/"])
+    assert.equal((await fetch(`${running.base}/docs/${path}`)).status, 404, path);
+});
+
 test("examples are served as text, and nothing else of the folder or above it", async () => {
   const text = await (await fetch(`${running.base}/docs/examples/live.mjs`)).text();
   assert.equal(text, await readFile(new URL("../../../docs/examples/live.mjs", import.meta.url), "utf8"));

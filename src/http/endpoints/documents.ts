@@ -36,10 +36,13 @@ export const DOCUMENTS: Readonly<Record<string, string>> = {
 };
 const STYLE = "page.css";
 const PICTURE = "console.png";
+const DRAWING = /^pictures\/[a-z-]+\.svg$/;
 const EXAMPLE = /^examples\/[a-z_-]+\.(?:md|mjs|sh|py|html)$/;
 /** A page loads only styles and pictures, and runs no scripts. */
 const POLICY =
   "default-src 'none'; style-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+/** Drawings carry their own styles, for light and dark pages. */
+const DRAWING_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 const PLAIN = "text/plain; charset=utf-8";
 
 /** Serves the pages of `docs/`: HTML to browsers, which accept it by name, Markdown to all others. */
@@ -55,6 +58,11 @@ export function documentRoutes(): readonly Route[] {
     ),
     get(STYLE, async (exchange) => send(exchange, "text/css; charset=utf-8", await read(STYLE))),
     get(PICTURE, async (exchange) => send(exchange, "image/png", await read(PICTURE))),
+    get("pictures/:name", async (exchange, { name = "" }) => {
+      const path = `pictures/${name}`;
+      if (!DRAWING.test(path)) throw noSuchPage(path);
+      return send(exchange, "image/svg+xml", await read(path), DRAWING_POLICY);
+    }),
     get("examples/:name", async (exchange, { name = "" }) => {
       const path = `examples/${name}`;
       if (!EXAMPLE.test(path)) throw noSuchPage(path);
@@ -71,7 +79,8 @@ export function documentLinks(): string {
 
 /** Whether a path below `docs/` is served. @public Used by the script that renders the pages. */
 export function isServed(path: string): boolean {
-  return path in DOCUMENTS || path === PICTURE || (EXAMPLE.test(path) && existsSync(new URL(path, FOLDER)));
+  const isFile = EXAMPLE.test(path) || DRAWING.test(path);
+  return path in DOCUMENTS || path === PICTURE || (isFile && existsSync(new URL(path, FOLDER)));
 }
 
 /** @throws {ServiceError} `NOT_FOUND` for a file that is missing from the installation */
@@ -93,10 +102,15 @@ function get(path: string, handle: Route["handle"]): Route {
   return { method: "GET", path: `/docs/${path}`, handle };
 }
 
-async function send(exchange: Exchange, contentType: string, body: Uint8Array): Promise<void> {
+async function send(
+  exchange: Exchange,
+  contentType: string,
+  body: Uint8Array,
+  policy = POLICY,
+): Promise<void> {
   exchange.start(200, {
     "content-type": contentType,
-    "content-security-policy": POLICY,
+    "content-security-policy": policy,
     "x-content-type-options": "nosniff",
     vary: "accept",
   });
