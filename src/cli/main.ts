@@ -109,7 +109,7 @@ function unknownCommand(name: string, topics: readonly string[] = []): string {
   return `dauys: unknown command "${withoutKey(name)}"${advice}`;
 }
 
-/** Looks for `--help` before `--`, even next to invalid options. `parseArgs` would find it in `-5 hours` too. */
+/** Looks for `--help` before `--`, even next to invalid options. `parseArgs` would find `-h` in `-5 hours`. */
 function asksForHelp(args: readonly string[]): boolean {
   const end = args.indexOf("--");
   return (end === -1 ? args : args.slice(0, end)).some((arg) => arg === "--help" || arg === "-h");

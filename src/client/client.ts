@@ -193,7 +193,7 @@ export class ServiceClient {
     return this.#get<Health>("health", options);
   }
 
-  /** Returns whether the service accepts work now, and if not, why. Needs no key; does not retry by default. */
+  /** Returns whether the service accepts work now, and if not, why. Needs no key. Default: no retries. */
   async readiness(options: CallOptions = {}): Promise<Readiness> {
     try {
       await this.#get("ready", { maxRetries: 0, ...options });
