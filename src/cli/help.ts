@@ -142,26 +142,9 @@ export function optionOf(term: string): string | undefined {
 
 /** Breaks a paragraph into lines, but not inside backticks. */
 function wrapped(text: string): string {
-  const lines: string[] = [];
-  let line = "";
-  for (const word of wordsOf(text)) {
-    if (line !== "" && line.length + 1 + word.length > COLUMNS) {
-      lines.push(line);
-      line = word;
-    } else line = line === "" ? word : `${line} ${word}`;
-  }
-  return [...lines, line].join("\n");
-}
-
-/** Splits at spaces, but keeps what is in backticks together. */
-function wordsOf(text: string): string[] {
-  const words: string[] = [];
-  for (const [nth, part] of text.split("`").entries()) {
-    // Every other part is code and continues the word before it.
-    const pieces = nth % 2 === 1 ? [`\`${part}\``] : part.split(" ");
-    words.push((words.pop() ?? "") + pieces[0], ...pieces.slice(1));
-  }
-  return words;
+  const unbroken = text.replace(/`[^`]*`/g, (code) => code.replaceAll(" ", "\u00a0"));
+  const lines = unbroken.replace(new RegExp(`(?=.{${COLUMNS + 1}})(.{1,${COLUMNS}}) `, "g"), "$1\n");
+  return lines.replaceAll("\u00a0", " ");
 }
 
 /** Joins paragraphs and tables; all tables of a page share the width of their first column. */

@@ -53,7 +53,7 @@ async function listen(input: CommandInput): Promise<void> {
   });
   const session = new AbortController();
   const live = openLive(await openService(input), input, { onReady, signal: session.signal });
-  const show = input.options.isSet("json") ? printJson : printResult;
+  const show = input.options.isSet("json") ? printJson : showText;
   const results = readAll(live, show);
   // The await below reports failures, after the recording is sent.
   results.catch(() => {});
@@ -147,7 +147,7 @@ function printStatus(status: LiveStatus): void {
 }
 
 /** Prints final text. A terminal also shows partial text, on a line that the next result overwrites. */
-function printResult({ type, text }: LiveResult): void {
+function showText({ type, text }: LiveResult): void {
   const { isTTY, columns } = process.stdout;
   const clear = isTTY ? CLEAR_LINE : "";
   if (type === "final") process.stdout.write(text === "" ? clear : `${clear}${text}\n`);

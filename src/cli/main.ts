@@ -109,10 +109,10 @@ function unknownCommand(name: string, topics: readonly string[] = []): string {
   return `dauys: unknown command "${withoutKey(name)}"${advice}`;
 }
 
-/** Returns whether the options include `--help`, even next to invalid ones. */
+/** Looks for `--help` before `--`, even next to invalid options. `parseArgs` would find `-h` in `-5 hours`. */
 function asksForHelp(args: readonly string[]): boolean {
-  const options = { help: { type: "boolean", short: "h" } } as const;
-  return parseArgs({ args: [...args], options, strict: false }).values.help === true;
+  const end = args.indexOf("--");
+  return (end === -1 ? args : args.slice(0, end)).some((arg) => arg === "--help" || arg === "-h");
 }
 
 function parse(command: Command, args: readonly string[], environment: Environment): CommandInput {

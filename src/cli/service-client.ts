@@ -54,7 +54,12 @@ const TIMEOUT_MS = 24 * 3_600_000;
  */
 export async function openService(input: CommandInput): Promise<DauysClient> {
   const { url } = await serviceUrl(input);
-  return clientFor({ baseUrl: url, ...hostUrls(input) }, await findKey(input));
+  const urls = { baseUrl: url, ...hostUrls(input) };
+  const { key, path } = await findKey(input);
+  if (key !== null) return clientFor(urls, key);
+  throw new UsageError(
+    `no API key; use --key, set DAUYS_API_KEY, or start the service once to create ${path}`,
+  );
 }
 
 /**
@@ -66,7 +71,7 @@ export async function openWithoutKey(
   input: CommandInput,
 ): Promise<{ readonly client: DauysClient; readonly url: string; readonly hasKey: boolean }> {
   const { url } = await serviceUrl(input);
-  const { key } = await lookForKey(input);
+  const { key } = await findKey(input);
   return { client: clientFor({ baseUrl: url }, key), url, hasKey: key !== null };
 }
 
@@ -100,19 +105,8 @@ function sendable(key: string): string {
   );
 }
 
-/** @throws {UsageError} if there is no key, or it is invalid */
-async function findKey(input: CommandInput): Promise<string> {
-  const { key, path } = await lookForKey(input);
-  if (key !== null) return key;
-  throw new UsageError(
-    `no API key; use --key, set DAUYS_API_KEY, or start the service once to create ${path}`,
-  );
-}
-
 /** Returns the given key, or the development key of the data folder, and the path of the latter. */
-async function lookForKey(
-  input: CommandInput,
-): Promise<{ readonly key: string | null; readonly path: string }> {
+async function findKey(input: CommandInput): Promise<{ readonly key: string | null; readonly path: string }> {
   const given = input.options.text("key") ?? input.environment["DAUYS_API_KEY"];
   const path = join(resolve(input.environment["DATA_DIR"] || "data"), "dev-key");
   if (given) return { key: sendable(given.trim()), path };

@@ -22,7 +22,7 @@ export const transcribeCommand: Command = {
   usage: "transcribe FILE|FOLDER|URL... [-o FILE|FOLDER]",
   summary: "Transcribe recordings into text or subtitles",
   description:
-    'Transcribe one recording ("-" reads standard input) to standard output or -o FILE. Several recordings or a folder give files next to the recordings, or in -o FOLDER.',
+    'Transcribe one recording ("-" reads standard input) to standard output or -o FILE. Several recordings, or a folder, are transcribed into files next to them, or in -o FOLDER.',
   options: {
     ...SERVICE_OPTIONS,
     ...STT_URL_OPTION,

@@ -1,7 +1,7 @@
 import { type AudioBody, type AudioSource, audioBodyOf, headerName } from "./audio-source.js";
 import { ApiError } from "./errors.js";
-import { LiveConnector } from "./live-connector.js";
 import type { LiveOptions } from "./live-options.js";
+import type { LiveEndpoint } from "./live-socket.js";
 import { LiveTranscription } from "./live-transcription.js";
 import { formatHotWords, type HotWord, queryOf, urlOf } from "./query.js";
 import { type CallOptions, Requester, type RequestPlan } from "./requester.js";
@@ -116,7 +116,7 @@ const DEFAULT_MAX_RETRIES = 2;
  */
 export class ServiceClient {
   readonly #requester: Requester;
-  readonly #connector: LiveConnector;
+  readonly #live: LiveEndpoint;
   readonly #baseUrl: URL;
   readonly #sttUrl: URL;
   readonly #authorization: Readonly<Record<string, string>>;
@@ -132,14 +132,14 @@ export class ServiceClient {
       maxRetries: options.maxRetries ?? DEFAULT_MAX_RETRIES,
     });
     const ownToken = async (signal: AbortSignal) => (await this.streamToken({ signal })).token;
-    this.#connector = new LiveConnector({
+    this.#live = {
       url: serviceUrl(options.streamUrl ?? options.baseUrl),
       openSocket: platform.openSocket,
       credential:
         options.streamToken ??
         (platform.socketTakesKey && apiKey !== undefined ? async () => apiKey : ownToken),
       openTimeoutMs: options.liveOpenTimeoutMs ?? DEFAULT_LIVE_OPEN_TIMEOUT_MS,
-    });
+    };
   }
 
   /** Synthesizes a text into one WAV. Costs 2 credits per 5 characters. */
@@ -170,7 +170,7 @@ export class ServiceClient {
 
   /** Transcribes live 16-bit mono PCM at 16 kHz. Costs 6 credits per second of audio. */
   live(options: LiveOptions = {}): LiveTranscription {
-    return new LiveTranscription(this.#connector, options);
+    return new LiveTranscription(this.#live, options);
   }
 
   /** Lists the speech models, the default first. Needs no key. */
@@ -193,7 +193,7 @@ export class ServiceClient {
     return this.#get<Health>("health", options);
   }
 
-  /** Returns whether the service accepts work now, and if not, why. Needs no key; does not retry by default. */
+  /** Returns whether the service accepts work now, and if not, why. Needs no key. Default: no retries. */
   async readiness(options: CallOptions = {}): Promise<Readiness> {
     try {
       await this.#get("ready", { maxRetries: 0, ...options });

@@ -1,7 +1,7 @@
 import { RequestTimeoutError } from "./errors.js";
-import type { LiveConnector, LiveSocket } from "./live-connector.js";
 import type { LiveEnding } from "./live-ending.js";
 import type { LiveHistory, LiveHistoryReader, LiveItem } from "./live-history.js";
+import { type LiveEndpoint, type LiveSocket, openLiveSocket } from "./live-socket.js";
 import { SendWindow } from "./send-window.js";
 import type { LiveMessage } from "./types.js";
 
@@ -52,7 +52,7 @@ export class LiveConnection {
    * @throws {RequestTimeoutError} if the service is not ready before the deadline
    * @throws the signal's reason when it aborts, or the error of the request for a token
    */
-  async run(connector: LiveConnector, query: URLSearchParams, signal: AbortSignal): Promise<LiveEnding> {
+  async run(endpoint: LiveEndpoint, query: URLSearchParams, signal: AbortSignal): Promise<LiveEnding> {
     signal.throwIfAborted();
     const opening = new AbortController();
     let openTimer: ReturnType<typeof setTimeout> | undefined;
@@ -67,9 +67,9 @@ export class LiveConnection {
         openTimer = setTimeout(() => {
           if (this.#isReady) return;
           opening.abort();
-          fail(new RequestTimeoutError(connector.openTimeoutMs, "the live session to open"));
-        }, connector.openTimeoutMs);
-        this.#open(connector, query, opening.signal, settle).catch(fail);
+          fail(new RequestTimeoutError(endpoint.openTimeoutMs, "the live session to open"));
+        }, endpoint.openTimeoutMs);
+        this.#open(endpoint, query, opening.signal, settle).catch(fail);
       });
     } finally {
       signal.removeEventListener("abort", giveUp);
@@ -99,7 +99,7 @@ export class LiveConnection {
   }
 
   async #open(
-    connector: LiveConnector,
+    endpoint: LiveEndpoint,
     query: URLSearchParams,
     signal: AbortSignal,
     settle: (ending: LiveEnding) => void,
@@ -116,7 +116,7 @@ export class LiveConnection {
         settle({ closeCode, reason, cause, ...received });
       },
     };
-    this.#socket = await connector.open(query, events, signal);
+    this.#socket = await openLiveSocket(endpoint, query, events, signal);
   }
 
   #send(socket: LiveSocket, item: LiveItem): void {

@@ -3,7 +3,7 @@ import type { LiveFinal, LiveMessage, LivePartial, LiveResult, ScoredWord } from
 
 /** Left context of the encoder, 1.6 s: with it, audio that is sent again gives the same result. */
 const CONTEXT_SAMPLES = 40 * FRAME_SAMPLES;
-/** A longer utterance may have been cut at 30 s, within speech; replayed from earlier, it is cut elsewhere. */
+/** A longer utterance may have been cut at 30 s, within speech; sent from earlier, it is cut elsewhere. */
 const MAYBE_CUT_SAMPLES = 24 * LIVE_RATE_HZ;
 /** A final this close to the end of the audio that a stopping service accepted was ended by the stop. */
 const STOP_MARGIN_SAMPLES = LIVE_RATE_HZ;
@@ -66,7 +66,7 @@ export class LiveTranscript {
     this.#isServiceStopping = true;
   }
 
-  /** Returns the held final if the audio that the service accepted shows that it is complete; else drops it. */
+  /** Returns the held final if it is complete by the audio that the service accepted; else drops it. */
   settle(done: DoneMessage, { endOfUtteranceMs, isAll }: DoneRules): readonly LiveResult[] {
     if (this.#held === null) return [];
     const acceptedSample = this.#offsetSamples + toSamples(done.audio_seconds);

@@ -3,10 +3,10 @@ import { copyBytes } from "./bytes.js";
 import { CallScope } from "./call-scope.js";
 import { type DauysError, LiveError, RequestTimeoutError } from "./errors.js";
 import { LiveConnection } from "./live-connection.js";
-import type { LiveConnector } from "./live-connector.js";
 import { canReconnect, endingError, isTransient, type LiveEnding } from "./live-ending.js";
 import { LiveHistory } from "./live-history.js";
 import { type LiveDone, type LiveOptions, liveQuery } from "./live-options.js";
+import type { LiveEndpoint } from "./live-socket.js";
 import { LiveTranscript } from "./live-transcript.js";
 import { ResultQueue } from "./result-queue.js";
 import { backoffMs, sleep } from "./retry.js";
@@ -41,7 +41,7 @@ const STABLE_AFTER_MS = 10_000;
 export class LiveTranscription implements AsyncIterable<LiveResult> {
   /** Resolves when the session has ended; rejects with the error of the loop. */
   readonly done: Promise<LiveDone>;
-  readonly #connector: LiveConnector;
+  readonly #endpoint: LiveEndpoint;
   readonly #options: LiveOptions;
   readonly #query: URLSearchParams;
   readonly #scope: CallScope;
@@ -61,8 +61,8 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
   #failure: { readonly error: unknown } | null = null;
   #closeTimer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(connector: LiveConnector, options: LiveOptions) {
-    this.#connector = connector;
+  constructor(endpoint: LiveEndpoint, options: LiveOptions) {
+    this.#endpoint = endpoint;
     this.#options = options;
     this.#query = liveQuery(options);
     this.#endOfUtteranceMs = options.endOfUtteranceMs ?? 200;
@@ -177,7 +177,7 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
       }
       const delayMs = backoffMs(attempt, Math.random());
       const isHopeless = ending !== null && !canReconnect(ending);
-      const limitMs = this.#hasBeenReady ? reconnectTimeoutMs : this.#connector.openTimeoutMs;
+      const limitMs = this.#hasBeenReady ? reconnectTimeoutMs : this.#endpoint.openTimeoutMs;
       const isTooLate =
         nowMs + delayMs - lostAtMs > limitMs || (!this.#hasBeenReady && attempt > FIRST_CONNECTION_RETRIES);
       if (isHopeless || isTooLate) throw error;
@@ -202,7 +202,7 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
     });
     this.#connection = connection;
     try {
-      const ending = await connection.run(this.#connector, this.#query, this.#stop.signal);
+      const ending = await connection.run(this.#endpoint, this.#query, this.#stop.signal);
       return { ending, error: endingError(ending) };
     } catch (thrown) {
       this.#stop.signal.throwIfAborted();

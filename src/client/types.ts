@@ -11,7 +11,7 @@ export interface SpeechRequest {
   readonly voice?: string | undefined;
   /** Speaking rate, 0.5 to 2; default 1. */
   readonly speed?: number | undefined;
-  /** Solver steps, 4 to 64; default 32. 16 is faster and sounds slightly worse. */
+  /** Solver steps, 4 to 64; default 32: fewer are faster, more sound better. */
   readonly nfe?: number | undefined;
   /** Expands numbers, currencies and dates into spoken Kazakh; default true. */
   readonly normalize?: boolean | undefined;
@@ -241,7 +241,7 @@ interface LiveUtterance {
 /** Text that may still change. */
 export interface LivePartial extends LiveUtterance {
   readonly type: "partial";
-  /** Code points at the start of `text` that later partials on the same connection will not change. */
+  /** Code points at the start of `text` that later partials of the utterance keep, on one connection. */
   readonly stable: number;
 }
 

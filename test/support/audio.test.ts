@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { WavSampleReader } from "../../core/domain/audio/wav-samples.js";
 import { cut, joined, noise, silence, speech, tone, wavOf } from "./audio.js";
 
-test("pieces of any sizes join to the whole again", () => {
+test("pieces of any size join into the original", () => {
   const whole = Int16Array.from({ length: 100 }, (_, index) => index);
   for (const sizes of [[1], [7, 0, 3], [1_000]]) assert.deepEqual(joined(...cut(whole, sizes)), whole);
   assert.deepEqual(
@@ -12,7 +12,7 @@ test("pieces of any sizes join to the whole again", () => {
   );
 });
 
-test("a WAVE file of two channels reads back as its samples", () => {
+test("a WAV with two channels reads back as its samples", () => {
   const pcm = Int16Array.of(1, -2, 32_767, -32_768);
   const reader = new WavSampleReader();
   const samples = reader.push(wavOf(pcm, 44_100, 2));
@@ -23,7 +23,7 @@ test("a WAVE file of two channels reads back as its samples", () => {
   );
 });
 
-test("made audio has its length and loudness", () => {
+test("generated audio has the requested length and level", () => {
   assert.deepEqual(silence(0.5), new Int16Array(8_000));
   assert.equal(Math.max(...tone(0.1, [1_000])), 8_192);
   const level = Math.hypot(...noise(0.1, 0.1)) / Math.sqrt(1_600) / 32_768;
@@ -31,7 +31,7 @@ test("made audio has its length and loudness", () => {
   assert.ok(Math.abs(level / 0.1 - 1) < 0.1, `level ${level}`);
 });
 
-test("a recording at 8 kHz comes at the rate that was asked for", () => {
+test("a recording is resampled to the requested rate", () => {
   const file = "asterisk-ru-core/conf-getconfno.flac";
   assert.equal(speech(file, 8_000).length * 2, speech(file).length);
 });

@@ -9,7 +9,7 @@ function cases(): number[] {
   return drawn;
 }
 
-/** The cases of another process, and what it says before. */
+/** Returns the cases of another process, and its other output. */
 function casesOf(settings: Record<string, string>): { said: string; drawn: number[]; failure: string } {
   const { PROPERTY_SEED: _seed, PROPERTY_RUNS: _runs, ...environment } = process.env;
   const script = `
@@ -26,7 +26,7 @@ function casesOf(settings: Record<string, string>): { said: string; drawn: numbe
   return { drawn: JSON.parse(lines.pop() || "[]"), said: lines.join("\n"), failure: stderr };
 }
 
-test("without settings every run draws the same cases and says nothing", () => {
+test("without settings every run draws the same cases and prints nothing", () => {
   const { drawn, said } = casesOf({});
   assert.equal(drawn.length, 100);
   assert.equal(said, "");
@@ -34,7 +34,7 @@ test("without settings every run draws the same cases and says nothing", () => {
   assert.deepEqual(cases(), cases());
 });
 
-test("a search draws other cases, as many as asked for, and says how to have them again", () => {
+test("a search draws other cases, as many as requested, and prints how to repeat them", () => {
   const search = casesOf({ PROPERTY_SEED: "random", PROPERTY_RUNS: "3" });
   assert.equal(search.drawn.length, 300);
   assert.notDeepEqual(search.drawn.slice(0, 100), casesOf({}).drawn);
@@ -43,7 +43,7 @@ test("a search draws other cases, as many as asked for, and says how to have the
   assert.deepEqual(casesOf({ PROPERTY_SEED: seed, PROPERTY_RUNS: "3" }).drawn, search.drawn);
 });
 
-test("settings that are none are refused", () => {
+test("invalid settings are rejected", () => {
   assert.match(casesOf({ PROPERTY_SEED: "abc" }).failure, /PROPERTY_SEED must be an integer or "random"/);
   assert.match(casesOf({ PROPERTY_RUNS: "0" }).failure, /PROPERTY_RUNS must be a number above 0/);
 });

@@ -6,11 +6,13 @@ import type { LiveMessage } from "./types.js";
 /** Announces that the second subprotocol is a key or a token. */
 const BEARER_PROTOCOL = "svc-bearer";
 
-export interface ConnectorParts {
+/** Where and how live sockets are opened. */
+export interface LiveEndpoint {
   readonly url: URL;
   readonly openSocket: (url: URL, protocols: string[]) => SocketLike;
   /** Returns a key, or a new token for the next socket. */
   readonly credential: (signal: AbortSignal) => Promise<string>;
+  /** Milliseconds until a session must be ready. */
   readonly openTimeoutMs: number;
 }
 
@@ -21,24 +23,18 @@ export interface SocketEvents {
   closed(code: number, reason: string, cause: unknown): void;
 }
 
-export class LiveConnector {
-  readonly #parts: ConnectorParts;
-
-  constructor(parts: ConnectorParts) {
-    this.#parts = parts;
-  }
-
-  get openTimeoutMs(): number {
-    return this.#parts.openTimeoutMs;
-  }
-
-  async open(query: URLSearchParams, events: SocketEvents, signal: AbortSignal): Promise<LiveSocket> {
-    const credential = await this.#parts.credential(signal);
-    signal.throwIfAborted();
-    const url = urlOf(this.#parts.url, "v1/stream", query);
-    url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
-    return new LiveSocket(this.#parts.openSocket(url, [BEARER_PROTOCOL, credential]), events);
-  }
+/** Opens a socket with its own credential. */
+export async function openLiveSocket(
+  endpoint: LiveEndpoint,
+  query: URLSearchParams,
+  events: SocketEvents,
+  signal: AbortSignal,
+): Promise<LiveSocket> {
+  const credential = await endpoint.credential(signal);
+  signal.throwIfAborted();
+  const url = urlOf(endpoint.url, "v1/stream", query);
+  url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
+  return new LiveSocket(endpoint.openSocket(url, [BEARER_PROTOCOL, credential]), events);
 }
 
 export class LiveSocket {
