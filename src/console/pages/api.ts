@@ -1,14 +1,13 @@
-// From their own file: what only the playground needs of the client is not loaded with every page.
-
 import type { ServedPart } from "../../../core/domain/served.js";
 import type { CreditPrice } from "../../../core/domain/usage/credit-price.js";
+// Not from the whole client library: every page loads this file, only the playground needs the client.
 import { ApiError, DauysError, LiveError } from "../../client/errors.js";
 
-/** What the pages could not do, in a form that every language has a text for. */
+/** An error to show: its code selects the text in the reader's language. */
 export class Problem extends Error {
   readonly code: string;
   readonly requestId: string | null;
-  /** What the service says itself, in English; null where the code says it all. */
+  /** The service's own English text; null where the code says enough. */
   readonly detail: string | null;
 
   constructor(code: string, requestId: string | null, detail: string | null = null) {
@@ -27,7 +26,7 @@ export interface Organization {
 export interface Session {
   readonly user: { readonly id: string; readonly email: string } | null;
   readonly organizations: readonly Organization[];
-  /** Parts of the interface at this address; none is told of to a person who is not signed in. */
+  /** Parts of the API served at this address; absent while nobody is signed in. */
   readonly serve?: readonly ServedPart[];
 }
 export interface ApiKey {
@@ -57,7 +56,7 @@ export interface LedgerEntry {
   readonly key_name: string | null;
   readonly created_at: string;
 }
-/** What the service says of its prices, to everybody. */
+/** The service's prices, which anyone may read. */
 export interface Prices {
   readonly tariffs: Readonly<
     Record<UsageRow["kind"], { readonly credits: number; readonly per_units: number }>
@@ -65,6 +64,10 @@ export interface Prices {
   readonly credit_price: CreditPrice | null;
   /** An e-mail address or an https address. */
   readonly contact: string | null;
+}
+/** A list as the console's API returns it. */
+export interface List<T> {
+  readonly data: readonly T[];
 }
 export interface OpenSession {
   readonly id: string;
@@ -96,13 +99,11 @@ export interface Invitation {
   readonly expires_at: string;
 }
 
-/** Those who are told that the session has ended. */
 export const sessionEnded = new EventTarget();
-/** Somebody's credits have changed. */
 export const creditsChanged = new EventTarget();
 
-/** Asks the console's own interface. @throws {Problem} */
-export async function ask<T>(
+/** Calls the console's own API. @throws {Problem} */
+export async function callApi<T>(
   method: "GET" | "POST" | "PATCH" | "DELETE",
   path: string,
   body?: object,
@@ -126,12 +127,12 @@ export async function ask<T>(
   throw new Problem(code, answer.headers.get("x-request-id"));
 }
 
-/** Whatever was thrown, as a problem to show. Null for what the user stopped. */
-export function asProblem(thrown: unknown): Problem | null {
+/** Converts anything thrown into a problem to show; null for what the user cancelled. */
+export function toProblem(thrown: unknown): Problem | null {
   if (thrown instanceof Problem) return thrown;
   if (thrown instanceof DOMException && thrown.name === "AbortError") return null;
   if (!(thrown instanceof DauysError)) return new Problem("unknown", null);
   const code = thrown.code === "connection_failed" ? "connection" : thrown.code;
-  const isTold = thrown instanceof ApiError || thrown instanceof LiveError;
-  return isTold ? new Problem(code, thrown.requestId, thrown.detail) : new Problem(code, null);
+  const hasDetail = thrown instanceof ApiError || thrown instanceof LiveError;
+  return hasDetail ? new Problem(code, thrown.requestId, thrown.detail) : new Problem(code, null);
 }

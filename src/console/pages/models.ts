@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { DauysClient, type Model, type Recognizer } from "../../client/browser.js";
-import { asProblem, type Problem } from "./api.js";
+import { type Problem, toProblem } from "./api.js";
 
 /** A model of each task, as the catalog shows it. */
 interface ModelOf {
@@ -34,7 +34,7 @@ export function useModels<T extends Task>(task: T): ChosenModel<ModelOf[T]> {
   useEffect(() => {
     modelsOf(task)
       .then(setModels)
-      .catch((thrown: unknown) => setProblem(asProblem(thrown)));
+      .catch((thrown: unknown) => setProblem(toProblem(thrown)));
   }, [task]);
   return {
     models,
@@ -48,7 +48,7 @@ export function useModels<T extends Task>(task: T): ChosenModel<ModelOf[T]> {
 }
 
 /** What a request says to get this model: nothing for the default. */
-export function modelWish(model: { readonly name: string; readonly default: boolean } | null): {
+export function modelOption(model: { readonly name: string; readonly default: boolean } | null): {
   readonly model?: string;
 } {
   return model === null || model.default ? {} : { model: model.name };

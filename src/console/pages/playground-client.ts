@@ -1,5 +1,5 @@
 import { ApiError, DauysClient } from "../../client/browser.js";
-import { ask } from "./api.js";
+import { callApi } from "./api.js";
 
 /** A key is replaced so long before it ends: a long upload begins with one that lasts. */
 const SPARE_MS = 60_000;
@@ -13,7 +13,7 @@ let held: { readonly organization: string; readonly key: string; readonly untilM
  */
 export async function playgroundClient(organization: string): Promise<DauysClient> {
   if (held === null || held.organization !== organization || held.untilMs < performance.now()) {
-    const { key, expires_in } = await ask<{ readonly key: string; readonly expires_in: number }>(
+    const { key, expires_in } = await callApi<{ readonly key: string; readonly expires_in: number }>(
       "POST",
       `/organizations/${organization}/playground-key`,
     );
@@ -30,14 +30,14 @@ export function liveClient(organization: string): DauysClient {
   };
   const streamToken = (signal: AbortSignal) =>
     token(signal).catch((thrown: unknown) => {
-      if (!forgetRefusedKey(thrown)) throw thrown;
+      if (!dropRejectedKey(thrown)) throw thrown;
       return token(signal);
     });
   return new DauysClient({ baseUrl: location.origin, streamToken });
 }
 
 /** A service that was restarted knows no key of before: the next one is fresh. True when that was the reason. */
-export function forgetRefusedKey(thrown: unknown): boolean {
+export function dropRejectedKey(thrown: unknown): boolean {
   const isRefused = thrown instanceof ApiError && thrown.status === 401;
   if (isRefused) held = null;
   return isRefused;

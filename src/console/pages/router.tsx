@@ -15,7 +15,7 @@ export function usePath(): string {
   return path;
 }
 
-export function go(path: string): void {
+export function navigate(path: string): void {
   history.pushState(null, "", `${BASE}/${path}`);
   dispatchEvent(new PopStateEvent("popstate"));
   scrollTo(0, 0);
@@ -34,7 +34,7 @@ export function Link({ to, class: className, isCurrent = false, children }: Link
   const follow = (event: MouseEvent) => {
     if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
     event.preventDefault();
-    go(to);
+    navigate(to);
   };
   return (
     <a

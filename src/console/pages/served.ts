@@ -1,7 +1,7 @@
 import { SERVED_PARTS } from "../../../core/domain/served.js";
 import type { Session } from "./api.js";
 
-/** Pages that ask the interface, and the part of it that each asks. */
+/** Pages that callApi the interface, and the part of it that each asks. */
 export const PLAYGROUND = [
   { name: "speak", part: "synthesis" },
   { name: "transcribe", part: "transcription" },

@@ -9,18 +9,18 @@ export type Language = keyof typeof LANGUAGES;
 type Values = Readonly<Record<string, string | number>>;
 
 const TEXTS: Readonly<Record<Language, Texts>> = { kk, ru, en };
-const KEPT_AS = "dauys.language";
+const STORAGE_KEY = "dauys.language";
 
 export const LanguageContext = createContext<Language>("en");
 
 /** The language that was chosen here, or the first of the browser's that there is. */
 export function initialLanguage(): Language {
-  const wanted = [localStorage.getItem(KEPT_AS) ?? "", ...navigator.languages];
+  const wanted = [localStorage.getItem(STORAGE_KEY) ?? "", ...navigator.languages];
   return wanted.map((name) => name.slice(0, 2)).find(isLanguage) ?? "en";
 }
 
 export function keepLanguage(language: Language): void {
-  localStorage.setItem(KEPT_AS, language);
+  localStorage.setItem(STORAGE_KEY, language);
 }
 
 export function isLanguage(name: string): name is Language {
@@ -28,7 +28,7 @@ export function isLanguage(name: string): name is Language {
 }
 
 /** Texts, numbers and times in the reader's language. */
-export function useWords() {
+export function useTranslation() {
   const language = useContext(LanguageContext);
   const t = (name: TextName, values: Values = {}): string =>
     formOf(TEXTS[language][name], values["n"], language).replace(/\{(\w+)\}/g, (_, key: string) => {

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { useWords } from "../text/language.js";
+import { useTranslation } from "../text/language.js";
 import type { ViewProps } from "../view-props.js";
 import { Button, Skeleton } from "./parts.js";
 
@@ -13,7 +13,7 @@ export const Listen = (props: ViewProps) => <Playground name="Listen" {...props}
 
 /** A page of the playground, whose code is fetched by the first of them. */
 function Playground({ name, ...props }: ViewProps & { readonly name: keyof Views }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const [views, setViews] = useState(loaded);
   const [isLost, setLost] = useState(false);
   useEffect(() => {
@@ -36,7 +36,7 @@ function Playground({ name, ...props }: ViewProps & { readonly name: keyof Views
     <div class="notice error" role="alert">
       <p>{t("e_connection")}</p>
       {/* A service that was replaced meanwhile has other files, which only the page as a whole can name. */}
-      <Button onClick={() => location.reload()}>{t("retry")}</Button>
+      <Button onClick={() => location.reload()} text={t("retry")} />
     </div>
   );
 }

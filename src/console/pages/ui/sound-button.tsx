@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { takeSound } from "../sound.js";
-import { useWords } from "../text/language.js";
+import { claimPlayback } from "../sound.js";
+import { useTranslation } from "../text/language.js";
 
 interface SoundButtonProps {
   /** What is heard, for those who do not see the button's place. */
@@ -10,7 +10,7 @@ interface SoundButtonProps {
 
 /** Plays one sound from its beginning, and stops it. */
 export function SoundButton({ name, load }: SoundButtonProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const [state, setState] = useState<"silent" | "playing" | "broken">("silent");
   const audio = useRef<HTMLAudioElement | null>(null);
   const isLoading = useRef(false);
@@ -28,7 +28,7 @@ export function SoundButton({ name, load }: SoundButtonProps) {
     isLoading.current = true;
     try {
       audio.current ??= open(await load(), setState);
-      takeSound(makeQuiet);
+      claimPlayback(makeQuiet);
       audio.current.currentTime = 0;
       await audio.current.play();
     } catch (thrown) {

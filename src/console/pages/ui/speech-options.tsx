@@ -1,9 +1,10 @@
-import { useId, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { WrittenPronunciations } from "../pronunciations.js";
-import { useWords } from "../text/language.js";
-import { Button, Field } from "./parts.js";
+import { useTranslation } from "../text/language.js";
+import { Field } from "./form.js";
+import { Button } from "./parts.js";
 
-/** What few texts need, as it is written. */
+/** Options as the user typed them. */
 export interface WrittenOptions {
   readonly nfe: string;
   readonly seed: string;
@@ -21,23 +22,17 @@ const LARGEST_SEED = 2 ** 32 - 1;
 
 interface SpeechOptionsProps {
   readonly written: WrittenOptions;
-  /** The model has a solver, whose steps can be chosen. */
+  /** Whether the model has a solver whose steps can be chosen. */
   readonly takesSteps: boolean;
   readonly pronunciations: WrittenPronunciations;
   readonly onChange: (changed: Partial<WrittenOptions>) => void;
   readonly onPause: (mark: string) => void;
 }
 
-/** Steps by number, another take, pauses, and how words sound. */
-export function SpeechOptions({
-  written,
-  takesSteps,
-  pronunciations,
-  onChange,
-  onPause,
-}: SpeechOptionsProps) {
-  const { t, number } = useWords();
-  const id = useId();
+/** The options that few texts need. */
+export function SpeechOptions(props: SpeechOptionsProps) {
+  const { written, takesSteps, pronunciations, onChange, onPause } = props;
+  const { t } = useTranslation();
   const [isOpen, setOpen] = useState(false);
   const { brokenLine } = pronunciations;
   const isNfeWrong = takesSteps && nfeOf(written.nfe) === null;
@@ -46,40 +41,24 @@ export function SpeechOptions({
   return (
     <details
       class="more"
-      // What is wrong stays in sight.
+      // A wrong value must stay visible.
       open={isOpen || isWrong}
       onToggle={(event) => setOpen(event.currentTarget.open)}
     >
       <summary>{t("moreOptions")}</summary>
       <div class="stack">
-        <fieldset class="field">
-          <legend>{t("pauses")}</legend>
-          <div class="actions start">
-            {PAUSES.map(({ seconds, mark }) => (
-              <Button key={mark} onClick={() => onPause(mark)}>
-                + {t("seconds", { n: number(seconds, 1) })}
-              </Button>
-            ))}
-          </div>
-          <p class="hint">{t("pausesHint")}</p>
-        </fieldset>
-        <div class="field">
-          <label for={`${id}-words`}>{t("pronunciations")}</label>
-          <textarea
-            id={`${id}-words`}
-            class="small"
-            rows={3}
-            lang="kk"
-            placeholder={"Kaspi = каспи\nGPT = джи пи ти"}
-            value={written.pronunciations}
-            aria-invalid={brokenLine !== null}
-            aria-describedby={`${id}-words-hint`}
-            onInput={(event) => onChange({ pronunciations: event.currentTarget.value })}
-          />
-          <p id={`${id}-words-hint`} class={brokenLine === null ? "hint" : "hint wrong"}>
-            {brokenLine === null ? t("pronunciationsHint") : t("pronunciationsWrong", { n: brokenLine })}
-          </p>
-        </div>
+        <Pauses onPause={onPause} />
+        <Field
+          label={t("pronunciations")}
+          name="pronunciations"
+          rows={3}
+          placeholder={"Kaspi = каспи\nGPT = джи пи ти"}
+          required={false}
+          value={written.pronunciations}
+          hint={t("pronunciationsHint")}
+          error={brokenLine === null ? undefined : t("pronunciationsWrong", { n: brokenLine })}
+          onInput={(pronunciations) => onChange({ pronunciations })}
+        />
         <div class="controls">
           {takesSteps && (
             <Field
@@ -109,13 +88,32 @@ export function SpeechOptions({
   );
 }
 
-/** Null for what is no number of steps. */
+function Pauses({ onPause }: Pick<SpeechOptionsProps, "onPause">) {
+  const { t, number } = useTranslation();
+  return (
+    <fieldset class="field">
+      <legend>{t("pauses")}</legend>
+      <div class="actions start">
+        {PAUSES.map(({ seconds, mark }) => (
+          <Button
+            key={mark}
+            text={`+ ${t("seconds", { n: number(seconds, 1) })}`}
+            onClick={() => onPause(mark)}
+          />
+        ))}
+      </div>
+      <p class="hint">{t("pausesHint")}</p>
+    </fieldset>
+  );
+}
+
+/** Parses the number of steps; null if it is invalid. */
 export function nfeOf(written: string): number | null {
   const nfe = written === "" ? NFE.fast : Number(written);
   return Number.isInteger(nfe) && nfe >= NFE.min && nfe <= NFE.max ? nfe : null;
 }
 
-/** Undefined for none, null for what is no seed. */
+/** Parses the seed; undefined if there is none, null if it is invalid. */
 export function seedOf(written: string): number | undefined | null {
   if (written === "") return undefined;
   const seed = Number(written);

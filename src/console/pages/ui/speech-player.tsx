@@ -1,37 +1,42 @@
-import { writeWav } from "../../../../core/domain/audio/wav.js";
 import { SPEECH_RATE_HZ } from "../../../../core/domain/synthesis/speech-rate.js";
 import { clock } from "../clock.js";
-import { save } from "../save.js";
-import { useWords } from "../text/language.js";
-import type { Heard, Speech } from "../use-speech.js";
+import { saveFile, wavBlob } from "../downloads.js";
+import { useTranslation } from "../text/language.js";
+import type { ReceivedSpeech, Speech } from "../use-speech.js";
 import { Button } from "./parts.js";
 import { SpokenText } from "./spoken-text.js";
 import { Waveform } from "./waveform.js";
 
-/** A speech as it arrives and plays. */
+/** Plays a speech as it arrives. */
 export function SpeechPlayer({ speech }: { readonly speech: Speech }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <section class="card player" aria-label={t("player")}>
-      {speech.heard === null ? (
+      {speech.received === null ? (
         <p class="hint centered">{t("speakEmpty")}</p>
       ) : (
-        <Sounding heard={speech.heard} speech={speech} />
+        <PlayerControls received={speech.received} speech={speech} />
       )}
     </section>
   );
 }
 
-function Sounding({ heard, speech }: { readonly heard: Heard; readonly speech: Speech }) {
-  const { t, number } = useWords();
+function PlayerControls({
+  received,
+  speech,
+}: {
+  readonly received: ReceivedSpeech;
+  readonly speech: Speech;
+}) {
+  const { t, number } = useTranslation();
   const { state, positionSeconds, word } = speech;
-  const seconds = heard.samples.length / SPEECH_RATE_HZ;
+  const seconds = received.samples.length / SPEECH_RATE_HZ;
   const isPlaying = state === "playing" || state === "waiting";
   const times = `${clock(positionSeconds)} / ${clock(seconds)}`;
   return (
     <>
-      <SpokenText text={heard.text} word={state === "ended" ? null : word} />
-      <Waveform samples={heard.samples} played={seconds === 0 ? 0 : positionSeconds / seconds} />
+      <SpokenText text={received.text} word={state === "ended" ? null : word} />
+      <Waveform samples={received.samples} played={seconds === 0 ? 0 : positionSeconds / seconds} />
       <div class="seek">
         <input
           type="range"
@@ -39,7 +44,7 @@ function Sounding({ heard, speech }: { readonly heard: Heard; readonly speech: S
           aria-valuetext={times}
           min="0"
           max={seconds}
-          // Any other step would keep the thumb from the end.
+          // With any other step the thumb may not reach the end.
           step="any"
           value={positionSeconds}
           onInput={(event) => speech.seek(Number(event.currentTarget.value))}
@@ -49,30 +54,27 @@ function Sounding({ heard, speech }: { readonly heard: Heard; readonly speech: S
         </span>
       </div>
       <div class="actions start">
-        <Button onClick={speech.toggle}>{t(isPlaying ? "pause" : "play")}</Button>
+        <Button onClick={speech.toggle} text={t(isPlaying ? "pause" : "play")} />
         <Button
-          disabled={heard.state === "arriving"}
-          onClick={() =>
-            save("dauys.wav", "audio/wav", new Uint8Array(writeWav(heard.samples, SPEECH_RATE_HZ)))
-          }
-        >
-          {t("download")}
-        </Button>
+          disabled={received.state === "arriving"}
+          onClick={() => saveFile("dauys.wav", wavBlob(received.samples, SPEECH_RATE_HZ))}
+          text={t("download")}
+        />
         <p class="hint number" role="status">
           {status()}
         </p>
-        <p class="hint answered">{heard.model}</p>
-        <p class="hint mono" data-request={heard.requestId}>
-          {heard.requestId}
+        <p class="hint answered">{received.model}</p>
+        <p class="hint mono" data-request={received.requestId}>
+          {received.requestId}
         </p>
       </div>
     </>
   );
 
   function status(): string {
-    if (heard.state === "stopped") return t("speechStopped");
-    if (heard.state === "complete") return t("firstSound", { n: heard.firstSoundMs });
+    if (received.state === "stopped") return t("speechStopped");
+    if (received.state === "complete") return t("firstSound", { n: received.firstSoundMs });
     if (state === "waiting") return t("underrun");
-    return heard.share === null ? t("arriving") : t("made", { n: number(heard.share * 100) });
+    return received.share === null ? t("arriving") : t("made", { n: number(received.share * 100) });
   }
 }

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { WordTime } from "../../../../core/domain/synthesis/word-time.js";
-import { useWords } from "../text/language.js";
+import { useTranslation } from "../text/language.js";
 
 interface SpokenTextProps {
   readonly text: string;
@@ -10,7 +10,7 @@ interface SpokenTextProps {
 
 /** A text with the word that is being said marked. Nothing tells screen readers about the mark: they hear the speech. */
 export function SpokenText({ text, word }: SpokenTextProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const box = useRef<HTMLElement>(null);
   const letters = useMemo(() => [...text], [text]);
   const { from, to } = word ?? { from: letters.length, to: letters.length };

@@ -1,6 +1,6 @@
 import { useEffect, useId, useState } from "preact/hooks";
 import type { Voices } from "../../../client/browser.js";
-import { useWords } from "../text/language.js";
+import { useTranslation } from "../text/language.js";
 import { voiceTexts } from "../text/voices.js";
 import { SoundButton } from "./sound-button.js";
 
@@ -15,7 +15,7 @@ interface VoiceCardsProps {
 
 /** Voices to choose from, each with what it is good for and a sample to hear, which costs nothing. */
 export function VoiceCards({ model, voices, chosen, onChoose }: VoiceCardsProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const id = useId();
   const samples = useSamples(model);
   return (
