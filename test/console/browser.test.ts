@@ -355,7 +355,7 @@ describe("the console in a browser", () => {
     });
     const answered = page.waitForResponse((response) => response.url().includes("/v1/transcribe"));
     await dropFile(speech);
-    await page.getByText(/^Uploading… \d+ %$/).waitFor();
+    await page.getByText(/^Uploading… \d+%$/).waitFor();
     await page.getByText(/^0(\.\d+)? of 0\.\d+ MB$/).waitFor();
     await inspect(page, "transcribe-upload");
     await network.send("Network.emulateNetworkConditions", { ...slow, uploadThroughput: -1 });
@@ -660,7 +660,7 @@ describe("the console in a browser", () => {
     for (const [link, name] of [
       ["Кредиттер", "credits-kk"],
       ["Лимиттер", "limits-kk"],
-      ["Күйі", "status-kk"],
+      ["Қызмет күйі", "status-kk"],
       ["bolat@example.org", "account-kk"],
     ] as const) {
       await invited.getByRole("link", { name: link, exact: true }).click();
@@ -681,7 +681,16 @@ describe("the console in a browser", () => {
 
   test("in Russian every page stands as well", async () => {
     await page.getByLabel("Language").selectOption("ru");
-    const pages = ["Обзор", "Озвучить", "Ключи API", "Кредиты", "Участники", "Лимиты", "Состояние", "Расход"];
+    const pages = [
+      "Обзор",
+      "Озвучить",
+      "API-ключи",
+      "Кредиты",
+      "Участники",
+      "Лимиты",
+      "Состояние сервиса",
+      "Расход",
+    ];
     for (const [index, name] of pages.entries()) {
       await page.getByRole("link", { name, exact: true }).click();
       await page.locator("main h1").waitFor();

@@ -49,7 +49,7 @@ export interface Credits {
 export interface LedgerEntry {
   readonly kind: "grant" | "topup" | "charge" | "refund";
   readonly credits: number;
-  /** After this entry. */
+  /** Balance after this entry. */
   readonly balance: number;
   readonly request_id: string | null;
   readonly endpoint: string | null;
@@ -135,4 +135,12 @@ export function toProblem(thrown: unknown): Problem | null {
   const code = thrown.code === "connection_failed" ? "connection" : thrown.code;
   const hasDetail = thrown instanceof ApiError || thrown instanceof LiveError;
   return hasDetail ? new Problem(code, thrown.requestId, thrown.detail) : new Problem(code, null);
+}
+
+/** Props of every signed-in page. */
+export interface ViewProps {
+  readonly organization: Organization;
+  readonly session: Session;
+  /** To call when the user or their organizations have changed. */
+  readonly onSession: (session: Session) => void;
 }

@@ -3,7 +3,7 @@ import { isPage } from "../paths.js";
 import { callApi, type Problem, type Session, sessionEnded, toProblem } from "./api.js";
 import { clearResults } from "./history.js";
 import { navigate, usePath } from "./router.js";
-import { initialLanguage, isLanguage, keepLanguage, LanguageContext } from "./text/language.js";
+import { useLanguage } from "./text/language.js";
 import { Frame } from "./ui/frame.js";
 import { ErrorNotice } from "./ui/parts.js";
 import { LoadingPage } from "./ui/signed-out-page.js";
@@ -14,7 +14,7 @@ import { SignIn } from "./views/sign-in.js";
 
 /** The root: shows a page by the address and by who is signed in. */
 export function App() {
-  const [language, setLanguage] = useState(initialLanguage);
+  const language = useLanguage();
   const [session, setSession] = useState<Session | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const path = usePath();
@@ -39,32 +39,21 @@ export function App() {
   useEffect(() => {
     document.documentElement.lang = language;
   }, [language]);
-  const choose = (name: string) => {
-    if (!isLanguage(name)) return;
-    keepLanguage(name);
-    setLanguage(name);
-  };
   const enter = (entered: Session) => {
     setSession(entered);
     if (path === "" || path === "sign-in" || path === "sign-up" || path === "join") navigate("");
   };
-  return <LanguageContext.Provider value={language}>{shown()}</LanguageContext.Provider>;
-
-  function shown() {
-    if (problem !== null) {
-      return (
-        <main class="gate">
-          <ErrorNotice problem={problem} retry={() => void load()} />
-        </main>
-      );
-    }
-    if (session === null) return <LoadingPage />;
-    if (path === "join") return <Join session={session} onSession={enter} onLanguage={choose} />;
-    if (path === "reset") return <Reset onSession={enter} onLanguage={choose} />;
-    if (session.user === null && !isPage(path)) return <SignedOutNotFound onLanguage={choose} />;
-    if (session.user === null) {
-      return <SignIn isNew={path === "sign-up"} onSession={enter} onLanguage={choose} />;
-    }
-    return <Frame session={session} path={path} onLanguage={choose} onSession={setSession} />;
+  if (problem !== null) {
+    return (
+      <main class="gate">
+        <ErrorNotice problem={problem} retry={() => void load()} />
+      </main>
+    );
   }
+  if (session === null) return <LoadingPage />;
+  if (path === "join") return <Join session={session} onSession={enter} />;
+  if (path === "reset") return <Reset onSession={enter} />;
+  if (session.user !== null) return <Frame session={session} path={path} onSession={setSession} />;
+  if (!isPage(path)) return <SignedOutNotFound />;
+  return <SignIn isNew={path === "sign-up"} onSession={enter} />;
 }

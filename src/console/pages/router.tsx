@@ -4,7 +4,7 @@ import { pagePath } from "../paths.js";
 
 const BASE = "/console";
 
-/** The part of the address behind `/console/`. */
+/** The part of the address after `/console/`. */
 export function usePath(): string {
   const [path, setPath] = useState(currentPath());
   useEffect(() => {
@@ -19,7 +19,7 @@ export function navigate(path: string): void {
   history.pushState(null, "", `${BASE}/${path}`);
   dispatchEvent(new PopStateEvent("popstate"));
   scrollTo(0, 0);
-  // Readers of the screen are told that another page is there.
+  // Makes screen readers announce the new page.
   requestAnimationFrame(() => document.querySelector<HTMLElement>("main h1")?.focus());
 }
 

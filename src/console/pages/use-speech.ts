@@ -11,6 +11,7 @@ import { dropRejectedKey, playgroundClient } from "./playground-client.js";
 import { claimPlayback } from "./sound.js";
 
 const WAV_HEADER_BYTES = 44;
+const NO_FACTS = { requestId: null, model: null, firstSoundMs: 0, share: null };
 
 /** The part of a speech that has arrived. */
 export interface ReceivedSpeech {
@@ -24,6 +25,8 @@ export interface ReceivedSpeech {
   /** Share of the text, 0 to 1; null if the model gives no word times. */
   readonly share: number | null;
 }
+
+type SpeechFacts = Omit<ReceivedSpeech, "samples" | "state">;
 
 interface SpeakOptions {
   readonly hasWordTimes: boolean;
@@ -56,77 +59,47 @@ export function useSpeech(organizationId: string) {
     setBusy(true);
     setProblem(null);
     setReceived(null);
-    const speech = new Arriving(request.text);
     const sentences = player.open();
+    const startedAtMs = performance.now();
+    const pieces: Int16Array[] = [];
+    let facts: SpeechFacts = { ...NO_FACTS, text: request.text };
+    const show = (state: ReceivedSpeech["state"]) => {
+      const speech = { ...facts, state, samples: concatenatePcm(pieces) };
+      if (isCurrent() && pieces.length > 0) setReceived(speech);
+      return speech;
+    };
+    let isComplete = false;
     try {
       const client = await playgroundClient(organizationId);
-      const { signal } = control;
-      const streamOptions = { signal, timestamps: options.hasWordTimes, frames: "chunks" } as const;
+      const streamOptions = {
+        signal: control.signal,
+        timestamps: options.hasWordTimes,
+        frames: "chunks",
+      } as const;
       for await (const { wav, words, usage } of client.speakStream(request, streamOptions)) {
-        speech.add(wav, usage, words?.at(-1));
+        facts = {
+          ...facts,
+          requestId: usage.requestId,
+          model: usage.model,
+          firstSoundMs: facts.firstSoundMs || Math.round(performance.now() - startedAtMs),
+          share: (words?.at(-1)?.to ?? 0) / [...request.text].length || facts.share,
+        };
+        pieces.push(new Int16Array(wav.slice(WAV_HEADER_BYTES).buffer));
         sentences.push(wav, words);
-        if (isCurrent()) setReceived(speech.snapshot());
+        show("arriving");
       }
-      speech.state = "complete";
+      isComplete = true;
     } catch (thrown) {
-      speech.state = "stopped";
       dropRejectedKey(thrown);
       if (isCurrent()) setProblem(toProblem(thrown));
     }
-    const last = speech.isEmpty ? null : speech.snapshot();
+    const last = show(isComplete ? "complete" : "stopped");
     if (!control.signal.aborted) sentences.end();
-    if (isCurrent()) {
-      setReceived(last);
-      setBusy(false);
-    }
+    if (isCurrent()) setBusy(false);
     creditsChanged.dispatchEvent(new Event("changed"));
-    if (last !== null) keep(organizationId, last, options);
+    if (pieces.length > 0) keep(organizationId, last, options);
   };
   return { ...player, received, isBusy, problem, speak, stop };
-}
-
-/** Collects the chunks of one speech. */
-class Arriving {
-  state: ReceivedSpeech["state"] = "arriving";
-  readonly #text: string;
-  readonly #pieces: Int16Array[] = [];
-  readonly #startedAtMs = performance.now();
-  #firstSoundMs = 0;
-  #requestId: string | null = null;
-  #model: string | null = null;
-  #share: number | null = null;
-
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  get isEmpty(): boolean {
-    return this.#pieces.length === 0;
-  }
-
-  add(
-    wav: Uint8Array,
-    usage: Readonly<Record<"requestId" | "model", string | null>>,
-    lastWord?: WordTime,
-  ): void {
-    this.#firstSoundMs ||= Math.round(performance.now() - this.#startedAtMs);
-    this.#requestId = usage.requestId;
-    this.#model = usage.model;
-    this.#share = (lastWord?.to ?? 0) / [...this.#text].length || this.#share;
-    this.#pieces.push(new Int16Array(wav.slice(WAV_HEADER_BYTES).buffer));
-  }
-
-  snapshot(): ReceivedSpeech {
-    return {
-      text: this.#text,
-      samples: concatenatePcm(this.#pieces),
-      requestId: this.#requestId,
-      model: this.#model,
-      firstSoundMs: this.#firstSoundMs,
-      state: this.state,
-      share: this.#share,
-    };
-  }
 }
 
 function keep(organizationId: string, speech: ReceivedSpeech, { title, credits }: SpeakOptions): void {

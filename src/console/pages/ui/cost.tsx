@@ -2,13 +2,12 @@ import { moneyFor } from "../../../../core/domain/usage/credit-price.js";
 import { creditsFor, SYNTHESIS_TARIFF } from "../../../../core/domain/usage/tariff.js";
 import type { Prices } from "../api.js";
 import { type Loaded, useLoaded } from "../hooks.js";
-import { useTranslation } from "../text/language.js";
+import { money, t } from "../text/language.js";
 
 const MINUTE_S = 60;
 
 /** Credits in money; nothing where the operator has set no price. */
 export function Money({ credits, prices }: { readonly credits: number; readonly prices: Loaded<Prices> }) {
-  const { money } = useTranslation();
   const price = prices.state === "ready" ? prices.value.credit_price : null;
   if (price === null || credits <= 0) return null;
   return <span class="money">{money(moneyFor(credits, price), price.currency)}</span>;
@@ -16,7 +15,6 @@ export function Money({ credits, prices }: { readonly credits: number; readonly 
 
 /** What a minute of audio costs. */
 export function MinuteCost({ kind }: { readonly kind: "file" | "live" }) {
-  const { t } = useTranslation();
   const [prices] = useLoaded<Prices>("/prices");
   if (prices.state !== "ready") return null;
   const { credits, per_units: perUnits } = prices.value.tariffs[kind];

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { Button } from "./parts.js";
 
 export interface Column<Row> {
   /** Places the cell in narrow windows: `.data .c-balance`. */
@@ -61,6 +62,25 @@ export function Table<Row>(props: TableProps<Row>) {
       </tbody>
     </table>
   );
+}
+
+/**
+ * A column with a button in each row.
+ *
+ * @param nameOf names a row for screen readers
+ * @param instead what a row shows instead of the button; undefined for the button
+ */
+export function actionColumn<Row>(
+  text: string,
+  nameOf: (row: Row) => string,
+  act: (row: Row) => void,
+  instead: (row: Row) => ComponentChildren,
+): Column<Row> {
+  const button = (row: Row) => (
+    <Button look="quiet" text={text} label={`${text}: ${nameOf(row)}`} onClick={() => act(row)} />
+  );
+  const cell = (row: Row) => instead(row) ?? button(row);
+  return { id: "act", title: text, isTitleHidden: true, isEnd: true, cell };
 }
 
 /** A table in a card of its own; in narrow windows each row becomes a block, so nothing is out of view. */

@@ -1,6 +1,6 @@
 import { useLayoutEffect, useState } from "preact/hooks";
 import type { UsageRow } from "../api.js";
-import { useTranslation } from "../text/language.js";
+import { date, dayAndMonth, number, t } from "../text/language.js";
 import { type Column, Table } from "./data-table.js";
 
 const KINDS = ["synthesis", "file", "live"] as const;
@@ -23,7 +23,6 @@ interface Day {
 
 /** Credits per day as stacked bars: one colour per kind of work. */
 export function DayChart({ rows, days }: { readonly rows: readonly UsageRow[]; readonly days: number }) {
-  const { t, date, number } = useTranslation();
   const [pointed, setPointed] = useState<number | null>(null);
   const all = lastDays(days).map((day) => sumOf(day, rows));
   const top = ceilingOf(Math.max(...all.map(({ total }) => total)));
@@ -79,7 +78,6 @@ interface AxesProps {
 }
 
 function Axes({ days, top, width }: AxesProps) {
-  const { number, dayAndMonth } = useTranslation();
   const last = days.length - 1;
   const middle = Math.floor(last / 2);
   const labels = [
@@ -137,7 +135,6 @@ function DayBar({ day: { credits }, top, x, width }: DayBarProps) {
 }
 
 function DayTable({ days }: { readonly days: readonly Day[] }) {
-  const { t, date, number } = useTranslation();
   const columns: readonly Column<Day>[] = [
     { id: "day", title: t("day"), isHead: true, cell: ({ day }) => date(day) },
     ...KINDS.map((kind) => ({

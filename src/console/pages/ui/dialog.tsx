@@ -1,8 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { Problem } from "../api.js";
-import { useTranslation } from "../text/language.js";
-import { CopyText } from "./copy.js";
+import { t } from "../text/language.js";
+import { CopyText } from "./export.js";
 import { Form } from "./form.js";
 import { Button, ErrorNotice } from "./parts.js";
 
@@ -61,7 +61,6 @@ interface FormDialogProps extends DialogProps {
 /** A dialog with Cancel and a button that submits. */
 export function FormDialog(props: FormDialogProps) {
   const { title, action, look = "primary", isBusy = false, problem = null } = props;
-  const { t } = useTranslation();
   return (
     <Dialog title={title} onClose={props.onClose}>
       <Form onSubmit={props.onSubmit}>
@@ -88,7 +87,6 @@ interface SecretDialogProps {
 
 /** Shows a secret once; asks before it closes unless the secret was copied or the user says so. */
 export function SecretDialog({ title, lead, secret, label, warning, onClose }: SecretDialogProps) {
-  const { t } = useTranslation();
   const [isCopied, setCopied] = useState(false);
   const [isAsking, setAsking] = useState(false);
   useEffect(() => {

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
 import { useTask } from "../hooks.js";
-import { useTranslation } from "../text/language.js";
+import { problemText, t } from "../text/language.js";
 
 interface FormProps {
   readonly class?: string;
@@ -31,14 +31,13 @@ export function useForm<Name extends string>(
   initial: Readonly<Record<Name, string>>,
   fieldOf: Readonly<Record<string, NoInfer<Name>>> = {},
 ) {
-  const { problem: textOf } = useTranslation();
   const [values, setValues] = useState(initial);
   const { isBusy, problem, run } = useTask();
   const wrongField = problem === null ? undefined : fieldOf[problem.code];
   /** Properties of an uncontrolled field. */
   const uncontrolled = (name: Name) => ({
     name,
-    error: problem !== null && wrongField === name ? textOf(problem.code, null) : undefined,
+    error: problem !== null && wrongField === name ? problemText(problem.code, null) : undefined,
   });
   const field = (name: Name) => ({
     ...uncontrolled(name),
@@ -61,7 +60,7 @@ interface FieldProps {
   readonly label: string;
   readonly name: string;
   readonly type?: string;
-  /** Lines of a multi-line field in the Kazakh language. */
+  /** Makes it a multi-line field for Kazakh text. */
   readonly rows?: number;
   readonly placeholder?: string;
   readonly hint?: string | undefined;
@@ -101,7 +100,7 @@ export function Field(props: FieldProps) {
         <div class={isSecret ? "secret" : ""}>
           <input
             {...shared}
-            // The attributes' types tie each kind of input to attributes that none of ours has.
+            // Preact's types tie some kinds of input to attributes that ours do not have.
             type={(isSecret && isRevealed ? "text" : type) as "text"}
             autocomplete={autocomplete}
             {...(isSecret && { spellcheck: false, autocapitalize: "none" })}
@@ -126,7 +125,6 @@ type PasswordFieldProps = Omit<FieldProps, "type" | "autocomplete" | "hint"> & {
 };
 
 export function PasswordField({ isNew = false, ...field }: PasswordFieldProps) {
-  const { t } = useTranslation();
   const autocomplete = isNew ? "new-password" : "current-password";
   const hint = isNew ? t("passwordHint") : undefined;
   return <Field {...field} type="password" autocomplete={autocomplete} hint={hint} />;
@@ -140,7 +138,6 @@ interface RevealButtonProps {
 
 /** Named "Show", and described by the field's label. */
 function RevealButton({ id, isRevealed, onToggle }: RevealButtonProps) {
-  const { t } = useTranslation();
   return (
     <button
       type="button"

@@ -1,13 +1,19 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { isPage, isSignedInPath, type SignedInPath } from "../../paths.js";
-import { type Credits, callApi, creditsChanged, type Organization, type Session } from "../api.js";
+import {
+  type Credits,
+  callApi,
+  creditsChanged,
+  type Organization,
+  type Session,
+  type ViewProps,
+} from "../api.js";
 import { useLoaded } from "../hooks.js";
 import { Link, navigate } from "../router.js";
 import { PLAYGROUND, servedPages } from "../served.js";
 import type { TextName } from "../text/en.js";
-import { useTranslation } from "../text/language.js";
-import type { ViewProps } from "../view-props.js";
+import { number, t } from "../text/language.js";
 import { Account } from "../views/account.js";
 import { CreditsView } from "../views/credits.js";
 import { Keys } from "../views/keys.js";
@@ -43,13 +49,11 @@ const NO_ORGANIZATION: ViewProps["organization"] = { id: "", name: "", role: "me
 interface FrameProps {
   readonly session: Session;
   readonly path: string;
-  readonly onLanguage: (name: string) => void;
   readonly onSession: (session: Session) => void;
 }
 
 /** The layout of signed-in pages: a sidebar, and the page at `path`. */
-export function Frame({ session, path, onLanguage, onSession }: FrameProps) {
-  const { t } = useTranslation();
+export function Frame({ session, path, onSession }: FrameProps) {
   const [chosen, setChosen] = useState(session.organizations[0]?.id);
   const organization = session.organizations.find(({ id }) => id === chosen) ?? session.organizations[0];
   useEffect(() => {
@@ -90,7 +94,7 @@ export function Frame({ session, path, onLanguage, onSession }: FrameProps) {
             </Link>
             <a href="/docs">{t("reference")}</a>
           </div>
-          <Preferences onLanguage={onLanguage} />
+          <Preferences />
           <Link to="account" class="who" isCurrent={path === "account"}>
             {session.user?.email}
           </Link>
@@ -111,7 +115,6 @@ interface MenuProps extends Pick<FrameProps, "session" | "path"> {
 }
 
 function Menu({ session, path, organization }: MenuProps) {
-  const { t } = useTranslation();
   const item = (page: SignedInPath, text: TextName) => (
     <li key={page}>
       <Link to={page} isCurrent={path === page}>
@@ -135,7 +138,6 @@ function Menu({ session, path, organization }: MenuProps) {
 }
 
 function View({ session, path, organization, onSession }: MenuProps & Pick<FrameProps, "onSession">) {
-  const { t } = useTranslation();
   if (!isPage(path)) return <NotFound />;
   const page = isSignedInPath(path) ? path : "";
   // A user whom the last organization has removed still has an account.
@@ -156,7 +158,6 @@ function View({ session, path, organization, onSession }: MenuProps & Pick<Frame
 
 /** For a user without any organization. */
 function NoOrganization() {
-  const { t } = useTranslation();
   return (
     <>
       <PageHead title={t("noOrganization")} />
@@ -168,7 +169,6 @@ function NoOrganization() {
 }
 
 function Balance({ organization }: { readonly organization: Organization }) {
-  const { t, number } = useTranslation();
   const [credits, reload] = useLoaded<Credits>(`/organizations/${organization.id}/credits`);
   useEffect(() => {
     const changed = () => void reload();

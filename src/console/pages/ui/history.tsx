@@ -1,7 +1,7 @@
 import { clock } from "../clock.js";
 import { clearResults, type ResultKind, type StoredResult, useResults } from "../history.js";
-import { useTranslation } from "../text/language.js";
-import { ExportButtons } from "./export-buttons.js";
+import { t, timeOfDay } from "../text/language.js";
+import { ExportButtons } from "./export.js";
 import { Button } from "./parts.js";
 import { SoundButton } from "./sound-button.js";
 
@@ -14,7 +14,6 @@ interface HistoryProps {
 
 /** The page's results since it was loaded. */
 export function History({ kind, organizationId, onOpen }: HistoryProps) {
-  const { t, timeOfDay } = useTranslation();
   const results = useResults(kind, organizationId);
   if (results.length === 0) return null;
   return (

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { useTranslation } from "../text/language.js";
+import { t } from "../text/language.js";
 import { Field } from "./form.js";
 
 interface HotWordsOptionProps {
@@ -9,7 +9,6 @@ interface HotWordsOptionProps {
 
 /** A field for words that the recognizer should prefer. */
 export function HotWordsOption({ value, onInput }: HotWordsOptionProps) {
-  const { t } = useTranslation();
   const [isOpen, setOpen] = useState(false);
   return (
     <details class="more" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>

@@ -2,7 +2,7 @@ import { useId } from "preact/hooks";
 import type { Model, Recognizer } from "../../../client/browser.js";
 import type { ChosenModel } from "../models.js";
 import { en } from "../text/en.js";
-import { useTranslation } from "../text/language.js";
+import { t } from "../text/language.js";
 import { Select } from "./form.js";
 import { Icon } from "./parts.js";
 
@@ -14,7 +14,6 @@ interface ModelChoiceProps {
 
 /** A choice of the page's model if there are several, and the note of its package about its limits. */
 export function ModelChoice({ of: { models, model, choose }, isFixed = false }: ModelChoiceProps) {
-  const { t } = useTranslation();
   const id = useId();
   if (model === null) return null;
   return (
@@ -40,7 +39,6 @@ export function ModelChoice({ of: { models, model, choose }, isFixed = false }: 
 }
 
 function ModelNote({ model: { name, notes } }: { readonly model: Model | Recognizer }) {
-  const { t } = useTranslation();
   if (notes === null) return null;
   return (
     <p class="model-note">
@@ -57,7 +55,6 @@ function ModelNote({ model: { name, notes } }: { readonly model: Model | Recogni
 
 /** A package's note, translated if it is one of the shipped models'. */
 export function NoteText({ notes }: { readonly notes: string }) {
-  const { t } = useTranslation();
   const known = (["noteSpeak", "noteHear"] as const).find((name) => en[name] === notes);
   return known === undefined ? <span lang="en">{notes}</span> : <span>{t(known)}</span>;
 }

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import type { Problem } from "../api.js";
 import { type Loaded, useTitle } from "../hooks.js";
 import { Link } from "../router.js";
-import { useTranslation } from "../text/language.js";
+import { problemText, t } from "../text/language.js";
 
 type Look = "primary" | "plain" | "danger" | "quiet";
 
@@ -68,7 +68,6 @@ interface ErrorNoticeProps {
 
 /** What went wrong, and what to do about it. */
 export function ErrorNotice({ problem, retry }: ErrorNoticeProps) {
-  const { t, problem: textOf } = useTranslation();
   if (problem === null) return null;
   if (problem.code === "out_of_credits") {
     return (
@@ -80,7 +79,7 @@ export function ErrorNotice({ problem, retry }: ErrorNoticeProps) {
   return (
     <div class="notice error" role="alert">
       <div>
-        <p>{textOf(problem.code, problem.requestId)}</p>
+        <p>{problemText(problem.code, problem.requestId)}</p>
         {problem.code === "invalid_request" && problem.detail !== null && (
           <p class="mono" lang="en">
             {problem.detail}
@@ -124,7 +123,6 @@ export function WhenLoaded<T>({ loaded, retry, children }: WhenLoadedProps<T>) {
 }
 
 export function Skeleton() {
-  const { t } = useTranslation();
   return (
     <div class="skeleton" role="status">
       <span class="hidden">{t("loading")}</span>
@@ -165,5 +163,15 @@ export function PageHead({ title, lead, children }: HeadingProps) {
       </div>
       {children}
     </header>
+  );
+}
+
+/** Where the operator is reached: an e-mail address or a page. */
+export function Contact({ address }: { readonly address: string }) {
+  const isPage = address.startsWith("https://");
+  return (
+    <a href={isPage ? address : `mailto:${address}`} rel="noreferrer">
+      {isPage ? address.slice("https://".length) : address}
+    </a>
   );
 }

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { TextName } from "../text/en.js";
-import { LANGUAGES, useTranslation } from "../text/language.js";
+import { chooseLanguage, LANGUAGES, t, useLanguage } from "../text/language.js";
 import { applyTheme, initialTheme, THEMES, type Theme } from "../theme.js";
 import { Select } from "./form.js";
 
@@ -10,8 +10,8 @@ const THEME_TEXTS: Readonly<Record<Theme, TextName>> = {
   dark: "themeDark",
 };
 
-export function Preferences({ onLanguage }: { readonly onLanguage: (name: string) => void }) {
-  const { t, language } = useTranslation();
+export function Preferences() {
+  const language = useLanguage();
   const [theme, setTheme] = useState(initialTheme);
   const choose = (name: string) => {
     const chosen = THEMES.find((candidate) => candidate === name) ?? "system";
@@ -24,7 +24,7 @@ export function Preferences({ onLanguage }: { readonly onLanguage: (name: string
         label={t("language")}
         value={language}
         options={Object.entries(LANGUAGES).map(([value, text]) => ({ value, text, lang: value }))}
-        onChoose={onLanguage}
+        onChoose={chooseLanguage}
       />
       <Select
         label={t("theme")}

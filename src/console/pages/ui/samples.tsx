@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
-import { useTranslation } from "../text/language.js";
-import { CopyButton } from "./copy.js";
+import { t } from "../text/language.js";
+import { CopyButton } from "./export.js";
 import { Segments } from "./form.js";
 import type { SampleCode } from "./sample-code.js";
 
@@ -12,7 +12,6 @@ const NAMES: Readonly<Record<keyof SampleCode, string>> = {
 
 /** The request that the page sends, as code. */
 export function Samples(samples: SampleCode) {
-  const { t } = useTranslation();
   const [shown, setShown] = useState<keyof SampleCode>("curl");
   return (
     <section class="samples" aria-label={t("request")}>

@@ -1,19 +1,17 @@
 import type { ComponentChildren } from "preact";
 import type { Problem } from "../api.js";
-import { useTranslation } from "../text/language.js";
+import { t } from "../text/language.js";
 import { ButtonLink, ErrorNotice } from "./parts.js";
 import { Preferences } from "./preferences.js";
 
 interface SignedOutPageProps {
   readonly title: string;
   readonly lead: string;
-  readonly onLanguage: (name: string) => void;
   readonly children: ComponentChildren;
 }
 
 /** Shown until the page knows what to show; blank for half a second, so that quick answers do not flicker. */
 export function LoadingPage() {
-  const { t } = useTranslation();
   return (
     <main class="gate" aria-busy="true">
       <p class="waiting" role="status">
@@ -25,7 +23,7 @@ export function LoadingPage() {
 }
 
 /** The layout of pages that need no sign-in. */
-export function SignedOutPage({ title, lead, onLanguage, children }: SignedOutPageProps) {
+export function SignedOutPage({ title, lead, children }: SignedOutPageProps) {
   return (
     <main class="gate">
       <div class="card">
@@ -34,25 +32,23 @@ export function SignedOutPage({ title, lead, onLanguage, children }: SignedOutPa
         <p class="lead">{lead}</p>
         {children}
       </div>
-      <Preferences onLanguage={onLanguage} />
+      <Preferences />
     </main>
   );
 }
 
-interface BrokenLinkProps extends Pick<SignedOutPageProps, "onLanguage"> {
+interface BrokenLinkProps {
   readonly link: "invitation" | "reset";
   readonly problem: Problem;
 }
 
 /** A link whose secret the service does not accept, or could not look up. */
-export function BrokenLink({ link, problem, onLanguage }: BrokenLinkProps) {
-  const { t } = useTranslation();
+export function BrokenLink({ link, problem }: BrokenLinkProps) {
   const isInvalid = problem.code === `${link}_invalid`;
   return (
     <SignedOutPage
       title={t(isInvalid ? `${link}Broken` : "failed")}
       lead={isInvalid ? t(`e_${link}_invalid`) : ""}
-      onLanguage={onLanguage}
     >
       {!isInvalid && <ErrorNotice problem={problem} />}
       <ButtonLink to="sign-in" look="plain" text={t("signIn")} />

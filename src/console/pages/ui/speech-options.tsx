@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
-import type { WrittenPronunciations } from "../pronunciations.js";
-import { useTranslation } from "../text/language.js";
+import { readPronunciations, type WrittenPronunciations } from "../pronunciations.js";
+import { number, t } from "../text/language.js";
 import { Field } from "./form.js";
 import { Button } from "./parts.js";
 
@@ -22,27 +22,21 @@ const LARGEST_SEED = 2 ** 32 - 1;
 
 interface SpeechOptionsProps {
   readonly written: WrittenOptions;
-  /** Whether the model has a solver whose steps can be chosen. */
+  readonly parsed: ParsedOptions;
   readonly takesSteps: boolean;
-  readonly pronunciations: WrittenPronunciations;
   readonly onChange: (changed: Partial<WrittenOptions>) => void;
   readonly onPause: (mark: string) => void;
 }
 
 /** The options that few texts need. */
-export function SpeechOptions(props: SpeechOptionsProps) {
-  const { written, takesSteps, pronunciations, onChange, onPause } = props;
-  const { t } = useTranslation();
+export function SpeechOptions({ written, parsed, takesSteps, onChange, onPause }: SpeechOptionsProps) {
   const [isOpen, setOpen] = useState(false);
-  const { brokenLine } = pronunciations;
-  const isNfeWrong = takesSteps && nfeOf(written.nfe) === null;
-  const isSeedWrong = seedOf(written.seed) === null;
-  const isWrong = isNfeWrong || isSeedWrong || brokenLine !== null;
+  const { brokenLine } = parsed.pronunciations;
   return (
     <details
       class="more"
       // A wrong value must stay visible.
-      open={isOpen || isWrong}
+      open={isOpen || parsed.isWrong}
       onToggle={(event) => setOpen(event.currentTarget.open)}
     >
       <summary>{t("moreOptions")}</summary>
@@ -68,7 +62,7 @@ export function SpeechOptions(props: SpeechOptionsProps) {
               required={false}
               value={written.nfe}
               hint={t("stepsHint")}
-              error={isNfeWrong ? t("stepsWrong") : undefined}
+              error={parsed.nfe === null ? t("stepsWrong") : undefined}
               onInput={(nfe) => onChange({ nfe })}
             />
           )}
@@ -79,7 +73,7 @@ export function SpeechOptions(props: SpeechOptionsProps) {
             required={false}
             value={written.seed}
             hint={t("seedHint")}
-            error={isSeedWrong ? t("seedWrong") : undefined}
+            error={parsed.seed === null ? t("seedWrong") : undefined}
             onInput={(seed) => onChange({ seed })}
           />
         </div>
@@ -89,7 +83,6 @@ export function SpeechOptions(props: SpeechOptionsProps) {
 }
 
 function Pauses({ onPause }: Pick<SpeechOptionsProps, "onPause">) {
-  const { t, number } = useTranslation();
   return (
     <fieldset class="field">
       <legend>{t("pauses")}</legend>
@@ -107,15 +100,25 @@ function Pauses({ onPause }: Pick<SpeechOptionsProps, "onPause">) {
   );
 }
 
-/** Parses the number of steps; null if it is invalid. */
-export function nfeOf(written: string): number | null {
-  const nfe = written === "" ? NFE.fast : Number(written);
-  return Number.isInteger(nfe) && nfe >= NFE.min && nfe <= NFE.max ? nfe : null;
+export interface ParsedOptions {
+  /** Null if it is invalid. */
+  readonly nfe: number | null;
+  /** Undefined if there is none, null if it is invalid. */
+  readonly seed: number | undefined | null;
+  readonly pronunciations: WrittenPronunciations;
+  readonly isWrong: boolean;
 }
 
-/** Parses the seed; undefined if there is none, null if it is invalid. */
-export function seedOf(written: string): number | undefined | null {
-  if (written === "") return undefined;
-  const seed = Number(written);
-  return Number.isInteger(seed) && seed >= 0 && seed <= LARGEST_SEED ? seed : null;
+/** @param takesSteps whether the model has a solver whose steps can be chosen */
+export function parseOptions(written: WrittenOptions, takesSteps: boolean): ParsedOptions {
+  const steps = written.nfe === "" ? NFE.fast : Number(written.nfe);
+  const nfe = takesSteps ? within(steps, NFE.min, NFE.max) : NFE.fast;
+  const seed = written.seed === "" ? undefined : within(Number(written.seed), 0, LARGEST_SEED);
+  const pronunciations = readPronunciations(written.pronunciations);
+  const isWrong = nfe === null || seed === null || pronunciations.brokenLine !== null;
+  return { nfe, seed, pronunciations, isWrong };
+}
+
+function within(value: number, min: number, max: number): number | null {
+  return Number.isInteger(value) && value >= min && value <= max ? value : null;
 }

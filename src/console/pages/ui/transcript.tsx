@@ -7,8 +7,8 @@ import { transcriptDownloads } from "../downloads.js";
 import type { RecordingSource } from "../history.js";
 import { toParagraphs } from "../paragraphs.js";
 import { claimPlayback } from "../sound.js";
-import { useTranslation } from "../text/language.js";
-import { ExportButtons } from "./export-buttons.js";
+import { number, t } from "../text/language.js";
+import { ExportButtons } from "./export.js";
 
 interface TranscriptProps {
   readonly transcript: Transcribed;
@@ -17,7 +17,6 @@ interface TranscriptProps {
 
 /** A transcript with a player: follows the spoken word, and plays from any word or time that is clicked. */
 export function Transcript({ transcript, source }: TranscriptProps) {
-  const { t } = useTranslation();
   const words = transcript.words ?? [];
   // The page's policy loads no audio from other sites: for a link the user may choose the file.
   const [file, setFile] = useState(source instanceof File ? source : null);
@@ -107,7 +106,6 @@ interface WordsProps {
 }
 
 function Words({ transcript, found, current, onPlay }: WordsProps) {
-  const { t } = useTranslation();
   const paragraphs = useMemo(
     () => toParagraphs(transcript.words ?? [], transcript.segments ?? []),
     [transcript],
@@ -149,7 +147,6 @@ function Words({ transcript, found, current, onPlay }: WordsProps) {
 }
 
 function Facts({ transcript }: { readonly transcript: Transcribed }) {
-  const { t, number } = useTranslation();
   const seconds = (value: number) => t("seconds", { n: number(value, 1) });
   return (
     <p class="hint facts">
@@ -179,7 +176,6 @@ interface NoPlayerProps {
 
 /** Explains why there is no player, and offers a choice of the file. */
 function NoPlayer({ url, onFile }: NoPlayerProps) {
-  const { t } = useTranslation();
   return (
     <div class="elsewhere">
       <p class="hint">{t("elsewhere")}</p>

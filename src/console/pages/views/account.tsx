@@ -1,17 +1,15 @@
 import { useState } from "preact/hooks";
-import { callApi, type List, type OpenSession, type Session } from "../api.js";
+import { callApi, type List, type OpenSession, type Session, type ViewProps } from "../api.js";
 import { useLoaded, useTask } from "../hooks.js";
 import { navigate } from "../router.js";
-import { useTranslation } from "../text/language.js";
-import { type Column, DataTable } from "../ui/data-table.js";
+import { dateAndTime, t } from "../text/language.js";
+import { actionColumn, type Column, DataTable } from "../ui/data-table.js";
 import { FormDialog } from "../ui/dialog.js";
 import { Form, PasswordField, useForm } from "../ui/form.js";
 import { Button, ErrorNotice, PageHead, WhenLoaded } from "../ui/parts.js";
-import type { ViewProps } from "../view-props.js";
 
 /** Settings of the user, independent of any organization. */
 export function Account({ session, onSession }: ViewProps) {
-  const { t } = useTranslation();
   const [changes, setChanges] = useState(0);
   return (
     <>
@@ -29,7 +27,6 @@ interface ChangeProps extends Pick<ViewProps, "session"> {
 }
 
 function ChangePassword({ session, onChanged }: ChangeProps) {
-  const { t } = useTranslation();
   const [isChanged, setChanged] = useState(false);
   const form = useForm(
     { current: "", password: "" },
@@ -70,14 +67,13 @@ function UserName({ session }: Pick<ViewProps, "session">) {
 
 /** Where the user is signed in, with buttons to sign out there. */
 function Sessions() {
-  const { t } = useTranslation();
   const [sessions, reload] = useLoaded<List<OpenSession>>("/sessions");
   const { isBusy, problem, run } = useTask();
   const end = (path: string) =>
     void run(async () => {
       await callApi("DELETE", path).finally(reload);
     });
-  const columns = useSessionColumns((id) => end(`/sessions/${id}`));
+  const columns = sessionColumns((id) => end(`/sessions/${id}`));
   return (
     <section>
       <div class="section-head">
@@ -102,8 +98,7 @@ function Sessions() {
   );
 }
 
-function useSessionColumns(end: (id: string) => void): readonly Column<OpenSession>[] {
-  const { t, time } = useTranslation();
+function sessionColumns(end: (id: string) => void): readonly Column<OpenSession>[] {
   return [
     {
       id: "agent",
@@ -117,28 +112,18 @@ function useSessionColumns(end: (id: string) => void): readonly Column<OpenSessi
         </>
       ),
     },
-    { id: "since", title: t("signedIn"), cell: ({ created_at }) => time(created_at) },
-    { id: "until", title: t("until"), cell: ({ expires_at }) => time(expires_at) },
-    {
-      id: "act",
-      title: t("signOut"),
-      isTitleHidden: true,
-      isEnd: true,
-      cell: ({ id, agent, is_current: isCurrent }) =>
-        !isCurrent && (
-          <Button
-            look="quiet"
-            onClick={() => end(id)}
-            label={`${t("signOut")}: ${agent ?? t("unknownBrowser")}`}
-            text={t("signOut")}
-          />
-        ),
-    },
+    { id: "since", title: t("signedIn"), cell: ({ created_at }) => dateAndTime(created_at) },
+    { id: "until", title: t("until"), cell: ({ expires_at }) => dateAndTime(expires_at) },
+    actionColumn(
+      t("signOut"),
+      ({ agent }) => agent ?? t("unknownBrowser"),
+      ({ id }) => end(id),
+      ({ is_current: isCurrent }) => (isCurrent ? "" : undefined),
+    ),
   ];
 }
 
 function DeleteAccount({ session, onSession }: Pick<ViewProps, "session" | "onSession">) {
-  const { t } = useTranslation();
   const [isOpen, setOpen] = useState(false);
   return (
     <section class="card row">
@@ -157,7 +142,6 @@ interface DeleteProps extends Pick<ViewProps, "session" | "onSession"> {
 }
 
 function DeleteDialog({ session, onSession, onClose }: DeleteProps) {
-  const { t } = useTranslation();
   const form = useForm({ password: "" }, { wrong_password: "password" });
   const remove = () =>
     void form.run(async () => {

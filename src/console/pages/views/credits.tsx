@@ -1,15 +1,13 @@
 import { useState } from "preact/hooks";
 import { moneyFor } from "../../../../core/domain/usage/credit-price.js";
-import { type Credits, callApi, creditsChanged, type Prices, type UsageRow } from "../api.js";
+import { type Credits, callApi, creditsChanged, type Prices, type UsageRow, type ViewProps } from "../api.js";
 import { useLoaded } from "../hooks.js";
-import { useTranslation } from "../text/language.js";
-import { Contact } from "../ui/contact.js";
-import { CopyText } from "../ui/copy.js";
+import { money, number, t } from "../text/language.js";
 import { Money } from "../ui/cost.js";
 import { type Column, Table } from "../ui/data-table.js";
+import { CopyText } from "../ui/export.js";
 import { Field, Form, useForm } from "../ui/form.js";
-import { Button, ErrorNotice, PageHead, WhenLoaded } from "../ui/parts.js";
-import type { ViewProps } from "../view-props.js";
+import { Button, Contact, ErrorNotice, PageHead, WhenLoaded } from "../ui/parts.js";
 import { Ledger } from "./ledger.js";
 
 /** Example amounts for prices: about a page of text, and an hour of audio. */
@@ -17,7 +15,6 @@ const CHARACTERS = 1_000;
 const HOUR_S = 3_600;
 
 export function CreditsView({ organization }: ViewProps) {
-  const { t, number } = useTranslation();
   const at = `/organizations/${organization.id}`;
   const [credits, reloadCredits] = useLoaded<Credits>(`${at}/credits`);
   const [prices, reloadPrices] = useLoaded<Prices>("/prices");
@@ -68,7 +65,6 @@ interface PriceRow {
 
 /** The service's prices in credits, with examples in money if the operator has set a price. */
 function PriceList({ prices: { tariffs, credit_price: price } }: { readonly prices: Prices }) {
-  const { t, number, money } = useTranslation();
   const exampleOf = ({ kind, units }: PriceRow) => {
     const cost = (units * tariffs[kind].credits) / tariffs[kind].per_units;
     return price === null
@@ -93,7 +89,13 @@ function PriceList({ prices: { tariffs, credit_price: price } }: { readonly pric
     perHour("live"),
   ];
   const columns: readonly Column<PriceRow>[] = [
-    { id: "kind", title: t("kind"), isTitleHidden: true, isHead: true, cell: ({ kind }) => t(kind) },
+    {
+      id: "kind",
+      title: t("kind"),
+      isTitleHidden: true,
+      isHead: true,
+      cell: ({ kind }) => t(`work_${kind}`),
+    },
     { id: "price", title: t("amount"), cell: (row) => row.price },
     {
       id: "example",
@@ -122,7 +124,6 @@ interface MoreCreditsProps {
 
 /** How to get credits: by a voucher from the operator. */
 function MoreCredits({ prices: { contact, credit_price: price }, organizationId }: MoreCreditsProps) {
-  const { t, number, money } = useTranslation();
   return (
     <section class="card stack tight">
       <h2>{t("moreCredits")}</h2>
@@ -147,7 +148,6 @@ function MoreCredits({ prices: { contact, credit_price: price }, organizationId 
 }
 
 function Redeem({ at, onRedeemed }: { readonly at: string; readonly onRedeemed: () => void }) {
-  const { t } = useTranslation();
   const [credits, setCredits] = useState<number | null>(null);
   const form = useForm({ code: "" }, { voucher_invalid: "code" });
   const submit = () => {

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { callApi, type Organization, type Session } from "../api.js";
 import { useLinkSecret, useTask, useTitle } from "../hooks.js";
-import { useTranslation } from "../text/language.js";
+import { t } from "../text/language.js";
 import { Button, ErrorNotice } from "../ui/parts.js";
 import { BrokenLink, LoadingPage, SignedOutPage } from "../ui/signed-out-page.js";
 import { AccountForm } from "./sign-in.js";
@@ -14,17 +14,15 @@ interface Invited {
 interface JoinProps {
   readonly session: Session;
   readonly onSession: (session: Session) => void;
-  readonly onLanguage: (name: string) => void;
 }
 
 /** The page that an invitation link opens. */
-export function Join({ session, onSession, onLanguage }: JoinProps) {
-  const { t } = useTranslation();
+export function Join({ session, onSession }: JoinProps) {
   const { token, found, problem } = useLinkSecret<Invited>("/invitations/look-up");
   const [isNew, setNew] = useState(true);
   const acceptance = useTask();
   useTitle(found === null ? t("invitation") : t("joinTitle", { name: found.organization }));
-  if (problem !== null) return <BrokenLink link="invitation" problem={problem} onLanguage={onLanguage} />;
+  if (problem !== null) return <BrokenLink link="invitation" problem={problem} />;
   if (found === null) return <LoadingPage />;
   const accept = () =>
     acceptance.run(async () => {
@@ -61,7 +59,6 @@ export function Join({ session, onSession, onLanguage }: JoinProps) {
     <SignedOutPage
       title={t("joinTitle", { name: found.organization })}
       lead={t("joinLead", { role: t(found.role) })}
-      onLanguage={onLanguage}
     >
       {session.user === null ? joinByForm() : joinSignedIn(session.user.email)}
     </SignedOutPage>

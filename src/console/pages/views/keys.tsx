@@ -1,12 +1,11 @@
 import { useState } from "preact/hooks";
-import { type ApiKey, callApi, type List } from "../api.js";
+import { type ApiKey, callApi, type List, type ViewProps } from "../api.js";
 import { useLoaded, useTask } from "../hooks.js";
-import { useTranslation } from "../text/language.js";
-import { type Column, DataTable } from "../ui/data-table.js";
+import { date, dateAndTime, t } from "../text/language.js";
+import { actionColumn, type Column, DataTable } from "../ui/data-table.js";
 import { FormDialog, SecretDialog } from "../ui/dialog.js";
 import { Field, useForm } from "../ui/form.js";
 import { Button, Empty, PageHead, WhenLoaded } from "../ui/parts.js";
-import type { ViewProps } from "../view-props.js";
 
 type Open =
   | { readonly type: "create" }
@@ -15,7 +14,6 @@ type Open =
   | { readonly type: "revoke"; readonly key: ApiKey };
 
 export function Keys({ organization }: ViewProps) {
-  const { t } = useTranslation();
   const path = `/organizations/${organization.id}/keys`;
   const [keys, reload] = useLoaded<List<ApiKey>>(path);
   const [open, setOpen] = useState<Open | null>(null);
@@ -23,7 +21,7 @@ export function Keys({ organization }: ViewProps) {
     setOpen(null);
     void reload();
   };
-  const columns = useKeyColumns((key) => setOpen({ type: "revoke", key }));
+  const columns = keyColumns((key) => setOpen({ type: "revoke", key }));
   const create = <Button look="primary" onClick={() => setOpen({ type: "create" })} text={t("createKey")} />;
   return (
     <>
@@ -61,8 +59,7 @@ export function Keys({ organization }: ViewProps) {
   );
 }
 
-function useKeyColumns(revoke: (key: ApiKey) => void): readonly Column<ApiKey>[] {
-  const { t, date, time } = useTranslation();
+function keyColumns(revoke: (key: ApiKey) => void): readonly Column<ApiKey>[] {
   return [
     {
       id: "name",
@@ -90,25 +87,14 @@ function useKeyColumns(revoke: (key: ApiKey) => void): readonly Column<ApiKey>[]
     {
       id: "used",
       title: t("lastUsed"),
-      cell: ({ last_used_at }) => (last_used_at === null ? t("never") : time(last_used_at)),
+      cell: ({ last_used_at }) => (last_used_at === null ? t("never") : dateAndTime(last_used_at)),
     },
-    {
-      id: "act",
-      title: t("revoke"),
-      isTitleHidden: true,
-      isEnd: true,
-      cell: (key) =>
-        key.revoked_at === null ? (
-          <Button
-            look="quiet"
-            onClick={() => revoke(key)}
-            label={`${t("revoke")}: ${key.name}`}
-            text={t("revoke")}
-          />
-        ) : (
-          <span class="tag">{t("revoked")}</span>
-        ),
-    },
+    actionColumn(
+      t("revoke"),
+      ({ name }) => name,
+      revoke,
+      ({ revoked_at }) => (revoked_at === null ? undefined : <span class="tag">{t("revoked")}</span>),
+    ),
   ];
 }
 
@@ -122,7 +108,6 @@ function CreateDialog({
   onClose,
   onCreated,
 }: DialogProps & { readonly onCreated: (rawKey: string) => void }) {
-  const { t } = useTranslation();
   const { isBusy, problem, run, values, field } = useForm({ name: "" });
   const create = () =>
     void run(async () => onCreated((await callApi<{ readonly key: string }>("POST", path, values)).key));
@@ -139,7 +124,6 @@ function CreateDialog({
 }
 
 function CreatedDialog({ rawKey, onClose }: { readonly rawKey: string; readonly onClose: () => void }) {
-  const { t } = useTranslation();
   return (
     <SecretDialog
       title={t("keyCreated")}
@@ -153,7 +137,6 @@ function CreatedDialog({ rawKey, onClose }: { readonly rawKey: string; readonly 
 }
 
 function RevokeDialog({ path, apiKey, onClose }: DialogProps & { readonly apiKey: ApiKey }) {
-  const { t } = useTranslation();
   const { isBusy, problem, run } = useTask();
   const revoke = () =>
     void run(async () => {

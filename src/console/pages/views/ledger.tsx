@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { callApi, type LedgerEntry, type List } from "../api.js";
 import { useLoaded, useTask } from "../hooks.js";
-import { useTranslation } from "../text/language.js";
+import { dateAndTime, number, t } from "../text/language.js";
 import { type Column, DataTable } from "../ui/data-table.js";
 import { Select } from "../ui/form.js";
 import { Button, Empty, ErrorNotice, WhenLoaded } from "../ui/parts.js";
@@ -22,7 +22,6 @@ const KINDS: readonly LedgerEntry["kind"][] = ["grant", "topup", "charge", "refu
 
 /** The organization's transactions, reloaded when `changes` grows. */
 export function Ledger({ at, changes }: { readonly at: string; readonly changes: number }) {
-  const { t } = useTranslation();
   const [filter, setFilter] = useState(EVERYTHING);
   const query = queryOf(filter);
   const [ledger, reload] = useLoaded<LedgerPage>(`${at}/ledger${query}`);
@@ -61,7 +60,6 @@ interface FiltersProps {
 }
 
 function Filters({ filter, onChange }: FiltersProps) {
-  const { t } = useTranslation();
   const dateField = (name: "from" | "until") => (
     <label class="chosen">
       <span>{t(`${name}Day`)}</span>
@@ -116,10 +114,9 @@ interface EntriesProps {
 }
 
 function Entries({ first, path }: EntriesProps) {
-  const { t } = useTranslation();
   const [pages, setPages] = useState<readonly LedgerPage[]>([first]);
   const { isBusy, problem, run } = useTask();
-  const columns = useEntryColumns();
+  const columns = entryColumns();
   const next = pages.at(-1)?.next ?? null;
   const more = (before: number) =>
     void run(async () => {
@@ -140,8 +137,7 @@ function Entries({ first, path }: EntriesProps) {
   );
 }
 
-function useEntryColumns(): readonly Column<LedgerEntry>[] {
-  const { t, time, number } = useTranslation();
+function entryColumns(): readonly Column<LedgerEntry>[] {
   return [
     {
       id: "kind",
@@ -150,7 +146,7 @@ function useEntryColumns(): readonly Column<LedgerEntry>[] {
       cell: ({ kind, created_at }) => (
         <>
           {t(`kind_${kind}`)}
-          <span class="below">{time(created_at)}</span>
+          <span class="below">{dateAndTime(created_at)}</span>
         </>
       ),
     },

@@ -1,10 +1,10 @@
 import type { ComponentChildren } from "preact";
+import type { ViewProps } from "../api.js";
 import { useLoaded } from "../hooks.js";
 import { Link } from "../router.js";
-import { useTranslation } from "../text/language.js";
+import { number, t } from "../text/language.js";
 import { type Column, Table } from "../ui/data-table.js";
 import { PageHead, WhenLoaded } from "../ui/parts.js";
-import type { ViewProps } from "../view-props.js";
 
 type AtOnce = Readonly<Record<"synthesis" | "files" | "live", number>>;
 
@@ -38,7 +38,6 @@ interface LimitsBody {
 }
 
 export function Limits({ organization }: ViewProps) {
-  const { t } = useTranslation();
   const [limits, reload] = useLoaded<LimitsBody>(`/organizations/${organization.id}/limits`);
   return (
     <>
@@ -51,12 +50,7 @@ export function Limits({ organization }: ViewProps) {
 }
 
 function Sections({ limits }: { readonly limits: LimitsBody }) {
-  const { t, number } = useTranslation();
   const { text, file, live } = limits;
-  const span = useSpan();
-  const size = useSize();
-  const rate = (burst: number, perSecond: number) =>
-    t("rate", { burst: number(burst), perSecond: number(perSecond) });
   return (
     <>
       <Concurrency limits={limits} />
@@ -97,10 +91,15 @@ function Sections({ limits }: { readonly limits: LimitsBody }) {
 }
 
 function Concurrency({ limits: { tier, at_once: atOnce } }: { readonly limits: LimitsBody }) {
-  const { t, number } = useTranslation();
   const isFree = tier === "free";
   const columns: readonly Column<keyof AtOnce>[] = [
-    { id: "kind", title: t("kind"), isTitleHidden: true, isHead: true, cell: (kind) => t(`atOnce_${kind}`) },
+    {
+      id: "kind",
+      title: t("kind"),
+      isTitleHidden: true,
+      isHead: true,
+      cell: (kind) => t(`work_${kind === "files" ? "file" : kind}`),
+    },
     { id: "yours", title: t("yours"), isEnd: true, cell: (kind) => number(atOnce[tier][kind]) },
     {
       id: "paid",
@@ -147,21 +146,19 @@ function Fact({ name, children }: { readonly name: string; readonly children: Co
 }
 
 /** Formats a time in the largest unit that divides it. */
-function useSpan() {
-  const { t } = useTranslation();
-  return (seconds: number) => {
-    if (seconds % 86_400 === 0) return t("daysUnit", { n: seconds / 86_400 });
-    if (seconds % 3_600 === 0) return t("hoursUnit", { n: seconds / 3_600 });
-    return t("minutesUnit", { n: seconds / 60 });
-  };
+function span(seconds: number): string {
+  if (seconds % 86_400 === 0) return t("daysUnit", { n: seconds / 86_400 });
+  if (seconds % 3_600 === 0) return t("hoursUnit", { n: seconds / 3_600 });
+  return t("minutesUnit", { n: seconds / 60 });
 }
 
 /** Formats bytes in the largest unit that divides them. */
-function useSize() {
-  const { t, number } = useTranslation();
-  return (bytes: number) => {
-    if (bytes % 2 ** 30 === 0) return `${number(bytes / 2 ** 30)} ${t("gibibytes")}`;
-    if (bytes % 2 ** 10 === 0) return `${number(bytes / 2 ** 10)} ${t("kibibytes")}`;
-    return t("bytesUnit", { n: bytes });
-  };
+function size(bytes: number): string {
+  if (bytes % 2 ** 30 === 0) return `${number(bytes / 2 ** 30)} ${t("gibibytes")}`;
+  if (bytes % 2 ** 10 === 0) return `${number(bytes / 2 ** 10)} ${t("kibibytes")}`;
+  return t("bytesUnit", { n: bytes });
+}
+
+function rate(burst: number, perSecond: number): string {
+  return t("rate", { burst: number(burst), perSecond: number(perSecond) });
 }

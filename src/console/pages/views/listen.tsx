@@ -1,11 +1,12 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { ViewProps } from "../api.js";
 import { clock } from "../clock.js";
 import { linesDownloads, linesText } from "../downloads.js";
 import { useIsSlow } from "../hooks.js";
 import { modelOption, useModels } from "../models.js";
-import { useTranslation } from "../text/language.js";
+import { number, t } from "../text/language.js";
 import { MinuteCost } from "../ui/cost.js";
-import { ExportButtons } from "../ui/export-buttons.js";
+import { ExportButtons } from "../ui/export.js";
 import { History } from "../ui/history.js";
 import { HotWordsOption, hotWordsOf } from "../ui/hot-words-option.js";
 import { ModelChoice } from "../ui/model-choice.js";
@@ -13,14 +14,12 @@ import { Button, ErrorNotice, PageHead, Warning } from "../ui/parts.js";
 import { listenSamples } from "../ui/sample-code.js";
 import { Samples } from "../ui/samples.js";
 import { type LiveSession, useLive } from "../use-live.js";
-import type { ViewProps } from "../view-props.js";
 
 const COLD_AFTER_MS = 3_000;
 /** Distance from its end within which the text box keeps scrolling along. */
 const FOLLOW_PX = 80;
 
 export function Listen({ organization }: ViewProps) {
-  const { t } = useTranslation();
   const [hotWords, setHotWords] = useState("");
   const chosenModel = useModels("transcription");
   const session = useLive(organization.id);
@@ -65,7 +64,6 @@ interface SessionProps {
 }
 
 function SessionState({ session: { state, seconds, done } }: SessionProps) {
-  const { t, number } = useTranslation();
   const isCold = useIsSlow(state === "connecting", COLD_AFTER_MS);
   const isIdle = state === "idle";
   return (
@@ -91,7 +89,6 @@ function SessionState({ session: { state, seconds, done } }: SessionProps) {
 }
 
 function Meters({ session: { level, latencyMs } }: SessionProps) {
-  const { t, number } = useTranslation();
   return (
     <div class="meters">
       <label>
@@ -109,7 +106,6 @@ function Meters({ session: { level, latencyMs } }: SessionProps) {
 }
 
 function LiveText({ session: { finals, partial } }: SessionProps) {
-  const { t } = useTranslation();
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => scrollAlong(box.current), [finals, partial]);
   return (

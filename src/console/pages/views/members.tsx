@@ -7,19 +7,18 @@ import {
   type Member,
   type Organization,
   type Session,
+  type ViewProps,
 } from "../api.js";
 import { useLoaded, useTask } from "../hooks.js";
-import { useTranslation } from "../text/language.js";
-import { type Column, DataTable } from "../ui/data-table.js";
+import { date, t } from "../text/language.js";
+import { actionColumn, type Column, DataTable } from "../ui/data-table.js";
 import { FormDialog, SecretDialog } from "../ui/dialog.js";
 import { Field, Select, useForm } from "../ui/form.js";
 import { Button, ErrorNotice, PageHead, WhenLoaded } from "../ui/parts.js";
-import type { ViewProps } from "../view-props.js";
 
 const ROLES = ["owner", "member"] as const;
 
 export function Members({ organization, session, onSession }: ViewProps) {
-  const { t } = useTranslation();
   const [isInviting, setInviting] = useState(false);
   const [invitedCount, setInvitedCount] = useState(0);
   const at = `/organizations/${organization.id}`;
@@ -52,7 +51,6 @@ interface MemberListProps {
 }
 
 function MemberList({ at, isOwner, userId }: MemberListProps) {
-  const { t } = useTranslation();
   const [members, reload] = useLoaded<List<Member>>(`${at}/members`);
   const [leaving, setLeaving] = useState<Member | null>(null);
   const { isBusy, problem, run } = useTask();
@@ -66,7 +64,7 @@ function MemberList({ at, isOwner, userId }: MemberListProps) {
       await callApi("DELETE", `${at}/members/${member.user_id}?revoke_keys=${revokesKeys}`);
       await reload();
     });
-  const columns = useMemberColumns({
+  const columns = memberColumns({
     userId,
     // The last member cannot be removed.
     canRemove: isOwner && members.state === "ready" && members.value.data.length > 1,
@@ -110,9 +108,8 @@ interface MemberColumns {
   readonly remove: (member: Member) => void;
 }
 
-function useMemberColumns(options: MemberColumns): readonly Column<Member>[] {
+function memberColumns(options: MemberColumns): readonly Column<Member>[] {
   const { userId, canRemove, canChange, isBusy, setRole, remove } = options;
-  const { t, date } = useTranslation();
   return [
     {
       id: "email",
@@ -142,27 +139,17 @@ function useMemberColumns(options: MemberColumns): readonly Column<Member>[] {
         ),
     },
     { id: "joined", title: t("joined"), cell: ({ created_at }) => date(created_at) },
-    {
-      id: "act",
-      title: t("remove"),
-      isTitleHidden: true,
-      isEnd: true,
-      cell: (member) =>
-        canRemove && (
-          <Button
-            look="quiet"
-            onClick={() => remove(member)}
-            label={`${t("remove")}: ${member.email}`}
-            text={t("remove")}
-          />
-        ),
-    },
+    actionColumn(
+      t("remove"),
+      ({ email }) => email,
+      remove,
+      () => (canRemove ? undefined : ""),
+    ),
   ];
 }
 
 /** The organization's name, which owners can change, and the ID that the operator needs. */
 function OrganizationCard({ organization, onSession }: Pick<ViewProps, "organization" | "onSession">) {
-  const { t } = useTranslation();
   const [isRenaming, setRenaming] = useState(false);
   return (
     <section class="card row">
@@ -181,7 +168,6 @@ interface RenameProps extends Pick<ViewProps, "organization" | "onSession"> {
 }
 
 function RenameDialog({ organization, onSession, onClose }: RenameProps) {
-  const { t } = useTranslation();
   const { isBusy, problem, run, values, field } = useForm(
     { name: organization.name },
     { name_required: "name", name_long: "name", name_invalid: "name" },
@@ -212,7 +198,6 @@ interface RemoveProps {
 }
 
 function RemoveDialog({ at, member, onClose, onRemove }: RemoveProps) {
-  const { t } = useTranslation();
   const [keys] = useLoaded<List<ApiKey>>(`${at}/keys`);
   const [revokesKeys, setRevokesKeys] = useState(false);
   const made =
@@ -246,7 +231,6 @@ function RemoveDialog({ at, member, onClose, onRemove }: RemoveProps) {
 }
 
 function Invitations({ at }: { readonly at: string }) {
-  const { t, date } = useTranslation();
   const [open, reload] = useLoaded<List<Invitation>>(`${at}/invitations`);
   const { problem, run } = useTask();
   const withdraw = (id: string) =>
@@ -273,7 +257,6 @@ function Invitations({ at }: { readonly at: string }) {
 }
 
 function InviteDialog({ at, onClose }: { readonly at: string; readonly onClose: () => void }) {
-  const { t } = useTranslation();
   const [role, setRole] = useState<Organization["role"]>("member");
   const [link, setLink] = useState<string | null>(null);
   const { isBusy, problem, run } = useTask();

@@ -1,12 +1,11 @@
 import { useTitle } from "../hooks.js";
 import type { PlaygroundPage } from "../served.js";
-import { useTranslation } from "../text/language.js";
+import { t } from "../text/language.js";
 import { ButtonLink, Empty, PageHead } from "../ui/parts.js";
 import { SignedOutPage } from "../ui/signed-out-page.js";
 
 /** For an address without a page, signed in. */
 export function NotFound() {
-  const { t } = useTranslation();
   return <NothingHere title={t("notFound")} what={location.pathname} lead={t("notFoundLead")} />;
 }
 
@@ -18,13 +17,11 @@ interface ServedElsewhereProps {
 
 /** For a playground page whose part of the API another address serves. */
 export function ServedElsewhere({ title, pages }: ServedElsewhereProps) {
-  const { t } = useTranslation();
   const lead = t("servedElsewhereLead", { pages: pages.map((page) => t(page)).join(", ") });
   return <NothingHere title={title} what={t("servedElsewhere")} lead={lead} />;
 }
 
 function NothingHere({ title, what, lead }: Readonly<Record<"title" | "what" | "lead", string>>) {
-  const { t } = useTranslation();
   return (
     <>
       <PageHead title={title} />
@@ -36,11 +33,10 @@ function NothingHere({ title, what, lead }: Readonly<Record<"title" | "what" | "
 }
 
 /** For an address without a page, signed out. */
-export function SignedOutNotFound({ onLanguage }: { readonly onLanguage: (name: string) => void }) {
-  const { t } = useTranslation();
+export function SignedOutNotFound() {
   useTitle(t("notFound"));
   return (
-    <SignedOutPage title={t("notFound")} lead={t("notFoundLead")} onLanguage={onLanguage}>
+    <SignedOutPage title={t("notFound")} lead={t("notFoundLead")}>
       <ButtonLink to="sign-in" look="primary" text={t("signIn")} />
     </SignedOutPage>
   );

@@ -1,12 +1,11 @@
 import { FREE_GRANT_CREDITS } from "../../../../core/domain/usage/tariff.js";
-import type { ApiKey, Credits, List, Prices } from "../api.js";
+import type { ApiKey, Credits, List, Prices, ViewProps } from "../api.js";
 import { useLoaded } from "../hooks.js";
 import { Link } from "../router.js";
 import { servedPages } from "../served.js";
-import { useTranslation } from "../text/language.js";
+import { date, t } from "../text/language.js";
 import { Money } from "../ui/cost.js";
 import { ButtonLink, PageHead, WhenLoaded } from "../ui/parts.js";
-import type { ViewProps } from "../view-props.js";
 
 const PLAYGROUNDS = [
   { name: "speak", lead: "startSpeak", icon: "M5 9v6h4l5 4V5L9 9H5zM17 8.5a5 5 0 0 1 0 7" },
@@ -19,7 +18,6 @@ const PLAYGROUNDS = [
 ] as const;
 
 export function Overview({ organization, session }: ViewProps) {
-  const { t } = useTranslation();
   const at = `/organizations/${organization.id}`;
   const [credits, reload] = useLoaded<Credits>(`${at}/credits`);
   const [prices] = useLoaded<Prices>("/prices");
@@ -80,7 +78,6 @@ export function Overview({ organization, session }: ViewProps) {
 
 /** Says where the balance comes from: the last top-up, or the free credits. */
 function BalanceNote({ credits }: { readonly credits: Credits }) {
-  const { t, date } = useTranslation();
   const { available, balance, last_top_up: last } = credits;
   if (available <= 0) return <>{t("storyOut")}</>;
   if (last !== null) return <>{t("storyPaid", { n: last.credits, date: date(last.created_at) })}</>;

@@ -1,23 +1,21 @@
 import { callApi, type Session } from "../api.js";
 import { useLinkSecret, useTitle } from "../hooks.js";
 import { navigate } from "../router.js";
-import { useTranslation } from "../text/language.js";
+import { t } from "../text/language.js";
 import { Form, PasswordField, useForm } from "../ui/form.js";
 import { Button, ErrorNotice } from "../ui/parts.js";
 import { BrokenLink, LoadingPage, SignedOutPage } from "../ui/signed-out-page.js";
 
 interface ResetProps {
   readonly onSession: (session: Session) => void;
-  readonly onLanguage: (name: string) => void;
 }
 
 /** The page that an operator's password reset link opens. */
-export function Reset({ onSession, onLanguage }: ResetProps) {
-  const { t } = useTranslation();
+export function Reset({ onSession }: ResetProps) {
   const { token, found, problem } = useLinkSecret<{ readonly email: string }>("/password-resets/look-up");
   const form = useForm({ password: "" }, { password_short: "password", password_long: "password" });
   useTitle(t("resetTitle"));
-  if (problem !== null) return <BrokenLink link="reset" problem={problem} onLanguage={onLanguage} />;
+  if (problem !== null) return <BrokenLink link="reset" problem={problem} />;
   if (found === null) return <LoadingPage />;
   const submit = () =>
     void form.run(async () => {
@@ -25,7 +23,7 @@ export function Reset({ onSession, onLanguage }: ResetProps) {
       navigate("");
     });
   return (
-    <SignedOutPage title={t("resetTitle")} lead={t("resetLead", found)} onLanguage={onLanguage}>
+    <SignedOutPage title={t("resetTitle")} lead={t("resetLead", found)}>
       <Form onSubmit={submit}>
         <input type="hidden" name="email" autocomplete="username" value={found.email} />
         <PasswordField {...form.field("password")} label={t("newPassword")} isNew />

@@ -2,10 +2,9 @@ import { FREE_GRANT_CREDITS } from "../../../../core/domain/usage/tariff.js";
 import { callApi, type Prices, type Session } from "../api.js";
 import { useLoaded, useTitle } from "../hooks.js";
 import { Link } from "../router.js";
-import { useTranslation } from "../text/language.js";
-import { Contact } from "../ui/contact.js";
+import { t } from "../text/language.js";
 import { Field, Form, PasswordField, useForm } from "../ui/form.js";
-import { Button, ErrorNotice } from "../ui/parts.js";
+import { Button, Contact, ErrorNotice } from "../ui/parts.js";
 import { SignedOutPage } from "../ui/signed-out-page.js";
 
 const FIELDS = { email: "", password: "", organization: "" };
@@ -22,17 +21,14 @@ const FIELD_OF: Readonly<Record<string, keyof typeof FIELDS>> = {
 interface SignInProps {
   readonly isNew: boolean;
   readonly onSession: (session: Session) => void;
-  readonly onLanguage: (name: string) => void;
 }
 
-export function SignIn({ isNew, onSession, onLanguage }: SignInProps) {
-  const { t } = useTranslation();
+export function SignIn({ isNew, onSession }: SignInProps) {
   useTitle(t(isNew ? "signUp" : "signIn"));
   return (
     <SignedOutPage
       title={t(isNew ? "signUpTitle" : "signInTitle")}
       lead={isNew ? t("signUpLead", { n: FREE_GRANT_CREDITS }) : t("signInLead")}
-      onLanguage={onLanguage}
     >
       <AccountForm key={String(isNew)} isNew={isNew} onSession={onSession} />
       <p class="switch">
@@ -46,7 +42,6 @@ export function SignIn({ isNew, onSession, onLanguage }: SignInProps) {
 
 /** Says who can reset a password. */
 function ForgotPassword() {
-  const { t } = useTranslation();
   const [prices] = useLoaded<Prices>("/prices");
   const contact = prices.state === "ready" ? prices.value.contact : null;
   return (
@@ -70,7 +65,6 @@ interface AccountFormProps {
 }
 
 export function AccountForm({ isNew, invitation, onSession }: AccountFormProps) {
-  const { t } = useTranslation();
   const form = useForm(FIELDS, FIELD_OF);
   const submit = (element: HTMLFormElement) => {
     // What a password manager filled in may not have reached the page as an event: read the fields.

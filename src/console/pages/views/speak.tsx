@@ -1,11 +1,10 @@
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { SpeechRequest, Voices } from "../../../client/browser.js";
-import { type Prices, type Problem, toProblem } from "../api.js";
+import type { Model, SpeechRequest, Voices } from "../../../client/browser.js";
+import { type Prices, type Problem, toProblem, type ViewProps } from "../api.js";
 import { useIsSlow, useLoaded } from "../hooks.js";
 import { catalogClient, modelOption, useModels } from "../models.js";
-import { readPronunciations } from "../pronunciations.js";
-import { useTranslation } from "../text/language.js";
+import { number, t } from "../text/language.js";
 import { voiceTexts } from "../text/voices.js";
 import { Money, speechCredits } from "../ui/cost.js";
 import { Form, Segments } from "../ui/form.js";
@@ -14,11 +13,16 @@ import { ModelChoice } from "../ui/model-choice.js";
 import { Button, ErrorNotice, PageHead } from "../ui/parts.js";
 import { speakSamples } from "../ui/sample-code.js";
 import { Samples } from "../ui/samples.js";
-import { NFE, nfeOf, SpeechOptions, seedOf, type WrittenOptions } from "../ui/speech-options.js";
+import {
+  NFE,
+  type ParsedOptions,
+  parseOptions,
+  SpeechOptions,
+  type WrittenOptions,
+} from "../ui/speech-options.js";
 import { SpeechPlayer } from "../ui/speech-player.js";
 import { VoiceCards } from "../ui/voice-cards.js";
 import { type Speech, useSpeech } from "../use-speech.js";
-import type { ViewProps } from "../view-props.js";
 
 const COLD_AFTER_MS = 2_500;
 const LONGEST_TEXT = 5_000;
@@ -26,7 +30,6 @@ const LONGEST_TEXT = 5_000;
 type Voice = Voices["voices"][number];
 
 export function Speak({ organization }: ViewProps) {
-  const { t } = useTranslation();
   const [text, setText] = useState(t("sampleText"));
   const chosenModel = useModels("synthesis");
   const { model } = chosenModel;
@@ -43,19 +46,8 @@ export function Speak({ organization }: ViewProps) {
   const speech = useSpeech(organization.id);
   // Until the catalog is loaded the page assumes the shipped model.
   const takesSteps = model?.solver_steps !== false;
-  const nfe = takesSteps ? nfeOf(written.nfe) : NFE.fast;
-  const seed = seedOf(written.seed);
-  const pronunciations = readPronunciations(written.pronunciations);
-  const isWrong = nfe === null || seed === null || pronunciations.brokenLine !== null;
-  const request: SpeechRequest = {
-    text,
-    ...modelOption(model),
-    voice: voices.chosen,
-    speed,
-    ...(takesSteps && { nfe: nfe ?? NFE.fast }),
-    ...(typeof seed === "number" && { seed }),
-    ...(pronunciations.entries.length > 0 && { pronunciations: pronunciations.entries }),
-  };
+  const options = parseOptions(written, takesSteps);
+  const request = requestOf({ text, model, voice: voices.chosen, speed, takesSteps, options });
   const credits = speechCredits(text, prices);
   const speak = () => {
     const voice = voices.all.find(({ name }) => name === voices.chosen);
@@ -66,7 +58,7 @@ export function Speak({ organization }: ViewProps) {
     <>
       <PageHead title={t("speak")} lead={t("speakLead")} />
       <ModelChoice of={chosenModel} isFixed={speech.isBusy} />
-      <Form onSubmit={() => !isWrong && speak()}>
+      <Form onSubmit={() => !options.isWrong && speak()}>
         <TextField field={field} text={text} onInput={setText} />
         {model !== null && voices.all.length > 0 && (
           <VoiceCards
@@ -77,18 +69,18 @@ export function Speak({ organization }: ViewProps) {
           />
         )}
         <div class="controls">
-          {takesSteps && <Quality nfe={nfe} onChoose={(steps) => write({ nfe: String(steps) })} />}
+          {takesSteps && <Quality nfe={options.nfe} onChoose={(steps) => write({ nfe: String(steps) })} />}
           <Speed speed={speed} onInput={setSpeed} />
         </div>
         <SpeechOptions
           written={written}
+          parsed={options}
           takesSteps={takesSteps}
-          pronunciations={pronunciations}
           onChange={write}
           onPause={(mark) => field.current !== null && setText(insertAtCursor(field.current, mark))}
         />
         <ErrorNotice problem={speech.problem ?? chosenModel.problem ?? voices.problem} />
-        <Actions speech={speech} isEmpty={text.trim() === ""} isWrong={isWrong}>
+        <Actions speech={speech} isEmpty={text.trim() === ""} isWrong={options.isWrong}>
           {t("creditsUnit", { n: credits })} <Money credits={credits} prices={prices} />
         </Actions>
       </Form>
@@ -99,8 +91,27 @@ export function Speak({ organization }: ViewProps) {
   );
 }
 
+interface Wanted extends Pick<SpeechRequest, "text" | "voice" | "speed"> {
+  readonly model: Model | null;
+  readonly takesSteps: boolean;
+  readonly options: ParsedOptions;
+}
+
+function requestOf({ text, model, voice, speed, takesSteps, options }: Wanted): SpeechRequest {
+  const { nfe, seed, pronunciations } = options;
+  return {
+    text,
+    ...modelOption(model),
+    voice,
+    speed,
+    ...(takesSteps && { nfe: nfe ?? NFE.fast }),
+    ...(typeof seed === "number" && { seed }),
+    ...(pronunciations.entries.length > 0 && { pronunciations: pronunciations.entries }),
+  };
+}
+
 /** Loads the voices of a model; its default one is chosen first. */
-function useVoices(model: { readonly name: string; readonly default_voice: string } | null) {
+function useVoices(model: Model | null) {
   const [all, setAll] = useState<readonly Voice[]>([]);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [chosen, choose] = useState<string | undefined>(undefined);
@@ -126,7 +137,6 @@ interface TextFieldProps {
 }
 
 function TextField({ field, text, onInput }: TextFieldProps) {
-  const { t, number } = useTranslation();
   return (
     <div class="field">
       <label for="text">{t("text")}</label>
@@ -164,7 +174,6 @@ interface QualityProps {
 }
 
 function Quality({ nfe, onChoose }: QualityProps) {
-  const { t } = useTranslation();
   return (
     <fieldset class="field">
       <legend>{t("quality")}</legend>
@@ -182,7 +191,6 @@ function Quality({ nfe, onChoose }: QualityProps) {
 }
 
 function Speed({ speed, onInput }: { readonly speed: number; readonly onInput: (speed: number) => void }) {
-  const { t, number } = useTranslation();
   return (
     <div class="field">
       <label for="speed">
@@ -210,7 +218,6 @@ interface ActionsProps {
 }
 
 function Actions({ speech, isEmpty, isWrong, children }: ActionsProps) {
-  const { t } = useTranslation();
   const isWaiting = speech.isBusy && speech.received === null;
   const isCold = useIsSlow(isWaiting, COLD_AFTER_MS);
   const isPlaying = speech.state === "playing" || speech.state === "waiting";

@@ -1,6 +1,6 @@
 import type { UsageRow } from "../api.js";
 import { useLoaded, usePolling } from "../hooks.js";
-import { useTranslation } from "../text/language.js";
+import { number, t } from "../text/language.js";
 import { NoteText } from "../ui/model-choice.js";
 import { PageHead, WhenLoaded } from "../ui/parts.js";
 
@@ -35,7 +35,6 @@ interface ServiceStatus {
 
 /** The state of the service, refreshed while the page is visible. */
 export function Status() {
-  const { t } = useTranslation();
   const [status, reload] = useLoaded<ServiceStatus>("/status");
   usePolling(reload, EVERY_MS);
   return (
@@ -82,7 +81,6 @@ interface EngineProps {
 }
 
 function Engine({ engine: { kind, model: name, state, load_ms: loadMs }, model }: EngineProps) {
-  const { t, number } = useTranslation();
   const note = t(`stateNote_${state}`);
   const took = (ms: number) => t("loadTook", { n: number(ms / 1_000, 1) });
   return (
@@ -116,7 +114,6 @@ function EngineState({ look, title, note }: Readonly<Record<"look" | "title" | "
 }
 
 function ModelList({ models }: { readonly models: readonly InstalledModel[] }) {
-  const { t } = useTranslation();
   return (
     <dl class="card models">
       {models.map(({ name, lang, notes, default: isDefault }) => (

@@ -1,9 +1,10 @@
 import { useState } from "preact/hooks";
+import type { ViewProps } from "../api.js";
 import { clock } from "../clock.js";
 import { nameOf, type RecordingSource } from "../history.js";
 import { useElapsedSeconds, useIsSlow } from "../hooks.js";
 import { modelOption, useModels } from "../models.js";
-import { useTranslation } from "../text/language.js";
+import { number, t } from "../text/language.js";
 import { MinuteCost } from "../ui/cost.js";
 import { Field, Form } from "../ui/form.js";
 import { History } from "../ui/history.js";
@@ -14,12 +15,10 @@ import { transcribeSamples } from "../ui/sample-code.js";
 import { Samples } from "../ui/samples.js";
 import { RecordingInput, Transcript } from "../ui/transcript.js";
 import { type Transcription, useTranscription } from "../use-transcription.js";
-import type { ViewProps } from "../view-props.js";
 
 const COLD_AFTER_MS = 6_000;
 
 export function Transcribe({ organization }: ViewProps) {
-  const { t } = useTranslation();
   const [url, setUrl] = useState("");
   const [hotWords, setHotWords] = useState("");
   const chosenModel = useModels("transcription");
@@ -67,7 +66,6 @@ export function Transcribe({ organization }: ViewProps) {
 }
 
 function DropZone({ onFile }: { readonly onFile: (file: File) => void }) {
-  const { t } = useTranslation();
   const [isOver, setOver] = useState(false);
   return (
     <label
@@ -99,7 +97,6 @@ type ProgressProps = Extract<Transcription, { readonly state: "working" }> & {
 };
 
 function Progress({ source, upload, share, onCancel }: ProgressProps) {
-  const { t, number } = useTranslation();
   const isUploading = share === null && upload !== null && upload.sentBytes < upload.totalBytes;
   const seconds = useElapsedSeconds(!isUploading);
   const isCold = useIsSlow(!isUploading && share === null, COLD_AFTER_MS);

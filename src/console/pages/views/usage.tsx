@@ -1,13 +1,12 @@
 import { useState } from "preact/hooks";
-import type { List, Prices, UsageRow } from "../api.js";
+import type { List, Prices, UsageRow, ViewProps } from "../api.js";
 import { useLoaded } from "../hooks.js";
-import { useTranslation } from "../text/language.js";
+import { number, t } from "../text/language.js";
 import { Money } from "../ui/cost.js";
 import { type Column, Table } from "../ui/data-table.js";
 import { DayChart } from "../ui/day-chart.js";
 import { Segments } from "../ui/form.js";
 import { Empty, PageHead, WhenLoaded } from "../ui/parts.js";
-import type { ViewProps } from "../view-props.js";
 
 const PERIODS = [7, 30, 90] as const;
 const PLAYGROUND_KEY_ID = "playground";
@@ -19,7 +18,6 @@ interface Sum {
 }
 
 export function Usage({ organization }: ViewProps) {
-  const { t } = useTranslation();
   const [days, setDays] = useState<(typeof PERIODS)[number]>(30);
   const [usage, reload] = useLoaded<List<UsageRow>>(`/organizations/${organization.id}/usage?days=${days}`);
   const [prices] = useLoaded<Prices>("/prices");
@@ -76,7 +74,6 @@ interface RankingProps {
 
 /** The largest consumers first, each with a bar. */
 function Ranking({ title, sums, isCode = false }: RankingProps) {
-  const { t, number } = useTranslation();
   const top = Math.max(1, ...sums.map(({ credits }) => credits));
   const columns: readonly Column<Sum>[] = [
     {
