@@ -55,6 +55,7 @@ export function useSpeech(organizationId: string) {
     stop();
     const control = new AbortController();
     running.current = control;
+    const { signal } = control;
     const isCurrent = () => running.current === control;
     setBusy(true);
     setProblem(null);
@@ -68,14 +69,10 @@ export function useSpeech(organizationId: string) {
       if (isCurrent() && pieces.length > 0) setReceived(speech);
       return speech;
     };
-    let isComplete = false;
+    let outcome: ReceivedSpeech["state"] = "stopped";
     try {
       const client = await playgroundClient(organizationId);
-      const streamOptions = {
-        signal: control.signal,
-        timestamps: options.hasWordTimes,
-        frames: "chunks",
-      } as const;
+      const streamOptions = { signal, timestamps: options.hasWordTimes, frames: "chunks" } as const;
       for await (const { wav, words, usage } of client.speakStream(request, streamOptions)) {
         facts = {
           ...facts,
@@ -88,21 +85,22 @@ export function useSpeech(organizationId: string) {
         sentences.push(wav, words);
         show("arriving");
       }
-      isComplete = true;
+      outcome = "complete";
     } catch (thrown) {
       dropRejectedKey(thrown);
       if (isCurrent()) setProblem(toProblem(thrown));
     }
-    const last = show(isComplete ? "complete" : "stopped");
-    if (!control.signal.aborted) sentences.end();
+    const last = show(outcome);
+    if (!signal.aborted) sentences.end();
     if (isCurrent()) setBusy(false);
-    creditsChanged.dispatchEvent(new Event("changed"));
-    if (pieces.length > 0) keep(organizationId, last, options);
+    finish(organizationId, last, options);
   };
   return { ...player, received, isBusy, problem, speak, stop };
 }
 
-function keep(organizationId: string, speech: ReceivedSpeech, { title, credits }: SpeakOptions): void {
+function finish(organizationId: string, speech: ReceivedSpeech, { title, credits }: SpeakOptions): void {
+  creditsChanged.dispatchEvent(new Event("changed"));
+  if (speech.samples.length === 0) return;
   const sound = wavBlob(speech.samples, SPEECH_RATE_HZ);
   addResult({
     kind: "speak",

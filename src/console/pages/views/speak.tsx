@@ -26,6 +26,7 @@ import { type Speech, useSpeech } from "../use-speech.js";
 
 const COLD_AFTER_MS = 2_500;
 const LONGEST_TEXT = 5_000;
+const DEFAULT_OPTIONS = { nfe: String(NFE.fast), seed: "", pronunciations: "" };
 
 type Voice = Voices["voices"][number];
 
@@ -35,11 +36,7 @@ export function Speak({ organization }: ViewProps) {
   const { model } = chosenModel;
   const voices = useVoices(model);
   const [speed, setSpeed] = useState(1);
-  const [written, setWritten] = useState<WrittenOptions>({
-    nfe: String(NFE.fast),
-    seed: "",
-    pronunciations: "",
-  });
+  const [written, setWritten] = useState<WrittenOptions>(DEFAULT_OPTIONS);
   const write = (changed: Partial<WrittenOptions>) => setWritten({ ...written, ...changed });
   const [prices] = useLoaded<Prices>("/prices");
   const field = useRef<HTMLTextAreaElement>(null);
