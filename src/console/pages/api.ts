@@ -2,6 +2,7 @@ import type { ServedPart } from "../../../core/domain/served.js";
 import type { CreditPrice } from "../../../core/domain/usage/credit-price.js";
 // Not from the whole client library: every page loads this file, only the playground needs the client.
 import { ApiError, DauysError, LiveError } from "../../client/errors.js";
+import { Store } from "./store.js";
 
 /** An error to show: its code selects the text in the reader's language. */
 export class Problem extends Error {
@@ -99,7 +100,8 @@ export interface Invitation {
   readonly expires_at: string;
 }
 
-export const sessionEnded = new EventTarget();
+/** Null until it is loaded. */
+export const currentSession = new Store<Session | null>(null);
 export const creditsChanged = new EventTarget();
 
 /** Calls the console's own API. @throws {Problem} */
@@ -123,7 +125,7 @@ export async function callApi<T>(
   const json: unknown = await answer.json().catch(() => null);
   if (answer.ok) return json as T;
   const code = (json as { readonly code?: string } | null)?.code ?? "unavailable";
-  if (code === "not_signed_in") sessionEnded.dispatchEvent(new Event("ended"));
+  if (code === "not_signed_in") currentSession.set({ user: null, organizations: [] });
   throw new Problem(code, answer.headers.get("x-request-id"));
 }
 
@@ -141,6 +143,4 @@ export function toProblem(thrown: unknown): Problem | null {
 export interface ViewProps {
   readonly organization: Organization;
   readonly session: Session;
-  /** To call when the user or their organizations have changed. */
-  readonly onSession: (session: Session) => void;
 }

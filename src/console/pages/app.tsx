@@ -1,9 +1,9 @@
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { isPage } from "../paths.js";
-import { callApi, type Problem, type Session, sessionEnded, toProblem } from "./api.js";
+import { callApi, currentSession, type Problem, type Session, toProblem } from "./api.js";
 import { clearResults } from "./history.js";
-import { navigate, usePath } from "./router.js";
-import { useLanguage } from "./text/language.js";
+import { usePath } from "./router.js";
+import { language } from "./text/language.js";
 import { Frame } from "./ui/frame.js";
 import { ErrorNotice } from "./ui/parts.js";
 import { LoadingPage } from "./ui/signed-out-page.js";
@@ -14,35 +14,26 @@ import { SignIn } from "./views/sign-in.js";
 
 /** The root: shows a page by the address and by who is signed in. */
 export function App() {
-  const language = useLanguage();
-  const [session, setSession] = useState<Session | null>(null);
+  const shownLanguage = language.use();
+  const session = currentSession.use();
   const [problem, setProblem] = useState<Problem | null>(null);
   const path = usePath();
   const load = useCallback(async () => {
     setProblem(null);
     try {
-      setSession(await callApi<Session>("GET", "/session"));
+      currentSession.set(await callApi<Session>("GET", "/session"));
     } catch (thrown) {
       setProblem(toProblem(thrown));
     }
   }, []);
-  useEffect(() => {
-    void load();
-    const leave = () => setSession({ user: null, organizations: [] });
-    sessionEnded.addEventListener("ended", leave);
-    return () => sessionEnded.removeEventListener("ended", leave);
-  }, [load]);
+  useEffect(() => void load(), [load]);
   useEffect(() => {
     // The next user to sign in must not see this one's results.
     if (session?.user === null) clearResults();
   }, [session]);
   useEffect(() => {
-    document.documentElement.lang = language;
-  }, [language]);
-  const enter = (entered: Session) => {
-    setSession(entered);
-    if (path === "" || path === "sign-in" || path === "sign-up" || path === "join") navigate("");
-  };
+    document.documentElement.lang = shownLanguage;
+  }, [shownLanguage]);
   if (problem !== null) {
     return (
       <main class="gate">
@@ -51,9 +42,9 @@ export function App() {
     );
   }
   if (session === null) return <LoadingPage />;
-  if (path === "join") return <Join session={session} onSession={enter} />;
-  if (path === "reset") return <Reset onSession={enter} />;
-  if (session.user !== null) return <Frame session={session} path={path} onSession={setSession} />;
+  if (path === "join") return <Join session={session} />;
+  if (path === "reset") return <Reset />;
+  if (session.user !== null) return <Frame session={session} path={path} />;
   if (!isPage(path)) return <SignedOutNotFound />;
-  return <SignIn isNew={path === "sign-up"} onSession={enter} />;
+  return <SignIn isNew={path === "sign-up"} />;
 }

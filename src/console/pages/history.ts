@@ -1,6 +1,6 @@
-import { useEffect, useState } from "preact/hooks";
 import type { Transcribed } from "../../client/browser.js";
 import type { Download } from "./downloads.js";
+import { Store } from "./store.js";
 
 export type ResultKind = "speak" | "transcribe" | "listen";
 
@@ -36,22 +36,21 @@ const MOST_RESULTS = 20;
 const MOST_SOUND_BYTES = 100 * 2 ** 20;
 
 /** Newest first, in the page's memory only: a reload drops them. */
-let results: readonly StoredResult[] = [];
+const results = new Store<readonly StoredResult[]>([]);
 let lastId = 0;
-const changed = new EventTarget();
 
 export function nameOf(source: RecordingSource): string {
   return source instanceof File ? source.name : source.url;
 }
 
 export function addResult(result: Result): void {
-  update(bounded([{ ...result, id: ++lastId, atMs: Date.now() }, ...results]));
+  results.set(bounded([{ ...result, id: ++lastId, atMs: Date.now() }, ...results.value]));
 }
 
 /** Drops the results of one page for an organization; without arguments, all results. */
 export function clearResults(kind?: ResultKind, organizationId?: string): void {
-  update(
-    results.filter(
+  results.set(
+    results.value.filter(
       (one) => kind !== undefined && (one.kind !== kind || one.organizationId !== organizationId),
     ),
   );
@@ -59,18 +58,7 @@ export function clearResults(kind?: ResultKind, organizationId?: string): void {
 
 /** The results of a page for an organization, newest first. */
 export function useResults(kind: ResultKind, organizationId: string): readonly StoredResult[] {
-  const [all, setAll] = useState(results);
-  useEffect(() => {
-    const show = () => setAll(results);
-    changed.addEventListener("changed", show);
-    return () => changed.removeEventListener("changed", show);
-  }, []);
-  return all.filter((one) => one.kind === kind && one.organizationId === organizationId);
-}
-
-function update(next: readonly StoredResult[]): void {
-  results = next;
-  changed.dispatchEvent(new Event("changed"));
+  return results.use().filter((one) => one.kind === kind && one.organizationId === organizationId);
 }
 
 /** Drops the oldest results beyond the limit, and the oldest audio that takes too much memory. */

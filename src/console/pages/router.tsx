@@ -48,6 +48,6 @@ export function Link({ to, class: className, isCurrent = false, children }: Link
   );
 }
 
-function currentPath(): string {
+export function currentPath(): string {
   return pagePath(location.pathname);
 }

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { Store } from "../store.js";
 import { en, type TextName, type Texts } from "./en.js";
 import { kk } from "./kk.js";
 import { ru } from "./ru.js";
@@ -11,30 +11,17 @@ const TEXTS: Readonly<Record<Language, Texts>> = { kk, ru, en };
 const STORAGE_KEY = "dauys.language";
 
 // One language for the whole page: the root renders everything again when it changes.
-let language = initialLanguage();
-const changed = new EventTarget();
-
-/** The reader's language; renders the caller again when another one is chosen. */
-export function useLanguage(): Language {
-  const [shown, setShown] = useState(language);
-  useEffect(() => {
-    const update = () => setShown(language);
-    changed.addEventListener("changed", update);
-    return () => changed.removeEventListener("changed", update);
-  }, []);
-  return shown;
-}
+export const language = new Store(initialLanguage());
 
 export function chooseLanguage(name: string): void {
   if (!isLanguage(name)) return;
-  language = name;
   localStorage.setItem(STORAGE_KEY, name);
-  changed.dispatchEvent(new Event("changed"));
+  language.set(name);
 }
 
 /** A text in the reader's language. */
 export function t(name: TextName, values: Values = {}): string {
-  return formOf(TEXTS[language][name], values["n"]).replace(/\{(\w+)\}/g, (_, key: string) => {
+  return formOf(TEXTS[language.value][name], values["n"]).replace(/\{(\w+)\}/g, (_, key: string) => {
     const value = values[key] ?? "";
     return typeof value === "number" ? number(value) : value;
   });
@@ -68,7 +55,7 @@ export function date(iso: string): string {
 
 /** Short enough for three of them below a chart on a phone. */
 export function dayAndMonth(iso: string): string {
-  return formatTime(new Date(iso), { day: "numeric", month: language === "kk" ? "2-digit" : "short" });
+  return formatTime(new Date(iso), { day: "numeric", month: language.value === "kk" ? "2-digit" : "short" });
 }
 
 export function timeOfDay(atMs: number): string {
@@ -81,20 +68,20 @@ function formatTime(at: Date | number, options: Intl.DateTimeFormatOptions): str
 
 /** Some browsers lack Kazakh formats: use the Russian ones, with months as numbers. */
 function locale(): string {
-  return language === "kk" ? "ru" : language;
+  return language.value === "kk" ? "ru" : language.value;
 }
 
 function dateStyle(): "short" | "medium" {
-  return language === "kk" ? "short" : "medium";
+  return language.value === "kk" ? "short" : "medium";
 }
 
 /** Selects the plural form of a text; forms are separated by bars: one, (few,) many. */
 function formOf(text: string, count: string | number | undefined): string {
   const forms = text.split("|");
   if (forms.length === 1 || typeof count !== "number") return text;
-  const category = new Intl.PluralRules(language).select(count);
+  const category = new Intl.PluralRules(language.value).select(count);
   // Russian fractions ("other") take the form of "few".
-  const isFew = category === "few" || (category === "other" && language === "ru");
+  const isFew = category === "few" || (category === "other" && language.value === "ru");
   const form = category === "one" ? 0 : isFew ? 1 : 2;
   return forms[Math.min(form, forms.length - 1)] ?? text;
 }

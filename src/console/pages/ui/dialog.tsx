@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { Problem } from "../api.js";
 import { t } from "../text/language.js";
-import { CopyText } from "./export.js";
+import { CopyText } from "./copy.js";
 import { Form } from "./form.js";
 import { Button, ErrorNotice } from "./parts.js";
 

@@ -5,6 +5,7 @@ import {
   type Credits,
   callApi,
   creditsChanged,
+  currentSession,
   type Organization,
   type Session,
   type ViewProps,
@@ -49,11 +50,10 @@ const NO_ORGANIZATION: ViewProps["organization"] = { id: "", name: "", role: "me
 interface FrameProps {
   readonly session: Session;
   readonly path: string;
-  readonly onSession: (session: Session) => void;
 }
 
 /** The layout of signed-in pages: a sidebar, and the page at `path`. */
-export function Frame({ session, path, onSession }: FrameProps) {
+export function Frame({ session, path }: FrameProps) {
   const [chosen, setChosen] = useState(session.organizations[0]?.id);
   const organization = session.organizations.find(({ id }) => id === chosen) ?? session.organizations[0];
   useEffect(() => {
@@ -62,7 +62,7 @@ export function Frame({ session, path, onSession }: FrameProps) {
     current?.scrollIntoView({ block: "nearest", inline: "center" });
   }, [path]);
   const signOut = async () => {
-    onSession(await callApi<Session>("POST", "/sign-out"));
+    currentSession.set(await callApi<Session>("POST", "/sign-out"));
     navigate("sign-in");
   };
   return (
@@ -104,7 +104,7 @@ export function Frame({ session, path, onSession }: FrameProps) {
         </footer>
       </aside>
       <main id="content" tabIndex={-1}>
-        <View {...{ session, path, organization, onSession }} />
+        <View {...{ session, path, organization }} />
       </main>
     </div>
   );
@@ -137,7 +137,7 @@ function Menu({ session, path, organization }: MenuProps) {
   );
 }
 
-function View({ session, path, organization, onSession }: MenuProps & Pick<FrameProps, "onSession">) {
+function View({ session, path, organization }: MenuProps) {
   if (!isPage(path)) return <NotFound />;
   const page = isSignedInPath(path) ? path : "";
   // A user whom the last organization has removed still has an account.
@@ -151,7 +151,6 @@ function View({ session, path, organization, onSession }: MenuProps & Pick<Frame
       key={`${page} ${organization?.id}`}
       organization={organization ?? NO_ORGANIZATION}
       session={session}
-      onSession={onSession}
     />
   );
 }

@@ -1,7 +1,7 @@
 import { clock } from "../clock.js";
 import { clearResults, type ResultKind, type StoredResult, useResults } from "../history.js";
 import { t, timeOfDay } from "../text/language.js";
-import { ExportButtons } from "./export.js";
+import { ExportButtons } from "./export-buttons.js";
 import { Button } from "./parts.js";
 import { SoundButton } from "./sound-button.js";
 

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { TextName } from "../text/en.js";
-import { chooseLanguage, LANGUAGES, t, useLanguage } from "../text/language.js";
+import { chooseLanguage, LANGUAGES, language, t } from "../text/language.js";
 import { applyTheme, initialTheme, THEMES, type Theme } from "../theme.js";
 import { Select } from "./form.js";
 
@@ -11,7 +11,6 @@ const THEME_TEXTS: Readonly<Record<Theme, TextName>> = {
 };
 
 export function Preferences() {
-  const language = useLanguage();
   const [theme, setTheme] = useState(initialTheme);
   const choose = (name: string) => {
     const chosen = THEMES.find((candidate) => candidate === name) ?? "system";
@@ -22,7 +21,7 @@ export function Preferences() {
     <div class="preferences">
       <Select
         label={t("language")}
-        value={language}
+        value={language.use()}
         options={Object.entries(LANGUAGES).map(([value, text]) => ({ value, text, lang: value }))}
         onChoose={chooseLanguage}
       />

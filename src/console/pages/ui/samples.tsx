@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { t } from "../text/language.js";
-import { CopyButton } from "./export.js";
+import { CopyButton } from "./copy.js";
 import { Segments } from "./form.js";
 import type { SampleCode } from "./sample-code.js";
 

@@ -8,7 +8,7 @@ import type { RecordingSource } from "../history.js";
 import { toParagraphs } from "../paragraphs.js";
 import { claimPlayback } from "../sound.js";
 import { number, t } from "../text/language.js";
-import { ExportButtons } from "./export.js";
+import { ExportButtons } from "./export-buttons.js";
 
 interface TranscriptProps {
   readonly transcript: Transcribed;

@@ -1,5 +1,12 @@
 import { useState } from "preact/hooks";
-import { callApi, type List, type OpenSession, type Session, type ViewProps } from "../api.js";
+import {
+  callApi,
+  currentSession,
+  type List,
+  type OpenSession,
+  type Session,
+  type ViewProps,
+} from "../api.js";
 import { useLoaded, useTask } from "../hooks.js";
 import { navigate } from "../router.js";
 import { dateAndTime, t } from "../text/language.js";
@@ -9,7 +16,7 @@ import { Form, PasswordField, useForm } from "../ui/form.js";
 import { Button, ErrorNotice, PageHead, WhenLoaded } from "../ui/parts.js";
 
 /** Settings of the user, independent of any organization. */
-export function Account({ session, onSession }: ViewProps) {
+export function Account({ session }: ViewProps) {
   const [changes, setChanges] = useState(0);
   return (
     <>
@@ -17,7 +24,7 @@ export function Account({ session, onSession }: ViewProps) {
       <ChangePassword session={session} onChanged={() => setChanges(changes + 1)} />
       {/* Reloaded after a new password, which ends every other session. */}
       <Sessions key={changes} />
-      <DeleteAccount session={session} onSession={onSession} />
+      <DeleteAccount session={session} />
     </>
   );
 }
@@ -123,7 +130,7 @@ function sessionColumns(end: (id: string) => void): readonly Column<OpenSession>
   ];
 }
 
-function DeleteAccount({ session, onSession }: Pick<ViewProps, "session" | "onSession">) {
+function DeleteAccount({ session }: Pick<ViewProps, "session">) {
   const [isOpen, setOpen] = useState(false);
   return (
     <section class="card row">
@@ -132,20 +139,20 @@ function DeleteAccount({ session, onSession }: Pick<ViewProps, "session" | "onSe
         <p class="hint">{t("deleteAccountHint")}</p>
       </div>
       <Button look="danger" onClick={() => setOpen(true)} text={t("deleteAccount")} />
-      {isOpen && <DeleteDialog {...{ session, onSession }} onClose={() => setOpen(false)} />}
+      {isOpen && <DeleteDialog session={session} onClose={() => setOpen(false)} />}
     </section>
   );
 }
 
-interface DeleteProps extends Pick<ViewProps, "session" | "onSession"> {
+interface DeleteProps extends Pick<ViewProps, "session"> {
   readonly onClose: () => void;
 }
 
-function DeleteDialog({ session, onSession, onClose }: DeleteProps) {
+function DeleteDialog({ session, onClose }: DeleteProps) {
   const form = useForm({ password: "" }, { wrong_password: "password" });
   const remove = () =>
     void form.run(async () => {
-      onSession(await callApi<Session>("POST", "/account/delete", form.values));
+      currentSession.set(await callApi<Session>("POST", "/account/delete", form.values));
       navigate("sign-in");
     });
   return (

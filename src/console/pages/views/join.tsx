@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { callApi, type Organization, type Session } from "../api.js";
 import { useLinkSecret, useTask, useTitle } from "../hooks.js";
+import { enter } from "../session.js";
 import { t } from "../text/language.js";
 import { Button, ErrorNotice } from "../ui/parts.js";
 import { BrokenLink, LoadingPage, SignedOutPage } from "../ui/signed-out-page.js";
@@ -11,13 +12,8 @@ interface Invited {
   readonly role: Organization["role"];
 }
 
-interface JoinProps {
-  readonly session: Session;
-  readonly onSession: (session: Session) => void;
-}
-
 /** The page that an invitation link opens. */
-export function Join({ session, onSession }: JoinProps) {
+export function Join({ session }: { readonly session: Session }) {
   const { token, found, problem } = useLinkSecret<Invited>("/invitations/look-up");
   const [isNew, setNew] = useState(true);
   const acceptance = useTask();
@@ -26,7 +22,7 @@ export function Join({ session, onSession }: JoinProps) {
   if (found === null) return <LoadingPage />;
   const accept = () =>
     acceptance.run(async () => {
-      onSession(await callApi<Session>("POST", "/invitations/accept", { token }));
+      enter(await callApi<Session>("POST", "/invitations/accept", { token }));
     });
   const joinSignedIn = (email: string) => (
     <>
@@ -42,10 +38,10 @@ export function Join({ session, onSession }: JoinProps) {
   const joinByForm = () => (
     <>
       {isNew ? (
-        <AccountForm key="new" isNew invitation={token} onSession={onSession} />
+        <AccountForm key="new" isNew invitation={token} />
       ) : (
         // Signing in joins right away.
-        <AccountForm key="known" isNew={false} onSession={() => void accept()} />
+        <AccountForm key="known" isNew={false} onSignedIn={() => void accept()} />
       )}
       <p class="switch">
         {t(isNew ? "haveAccount" : "noAccount")}{" "}

@@ -6,7 +6,7 @@ import { useIsSlow } from "../hooks.js";
 import { modelOption, useModels } from "../models.js";
 import { number, t } from "../text/language.js";
 import { MinuteCost } from "../ui/cost.js";
-import { ExportButtons } from "../ui/export.js";
+import { ExportButtons } from "../ui/export-buttons.js";
 import { History } from "../ui/history.js";
 import { HotWordsOption, hotWordsOf } from "../ui/hot-words-option.js";
 import { ModelChoice } from "../ui/model-choice.js";

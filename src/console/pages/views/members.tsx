@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import {
   type ApiKey,
   callApi,
+  currentSession,
   type Invitation,
   type List,
   type Member,
@@ -18,7 +19,7 @@ import { Button, ErrorNotice, PageHead, WhenLoaded } from "../ui/parts.js";
 
 const ROLES = ["owner", "member"] as const;
 
-export function Members({ organization, session, onSession }: ViewProps) {
+export function Members({ organization, session }: ViewProps) {
   const [isInviting, setInviting] = useState(false);
   const [invitedCount, setInvitedCount] = useState(0);
   const at = `/organizations/${organization.id}`;
@@ -28,7 +29,7 @@ export function Members({ organization, session, onSession }: ViewProps) {
       <PageHead title={t("members")} lead={t("membersLead")}>
         {isOwner && <Button look="primary" onClick={() => setInviting(true)} text={t("invite")} />}
       </PageHead>
-      <OrganizationCard organization={organization} onSession={onSession} />
+      <OrganizationCard organization={organization} />
       <MemberList at={at} isOwner={isOwner} userId={session.user?.id} />
       {isOwner && <Invitations key={invitedCount} at={at} />}
       {isInviting && (
@@ -149,7 +150,7 @@ function memberColumns(options: MemberColumns): readonly Column<Member>[] {
 }
 
 /** The organization's name, which owners can change, and the ID that the operator needs. */
-function OrganizationCard({ organization, onSession }: Pick<ViewProps, "organization" | "onSession">) {
+function OrganizationCard({ organization }: Pick<ViewProps, "organization">) {
   const [isRenaming, setRenaming] = useState(false);
   return (
     <section class="card row">
@@ -158,16 +159,16 @@ function OrganizationCard({ organization, onSession }: Pick<ViewProps, "organiza
         <p class="hint mono">{organization.id}</p>
       </div>
       {organization.role === "owner" && <Button onClick={() => setRenaming(true)} text={t("rename")} />}
-      {isRenaming && <RenameDialog {...{ organization, onSession }} onClose={() => setRenaming(false)} />}
+      {isRenaming && <RenameDialog organization={organization} onClose={() => setRenaming(false)} />}
     </section>
   );
 }
 
-interface RenameProps extends Pick<ViewProps, "organization" | "onSession"> {
+interface RenameProps extends Pick<ViewProps, "organization"> {
   readonly onClose: () => void;
 }
 
-function RenameDialog({ organization, onSession, onClose }: RenameProps) {
+function RenameDialog({ organization, onClose }: RenameProps) {
   const { isBusy, problem, run, values, field } = useForm(
     { name: organization.name },
     { name_required: "name", name_long: "name", name_invalid: "name" },
@@ -175,7 +176,7 @@ function RenameDialog({ organization, onSession, onClose }: RenameProps) {
   const rename = () =>
     void run(async () => {
       await callApi("PATCH", `/organizations/${organization.id}`, values);
-      onSession(await callApi<Session>("GET", "/session"));
+      currentSession.set(await callApi<Session>("GET", "/session"));
       onClose();
     });
   return (

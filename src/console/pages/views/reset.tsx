@@ -1,17 +1,14 @@
 import { callApi, type Session } from "../api.js";
 import { useLinkSecret, useTitle } from "../hooks.js";
 import { navigate } from "../router.js";
+import { enter } from "../session.js";
 import { t } from "../text/language.js";
 import { Form, PasswordField, useForm } from "../ui/form.js";
 import { Button, ErrorNotice } from "../ui/parts.js";
 import { BrokenLink, LoadingPage, SignedOutPage } from "../ui/signed-out-page.js";
 
-interface ResetProps {
-  readonly onSession: (session: Session) => void;
-}
-
 /** The page that an operator's password reset link opens. */
-export function Reset({ onSession }: ResetProps) {
+export function Reset() {
   const { token, found, problem } = useLinkSecret<{ readonly email: string }>("/password-resets/look-up");
   const form = useForm({ password: "" }, { password_short: "password", password_long: "password" });
   useTitle(t("resetTitle"));
@@ -19,7 +16,7 @@ export function Reset({ onSession }: ResetProps) {
   if (found === null) return <LoadingPage />;
   const submit = () =>
     void form.run(async () => {
-      onSession(await callApi<Session>("POST", "/password-resets/use", { token, ...form.values }));
+      enter(await callApi<Session>("POST", "/password-resets/use", { token, ...form.values }));
       navigate("");
     });
   return (

@@ -2,6 +2,7 @@ import { FREE_GRANT_CREDITS } from "../../../../core/domain/usage/tariff.js";
 import { callApi, type Prices, type Session } from "../api.js";
 import { useLoaded, useTitle } from "../hooks.js";
 import { Link } from "../router.js";
+import { enter } from "../session.js";
 import { t } from "../text/language.js";
 import { Field, Form, PasswordField, useForm } from "../ui/form.js";
 import { Button, Contact, ErrorNotice } from "../ui/parts.js";
@@ -18,19 +19,14 @@ const FIELD_OF: Readonly<Record<string, keyof typeof FIELDS>> = {
   name_invalid: "organization",
 };
 
-interface SignInProps {
-  readonly isNew: boolean;
-  readonly onSession: (session: Session) => void;
-}
-
-export function SignIn({ isNew, onSession }: SignInProps) {
+export function SignIn({ isNew }: { readonly isNew: boolean }) {
   useTitle(t(isNew ? "signUp" : "signIn"));
   return (
     <SignedOutPage
       title={t(isNew ? "signUpTitle" : "signInTitle")}
       lead={isNew ? t("signUpLead", { n: FREE_GRANT_CREDITS }) : t("signInLead")}
     >
-      <AccountForm key={String(isNew)} isNew={isNew} onSession={onSession} />
+      <AccountForm key={String(isNew)} isNew={isNew} />
       <p class="switch">
         {t(isNew ? "haveAccount" : "noAccount")}{" "}
         <Link to={isNew ? "sign-in" : "sign-up"}>{t(isNew ? "signIn" : "signUp")}</Link>
@@ -61,10 +57,11 @@ interface AccountFormProps {
   readonly isNew: boolean;
   /** Token of an invitation; the new account then gets no organization of its own. */
   readonly invitation?: string;
-  readonly onSession: (session: Session) => void;
+  /** Shows the user's pages when absent. */
+  readonly onSignedIn?: (session: Session) => void;
 }
 
-export function AccountForm({ isNew, invitation, onSession }: AccountFormProps) {
+export function AccountForm({ isNew, invitation, onSignedIn = enter }: AccountFormProps) {
   const form = useForm(FIELDS, FIELD_OF);
   const submit = (element: HTMLFormElement) => {
     // What a password manager filled in may not have reached the page as an event: read the fields.
@@ -72,7 +69,7 @@ export function AccountForm({ isNew, invitation, onSession }: AccountFormProps) 
     void form.run(async () => {
       const path = isNew ? "/sign-up" : "/sign-in";
       const body = { ...entered, ...(invitation !== undefined && { invitation }) };
-      onSession(await callApi<Session>("POST", path, body));
+      onSignedIn(await callApi<Session>("POST", path, body));
     });
   };
   return (
