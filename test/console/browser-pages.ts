@@ -5,24 +5,24 @@ import { fileURLToPath } from "node:url";
 import axe from "axe-core";
 import type { Page } from "playwright-core";
 
-/** For the eye; the folder is ignored. Made for those who ask for the console's tests: they cost a minute of the gate. */
+/** Screenshots for review, in a git-ignored folder; not taken in the full gate, where they would cost a minute. */
 const SCREENSHOTS = fileURLToPath(new URL("../../../build/console/", import.meta.url));
 const HAS_PICTURES = process.env["CONSOLE_PICTURES"] !== undefined;
-/** Faults that come with another layout; all others were seen in the wide one. */
+/** Rules that depend on the layout; the wide one has checked all others. */
 const OF_LAYOUT = ["scrollable-region-focusable", "target-size", "button-name", "link-name", "label"];
 interface Appearance {
   readonly name: "light" | "dark" | "narrow";
-  /** Of the window, in pixels. */
+  /** Window size in pixels. */
   readonly width: number;
   readonly height: number;
   readonly scheme: "light" | "dark";
-  /** For axe. */
+  /** axe options. */
   readonly rules: { readonly runOnly?: readonly string[] };
 }
 
 const LOOKS: readonly Appearance[] = [
   { name: "light", width: 1_280, height: 860, scheme: "light", rules: {} },
-  // The same page in other colours, and the same colours in another layout: what is the same is looked at once.
+  // Another theme changes only colours, another layout none: check each only once.
   { name: "dark", width: 1_280, height: 860, scheme: "dark", rules: { runOnly: ["color-contrast"] } },
   {
     name: "narrow",
@@ -33,7 +33,7 @@ const LOOKS: readonly Appearance[] = [
   },
 ];
 
-/** A third of the rules find moderate and minor faults alone, which are not told below. */
+/** A third of the rules find only moderate and minor faults, which are not reported below. */
 const WITHOUT_LESSER_RULES = `axe.configure({
   rules: axe._audit.rules
     .filter(({ impact }) => impact === "moderate" || impact === "minor")
@@ -43,7 +43,7 @@ const WITHOUT_LESSER_RULES = `axe.configure({
 const WITHOUT_COLOURS = { rules: { "color-contrast": { enabled: false } } };
 
 type Look = Appearance["name"];
-/** In another language a page has the colours that it had, and other lengths. */
+/** Another language changes lengths, not colours. */
 export const OTHER_LANGUAGE: readonly Look[] = ["light", "narrow"];
 
 interface Finding {
@@ -52,9 +52,9 @@ interface Finding {
   readonly nodes: readonly { readonly html: string }[];
 }
 
-/** What colours a text has follows from, in each scheme: what has been seen has been measured. */
+/** Element paths already measured, by colour scheme. */
 const seenColours = new Map<string, Set<string>>();
-/** Of every element with a text of its own, it and all around it: what style sheets can tell apart. */
+/** Returns the path of every element with its own text: everything that style sheets can distinguish. */
 const COLOURED = `(() => {
   const contents = /^(href|id|for|lang|name|value|src|title|alt|placeholder|d|aria-label|aria-labelledby|aria-describedby)$/;
   const known = new Map();
@@ -72,7 +72,7 @@ const COLOURED = `(() => {
   return [...new Set([...document.body.querySelectorAll("*")].filter(hasText).map(pathOf))];
 })()`;
 
-/** Looks at a page as it is in each appearance: nothing wider than the window, no serious fault for axe. */
+/** Asserts for each appearance that nothing is wider than the window, and that axe finds no serious fault. */
 export async function inspect(
   page: Page,
   name: string,
@@ -91,26 +91,26 @@ export async function inspect(
     const isColoured = !rules.runOnly?.some((rule) => rule !== "color-contrast");
     const hasNewColours = isColoured && (await seesNewColours(page, scheme));
     if (look.name === "dark" && !hasNewColours) continue;
-    // By the debugger, which the pages' policy does not bind; it stays until the page is loaded again.
+    // Evaluated through the debugger, which the pages' policy does not restrict; it stays until a reload.
     if ((await page.evaluate("typeof axe")) === "undefined") {
       await page.evaluate(axe.source);
       await page.evaluate(WITHOUT_LESSER_RULES);
     }
-    // Nothing is fetched for it again: no rule in use reads style sheets or media.
+    // `preload: false`: no rule in use reads style sheets or media.
     const known = hasNewColours || rules.runOnly !== undefined ? {} : WITHOUT_COLOURS;
     const options = JSON.stringify({ resultTypes: ["violations"], preload: false, ...rules, ...known });
     const findings = (await page.evaluate(
       `axe.run(${options}).then(({ violations }) => violations)`,
     )) as Finding[];
     const serious = findings.filter(({ impact }) => impact === "serious" || impact === "critical");
-    const told = serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" | ")}`);
-    assert.deepEqual(told, [], `${name} ${look.name}`);
+    const found = serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" | ")}`);
+    assert.deepEqual(found, [], `${name} ${look.name}`);
   }
   await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
   await page.setViewportSize({ width: 1_280, height: 860 });
 }
 
-/** Whether a text may have colours that none had before in this scheme; measuring them is half of what axe does. */
+/** Whether a page may have new text colours in this scheme; measuring them takes half of axe's time. */
 async function seesNewColours(page: Page, scheme: string): Promise<boolean> {
   const seen = seenColours.get(scheme) ?? new Set();
   seenColours.set(scheme, seen);
@@ -120,12 +120,12 @@ async function seesNewColours(page: Page, scheme: string): Promise<boolean> {
   return isNew;
 }
 
-/** What of a page stands outside of a narrow window, or is cut by it: none of these may. */
+/** Elements that a narrow window hides or cuts. */
 export async function outOfSight(page: Page, selector: string): Promise<readonly string[]> {
   await page.setViewportSize({ width: 390, height: 844 });
   const found = await page.evaluate(`(() => {
     const boxes = [...document.querySelectorAll(${JSON.stringify(selector)})];
-    if (boxes.length === 0) return ["nothing is there"];
+    if (boxes.length === 0) return ["no such element"];
     return boxes.filter((box) => {
       const { left, right, width } = box.getBoundingClientRect();
       return width === 0 || left < 0 || right > innerWidth;
@@ -135,7 +135,7 @@ export async function outOfSight(page: Page, selector: string): Promise<readonly
   return found as readonly string[];
 }
 
-/** Whether a text stands anywhere that outlives a dialog. */
+/** Whether a text is anywhere that outlives a dialog. */
 export async function isKept(page: Page, text: string): Promise<boolean> {
   const places = (await page.evaluate(`[
     location.href,

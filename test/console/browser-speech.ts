@@ -6,13 +6,13 @@ import type { ServiceProcess } from "../support/service-process.js";
 export const PASSWORD = "correct horse battery";
 export const SPOKEN = "Бүгін ауа райы жақсы болады. Кітапхана таңертең ашылып, кешке дейін жұмыс істейді.";
 const SILENCE_SAMPLES = 24_000;
-/** Of the text's length: letters that were not understood may be missing, words may not. */
+/** Share of the text's length: a few letters may be missing, words may not. */
 const HEARD_LENGTH = 0.9;
-/** How long a page may take for anything: far more than a busy machine needs. */
+/** Timeout of a page's actions: far more than a busy machine needs. */
 export const PATIENCE_MS = 120_000;
 const POLL_MS = 100;
 
-/** `SPOKEN` by the service itself: a second of silence before it and two after it. */
+/** `SPOKEN`, synthesized by the service, with a second of silence before it and two after. */
 export async function spokenWav(service: Pick<ServiceProcess, "url" | "key">): Promise<Buffer> {
   const answer = await fetch(`${service.url}/v1/tts`, {
     method: "POST",
@@ -28,7 +28,7 @@ export async function spokenWav(service: Pick<ServiceProcess, "url" | "key">): P
   return Buffer.concat([header, pcm]);
 }
 
-/** A browser whose microphone plays a file once, each time it is opened. */
+/** Launches a browser whose microphone plays a file once each time it is opened. */
 export function launchConsoleBrowser(microphoneFile: string): Promise<Browser> {
   return launchChromium(
     "--use-fake-ui-for-media-stream",
@@ -38,13 +38,13 @@ export function launchConsoleBrowser(microphoneFile: string): Promise<Browser> {
 }
 
 export interface Collected {
-  /** Each text that stood there, without repetitions. */
+  /** Texts in order, without immediate repetitions. */
   readonly texts: readonly string[];
-  /** Each width of the window in pixels, and the heights that the box around it had at that width. */
+  /** Heights of the box around the element, by window width in pixels. */
   readonly heights: Readonly<Record<string, readonly number[]>>;
 }
 
-/** Watches what stands in an element that comes and goes; the returned function tells what was seen, and ends the watch. */
+/** Watches the text of an element that comes and goes; the returned function ends the watch. */
 export async function collectTexts(
   page: Page,
   selector: string,
@@ -66,16 +66,16 @@ export async function collectTexts(
   return async () => (await page.evaluate("collected()")) as Collected;
 }
 
-/** A text as it is compared: without case and punctuation. */
+/** A text without case and punctuation, for comparison. */
 export function wordsOf(text: string): string {
   return text.toLowerCase().replace(/[.,]/g, "");
 }
 
-/** The finals of the page that listens, once they are about as long as what the microphone says. */
+/** Waits for finals about as long as the spoken text, stops the session, and returns them. */
 export async function heardText(page: Page): Promise<string> {
   const finals = page.locator(".heard .final");
   const deadlineMs = performance.now() + PATIENCE_MS;
-  // What stays too short is told by whoever compares it.
+  // The caller's comparison reports a text that stays too short.
   while ((await finals.allTextContents()).join(" ").length < SPOKEN.length * HEARD_LENGTH) {
     if (performance.now() > deadlineMs) break;
     await pace(POLL_MS);

@@ -24,7 +24,7 @@ import { openGate, type TcpGate } from "./tcp-gate.js";
 
 const COLD = "This is taking longer than usual. After idle time, the model needs";
 const LOST = "Connection lost. Reconnecting; nothing you say will be lost.";
-/** A sentence that was lost, or heard twice, costs half of the text. */
+/** A lost or repeated sentence would cost half of the text. */
 const MAX_CHARACTER_ERROR_RATE = 0.15;
 
 const folder = mkdtempSync(join(tmpdir(), "dauys-states-"));
@@ -39,7 +39,7 @@ before(async () => {
   environment = { DATA_DIR: join(folder, "data"), PORT: String(await freePort()), DRAIN_S: "2" };
   service = await startServiceProcess(environment);
   writeFileSync(speech, await spokenWav(service));
-  // From here on every model is loaded by the first request that needs it.
+  // From here on the first request that needs a model loads it.
   await restart("SIGTERM", { MODEL_PRELOAD: "false" });
   gate = await openGate(service.port);
   browser = await launchConsoleBrowser(speech);
@@ -72,7 +72,7 @@ async function open(name: string): Promise<void> {
   await page.getByRole("heading", { level: 1, name }).waitFor();
 }
 
-/** What the microphone heard is there once, whatever happened meanwhile. */
+/** Asserts that the spoken text appears exactly once. */
 async function assertHeardOnce(): Promise<void> {
   const hypothesis = await heardText(page);
   const { characterErrorRate } = errorRates([{ reference: wordsOf(SPOKEN), hypothesis }]);
@@ -83,21 +83,21 @@ async function assertHeardOnce(): Promise<void> {
   );
 }
 
-// Each test meets a model that is not loaded yet. However fast this machine loads it, the answer is held until the page
-// has said what it waits for.
+// Each test meets a model that is not loaded yet. The gate holds the answer until the page shows what it waits for,
+// however fast this machine loads the model.
 describe("a cold service", () => {
-  test("status says which engines are cold", async () => {
+  test("status shows which engines are cold", async () => {
     await page.getByRole("link", { name: "Status" }).click();
     await page.locator(".state-of").first().waitFor();
     assert.deepEqual(await page.locator(".state-of strong").allTextContents(), ["Cold", "Cold", "Cold"]);
     await inspect(page, "status-cold");
   });
 
-  test("speak says that the model is loaded first, then plays", async () => {
+  test("speak says that the model is loading, then plays", async () => {
     await open("Speak");
     await page.locator(".voice").first().waitFor();
-    // Beside the gate: cookies do not know ports.
-    const loading = eventually("status says that the model is loading", async () => {
+    // Past the gate: cookies are not bound to ports.
+    const loading = eventually("status shows that the model is loading", async () => {
       const status = await page.context().request.get(`${service.url}/console/api/status`);
       return /"kind":"synthesis"[^}]*"state":"loading"/.test(await status.text());
     });
@@ -115,7 +115,7 @@ describe("a cold service", () => {
     assert.deepEqual(await page.locator(".state-of strong").allTextContents(), ["Warm", "Cold", "Cold"]);
   });
 
-  test("transcribe says so behind the upload", async () => {
+  test("transcribe says so after the upload", async () => {
     await open("Transcribe");
     gate.hold();
     await page.locator("input[type=file]").setInputFiles(speech);
@@ -127,7 +127,7 @@ describe("a cold service", () => {
     assert.equal(await page.getByText(COLD).count(), 0);
   });
 
-  test("listen says so while it connects, and hears what was said meanwhile", async () => {
+  test("listen says so while it connects, and transcribes what was said meanwhile", async () => {
     await open("Listen");
     gate.hold();
     await page.getByRole("button", { name: "Start listening" }).click();
@@ -139,8 +139,8 @@ describe("a cold service", () => {
   });
 });
 
-describe("a connection that is lost", () => {
-  test("listen says so, connects again, and loses nothing", async () => {
+describe("a lost connection", () => {
+  test("listen says so, reconnects, and loses nothing", async () => {
     await page.getByRole("button", { name: "Start listening" }).click();
     await page.getByText("Listening. Say something").waitFor();
     await page.locator(".heard .partial").waitFor();
@@ -154,7 +154,7 @@ describe("a connection that is lost", () => {
     assert.equal(sessions.split(" ").length, 2, sessions);
   });
 
-  test("listen outlives a service that is killed and comes back, which has forgotten the page's key", async () => {
+  test("listen survives a killed and restarted service that no longer knows the page's key", async () => {
     const states = await collectTexts(page, ".state", ".state");
     await page.getByRole("button", { name: "Start listening" }).click();
     await page.locator(".heard .partial").waitFor();
@@ -164,7 +164,7 @@ describe("a connection that is lost", () => {
     assert.ok(texts.includes(LOST), texts.join(" | "));
   });
 
-  test("a page that cannot be loaded says so, and tries again when it is asked to", async () => {
+  test("a page that cannot load says so, and Try again loads it", async () => {
     gate.hold();
     await open("Usage");
     await page.locator(".skeleton").waitFor();
@@ -176,12 +176,12 @@ describe("a connection that is lost", () => {
     await page.getByText("The service cannot be reached.").first().waitFor();
     await inspect(page, "credits-unreachable");
     gate.restore();
-    // The balance, the prices and the ledger, each by itself.
+    // The balance, the prices and the ledger retry separately.
     const again = page.getByRole("button", { name: "Try again" });
     for (const part of [2, 1, 0]) await again.nth(part).click();
     await page.locator(".ledger tbody tr").first().waitFor();
     await page.getByText("The service cannot be reached.").first().waitFor({ state: "hidden" });
-    // An operator who has named no price and no address.
+    // The operator has set no price and no contact.
     await page.getByText("The service operator sets the price of credits.").waitFor();
     assert.deepEqual(await page.locator(".card .limits tbody td:last-child").allInnerTexts(), [
       "400 credits\n1,000 characters",
@@ -191,7 +191,7 @@ describe("a connection that is lost", () => {
     await inspect(page, "credits-no-price");
   });
 
-  test("status says that the service is out of reach, and comes back by itself", async () => {
+  test("status says that the service is unreachable, and recovers by itself", async () => {
     await page.getByRole("link", { name: "Status" }).click();
     await page.getByText("The service is accepting requests.").waitFor();
     gate.cut();
@@ -201,7 +201,7 @@ describe("a connection that is lost", () => {
     await page.getByText("The service is accepting requests.").waitFor();
   });
 
-  test("what was heard stays for the visit, and is forgotten when its person signs out", async () => {
+  test("results stay for the visit, and are dropped at sign-out", async () => {
     await open("Listen");
     assert.equal(await page.locator(".history li").count(), 3);
     await page.getByRole("button", { name: "Sign out" }).click();
@@ -221,7 +221,7 @@ describe("the microphone", () => {
   before(async () => {
     own = await page.context().newPage();
     own.on("pageerror", (error) => errors.push(error.message));
-    // What the page asks for is handed out when the test says so, and can be looked at.
+    // Grants the microphone when the test says so, and records the streams.
     await own.addInitScript(`
       const real = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
       globalThis.streams = [];
@@ -246,10 +246,10 @@ describe("the microphone", () => {
       "streams.some((stream) => stream.getTracks().some(({ readyState }) => readyState === 'live'))",
     );
 
-  /** The page's own rules forbid it to evaluate text, as Playwright's `waitForFunction` does from its second look on. */
+  /** The page's policy forbids `eval`, which Playwright's `waitForFunction` uses from its second check on. */
   const untilTrue = (expression: string) => eventually(expression, () => own.evaluate<boolean>(expression));
 
-  test("is closed once by Stop, which throws nothing", async () => {
+  test("is closed by Stop without an error", async () => {
     await start().click();
     await own.getByText("Listening. Say something").waitFor();
     await own.locator(".heard .partial").waitFor();
@@ -258,7 +258,7 @@ describe("the microphone", () => {
     assert.deepEqual([await isOpen(), errors], [false, []]);
   });
 
-  test("is not opened by a start that was stopped before it was granted", async () => {
+  test("stays closed if Stop was pressed before the permission was granted", async () => {
     await own.evaluate("gate = new Promise((settle) => { globalThis.grant = settle; }), isAsked = false");
     await start().click();
     await untilTrue("isAsked");
@@ -271,7 +271,7 @@ describe("the microphone", () => {
     assert.equal(await own.getByText("Microphone not available").count(), 0);
   });
 
-  test("that is refused is told, and can be started again", async () => {
+  test("that is denied is reported, and can be started again", async () => {
     await own.evaluate(
       "gate = Promise.reject(new DOMException('no', 'NotAllowedError')), gate.catch(() => {})",
     );
@@ -281,7 +281,7 @@ describe("the microphone", () => {
     assert.deepEqual(errors, []);
   });
 
-  test("that is taken away ends the session, and is told", async () => {
+  test("that is disconnected ends the session, and is reported", async () => {
     await own.evaluate("gate = Promise.resolve()");
     await start().click();
     await own.locator(".heard .partial").waitFor();
@@ -291,7 +291,7 @@ describe("the microphone", () => {
     assert.deepEqual([await isOpen(), errors], [false, []]);
   });
 
-  test("is closed by leaving the page while it listens", async () => {
+  test("is closed by leaving the page", async () => {
     await start().click();
     await own.getByText("Listening. Say something").waitFor();
     await own.getByRole("navigation").getByRole("link", { name: "Speak", exact: true }).click();
@@ -300,7 +300,7 @@ describe("the microphone", () => {
   });
 });
 
-test("a browser's recorder is told by name that its file is not taken live, however it is cut", async () => {
+test("a live session names the container format of a browser's recorder, however it is cut", async () => {
   const own = await page.context().newPage();
   await own.goto(gate.url + new URL(page.url()).pathname);
   const recorded = (type: string, everyMs: number) =>
@@ -308,22 +308,22 @@ test("a browser's recorder is told by name that its file is not taken live, howe
       const address = location.origin.replace("http", "ws") + "/v1/listen?model=nova-3";
       const socket = new WebSocket(address, ["token", "${service.key}"]);
       await new Promise((settle) => { socket.onopen = settle; });
-      const told = new Promise((settle) => { socket.onmessage = ({ data }) => settle(JSON.parse(data)); });
+      const message = new Promise((settle) => { socket.onmessage = ({ data }) => settle(JSON.parse(data)); });
       const closed = new Promise((settle) => { socket.onclose = ({ code }) => settle(code); });
       const stream = await navigator.mediaDevices.getUserMedia({ audio: true });
       const recorder = new MediaRecorder(stream, { mimeType: "${type};codecs=opus" });
       let sent = 0;
       recorder.ondataavailable = ({ data }) => {
         if (data.size > 0) socket.send(data);
-        // What was taken for samples ends here.
+        // Ends a stream whose bytes were taken for samples.
         if (++sent === 8) socket.send('{"type":"CloseStream"}');
       };
       recorder.start(${everyMs});
       const code = await closed;
       recorder.stop();
-      return { code, description: (await told).description };
+      return { code, description: (await message).description };
     })()`);
-  // At the shorter interval Chromium sends the first byte of its WebM alone.
+  // At the shorter interval Chromium sends the first byte of its WebM file alone.
   for (const [type, everyMs, name] of [
     ["audio/webm", 20, "WebM"],
     ["audio/webm", 250, "WebM"],

@@ -32,17 +32,17 @@ import {
 } from "./browser-speech.js";
 
 const DAUYS = fileURLToPath(new URL("../../../bin/dauys.js", import.meta.url));
-/** What clean speech of the service costs on its way back, and something for the browser's own processing. */
+/** Covers the service's own errors on clean speech, and the browser's audio processing. */
 const MAX_CHARACTER_ERROR_RATE = 0.15;
 const FIRST_LOAD_BYTES = 200_000;
-/** An upload that takes long enough to be seen. */
+/** Slow enough for the upload's progress to be visible. */
 const SLOW_UPLOAD_BYTES_PER_S = 60_000;
-/** Of the words of a text those that a busy machine shows while they are heard; short ones may fall between two pictures. */
+/** Share of the words that even a busy machine marks while they play; short ones may fall between two frames. */
 const SHOWN_WORDS = 0.5;
 const MOST_PLAYS = 6;
 const SLIDER_STEPS = 100;
 
-/** The shipped models, and two of public weights. */
+/** The shipped models, and tiny ones of two public families. */
 const INSTALLED = [
   RECOGNIZER_FOLDER,
   SYNTHESIZER_FOLDER,
@@ -50,8 +50,12 @@ const INSTALLED = [
   "test/fixtures/adapters/tiny-matcha",
 ];
 
-/** What the operator of this service tells its people. */
-const TOLD = { CREDIT_PRICE: "1/25000 USD", OPERATOR_CONTACT: "sound@example.org", FREE_FILES_PER_ORG: "3" };
+/** Settings of the operator that the pages show. */
+const SHOWN_SETTINGS = {
+  CREDIT_PRICE: "1/25000 USD",
+  OPERATOR_CONTACT: "sound@example.org",
+  FREE_FILES_PER_ORG: "3",
+};
 
 interface Charge {
   readonly requestId: string;
@@ -62,13 +66,13 @@ const folder = mkdtempSync(join(tmpdir(), "dauys-console-"));
 const speech = join(folder, "speech.wav");
 const models = mkdtempSync(join(tmpdir(), "dauys-models-"));
 const faults: string[] = [];
-/** Requests that were charged, by what their answers said. */
+/** Charged requests, as their answers report them. */
 const charges: Charge[] = [];
-/** Requests and live sessions of the page and of these tests, whatever became of them. */
+/** IDs of all requests and live sessions of the page and of these tests. */
 const asked = new Set<string>();
-/** Hosts that any page has asked for anything. */
+/** Every host that a page has requested anything from. */
 const hosts = new Set<string>();
-/** Somebody else's server, which has the recording. */
+/** Another site's server, which has the recording. */
 let elsewhere: Server;
 let recordingUrl = "";
 let service: ServiceProcess;
@@ -85,7 +89,7 @@ before(async () => {
     URL_FETCH_ALLOW: "127.0.0.0/8",
     LOG_LEVEL: "debug",
     MODELS_DIR: models,
-    ...TOLD,
+    ...SHOWN_SETTINGS,
   };
   service = await startServiceProcess(settings, { main: CHEAP_PASSWORDS_MAIN });
   const wav = await spokenWav(service);
@@ -102,7 +106,7 @@ before(async () => {
   page = await context.newPage();
   page.on("request", (request) => {
     const { protocol, host } = new URL(request.url());
-    // What a page has made itself stands behind `blob:`.
+    // `blob:` URLs are the page's own data.
     if (protocol !== "blob:") hosts.add(host);
   });
   page.on("response", (response) => asked.add(response.headers()["x-request-id"] ?? ""));
@@ -125,7 +129,7 @@ after(async () => {
 });
 
 describe("the console in a browser", () => {
-  test("the first load is light, and comes from this service only", async (run) => {
+  test("the first load is small, and from this service only", async (run) => {
     const network = await context.newCDPSession(page);
     await network.send("Network.enable");
     let bytes = 0;
@@ -143,7 +147,7 @@ describe("the console in a browser", () => {
     await network.detach();
   });
 
-  test("an address that has no page says so, to those outside as well", async () => {
+  test("an address without a page says so, even when signed out", async () => {
     const answer = await page.goto(`${service.url}/console/nope`);
     assert.equal(answer?.status(), 404);
     await page.getByRole("heading", { name: "Page not found" }).waitFor();
@@ -154,7 +158,7 @@ describe("the console in a browser", () => {
     await page.getByLabel("E-mail").waitFor();
   });
 
-  test("sign-up says what is wrong, then shows the free credits", async () => {
+  test("sign-up shows what is wrong, then the free credits", async () => {
     await inspect(page, "sign-up");
     await page.getByLabel("E-mail").fill("aida@example.org");
     await page.getByLabel("Password").fill("short");
@@ -182,7 +186,7 @@ describe("the console in a browser", () => {
     await page.getByRole("heading", { level: 1, name: "Your voice platform" }).waitFor();
   });
 
-  test("limits and status are what the service says", async () => {
+  test("limits and status show the service's values", async () => {
     await open("Limits");
     const rows = page.locator("table.limits tbody tr");
     await rows.first().waitFor();
@@ -198,13 +202,13 @@ describe("the console in a browser", () => {
     await inspect(page, "limits");
     await page.getByRole("link", { name: "Status" }).click();
     await page.getByText("The service is accepting requests.").waitFor();
-    // Speech was asked for before the tests; the others load with their first work.
+    // The tests' setup has synthesized speech; the other engines load with their first work.
     const states = await page.locator(".state-of strong").allTextContents();
     assert.deepEqual(states, ["Warm", ...Array.from({ length: 5 }, () => "Cold"), "Broken"]);
     await inspect(page, "status");
   });
 
-  test("pages that have nothing to show yet say so", async () => {
+  test("empty pages say so", async () => {
     await open("Usage");
     await page.getByText("No usage yet").waitFor();
     await inspect(page, "usage-empty");
@@ -213,13 +217,13 @@ describe("the console in a browser", () => {
     await inspect(page, "keys-empty");
   });
 
-  test("a key is shown once, copied, works by curl, and is nowhere afterwards", async () => {
+  test("a key is shown once, can be copied, works with curl, and is in no page afterwards", async () => {
     await page.getByRole("button", { name: "Create key" }).click();
     await page.getByLabel("Name").fill("Call center");
     await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click();
     key = await page.getByRole("dialog").getByLabel("Key", { exact: true }).inputValue();
     assert.match(key, /^sk-svc-[0-9a-f]{48}$/);
-    // As a picture the key would be kept: it is a test's, which is gone in a minute.
+    // A screenshot keeps the key, but the test's service is deleted in a minute.
     await inspect(page, "key-created");
     for (let press = 0; press < 3; press++) await page.keyboard.press("Escape");
     await page.getByText("You have not copied this key.").waitFor();
@@ -241,7 +245,7 @@ describe("the console in a browser", () => {
     await inspect(page, "keys");
   });
 
-  test("the playground's code comes with its first page, and is asked for again when it did not come", async () => {
+  test("the playground's code loads with its first page, and Try again reloads it after a failure", async () => {
     const fetched = `performance.getEntriesByType("resource").some(({ name }) => name.includes("/playground-"))`;
     assert.equal(await page.evaluate(fetched), false);
     await page.route(/\/playground-/, (route) => route.abort(), { times: 1 });
@@ -253,7 +257,7 @@ describe("the console in a browser", () => {
     faults.splice(0);
   });
 
-  test("a page whose part is served at another address says so, and is in no menu", async () => {
+  test("a page whose part is served at another address says so, and is not in the menu", async () => {
     const session = /\/console\/api\/session$/;
     await page.route(session, async (route) => {
       const response = await route.fetch();
@@ -274,7 +278,7 @@ describe("the console in a browser", () => {
     await page.locator(".tile").nth(2).waitFor();
   });
 
-  test("speak plays a text, marks each word as it is said, and gives a file that says the same", async () => {
+  test("speak plays a text, marks each word as it is spoken, and saves the same audio", async () => {
     await open("Speak");
     await assertModelNote("trained on a synthesizer");
     await chooseVoice();
@@ -300,12 +304,12 @@ describe("the console in a browser", () => {
     await untilEnd();
     const { texts, heights } = await marked();
     assertInOrder(texts, SPOKEN.split(" "));
-    assert.ok(texts.length > 0, "words are marked as they are said");
+    assert.ok(texts.length > 0, "words are marked as they are spoken");
     for (const [width, found] of Object.entries(heights)) {
       assert.equal(found.length, 1, `the text keeps its place: ${found.join(" ")} px high at ${width} px`);
     }
     assert.equal(await page.locator(".spoken mark").count(), 0, "nothing is marked after the end");
-    const { length, times } = await standing();
+    const { length, times } = await sliderState();
     assert.ok(length > 3, `${length} s`);
     const [current = "", total] = times.split(" / ");
     assert.match(current, /^0:0\d$/);
@@ -323,7 +327,7 @@ describe("the console in a browser", () => {
     assert.deepEqual(
       readFileSync(await downloaded(page.locator(".history").getByRole("button", { name: "Download wav" }))),
       readFileSync(path),
-      "the list of results keeps what was spoken",
+      "the list of results keeps the audio",
     );
     await playSound(page.locator(".history .sound"));
     const { body, requestId } = transcribe(readFileSync(path));
@@ -335,7 +339,7 @@ describe("the console in a browser", () => {
     assert.equal(await page.locator(".history").count(), 0);
   });
 
-  test("transcribe takes a file, finds words, and gives subtitles", async () => {
+  test("transcribe accepts a file, finds words, and saves subtitles", async () => {
     await open("Transcribe");
     await page.getByText("Drop a recording here").waitFor();
     await assertModelNote("It understands people poorly: 19 to 63 %");
@@ -355,7 +359,7 @@ describe("the console in a browser", () => {
     });
     const answered = page.waitForResponse((response) => response.url().includes("/v1/transcribe"));
     await dropFile(speech);
-    await page.getByText(/^Uploading… \d+ %$/).waitFor();
+    await page.getByText(/^Uploading… \d+%$/).waitFor();
     await page.getByText(/^0(\.\d+)? of 0\.\d+ MB$/).waitFor();
     await inspect(page, "transcribe-upload");
     await network.send("Network.emulateNetworkConditions", { ...slow, uploadThroughput: -1 });
@@ -363,13 +367,13 @@ describe("the console in a browser", () => {
     const answer = await answered;
     assert.equal(new URL(answer.url()).searchParams.get("hotwords"), "кітапхана,таңертең:2");
     charges.push(chargeOf(answer));
-    // Its head comes with the first of its events.
+    // The response headers arrive with the first event.
     await page.locator(".words span").first().waitFor();
     assertSame((await page.locator(".words span").allTextContents()).join(" "));
     const paragraphs = (await page.evaluate(`[...document.querySelectorAll(".words .paragraph")].map(
       (one) => [one.querySelector("button").textContent, one.querySelector("p").innerText],
     )`)) as [string, string][];
-    assert.match(paragraphs[0]?.[0] ?? "", /^0:0[0-2]$/, "a paragraph says when it begins");
+    assert.match(paragraphs[0]?.[0] ?? "", /^0:0[0-2]$/, "a paragraph has its start time");
     const text = paragraphs.map(([, told]) => told).join(" ");
     assert.doesNotMatch(text, /\s\s/);
     assert.equal(await copied(page.locator(".transcript")), text);
@@ -395,7 +399,7 @@ describe("the console in a browser", () => {
     await page.locator(".words span").first().waitFor();
   });
 
-  test("transcribe takes an address, loads nothing from there itself, and plays the file that is brought along", async () => {
+  test("transcribe accepts a link, loads nothing from it, and plays the file that the user chooses", async () => {
     await page.getByRole("button", { name: "Transcribe another" }).click();
     await page.getByLabel("Or paste a public link").fill(recordingUrl.replace("speech", "none"));
     await page.getByRole("main").getByRole("button", { name: "Transcribe" }).click();
@@ -414,10 +418,10 @@ describe("the console in a browser", () => {
     await inspect(page, "transcribe-address");
     await page.getByLabel("Choose the file").setInputFiles(speech);
     await playAlong();
-    assert.ok(!hosts.has(new URL(recordingUrl).host), "the page itself asks nobody else");
+    assert.ok(!hosts.has(new URL(recordingUrl).host), "the page itself requests nothing from other hosts");
   });
 
-  test("transcribe says what is wrong with a file that is none", async () => {
+  test("transcribe says what is wrong with an unreadable file", async () => {
     await page.getByRole("button", { name: "Transcribe another" }).click();
     const noise = { name: "noise.mp3", mimeType: "audio/mpeg", buffer: Buffer.alloc(5_000, 7) };
     await page.locator("input[type=file]").setInputFiles(noise);
@@ -430,15 +434,15 @@ describe("the console in a browser", () => {
     faults.splice(0);
   });
 
-  test("listen shows what the microphone hears, how late, and what it cost", async (run) => {
+  test("listen shows the transcript, its latency and its cost", async (run) => {
     await open("Listen");
     await assertModelNote("It understands people poorly: 19 to 63 %");
     const sentences = await page.locator("main p:visible").allTextContents();
-    assert.deepEqual(sentences, [...new Set(sentences)], "no sentence stands there twice");
-    assert.ok(!sentences.join(" ").includes("black"), "no colour is named that another theme has not");
+    assert.deepEqual(sentences, [...new Set(sentences)], "no sentence appears twice");
+    assert.ok(!sentences.join(" ").includes("black"), "no text names a colour of one theme");
     await page.getByText("A minute costs 360 credits. $0.0144").waitFor();
     await inspect(page, "listen-empty");
-    // A partial stays for a moment, and the voice pauses: both are noted as they come.
+    // Partials are replaced quickly and the voice pauses: record both as they appear.
     await page.evaluate(`(() => {
       Object.assign(globalThis, { partialColour: null, loudest: 0 });
       new MutationObserver(() => {
@@ -454,11 +458,11 @@ describe("the console in a browser", () => {
       number,
     ];
     assert.ok(level > 0, "the level follows the voice");
-    assert.ok(partialColour, "there were partials");
+    assert.ok(partialColour, "no partials");
     const finalColour = await page.evaluate(
       'getComputedStyle(document.querySelector(".heard .final")).color',
     );
-    assert.notEqual(partialColour, finalColour, "what may still change looks different");
+    assert.notEqual(partialColour, finalColour, "partials look different from finals");
     await inspect(page, "listen");
     assertSame(await heardText(page));
     const latencyMs = await page.locator("[data-latency]").getAttribute("data-latency");
@@ -474,12 +478,12 @@ describe("the console in a browser", () => {
     assert.match(await savedText(live, "srt"), /^1\n00:00:0\d,\d{3} --> 00:00:0\d,\d{3}\n/);
     await open("Speak");
     await open("Listen");
-    assert.equal(await copied(page.locator(".history li")), heard, "it outlives a walk to another page");
+    assert.equal(await copied(page.locator(".history li")), heard, "results survive a visit to another page");
     await playSound(page.locator(".history .sound"));
     await inspect(page, "listen-history");
   });
 
-  test("of several models each page offers all, remembers the choice, and says which one answered", async () => {
+  test("each page offers all models of its task, remembers the choice, and shows which one answered", async () => {
     const model = page.getByLabel("Model", { exact: true });
     await open("Speak");
     await model.waitFor();
@@ -511,7 +515,7 @@ describe("the console in a browser", () => {
     await assertSamples("TypeScript", '"model":"tiny-gigaam-ctc"');
     await page.reload();
     await open("Listen");
-    assert.equal(await model.inputValue(), "tiny-gigaam-ctc", "it hears live as well");
+    assert.equal(await model.inputValue(), "tiny-gigaam-ctc", "it transcribes live too");
     await assertSamples("Python", "/v1/stream?model=tiny-gigaam-ctc");
     await open("Speak");
     assert.equal(await model.inputValue(), "tiny-matcha");
@@ -531,7 +535,7 @@ describe("the console in a browser", () => {
     await inspect(page, "status-models");
   });
 
-  test("a voucher of the operator is credited, once", async () => {
+  test("a voucher is credited once", async () => {
     const made = execFileSync(process.execPath, [DAUYS, "vouchers", "create", "5000"], {
       env: { ...process.env, DATA_DIR: service.dataDir },
       encoding: "utf8",
@@ -564,7 +568,7 @@ describe("the console in a browser", () => {
     assert.match(listed, /5000 .* redeemed 2/);
   });
 
-  test("ledger and usage agree with what the answers said", async () => {
+  test("ledger and usage agree with the answers", async () => {
     await page.reload();
     const rows = page.locator(".ledger tbody tr");
     await rows.first().waitFor();
@@ -579,14 +583,14 @@ describe("the console in a browser", () => {
     assert.equal(
       entries[0]?.balance,
       numberOf(figure.split("$")[0] ?? ""),
-      "the last balance is the one now",
+      "the latest entry has the current balance",
     );
     for (const [index, { amount, balance }] of entries.entries())
       assert.equal(balance, (entries[index + 1]?.balance ?? 0) + amount, `balance of row ${index}`);
     for (const { requestId, credits } of charges)
       assert.equal(shown.get(requestId), -(credits ?? 0), requestId);
     const unknown = [...shown.keys()].filter((id) => !asked.has(id));
-    assert.deepEqual(unknown, [], "nothing is charged that was not asked for");
+    assert.deepEqual(unknown, [], "nothing is charged without a request");
     assert.deepEqual(await outOfSight(page, ".ledger tbody th, .ledger tbody td:not(:empty)"), []);
     await inspect(page, "credits");
     await page.getByLabel("Type").selectOption("Top-up");
@@ -634,7 +638,7 @@ describe("the console in a browser", () => {
     faults.splice(0);
   });
 
-  test("an invited person joins, and does not see what owners see", async () => {
+  test("an invited user joins, and does not see what owners see", async () => {
     await open("Members");
     await page.getByRole("button", { name: "Invite" }).click();
     await inspect(page, "members-invite");
@@ -660,7 +664,7 @@ describe("the console in a browser", () => {
     for (const [link, name] of [
       ["Кредиттер", "credits-kk"],
       ["Лимиттер", "limits-kk"],
-      ["Күйі", "status-kk"],
+      ["Қызмет күйі", "status-kk"],
       ["bolat@example.org", "account-kk"],
     ] as const) {
       await invited.getByRole("link", { name: link, exact: true }).click();
@@ -679,9 +683,18 @@ describe("the console in a browser", () => {
     await other.close();
   });
 
-  test("in Russian every page stands as well", async () => {
+  test("every page works in Russian", async () => {
     await page.getByLabel("Language").selectOption("ru");
-    const pages = ["Обзор", "Озвучить", "Ключи API", "Кредиты", "Участники", "Лимиты", "Состояние", "Расход"];
+    const pages = [
+      "Обзор",
+      "Озвучить",
+      "API-ключи",
+      "Кредиты",
+      "Участники",
+      "Лимиты",
+      "Состояние сервиса",
+      "Расход",
+    ];
     for (const [index, name] of pages.entries()) {
       await page.getByRole("link", { name, exact: true }).click();
       await page.locator("main h1").waitFor();
@@ -698,7 +711,7 @@ describe("the console in a browser", () => {
     await page.getByLabel("Тіл").selectOption("en");
   });
 
-  test("whoever has no credits left is told where to get some", async () => {
+  test("a user without credits learns where to get some", async () => {
     await spendEverything();
     await open("Speak");
     await page.getByRole("button", { name: "Speak" }).click();
@@ -710,7 +723,7 @@ describe("the console in a browser", () => {
     await inspect(page, "overview-out");
   });
 
-  test("a revoked key is refused within 30 s", async () => {
+  test("a revoked key is rejected within 30 s", async () => {
     await open("API keys");
     await page.getByRole("button", { name: "Revoke" }).click();
     await inspect(page, "key-revoke");
@@ -722,7 +735,7 @@ describe("the console in a browser", () => {
     });
   });
 
-  test("somebody chooses another password", async () => {
+  test("a user changes the password", async () => {
     await page.getByRole("link", { name: "aida@example.org" }).click();
     await page.getByRole("heading", { level: 1, name: "Account" }).waitFor();
     await page.getByLabel("Current password").fill("not my password");
@@ -737,7 +750,7 @@ describe("the console in a browser", () => {
     faults.splice(0);
   });
 
-  test("somebody sees where they are signed in, and signs out elsewhere", async () => {
+  test("a user sees the active sessions and ends the others", async () => {
     const other = await browser.newContext({
       locale: "en-GB",
       userAgent: "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0",
@@ -760,7 +773,7 @@ describe("the console in a browser", () => {
     await other.close();
   });
 
-  test("by keyboard alone somebody signs out and in again", async () => {
+  test("a user signs out and in with the keyboard alone", async () => {
     await page.getByRole("button", { name: "Sign out" }).focus();
     await page.keyboard.press("Enter");
     await page.getByText("Sign in to Dauys").waitFor();
@@ -773,7 +786,7 @@ describe("the console in a browser", () => {
     await page.getByText("Your voice platform").waitFor();
   });
 
-  test("whoever has lost the password gets in by a link of the operator", async () => {
+  test("a reset link from the operator replaces a lost password", async () => {
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByText("Forgot your password?").waitFor();
     const made = execFileSync(
@@ -795,7 +808,7 @@ describe("the console in a browser", () => {
     faults.splice(0);
   });
 
-  test("an account is deleted by its person, with the password", async () => {
+  test("a user deletes the account with the password", async () => {
     await page.goto(`${service.url}/console/account`);
     await page.getByRole("button", { name: "Delete account" }).click();
     const dialog = page.getByRole("dialog");
@@ -813,11 +826,11 @@ describe("the console in a browser", () => {
     faults.splice(0);
   });
 
-  test("nothing was reported by the browser, and no key is in the service's log", () => {
+  test("the browser reported no error, and no key is in the service's log", () => {
     assert.deepEqual(faults, []);
     assert.ok(charges.length >= 5, "charges were compared");
-    assert.match(service.output(), /playground-key/, "the log tells of requests");
-    // The development key is told at the start, on a terminal of the operator's.
+    assert.match(service.output(), /playground-key/, "the log has requests");
+    // The service prints the development key at its start, on the operator's terminal.
     assert.ok(!service.output().replaceAll(service.key, "").includes("sk-svc-"));
     assert.deepEqual([...hosts], [new URL(service.url).host]);
   });
@@ -828,7 +841,7 @@ interface Transcript {
   readonly credits_charged: number;
 }
 
-/** Charges the organization of this test for all that it has, as its work would. */
+/** Charges the test's organization its whole balance, as work would. */
 async function spendEverything(): Promise<void> {
   const session = "fetch('/console/api/session').then((answer) => answer.json())";
   const { organizations } = (await page.evaluate(session)) as { organizations: { id: string }[] };
@@ -845,13 +858,13 @@ async function spendEverything(): Promise<void> {
   }
 }
 
-/** Of a transcription of `speech`: what it costs comes with its last event, which the browser does not keep. */
+/** The charge for a transcription of `speech`; the browser does not keep the last event, which reports it. */
 function chargeOf(answer: Response): Charge {
   const samples = (statSync(speech).size - 44) / 2;
   return { requestId: answer.headers()["x-request-id"] ?? "", credits: fileCredits(samples, 24_000) };
 }
 
-/** As the mouse does it. */
+/** Drops a file on the page, as the mouse does. */
 async function dropFile(path: string): Promise<void> {
   const base64 = readFileSync(path).toString("base64");
   await page.evaluate(`(() => {
@@ -863,10 +876,7 @@ async function dropFile(path: string): Promise<void> {
   })()`);
 }
 
-/**
- * Plays the recording to its end: the words that stand out are those of the text, one after another. Where a busy machine
- * showed few of them it is played again.
- */
+/** Plays the recording, and checks that its words are marked in order; again if a busy machine marked few of them. */
 async function playAlong(): Promise<void> {
   const words = await page.locator(".words span").allTextContents();
   for (let plays = 1; ; plays++) {
@@ -877,7 +887,7 @@ async function playAlong(): Promise<void> {
       void audio.play();
     })`);
     const { texts } = await shown();
-    // The last one stands out until the first one does again.
+    // The last word stays marked until the first one is marked again.
     const ofThisPlay = plays > 1 && texts[0] === words.at(-1) ? texts.slice(1) : texts;
     assertInOrder(ofThisPlay, words);
     if (ofThisPlay.length >= words.length * SHOWN_WORDS) return;
@@ -885,8 +895,8 @@ async function playAlong(): Promise<void> {
   }
 }
 
-/** Where the slider of a speech stands, in seconds, and what is written beside it. */
-async function standing(): Promise<{ position: number; length: number; times: string }> {
+/** The position of the speech's slider in seconds, and the text next to it. */
+async function sliderState(): Promise<{ position: number; length: number; times: string }> {
   const [position, length, times] = (await page.evaluate(`[
     Number(document.querySelector(".seek input").value),
     Number(document.querySelector(".seek input").max),
@@ -895,16 +905,16 @@ async function standing(): Promise<{ position: number; length: number; times: st
   return { position, length, times };
 }
 
-/** Settles when the speech is played to its end, where the slider then stands. */
+/** Waits until the speech has played to its end, with the slider there. */
 async function untilEnd(): Promise<void> {
   await page.locator(".player").getByRole("button", { name: "Play" }).waitFor();
-  await eventually("the slider stands at the end", async () => {
-    const { position, length } = await standing();
+  await eventually("the slider is at the end", async () => {
+    const { position, length } = await sliderState();
     return length - position < 0.001;
   });
 }
 
-/** Plays the speech from its beginning, and pauses while a word is marked: within the page, so that no word is over by then. */
+/** Plays the speech from its start, and pauses while a word is marked; within the page, to be quick enough. */
 async function pauseAtWord(): Promise<void> {
   await page.evaluate(`new Promise((settle) => {
     const button = (name) =>
@@ -921,7 +931,7 @@ async function pauseAtWord(): Promise<void> {
   })`);
 }
 
-/** Moves the slider of a speech that is paused from its beginning to shortly before its end: the words that are marked. */
+/** Moves the slider of a paused speech from its start almost to its end, and returns the words marked. */
 async function wordsBySeeking(): Promise<readonly string[]> {
   return page.evaluate<string[]>(`(async () => {
     const slider = document.querySelector(".seek input");
@@ -937,7 +947,7 @@ async function wordsBySeeking(): Promise<readonly string[]> {
   })()`);
 }
 
-/** Each is one of the words, behind the one before it. */
+/** Asserts that the texts shown are words of the list, in order. */
 function assertInOrder(shown: readonly string[], words: readonly string[]): void {
   let next = 0;
   for (const text of shown) {
@@ -947,12 +957,12 @@ function assertInOrder(shown: readonly string[], words: readonly string[]): void
   }
 }
 
-/** As the pages write it: "−1,234", "+5". */
+/** Parses numbers as the pages format them: "−1,234", "+5". */
 function numberOf(text: string): number {
   return Number(text.replace("−", "-").replaceAll(",", ""));
 }
 
-/** Saves what a button hands out, and says where. */
+/** Saves a button's download, and returns its path. */
 async function downloaded(button: Locator): Promise<string> {
   const waited = page.waitForEvent("download");
   await button.click();
@@ -966,7 +976,7 @@ async function savedText(place: Locator, ending: string): Promise<string> {
   return readFileSync(await downloaded(place.getByRole("button", { name: `Download ${ending}` })), "utf8");
 }
 
-/** What the button of a place puts on the clipboard. */
+/** Presses Copy, and returns the clipboard's text. */
 async function copied(place: Locator): Promise<string> {
   await page.evaluate("navigator.clipboard.writeText('')");
   await place.getByRole("button", { name: "Copy" }).click();
@@ -974,7 +984,7 @@ async function copied(place: Locator): Promise<string> {
   return page.evaluate<string>("navigator.clipboard.readText()");
 }
 
-/** The page says what the shipped model cannot do, and where more about it stands. */
+/** Asserts that the page shows the model's limits, with a link to more. */
 async function assertModelNote(text: string): Promise<void> {
   const note = page.locator(".model-note");
   assert.match((await note.textContent()) ?? "", new RegExp(text));
@@ -982,7 +992,7 @@ async function assertModelNote(text: string): Promise<void> {
   assert.equal((await fetch(service.url + address)).status, 200);
 }
 
-/** Plays a sound, and stops it again. */
+/** Plays a sound, then stops it. */
 async function playSound(button: Locator): Promise<void> {
   await button.click();
   await eventually("it plays", async () => /^Stop: /.test((await button.getAttribute("aria-label")) ?? ""));
@@ -990,7 +1000,7 @@ async function playSound(button: Locator): Promise<void> {
   await eventually("it stops", async () => /^Play: /.test((await button.getAttribute("aria-label")) ?? ""));
 }
 
-/** By keyboard: the second voice, after hearing its sample. */
+/** Chooses the second voice with the keyboard, after playing its sample. */
 async function chooseVoice(): Promise<void> {
   const voices = page.getByRole("radiogroup", { name: "Voice" });
   await voices.getByText("Good for news, long reading").waitFor();
@@ -1005,7 +1015,7 @@ async function chooseVoice(): Promise<void> {
   await page.getByText("nfe 16", { exact: true }).waitFor();
 }
 
-/** A pause goes where the cursor stands; what is wrong with an option is told, and nothing is sent with it. */
+/** Inserts a pause at the cursor; wrong options are explained, and disable the button. */
 async function writeSpeechOptions(): Promise<void> {
   const text = page.getByLabel("Text", { exact: true });
   await text.fill("Бір екі");
@@ -1034,7 +1044,7 @@ async function open(name: string): Promise<void> {
   await page.getByRole("heading", { level: 1, name }).waitFor();
 }
 
-/** With curl itself, as the page shows it. */
+/** Runs curl as the page shows it. */
 function curlSpeech(): { readonly status: number; readonly requestId: string } {
   const written = execFileSync("curl", [
     ...["-s", "-o", join(folder, "curl.wav"), "-w", "%{http_code} %header{x-request-id}"],

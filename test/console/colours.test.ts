@@ -8,7 +8,7 @@ const CSS = readFileSync(
   "utf8",
 );
 const THEMES = ["light", "dark"] as const;
-/** WCAG 2.2, AA: 1.4.3 for text, 1.4.11 for what else must be made out. */
+/** WCAG 2.2, level AA: 1.4.3 for text, 1.4.11 for graphics. */
 const TEXT = 4.5;
 const GRAPHICS = 3;
 
@@ -28,7 +28,7 @@ const PAIRS: readonly (readonly [front: string, back: string, least: number])[] 
 ];
 
 for (const [place, theme] of THEMES.entries()) {
-  test(`colours of the ${theme} theme stand out from what they lie on`, () => {
+  test(`colours of the ${theme} theme have enough contrast with their backgrounds`, () => {
     const weak = PAIRS.map(([front, back, least]) => {
       return {
         pair: `${front} on ${back}`,
@@ -42,10 +42,10 @@ for (const [place, theme] of THEMES.entries()) {
 
 function colour(name: string, place: number): string {
   const found = new RegExp(`--${name}: light-dark\\((#[0-9a-f]{6}), (#[0-9a-f]{6})\\);`).exec(CSS);
-  return found?.[place + 1] ?? assert.fail(`there is no colour --${name}`);
+  return found?.[place + 1] ?? assert.fail(`no colour --${name}`);
 }
 
-/** Of two colours, 1 to 21, as WCAG 2.2 defines it. */
+/** The contrast ratio of two colours, 1 to 21 (WCAG 2.2). */
 function contrast(one: string, other: string): number {
   const [darker = 0, lighter = 0] = [luminance(one), luminance(other)].sort((a, b) => a - b);
   return (lighter + 0.05) / (darker + 0.05);

@@ -22,7 +22,7 @@ for (const front of FRONTS) {
   after(() => running.stop());
   const get = (path: string, headers: Record<string, string> = {}) => fetch(running.base + path, { headers });
 
-  test(`${front}: every path of the console is the page, which holds no script of its own`, async () => {
+  test(`${front}: every path of the console returns the page, which has no inline script`, async () => {
     for (const path of ["/console", "/console/", "/console/keys", "/console/join"]) {
       const answer = await get(path);
       assert.equal(answer.status, 200, path);
@@ -41,19 +41,19 @@ for (const front of FRONTS) {
     }
   });
 
-  test(`${front}: every page that the console has is found, and no other`, async () => {
+  test(`${front}: the console's pages are found, other paths are not`, async () => {
     for (const path of [...SIGNED_IN_PATHS, ...OPEN_PATHS]) {
       for (const end of ["", "/"]) assert.equal((await get(`/console/${path}${end}`)).status, 200, path);
     }
     for (const path of ["nope", "keys/nope", "Keys", "%6Bey", "console"]) {
       const answer = await get(`/console/${path}`);
       assert.equal(answer.status, 404, path);
-      assert.match(await answer.text(), /^<!doctype html>/i, "in words of the pages");
+      assert.match(await answer.text(), /^<!doctype html>/i, "an HTML page");
       assert.match(answer.headers.get("content-security-policy") ?? "", /^default-src 'none'/);
     }
   });
 
-  test(`${front}: assets are compressed and kept for ever; what is none is not found`, async () => {
+  test(`${front}: assets are compressed and immutable; other paths are not found`, async () => {
     const html = await (await get("/console")).text();
     const script = /src="([^"]+\.js)"/.exec(html)?.[1] ?? "";
     const sizes: number[] = [];
@@ -74,7 +74,7 @@ for (const front of FRONTS) {
     }
   });
 
-  test(`${front}: voices have the samples that their model brings`, async () => {
+  test(`${front}: voices have the samples of their model`, async () => {
     const listed = await get("/console/samples");
     assert.deepEqual(await listed.json(), { voices: ["aigul"] });
     const others = await get("/console/samples?model=second");
@@ -92,7 +92,7 @@ for (const front of FRONTS) {
   });
 }
 
-test("without a build the console says what to do", async () => {
+test("without a build the console says how to build it", async () => {
   const folder = await mkdtemp(join(tmpdir(), "dauys-pages-"));
   const bare = await startTransport("node", { extraRoutes: pageRoutes(folder) });
   try {

@@ -24,11 +24,11 @@ describe("paragraphs of a transcript", () => {
     return found.map(({ start }) => start);
   };
 
-  test("begin after a long pause, and not after a short one", () => {
+  test("start after a long pause, not after a short one", () => {
     assert.deepEqual(startsOf([word(1, 2), word(2.6, 3), word(5, 6)], [0.9, 2.5, 4.9]), [1, 5]);
   });
 
-  test("begin where a segment does, however long a pause within one is", () => {
+  test("start where a segment starts, never within one", () => {
     assert.deepEqual(startsOf([word(1, 2), word(5, 6), word(7.5, 8)], [0.9, 7.4]), [1, 7.5]);
   });
 
@@ -38,18 +38,18 @@ describe("paragraphs of a transcript", () => {
     assert.deepEqual(startsOf(words, segments), [0, 30]);
   });
 
-  test("hold words that no segment covers", () => {
+  test("contain words outside any segment", () => {
     assert.deepEqual(startsOf([word(1, 2), word(3, 4)], []), [1]);
     assert.deepEqual(startsOf([], [0]), []);
   });
 });
 
-test("a player's time is written in minutes and seconds, and in hours where there are any", () => {
+test("a player's time has minutes and seconds, and hours if there are any", () => {
   const written = [0, 7.9, 60, 3_599, 3_723].map(clock);
   assert.deepEqual(written, ["0:00", "0:07", "1:00", "59:59", "1:02:03"]);
 });
 
-test("pronunciations are read line by line, and the first that says too little is named", () => {
+test("pronunciations are parsed by line, and the first incomplete line is reported", () => {
   const read = readPronunciations("Kaspi = каспи\n\n GPT=джи пи ти = бір \n");
   assert.deepEqual(read, {
     entries: [
@@ -63,7 +63,7 @@ test("pronunciations are read line by line, and the first that says too little i
   }
 });
 
-test("what the shipped models say about themselves has a text in each language", () => {
+test("the shipped models' notes have a text in each language", () => {
   const notesOf = (model: string) => JSON.parse(readFileSync(`models/${model}/manifest.json`, "utf8")).notes;
   assert.equal(en.noteSpeak, notesOf("svc-kk-v1"));
   assert.equal(en.noteHear, notesOf("svc-kk-ru-v2"));
@@ -89,7 +89,7 @@ describe("voices", () => {
     }
   });
 
-  test("of another model are told in its own words", () => {
+  test("of another model keep its own texts", () => {
     const voice = { name: "aigul", gender: null, style: "hoarse", best_for: null };
     assert.deepEqual(voiceTexts(voice, t), { display: "Айгүл", gender: null, style: "hoarse", uses: null });
     const other = { name: "john", gender: "other", style: null, best_for: "toasts" };

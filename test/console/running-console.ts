@@ -18,7 +18,7 @@ import { SILENT } from "../support/silent-log.js";
 
 export const PASSWORD = "correct horse battery";
 
-/** What a service with default settings would tell, besides a price and an address of its operator. */
+/** The facts of a service with default settings, with a price and a contact. */
 const FACTS: ServiceFacts = {
   serve: ["synthesis", "transcription", "live"],
   tariffs: DEFAULT_TARIFFS,
@@ -40,11 +40,11 @@ export interface VisitorAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests read members of many kinds of answers
+  // biome-ignore lint/suspicious/noExplicitAny: tests read members of many answers
   readonly json: any;
 }
 
-/** A person at a browser: keeps the cookie, and says where its page comes from. */
+/** A user with a browser: keeps the cookie, and sends its page's origin. */
 export class Visitor {
   readonly #base: string;
   cookie = "";
@@ -83,7 +83,7 @@ export class Visitor {
   /** Signs up and returns the organization's id. */
   async signUp(email: string, more: object = { organization: "Acme" }): Promise<string> {
     const { status, json, text } = await this.ask("POST", "/sign-up", { email, password: PASSWORD, ...more });
-    if (status !== 201) throw new Error(`sign-up of ${email} was refused: ${text}`);
+    if (status !== 201) throw new Error(`sign-up of ${email} was rejected: ${text}`);
     return json.organizations[0].id;
   }
 }
@@ -99,7 +99,7 @@ export interface RunningConsole {
   stop(): Promise<void>;
 }
 
-/** The console over a real database; the work behind keys is not there. */
+/** Starts the console on a real database, without speech engines. */
 export async function startConsole(trustedProxies: readonly string[] = []): Promise<RunningConsole> {
   const clock = new ManualClock();
   const store = await openStore(privateStore(await preparedFolder()), SILENT, { clock });

@@ -1,14 +1,14 @@
-// From their own file: what only the playground needs of the client is not loaded with every page.
-
 import type { ServedPart } from "../../../core/domain/served.js";
 import type { CreditPrice } from "../../../core/domain/usage/credit-price.js";
+// Not from the whole client library: every page loads this file, only the playground needs the client.
 import { ApiError, DauysError, LiveError } from "../../client/errors.js";
+import { Store } from "./store.js";
 
-/** What the pages could not do, in a form that every language has a text for. */
+/** An error to show: its code selects the text in the reader's language. */
 export class Problem extends Error {
   readonly code: string;
   readonly requestId: string | null;
-  /** What the service says itself, in English; null where the code says it all. */
+  /** The service's own English text; null where the code says enough. */
   readonly detail: string | null;
 
   constructor(code: string, requestId: string | null, detail: string | null = null) {
@@ -27,7 +27,7 @@ export interface Organization {
 export interface Session {
   readonly user: { readonly id: string; readonly email: string } | null;
   readonly organizations: readonly Organization[];
-  /** Parts of the interface at this address; none is told of to a person who is not signed in. */
+  /** Parts of the API served at this address; absent while nobody is signed in. */
   readonly serve?: readonly ServedPart[];
 }
 export interface ApiKey {
@@ -50,14 +50,14 @@ export interface Credits {
 export interface LedgerEntry {
   readonly kind: "grant" | "topup" | "charge" | "refund";
   readonly credits: number;
-  /** After this entry. */
+  /** Balance after this entry. */
   readonly balance: number;
   readonly request_id: string | null;
   readonly endpoint: string | null;
   readonly key_name: string | null;
   readonly created_at: string;
 }
-/** What the service says of its prices, to everybody. */
+/** The service's prices, which anyone may read. */
 export interface Prices {
   readonly tariffs: Readonly<
     Record<UsageRow["kind"], { readonly credits: number; readonly per_units: number }>
@@ -65,6 +65,10 @@ export interface Prices {
   readonly credit_price: CreditPrice | null;
   /** An e-mail address or an https address. */
   readonly contact: string | null;
+}
+/** A list as the console's API returns it. */
+export interface List<T> {
+  readonly data: readonly T[];
 }
 export interface OpenSession {
   readonly id: string;
@@ -96,13 +100,12 @@ export interface Invitation {
   readonly expires_at: string;
 }
 
-/** Those who are told that the session has ended. */
-export const sessionEnded = new EventTarget();
-/** Somebody's credits have changed. */
+/** Null until it is loaded. */
+export const currentSession = new Store<Session | null>(null);
 export const creditsChanged = new EventTarget();
 
-/** Asks the console's own interface. @throws {Problem} */
-export async function ask<T>(
+/** Calls the console's own API. @throws {Problem} */
+export async function callApi<T>(
   method: "GET" | "POST" | "PATCH" | "DELETE",
   path: string,
   body?: object,
@@ -122,16 +125,22 @@ export async function ask<T>(
   const json: unknown = await answer.json().catch(() => null);
   if (answer.ok) return json as T;
   const code = (json as { readonly code?: string } | null)?.code ?? "unavailable";
-  if (code === "not_signed_in") sessionEnded.dispatchEvent(new Event("ended"));
+  if (code === "not_signed_in") currentSession.set({ user: null, organizations: [] });
   throw new Problem(code, answer.headers.get("x-request-id"));
 }
 
-/** Whatever was thrown, as a problem to show. Null for what the user stopped. */
-export function asProblem(thrown: unknown): Problem | null {
+/** Converts anything thrown into a problem to show; null for what the user cancelled. */
+export function toProblem(thrown: unknown): Problem | null {
   if (thrown instanceof Problem) return thrown;
   if (thrown instanceof DOMException && thrown.name === "AbortError") return null;
   if (!(thrown instanceof DauysError)) return new Problem("unknown", null);
   const code = thrown.code === "connection_failed" ? "connection" : thrown.code;
-  const isTold = thrown instanceof ApiError || thrown instanceof LiveError;
-  return isTold ? new Problem(code, thrown.requestId, thrown.detail) : new Problem(code, null);
+  const hasDetail = thrown instanceof ApiError || thrown instanceof LiveError;
+  return hasDetail ? new Problem(code, thrown.requestId, thrown.detail) : new Problem(code, null);
+}
+
+/** Props of every signed-in page. */
+export interface ViewProps {
+  readonly organization: Organization;
+  readonly session: Session;
 }

@@ -1,76 +1,68 @@
-import { useEffect, useState } from "preact/hooks";
 import type { Transcribed } from "../../client/browser.js";
 import type { Download } from "./downloads.js";
+import { Store } from "./store.js";
 
 export type ResultKind = "speak" | "transcribe" | "listen";
 
-/** Where a recording comes from: a file of the user's, or the address from which the service has fetched it. */
+/** A recording: the user's file, or a link that the service downloads. */
 export type RecordingSource = File | { readonly url: string };
 
-/** What a page of the playground has made. */
+/** A result of a playground page. */
 export interface Result {
   readonly kind: ResultKind;
   readonly organizationId: string;
-  /** The model that answered; null where no answer said it. */
+  /** The model that answered; null if the answer did not name it. */
   readonly model: string | null;
-  /** A voice, or a recording's name; null where the time says enough. */
+  /** The voice, or the recording's name; null for live sessions. */
   readonly title: string | null;
   readonly text: string;
   readonly seconds: number;
-  /** Null while nobody could say it. */
+  /** Null if only the ledger knows. */
   readonly credits: number | null;
-  /** Null when there is none to play, or no room for it any more. */
+  /** Null if there is no audio, or it was dropped to save memory. */
   readonly sound: Blob | null;
   readonly downloads: readonly Download[];
-  /** To be shown again as a whole. */
+  /** Lets the page show the whole transcript again. */
   readonly transcript?: { readonly transcribed: Transcribed; readonly source: RecordingSource };
 }
 
-export interface KeptResult extends Result {
+export interface StoredResult extends Result {
   readonly id: number;
   readonly atMs: number;
 }
 
 const MOST_RESULTS = 20;
-/** Sound that a page has made itself. A user's files stay on disk, and are not counted. */
+/** Audio held in memory. The user's files stay on disk, and do not count. */
 const MOST_SOUND_BYTES = 100 * 2 ** 20;
 
-/** In this page's memory only, newest first: nothing of it is stored, and a reload forgets it. */
-let results: readonly KeptResult[] = [];
+/** Newest first, in the page's memory only: a reload drops them. */
+const results = new Store<readonly StoredResult[]>([]);
 let lastId = 0;
-const changed = new EventTarget();
 
-export function keepResult(result: Result): void {
-  update(bounded([{ ...result, id: ++lastId, atMs: Date.now() }, ...results]));
+export function nameOf(source: RecordingSource): string {
+  return source instanceof File ? source.name : source.url;
 }
 
-/** Forgets what one page has made for an organization; all there is, when none is named. */
-export function forgetResults(kind?: ResultKind, organizationId?: string): void {
-  update(
-    results.filter(
+export function addResult(result: Result): void {
+  results.set(bounded([{ ...result, id: ++lastId, atMs: Date.now() }, ...results.value]));
+}
+
+/** Drops the results of one page for an organization; without arguments, all results. */
+export function clearResults(kind?: ResultKind, organizationId?: string): void {
+  results.set(
+    results.value.filter(
       (one) => kind !== undefined && (one.kind !== kind || one.organizationId !== organizationId),
     ),
   );
 }
 
-/** What a page has made for an organization, newest first. */
-export function useResults(kind: ResultKind, organizationId: string): readonly KeptResult[] {
-  const [all, setAll] = useState(results);
-  useEffect(() => {
-    const show = () => setAll(results);
-    changed.addEventListener("changed", show);
-    return () => changed.removeEventListener("changed", show);
-  }, []);
-  return all.filter((one) => one.kind === kind && one.organizationId === organizationId);
+/** The results of a page for an organization, newest first. */
+export function useResults(kind: ResultKind, organizationId: string): readonly StoredResult[] {
+  return results.use().filter((one) => one.kind === kind && one.organizationId === organizationId);
 }
 
-function update(next: readonly KeptResult[]): void {
-  results = next;
-  changed.dispatchEvent(new Event("changed"));
-}
-
-/** Old results go, and before them the sound of old ones. */
-function bounded(all: readonly KeptResult[]): readonly KeptResult[] {
+/** Drops the oldest results beyond the limit, and the oldest audio that takes too much memory. */
+function bounded(all: readonly StoredResult[]): readonly StoredResult[] {
   const counts = new Map<ResultKind, number>();
   let bytes = 0;
   return all.flatMap((one) => {
@@ -83,6 +75,6 @@ function bounded(all: readonly KeptResult[]): readonly KeptResult[] {
   });
 }
 
-function withoutSound({ downloads }: KeptResult): readonly Download[] {
-  return downloads.filter(({ type }) => !type.startsWith("audio/"));
+function withoutSound({ downloads }: StoredResult): readonly Download[] {
+  return downloads.filter(({ ending }) => ending !== "wav");
 }

@@ -1,22 +1,22 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { ask, asProblem, type Problem } from "./api.js";
+import { callApi, type Problem, toProblem } from "./api.js";
 
 export type Loaded<T> =
   | { readonly state: "loading" }
   | { readonly state: "failed"; readonly problem: Problem }
   | { readonly state: "ready"; readonly value: T };
 
-/** What stands at `path`, and how to ask for it again; while that goes on, what was there stays. */
+/** Loads `path`, and returns a function that loads it again; the old value stays visible meanwhile. */
 export function useLoaded<T>(path: string): readonly [Loaded<T>, () => Promise<void>] {
   const [loaded, setLoaded] = useState<Loaded<T>>({ state: "loading" });
   const current = useRef(path);
   const load = useCallback(async () => {
     current.current = path;
     try {
-      const value = await ask<T>("GET", path);
+      const value = await callApi<T>("GET", path);
       if (current.current === path) setLoaded({ state: "ready", value });
     } catch (thrown) {
-      const problem = asProblem(thrown);
+      const problem = toProblem(thrown);
       if (current.current === path && problem !== null) setLoaded({ state: "failed", problem });
     }
   }, [path]);
@@ -26,15 +26,27 @@ export function useLoaded<T>(path: string): readonly [Loaded<T>, () => Promise<v
   return [loaded, load];
 }
 
-/** Names the page in the browser's tab. */
+/** Loads what the secret behind the `#` of this page's link stands for, and removes the secret from the address. */
+export function useLinkSecret<T>(lookUpPath: string) {
+  const [token] = useState(() => location.hash.slice(1));
+  const [found, setFound] = useState<T | null>(null);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  useEffect(() => {
+    history.replaceState(null, "", location.pathname);
+    callApi<T>("POST", lookUpPath, { token }).then(setFound, (thrown) => setProblem(toProblem(thrown)));
+  }, [token]);
+  return { token, found, problem };
+}
+
+/** Shows the page's title in the browser tab. */
 export function useTitle(title: string): void {
   useEffect(() => {
     document.title = `${title} · Dauys`;
   }, [title]);
 }
 
-/** Calls `act` every `everyMs` while the page can be seen. */
-export function useWhileSeen(act: () => void, everyMs: number): void {
+/** Calls `act` every `everyMs` while the page is visible. */
+export function usePolling(act: () => void, everyMs: number): void {
   useEffect(() => {
     const timer = setInterval(() => {
       if (document.visibilityState === "visible") act();
@@ -43,8 +55,8 @@ export function useWhileSeen(act: () => void, everyMs: number): void {
   }, [act, everyMs]);
 }
 
-/** Runs one piece of work at a time and remembers how it failed. */
-export function useWork() {
+/** Runs an asynchronous action, and holds whether it runs and how it failed. */
+export function useTask() {
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
   const run = useCallback(async (work: () => Promise<void>) => {
@@ -53,15 +65,15 @@ export function useWork() {
     try {
       await work();
     } catch (thrown) {
-      setProblem(asProblem(thrown));
+      setProblem(toProblem(thrown));
     } finally {
       setBusy(false);
     }
   }, []);
-  return { isBusy, problem, run, setProblem };
+  return { isBusy, problem, run };
 }
 
-/** Whether something has been going on for so long that the reader wonders why. */
+/** Whether something has taken longer than `afterMs`. */
 export function useIsSlow(isBusy: boolean, afterMs: number): boolean {
   const [isSlow, setSlow] = useState(false);
   useEffect(() => {
@@ -73,8 +85,8 @@ export function useIsSlow(isBusy: boolean, afterMs: number): boolean {
   return isSlow;
 }
 
-/** Whole seconds for which something has been going on; 0 while it is not. */
-export function useSecondsOf(isBusy: boolean): number {
+/** Counts the whole seconds since `isBusy` became true; 0 while it is false. */
+export function useElapsedSeconds(isBusy: boolean): number {
   const [seconds, setSeconds] = useState(0);
   useEffect(() => {
     setSeconds(0);

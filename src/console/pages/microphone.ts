@@ -3,23 +3,23 @@ import workletUrl from "./microphone-worklet.ts?worker&url";
 export const MICROPHONE_RATE_HZ = 16_000;
 
 export interface Microphone {
-  /** May be called at any time, and again. */
+  /** Idempotent. */
   stop(): void;
 }
 
 export interface MicrophoneOptions {
   /** Gets 16-bit mono PCM at 16 kHz, 40 ms at a time. */
   readonly onAudio: (pcm: Int16Array) => void;
-  /** The device is gone, or the user has taken it away. */
+  /** The device was disconnected, or the user revoked the permission. */
   readonly onLost: () => void;
-  /** Closes the microphone, also while it is being opened. */
+  /** Closes the microphone, even while it is opening. */
   readonly signal: AbortSignal;
 }
 
 /**
  * Opens the microphone.
  *
- * @throws {DOMException} when there is none, the user does not want it, or `signal` aborts
+ * @throws {DOMException} if there is none, the user denies it, or `signal` aborts
  */
 export async function openMicrophone({ onAudio, onLost, signal }: MicrophoneOptions): Promise<Microphone> {
   signal.throwIfAborted();
@@ -28,7 +28,7 @@ export async function openMicrophone({ onAudio, onLost, signal }: MicrophoneOpti
   let stream: MediaStream | null = null;
   let isStopped = false;
   const stop = () => {
-    // A context that is closed, or is being closed, throws when it is closed again.
+    // Closing a context twice throws.
     if (isStopped) return;
     isStopped = true;
     signal.removeEventListener("abort", stop);
@@ -37,7 +37,7 @@ export async function openMicrophone({ onAudio, onLost, signal }: MicrophoneOpti
   };
   signal.addEventListener("abort", stop);
   try {
-    // First what has to be fetched: from the moment that the microphone is open, everything is heard.
+    // Load the worklet first: no audio may be lost once the microphone is open.
     await context.audioWorklet.addModule(workletUrl);
     signal.throwIfAborted();
     const wanted = { channelCount: 1, echoCancellation: true, noiseSuppression: true, autoGainControl: true };
@@ -58,7 +58,7 @@ export async function openMicrophone({ onAudio, onLost, signal }: MicrophoneOpti
     return { stop };
   } catch (error) {
     stop();
-    // It was opened after the stop.
+    // The stream may have opened after `signal` aborted.
     endTracks(stream);
     throw error;
   }

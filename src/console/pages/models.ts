@@ -1,32 +1,31 @@
 import { useEffect, useState } from "preact/hooks";
 import { DauysClient, type Model, type Recognizer } from "../../client/browser.js";
-import { asProblem, type Problem } from "./api.js";
+import { type Problem, toProblem } from "./api.js";
 
-/** A model of each task, as the catalog shows it. */
 interface ModelOf {
   readonly synthesis: Model;
   readonly transcription: Recognizer;
 }
 export type Task = keyof ModelOf;
 
-/** The installed models of a task, and the one that the page works with. */
+/** The installed models of a task, and the chosen one. */
 export interface ChosenModel<M> {
-  /** Empty while they are not known. */
+  /** Empty until loaded. */
   readonly models: readonly M[];
   readonly model: M | null;
   readonly problem: Problem | null;
-  /** Is remembered in this browser. */
+  /** Remembered in this browser. */
   choose(name: string): void;
 }
 
 const keptAs = (task: Task) => `dauys.model.${task}`;
 
-/** The catalog is open: it is asked without a key. */
+/** A client without a key: anyone may read the catalog. */
 export function catalogClient(): DauysClient {
   return new DauysClient({ baseUrl: location.origin });
 }
 
-/** What is installed for a task; the default is chosen, or what was chosen before and is still there. */
+/** Loads the models of a task; chooses the one chosen last time if it is still installed, else the default. */
 export function useModels<T extends Task>(task: T): ChosenModel<ModelOf[T]> {
   const [models, setModels] = useState<readonly ModelOf[T][]>([]);
   const [chosen, setChosen] = useState(() => localStorage.getItem(keptAs(task)));
@@ -34,7 +33,7 @@ export function useModels<T extends Task>(task: T): ChosenModel<ModelOf[T]> {
   useEffect(() => {
     modelsOf(task)
       .then(setModels)
-      .catch((thrown: unknown) => setProblem(asProblem(thrown)));
+      .catch((thrown: unknown) => setProblem(toProblem(thrown)));
   }, [task]);
   return {
     models,
@@ -47,8 +46,8 @@ export function useModels<T extends Task>(task: T): ChosenModel<ModelOf[T]> {
   };
 }
 
-/** What a request says to get this model: nothing for the default. */
-export function modelWish(model: { readonly name: string; readonly default: boolean } | null): {
+/** Request options for a model; empty for the default. */
+export function modelOption(model: { readonly name: string; readonly default: boolean } | null): {
   readonly model?: string;
 } {
   return model === null || model.default ? {} : { model: model.name };

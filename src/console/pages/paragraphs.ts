@@ -1,20 +1,20 @@
 import type { TimedWord } from "../../../core/domain/decoding/words.js";
 
 export interface Paragraph {
-  /** Seconds from the beginning of the audio. */
+  /** Seconds from the start of the audio. */
   readonly start: number;
-  /** Where its first word stands among all. */
+  /** Index of its first word. */
   readonly from: number;
   readonly words: readonly TimedWord[];
 }
 
-/** A pause this long begins a paragraph. Segments end at half a second: each by itself would have three words. */
+/** A pause this long starts a paragraph. Segments, which end after 0.5 s, would be too short. */
 const PAUSE_SECONDS = 1.2;
-/** A paragraph that has lasted so long ends with its segment. */
+/** A paragraph this long ends with its segment. */
 const LONG_SECONDS = 30;
 
 /**
- * Words in paragraphs. One begins where a segment does, never within.
+ * Groups words into paragraphs, which start only where a segment starts.
  *
  * @param words in order of time
  * @param segments runs of speech between pauses, in order of time

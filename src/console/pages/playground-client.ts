@@ -1,19 +1,15 @@
 import { ApiError, DauysClient } from "../../client/browser.js";
-import { ask } from "./api.js";
+import { callApi } from "./api.js";
 
-/** A key is replaced so long before it ends: a long upload begins with one that lasts. */
+/** A key is replaced this long before it expires, so that a long upload starts with a fresh one. */
 const SPARE_MS = 60_000;
 
 let held: { readonly organization: string; readonly key: string; readonly untilMs: number } | null = null;
 
-/**
- * The client library over a key that lives for minutes, in this page's memory only.
- *
- * @throws {Problem}
- */
+/** A client with a key that expires in minutes and exists only in the page's memory. @throws {Problem} */
 export async function playgroundClient(organization: string): Promise<DauysClient> {
   if (held === null || held.organization !== organization || held.untilMs < performance.now()) {
-    const { key, expires_in } = await ask<{ readonly key: string; readonly expires_in: number }>(
+    const { key, expires_in } = await callApi<{ readonly key: string; readonly expires_in: number }>(
       "POST",
       `/organizations/${organization}/playground-key`,
     );
@@ -22,7 +18,7 @@ export async function playgroundClient(organization: string): Promise<DauysClien
   return new DauysClient({ baseUrl: location.origin, apiKey: held.key });
 }
 
-/** For live sessions, which outlast a key: each connection asks for a token with a fresh one. */
+/** A client for live sessions, which outlast a key: each connection gets a token with a valid key. */
 export function liveClient(organization: string): DauysClient {
   const token = async (signal: AbortSignal) => {
     const client = await playgroundClient(organization);
@@ -30,14 +26,14 @@ export function liveClient(organization: string): DauysClient {
   };
   const streamToken = (signal: AbortSignal) =>
     token(signal).catch((thrown: unknown) => {
-      if (!forgetRefusedKey(thrown)) throw thrown;
+      if (!dropRejectedKey(thrown)) throw thrown;
       return token(signal);
     });
   return new DauysClient({ baseUrl: location.origin, streamToken });
 }
 
-/** A service that was restarted knows no key of before: the next one is fresh. True when that was the reason. */
-export function forgetRefusedKey(thrown: unknown): boolean {
+/** Drops the key if the service rejected it, as a restarted one does; returns whether it did. */
+export function dropRejectedKey(thrown: unknown): boolean {
   const isRefused = thrown instanceof ApiError && thrown.status === 401;
   if (isRefused) held = null;
   return isRefused;

@@ -4,11 +4,11 @@ type Pronunciation = NonNullable<SpeechRequest["pronunciations"]>[number];
 
 export interface WrittenPronunciations {
   readonly entries: readonly Pronunciation[];
-  /** The first line that says no word, or not how it sounds, from 1; null when all do. */
+  /** The first line without a word or its pronunciation, from 1; null if there is none. */
   readonly brokenLine: number | null;
 }
 
-/** Reads "Kaspi = каспи", one to a line; empty lines are left out. */
+/** Parses lines such as "Kaspi = каспи"; skips empty lines. */
 export function readPronunciations(written: string): WrittenPronunciations {
   const entries: Pronunciation[] = [];
   let brokenLine: number | null = null;

@@ -3,7 +3,7 @@ import { concatenatePcm } from "../../../core/domain/audio/pcm.js";
 /** 20 minutes of 16-bit samples at 16 kHz are 38 MB. */
 const LONGEST_SECONDS = 20 * 60;
 
-/** What a microphone heard, in this page's memory, so that it can be heard again. */
+/** Audio of the microphone, kept in memory for playback. */
 export class Recording {
   readonly #rateHz: number;
   #pieces: Int16Array[] | null = [];
@@ -19,12 +19,12 @@ export class Recording {
 
   add(pcm: Int16Array): void {
     this.#sampleCount += pcm.length;
-    // Half a recording would be heard beside a whole text.
+    // Half a recording next to a whole transcript would mislead.
     if (this.seconds > LONGEST_SECONDS) this.#pieces = null;
     this.#pieces?.push(pcm);
   }
 
-  /** Null when it became too long to be kept. */
+  /** Null if the recording became too long. */
   samples(): Int16Array | null {
     return this.#pieces === null ? null : concatenatePcm(this.#pieces);
   }

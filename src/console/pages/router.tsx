@@ -4,7 +4,7 @@ import { pagePath } from "../paths.js";
 
 const BASE = "/console";
 
-/** The part of the address behind `/console/`. */
+/** The part of the address after `/console/`. */
 export function usePath(): string {
   const [path, setPath] = useState(currentPath());
   useEffect(() => {
@@ -15,11 +15,11 @@ export function usePath(): string {
   return path;
 }
 
-export function go(path: string): void {
+export function navigate(path: string): void {
   history.pushState(null, "", `${BASE}/${path}`);
   dispatchEvent(new PopStateEvent("popstate"));
   scrollTo(0, 0);
-  // Readers of the screen are told that another page is there.
+  // Makes screen readers announce the new page.
   requestAnimationFrame(() => document.querySelector<HTMLElement>("main h1")?.focus());
 }
 
@@ -34,7 +34,7 @@ export function Link({ to, class: className, isCurrent = false, children }: Link
   const follow = (event: MouseEvent) => {
     if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
     event.preventDefault();
-    go(to);
+    navigate(to);
   };
   return (
     <a
@@ -48,6 +48,6 @@ export function Link({ to, class: className, isCurrent = false, children }: Link
   );
 }
 
-function currentPath(): string {
+export function currentPath(): string {
   return pagePath(location.pathname);
 }

@@ -1,7 +1,7 @@
 import { SERVED_PARTS } from "../../../core/domain/served.js";
 import type { Session } from "./api.js";
 
-/** Pages that ask the interface, and the part of it that each asks. */
+/** Playground pages, each with the part of the API that it calls. */
 export const PLAYGROUND = [
   { name: "speak", part: "synthesis" },
   { name: "transcribe", part: "transcription" },
@@ -9,7 +9,7 @@ export const PLAYGROUND = [
 ] as const;
 export type PlaygroundPage = (typeof PLAYGROUND)[number]["name"];
 
-/** Pages whose part is served at this address. */
+/** Playground pages whose part of the API is served at this address. */
 export function servedPages({ serve = SERVED_PARTS }: Session): readonly PlaygroundPage[] {
   return PLAYGROUND.filter(({ part }) => serve.includes(part)).map(({ name }) => name);
 }

@@ -1,7 +1,7 @@
-let hush: (() => void) | null = null;
+let pausePlaying: (() => void) | null = null;
 
-/** A part that is about to sound says so, and how to silence it: what sounded before falls silent, so nothing is heard twice. */
-export function takeSound(makeQuiet: () => void): void {
-  if (hush !== makeQuiet) hush?.();
-  hush = makeQuiet;
+/** Pauses what plays elsewhere on the page; call it before playing, with a function that pauses the new sound. */
+export function claimPlayback(pause: () => void): void {
+  if (pausePlaying !== pause) pausePlaying?.();
+  pausePlaying = pause;
 }

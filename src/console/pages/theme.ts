@@ -1,14 +1,14 @@
 export const THEMES = ["system", "light", "dark"] as const;
 export type Theme = (typeof THEMES)[number];
 
-const KEPT_AS = "dauys.theme";
+const STORAGE_KEY = "dauys.theme";
 
 export function initialTheme(): Theme {
-  const kept = localStorage.getItem(KEPT_AS);
+  const kept = localStorage.getItem(STORAGE_KEY);
   return THEMES.find((theme) => theme === kept) ?? "system";
 }
 
 export function applyTheme(theme: Theme): void {
   document.documentElement.dataset["theme"] = theme;
-  localStorage.setItem(KEPT_AS, theme);
+  localStorage.setItem(STORAGE_KEY, theme);
 }

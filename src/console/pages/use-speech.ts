@@ -1,185 +1,178 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { concatenatePcm } from "../../../core/domain/audio/pcm.js";
-import { writeWav } from "../../../core/domain/audio/wav.js";
 import { SPEECH_RATE_HZ } from "../../../core/domain/synthesis/speech-rate.js";
 import type { WordTime } from "../../../core/domain/synthesis/word-time.js";
 import type { SpeechRequest } from "../../client/browser.js";
 import { type PlayerState, SentencePlayer } from "../../player/sentence-player.js";
-import { asProblem, creditsChanged, type Problem } from "./api.js";
-import { keepResult } from "./history.js";
-import { forgetRefusedKey, playgroundClient } from "./playground-client.js";
-import { takeSound } from "./sound.js";
+import { creditsChanged, type Problem, toProblem } from "./api.js";
+import { wavBlob, wavDownload } from "./downloads.js";
+import { addResult } from "./history.js";
+import { dropRejectedKey, playgroundClient } from "./playground-client.js";
+import { claimPlayback } from "./sound.js";
 
 const WAV_HEADER_BYTES = 44;
+const NO_FACTS = { requestId: null, model: null, firstSoundMs: 0, share: null };
 
-/** What has arrived of a speech. */
-export interface Heard {
-  /** As it was sent: the field may say something else by now. */
+/** The part of a speech that has arrived. */
+export interface ReceivedSpeech {
+  /** As it was sent; the text field may have changed since. */
   readonly text: string;
   readonly samples: Int16Array;
   readonly requestId: string | null;
-  /** The model that speaks. */
   readonly model: string | null;
   readonly firstSoundMs: number;
   readonly state: "arriving" | "complete" | "stopped";
-  /** 0 to 1, of the text; null while nothing tells. */
+  /** Share of the text, 0 to 1; null if the model gives no word times. */
   readonly share: number | null;
 }
 
-export interface Speech {
-  readonly heard: Heard | null;
-  readonly isBusy: boolean;
-  readonly problem: Problem | null;
-  readonly state: PlayerState;
-  readonly positionSeconds: number;
-  readonly word: WordTime | null;
-  speak(request: SpeechRequest, options: SpeakWishes): void;
-  stop(): void;
-  /** Pauses, or plays on; after the end, from the beginning. */
-  toggle(): void;
-  seek(seconds: number): void;
-}
+type SpeechFacts = Omit<ReceivedSpeech, "samples" | "state">;
 
-interface SpeakWishes {
+interface SpeakOptions {
   readonly hasWordTimes: boolean;
-  /** What the whole text costs. */
+  /** Cost of the whole text. */
   readonly credits: number;
-  /** Of the voice, for the list of results. */
+  /** The voice, for the list of results. */
   readonly title: string;
 }
 
-/** Speaks texts of an organization, one at a time, and plays them as they arrive. */
-export function useSpeech(organizationId: string): Speech {
-  const [heard, setHeard] = useState<Heard | null>(null);
+export type Speech = ReturnType<typeof useSpeech>;
+
+/** Synthesizes texts for an organization, one at a time, and plays them as they arrive. */
+export function useSpeech(organizationId: string) {
+  const [received, setReceived] = useState<ReceivedSpeech | null>(null);
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
+  const running = useRef<AbortController | null>(null);
+  const player = usePlayer();
+  useEffect(() => () => running.current?.abort(), []);
+  const stop = () => {
+    running.current?.abort();
+    player.stop();
+    setBusy(false);
+  };
+  const speak = async (request: SpeechRequest, options: SpeakOptions) => {
+    stop();
+    const control = new AbortController();
+    running.current = control;
+    const { signal } = control;
+    const isCurrent = () => running.current === control;
+    setBusy(true);
+    setProblem(null);
+    setReceived(null);
+    const sentences = player.open();
+    const startedAtMs = performance.now();
+    const pieces: Int16Array[] = [];
+    let facts: SpeechFacts = { ...NO_FACTS, text: request.text };
+    const show = (state: ReceivedSpeech["state"]) => {
+      const speech = { ...facts, state, samples: concatenatePcm(pieces) };
+      if (isCurrent() && pieces.length > 0) setReceived(speech);
+      return speech;
+    };
+    let outcome: ReceivedSpeech["state"] = "stopped";
+    try {
+      const client = await playgroundClient(organizationId);
+      const streamOptions = { signal, timestamps: options.hasWordTimes, frames: "chunks" } as const;
+      for await (const { wav, words, usage } of client.speakStream(request, streamOptions)) {
+        facts = {
+          ...facts,
+          requestId: usage.requestId,
+          model: usage.model,
+          firstSoundMs: facts.firstSoundMs || Math.round(performance.now() - startedAtMs),
+          share: (words?.at(-1)?.to ?? 0) / [...request.text].length || facts.share,
+        };
+        pieces.push(new Int16Array(wav.slice(WAV_HEADER_BYTES).buffer));
+        sentences.push(wav, words);
+        show("arriving");
+      }
+      outcome = "complete";
+    } catch (thrown) {
+      dropRejectedKey(thrown);
+      if (isCurrent()) setProblem(toProblem(thrown));
+    }
+    const last = show(outcome);
+    if (!signal.aborted) sentences.end();
+    if (isCurrent()) setBusy(false);
+    finish(organizationId, last, options);
+  };
+  return { ...player, received, isBusy, problem, speak, stop };
+}
+
+function finish(organizationId: string, speech: ReceivedSpeech, { title, credits }: SpeakOptions): void {
+  creditsChanged.dispatchEvent(new Event("changed"));
+  if (speech.samples.length === 0) return;
+  const sound = wavBlob(speech.samples, SPEECH_RATE_HZ);
+  addResult({
+    kind: "speak",
+    organizationId,
+    model: speech.model,
+    title,
+    text: speech.text,
+    seconds: speech.samples.length / SPEECH_RATE_HZ,
+    // A stopped speech is charged for what was delivered; only the ledger knows how much that is.
+    credits: speech.state === "complete" ? credits : null,
+    sound,
+    downloads: [wavDownload(sound)],
+  });
+}
+
+/** Plays one speech at a time. */
+function usePlayer() {
   const [state, setState] = useState<PlayerState>("ended");
   const [positionSeconds, setPosition] = useState(0);
   const [word, setWord] = useState<WordTime | null>(null);
   const player = useRef<SentencePlayer | null>(null);
   const context = useRef<AudioContext | null>(null);
-  const running = useRef<AbortController | null>(null);
-  const makeQuiet = useCallback(() => player.current?.pause(), []);
-
+  const pause = useCallback(() => player.current?.pause(), []);
+  const stop = () => player.current?.stop();
   useEffect(
     () => () => {
-      running.current?.abort();
-      player.current?.stop();
+      stop();
       context.current?.close().catch(() => {});
-      // One that is closed makes no sound any more, and cannot be closed again.
+      // A closed context plays nothing, and throws if it is closed again.
       context.current = null;
     },
     [],
   );
-  const look = () => {
+  const update = () => {
     setPosition(player.current?.positionSeconds ?? 0);
     setWord(player.current?.currentWord ?? null);
   };
   useEffect(() => {
     let frame = 0;
-    // At each frame, so that short words show too; and once where it stands.
+    // On each frame, so that short words show too; once if nothing plays.
     const follow = () => {
-      look();
+      update();
       if (state === "playing") frame = requestAnimationFrame(follow);
     };
     follow();
     return () => cancelAnimationFrame(frame);
   }, [state]);
-
-  /** A player that sounds, within the click that browsers want before a page makes sound. */
-  const openPlayer = () => {
-    context.current ??= new AudioContext({ sampleRate: SPEECH_RATE_HZ });
-    context.current.resume().catch(() => {});
-    takeSound(makeQuiet);
-    const opened = new SentencePlayer({ context: context.current });
-    opened.on("state", (event) => setState(event.state));
-    player.current = opened;
-    return opened;
-  };
-  const stop = () => {
-    running.current?.abort();
-    player.current?.stop();
-    setBusy(false);
-  };
-  const speak: Speech["speak"] = async (request, { hasWordTimes, credits, title }) => {
-    stop();
-    const control = new AbortController();
-    running.current = control;
-    setBusy(true);
-    setProblem(null);
-    setHeard(null);
-    setPosition(0);
-    const current = openPlayer();
-    const { text } = request;
-    const length = [...text].length;
-    const pieces: Int16Array[] = [];
-    const startedAtMs = performance.now();
-    let firstSoundMs = 0;
-    let requestId: string | null = null;
-    let model: string | null = null;
-    let share: number | null = null;
-    const show = (state: Heard["state"]) => {
-      if (running.current !== control || pieces.length === 0) return;
-      const samples = concatenatePcm(pieces);
-      setHeard({ text, samples, requestId, model, firstSoundMs, state, share });
-    };
-    let isComplete = false;
-    try {
-      const client = await playgroundClient(organizationId);
-      const options = { signal: control.signal, timestamps: hasWordTimes, frames: "chunks" } as const;
-      for await (const { wav, words, usage } of client.speakStream(request, options)) {
-        firstSoundMs ||= Math.round(performance.now() - startedAtMs);
-        requestId = usage.requestId;
-        model = usage.model;
-        share = (words?.at(-1)?.to ?? 0) / length || share;
-        pieces.push(new Int16Array(wav.slice(WAV_HEADER_BYTES).buffer));
-        current.push(wav, words);
-        show("arriving");
-      }
-      isComplete = true;
-    } catch (thrown) {
-      forgetRefusedKey(thrown);
-      if (running.current === control) setProblem(asProblem(thrown));
-    }
-    show(isComplete ? "complete" : "stopped");
-    if (!control.signal.aborted) current.end();
-    if (running.current === control) setBusy(false);
-    creditsChanged.dispatchEvent(new Event("changed"));
-    if (pieces.length > 0) keep(concatenatePcm(pieces));
-
-    function keep(samples: Int16Array) {
-      const sound = new Blob([new Uint8Array(writeWav(samples, SPEECH_RATE_HZ))], { type: "audio/wav" });
-      keepResult({
-        kind: "speak",
-        organizationId,
-        model,
-        title,
-        text,
-        seconds: samples.length / SPEECH_RATE_HZ,
-        // What is stopped is charged as far as it was delivered, which only the ledger knows.
-        credits: isComplete ? credits : null,
-        sound,
-        downloads: [{ ending: "wav", type: "audio/wav", content: () => sound }],
-      });
-    }
-  };
   return {
-    heard,
-    isBusy,
-    problem,
     state,
     positionSeconds,
     word,
-    speak,
     stop,
+    /** Must be called within a click: browsers let no page play sound otherwise. */
+    open: () => {
+      context.current ??= new AudioContext({ sampleRate: SPEECH_RATE_HZ });
+      context.current.resume().catch(() => {});
+      claimPlayback(pause);
+      const opened = new SentencePlayer({ context: context.current });
+      opened.on("state", (event) => setState(event.state));
+      player.current = opened;
+      setPosition(0);
+      return opened;
+    },
+    /** Pauses or resumes; after the end, plays from the start. */
     toggle: () => {
-      if (state === "playing" || state === "waiting") return makeQuiet();
-      takeSound(makeQuiet);
+      if (state === "playing" || state === "waiting") return pause();
+      claimPlayback(pause);
       player.current?.resume();
     },
-    seek: (seconds) => {
+    seek: (seconds: number) => {
       player.current?.seek(seconds);
-      look();
+      update();
     },
   };
 }

@@ -10,20 +10,20 @@ export interface VoiceTexts {
   readonly uses: string | null;
 }
 
-/** A voice in the reader's language, as far as there is a text for what its model says about it; else as the model says it. */
+/** Translates a model's texts about a voice where a translation exists. */
 export function voiceTexts(voice: Voice, t: (name: TextName) => string): VoiceTexts {
   const { name, gender, style, best_for } = voice;
   const capital = name.charAt(0).toUpperCase() + name.slice(1);
-  const told = (kind: string, text: string | null) => {
+  const translated = (kind: string, text: string | null) => {
     const key = `${kind}_${name}`;
     return text !== null && isText(key) && en[key] === text ? t(key) : text;
   };
   const genderKey = `gender_${gender}`;
   return {
-    display: told("voice", capital) ?? capital,
+    display: translated("voice", capital) ?? capital,
     gender: isText(genderKey) ? t(genderKey) : gender,
-    style: told("style", style),
-    uses: told("uses", best_for),
+    style: translated("style", style),
+    uses: translated("uses", best_for),
   };
 }
 

@@ -1,17 +1,19 @@
 import { useLayoutEffect, useState } from "preact/hooks";
 import type { UsageRow } from "../api.js";
-import { useWords } from "../text/language.js";
+import { date, dayAndMonth, number, t } from "../text/language.js";
+import { type Column, Table } from "./data-table.js";
 
 const KINDS = ["synthesis", "file", "live"] as const;
 const HEIGHT = 180;
-/** Before the room for the chart is known. */
-const FIRST_WIDTH = 720;
-const GAP = 0.25;
-/** About, at the size that `charts.css` gives to labels. */
-const DIGIT_PX = 7.2;
-/** Between labels of the axis and what they label; below the axis. */
-const MARGIN_PX = 10;
+const TOP_PX = 12;
 const AXIS_PX = 28;
+/** Until the chart's own width is known. */
+const FIRST_WIDTH = 720;
+/** Share of a day's width between bars. */
+const GAP = 0.25;
+/** Approximate, at the size that `charts.css` gives to labels. */
+const DIGIT_PX = 7.2;
+const LABEL_MARGIN_PX = 10;
 
 interface Day {
   readonly day: string;
@@ -19,18 +21,17 @@ interface Day {
   readonly total: number;
 }
 
-/** Credits of each of the last days, one bar a day, one colour a kind. */
+/** Credits per day as stacked bars: one colour per kind of work. */
 export function DayChart({ rows, days }: { readonly rows: readonly UsageRow[]; readonly days: number }) {
-  const { t, date, dayAndMonth, number } = useWords();
   const [pointed, setPointed] = useState<number | null>(null);
   const all = lastDays(days).map((day) => sumOf(day, rows));
   const top = ceilingOf(Math.max(...all.map(({ total }) => total)));
-  // Drawn pixel by pixel, so that labels have one size in every window.
+  // Drawn in real pixels, so that labels have the same size in every window.
   const [box, setBox] = useState<HTMLElement | null>(null);
   const boxWidth = useWidth(box) ?? FIRST_WIDTH;
-  const left = Math.ceil(number(top).length * DIGIT_PX) + MARGIN_PX;
+  const left = Math.ceil(number(top).length * DIGIT_PX) + LABEL_MARGIN_PX;
   const width = Math.max(1, boxWidth - left);
-  const step = width / all.length;
+  const height = TOP_PX + HEIGHT + AXIS_PX;
   const shown = pointed === null ? null : all[pointed];
   return (
     <figure class="chart" ref={setBox}>
@@ -48,93 +49,106 @@ export function DayChart({ rows, days }: { readonly rows: readonly UsageRow[]; r
         )}
       </div>
       <svg
-        viewBox={`${-left} -12 ${boxWidth} ${HEIGHT + 12 + AXIS_PX}`}
+        viewBox={`${-left} ${-TOP_PX} ${boxWidth} ${height}`}
         width={boxWidth}
-        height={HEIGHT + 12 + AXIS_PX}
+        height={height}
         aria-hidden="true"
         onMouseLeave={() => setPointed(null)}
       >
-        {[0, 0.5, 1].map((part) => (
-          <g key={part}>
-            <line x1={0} x2={width} y1={HEIGHT * (1 - part)} y2={HEIGHT * (1 - part)} class="grid" />
-            <text x={-MARGIN_PX} y={HEIGHT * (1 - part) + 4} text-anchor="end">
-              {number(top * part)}
-            </text>
+        <Axes days={all} top={top} width={width} />
+        {all.map((day, index) => (
+          // biome-ignore lint/a11y/noStaticElementInteractions: for the mouse; the table below has the same numbers
+          <g key={day.day} onMouseEnter={() => setPointed(index)} class={pointed === index ? "pointed" : ""}>
+            <DayBar day={day} top={top} x={(index * width) / all.length} width={width / all.length} />
           </g>
-        ))}
-        {all.map(({ day, credits }, index) => {
-          let y = HEIGHT;
-          return (
-            // biome-ignore lint/a11y/noStaticElementInteractions: for the mouse; the table below says the same to everybody
-            <g key={day} onMouseEnter={() => setPointed(index)} class={pointed === index ? "pointed" : ""}>
-              <rect x={index * step} y={0} width={step} height={HEIGHT} class="catch" />
-              {KINDS.filter((kind) => credits[kind] > 0).map((kind) => {
-                const height = Math.max(1, (credits[kind] / top) * HEIGHT);
-                y -= height;
-                return (
-                  <rect
-                    key={kind}
-                    x={index * step + (step * GAP) / 2}
-                    y={y}
-                    width={step * (1 - GAP)}
-                    height={height}
-                    class={`bar ${kind}`}
-                  />
-                );
-              })}
-            </g>
-          );
-        })}
-        {[0, Math.floor((all.length - 1) / 2), all.length - 1].map((index, place) => (
-          <text
-            key={all[index]?.day}
-            x={place === 0 ? 0 : place === 1 ? (index + 0.5) * step : width}
-            y={HEIGHT + 24}
-            text-anchor={["start", "middle", "end"][place]}
-          >
-            {dayAndMonth(all[index]?.day ?? "")}
-          </text>
         ))}
       </svg>
       <details>
         <summary>{t("showTable")}</summary>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">{t("day")}</th>
-              {KINDS.map((kind) => (
-                <th key={kind} scope="col" class="end">
-                  {t(kind)}
-                </th>
-              ))}
-              <th scope="col" class="end">
-                {t("amount")}
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {all
-              .filter(({ total }) => total > 0)
-              .reverse()
-              .map(({ day, credits, total }) => (
-                <tr key={day}>
-                  <th scope="row">{date(day)}</th>
-                  {KINDS.map((kind) => (
-                    <td key={kind} class="end number">
-                      {number(credits[kind])}
-                    </td>
-                  ))}
-                  <td class="end number">{number(total)}</td>
-                </tr>
-              ))}
-          </tbody>
-        </table>
+        <DayTable days={all.filter(({ total }) => total > 0).reverse()} />
       </details>
     </figure>
   );
 }
 
-/** The width that an element has now; null before it is there. */
+interface AxesProps {
+  readonly days: readonly Day[];
+  readonly top: number;
+  readonly width: number;
+}
+
+function Axes({ days, top, width }: AxesProps) {
+  const last = days.length - 1;
+  const middle = Math.floor(last / 2);
+  const labels = [
+    { index: 0, x: 0, anchor: "start" },
+    { index: middle, x: ((middle + 0.5) * width) / days.length, anchor: "middle" },
+    { index: last, x: width, anchor: "end" },
+  ] as const;
+  return (
+    <>
+      {[0, 0.5, 1].map((part) => (
+        <g key={part}>
+          <line x1={0} x2={width} y1={HEIGHT * (1 - part)} y2={HEIGHT * (1 - part)} class="grid" />
+          <text x={-LABEL_MARGIN_PX} y={HEIGHT * (1 - part) + 4} text-anchor="end">
+            {number(top * part)}
+          </text>
+        </g>
+      ))}
+      {labels.map(({ index, x, anchor }) => (
+        <text key={anchor} x={x} y={HEIGHT + 24} text-anchor={anchor}>
+          {dayAndMonth(days[index]?.day ?? "")}
+        </text>
+      ))}
+    </>
+  );
+}
+
+interface DayBarProps {
+  readonly day: Day;
+  readonly top: number;
+  readonly x: number;
+  readonly width: number;
+}
+
+function DayBar({ day: { credits }, top, x, width }: DayBarProps) {
+  let y = HEIGHT;
+  return (
+    <>
+      <rect x={x} y={0} width={width} height={HEIGHT} class="catch" />
+      {KINDS.filter((kind) => credits[kind] > 0).map((kind) => {
+        const height = Math.max(1, (credits[kind] / top) * HEIGHT);
+        y -= height;
+        return (
+          <rect
+            key={kind}
+            x={x + (width * GAP) / 2}
+            y={y}
+            width={width * (1 - GAP)}
+            height={height}
+            class={`bar ${kind}`}
+          />
+        );
+      })}
+    </>
+  );
+}
+
+function DayTable({ days }: { readonly days: readonly Day[] }) {
+  const columns: readonly Column<Day>[] = [
+    { id: "day", title: t("day"), isHead: true, cell: ({ day }) => date(day) },
+    ...KINDS.map((kind) => ({
+      id: kind,
+      title: t(kind),
+      isEnd: true,
+      cell: ({ credits }: Day) => number(credits[kind]),
+    })),
+    { id: "total", title: t("amount"), isEnd: true, cell: ({ total }) => number(total) },
+  ];
+  return <Table class="" columns={columns} rows={days} keyOf={({ day }) => day} />;
+}
+
+/** Follows an element's width; null until the element is in the page. */
 function useWidth(element: HTMLElement | null): number | null {
   const [width, setWidth] = useState<number | null>(null);
   useLayoutEffect(() => {
@@ -160,7 +174,7 @@ function sumOf(day: string, rows: readonly UsageRow[]): Day {
   return { day, credits, total: credits.synthesis + credits.file + credits.live };
 }
 
-/** A round number at or above the largest, so that lines stand at numbers that can be read. */
+/** Rounds up to a number whose half is round as well, for the axis. */
 function ceilingOf(value: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(value, 10)));
   return ([1, 2, 4, 6, 10].find((factor) => factor * power >= value) ?? 10) * power;

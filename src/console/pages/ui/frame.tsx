@@ -1,13 +1,20 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { isPage, isSignedInPath, type SignedInPath } from "../../paths.js";
-import { ask, type Credits, creditsChanged, type Organization, type Session } from "../api.js";
+import {
+  type Credits,
+  callApi,
+  creditsChanged,
+  currentSession,
+  type Organization,
+  type Session,
+  type ViewProps,
+} from "../api.js";
 import { useLoaded } from "../hooks.js";
-import { go, Link } from "../router.js";
+import { Link, navigate } from "../router.js";
 import { PLAYGROUND, servedPages } from "../served.js";
 import type { TextName } from "../text/en.js";
-import { useWords } from "../text/language.js";
-import type { ViewProps } from "../view-props.js";
+import { number, t } from "../text/language.js";
 import { Account } from "../views/account.js";
 import { CreditsView } from "../views/credits.js";
 import { Keys } from "../views/keys.js";
@@ -17,7 +24,8 @@ import { NotFound, ServedElsewhere } from "../views/not-found.js";
 import { Overview } from "../views/overview.js";
 import { Status } from "../views/status.js";
 import { Usage } from "../views/usage.js";
-import { Empty, PageHead } from "./parts.js";
+import { Select } from "./form.js";
+import { ButtonLink, Empty, PageHead } from "./parts.js";
 import { Listen, Speak, Transcribe } from "./playground.js";
 import { Preferences } from "./preferences.js";
 
@@ -34,56 +42,28 @@ const VIEWS: Readonly<Record<SignedInPath, (props: ViewProps) => ComponentChildr
   account: Account,
   status: Status,
 };
-const ORGANIZATION = ["keys", "credits", "usage", "limits", "members"] as const;
+const ORGANIZATION_PAGES = ["keys", "credits", "usage", "limits", "members"] as const;
 
-/** What a page about the person gets that has nothing to do with an organization. */
+/** For pages that need no organization. */
 const NO_ORGANIZATION: ViewProps["organization"] = { id: "", name: "", role: "member" };
 
 interface FrameProps {
   readonly session: Session;
   readonly path: string;
-  readonly onLanguage: (name: string) => void;
-  readonly onSession: (session: Session) => void;
 }
 
-/** What stands around every page of somebody who is signed in. */
-export function Frame({ session, path, onLanguage, onSession }: FrameProps) {
-  const { t } = useWords();
+/** The layout of signed-in pages: a sidebar, and the page at `path`. */
+export function Frame({ session, path }: FrameProps) {
   const [chosen, setChosen] = useState(session.organizations[0]?.id);
   const organization = session.organizations.find(({ id }) => id === chosen) ?? session.organizations[0];
   useEffect(() => {
-    // On a phone the sections stand in a row that scrolls.
+    // On a phone the menu is a row that scrolls.
     const current = document.querySelector("nav a[aria-current]");
     current?.scrollIntoView({ block: "nearest", inline: "center" });
   }, [path]);
   const signOut = async () => {
-    onSession(await ask<Session>("POST", "/sign-out"));
-    go("sign-in");
-  };
-  const pages = servedPages(session);
-  const item = (name: TextName & SignedInPath) => (
-    <li key={name}>
-      <Link to={name} isCurrent={path === name}>
-        {t(name)}
-      </Link>
-    </li>
-  );
-  const view = () => {
-    if (!isSignedInPath(path) && !isPage(path)) return <NotFound />;
-    const known = isSignedInPath(path) ? path : "";
-    // A person whom the last organization has removed still has an account.
-    if (organization === undefined && known !== "account" && known !== "status") return <Homeless />;
-    if (PLAYGROUND.some(({ name }) => name === known && !pages.includes(name)))
-      return <ServedElsewhere title={t(known as TextName & SignedInPath)} pages={pages} />;
-    const View = VIEWS[known];
-    return (
-      <View
-        key={`${known} ${organization?.id}`}
-        organization={organization ?? NO_ORGANIZATION}
-        session={session}
-        onSession={onSession}
-      />
-    );
+    currentSession.set(await callApi<Session>("POST", "/sign-out"));
+    navigate("sign-in");
   };
   return (
     <div class="frame">
@@ -99,35 +79,14 @@ export function Frame({ session, path, onLanguage, onSession }: FrameProps) {
           {organization !== undefined && <Balance key={organization.id} organization={organization} />}
         </div>
         {session.organizations.length > 1 && (
-          <select
-            aria-label={t("organization")}
+          <Select
+            label={t("organization")}
             value={chosen}
-            onChange={(event) => setChosen(event.currentTarget.value)}
-          >
-            {session.organizations.map(({ id, name }) => (
-              <option key={id} value={id}>
-                {name}
-              </option>
-            ))}
-          </select>
+            options={session.organizations.map(({ id, name }) => ({ value: id, text: name }))}
+            onChoose={setChosen}
+          />
         )}
-        <nav aria-label={t("menu")}>
-          <ul>
-            <li>
-              <Link to="" isCurrent={path === ""}>
-                {t("overview")}
-              </Link>
-            </li>
-          </ul>
-          <h2>{t("playground")}</h2>
-          <ul>{pages.map(item)}</ul>
-          {organization !== undefined && (
-            <>
-              <h2>{organization.name}</h2>
-              <ul>{ORGANIZATION.map(item)}</ul>
-            </>
-          )}
-        </nav>
+        <Menu {...{ session, path, organization }} />
         <footer>
           <div class="links">
             <Link to="status" isCurrent={path === "status"}>
@@ -135,7 +94,7 @@ export function Frame({ session, path, onLanguage, onSession }: FrameProps) {
             </Link>
             <a href="/docs">{t("reference")}</a>
           </div>
-          <Preferences onLanguage={onLanguage} />
+          <Preferences />
           <Link to="account" class="who" isCurrent={path === "account"}>
             {session.user?.email}
           </Link>
@@ -145,29 +104,70 @@ export function Frame({ session, path, onLanguage, onSession }: FrameProps) {
         </footer>
       </aside>
       <main id="content" tabIndex={-1}>
-        {view()}
+        <View {...{ session, path, organization }} />
       </main>
     </div>
   );
 }
 
-/** The page of a person who belongs nowhere at the moment. */
-function Homeless() {
-  const { t } = useWords();
+interface MenuProps extends Pick<FrameProps, "session" | "path"> {
+  readonly organization: Organization | undefined;
+}
+
+function Menu({ session, path, organization }: MenuProps) {
+  const item = (page: SignedInPath, text: TextName) => (
+    <li key={page}>
+      <Link to={page} isCurrent={path === page}>
+        {t(text)}
+      </Link>
+    </li>
+  );
+  return (
+    <nav aria-label={t("menu")}>
+      <ul>{item("", "overview")}</ul>
+      <h2>{t("playground")}</h2>
+      <ul>{servedPages(session).map((page) => item(page, page))}</ul>
+      {organization !== undefined && (
+        <>
+          <h2>{organization.name}</h2>
+          <ul>{ORGANIZATION_PAGES.map((page) => item(page, page))}</ul>
+        </>
+      )}
+    </nav>
+  );
+}
+
+function View({ session, path, organization }: MenuProps) {
+  if (!isPage(path)) return <NotFound />;
+  const page = isSignedInPath(path) ? path : "";
+  // A user whom the last organization has removed still has an account.
+  if (organization === undefined && page !== "account" && page !== "status") return <NoOrganization />;
+  const pages = servedPages(session);
+  const elsewhere = PLAYGROUND.find(({ name }) => name === page && !pages.includes(name));
+  if (elsewhere !== undefined) return <ServedElsewhere title={t(elsewhere.name)} pages={pages} />;
+  const Page = VIEWS[page];
+  return (
+    <Page
+      key={`${page} ${organization?.id}`}
+      organization={organization ?? NO_ORGANIZATION}
+      session={session}
+    />
+  );
+}
+
+/** For a user without any organization. */
+function NoOrganization() {
   return (
     <>
-      <PageHead title={t("noOrganization")} lead="" />
+      <PageHead title={t("noOrganization")} />
       <Empty title={t("noOrganizationTitle")} lead={t("noOrganizationLead")}>
-        <Link to="account" class="button plain">
-          {t("account")}
-        </Link>
+        <ButtonLink to="account" look="plain" text={t("account")} />
       </Empty>
     </>
   );
 }
 
 function Balance({ organization }: { readonly organization: Organization }) {
-  const { t, number } = useWords();
   const [credits, reload] = useLoaded<Credits>(`/organizations/${organization.id}/credits`);
   useEffect(() => {
     const changed = () => void reload();

@@ -1,20 +1,19 @@
 import { clock } from "../clock.js";
-import { forgetResults, type KeptResult, type ResultKind, useResults } from "../history.js";
-import { useWords } from "../text/language.js";
+import { clearResults, type ResultKind, type StoredResult, useResults } from "../history.js";
+import { t, timeOfDay } from "../text/language.js";
+import { ExportButtons } from "./export-buttons.js";
 import { Button } from "./parts.js";
 import { SoundButton } from "./sound-button.js";
-import { TakeAlong } from "./take-along.js";
 
 interface HistoryProps {
   readonly kind: ResultKind;
   readonly organizationId: string;
-  /** Shows one as a whole again, where a page can. */
-  readonly onOpen?: (result: KeptResult) => void;
+  /** Shows a result again; absent where the page cannot. */
+  readonly onOpen?: (result: StoredResult) => void;
 }
 
-/** What this page has made since it was loaded. */
+/** The page's results since it was loaded. */
 export function History({ kind, organizationId, onOpen }: HistoryProps) {
-  const { t, timeOfDay } = useWords();
   const results = useResults(kind, organizationId);
   if (results.length === 0) return null;
   return (
@@ -24,9 +23,7 @@ export function History({ kind, organizationId, onOpen }: HistoryProps) {
           <h2>{t("history")}</h2>
           <p class="hint">{t("historyLead")}</p>
         </div>
-        <Button look="quiet" onClick={() => forgetResults(kind, organizationId)}>
-          {t("clear")}
-        </Button>
+        <Button look="quiet" onClick={() => clearResults(kind, organizationId)} text={t("clear")} />
       </div>
       <ol class="card">
         {results.map((result) => {
@@ -49,11 +46,9 @@ export function History({ kind, organizationId, onOpen }: HistoryProps) {
               </div>
               <div class="result-actions">
                 {onOpen !== undefined && (
-                  <Button look="quiet" onClick={() => onOpen(result)}>
-                    {t("open")}
-                  </Button>
+                  <Button look="quiet" onClick={() => onOpen(result)} text={t("open")} />
                 )}
-                <TakeAlong text={() => text} name={`dauys-${kind}-${id}`} downloads={downloads} />
+                <ExportButtons text={() => text} name={`dauys-${kind}-${id}`} downloads={downloads} />
               </div>
             </li>
           );

@@ -1,15 +1,14 @@
 import { useState } from "preact/hooks";
-import { useWords } from "../text/language.js";
-import { Field } from "./parts.js";
+import { t } from "../text/language.js";
+import { Field } from "./form.js";
 
 interface HotWordsOptionProps {
   readonly value: string;
   readonly onInput: (written: string) => void;
 }
 
-/** Words that a recognizer is to prefer, as they are written: between commas. */
+/** A field for words that the recognizer should prefer. */
 export function HotWordsOption({ value, onInput }: HotWordsOptionProps) {
-  const { t } = useWords();
   const [isOpen, setOpen] = useState(false);
   return (
     <details class="more" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
@@ -27,7 +26,7 @@ export function HotWordsOption({ value, onInput }: HotWordsOptionProps) {
   );
 }
 
-/** As the client takes them; scores stay behind their colons. */
+/** Splits the field's text for the client; a weight stays after its colon. */
 export function hotWordsOf(written: string): readonly string[] {
   return written
     .split(",")

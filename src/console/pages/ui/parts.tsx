@@ -1,30 +1,25 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { Problem } from "../api.js";
 import { type Loaded, useTitle } from "../hooks.js";
 import { Link } from "../router.js";
-import { useWords } from "../text/language.js";
+import { problemText, t } from "../text/language.js";
+
+type Look = "primary" | "plain" | "danger" | "quiet";
 
 interface ButtonProps {
-  readonly children: ComponentChildren;
+  readonly text: string;
+  /** For screen readers, where the text says too little. */
+  readonly label?: string;
+  readonly icon?: ComponentChildren;
   readonly onClick?: () => void;
-  readonly look?: "primary" | "plain" | "danger" | "quiet";
+  readonly look?: Look;
   readonly type?: "button" | "submit";
   readonly isBusy?: boolean;
   readonly disabled?: boolean;
-  readonly label?: string;
 }
 
 export function Button(props: ButtonProps) {
-  const {
-    children,
-    onClick,
-    look = "plain",
-    type = "button",
-    isBusy = false,
-    disabled = false,
-    label,
-  } = props;
+  const { text, label, icon, onClick, look = "plain", type = "button", isBusy = false, disabled } = props;
   return (
     <button
       type={type}
@@ -35,127 +30,99 @@ export function Button(props: ButtonProps) {
       aria-label={label}
     >
       {isBusy && <span class="spinner" aria-hidden="true" />}
-      {children}
+      {icon}
+      {text}
     </button>
   );
 }
 
-interface FieldProps {
-  readonly label: string;
-  readonly name: string;
-  readonly type?: string;
-  readonly hint?: string;
-  readonly value?: string;
-  readonly autocomplete?: string;
-  readonly required?: boolean;
-  readonly error?: string | undefined;
-  readonly onInput?: (value: string) => void;
-}
-
-export function Field(props: FieldProps) {
-  const { label, name, type = "text", hint, value, autocomplete, required = true, error, onInput } = props;
-  const { t } = useWords();
-  const [isShown, setShown] = useState(false);
-  const id = useId();
-  const isSecret = type === "password";
-  const isDescribed = hint !== undefined || error !== undefined;
+/** A link that looks like a button. */
+export function ButtonLink({
+  to,
+  look,
+  text,
+}: {
+  readonly to: string;
+  readonly look: Look;
+  readonly text: string;
+}) {
   return (
-    <div class="field">
-      <label id={`${id}-label`} for={id}>
-        {label}
-      </label>
-      <div class={isSecret ? "secret" : ""}>
-        <input
-          id={id}
-          name={name}
-          // The attributes' types tie each kind of input to attributes that none of ours has.
-          type={(isSecret && isShown ? "text" : type) as "text"}
-          value={value}
-          autocomplete={autocomplete}
-          {...(isSecret && { spellcheck: false, autocapitalize: "none" })}
-          required={required}
-          aria-invalid={error !== undefined}
-          aria-describedby={isDescribed ? `${id}-hint` : undefined}
-          onInput={(event) => onInput?.(event.currentTarget.value)}
-        />
-        {isSecret && (
-          // Named "Show" and described by the field's label.
-          <button
-            type="button"
-            class="reveal"
-            aria-controls={id}
-            aria-describedby={`${id}-label`}
-            onClick={() => setShown(!isShown)}
-          >
-            {t(isShown ? "hide" : "show")}
-          </button>
-        )}
-      </div>
-      {isDescribed && (
-        <p id={`${id}-hint`} class={error === undefined ? "hint" : "hint wrong"}>
-          {error ?? hint}
-        </p>
-      )}
-    </div>
+    <Link to={to} class={`button ${look}`}>
+      {text}
+    </Link>
   );
 }
 
-/** What went wrong, and what to do about it. */
-export function Trouble({
-  problem,
-  retry,
-}: {
+export function Icon({ path }: { readonly path: string }) {
+  return (
+    <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
+      <path d={path} />
+    </svg>
+  );
+}
+
+interface ErrorNoticeProps {
   readonly problem: Problem | null;
   readonly retry?: () => void;
-}) {
-  const words = useWords();
+}
+
+/** What went wrong, and what to do about it. */
+export function ErrorNotice({ problem, retry }: ErrorNoticeProps) {
   if (problem === null) return null;
   if (problem.code === "out_of_credits") {
     return (
-      <div class="notice warning" role="alert">
-        <div>
-          <strong>{words.t("outOfCredits")}</strong>
-          <p>{words.t("outOfCreditsLead")}</p>
-        </div>
-        <Link to="credits" class="button plain">
-          {words.t("toCredits")}
-        </Link>
-      </div>
+      <Warning title={t("outOfCredits")} text={t("outOfCreditsLead")}>
+        <ButtonLink to="credits" look="plain" text={t("toCredits")} />
+      </Warning>
     );
   }
   return (
     <div class="notice error" role="alert">
       <div>
-        <p>{words.problem(problem.code, problem.requestId)}</p>
+        <p>{problemText(problem.code, problem.requestId)}</p>
         {problem.code === "invalid_request" && problem.detail !== null && (
           <p class="mono" lang="en">
             {problem.detail}
           </p>
         )}
       </div>
-      {retry !== undefined && <Button onClick={retry}>{words.t("retry")}</Button>}
+      {retry !== undefined && <Button onClick={retry} text={t("retry")} />}
     </div>
   );
 }
 
-/** Shows what was loaded, or how far that is. */
-export function Shown<T>({
-  loaded,
-  retry,
-  children,
-}: {
+interface WarningProps {
+  readonly title: string;
+  readonly text: string;
+  readonly children?: ComponentChildren;
+}
+
+export function Warning({ title, text, children }: WarningProps) {
+  return (
+    <div class="notice warning" role="alert">
+      <div>
+        <strong>{title}</strong>
+        <p>{text}</p>
+      </div>
+      {children}
+    </div>
+  );
+}
+
+interface WhenLoadedProps<T> {
   readonly loaded: Loaded<T>;
-  readonly retry: () => void;
+  readonly retry: () => unknown;
   readonly children: (value: T) => ComponentChildren;
-}) {
+}
+
+/** Shows a loaded value, a placeholder until it is there, or why it could not be loaded. */
+export function WhenLoaded<T>({ loaded, retry, children }: WhenLoadedProps<T>) {
   if (loaded.state === "ready") return <>{children(loaded.value)}</>;
-  if (loaded.state === "failed") return <Trouble problem={loaded.problem} retry={retry} />;
+  if (loaded.state === "failed") return <ErrorNotice problem={loaded.problem} retry={() => void retry()} />;
   return <Skeleton />;
 }
 
-/** In the place of what is being loaded. */
 export function Skeleton() {
-  const { t } = useWords();
   return (
     <div class="skeleton" role="status">
       <span class="hidden">{t("loading")}</span>
@@ -166,15 +133,14 @@ export function Skeleton() {
   );
 }
 
-export function Empty({
-  title,
-  lead,
-  children,
-}: {
-  title: string;
-  lead: string;
-  children?: ComponentChildren;
-}) {
+interface HeadingProps {
+  readonly title: string;
+  readonly lead?: string;
+  readonly children?: ComponentChildren;
+}
+
+/** In place of a list without entries. */
+export function Empty({ title, lead, children }: HeadingProps) {
   return (
     <div class="empty">
       <svg viewBox="0 0 48 24" aria-hidden="true">
@@ -187,128 +153,25 @@ export function Empty({
   );
 }
 
-/** A table that scrolls by itself where the window is narrow, by keyboard too. */
-export function TableBox({
-  label,
-  children,
-}: {
-  readonly label: string;
-  readonly children: ComponentChildren;
-}) {
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reached by keyboard
-    <section class="table" aria-label={label} tabIndex={0}>
-      {children}
-    </section>
-  );
-}
-
-export function PageHead({
-  title,
-  lead,
-  children,
-}: {
-  title: string;
-  lead: string;
-  children?: ComponentChildren;
-}) {
+export function PageHead({ title, lead, children }: HeadingProps) {
   useTitle(title);
   return (
     <header class="page-head">
       <div>
         <h1 tabIndex={-1}>{title}</h1>
-        {lead !== "" && <p class="lead">{lead}</p>}
+        {lead !== undefined && <p class="lead">{lead}</p>}
       </div>
       {children}
     </header>
   );
 }
 
-interface DialogProps {
-  readonly title: string;
-  /** Its user wants to leave: by Escape, or by whatever closes dialogs on their device. It stays until its owner removes it. */
-  readonly onClose: () => void;
-  readonly children: ComponentChildren;
-}
-
-/** A dialog of the browser's own: it keeps the focus and gives it back. */
-export function Dialog({ title, onClose, children }: DialogProps) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  const id = useId();
-  useEffect(() => {
-    const element = dialog.current;
-    element?.showModal();
-    return () => element?.close();
-  }, []);
+/** Where the operator is reached: an e-mail address or a page. */
+export function Contact({ address }: { readonly address: string }) {
+  const isPage = address.startsWith("https://");
   return (
-    <dialog
-      ref={dialog}
-      aria-labelledby={id}
-      onKeyDown={(event) => {
-        if (event.key !== "Escape") return;
-        // Chromium closes a dialog at the second Escape whatever its `cancel` event says, but not when the key itself is taken.
-        event.preventDefault();
-        onClose();
-      }}
-      onCancel={(event) => {
-        event.preventDefault();
-        onClose();
-      }}
-      onClose={(event) => {
-        // Closed over our head, as a device may do at a second gesture.
-        if (!event.currentTarget.isConnected) return;
-        event.currentTarget.showModal();
-        onClose();
-      }}
-    >
-      <h2 id={id}>{title}</h2>
-      {children}
-    </dialog>
-  );
-}
-
-/** A text to take along, with a button that takes it. */
-export function CopyText({
-  text,
-  label,
-  onCopied,
-}: {
-  readonly text: string;
-  readonly label: string;
-  /** By the button, or by hand out of the field. */
-  readonly onCopied?: () => void;
-}) {
-  const { t } = useWords();
-  const [isCopied, setCopied] = useState(false);
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(text);
-    } catch {
-      // Not allowed: what is selected can be copied by hand.
-      field.current?.focus();
-      return;
-    }
-    onCopied?.();
-    setCopied(true);
-    setTimeout(() => setCopied(false), 2_000);
-  };
-  const field = useRef<HTMLInputElement>(null);
-  const selectAll = () => field.current?.select();
-  return (
-    <div class="copy">
-      <input
-        ref={field}
-        readOnly
-        value={text}
-        aria-label={label}
-        onFocus={selectAll}
-        onCopy={onCopied}
-        class="mono"
-      />
-      <Button onClick={() => void copy()}>{t(isCopied ? "copied" : "copy")}</Button>
-      <span class="hidden" role="status">
-        {isCopied ? t("copied") : ""}
-      </span>
-    </div>
+    <a href={isPage ? address : `mailto:${address}`} rel="noreferrer">
+      {isPage ? address.slice("https://".length) : address}
+    </a>
   );
 }

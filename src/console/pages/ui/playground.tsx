@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
-import { useWords } from "../text/language.js";
-import type { ViewProps } from "../view-props.js";
+import type { ViewProps } from "../api.js";
+import { t } from "../text/language.js";
 import { Button, Skeleton } from "./parts.js";
 
 type Views = typeof import("../views/playground.js");
@@ -11,9 +11,8 @@ export const Speak = (props: ViewProps) => <Playground name="Speak" {...props} /
 export const Transcribe = (props: ViewProps) => <Playground name="Transcribe" {...props} />;
 export const Listen = (props: ViewProps) => <Playground name="Listen" {...props} />;
 
-/** A page of the playground, whose code is fetched by the first of them. */
+/** A playground page; the first one that is opened loads the code of all three. */
 function Playground({ name, ...props }: ViewProps & { readonly name: keyof Views }) {
-  const { t } = useWords();
   const [views, setViews] = useState(loaded);
   const [isLost, setLost] = useState(false);
   useEffect(() => {
@@ -22,7 +21,7 @@ function Playground({ name, ...props }: ViewProps & { readonly name: keyof Views
       (found) => {
         loaded = found;
         setViews(found);
-        requestAnimationFrame(greet);
+        requestAnimationFrame(focusHeading);
       },
       () => setLost(true),
     );
@@ -35,14 +34,14 @@ function Playground({ name, ...props }: ViewProps & { readonly name: keyof Views
   return (
     <div class="notice error" role="alert">
       <p>{t("e_connection")}</p>
-      {/* A service that was replaced meanwhile has other files, which only the page as a whole can name. */}
-      <Button onClick={() => location.reload()}>{t("retry")}</Button>
+      {/* A service updated meanwhile has other file names: only a reload finds them. */}
+      <Button onClick={() => location.reload()} text={t("retry")} />
     </div>
   );
 }
 
-/** As after every walk to another page: a reader of the screen who came by a link is told what is there now. */
-function greet(): void {
+/** Moves the focus to the heading, as `navigate` does, so that screen readers announce the page. */
+function focusHeading(): void {
   if (document.activeElement === document.body) return;
   document.querySelector<HTMLElement>("main h1")?.focus();
 }

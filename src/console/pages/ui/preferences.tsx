@@ -1,7 +1,8 @@
-import { useContext, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { TextName } from "../text/en.js";
-import { LANGUAGES, LanguageContext, useWords } from "../text/language.js";
+import { chooseLanguage, LANGUAGES, language, t } from "../text/language.js";
 import { applyTheme, initialTheme, THEMES, type Theme } from "../theme.js";
+import { Select } from "./form.js";
 
 const THEME_TEXTS: Readonly<Record<Theme, TextName>> = {
   system: "themeSystem",
@@ -9,10 +10,7 @@ const THEME_TEXTS: Readonly<Record<Theme, TextName>> = {
   dark: "themeDark",
 };
 
-/** Language and appearance. */
-export function Preferences({ onLanguage }: { readonly onLanguage: (name: string) => void }) {
-  const { t } = useWords();
-  const language = useContext(LanguageContext);
+export function Preferences() {
   const [theme, setTheme] = useState(initialTheme);
   const choose = (name: string) => {
     const chosen = THEMES.find((candidate) => candidate === name) ?? "system";
@@ -21,24 +19,18 @@ export function Preferences({ onLanguage }: { readonly onLanguage: (name: string
   };
   return (
     <div class="preferences">
-      <select
-        aria-label={t("language")}
-        value={language}
-        onChange={(event) => onLanguage(event.currentTarget.value)}
-      >
-        {Object.entries(LANGUAGES).map(([name, text]) => (
-          <option key={name} value={name} lang={name}>
-            {text}
-          </option>
-        ))}
-      </select>
-      <select aria-label={t("theme")} value={theme} onChange={(event) => choose(event.currentTarget.value)}>
-        {THEMES.map((name) => (
-          <option key={name} value={name}>
-            {t(THEME_TEXTS[name])}
-          </option>
-        ))}
-      </select>
+      <Select
+        label={t("language")}
+        value={language.use()}
+        options={Object.entries(LANGUAGES).map(([value, text]) => ({ value, text, lang: value }))}
+        onChoose={chooseLanguage}
+      />
+      <Select
+        label={t("theme")}
+        value={theme}
+        options={THEMES.map((value) => ({ value, text: t(THEME_TEXTS[value]) }))}
+        onChoose={choose}
+      />
     </div>
   );
 }

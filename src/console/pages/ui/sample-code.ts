@@ -1,7 +1,7 @@
-/** The same request in each of the ways that readers use. */
+/** The same request for each tool. */
 export interface SampleCode {
   readonly curl: string;
-  /** For Node, with the client library. */
+  /** For Node.js, with the client library. */
   readonly client: string;
   readonly python: string;
 }
@@ -9,7 +9,7 @@ export interface SampleCode {
 const KEY = '-H "Authorization: Bearer $DAUYS_API_KEY"';
 const PYTHON_KEY = `"Authorization": "Bearer " + os.environ["DAUYS_API_KEY"]`;
 
-// What the page does, as others would send it to the service at `origin`. Each sample is a whole program.
+// The requests of the playground, for the service at `origin`. Each sample is a complete program.
 
 export function speakSamples(origin: string, request: object): SampleCode {
   return {
@@ -22,7 +22,7 @@ ${opening(origin)}
 for await (const { sequence, wav } of dauys.speakStream(${JSON.stringify(request, null, 2)})) {
   await writeFile(\`sentence-\${sequence}.wav\`, wav);
 }`,
-    // Numbers, strings, lists and maps: JSON of these is Python too.
+    // JSON of numbers, strings, lists and maps is valid Python.
     python: `import json, os, urllib.request
 
 body = ${JSON.stringify(request, null, 4)}
@@ -36,8 +36,7 @@ with urllib.request.urlopen(request) as answer, open("speech.wav", "wb") as file
   };
 }
 
-/** What a transcript is asked for with, as the client takes it. */
-interface HearingWishes {
+interface TranscriptionOptions {
   readonly model?: string;
   readonly hotWords?: readonly string[];
 }
@@ -45,17 +44,15 @@ interface HearingWishes {
 export function transcribeSamples(
   origin: string,
   source: { readonly name: string } | { readonly url: string },
-  { model, hotWords = [] }: HearingWishes = {},
+  options: TranscriptionOptions = {},
 ): SampleCode {
   const isAddress = "url" in source;
   const given = isAddress ? { url: source.url } : { path: source.name };
   const query = new URLSearchParams({
     timestamps: "true",
-    ...(model !== undefined && { model }),
-    ...(hotWords.length > 0 && { hotwords: hotWords.join(",") }),
+    ...parametersOf(options),
     ...(isAddress && { url: source.url }),
   });
-  const options = { timestamps: true, model, ...(hotWords.length > 0 && { hotWords }) };
   const body = isAddress
     ? ""
     : ` \\\n  -H "Content-Type: application/octet-stream" \\\n  --data-binary ${quoted(`@${source.name}`)}`;
@@ -66,7 +63,7 @@ export function transcribeSamples(
 
 const { text, words } = await dauys.transcribe(
   ${JSON.stringify(given)},
-  ${JSON.stringify(options)},
+  ${JSON.stringify({ timestamps: true, ...clientOptionsOf(options) })},
 );
 console.log(text, words);`,
     python: `import json, os, urllib.request
@@ -85,14 +82,10 @@ print(transcript["text"])`,
   };
 }
 
-export function listenSamples(origin: string, { model, hotWords = [] }: HearingWishes = {}): SampleCode {
+export function listenSamples(origin: string, options: TranscriptionOptions = {}): SampleCode {
   const socket = origin.replace(/^http/, "ws");
-  const wishes = new URLSearchParams({
-    ...(model !== undefined && { model }),
-    ...(hotWords.length > 0 && { hotwords: hotWords.join(",") }),
-  });
-  const query = wishes.size === 0 ? "" : `?${wishes}`;
-  const options = { model, ...(hotWords.length > 0 && { hotWords }) };
+  const parameters = new URLSearchParams(parametersOf(options)).toString();
+  const query = parameters === "" ? "" : `?${parameters}`;
   return {
     curl: `# A token opens one socket within a minute.
 curl -X POST ${origin}/v1/stream/token ${KEY}
@@ -101,7 +94,7 @@ curl -X POST ${origin}/v1/stream/token ${KEY}
     client: `// arecord -t raw -f S16_LE -r 16000 | node listen.js
 ${opening(origin)}
 
-const live = dauys.live(${wishes.size === 0 ? "" : JSON.stringify(options)});
+const live = dauys.live(${query === "" ? "" : JSON.stringify(clientOptionsOf(options))});
 process.stdin.on("data", (pcm) => live.send(pcm));
 process.stdin.on("end", () => live.close());
 for await (const { type, text } of live) {
@@ -131,6 +124,17 @@ asyncio.run(main())`,
   };
 }
 
+function parametersOf({ model, hotWords = [] }: TranscriptionOptions): Record<string, string> {
+  return {
+    ...(model !== undefined && { model }),
+    ...(hotWords.length > 0 && { hotwords: hotWords.join(",") }),
+  };
+}
+
+function clientOptionsOf({ model, hotWords = [] }: TranscriptionOptions): TranscriptionOptions {
+  return { ...(model !== undefined && { model }), ...(hotWords.length > 0 && { hotWords }) };
+}
+
 function opening(origin: string): string {
   return `import { DauysClient } from "dauys/client";
 
@@ -140,7 +144,7 @@ const dauys = new DauysClient({
 });`;
 }
 
-/** As one word of a shell. */
+/** Quotes a text for a shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,28 +1,29 @@
 import { useState } from "preact/hooks";
-import { useWords } from "../text/language.js";
-import { CopyButton } from "./copy-button.js";
+import { t } from "../text/language.js";
+import { CopyButton } from "./copy.js";
+import { Segments } from "./form.js";
 import type { SampleCode } from "./sample-code.js";
 
-/** The request of a page as others would send it. */
+const NAMES: Readonly<Record<keyof SampleCode, string>> = {
+  curl: "curl",
+  client: "TypeScript",
+  python: "Python",
+};
+
+/** The request that the page sends, as code. */
 export function Samples(samples: SampleCode) {
-  const { t } = useWords();
   const [shown, setShown] = useState<keyof SampleCode>("curl");
-  const names: Readonly<Record<keyof SampleCode, string>> = {
-    curl: "curl",
-    client: t("clientCode"),
-    python: "Python",
-  };
   return (
     <section class="samples" aria-label={t("request")}>
       <div class="samples-head">
         <h2>{t("request")}</h2>
-        <fieldset class="segments" aria-label={t("request")}>
-          {(["curl", "client", "python"] as const).map((name) => (
-            <button key={name} type="button" aria-pressed={shown === name} onClick={() => setShown(name)}>
-              {names[name]}
-            </button>
-          ))}
-        </fieldset>
+        <Segments
+          label={t("request")}
+          values={["curl", "client", "python"] as const}
+          chosen={shown}
+          textOf={(name) => NAMES[name]}
+          onChoose={setShown}
+        />
         <CopyButton text={() => samples[shown]} />
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reached by keyboard */}

@@ -1,38 +1,37 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { takeSound } from "../sound.js";
-import { useWords } from "../text/language.js";
+import { claimPlayback } from "../sound.js";
+import { t } from "../text/language.js";
 
 interface SoundButtonProps {
-  /** What is heard, for those who do not see the button's place. */
+  /** What it plays, for screen readers. */
   readonly name: string;
   readonly load: () => Blob | Promise<Blob>;
 }
 
-/** Plays one sound from its beginning, and stops it. */
+/** Plays a sound from the start, or stops it. */
 export function SoundButton({ name, load }: SoundButtonProps) {
-  const { t } = useWords();
   const [state, setState] = useState<"silent" | "playing" | "broken">("silent");
   const audio = useRef<HTMLAudioElement | null>(null);
   const isLoading = useRef(false);
-  const makeQuiet = useCallback(() => audio.current?.pause(), []);
+  const pause = useCallback(() => audio.current?.pause(), []);
   useEffect(
     () => () => {
-      makeQuiet();
+      pause();
       if (audio.current !== null) URL.revokeObjectURL(audio.current.src);
     },
-    [makeQuiet],
+    [pause],
   );
   const toggle = async () => {
-    if (state === "playing") return makeQuiet();
+    if (state === "playing") return pause();
     if (isLoading.current) return;
     isLoading.current = true;
     try {
       audio.current ??= open(await load(), setState);
-      takeSound(makeQuiet);
+      claimPlayback(pause);
       audio.current.currentTime = 0;
       await audio.current.play();
     } catch (thrown) {
-      // A sound that is stopped before it begins is none that is broken.
+      // Stopping it before playback has started is no error.
       const isStopped = thrown instanceof DOMException && thrown.name === "AbortError";
       if (!isStopped) setState("broken");
     } finally {

@@ -1,9 +1,10 @@
-import { useId, useState } from "preact/hooks";
-import type { WrittenPronunciations } from "../pronunciations.js";
-import { useWords } from "../text/language.js";
-import { Button, Field } from "./parts.js";
+import { useState } from "preact/hooks";
+import { readPronunciations, type WrittenPronunciations } from "../pronunciations.js";
+import { number, t } from "../text/language.js";
+import { Field } from "./form.js";
+import { Button } from "./parts.js";
 
-/** What few texts need, as it is written. */
+/** Options as the user typed them. */
 export interface WrittenOptions {
   readonly nfe: string;
   readonly seed: string;
@@ -21,65 +22,37 @@ const LARGEST_SEED = 2 ** 32 - 1;
 
 interface SpeechOptionsProps {
   readonly written: WrittenOptions;
-  /** The model has a solver, whose steps can be chosen. */
+  readonly parsed: ParsedOptions;
   readonly takesSteps: boolean;
-  readonly pronunciations: WrittenPronunciations;
   readonly onChange: (changed: Partial<WrittenOptions>) => void;
   readonly onPause: (mark: string) => void;
 }
 
-/** Steps by number, another take, pauses, and how words sound. */
-export function SpeechOptions({
-  written,
-  takesSteps,
-  pronunciations,
-  onChange,
-  onPause,
-}: SpeechOptionsProps) {
-  const { t, number } = useWords();
-  const id = useId();
+/** The options that few texts need. */
+export function SpeechOptions({ written, parsed, takesSteps, onChange, onPause }: SpeechOptionsProps) {
   const [isOpen, setOpen] = useState(false);
-  const { brokenLine } = pronunciations;
-  const isNfeWrong = takesSteps && nfeOf(written.nfe) === null;
-  const isSeedWrong = seedOf(written.seed) === null;
-  const isWrong = isNfeWrong || isSeedWrong || brokenLine !== null;
+  const { brokenLine } = parsed.pronunciations;
   return (
     <details
       class="more"
-      // What is wrong stays in sight.
-      open={isOpen || isWrong}
+      // A wrong value must stay visible.
+      open={isOpen || parsed.isWrong}
       onToggle={(event) => setOpen(event.currentTarget.open)}
     >
       <summary>{t("moreOptions")}</summary>
       <div class="stack">
-        <fieldset class="field">
-          <legend>{t("pauses")}</legend>
-          <div class="actions start">
-            {PAUSES.map(({ seconds, mark }) => (
-              <Button key={mark} onClick={() => onPause(mark)}>
-                + {t("seconds", { n: number(seconds, 1) })}
-              </Button>
-            ))}
-          </div>
-          <p class="hint">{t("pausesHint")}</p>
-        </fieldset>
-        <div class="field">
-          <label for={`${id}-words`}>{t("pronunciations")}</label>
-          <textarea
-            id={`${id}-words`}
-            class="small"
-            rows={3}
-            lang="kk"
-            placeholder={"Kaspi = каспи\nGPT = джи пи ти"}
-            value={written.pronunciations}
-            aria-invalid={brokenLine !== null}
-            aria-describedby={`${id}-words-hint`}
-            onInput={(event) => onChange({ pronunciations: event.currentTarget.value })}
-          />
-          <p id={`${id}-words-hint`} class={brokenLine === null ? "hint" : "hint wrong"}>
-            {brokenLine === null ? t("pronunciationsHint") : t("pronunciationsWrong", { n: brokenLine })}
-          </p>
-        </div>
+        <Pauses onPause={onPause} />
+        <Field
+          label={t("pronunciations")}
+          name="pronunciations"
+          rows={3}
+          placeholder={"Kaspi = каспи\nGPT = джи пи ти"}
+          required={false}
+          value={written.pronunciations}
+          hint={t("pronunciationsHint")}
+          error={brokenLine === null ? undefined : t("pronunciationsWrong", { n: brokenLine })}
+          onInput={(pronunciations) => onChange({ pronunciations })}
+        />
         <div class="controls">
           {takesSteps && (
             <Field
@@ -89,7 +62,7 @@ export function SpeechOptions({
               required={false}
               value={written.nfe}
               hint={t("stepsHint")}
-              error={isNfeWrong ? t("stepsWrong") : undefined}
+              error={parsed.nfe === null ? t("stepsWrong") : undefined}
               onInput={(nfe) => onChange({ nfe })}
             />
           )}
@@ -100,7 +73,7 @@ export function SpeechOptions({
             required={false}
             value={written.seed}
             hint={t("seedHint")}
-            error={isSeedWrong ? t("seedWrong") : undefined}
+            error={parsed.seed === null ? t("seedWrong") : undefined}
             onInput={(seed) => onChange({ seed })}
           />
         </div>
@@ -109,15 +82,43 @@ export function SpeechOptions({
   );
 }
 
-/** Null for what is no number of steps. */
-export function nfeOf(written: string): number | null {
-  const nfe = written === "" ? NFE.fast : Number(written);
-  return Number.isInteger(nfe) && nfe >= NFE.min && nfe <= NFE.max ? nfe : null;
+function Pauses({ onPause }: Pick<SpeechOptionsProps, "onPause">) {
+  return (
+    <fieldset class="field">
+      <legend>{t("pauses")}</legend>
+      <div class="actions start">
+        {PAUSES.map(({ seconds, mark }) => (
+          <Button
+            key={mark}
+            text={`+ ${t("seconds", { n: number(seconds, 1) })}`}
+            onClick={() => onPause(mark)}
+          />
+        ))}
+      </div>
+      <p class="hint">{t("pausesHint")}</p>
+    </fieldset>
+  );
 }
 
-/** Undefined for none, null for what is no seed. */
-export function seedOf(written: string): number | undefined | null {
-  if (written === "") return undefined;
-  const seed = Number(written);
-  return Number.isInteger(seed) && seed >= 0 && seed <= LARGEST_SEED ? seed : null;
+export interface ParsedOptions {
+  /** Null if it is invalid. */
+  readonly nfe: number | null;
+  /** Undefined if there is none, null if it is invalid. */
+  readonly seed: number | undefined | null;
+  readonly pronunciations: WrittenPronunciations;
+  readonly isWrong: boolean;
+}
+
+/** @param takesSteps whether the model has a solver whose steps can be chosen */
+export function parseOptions(written: WrittenOptions, takesSteps: boolean): ParsedOptions {
+  const steps = written.nfe === "" ? NFE.fast : Number(written.nfe);
+  const nfe = takesSteps ? within(steps, NFE.min, NFE.max) : NFE.fast;
+  const seed = written.seed === "" ? undefined : within(Number(written.seed), 0, LARGEST_SEED);
+  const pronunciations = readPronunciations(written.pronunciations);
+  const isWrong = nfe === null || seed === null || pronunciations.brokenLine !== null;
+  return { nfe, seed, pronunciations, isWrong };
+}
+
+function within(value: number, min: number, max: number): number | null {
+  return Number.isInteger(value) && value >= min && value <= max ? value : null;
 }

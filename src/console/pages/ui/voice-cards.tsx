@@ -1,6 +1,6 @@
 import { useEffect, useId, useState } from "preact/hooks";
 import type { Voices } from "../../../client/browser.js";
-import { useWords } from "../text/language.js";
+import { t } from "../text/language.js";
 import { voiceTexts } from "../text/voices.js";
 import { SoundButton } from "./sound-button.js";
 
@@ -13,9 +13,8 @@ interface VoiceCardsProps {
   readonly onChoose: (name: string) => void;
 }
 
-/** Voices to choose from, each with what it is good for and a sample to hear, which costs nothing. */
+/** A choice of voices, each with its description and a free sample. */
 export function VoiceCards({ model, voices, chosen, onChoose }: VoiceCardsProps) {
-  const { t } = useWords();
   const id = useId();
   const samples = useSamples(model);
   return (
@@ -53,14 +52,14 @@ export function VoiceCards({ model, voices, chosen, onChoose }: VoiceCardsProps)
   );
 }
 
-/** Voices of which the model brings a sample. */
+/** Voices that come with a sample. */
 function useSamples(model: string): ReadonlySet<string> {
   const [names, setNames] = useState<ReadonlySet<string>>(new Set());
   useEffect(() => {
     let isWanted = true;
     sampleNames(model)
       .then((voices) => isWanted && setNames(new Set(voices)))
-      // Voices can be chosen without them.
+      // Voices can be chosen without samples.
       .catch(() => {});
     return () => {
       isWanted = false;
@@ -78,6 +77,6 @@ async function sampleNames(model: string): Promise<readonly string[]> {
 async function sampleOf(model: string, name: string): Promise<Blob> {
   const query = new URLSearchParams({ model });
   const answer = await fetch(`/console/samples/${encodeURIComponent(name)}?${query}`);
-  if (!answer.ok) throw new Error(`the sample of ${name} is not there`);
+  if (!answer.ok) throw new Error(`no sample of voice ${name}`);
   return answer.blob();
 }

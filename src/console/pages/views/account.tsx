@@ -1,29 +1,30 @@
 import { useState } from "preact/hooks";
-import { ask, type OpenSession, type Session } from "../api.js";
-import { useLoaded, useWork } from "../hooks.js";
-import { go } from "../router.js";
-import { useWords } from "../text/language.js";
-import { type Column, DataTable } from "../ui/data-table.js";
-import { Button, Dialog, Field, PageHead, Shown, Trouble } from "../ui/parts.js";
-import type { ViewProps } from "../view-props.js";
+import {
+  callApi,
+  currentSession,
+  type List,
+  type OpenSession,
+  type Session,
+  type ViewProps,
+} from "../api.js";
+import { useLoaded, useTask } from "../hooks.js";
+import { navigate } from "../router.js";
+import { dateAndTime, t } from "../text/language.js";
+import { actionColumn, type Column, DataTable } from "../ui/data-table.js";
+import { FormDialog } from "../ui/dialog.js";
+import { Form, PasswordField, useForm } from "../ui/form.js";
+import { Button, ErrorNotice, PageHead, WhenLoaded } from "../ui/parts.js";
 
-const FIELD_OF: Readonly<Record<string, string>> = {
-  wrong_password: "current",
-  password_short: "password",
-  password_long: "password",
-};
-
-/** What belongs to a person rather than to an organization. */
-export function Account({ session, onSession }: ViewProps) {
-  const { t } = useWords();
+/** Settings of the user, independent of any organization. */
+export function Account({ session }: ViewProps) {
   const [changes, setChanges] = useState(0);
   return (
     <>
       <PageHead title={t("account")} lead={t("accountLead", { email: session.user?.email ?? "" })} />
-      {/* Another password ends every other session. */}
       <ChangePassword session={session} onChanged={() => setChanges(changes + 1)} />
+      {/* Reloaded after a new password, which ends every other session. */}
       <Sessions key={changes} />
-      <DeleteAccount session={session} onSession={onSession} />
+      <DeleteAccount session={session} />
     </>
   );
 }
@@ -33,20 +34,16 @@ interface ChangeProps extends Pick<ViewProps, "session"> {
 }
 
 function ChangePassword({ session, onChanged }: ChangeProps) {
-  const words = useWords();
-  const { t } = words;
-  const [entered, setEntered] = useState({ current: "", password: "" });
   const [isChanged, setChanged] = useState(false);
-  const { isBusy, problem, run } = useWork();
-  const field = problem === null ? undefined : FIELD_OF[problem.code];
-  const errorOf = (name: string) =>
-    problem !== null && field === name ? words.problem(problem.code, null) : undefined;
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
+  const form = useForm(
+    { current: "", password: "" },
+    { wrong_password: "current", password_short: "password", password_long: "password" },
+  );
+  const submit = () => {
     setChanged(false);
-    void run(async () => {
-      await ask<Session>("POST", "/password", entered);
-      setEntered({ current: "", password: "" });
+    void form.run(async () => {
+      await callApi<Session>("POST", "/password", form.values);
+      form.clear();
       setChanged(true);
       onChanged();
     });
@@ -54,52 +51,62 @@ function ChangePassword({ session, onChanged }: ChangeProps) {
   return (
     <section class="card stack">
       <h2>{t("changePassword")}</h2>
-      <form onSubmit={submit} noValidate class="stack">
-        {/* Password managers want to know whose password it is. */}
-        <input type="hidden" name="email" autocomplete="username" value={session.user?.email} />
-        <Field
-          label={t("currentPassword")}
-          name="current"
-          type="password"
-          autocomplete="current-password"
-          value={entered.current}
-          onInput={(current) => setEntered((before) => ({ ...before, current }))}
-          error={errorOf("current")}
-        />
-        <Field
-          label={t("newPassword")}
-          name="password"
-          type="password"
-          autocomplete="new-password"
-          hint={t("passwordHint")}
-          value={entered.password}
-          onInput={(password) => setEntered((before) => ({ ...before, password }))}
-          error={errorOf("password")}
-        />
-        {field === undefined && <Trouble problem={problem} />}
+      <Form onSubmit={submit}>
+        <UserName session={session} />
+        <PasswordField {...form.field("current")} label={t("currentPassword")} />
+        <PasswordField {...form.field("password")} label={t("newPassword")} isNew />
+        <ErrorNotice problem={form.problem} />
         <div class="actions start">
-          <Button type="submit" look="primary" isBusy={isBusy}>
-            {t("changePassword")}
-          </Button>
+          <Button type="submit" look="primary" isBusy={form.isBusy} text={t("changePassword")} />
           <p role="status" class="good">
             {isChanged ? t("passwordChanged") : ""}
           </p>
         </div>
-      </form>
+      </Form>
     </section>
   );
 }
 
-/** Where the person is signed in, and how to end that. */
+/** Tells password managers whose password a form asks for. */
+function UserName({ session }: Pick<ViewProps, "session">) {
+  return <input type="hidden" name="email" autocomplete="username" value={session.user?.email} />;
+}
+
+/** Where the user is signed in, with buttons to sign out there. */
 function Sessions() {
-  const { t, time } = useWords();
-  const [sessions, reload] = useLoaded<{ readonly data: readonly OpenSession[] }>("/sessions");
-  const { isBusy, problem, run } = useWork();
+  const [sessions, reload] = useLoaded<List<OpenSession>>("/sessions");
+  const { isBusy, problem, run } = useTask();
   const end = (path: string) =>
-    run(async () => {
-      await ask("DELETE", path).finally(() => reload());
+    void run(async () => {
+      await callApi("DELETE", path).finally(reload);
     });
-  const columns: readonly Column<OpenSession>[] = [
+  const columns = sessionColumns((id) => end(`/sessions/${id}`));
+  return (
+    <section>
+      <div class="section-head">
+        <h2>{t("sessions")}</h2>
+        {sessions.state === "ready" && sessions.value.data.length > 1 && (
+          <Button isBusy={isBusy} onClick={() => end("/sessions")} text={t("signOutOthers")} />
+        )}
+      </div>
+      <ErrorNotice problem={problem} />
+      <WhenLoaded loaded={sessions} retry={reload}>
+        {({ data }) => (
+          <DataTable
+            class="sessions"
+            label={t("sessions")}
+            columns={columns}
+            rows={data}
+            keyOf={({ id }) => id}
+          />
+        )}
+      </WhenLoaded>
+    </section>
+  );
+}
+
+function sessionColumns(end: (id: string) => void): readonly Column<OpenSession>[] {
+  return [
     {
       id: "agent",
       title: t("browser"),
@@ -112,53 +119,18 @@ function Sessions() {
         </>
       ),
     },
-    { id: "since", title: t("signedIn"), cell: ({ created_at }) => time(created_at) },
-    { id: "until", title: t("until"), cell: ({ expires_at }) => time(expires_at) },
-    {
-      id: "act",
-      title: t("signOut"),
-      isTitleHidden: true,
-      isEnd: true,
-      cell: ({ id, agent, is_current: isCurrent }) =>
-        !isCurrent && (
-          <Button
-            look="quiet"
-            onClick={() => void end(`/sessions/${id}`)}
-            label={`${t("signOut")}: ${agent ?? t("unknownBrowser")}`}
-          >
-            {t("signOut")}
-          </Button>
-        ),
-    },
+    { id: "since", title: t("signedIn"), cell: ({ created_at }) => dateAndTime(created_at) },
+    { id: "until", title: t("until"), cell: ({ expires_at }) => dateAndTime(expires_at) },
+    actionColumn(
+      t("signOut"),
+      ({ agent }) => agent ?? t("unknownBrowser"),
+      ({ id }) => end(id),
+      ({ is_current: isCurrent }) => (isCurrent ? "" : undefined),
+    ),
   ];
-  return (
-    <section>
-      <div class="section-head">
-        <h2>{t("sessions")}</h2>
-        {sessions.state === "ready" && sessions.value.data.length > 1 && (
-          <Button isBusy={isBusy} onClick={() => void end("/sessions")}>
-            {t("signOutOthers")}
-          </Button>
-        )}
-      </div>
-      <Trouble problem={problem} />
-      <Shown loaded={sessions} retry={() => void reload()}>
-        {({ data }) => (
-          <DataTable
-            name="sessions"
-            label={t("sessions")}
-            columns={columns}
-            rows={data}
-            keyOf={({ id }) => id}
-          />
-        )}
-      </Shown>
-    </section>
-  );
 }
 
-function DeleteAccount({ session, onSession }: Pick<ViewProps, "session" | "onSession">) {
-  const { t } = useWords();
+function DeleteAccount({ session }: Pick<ViewProps, "session">) {
   const [isOpen, setOpen] = useState(false);
   return (
     <section class="card row">
@@ -166,57 +138,40 @@ function DeleteAccount({ session, onSession }: Pick<ViewProps, "session" | "onSe
         <h2>{t("deleteAccount")}</h2>
         <p class="hint">{t("deleteAccountHint")}</p>
       </div>
-      <Button look="danger" onClick={() => setOpen(true)}>
-        {t("deleteAccount")}
-      </Button>
-      {isOpen && <DeleteDialog {...{ session, onSession }} onClose={() => setOpen(false)} />}
+      <Button look="danger" onClick={() => setOpen(true)} text={t("deleteAccount")} />
+      {isOpen && <DeleteDialog session={session} onClose={() => setOpen(false)} />}
     </section>
   );
 }
 
-interface DeleteProps extends Pick<ViewProps, "session" | "onSession"> {
+interface DeleteProps extends Pick<ViewProps, "session"> {
   readonly onClose: () => void;
 }
 
-function DeleteDialog({ session, onSession, onClose }: DeleteProps) {
-  const words = useWords();
-  const { t } = words;
-  const [password, setPassword] = useState("");
-  const { isBusy, problem, run } = useWork();
-  const isField = problem?.code === "wrong_password";
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
-    void run(async () => {
-      onSession(await ask<Session>("POST", "/account/delete", { password }));
-      go("sign-in");
+function DeleteDialog({ session, onClose }: DeleteProps) {
+  const form = useForm({ password: "" }, { wrong_password: "password" });
+  const remove = () =>
+    void form.run(async () => {
+      currentSession.set(await callApi<Session>("POST", "/account/delete", form.values));
+      navigate("sign-in");
     });
-  };
   return (
-    <Dialog title={t("deleteTitle", { email: session.user?.email ?? "" })} onClose={onClose}>
-      <form onSubmit={submit} noValidate class="stack">
-        <ul class="points">
-          <li>{t("deletePoint1")}</li>
-          <li>{t("deletePoint2")}</li>
-          <li>{t("deletePoint3")}</li>
-        </ul>
-        <input type="hidden" name="email" autocomplete="username" value={session.user?.email} />
-        <Field
-          label={t("password")}
-          name="password"
-          type="password"
-          autocomplete="current-password"
-          value={password}
-          onInput={setPassword}
-          error={isField ? words.problem("wrong_password", null) : undefined}
-        />
-        {!isField && <Trouble problem={problem} />}
-        <div class="actions">
-          <Button onClick={onClose}>{t("cancel")}</Button>
-          <Button type="submit" look="danger" isBusy={isBusy}>
-            {t("deleteForGood")}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={t("deleteTitle", { email: session.user?.email ?? "" })}
+      action={t("deleteForGood")}
+      look="danger"
+      isBusy={form.isBusy}
+      problem={form.problem}
+      onSubmit={remove}
+      onClose={onClose}
+    >
+      <ul class="points">
+        <li>{t("deletePoint1")}</li>
+        <li>{t("deletePoint2")}</li>
+        <li>{t("deletePoint3")}</li>
+      </ul>
+      <UserName session={session} />
+      <PasswordField {...form.field("password")} label={t("password")} />
+    </FormDialog>
   );
 }

@@ -1,9 +1,10 @@
 import type { ComponentChildren } from "preact";
+import type { ViewProps } from "../api.js";
 import { useLoaded } from "../hooks.js";
 import { Link } from "../router.js";
-import { useWords } from "../text/language.js";
-import { PageHead, Shown } from "../ui/parts.js";
-import type { ViewProps } from "../view-props.js";
+import { number, t } from "../text/language.js";
+import { type Column, Table } from "../ui/data-table.js";
+import { PageHead, WhenLoaded } from "../ui/parts.js";
 
 type AtOnce = Readonly<Record<"synthesis" | "files" | "live", number>>;
 
@@ -36,64 +37,23 @@ interface LimitsBody {
   readonly playground_key_seconds: number;
 }
 
-/** What applies to this organization, as the service has it. */
 export function Limits({ organization }: ViewProps) {
-  const { t } = useWords();
   const [limits, reload] = useLoaded<LimitsBody>(`/organizations/${organization.id}/limits`);
   return (
     <>
       <PageHead title={t("limits")} lead={t("limitsLead")} />
-      <Shown loaded={limits} retry={() => void reload()}>
-        {(found) => <All limits={found} />}
-      </Shown>
+      <WhenLoaded loaded={limits} retry={reload}>
+        {(found) => <Sections limits={found} />}
+      </WhenLoaded>
     </>
   );
 }
 
-function All({ limits }: { readonly limits: LimitsBody }) {
-  const { t, number } = useWords();
-  const { tier, at_once: atOnce, text, file, live } = limits;
-  const span = useSpan();
-  const size = useSize();
-  const rate = (atOnce: number, perSecond: number) =>
-    t("rate", { atOnce: number(atOnce), perSecond: number(perSecond) });
+function Sections({ limits }: { readonly limits: LimitsBody }) {
+  const { text, file, live } = limits;
   return (
     <>
-      <section class="card">
-        <h2>{t("atOnce")}</h2>
-        <p class="hint">{t("atOnceLead")}</p>
-        <table class="limits">
-          <thead>
-            <tr>
-              <th scope="col">
-                <span class="hidden">{t("kind")}</span>
-              </th>
-              <th scope="col" class="end">
-                {t("yours")}
-              </th>
-              {tier === "free" && (
-                <th scope="col" class="end">
-                  {t("afterPayment")}
-                </th>
-              )}
-            </tr>
-          </thead>
-          <tbody>
-            {(["synthesis", "files", "live"] as const).map((kind) => (
-              <tr key={kind}>
-                <th scope="row">{t(`atOnce_${kind}`)}</th>
-                <td class="end number">{number(atOnce[tier][kind])}</td>
-                {tier === "free" && <td class="end number soft">{number(atOnce.paid[kind])}</td>}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-        {tier === "free" && (
-          <p class="hint">
-            {t("afterPaymentNote")} <Link to="credits">{t("toCredits")}</Link>
-          </p>
-        )}
-      </section>
+      <Concurrency limits={limits} />
       <div class="halves">
         <Facts title={t("speak")}>
           <Fact name={t("textLength")}>{t("charactersUnit", { n: text.characters })}</Fact>
@@ -130,6 +90,43 @@ function All({ limits }: { readonly limits: LimitsBody }) {
   );
 }
 
+function Concurrency({ limits: { tier, at_once: atOnce } }: { readonly limits: LimitsBody }) {
+  const isFree = tier === "free";
+  const columns: readonly Column<keyof AtOnce>[] = [
+    {
+      id: "kind",
+      title: t("kind"),
+      isTitleHidden: true,
+      isHead: true,
+      cell: (kind) => t(`work_${kind === "files" ? "file" : kind}`),
+    },
+    { id: "yours", title: t("yours"), isEnd: true, cell: (kind) => number(atOnce[tier][kind]) },
+    {
+      id: "paid",
+      title: t("afterPayment"),
+      isEnd: true,
+      cell: (kind) => <span class="soft">{number(atOnce.paid[kind])}</span>,
+    },
+  ];
+  return (
+    <section class="card">
+      <h2>{t("atOnce")}</h2>
+      <p class="hint">{t("atOnceLead")}</p>
+      <Table
+        class="limits"
+        columns={isFree ? columns : columns.slice(0, 2)}
+        rows={["synthesis", "files", "live"] as const}
+        keyOf={(kind) => kind}
+      />
+      {isFree && (
+        <p class="hint">
+          {t("afterPaymentNote")} <Link to="credits">{t("toCredits")}</Link>
+        </p>
+      )}
+    </section>
+  );
+}
+
 function Facts({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
   return (
     <section class="card">
@@ -148,22 +145,20 @@ function Fact({ name, children }: { readonly name: string; readonly children: Co
   );
 }
 
-/** A time in the largest unit that it is a whole number of. */
-function useSpan() {
-  const { t } = useWords();
-  return (seconds: number) => {
-    if (seconds % 86_400 === 0) return t("daysUnit", { n: seconds / 86_400 });
-    if (seconds % 3_600 === 0) return t("hoursUnit", { n: seconds / 3_600 });
-    return t("minutesUnit", { n: seconds / 60 });
-  };
+/** Formats a time in the largest unit that divides it. */
+function span(seconds: number): string {
+  if (seconds % 86_400 === 0) return t("daysUnit", { n: seconds / 86_400 });
+  if (seconds % 3_600 === 0) return t("hoursUnit", { n: seconds / 3_600 });
+  return t("minutesUnit", { n: seconds / 60 });
 }
 
-/** Bytes in the largest unit that they are a whole number of. */
-function useSize() {
-  const { t, number } = useWords();
-  return (bytes: number) => {
-    if (bytes % 2 ** 30 === 0) return `${number(bytes / 2 ** 30)} ${t("gibibytes")}`;
-    if (bytes % 2 ** 10 === 0) return `${number(bytes / 2 ** 10)} ${t("kibibytes")}`;
-    return t("bytesUnit", { n: bytes });
-  };
+/** Formats bytes in the largest unit that divides them. */
+function size(bytes: number): string {
+  if (bytes % 2 ** 30 === 0) return `${number(bytes / 2 ** 30)} ${t("gibibytes")}`;
+  if (bytes % 2 ** 10 === 0) return `${number(bytes / 2 ** 10)} ${t("kibibytes")}`;
+  return t("bytesUnit", { n: bytes });
+}
+
+function rate(burst: number, perSecond: number): string {
+  return t("rate", { burst: number(burst), perSecond: number(perSecond) });
 }

@@ -1,98 +1,36 @@
 import { useState } from "preact/hooks";
-import { type ApiKey, ask, type Invitation, type Member, type Organization, type Session } from "../api.js";
-import { useLoaded, useWork } from "../hooks.js";
-import { useWords } from "../text/language.js";
-import { type Column, DataTable } from "../ui/data-table.js";
-import { Button, Dialog, Field, PageHead, Shown, Trouble } from "../ui/parts.js";
-import { SecretDialog } from "../ui/secret-dialog.js";
-import type { ViewProps } from "../view-props.js";
+import {
+  type ApiKey,
+  callApi,
+  currentSession,
+  type Invitation,
+  type List,
+  type Member,
+  type Organization,
+  type Session,
+  type ViewProps,
+} from "../api.js";
+import { useLoaded, useTask } from "../hooks.js";
+import { date, t } from "../text/language.js";
+import { actionColumn, type Column, DataTable } from "../ui/data-table.js";
+import { FormDialog, SecretDialog } from "../ui/dialog.js";
+import { Field, Select, useForm } from "../ui/form.js";
+import { Button, ErrorNotice, PageHead, WhenLoaded } from "../ui/parts.js";
 
-export function Members({ organization, session, onSession }: ViewProps) {
-  const { t, date } = useWords();
-  const at = `/organizations/${organization.id}`;
-  const isOwner = organization.role === "owner";
-  const [members, reload] = useLoaded<{ readonly data: readonly Member[] }>(`${at}/members`);
+const ROLES = ["owner", "member"] as const;
+
+export function Members({ organization, session }: ViewProps) {
   const [isInviting, setInviting] = useState(false);
   const [invitedCount, setInvitedCount] = useState(0);
-  const [leaving, setLeaving] = useState<Member | null>(null);
-  const { isBusy, problem, run } = useWork();
-  const setRole = (member: Member, role: string) =>
-    run(async () => {
-      await ask("PATCH", `${at}/members/${member.user_id}`, { role }).finally(() => reload());
-    });
-  const remove = (member: Member, revokesKeys: boolean) =>
-    run(async () => {
-      setLeaving(null);
-      await ask("DELETE", `${at}/members/${member.user_id}?revoke_keys=${revokesKeys}`);
-      await reload();
-    });
-  const columns = (hasOthers: boolean): readonly Column<Member>[] => [
-    {
-      id: "email",
-      title: t("email"),
-      isHead: true,
-      cell: ({ email, user_id }) => (
-        <>
-          {email}
-          {user_id === session.user?.id && <span class="tag">{t("you")}</span>}
-        </>
-      ),
-    },
-    {
-      id: "role",
-      title: t("role"),
-      cell: (member) =>
-        isOwner ? (
-          <select
-            aria-label={`${t("role")}: ${member.email}`}
-            value={member.role}
-            disabled={isBusy}
-            onChange={(event) => void setRole(member, event.currentTarget.value)}
-          >
-            <option value="owner">{t("owner")}</option>
-            <option value="member">{t("member")}</option>
-          </select>
-        ) : (
-          t(member.role)
-        ),
-    },
-    { id: "joined", title: t("joined"), cell: ({ created_at }) => date(created_at) },
-    {
-      id: "act",
-      title: t("remove"),
-      isTitleHidden: true,
-      isEnd: true,
-      cell: (member) =>
-        isOwner &&
-        hasOthers && (
-          <Button look="quiet" onClick={() => setLeaving(member)} label={`${t("remove")}: ${member.email}`}>
-            {t("remove")}
-          </Button>
-        ),
-    },
-  ];
+  const at = `/organizations/${organization.id}`;
+  const isOwner = organization.role === "owner";
   return (
     <>
       <PageHead title={t("members")} lead={t("membersLead")}>
-        {isOwner && (
-          <Button look="primary" onClick={() => setInviting(true)}>
-            {t("invite")}
-          </Button>
-        )}
+        {isOwner && <Button look="primary" onClick={() => setInviting(true)} text={t("invite")} />}
       </PageHead>
-      <OrganizationCard organization={organization} onSession={onSession} />
-      <Trouble problem={problem} />
-      <Shown loaded={members} retry={() => void reload()}>
-        {({ data }) => (
-          <DataTable
-            name="members"
-            label={t("members")}
-            columns={columns(data.length > 1)}
-            rows={data}
-            keyOf={({ user_id }) => user_id}
-          />
-        )}
-      </Shown>
+      <OrganizationCard organization={organization} />
+      <MemberList at={at} isOwner={isOwner} userId={session.user?.id} />
       {isOwner && <Invitations key={invitedCount} at={at} />}
       {isInviting && (
         <InviteDialog
@@ -103,21 +41,116 @@ export function Members({ organization, session, onSession }: ViewProps) {
           }}
         />
       )}
+    </>
+  );
+}
+
+interface MemberListProps {
+  readonly at: string;
+  readonly isOwner: boolean;
+  readonly userId: string | undefined;
+}
+
+function MemberList({ at, isOwner, userId }: MemberListProps) {
+  const [members, reload] = useLoaded<List<Member>>(`${at}/members`);
+  const [leaving, setLeaving] = useState<Member | null>(null);
+  const { isBusy, problem, run } = useTask();
+  const setRole = (member: Member, role: string) =>
+    void run(async () => {
+      await callApi("PATCH", `${at}/members/${member.user_id}`, { role }).finally(reload);
+    });
+  const remove = (member: Member, revokesKeys: boolean) =>
+    void run(async () => {
+      setLeaving(null);
+      await callApi("DELETE", `${at}/members/${member.user_id}?revoke_keys=${revokesKeys}`);
+      await reload();
+    });
+  const columns = memberColumns({
+    userId,
+    // The last member cannot be removed.
+    canRemove: isOwner && members.state === "ready" && members.value.data.length > 1,
+    canChange: isOwner,
+    isBusy,
+    setRole,
+    remove: setLeaving,
+  });
+  return (
+    <>
+      <ErrorNotice problem={problem} />
+      <WhenLoaded loaded={members} retry={reload}>
+        {({ data }) => (
+          <DataTable
+            class="members"
+            label={t("members")}
+            columns={columns}
+            rows={data}
+            keyOf={({ user_id }) => user_id}
+          />
+        )}
+      </WhenLoaded>
       {leaving !== null && (
         <RemoveDialog
           at={at}
           member={leaving}
           onClose={() => setLeaving(null)}
-          onRemove={(revokesKeys) => void remove(leaving, revokesKeys)}
+          onRemove={(revokesKeys) => remove(leaving, revokesKeys)}
         />
       )}
     </>
   );
 }
 
-/** The organization's name, which owners change, and the id by which its operator knows it. */
-function OrganizationCard({ organization, onSession }: Pick<ViewProps, "organization" | "onSession">) {
-  const { t } = useWords();
+interface MemberColumns {
+  readonly userId: string | undefined;
+  readonly canRemove: boolean;
+  readonly canChange: boolean;
+  readonly isBusy: boolean;
+  readonly setRole: (member: Member, role: string) => void;
+  readonly remove: (member: Member) => void;
+}
+
+function memberColumns(options: MemberColumns): readonly Column<Member>[] {
+  const { userId, canRemove, canChange, isBusy, setRole, remove } = options;
+  return [
+    {
+      id: "email",
+      title: t("email"),
+      isHead: true,
+      cell: ({ email, user_id }) => (
+        <>
+          {email}
+          {user_id === userId && <span class="tag">{t("you")}</span>}
+        </>
+      ),
+    },
+    {
+      id: "role",
+      title: t("role"),
+      cell: (member) =>
+        canChange ? (
+          <Select
+            label={`${t("role")}: ${member.email}`}
+            value={member.role}
+            disabled={isBusy}
+            options={ROLES.map((value) => ({ value, text: t(value) }))}
+            onChoose={(role) => setRole(member, role)}
+          />
+        ) : (
+          t(member.role)
+        ),
+    },
+    { id: "joined", title: t("joined"), cell: ({ created_at }) => date(created_at) },
+    actionColumn(
+      t("remove"),
+      ({ email }) => email,
+      remove,
+      () => (canRemove ? undefined : ""),
+    ),
+  ];
+}
+
+/** The organization's name, which owners can change, and the ID that the operator needs. */
+function OrganizationCard({ organization }: Pick<ViewProps, "organization">) {
   const [isRenaming, setRenaming] = useState(false);
   return (
     <section class="card row">
@@ -125,50 +158,36 @@ function OrganizationCard({ organization, onSession }: Pick<ViewProps, "organiza
         <h2>{organization.name}</h2>
         <p class="hint mono">{organization.id}</p>
       </div>
-      {organization.role === "owner" && <Button onClick={() => setRenaming(true)}>{t("rename")}</Button>}
-      {isRenaming && <RenameDialog {...{ organization, onSession }} onClose={() => setRenaming(false)} />}
+      {organization.role === "owner" && <Button onClick={() => setRenaming(true)} text={t("rename")} />}
+      {isRenaming && <RenameDialog organization={organization} onClose={() => setRenaming(false)} />}
     </section>
   );
 }
 
-interface RenameProps extends Pick<ViewProps, "organization" | "onSession"> {
+interface RenameProps extends Pick<ViewProps, "organization"> {
   readonly onClose: () => void;
 }
 
-function RenameDialog({ organization, onSession, onClose }: RenameProps) {
-  const words = useWords();
-  const { t } = words;
-  const [name, setName] = useState(organization.name);
-  const { isBusy, problem, run } = useWork();
-  const isField = problem?.code.startsWith("name_") === true;
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
+function RenameDialog({ organization, onClose }: RenameProps) {
+  const { isBusy, problem, run, values, field } = useForm(
+    { name: organization.name },
+    { name_required: "name", name_long: "name", name_invalid: "name" },
+  );
+  const rename = () =>
     void run(async () => {
-      await ask("PATCH", `/organizations/${organization.id}`, { name });
-      onSession(await ask<Session>("GET", "/session"));
+      await callApi("PATCH", `/organizations/${organization.id}`, values);
+      currentSession.set(await callApi<Session>("GET", "/session"));
       onClose();
     });
-  };
   return (
-    <Dialog title={t("renameTitle")} onClose={onClose}>
-      <form onSubmit={submit} noValidate class="stack">
-        <Field
-          label={t("organizationName")}
-          name="name"
-          value={name}
-          onInput={setName}
-          autocomplete="off"
-          error={isField && problem !== null ? words.problem(problem.code, null) : undefined}
-        />
-        {!isField && <Trouble problem={problem} />}
-        <div class="actions">
-          <Button onClick={onClose}>{t("cancel")}</Button>
-          <Button type="submit" look="primary" isBusy={isBusy}>
-            {t("rename")}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={t("renameTitle")}
+      action={t("rename")}
+      {...{ isBusy, problem, onClose }}
+      onSubmit={rename}
+    >
+      <Field {...field("name")} label={t("organizationName")} autocomplete="off" />
+    </FormDialog>
   );
 }
 
@@ -180,15 +199,20 @@ interface RemoveProps {
 }
 
 function RemoveDialog({ at, member, onClose, onRemove }: RemoveProps) {
-  const { t } = useWords();
-  const [keys] = useLoaded<{ readonly data: readonly ApiKey[] }>(`${at}/keys`);
+  const [keys] = useLoaded<List<ApiKey>>(`${at}/keys`);
   const [revokesKeys, setRevokesKeys] = useState(false);
   const made =
     keys.state === "ready"
       ? keys.value.data.filter((key) => key.revoked_at === null && key.created_by?.user_id === member.user_id)
       : [];
   return (
-    <Dialog title={t("removeTitle", { name: member.email })} onClose={onClose}>
+    <FormDialog
+      title={t("removeTitle", { name: member.email })}
+      action={t("remove")}
+      look="danger"
+      onSubmit={() => onRemove(revokesKeys)}
+      onClose={onClose}
+    >
       <p>{t("removeLead")}</p>
       {made.length > 0 && (
         <fieldset class="choices">
@@ -203,38 +227,29 @@ function RemoveDialog({ at, member, onClose, onRemove }: RemoveProps) {
           </label>
         </fieldset>
       )}
-      <div class="actions">
-        <Button onClick={onClose}>{t("cancel")}</Button>
-        <Button look="danger" onClick={() => onRemove(revokesKeys)}>
-          {t("remove")}
-        </Button>
-      </div>
-    </Dialog>
+    </FormDialog>
   );
 }
 
 function Invitations({ at }: { readonly at: string }) {
-  const { t, date } = useWords();
-  const [open, reload] = useLoaded<{ readonly data: readonly Invitation[] }>(`${at}/invitations`);
-  const { problem, run } = useWork();
+  const [open, reload] = useLoaded<List<Invitation>>(`${at}/invitations`);
+  const { problem, run } = useTask();
   const withdraw = (id: string) =>
-    run(async () => {
-      await ask("DELETE", `${at}/invitations/${id}`).finally(() => reload());
+    void run(async () => {
+      await callApi("DELETE", `${at}/invitations/${id}`).finally(reload);
     });
   if (open.state !== "ready" || open.value.data.length === 0) return null;
   return (
     <section>
       <h2>{t("openInvitations")}</h2>
-      <Trouble problem={problem} />
+      <ErrorNotice problem={problem} />
       <ul class="lines">
         {open.value.data.map(({ id, role, expires_at }) => (
           <li key={id}>
             <span>
               {t(role)} · {t("until")} {date(expires_at)}
             </span>
-            <Button look="quiet" onClick={() => void withdraw(id)}>
-              {t("withdraw")}
-            </Button>
+            <Button look="quiet" onClick={() => withdraw(id)} text={t("withdraw")} />
           </li>
         ))}
       </ul>
@@ -243,29 +258,28 @@ function Invitations({ at }: { readonly at: string }) {
 }
 
 function InviteDialog({ at, onClose }: { readonly at: string; readonly onClose: () => void }) {
-  const { t } = useWords();
   const [role, setRole] = useState<Organization["role"]>("member");
   const [link, setLink] = useState<string | null>(null);
-  const { isBusy, problem, run } = useWork();
+  const { isBusy, problem, run } = useTask();
   const create = () =>
-    run(async () => {
-      const { path } = await ask<{ readonly path: string }>("POST", `${at}/invitations`, { role });
+    void run(async () => {
+      const { path } = await callApi<{ readonly path: string }>("POST", `${at}/invitations`, { role });
       setLink(location.origin + path);
     });
+  const shared = { title: t("inviteTitle"), onClose };
   if (link !== null) {
     return (
       <SecretDialog
-        title={t("inviteTitle")}
+        {...shared}
         lead={t("inviteLead")}
         secret={link}
         label={t("inviteLink")}
         warning={t("linkUncopied")}
-        onClose={onClose}
       />
     );
   }
   return (
-    <Dialog title={t("inviteTitle")} onClose={onClose}>
+    <FormDialog {...shared} action={t("createLink")} isBusy={isBusy} problem={problem} onSubmit={create}>
       <p>{t("inviteLead")}</p>
       <fieldset class="choices">
         <legend>{t("role")}</legend>
@@ -276,13 +290,6 @@ function InviteDialog({ at, onClose }: { readonly at: string; readonly onClose: 
           </label>
         ))}
       </fieldset>
-      <Trouble problem={problem} />
-      <div class="actions">
-        <Button onClick={onClose}>{t("cancel")}</Button>
-        <Button look="primary" isBusy={isBusy} onClick={() => void create()}>
-          {t("createLink")}
-        </Button>
-      </div>
-    </Dialog>
+    </FormDialog>
   );
 }

@@ -1,59 +1,43 @@
 import { useTitle } from "../hooks.js";
-import { Link } from "../router.js";
 import type { PlaygroundPage } from "../served.js";
-import { useWords } from "../text/language.js";
-import { Gate } from "../ui/gate.js";
-import { Empty, PageHead } from "../ui/parts.js";
+import { t } from "../text/language.js";
+import { ButtonLink, Empty, PageHead } from "../ui/parts.js";
+import { SignedOutPage } from "../ui/signed-out-page.js";
 
-/** At an address that has no page, for somebody who is signed in. */
+/** For an address without a page, signed in. */
 export function NotFound() {
-  const { t } = useWords();
-  return (
-    <>
-      <PageHead title={t("notFound")} lead="" />
-      <Empty title={location.pathname} lead={t("notFoundLead")}>
-        <Link to="" class="button primary">
-          {t("toHome")}
-        </Link>
-      </Empty>
-    </>
-  );
+  return <NothingHere title={t("notFound")} what={location.pathname} lead={t("notFoundLead")} />;
 }
 
-/** A page that asks a part of the interface which another address serves. */
-export function ServedElsewhere({
-  title,
-  pages,
-}: {
+interface ServedElsewhereProps {
   readonly title: string;
-  /** What is served here. */
+  /** Playground pages served at this address. */
   readonly pages: readonly PlaygroundPage[];
-}) {
-  const { t } = useWords();
+}
+
+/** For a playground page whose part of the API another address serves. */
+export function ServedElsewhere({ title, pages }: ServedElsewhereProps) {
+  const lead = t("servedElsewhereLead", { pages: pages.map((page) => t(page)).join(", ") });
+  return <NothingHere title={title} what={t("servedElsewhere")} lead={lead} />;
+}
+
+function NothingHere({ title, what, lead }: Readonly<Record<"title" | "what" | "lead", string>>) {
   return (
     <>
-      <PageHead title={title} lead="" />
-      <Empty
-        title={t("servedElsewhere")}
-        lead={t("servedElsewhereLead", { pages: pages.map((page) => t(page)).join(", ") })}
-      >
-        <Link to="" class="button primary">
-          {t("toHome")}
-        </Link>
+      <PageHead title={title} />
+      <Empty title={what} lead={lead}>
+        <ButtonLink to="" look="primary" text={t("toHome")} />
       </Empty>
     </>
   );
 }
 
-/** The same for everybody else. */
-export function LostAtTheGate({ onLanguage }: { readonly onLanguage: (name: string) => void }) {
-  const { t } = useWords();
+/** For an address without a page, signed out. */
+export function SignedOutNotFound() {
   useTitle(t("notFound"));
   return (
-    <Gate title={t("notFound")} lead={t("notFoundLead")} onLanguage={onLanguage}>
-      <Link to="sign-in" class="button primary">
-        {t("signIn")}
-      </Link>
-    </Gate>
+    <SignedOutPage title={t("notFound")} lead={t("notFoundLead")}>
+      <ButtonLink to="sign-in" look="primary" text={t("signIn")} />
+    </SignedOutPage>
   );
 }

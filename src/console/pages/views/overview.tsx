@@ -1,12 +1,11 @@
 import { FREE_GRANT_CREDITS } from "../../../../core/domain/usage/tariff.js";
-import type { ApiKey, Credits, Prices } from "../api.js";
+import type { ApiKey, Credits, List, Prices, ViewProps } from "../api.js";
 import { useLoaded } from "../hooks.js";
 import { Link } from "../router.js";
 import { servedPages } from "../served.js";
-import { useWords } from "../text/language.js";
-import { Money } from "../ui/money.js";
-import { PageHead, Shown } from "../ui/parts.js";
-import type { ViewProps } from "../view-props.js";
+import { date, t } from "../text/language.js";
+import { Money } from "../ui/cost.js";
+import { ButtonLink, PageHead, WhenLoaded } from "../ui/parts.js";
 
 const PLAYGROUNDS = [
   { name: "speak", lead: "startSpeak", icon: "M5 9v6h4l5 4V5L9 9H5zM17 8.5a5 5 0 0 1 0 7" },
@@ -18,18 +17,16 @@ const PLAYGROUNDS = [
   },
 ] as const;
 
-/** The first page: what there is, and where to begin. */
 export function Overview({ organization, session }: ViewProps) {
-  const { t } = useWords();
   const at = `/organizations/${organization.id}`;
   const [credits, reload] = useLoaded<Credits>(`${at}/credits`);
   const [prices] = useLoaded<Prices>("/prices");
-  const [keys] = useLoaded<{ readonly data: readonly ApiKey[] }>(`${at}/keys`);
+  const [keys] = useLoaded<List<ApiKey>>(`${at}/keys`);
   const active = keys.state === "ready" ? keys.value.data.filter((key) => key.revoked_at === null).length : 0;
   return (
     <>
       <PageHead title={t("welcome")} lead={t(active > 0 ? "homeLeadKnown" : "homeLead")} />
-      <Shown loaded={credits} retry={() => void reload()}>
+      <WhenLoaded loaded={credits} retry={reload}>
         {(value) => (
           <section class="card balance">
             <div>
@@ -39,16 +36,18 @@ export function Overview({ organization, session }: ViewProps) {
                 <Money credits={value.available} prices={prices} />
               </p>
               <p class="hint">
-                <Story credits={value} />
+                <BalanceNote credits={value} />
               </p>
               {value.held > 0 && <p class="hint">{t("heldNote", { n: value.held })}</p>}
             </div>
-            <Link to="credits" class={`button ${value.available > 0 ? "plain" : "primary"}`}>
-              {t(value.available > 0 ? "credits" : "redeemVoucher")}
-            </Link>
+            <ButtonLink
+              to="credits"
+              look={value.available > 0 ? "plain" : "primary"}
+              text={t(value.available > 0 ? "credits" : "redeemVoucher")}
+            />
           </section>
         )}
-      </Shown>
+      </WhenLoaded>
       <ul class="tiles">
         {PLAYGROUNDS.filter(({ name }) => servedPages(session).includes(name)).map(({ name, lead, icon }) => (
           <li key={name}>
@@ -67,17 +66,18 @@ export function Overview({ organization, session }: ViewProps) {
           <h2>{t("firstKey")}</h2>
           <p class="hint">{active > 0 ? t("activeKeys", { n: active }) : t("firstKeyLead")}</p>
         </div>
-        <Link to="keys" class={`button ${active > 0 ? "plain" : "primary"}`}>
-          {t(active > 0 ? "keys" : "createKey")}
-        </Link>
+        <ButtonLink
+          to="keys"
+          look={active > 0 ? "plain" : "primary"}
+          text={t(active > 0 ? "keys" : "createKey")}
+        />
       </section>
     </>
   );
 }
 
-/** Where the balance comes from: a top-up, or the free credits, and how much of them is left. */
-function Story({ credits }: { readonly credits: Credits }) {
-  const { t, date } = useWords();
+/** Says where the balance comes from: the last top-up, or the free credits. */
+function BalanceNote({ credits }: { readonly credits: Credits }) {
   const { available, balance, last_top_up: last } = credits;
   if (available <= 0) return <>{t("storyOut")}</>;
   if (last !== null) return <>{t("storyPaid", { n: last.credits, date: date(last.created_at) })}</>;

@@ -1,4 +1,4 @@
-// One file for a browser: client, player and what the three pages share come with the first of them that is opened.
+// One chunk for the browser: the client, the player and the three pages, loaded with the first page opened.
 export { Listen } from "./listen.js";
 export { Speak } from "./speak.js";
 export { Transcribe } from "./transcribe.js";

@@ -1,13 +1,15 @@
 import { FREE_GRANT_CREDITS } from "../../../../core/domain/usage/tariff.js";
-import { ask, type Prices, type Session } from "../api.js";
-import { useLoaded, useTitle, useWork } from "../hooks.js";
+import { callApi, type Prices, type Session } from "../api.js";
+import { useLoaded, useTitle } from "../hooks.js";
 import { Link } from "../router.js";
-import { useWords } from "../text/language.js";
-import { Contact } from "../ui/contact.js";
-import { Gate } from "../ui/gate.js";
-import { Button, Field, Trouble } from "../ui/parts.js";
+import { enter } from "../session.js";
+import { t } from "../text/language.js";
+import { Field, Form, PasswordField, useForm } from "../ui/form.js";
+import { Button, Contact, ErrorNotice } from "../ui/parts.js";
+import { SignedOutPage } from "../ui/signed-out-page.js";
 
-const FIELD_OF: Readonly<Record<string, string>> = {
+const FIELDS = { email: "", password: "", organization: "" };
+const FIELD_OF: Readonly<Record<string, keyof typeof FIELDS>> = {
   email_invalid: "email",
   email_taken: "email",
   password_short: "password",
@@ -17,34 +19,25 @@ const FIELD_OF: Readonly<Record<string, string>> = {
   name_invalid: "organization",
 };
 
-interface SignInProps {
-  readonly isNew: boolean;
-  readonly onSession: (session: Session) => void;
-  readonly onLanguage: (name: string) => void;
-}
-
-export function SignIn({ isNew, onSession, onLanguage }: SignInProps) {
-  const { t } = useWords();
+export function SignIn({ isNew }: { readonly isNew: boolean }) {
   useTitle(t(isNew ? "signUp" : "signIn"));
   return (
-    <Gate
+    <SignedOutPage
       title={t(isNew ? "signUpTitle" : "signInTitle")}
       lead={isNew ? t("signUpLead", { n: FREE_GRANT_CREDITS }) : t("signInLead")}
-      onLanguage={onLanguage}
     >
-      <AccountForm key={String(isNew)} isNew={isNew} onSession={onSession} />
+      <AccountForm key={String(isNew)} isNew={isNew} />
       <p class="switch">
         {t(isNew ? "haveAccount" : "noAccount")}{" "}
         <Link to={isNew ? "sign-in" : "sign-up"}>{t(isNew ? "signIn" : "signUp")}</Link>
       </p>
-      {!isNew && <Forgotten />}
-    </Gate>
+      {!isNew && <ForgotPassword />}
+    </SignedOutPage>
   );
 }
 
-/** Who gives back a lost password. */
-function Forgotten() {
-  const { t } = useWords();
+/** Says who can reset a password. */
+function ForgotPassword() {
   const [prices] = useLoaded<Prices>("/prices");
   const contact = prices.state === "ready" ? prices.value.contact : null;
   return (
@@ -62,52 +55,36 @@ function Forgotten() {
 
 interface AccountFormProps {
   readonly isNew: boolean;
-  /** Of a person who was invited: no organization of their own is made. */
+  /** Token of an invitation; the new account then gets no organization of its own. */
   readonly invitation?: string;
-  readonly onSession: (session: Session) => void;
+  /** Shows the user's pages when absent. */
+  readonly onSignedIn?: (session: Session) => void;
 }
 
-export function AccountForm({ isNew, invitation, onSession }: AccountFormProps) {
-  const words = useWords();
-  const { t } = words;
-  const { isBusy, problem, run } = useWork();
-  const field = problem === null ? undefined : FIELD_OF[problem.code];
-  const errorOf = (name: string) =>
-    problem !== null && field === name ? words.problem(problem.code, null) : undefined;
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
-    if (!(event.currentTarget instanceof HTMLFormElement)) return;
-    const entered = Object.fromEntries(new FormData(event.currentTarget));
-    void run(async () => {
+export function AccountForm({ isNew, invitation, onSignedIn = enter }: AccountFormProps) {
+  const form = useForm(FIELDS, FIELD_OF);
+  const submit = (element: HTMLFormElement) => {
+    // What a password manager filled in may not have reached the page as an event: read the fields.
+    const entered = Object.fromEntries(new FormData(element));
+    void form.run(async () => {
       const path = isNew ? "/sign-up" : "/sign-in";
-      onSession(
-        await ask<Session>("POST", path, { ...entered, ...(invitation !== undefined && { invitation }) }),
-      );
+      const body = { ...entered, ...(invitation !== undefined && { invitation }) };
+      onSignedIn(await callApi<Session>("POST", path, body));
     });
   };
   return (
-    <form onSubmit={submit} noValidate class="stack">
-      <Field label={t("email")} name="email" type="email" autocomplete="username" error={errorOf("email")} />
-      <Field
-        label={t("password")}
-        name="password"
-        type="password"
-        autocomplete={isNew ? "new-password" : "current-password"}
-        {...(isNew && { hint: t("passwordHint") })}
-        error={errorOf("password")}
-      />
+    <Form onSubmit={submit}>
+      <Field {...form.uncontrolled("email")} label={t("email")} type="email" autocomplete="username" />
+      <PasswordField {...form.uncontrolled("password")} label={t("password")} isNew={isNew} />
       {isNew && invitation === undefined && (
         <Field
+          {...form.uncontrolled("organization")}
           label={t("organizationName")}
-          name="organization"
           autocomplete="organization"
-          error={errorOf("organization")}
         />
       )}
-      {field === undefined && <Trouble problem={problem} />}
-      <Button type="submit" look="primary" isBusy={isBusy}>
-        {t(isNew ? "signUp" : "signIn")}
-      </Button>
-    </form>
+      <ErrorNotice problem={form.problem} />
+      <Button type="submit" look="primary" isBusy={form.isBusy} text={t(isNew ? "signUp" : "signIn")} />
+    </Form>
   );
 }

@@ -1,8 +1,8 @@
 import type { UsageRow } from "../api.js";
-import { useLoaded, useWhileSeen } from "../hooks.js";
-import { useWords } from "../text/language.js";
+import { useLoaded, usePolling } from "../hooks.js";
+import { number, t } from "../text/language.js";
 import { NoteText } from "../ui/model-choice.js";
-import { PageHead, Shown } from "../ui/parts.js";
+import { PageHead, WhenLoaded } from "../ui/parts.js";
 
 const EVERY_MS = 5_000;
 const NAMES = { synthesis: "speak", file: "transcribe", live: "listen" } as const;
@@ -24,24 +24,23 @@ interface InstalledModel {
 interface ServiceStatus {
   readonly is_ready: boolean;
   readonly version: string;
-  /** 0: models stay. */
+  /** 0 if models are never unloaded. */
   readonly model_idle_s: number;
-  /** Those of the default models first. */
+  /** Default models first. */
   readonly engines: readonly EngineStatus[];
   readonly models: readonly InstalledModel[];
-  /** Packages that are installed and cannot be used. */
+  /** Installed packages that cannot be used. */
   readonly broken: readonly string[];
 }
 
-/** What the service says of itself, asked again while somebody looks. */
+/** The state of the service, refreshed while the page is visible. */
 export function Status() {
-  const { t } = useWords();
   const [status, reload] = useLoaded<ServiceStatus>("/status");
-  useWhileSeen(reload, EVERY_MS);
+  usePolling(reload, EVERY_MS);
   return (
     <>
       <PageHead title={t("status")} lead={t("statusLead")} />
-      <Shown loaded={status} retry={() => void reload()}>
+      <WhenLoaded loaded={status} retry={reload}>
         {({ is_ready: isReady, engines, models, broken, version, model_idle_s: idleSeconds }) => (
           <>
             <p class={`overall ${isReady ? "warm" : "down"}`} role="status">
@@ -59,39 +58,19 @@ export function Status() {
               {broken.map((name) => (
                 <li key={name}>
                   <p class="mono">{name}</p>
-                  <div class="state-of down">
-                    <strong>
-                      <span class="dot" aria-hidden="true" />
-                      {t("state_broken")}
-                    </strong>
-                    <span class="hint">{t("stateNote_broken")}</span>
-                  </div>
+                  <EngineState look="down" title={t("state_broken")} note={t("stateNote_broken")} />
                 </li>
               ))}
             </ul>
             <h2>{t("installedModels")}</h2>
-            <dl class="card models">
-              {models.map(({ name, lang, notes, default: isDefault }) => (
-                <div key={name}>
-                  <dt>
-                    <strong>{name}</strong> <span class="hint">{lang.replaceAll("-", ", ")}</span>{" "}
-                    {isDefault && <span class="tag">{t("modelDefault")}</span>}
-                  </dt>
-                  {notes !== null && (
-                    <dd class="hint">
-                      <NoteText notes={notes} />
-                    </dd>
-                  )}
-                </div>
-              ))}
-            </dl>
+            <ModelList models={models} />
             <p class="hint">
               {idleSeconds > 0 && `${t("idleNote", { n: Math.ceil(idleSeconds / 60) })} `}
               {t("version", { version })}
             </p>
           </>
         )}
-      </Shown>
+      </WhenLoaded>
     </>
   );
 }
@@ -102,7 +81,8 @@ interface EngineProps {
 }
 
 function Engine({ engine: { kind, model: name, state, load_ms: loadMs }, model }: EngineProps) {
-  const { t, number } = useWords();
+  const note = t(`stateNote_${state}`);
+  const took = (ms: number) => t("loadTook", { n: number(ms / 1_000, 1) });
   return (
     <li>
       <div>
@@ -112,16 +92,43 @@ function Engine({ engine: { kind, model: name, state, load_ms: loadMs }, model }
           {model?.default === true ? ` · ${t("modelDefault")}` : ""}
         </p>
       </div>
-      <div class={`state-of ${state}`}>
-        <strong>
-          <span class="dot" aria-hidden="true" />
-          {t(`state_${state}`)}
-        </strong>
-        <span class="hint">
-          {t(`stateNote_${state}`)}
-          {state === "cold" && loadMs !== null && ` ${t("loadTook", { n: number(loadMs / 1_000, 1) })}`}
-        </span>
-      </div>
+      <EngineState
+        look={state}
+        title={t(`state_${state}`)}
+        note={state === "cold" && loadMs !== null ? `${note} ${took(loadMs)}` : note}
+      />
     </li>
+  );
+}
+
+function EngineState({ look, title, note }: Readonly<Record<"look" | "title" | "note", string>>) {
+  return (
+    <div class={`state-of ${look}`}>
+      <strong>
+        <span class="dot" aria-hidden="true" />
+        {title}
+      </strong>
+      <span class="hint">{note}</span>
+    </div>
+  );
+}
+
+function ModelList({ models }: { readonly models: readonly InstalledModel[] }) {
+  return (
+    <dl class="card models">
+      {models.map(({ name, lang, notes, default: isDefault }) => (
+        <div key={name}>
+          <dt>
+            <strong>{name}</strong> <span class="hint">{lang.replaceAll("-", ", ")}</span>{" "}
+            {isDefault && <span class="tag">{t("modelDefault")}</span>}
+          </dt>
+          {notes !== null && (
+            <dd class="hint">
+              <NoteText notes={notes} />
+            </dd>
+          )}
+        </div>
+      ))}
+    </dl>
   );
 }

@@ -1,14 +1,14 @@
 import { useState } from "preact/hooks";
-import type { Prices, UsageRow } from "../api.js";
+import type { List, Prices, UsageRow, ViewProps } from "../api.js";
 import { useLoaded } from "../hooks.js";
-import { useWords } from "../text/language.js";
+import { number, t } from "../text/language.js";
+import { Money } from "../ui/cost.js";
+import { type Column, Table } from "../ui/data-table.js";
 import { DayChart } from "../ui/day-chart.js";
-import { Money } from "../ui/money.js";
-import { Empty, PageHead, Shown } from "../ui/parts.js";
-import type { ViewProps } from "../view-props.js";
+import { Segments } from "../ui/form.js";
+import { Empty, PageHead, WhenLoaded } from "../ui/parts.js";
 
 const PERIODS = [7, 30, 90] as const;
-const PERIOD_TEXTS = { 7: "days7", 30: "days30", 90: "days90" } as const;
 const PLAYGROUND_KEY_ID = "playground";
 
 interface Sum {
@@ -18,26 +18,23 @@ interface Sum {
 }
 
 export function Usage({ organization }: ViewProps) {
-  const { t } = useWords();
   const [days, setDays] = useState<(typeof PERIODS)[number]>(30);
-  const [usage, reload] = useLoaded<{ readonly data: readonly UsageRow[] }>(
-    `/organizations/${organization.id}/usage?days=${days}`,
-  );
+  const [usage, reload] = useLoaded<List<UsageRow>>(`/organizations/${organization.id}/usage?days=${days}`);
   const [prices] = useLoaded<Prices>("/prices");
   const keyName = ({ key_id, key_name }: UsageRow) =>
     key_name ?? t(key_id === PLAYGROUND_KEY_ID ? "playgroundKey" : "otherKey");
   return (
     <>
       <PageHead title={t("usage")} lead={t("usageLead")}>
-        <fieldset class="segments" aria-label={t("period")}>
-          {PERIODS.map((period) => (
-            <button key={period} type="button" aria-pressed={days === period} onClick={() => setDays(period)}>
-              {t(PERIOD_TEXTS[period])}
-            </button>
-          ))}
-        </fieldset>
+        <Segments
+          label={t("period")}
+          values={PERIODS}
+          chosen={days}
+          textOf={(period) => t("daysUnit", { n: period })}
+          onChoose={setDays}
+        />
       </PageHead>
-      <Shown loaded={usage} retry={() => void reload()}>
+      <WhenLoaded loaded={usage} retry={reload}>
         {({ data }) =>
           data.length === 0 ? (
             <Empty title={t("noUsage")} lead={t("noUsageLead")} />
@@ -64,7 +61,7 @@ export function Usage({ organization }: ViewProps) {
             </>
           )
         }
-      </Shown>
+      </WhenLoaded>
     </>
   );
 }
@@ -75,42 +72,31 @@ interface RankingProps {
   readonly isCode?: boolean;
 }
 
-/** Who has used most: a bar, and the numbers beside it. */
+/** The largest consumers first, each with a bar. */
 function Ranking({ title, sums, isCode = false }: RankingProps) {
-  const { t, number } = useWords();
   const top = Math.max(1, ...sums.map(({ credits }) => credits));
+  const columns: readonly Column<Sum>[] = [
+    {
+      id: "name",
+      title,
+      isTitleHidden: true,
+      isHead: true,
+      cell: ({ name, credits }) => (
+        <>
+          <span class={isCode ? "mono" : ""}>{name}</span>
+          <svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
+            <rect width={(credits / top) * 100} height="4" />
+          </svg>
+        </>
+      ),
+    },
+    { id: "requests", title: t("requests"), isEnd: true, cell: ({ requests }) => number(requests) },
+    { id: "credits", title: t("amount"), isEnd: true, cell: ({ credits }) => number(credits) },
+  ];
   return (
     <section class="card">
       <h2>{title}</h2>
-      <table class="ranking">
-        <thead>
-          <tr>
-            <th scope="col">
-              <span class="hidden">{title}</span>
-            </th>
-            <th scope="col" class="end">
-              {t("requests")}
-            </th>
-            <th scope="col" class="end">
-              {t("amount")}
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {sums.map(({ name, credits, requests }) => (
-            <tr key={name}>
-              <th scope="row" class={isCode ? "mono" : ""}>
-                {name}
-                <svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
-                  <rect width={(credits / top) * 100} height="4" />
-                </svg>
-              </th>
-              <td class="end number">{number(requests)}</td>
-              <td class="end number">{number(credits)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table class="ranking" columns={columns} rows={sums} keyOf={({ name }) => name} />
     </section>
   );
 }

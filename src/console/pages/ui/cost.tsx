@@ -1,0 +1,34 @@
+import { moneyFor } from "../../../../core/domain/usage/credit-price.js";
+import { creditsFor, SYNTHESIS_TARIFF } from "../../../../core/domain/usage/tariff.js";
+import type { Prices } from "../api.js";
+import { type Loaded, useLoaded } from "../hooks.js";
+import { money, t } from "../text/language.js";
+
+const MINUTE_S = 60;
+
+/** Credits in money; nothing where the operator has set no price. */
+export function Money({ credits, prices }: { readonly credits: number; readonly prices: Loaded<Prices> }) {
+  const price = prices.state === "ready" ? prices.value.credit_price : null;
+  if (price === null || credits <= 0) return null;
+  return <span class="money">{money(moneyFor(credits, price), price.currency)}</span>;
+}
+
+/** What a minute of audio costs. */
+export function MinuteCost({ kind }: { readonly kind: "file" | "live" }) {
+  const [prices] = useLoaded<Prices>("/prices");
+  if (prices.state !== "ready") return null;
+  const { credits, per_units: perUnits } = prices.value.tariffs[kind];
+  const cost = Math.ceil((MINUTE_S * credits) / perUnits);
+  return (
+    <p class="hint number cost">
+      {t("minuteCosts", { credits: t("creditsUnit", { n: cost }) })} <Money credits={cost} prices={prices} />
+    </p>
+  );
+}
+
+/** Credits that speaking a whole text costs; by the default tariff until the service's own is known. */
+export function speechCredits(text: string, prices: Loaded<Prices>): number {
+  const own = prices.state === "ready" ? prices.value.tariffs.synthesis : null;
+  const tariff = own === null ? SYNTHESIS_TARIFF : { credits: own.credits, perUnits: own.per_units };
+  return creditsFor({ units: [...text].length, unitsPerSecond: 1 }, tariff);
+}

@@ -1,0 +1,184 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { LiveDone, LiveOptions, LiveTranscription } from "../../client/browser.js";
+import { creditsChanged, Problem, toProblem } from "./api.js";
+import { linesDownloads, linesText, type TranscriptLine, wavBlob, wavDownload } from "./downloads.js";
+import { addResult } from "./history.js";
+import { MICROPHONE_RATE_HZ, openMicrophone } from "./microphone.js";
+import { liveClient } from "./playground-client.js";
+import { Recording } from "./recording.js";
+import { claimPlayback } from "./sound.js";
+
+/** What a page shows of a live session. */
+export interface LiveSession {
+  readonly state: "idle" | "connecting" | "listening" | "reconnecting" | "closing";
+  readonly finals: readonly TranscriptLine[];
+  readonly partial: TranscriptLine | null;
+  /** Loudness, 0 to 1. */
+  readonly level: number;
+  readonly seconds: number;
+  /** From the end of the last utterance to its final; null before the first one. */
+  readonly latencyMs: number | null;
+  /** Null until a session has ended normally. */
+  readonly done: LiveDone | null;
+  readonly problem: Problem | null;
+  /** The model that transcribes, as the service reports it. */
+  readonly model: string | null;
+}
+
+const NEW: LiveSession = {
+  state: "idle",
+  finals: [],
+  partial: null,
+  level: 0,
+  seconds: 0,
+  latencyMs: null,
+  done: null,
+  problem: null,
+  model: null,
+};
+
+interface Running {
+  readonly live: LiveTranscription;
+  readonly recording: Recording;
+  /** Closes the microphone. */
+  readonly microphone: AbortController;
+  /** Drops the session: nothing was said whose transcript could still arrive. */
+  readonly session: AbortController;
+  readonly lines: TranscriptLine[];
+  /** When the first sample was recorded; null before that. */
+  startedAtMs: number | null;
+  partial: TranscriptLine | null;
+  model: string | null;
+}
+
+/** Transcribes the microphone for an organization, one session at a time. */
+export function useLive(organizationId: string) {
+  const [shown, setShown] = useState(NEW);
+  const running = useRef<Running | null>(null);
+  useEffect(() => () => leave(running.current), []);
+  const show = (change: Partial<LiveSession>) => setShown((before) => ({ ...before, ...change }));
+  const stop = (session = running.current) => {
+    show({ state: "closing" });
+    leave(session);
+  };
+  const start = async (options: LiveOptions) => {
+    setShown({ ...NEW, state: "connecting" });
+    // The microphone would record what this page plays.
+    claimPlayback(() => {});
+    const session = new AbortController();
+    const current: Running = {
+      live: liveClient(organizationId).live({
+        ...options,
+        words: true,
+        signal: session.signal,
+        onStatus: (status) => {
+          if (status.type === "reconnecting") show({ state: "reconnecting" });
+          if (status.type !== "ready") return;
+          current.model = status.model;
+          show({ model: status.model, state: "listening" });
+        },
+      }),
+      recording: new Recording(MICROPHONE_RATE_HZ),
+      microphone: new AbortController(),
+      session,
+      lines: [],
+      startedAtMs: null,
+      partial: null,
+      model: null,
+    };
+    running.current = current;
+    // The loop over the results reports a failed session too.
+    current.live.done.catch(() => {});
+    await sendMicrophone(current, show, () => stop(current));
+    let done: LiveDone | null = null;
+    try {
+      done = await readResults(current, show);
+      show({ done });
+    } catch (thrown) {
+      if (!session.signal.aborted) show({ problem: toProblem(thrown) });
+    } finally {
+      current.microphone.abort();
+      if (running.current === current) running.current = null;
+      // Keep the last partial of a connection that was lost.
+      if (current.partial !== null && current.partial.text !== "") current.lines.push(current.partial);
+      show({ state: "idle", level: 0, partial: null, finals: [...current.lines] });
+      if (current.lines.length > 0) keep(organizationId, current, done);
+      creditsChanged.dispatchEvent(new Event("changed"));
+    }
+  };
+  return { ...shown, start, stop: () => stop() };
+}
+
+type Show = (change: Partial<LiveSession>) => void;
+
+/** Opens the microphone, and sends and records its audio. */
+async function sendMicrophone(current: Running, show: Show, stop: () => void): Promise<void> {
+  const { live, recording, microphone } = current;
+  try {
+    await openMicrophone({
+      signal: microphone.signal,
+      onAudio: (pcm) => {
+        current.startedAtMs ??= performance.now() - (pcm.length / MICROPHONE_RATE_HZ) * 1_000;
+        void live.send(pcm).catch(() => {});
+        recording.add(pcm);
+        show({ level: levelOf(pcm), seconds: Math.floor(recording.seconds) });
+      },
+      onLost: () => {
+        show({ problem: new Problem("microphone_lost", null) });
+        stop();
+      },
+    });
+  } catch {
+    if (!microphone.signal.aborted) show({ problem: new Problem("microphone", null) });
+    leave(current);
+  }
+}
+
+/** Shows results until the session ends. */
+async function readResults(current: Running, show: Show): Promise<LiveDone> {
+  for await (const result of current.live) {
+    const { text, start, end } = result;
+    if (result.type === "partial") {
+      current.partial = { text, start, end };
+      show({ partial: current.partial });
+      continue;
+    }
+    current.partial = null;
+    if (text !== "") current.lines.push({ text, start, end, words: result.words });
+    const latencyMs = performance.now() - (current.startedAtMs ?? 0) - end * 1_000;
+    show({ partial: null, finals: [...current.lines], latencyMs });
+  }
+  return current.live.done;
+}
+
+function keep(organizationId: string, { lines, recording, model }: Running, done: LiveDone | null): void {
+  const samples = recording.samples();
+  const sound = samples === null ? null : wavBlob(samples, MICROPHONE_RATE_HZ);
+  addResult({
+    kind: "listen",
+    organizationId,
+    model,
+    title: null,
+    text: linesText(lines),
+    seconds: recording.seconds,
+    credits: done?.unsettledConnections === 0 ? done.creditsCharged : null,
+    sound,
+    downloads: [...linesDownloads(lines), ...(sound === null ? [] : [wavDownload(sound)])],
+  });
+}
+
+/** Ends a session in any state; audio that was sent is still transcribed. */
+function leave(running: Running | null): void {
+  if (running === null) return;
+  running.microphone.abort();
+  if (running.startedAtMs === null) running.session.abort();
+  else void running.live.close().catch(() => {});
+}
+
+/** Loudness on a scale from -60 dB (0) to full scale (1). */
+function levelOf(pcm: Int16Array): number {
+  let sum = 0;
+  for (const sample of pcm) sum += sample * sample;
+  const decibels = 10 * Math.log10(sum / pcm.length / 2 ** 30 + 1e-9);
+  return Math.max(0, Math.min(1, 1 + decibels / 60));
+}
