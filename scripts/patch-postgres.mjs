@@ -1,6 +1,6 @@
 // Part of `npm ci`: mends the database driver where a connection that closes ends the whole process, or loses a query
-// (postgres-repairs.mjs). The service refuses a driver without its repairs (src/store/postgres/mended-driver.ts), which
-// holds the hash of the mended file: a change of the repairs changes it there.
+// (postgres-repairs.mjs). The service refuses a driver without its repairs (src/store/postgres/patched-driver.ts), which
+// holds the hash of the patched file: a change of the repairs changes it there.
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { REPAIRS } from "./postgres-repairs.mjs";

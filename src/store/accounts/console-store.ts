@@ -1,5 +1,5 @@
 import type { Sql } from "postgres";
-import type { Attempts, ConsoleKeys, ConsoleStore } from "../../../core/ports/console-store.js";
+import type { Attempts, ConsoleStore } from "../../../core/ports/console-store.js";
 import type { ApiKeys } from "./api-keys.js";
 import { PostgresMembers } from "./members.js";
 import { PostgresPasswordResets } from "./password-resets.js";
@@ -12,25 +12,21 @@ export interface ConsoleStoreParts {
   readonly attempts: Attempts;
 }
 
-/** What the console asks of the database. */
+/** Builds the console's access to the database. */
 export function makeConsoleStore(sql: Sql, { apiKeys, reports, attempts }: ConsoleStoreParts): ConsoleStore {
   return {
     users: new PostgresUsers(sql),
     resets: new PostgresPasswordResets(sql),
     members: new PostgresMembers(sql),
-    keys: keysOf(apiKeys),
+    keys: {
+      list: (organizationId) => apiKeys.list(organizationId),
+      create: ({ makerId, ...wanted }) => apiKeys.createBy(makerId, wanted),
+      revoke: async (organizationId, keyId) => {
+        const owned = (await apiKeys.list(organizationId)).some(({ id }) => id === keyId);
+        return owned ? apiKeys.revoke(keyId) : null;
+      },
+    },
     reports,
     attempts,
-  };
-}
-
-function keysOf(apiKeys: ApiKeys): ConsoleKeys {
-  return {
-    list: (organizationId) => apiKeys.list(organizationId),
-    create: ({ makerId, ...wanted }) => apiKeys.createBy(makerId, wanted),
-    revoke: async (organizationId, keyId) => {
-      const owned = (await apiKeys.list(organizationId)).some(({ id }) => id === keyId);
-      return owned ? apiKeys.revoke(keyId) : null;
-    },
   };
 }

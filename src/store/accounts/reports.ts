@@ -1,6 +1,6 @@
 import type { PendingQuery, Row, Sql } from "postgres";
 import type { UsagePeriod } from "../../../core/domain/usage/period.js";
-import type { UsageSum } from "../../../core/ports/account-reports.js";
+import type { AccountReports, UsageSum } from "../../../core/ports/account-reports.js";
 import type {
   Credits,
   LedgerCursor,
@@ -9,8 +9,9 @@ import type {
   Reports,
   UsageRow,
 } from "../../../core/ports/console-store.js";
+import { orUnavailable } from "../postgres/within.js";
 
-/** Questions over the ledger: reads only. */
+/** Answers read-only queries over the ledger. */
 export class PostgresReports implements Reports {
   readonly #sql: Sql;
 
@@ -19,7 +20,6 @@ export class PostgresReports implements Reports {
   }
 
   async credits(organizationId: string): Promise<Credits> {
-    // An organization that has paid once is no longer on the free grant; of what was credited to it there is little.
     const [row] = await this.#sql<CreditsRow[]>`
       select balance, held, paid.amount as "toppedUp", paid.created_at as "toppedUpAt"
       from accounts left join lateral (
@@ -47,9 +47,8 @@ export class PostgresReports implements Reports {
     const { position = null, balance = null } = page.before ?? {};
     const isOurs = this.#sql`(debit_account = ${organizationId} or credit_account = ${organizationId})`;
     const signed = this.#sql`case when debit_account = ${organizationId} then -amount else amount end`;
-    // Balances are counted back from what is there now, or from the cursor: all between there and the page is summed up once,
-    // what the filter leaves out too. References of charges and refunds are `charge:` and `refund:` and the hold's id, which
-    // is the request's.
+    // Balances are counted back from the current one, or from the cursor's, over all transfers since, filtered out or not.
+    // References of charges and refunds are `charge:` or `refund:` and the hold's id, which is the request's.
     const rows = await this.#sql<LedgerRow[]>`
       with page as materialized (
         select id, kind, created_at, ${signed} as amount,
@@ -90,9 +89,9 @@ export class PostgresReports implements Reports {
     return rows.map(toNumbers);
   }
 
-  /** What `usage` tells, without the keys. */
+  /** Sums usage between two days, without the keys. */
   async usageBetween(organizationId: string, { from, to }: UsagePeriod): Promise<UsageSum[]> {
-    // The driver makes dates of what the server calls a date: these are text until the server has them.
+    // As text, because the driver would convert parameters of type date.
     const since = this.#sql`${from}::text::date::timestamp`;
     const until = this.#sql`${to}::text::date::timestamp + interval '1 day'`;
     const rows = await this.#sql<Summed<UsageSum>[]>`
@@ -102,7 +101,7 @@ export class PostgresReports implements Reports {
     return rows.map(toNumbers);
   }
 
-  /** Everything charged from `since` to before `until`, both timestamps of UTC, by day, kind, path and key. */
+  /** Sums charges in [since, until), UTC timestamps, by day, kind, path and key. */
   #charged(organizationId: string, since: Fragment, until: Fragment): Fragment {
     return this.#sql`
       select to_char(opened_at at time zone 'UTC', 'YYYY-MM-DD') as day, kind, endpoint, key_id as "keyId",
@@ -115,15 +114,24 @@ export class PostgresReports implements Reports {
   }
 }
 
+/** Provides an organization's figures to holders of its keys. */
+export function accountReports(reports: PostgresReports): AccountReports {
+  const ask = <T>(query: Promise<T>) =>
+    orUnavailable(query, "credits and usage cannot be looked up at the moment");
+  return {
+    credits: (organizationId) => ask(reports.credits(organizationId)),
+    usage: (organizationId, period) => ask(reports.usageBetween(organizationId, period)),
+  };
+}
+
 function toNumbers<T extends UsageSum>(row: Summed<T>): T {
   const { requests, quantity, credits } = row;
-  // Every other column is as the row has it.
   return { ...row, requests: Number(requests), quantity: Number(quantity), credits: Number(credits) } as T;
 }
 
 type Fragment = PendingQuery<Row[]>;
 
-/** The driver gives 64-bit numbers as text. */
+/** The driver returns 64-bit numbers as text. */
 type LedgerRow = Omit<LedgerEntry, "position" | "amount" | "balance"> & {
   readonly position: string;
   readonly amount: string;

@@ -3,7 +3,6 @@ import type { Sql } from "postgres";
 import type { TopUpOrder, TopUps } from "../../../core/ports/top-ups.js";
 import { Transfers } from "./transfers.js";
 
-/** A voucher as it is shown in lists. */
 export interface Voucher {
   readonly id: string;
   readonly lastFour: string;
@@ -18,15 +17,15 @@ export interface Voucher {
 export interface NewVoucher {
   readonly credits: number;
   readonly note: string;
-  /** Null for one that stays good. */
+  /** Null: does not expire. */
   readonly lifetimeDays: number | null;
 }
 
-/** Digits and letters that are not taken for one another. */
+/** Digits and letters that are not mistaken for one another. */
 const ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ";
 const CODE_LETTERS = 20;
 
-/** The table `vouchers`: codes worth credits, redeemed once. Of a code a keyed hash is kept. */
+/** Keeps the table `vouchers`: codes worth credits, redeemable once, stored as keyed hashes. */
 export class Vouchers implements TopUps {
   readonly #sql: Sql;
   readonly #pepper: string;
@@ -36,7 +35,7 @@ export class Vouchers implements TopUps {
     this.#pepper = pepper;
   }
 
-  /** The code is known at this moment only: 100 random bits as `XXXXX-XXXXX-XXXXX-XXXXX`. */
+  /** Creates a voucher. Only this answer has its code: 100 random bits as `XXXXX-XXXXX-XXXXX-XXXXX`. */
   async create({ credits, note, lifetimeDays }: NewVoucher): Promise<Voucher & { readonly code: string }> {
     const id = `vch_${randomBytes(12).toString("hex")}`;
     const letters = Array.from({ length: CODE_LETTERS }, () => ALPHABET[randomInt(ALPHABET.length)]).join("");
@@ -48,14 +47,14 @@ export class Vouchers implements TopUps {
     return { ...toVoucher(row), code: (letters.match(/.{5}/g) ?? []).join("-") };
   }
 
-  /** All vouchers, oldest first. */
+  /** Lists all vouchers, oldest first. */
   async list(): Promise<Voucher[]> {
     const rows = await this.#sql<VoucherRow[]>`
       select ${this.#columns()} from vouchers order by created_at, id`;
     return rows.map(toVoucher);
   }
 
-  /** Case and dashes of the code do not matter. */
+  /** Redeems a code, in any case and with or without dashes. */
   async redeem({ organizationId, userId, proof }: TopUpOrder): Promise<number | null> {
     const letters = proof.toUpperCase().replace(/[^0-9A-Z]/g, "");
     return await this.#sql.begin(async (transaction) => {

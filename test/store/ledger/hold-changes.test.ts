@@ -175,7 +175,7 @@ test("while connections are cut and a service is swept everything is charged onc
   const random = uniform(SEED);
   const organizationIds = await newOrganizations(6);
   const services = [newServiceId(), newServiceId()];
-  for (const serviceId of services) await instances.beat(serviceId);
+  for (const serviceId of services) await instances.heartbeat(serviceId);
   const charges = new Map<string, number>();
   let isOver = false;
   let failureCount = 0;
@@ -236,7 +236,7 @@ test("while connections are cut and a service is swept everything is charged onc
     await persist(() => instances.remove(serviceId));
     const swept = await Promise.all([persist(() => sweep(holds)), persist(() => sweep(holds))]);
     sweptCount += Math.max(...swept);
-    await persist(() => instances.beat(serviceId));
+    await persist(() => instances.heartbeat(serviceId));
   }
   isOver = true;
   await Promise.all(workers);

@@ -39,7 +39,7 @@ before(async () => {
     log: SILENT,
   });
   ledger = await newLedger(server);
-  await ledger.instances.beat("svc_a");
+  await ledger.instances.heartbeat("svc_a");
 });
 after(async () => {
   await ledger.sql.end();
@@ -126,7 +126,7 @@ test("keys belong to their organization", async () => {
 });
 
 test("of twenty at once on two services exactly one begins", async () => {
-  await ledger.instances.beat("svc_b");
+  await ledger.instances.heartbeat("svc_b");
   const [a, b] = [service(), service("svc_b")];
   const claims = await Promise.all(Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? a : b).claim()));
   const types = claims.map(({ claim }) => claim.type);
@@ -340,7 +340,7 @@ test("the end of an attempt is written when the database is back", async () => {
 
 test("attempts that a promoted standby has running again are ended, and those that run keep their keys", async () => {
   const serviceId = "svc_promoted";
-  await ledger.instances.beat(serviceId);
+  await ledger.instances.heartbeat(serviceId);
   const own = service(serviceId);
   const { attempt } = await own.begin({ key: "runs" });
   // Under the same id, and the service does not know it: it was over on a server that is lost.
@@ -360,7 +360,7 @@ test("attempts that a promoted standby has running again are ended, and those th
 
 test("an attempt that ends while the database is asked for forgotten ones is none", async () => {
   const serviceId = "svc_ending";
-  await ledger.instances.beat(serviceId);
+  await ledger.instances.heartbeat(serviceId);
   let endIt: (() => Promise<void>) | null = null;
   class LateAnswers extends IdempotencyKeys {
     override async listRunning(service: string): Promise<string[]> {

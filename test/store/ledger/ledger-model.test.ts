@@ -168,7 +168,7 @@ class Run {
   }
 
   async enter(): Promise<void> {
-    await ledger.instances.beat(this.#serviceId);
+    await ledger.instances.heartbeat(this.#serviceId);
   }
 
   /** Two others find that the service is gone, and another one takes its place. */

@@ -284,7 +284,7 @@ test("what a service left behind is settled by another one, once, when it has be
   const { changes, holds, instances } = ledger;
   const alive = await startMeter(t);
   const gone = newServiceId();
-  await instances.beat(gone);
+  await instances.heartbeat(gone);
   const left = (id: string, seconds: number) => ({
     ...liveHold(`${organizationId}:${id}`, organizationId, seconds, gone),
   });
@@ -365,7 +365,7 @@ test("a hold that is closed while the database is asked for forgotten ones is no
   const organizationId = await newOrganization();
   const { changes, instances, sql } = ledger;
   const serviceId = "svc_closing";
-  await instances.beat(serviceId);
+  await instances.heartbeat(serviceId);
   const hold = liveHold(`${organizationId}:late`, organizationId, 10, serviceId);
   await changes.open({ ...hold, kind: "synthesis" });
   const inWork = new Set([hold.id]);
@@ -391,7 +391,7 @@ test("what a service has journaled counts for every service that sweeps, by the 
   });
   const accepted = (seconds: Record<string, number>) =>
     new Map(Object.entries(seconds).map(([name, s]) => [`${organizationId}:${name}`, s * RATE_HZ]));
-  for (const service of [before, now]) await instances.beat(service);
+  for (const service of [before, now]) await instances.heartbeat(service);
   await changes.openUpTo(left("before", before), 6);
   for (const name of ["long", "short", "ended"]) await changes.openUpTo(left(name, now), 6);
   await journalInHolds(ledger.sql, accepted({ before: 3 }));

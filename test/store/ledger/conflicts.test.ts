@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { afterLostRaces } from "../../../src/store/ledger/lost-races.js";
+import { retryingConflicts } from "../../../src/store/ledger/holds.js";
 
 const LOST = Object.assign(
   new Error("new multixact has more than one updating member: 0 3[9416 (nokeyupd)]"),
@@ -25,10 +25,10 @@ function failing(errors: readonly Error[]): {
 
 test("a change over which the database lost a race is made again, three times at most", async () => {
   const change = failing([LOST]);
-  assert.equal(await afterLostRaces(change.run), "done");
+  assert.equal(await retryingConflicts(change.run), "done");
   assert.equal(change.tries(), 2);
   const hopeless = failing([LOST, LOST, LOST, LOST]);
-  await assert.rejects(afterLostRaces(hopeless.run), LOST);
+  await assert.rejects(retryingConflicts(hopeless.run), LOST);
   assert.equal(hopeless.tries(), 3);
 });
 
@@ -38,17 +38,17 @@ test("so is one that checked an account which another change had just replaced",
     table_name: "accounts",
   });
   const change = failing([stale]);
-  assert.equal(await afterLostRaces(change.run), "done");
+  assert.equal(await retryingConflicts(change.run), "done");
   const elsewhere = { code: "23514", table_name: "holds" };
   const wrong = failing([Object.assign(new Error("violates check constraint"), elsewhere), stale]);
-  await assert.rejects(afterLostRaces(wrong.run));
+  await assert.rejects(retryingConflicts(wrong.run));
   assert.equal(wrong.tries(), 1);
 });
 
 test("any other failure is told at once", async () => {
   for (const error of [new Error("multixact"), Object.assign(new Error("corrupt"), { code: "XX000" })]) {
     const change = failing([error]);
-    await assert.rejects(afterLostRaces(change.run), error);
+    await assert.rejects(retryingConflicts(change.run), error);
     assert.equal(change.tries(), 1);
   }
 });
