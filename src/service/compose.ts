@@ -11,7 +11,7 @@ import { checkPort } from "../front/shared/check-port.js";
 import type { ThreadedFront } from "../front/threads/threaded-front.js";
 import { references } from "../http/endpoints/reference.js";
 import { type Demand, startOperatorServer } from "../http/operator-server.js";
-import { leaveAddress, reachableUrl, withdrawAddress } from "../settings/address.js";
+import { publishAddress, reachableUrl, withdrawAddress } from "../settings/address.js";
 import type { Config } from "../settings/settings.js";
 import { type Base, openBase } from "./base.js";
 import { makeConversations } from "./conversations.js";
@@ -209,7 +209,7 @@ async function serve(parts: ServingParts, owned: Owned): Promise<Service> {
   const port = await transport.listen(config.host, config.port);
   const url = reachableUrl(config.host, port);
   // Commands of the operator look for it; a service without it serves as well.
-  await leaveAddress(config.dataDir, url).catch((error) => log.warn({ err: error }, "no address was left"));
+  await publishAddress(config.dataDir, url).catch((error) => log.warn({ err: error }, "no address was left"));
   let stopping: Promise<void> | null = null;
   const stop = async () => {
     await withdrawAddress(config.dataDir, url).catch(() => {});
