@@ -256,7 +256,7 @@ test("a catalogue that is wrong is told before anything is downloaded", async ()
   const wrong = { file: { model: { sha256: "0".repeat(64) } } };
   await assert.rejects(
     add("tiny-listener", { changes: wrong }),
-    /its sha256 must be 0{64}, the server tells [0-9a-f]{64}/,
+    /its sha256 must be 0{64}, the server reports [0-9a-f]{64}/,
   );
   const short = { file: { model: { bytes: 7 } } };
   await assert.rejects(add("tiny-listener", { changes: short }), /must be 7 bytes long, the server has \d+/);
@@ -312,7 +312,7 @@ test("a file of no known hash goes on only while the server says that it is the 
 test("terms that were not accepted, and what is not there, are told apart, with what to do", async () => {
   await assert.rejects(
     add("tiny-gated"),
-    /does not give out tiny-gated\/acoustic.onnx \(401, GatedRepo\): set HF_TOKEN .* http:.*\/tiny\/gated$/,
+    /denies access to tiny-gated\/acoustic.onnx \(401, GatedRepo\): set HF_TOKEN .* http:.*\/tiny\/gated$/,
   );
   await add("tiny-gated", { environment: { HF_TOKEN: TOKEN } });
   folder = await temporaryFolder();
@@ -369,7 +369,7 @@ test("two additions at once: the second says that it waits, and finds it done", 
     while (notes.length === 0) await new Promise((settle) => setImmediate(settle));
     assert.deepEqual(await visibleIn(folder), []);
   });
-  assert.match(notes.join("\n"), /another command works in .* waiting for its end/);
+  assert.match(notes.join("\n"), /another command is using .* waiting for it to end/);
   assert.equal((await second!).isNew, true);
   const both = await Promise.all([add("tiny-listener"), add("tiny-speaker")]);
   assert.deepEqual(
