@@ -9,11 +9,9 @@ const SHIPPED_CATALOGUE = fileURLToPath(new URL("../../../models/catalogue.json"
 
 const HASH = z.string().regex(/^[0-9a-f]{64}$/, { error: "must be 64 hexadecimal digits" });
 /** Ids of packages are folder names, and parts of URLs. */
-const NAME = z
-  .string()
-  .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, {
-    error: "must be made of lower-case letters, digits, dots and dashes",
-  });
+const NAME = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, {
+  error: "must be made of lower-case letters, digits, dots and dashes",
+});
 const INNER_PATH = z.string().refine(isInnerPath, { error: "must be a path that stays inside" });
 const HTTP_URL = z.string().refine((url) => /^https?:\/\//.test(url) && URL.canParse(url), {
   error: "must be an http address",

@@ -27,7 +27,7 @@ import {
   TARIFF,
   wholeNumber,
 } from "./rules.js";
-import { optional, readTree, type Setting, setting, settingsOf, type Values } from "./setting.js";
+import { optional, type Rule, readTree, type Setting, setting, settingsOf, type Values } from "./setting.js";
 
 const PORT = wholeNumber(0, 65_535);
 const THREADS = wholeNumber(1, Math.max(64, availableParallelism()));
@@ -57,16 +57,12 @@ const TREE = {
     means: "folder for all state: private PostgreSQL, development key, spooled audio, kept responses",
   }),
   /** Null: a private PostgreSQL in `dataDir`. */
-  databaseUrl: optional("DATABASE_URL", POSTGRES_URL, {
-    absent: null,
-    otherwise: "none",
-    means: "your PostgreSQL instead of the private one",
-  }),
-  devApiKey: optional("DEV_API_KEY", API_KEY, {
-    absent: null,
-    otherwise: "none",
-    means: "development key to use instead of one created at the first start, or derived from `KEY_PEPPER`",
-  }),
+  databaseUrl: orNone("DATABASE_URL", POSTGRES_URL, "your PostgreSQL instead of the private one"),
+  devApiKey: orNone(
+    "DEV_API_KEY",
+    API_KEY,
+    "development key to use instead of one created at the first start, or derived from `KEY_PEPPER`",
+  ),
   keptAnswersBytes: setting("KEPT_ANSWERS_MB", megabytes(0, 1_000_000), {
     otherwise: "1024",
     means:
@@ -180,18 +176,17 @@ const TREE = {
     file: tariff("TARIFF_FILE", "file", "credits per second of a transcribed file"),
     live: tariff("TARIFF_LIVE", "live", "credits per second of live audio"),
   },
-  creditPrice: optional("CREDIT_PRICE", CREDIT_PRICE, {
-    absent: null,
-    otherwise: "none",
-    means:
-      "price of credits for the console to show: `1/25000 USD` is one dollar for 25,000 credits; without it the console " +
+  creditPrice: orNone(
+    "CREDIT_PRICE",
+    CREDIT_PRICE,
+    "price of credits for the console to show: `1/25000 USD` is one dollar for 25,000 credits; without it the console " +
       "shows prices in credits only",
-  }),
-  operatorContact: optional("OPERATOR_CONTACT", CONTACT, {
-    absent: null,
-    otherwise: "none",
-    means: "your e-mail or https address, shown in the console to users who need credits or a new password",
-  }),
+  ),
+  operatorContact: orNone(
+    "OPERATOR_CONTACT",
+    CONTACT,
+    "your e-mail or https address, shown in the console to users who need credits or a new password",
+  ),
   concurrency: {
     paid: {
       synthesis: perOrganization("SYNTHESIS_PER_ORG", CONCURRENCY_LIMITS.paid.synthesis, "syntheses"),
@@ -212,22 +207,20 @@ const TREE = {
     otherwise: "127.0.0.1",
     means: "address for `OPERATOR_PORT`",
   }),
-  otlpEndpoint: optional("OTEL_EXPORTER_OTLP_ENDPOINT", HTTP_URL, {
-    absent: null,
-    otherwise: "none",
-    means:
-      "OTLP receiver over HTTP for [traces](deployment.md#traces), one per request; spans are sent to its `/v1/traces`",
-  }),
-  busServers: optional("BUS_URL", BUS_SERVERS, {
-    absent: null,
-    otherwise: "none",
-    means:
-      "NATS servers of one cluster, separated by commas: `nats://host:4222` or `tls://…`; required by `ROLE=gateway` and `engine`",
-  }),
+  otlpEndpoint: orNone(
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    HTTP_URL,
+    "OTLP receiver over HTTP for [traces](deployment.md#traces), one per request; spans are sent to its `/v1/traces`",
+  ),
+  busServers: orNone(
+    "BUS_URL",
+    BUS_SERVERS,
+    "NATS servers of one cluster, separated by commas: `nats://host:4222` or `tls://…`; required by `ROLE=gateway` and `engine`",
+  ),
   busTls: {
-    caFile: tlsFile("BUS_TLS_CA", "CA certificates to verify the bus's servers, in PEM format"),
-    certFile: tlsFile("BUS_TLS_CERT", "client certificate of this process for the bus, in PEM format"),
-    keyFile: tlsFile("BUS_TLS_KEY", "private key of that certificate"),
+    caFile: orNone("BUS_TLS_CA", FOLDER, "CA certificates to verify the bus's servers, in PEM format"),
+    certFile: orNone("BUS_TLS_CERT", FOLDER, "client certificate of this process for the bus, in PEM format"),
+    keyFile: orNone("BUS_TLS_KEY", FOLDER, "private key of that certificate"),
   },
   cell: setting("CELL", SHORT_NAME, {
     otherwise: "main",
@@ -308,8 +301,8 @@ function requireBus({ role, busServers, busTls, keyPepper }: Config): void {
   }
 }
 
-function tlsFile(name: string, means: string) {
-  return optional(name, FOLDER, { absent: null, otherwise: "none", means });
+function orNone<T>(name: string, rule: Rule<T>, means: string) {
+  return optional(name, rule, { absent: null, otherwise: "none", means });
 }
 
 function tariff(name: string, kind: UsageKind, means: string) {

@@ -3,24 +3,14 @@ import { dirname, join } from "node:path";
 import { readManifest, readPackage } from "../../../native/models/find-packages.js";
 import type { PackageFolder } from "../../../native/models/package.js";
 import { packageFiles } from "../../../native/models/package-files.js";
+import type { WantedFile } from "../catalogue.js";
 import { syncPath, writeDurably } from "../durable.js";
 import { hashFile, verifyPackage } from "../verify.js";
 import { AddError } from "./add-error.js";
 import { requireFreeSpace } from "./free-space.js";
 import { PARTIAL, REPLACED } from "./install-lock.js";
 
-export interface PackageFile {
-  /** In the manifest. */
-  readonly name: string;
-  readonly path: string;
-  readonly bytes: number | null;
-  readonly aboutBytes?: number | undefined;
-  readonly sha256: string | null;
-  /** For a graph: names of the files with its weights. */
-  readonly external?: readonly string[] | undefined;
-  /** The GPU variant of the graph of that name. */
-  readonly isForGpu?: boolean | undefined;
-}
+export type PackageFile = Omit<WantedFile, "source" | "from">;
 
 export interface AddedFile {
   readonly name: string;
@@ -99,7 +89,7 @@ async function sameInstalled(plan: PackageOutline, target: string): Promise<read
   const manifest = await readManifest(target).catch(() => null);
   if (manifest === null || manifest.id !== plan.id) return null;
   const files = packageFiles(manifest.files);
-  const isSame = plan.files.every(({ name, isForGpu = false, path, sha256 }) => {
+  const isSame = plan.files.every(({ name, isForGpu, path, sha256 }) => {
     const found = files.find((file) => file.name === name && file.isForGpu === isForGpu);
     return found?.path === path && (sha256 === null || found.sha256 === sha256);
   });
@@ -178,7 +168,7 @@ async function knownCopy(
 async function describe(plan: PackageOutline, partial: string, files: readonly AddedFile[]): Promise<void> {
   const named: Record<string, object> = {};
   for (const [index, { name, path, sha256 }] of files.entries()) {
-    const { external, isForGpu = false } = plan.files[index]!;
+    const { external, isForGpu } = plan.files[index]!;
     const file = { path, sha256, ...(external === undefined ? {} : { external }) };
     // A variant follows its graph.
     named[name] = isForGpu ? { ...named[name], gpu: file } : file;

@@ -1,20 +1,11 @@
 import { randomBytes } from "node:crypto";
 import type { Sql } from "postgres";
-import type { User } from "../../../core/ports/console-store.js";
+import type { ConsoleKey } from "../../../core/ports/console-store.js";
 import type { KeyIdentity } from "../../../core/ports/key-store.js";
 import { newRawKey, type StoredKey, toStoredKey } from "./key-secret.js";
 
-export interface ApiKey {
-  readonly id: string;
+export interface ApiKey extends ConsoleKey {
   readonly organizationId: string;
-  readonly prefix: string;
-  readonly lastFour: string;
-  readonly name: string;
-  readonly createdAt: Date;
-  readonly lastUsedAt: Date | null;
-  readonly revokedAt: Date | null;
-  /** The user who created it in the console; null for operators' keys, and keys older than this column. */
-  readonly maker: User | null;
 }
 
 export interface CreatedApiKey extends ApiKey {

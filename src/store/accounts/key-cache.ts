@@ -7,29 +7,21 @@ import { ANSWER_MS, within } from "../postgres/within.js";
 import { hashKey, isWellFormedKey } from "./key-secret.js";
 
 /** How long answers are cached, and how many. */
-export interface KeyCacheRules {
-  readonly activeForMs: number;
-  readonly unknownForMs: number;
-  /** Cached active keys; the least recently used is evicted. */
-  readonly activeCount: number;
-  /** Cached unknown keys, in a separate cache so that guesses cannot evict keys in use. */
-  readonly unknownCount: number;
-  /** Concurrent look-ups; beyond it the store counts as unavailable. */
-  readonly lookUpCount: number;
-  readonly lookUpTimeoutMs: number;
-  /** A key's last use is written at most this often. */
-  readonly touchEveryMs: number;
-}
-
-const DEFAULT_KEY_CACHE_RULES: KeyCacheRules = {
+const DEFAULT_RULES = {
   activeForMs: 30_000,
   unknownForMs: 5_000,
+  /** Cached active keys; the least recently used is evicted. */
   activeCount: 10_000,
+  /** Cached unknown keys, in a separate cache so that guesses cannot evict keys in use. */
   unknownCount: 10_000,
+  /** Concurrent look-ups; beyond it the store counts as unavailable. */
   lookUpCount: 256,
   lookUpTimeoutMs: ANSWER_MS,
+  /** A key's last use is written at most this often. */
   touchEveryMs: 60_000,
 };
+
+export type KeyCacheRules = Readonly<typeof DEFAULT_RULES>;
 
 export interface KeyCacheOptions {
   readonly findActive: (hash: Buffer) => Promise<KeyIdentity | null>;
@@ -60,7 +52,7 @@ export class KeyCache implements KeyStore {
 
   constructor(options: KeyCacheOptions) {
     this.#options = options;
-    this.#rules = { ...DEFAULT_KEY_CACHE_RULES, ...options.rules };
+    this.#rules = { ...DEFAULT_RULES, ...options.rules };
     this.#active = new LRUCache({ max: this.#rules.activeCount });
     this.#unknown = new LRUCache({ max: this.#rules.unknownCount });
     this.#touchedAtMs = new LRUCache({ max: this.#rules.activeCount });

@@ -27,15 +27,14 @@ export class PostgresReports implements Reports {
         where credit_account = accounts.id and kind = 'topup' order by id desc limit 1) paid on true
       where organization_id = ${organizationId}`;
     if (row === undefined) throw new Error(`the organization ${organizationId} has no account`);
-    const [balance, held] = [Number(row.balance), Number(row.held)];
-    const { toppedUp, toppedUpAt } = row;
+    const { balance, held, toppedUp, toppedUpAt } = row;
     const isPaid = toppedUp !== null && toppedUpAt !== null;
     return {
       balance,
       held,
       available: balance - held,
       tier: isPaid ? "paid" : "free",
-      lastTopUp: isPaid ? { credits: Number(toppedUp), createdAt: toppedUpAt } : null,
+      lastTopUp: isPaid ? { credits: toppedUp, createdAt: toppedUpAt } : null,
     };
   }
 
@@ -49,7 +48,7 @@ export class PostgresReports implements Reports {
     const signed = this.#sql`case when debit_account = ${organizationId} then -amount else amount end`;
     // Balances are counted back from the current one, or from the cursor's, over all transfers since, filtered out or not.
     // References of charges and refunds are `charge:` or `refund:` and the hold's id, which is the request's.
-    const rows = await this.#sql<LedgerRow[]>`
+    return await this.#sql<LedgerEntry[]>`
       with page as materialized (
         select id, kind, created_at, ${signed} as amount,
           case when kind in ('charge', 'refund') then substr(reference, length(kind) + 2) end as request_id
@@ -73,20 +72,13 @@ export class PostgresReports implements Reports {
         left join holds on holds.id = page.request_id
         left join api_keys on api_keys.id = holds.key_id
       order by page.id desc`;
-    return rows.map((row) => ({
-      ...row,
-      position: Number(row.position),
-      amount: Number(row.amount),
-      balance: Number(row.balance),
-    }));
   }
 
   async usage(organizationId: string, days: number): Promise<UsageRow[]> {
     const today = this.#sql`date_trunc('day', now() at time zone 'UTC')`;
     const since = this.#sql`${today} - make_interval(days => ${days - 1})`;
-    const rows = await this.#sql<Summed<UsageRow>[]>`
+    return await this.#sql<UsageRow[]>`
       ${this.#charged(organizationId, since, this.#sql`'infinity'::timestamp`)} order by 1, 2, 3, 4`;
-    return rows.map(toNumbers);
   }
 
   /** Sums usage between two days, without the keys. */
@@ -94,11 +86,10 @@ export class PostgresReports implements Reports {
     // As text, because the driver would convert parameters of type date.
     const since = this.#sql`${from}::text::date::timestamp`;
     const until = this.#sql`${to}::text::date::timestamp + interval '1 day'`;
-    const rows = await this.#sql<Summed<UsageSum>[]>`
+    return await this.#sql<UsageSum[]>`
       select day, kind, endpoint, sum(requests) as requests, sum(quantity) as quantity, sum(credits) as credits
       from (${this.#charged(organizationId, since, until)}) as charged
       group by 1, 2, 3 order by 1, 2, 3`;
-    return rows.map(toNumbers);
   }
 
   /** Sums charges in [since, until), UTC timestamps, by day, kind, path and key. */
@@ -124,27 +115,11 @@ export function accountReports(reports: PostgresReports): AccountReports {
   };
 }
 
-function toNumbers<T extends UsageSum>(row: Summed<T>): T {
-  const { requests, quantity, credits } = row;
-  return { ...row, requests: Number(requests), quantity: Number(quantity), credits: Number(credits) } as T;
-}
-
 type Fragment = PendingQuery<Row[]>;
 
-/** The driver returns 64-bit numbers as text. */
-type LedgerRow = Omit<LedgerEntry, "position" | "amount" | "balance"> & {
-  readonly position: string;
-  readonly amount: string;
-  readonly balance: string;
-};
 interface CreditsRow {
-  readonly balance: string;
-  readonly held: string;
-  readonly toppedUp: string | null;
+  readonly balance: number;
+  readonly held: number;
+  readonly toppedUp: number | null;
   readonly toppedUpAt: Date | null;
 }
-type Summed<T extends UsageSum> = Omit<T, "requests" | "quantity" | "credits"> & {
-  readonly requests: string;
-  readonly quantity: string;
-  readonly credits: string;
-};

@@ -27,27 +27,17 @@ export class Accounts {
 
   /** Finds a balance. Null when there is no such organization. */
   async find(organizationId: string): Promise<Balance | null> {
-    const [row] = await this.#sql<BalanceRow[]>`
-      select organization_id, balance, held from accounts where organization_id = ${organizationId}`;
-    return row === undefined ? null : toBalance(row);
+    const [row] = await this.#sql<Balance[]>`${this.#select()} where organization_id = ${organizationId}`;
+    return row ?? null;
   }
 
   /** Lists balances of all organizations. */
   async list(): Promise<Balance[]> {
-    const rows = await this.#sql<BalanceRow[]>`
-      select organization_id, balance, held from accounts where organization_id is not null`;
-    return rows.map(toBalance);
+    return await this.#sql<Balance[]>`${this.#select()} where organization_id is not null`;
   }
-}
 
-/** The driver returns 64-bit numbers as text; no balance comes near 2^53. */
-interface BalanceRow {
-  readonly organization_id: string;
-  readonly balance: string;
-  readonly held: string;
-}
-
-function toBalance(row: BalanceRow): Balance {
-  const [balance, held] = [Number(row.balance), Number(row.held)];
-  return { organizationId: row.organization_id, balance, held, available: balance - held };
+  #select() {
+    return this.#sql`
+      select organization_id as "organizationId", balance, held, balance - held as available from accounts`;
+  }
 }

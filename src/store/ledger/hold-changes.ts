@@ -39,7 +39,16 @@ type Change = { readonly organizationId: string } & (
 );
 
 interface Changed {
-  readonly outcome: "opened" | "known" | "over" | "too-many" | "too-few" | "extended" | "posted" | "closed";
+  readonly outcome:
+    | "opened"
+    | "known"
+    | "over"
+    | "too-many"
+    | "too-few"
+    | "extended"
+    | "posted"
+    | "closed"
+    | "busy";
   readonly covered: number;
   readonly available: number;
 }
@@ -110,7 +119,7 @@ export class HoldChanges {
   }
 
   async #change(changes: readonly Change[], isWaiting: boolean): Promise<(Changed | typeof BUSY)[]> {
-    const rows = await this.#sql<ChangedRow[]>`
+    const rows = await this.#sql<(Changed & { readonly nth: number })[]>`
       select nth, outcome, covered, available from change_holds(
         ${this.#sql.json(changes.map(toItem))},
         ${changes.flatMap((change) => (change.type === "open" ? [] : [change.id]))}::text[],
@@ -118,19 +127,9 @@ export class HoldChanges {
     if (rows.length !== changes.length)
       throw new Error(`${rows.length} answers to ${changes.length} changes of holds`);
     const changed = new Array<Changed | typeof BUSY>(changes.length);
-    for (const { nth, outcome, covered, available } of rows)
-      changed[nth] =
-        outcome === "busy" ? BUSY : { outcome, covered: Number(covered), available: Number(available) };
+    for (const { nth, ...change } of rows) changed[nth] = change.outcome === "busy" ? BUSY : change;
     return changed;
   }
-}
-
-interface ChangedRow {
-  readonly nth: number;
-  readonly outcome: Changed["outcome"] | "busy";
-  /** The driver returns 64-bit numbers as text; none comes near 2^53. */
-  readonly covered: string;
-  readonly available: string;
 }
 
 function toItem(change: Change, nth: number) {

@@ -72,15 +72,15 @@ export class Holds {
   extend(id: string, credits: number): Promise<Cover | null> {
     return retryingConflicts(async () => {
       return await this.#sql.begin(async (transaction) => {
-        const [hold] = await transaction<{ organization_id: string; held: string }[]>`
+        const [hold] = await transaction<{ organization_id: string; held: number }[]>`
           select organization_id, held from holds where id = ${id} and state = 'open' for no key update`;
         if (hold === undefined) return null;
         const available = await lockAvailable(transaction, hold.organization_id);
-        const more = Math.max(0, Math.min(credits - Number(hold.held), available));
+        const more = Math.max(0, Math.min(credits - hold.held, available));
         await transaction`update holds set held = held + ${more} where id = ${id}`;
         await transaction`
           update accounts set held = held + ${more} where organization_id = ${hold.organization_id}`;
-        return { held: Number(hold.held) + more, available: available - more };
+        return { held: hold.held + more, available: available - more };
       });
     });
   }
@@ -93,7 +93,7 @@ export class Holds {
    */
   post(id: string, units: number, state: "posted" | "settled"): Promise<number | null> {
     return retryingConflicts(async () => {
-      const [row] = await this.#sql<{ amount: string }[]>`
+      const [row] = await this.#sql<{ amount: number }[]>`
         with hold as (
           update holds set state = ${state}, closed_at = now(),
             units = least(${units}::bigint, held * units_per_second * tariff_per_units / tariff_credits),
@@ -110,7 +110,7 @@ export class Holds {
           select 'charge:' || id, 'charge', organization_id, 'revenue', amount from hold where amount > 0
         )
         select amount from hold`;
-      return row === undefined ? null : Number(row.amount);
+      return row?.amount ?? null;
     });
   }
 
@@ -172,43 +172,33 @@ export class Holds {
 
   /** Lists active holds of stopped services. */
   async listLeft(): Promise<LeftHold[]> {
-    return asLeft(
-      await this.#sql<LeftRow[]>`
-        select id, kind, state, units from holds
-        where state in ('open', 'posted')
-          and not exists (select from service_instances where service_instances.id = holds.service_id)`,
-    );
+    return await this.#sql<LeftHold[]>`
+      select id, kind, state, units from holds
+      where state in ('open', 'posted')
+        and not exists (select from service_instances where service_instances.id = holds.service_id)`;
   }
 
   /** Lists active holds of one service. */
   async listOf(serviceId: string): Promise<LeftHold[]> {
-    return asLeft(
-      await this.#sql<LeftRow[]>`
-        select id, kind, state, units from holds
-        where service_id = ${serviceId} and state in ('open', 'posted')`,
-    );
+    return await this.#sql<LeftHold[]>`
+      select id, kind, state, units from holds
+      where service_id = ${serviceId} and state in ('open', 'posted')`;
   }
 
   /** Returns the price of `units` under an open hold's tariff. Null when it is not open. */
   async priceOf(id: string, units: number): Promise<number | null> {
-    const [row] = await this.#sql<{ credits: string }[]>`
+    const [row] = await this.#sql<{ credits: number }[]>`
       select credits_for(${units}::bigint, units_per_second, tariff_credits, tariff_per_units) as credits
       from holds where id = ${id} and state = 'open'`;
-    return row === undefined ? null : Number(row.credits);
+    return row?.credits ?? null;
   }
 
   /** Sums what an organization was charged for, by kind. */
   async usage(organizationId: string): Promise<UsageSum[]> {
-    const rows = await this.#sql<Record<keyof UsageSum, string>[]>`
+    return await this.#sql<UsageSum[]>`
       select kind, count(*) as requests, sum(units::float8 / units_per_second) as quantity, sum(amount) as credits
       from holds where organization_id = ${organizationId} and state in ('posted', 'settled')
       group by kind order by kind`;
-    return rows.map(({ kind, ...sums }) => ({
-      kind: kind as UsageKind,
-      requests: Number(sums.requests),
-      quantity: Number(sums.quantity),
-      credits: Number(sums.credits),
-    }));
   }
 
   #columns() {
@@ -225,17 +215,11 @@ export class Holds {
   }
 }
 
-type LeftRow = Omit<LeftHold, "units"> & { readonly units: string };
-
-function asLeft(rows: readonly LeftRow[]): LeftHold[] {
-  return rows.map((row) => ({ ...row, units: Number(row.units) }));
-}
-
 /** Locks an organization's account until the transaction ends. */
 async function lockAvailable(transaction: ISql, organizationId: string): Promise<number> {
-  const [row] = await transaction<{ available: string }[]>`
+  const [row] = await transaction<{ available: number }[]>`
     select balance - held as available from accounts where organization_id = ${organizationId} for no key update`;
-  return Number(row?.available ?? 0);
+  return row?.available ?? 0;
 }
 
 const CONFLICT_TRIES = 3;

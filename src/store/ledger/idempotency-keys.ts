@@ -144,20 +144,20 @@ interface KeyRow {
   readonly is_service_alive: boolean;
   readonly is_expired: boolean;
   readonly paid_request_id: string | null;
-  readonly paid_units: string;
-  readonly paid_credits: string;
+  readonly paid_units: number;
+  readonly paid_credits: number;
   readonly audio_sha256: Uint8Array | null;
   readonly answer_status: number | null;
   readonly answer_headers: Record<string, string> | null;
-  readonly answer_bytes: string | null;
+  readonly answer_bytes: number | null;
   readonly answer_body: Uint8Array | null;
 }
 
 interface HoldRow {
   readonly state: NonNullable<LastAttempt["holdState"]>;
-  readonly units: string;
-  readonly amount: string;
-  readonly held: string;
+  readonly units: number;
+  readonly amount: number | null;
+  readonly held: number;
 }
 
 async function claimTaken(transaction: ISql, attempt: NewAttempt): Promise<ClaimedRow | null> {
@@ -203,8 +203,8 @@ async function claimTaken(transaction: ISql, attempt: NewAttempt): Promise<Claim
 /** Adds the last attempt's charge to those before it. */
 function paidSoFar(row: KeyRow, hold: HoldRow | undefined): Paid | null {
   const last = hold !== undefined && isCharged(hold) ? hold : null;
-  const units = Number(row.paid_units) + Number(last?.units ?? 0);
-  const credits = Number(row.paid_credits) + Number(last?.amount ?? 0);
+  const units = row.paid_units + (last?.units ?? 0);
+  const credits = row.paid_credits + (last?.amount ?? 0);
   const requestId = row.paid_request_id ?? (last === null ? null : row.request_id);
   if (requestId === null) return null;
   const { audio_sha256: audioSha256 } = row;
@@ -212,7 +212,7 @@ function paidSoFar(row: KeyRow, hold: HoldRow | undefined): Paid | null {
 }
 
 function isCharged({ state, units }: HoldRow): boolean {
-  return state === "settled" && Number(units) > 0;
+  return state === "settled" && units > 0;
 }
 
 function answerOf(row: KeyRow, paid: Paid | null): KeptAnswer {
@@ -221,7 +221,7 @@ function answerOf(row: KeyRow, paid: Paid | null): KeptAnswer {
     chargedRequestId: paid?.requestId ?? row.request_id,
     status: row.answer_status ?? 0,
     headers: row.answer_headers ?? {},
-    bytes: Number(row.answer_bytes),
+    bytes: row.answer_bytes ?? 0,
     body: row.answer_body,
   };
 }

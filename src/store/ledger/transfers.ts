@@ -57,11 +57,10 @@ export class Transfers {
 
   /** Lists transfers of one organization, oldest first. */
   async list(organizationId: string): Promise<Transfer[]> {
-    const rows = await this.#sql<(Omit<Transfer, "amount"> & { amount: string })[]>`
+    return await this.#sql<Transfer[]>`
       select reference, kind, debit_account as "debitAccount", credit_account as "creditAccount", amount,
         created_at as "createdAt"
       from transfers where debit_account = ${organizationId} or credit_account = ${organizationId} order by id`;
-    return rows.map((row) => ({ ...row, amount: Number(row.amount) }));
   }
 
   /** Inserts the transfer and changes the balance, in one statement. */

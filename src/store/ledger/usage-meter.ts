@@ -29,25 +29,18 @@ import type { ServiceInstances } from "./service-instances.js";
 import { Settlements } from "./settlements.js";
 import { sweep, sweepOwn } from "./sweep.js";
 
-/** Times in milliseconds. */
-export interface MeterRules {
+const DEFAULT_RULES = {
   /** How long a client's request waits for the database. */
-  readonly answerMs: number;
-  readonly heartbeatMs: number;
-  /** A service without a heartbeat for this long counts as stopped. */
-  readonly silentMs: number;
-  readonly journalMs: number;
-  /** How long shutdown waits for settlements. */
-  readonly closeMs: number;
-}
-
-const DEFAULT_METER_RULES: MeterRules = {
   answerMs: ANSWER_MS,
   heartbeatMs: 5_000,
+  /** A service without a heartbeat for this long counts as stopped. */
   silentMs: 30_000,
   journalMs: 1_000,
+  /** How long shutdown waits for settlements. */
   closeMs: 5_000,
 };
+
+export type MeterRules = Readonly<typeof DEFAULT_RULES>;
 
 /** Answer bodies that one organization may keep in the database; dropped ones are produced again for free. */
 const KEPT_BODIES_BYTES = 64 * 2 ** 20;
@@ -97,7 +90,7 @@ export class PostgresUsageMeter implements UsageMeter {
   constructor(parts: MeterParts, serviceId: string) {
     this.#parts = parts;
     this.serviceId = serviceId;
-    this.#rules = { ...DEFAULT_METER_RULES, ...parts.rules };
+    this.#rules = { ...DEFAULT_RULES, ...parts.rules };
     this.#monitor = new HeartbeatMonitor(this.#rules.silentMs);
     this.#settlements = new Settlements(parts.log);
     this.#slots = new ConcurrencySlots(parts.clock);
