@@ -43,7 +43,7 @@ busContract("of NATS", WITHOUT_NATS, async () => {
   };
 });
 
-test("damaged messages are dropped and counted, whatever is wrong with them", {
+test("damaged messages of any kind are dropped and counted", {
   skip: WITHOUT_NATS,
 }, async (t) => {
   const server = await NatsServer.start();

@@ -23,7 +23,7 @@ function failing(errors: readonly Error[]): {
   return { run, tries: () => tries };
 }
 
-test("a change over which the database lost a race is made again, three times at most", async () => {
+test("a change after a conflict inside the database is tried three times", async () => {
   const change = failing([LOST]);
   assert.equal(await retryingConflicts(change.run), "done");
   assert.equal(change.tries(), 2);
@@ -32,7 +32,7 @@ test("a change over which the database lost a race is made again, three times at
   assert.equal(hopeless.tries(), 3);
 });
 
-test("so is one that checked an account which another change had just replaced", async () => {
+test("a change that checked an outdated account is retried", async () => {
   const stale = Object.assign(new Error("violates check constraint"), {
     code: "23514",
     table_name: "accounts",
@@ -45,7 +45,7 @@ test("so is one that checked an account which another change had just replaced",
   assert.equal(wrong.tries(), 1);
 });
 
-test("any other failure is told at once", async () => {
+test("any other failure rejects immediately", async () => {
   for (const error of [new Error("multixact"), Object.assign(new Error("corrupt"), { code: "XX000" })]) {
     const change = failing([error]);
     await assert.rejects(retryingConflicts(change.run), error);

@@ -55,7 +55,7 @@ async function outcomeOf(work: Promise<unknown>): Promise<unknown> {
   return await work.catch((error: Error) => error);
 }
 
-test("of many at once each has its own answer, and what one is refused costs no other", async () => {
+test("each of many concurrent changes gets its own answer, and a rejection affects no other", async () => {
   const { changes, holds } = ledger;
   const [poor, crowded, ...others] = (await newOrganizations(42)) as [string, string, ...string[]];
   await changes.open(speech(poor, "most", 62_000));
@@ -114,7 +114,7 @@ test("of many at once each has its own answer, and what one is refused costs no 
   assert.deepEqual(await brokenRules(ledger.sql), []);
 });
 
-test("an account or a hold that another transaction has holds up nobody else", async () => {
+test("an account or hold locked by another transaction delays nobody else", async () => {
   const { changes, sql } = ledger;
   const [locked, other] = (await newOrganizations(2)) as [string, string];
   for (const organizationId of [locked, other]) await changes.open(speech(organizationId, 0));
@@ -137,7 +137,7 @@ test("an account or a hold that another transaction has holds up nobody else", a
   assert.deepEqual(await balanceOf(other), { balance: CREDITS - 400, held: 0 });
 });
 
-test("a release that waited for its hold to be opened, or a charge for its extension, sees what is held by then", async () => {
+test("a release that waited for its hold's opening, or a charge for its extension, sees what is held then", async () => {
   const { changes, holds, sql } = ledger;
   const [opened, extended] = (await newOrganizations(2)) as [string, string];
   await changes.open(speech(extended, 1));
@@ -170,7 +170,7 @@ test("a release that waited for its hold to be opened, or a charge for its exten
 });
 
 // What the services believe is never the whole truth: their connections are cut, and one is swept while it works.
-test("while connections are cut and a service is swept everything is charged once, and nothing stays held", async () => {
+test("with cut connections and a sweep, everything is charged once and nothing stays held", async () => {
   const { holds, instances, sql } = ledger;
   const random = uniform(SEED);
   const organizationIds = await newOrganizations(6);

@@ -79,7 +79,7 @@ function hasCode(code: string): (error: unknown) => boolean {
   return (error) => error instanceof ServiceError && error.code === code;
 }
 
-test("100 requests at once for the last credits: those that fit are held, the others refused", async (t) => {
+test("of 100 concurrent requests for the last credits, those that fit get a hold and the others are rejected", async (t) => {
   const meter = await startMeter(t);
   const organizationId = await newOrganization();
   // 400 credits each: 62 fit into 25,000, and 200 credits stay.
@@ -116,7 +116,7 @@ test("100 requests at once for the last credits: those that fit are held, the ot
   assert.deepEqual(await brokenRules(ledger.sql), []);
 });
 
-test("of requests at once on two services as many are held as the organization may have", async (t) => {
+test("concurrent requests on two services get as many holds as the organization may have", async (t) => {
   const meters = [await startMeter(t), await startMeter(t)];
   const organizationId = await newOrganization();
   const hold = (nth: number, kind: "synthesis" | "file" = "synthesis") => {
@@ -142,7 +142,7 @@ test("of requests at once on two services as many are held as the organization m
   }
 });
 
-test("a place is free as soon as its own service knows, before the database is told", async (t) => {
+test("a slot is free as soon as its service knows, before the database does", async (t) => {
   const [here, there] = [await startMeter(t), await startMeter(t)];
   const organizationId = await newOrganization();
   const quantity = { units: 1, unitsPerSecond: 1 };
@@ -162,7 +162,7 @@ test("a place is free as soon as its own service knows, before the database is t
   await there.requireCredit(organizationId, "synthesis", 1);
 });
 
-test("a live session too many on another service ends before it hears anything", async (t) => {
+test("a live session beyond the limit on another service ends before it accepts audio", async (t) => {
   const [here, there] = [await startMeter(t), await startMeter(t)];
   const organizationId = await newOrganization();
   const open = (meter: PostgresUsageMeter, id: string, told: LiveFunds[]) =>
@@ -183,7 +183,7 @@ test("a live session too many on another service ends before it hears anything",
   next.settle(0, () => {});
 });
 
-test("transfers cannot be changed, and no account can be overdrawn, whoever tries", async () => {
+test("the schema rejects changed transfers and overdrawn accounts", async () => {
   const organizationId = await newOrganization();
   await assert.rejects(ledger.sql`update transfers set amount = 1`, /immutable/);
   await assert.rejects(ledger.sql`delete from transfers`, /immutable/);
@@ -198,7 +198,7 @@ test("transfers cannot be changed, and no account can be overdrawn, whoever trie
   );
 });
 
-test("organizations from before the ledger get their account and grant, and only once", async () => {
+test("organizations older than the ledger get their account and grant once", async () => {
   const admin = connect(server.connection, SILENT);
   await admin`create database before_ledger`;
   await admin.end();
@@ -215,7 +215,7 @@ test("organizations from before the ledger get their account and grant, and only
   }
 });
 
-test("a refund gives back what was not delivered, once", async (t) => {
+test("a refund returns what was not delivered, once", async (t) => {
   const meter = await startMeter(t);
   const organizationId = await newOrganization();
   const hold = await meter.hold({ id: `${organizationId}:r`, organizationId }, "synthesis", {
@@ -230,7 +230,7 @@ test("a refund gives back what was not delivered, once", async (t) => {
   assert.deepEqual(await balanceOf(organizationId), { balance: CREDITS - 13, held: 0 });
 });
 
-test("a live session is charged once for all of its audio, however long the hold was", async (t) => {
+test("a live session is charged once for all its audio, regardless of its hold", async (t) => {
   const meter = await startMeter(t);
   const organizationId = await newOrganization();
   const funds: LiveFunds[] = [];
@@ -279,7 +279,7 @@ test("a live session ends where the credits end", async (t) => {
   assert.deepEqual(await balanceOf(organizationId), { balance: 24_395, held: 24_395 });
 });
 
-test("what a service left behind is settled by another one, once, when it has been silent", async (t) => {
+test("a silent service's holds are settled once, by another service", async (t) => {
   const organizationId = await newOrganization();
   const { changes, holds, instances } = ledger;
   const alive = await startMeter(t);
@@ -321,7 +321,7 @@ test("what a service left behind is settled by another one, once, when it has be
   assert.deepEqual(await brokenRules(ledger.sql), []);
 });
 
-test("holds of its own that a promoted standby has open again are settled, and those in work stay", async (t) => {
+test("a service settles its holds that a promoted standby has reopened, and keeps active ones", async (t) => {
   const organizationId = await newOrganization();
   const { changes, holds, sql } = ledger;
   const meter = await startMeter(t);
@@ -361,7 +361,7 @@ test("holds of its own that a promoted standby has open again are settled, and t
   assert.deepEqual(await brokenRules(sql), []);
 });
 
-test("a hold that is closed while the database is asked for forgotten ones is none", async () => {
+test("a hold that closes during the search for forgotten holds is not one", async () => {
   const organizationId = await newOrganization();
   const { changes, instances, sql } = ledger;
   const serviceId = "svc_closing";
@@ -382,7 +382,7 @@ test("a hold that is closed while the database is asked for forgotten ones is no
   assert.deepEqual(await brokenRules(sql), []);
 });
 
-test("what a service has journaled counts for every service that sweeps, by the way of either version", async () => {
+test("journals of either version count for every sweeping service", async () => {
   const organizationId = await newOrganization();
   const { changes, holds, instances } = ledger;
   const [before, now] = [newServiceId(), newServiceId()];
@@ -414,7 +414,7 @@ test("what a service has journaled counts for every service that sweeps, by the 
   assert.deepEqual(await brokenRules(ledger.sql), []);
 });
 
-test("a live session learns that another service, which took its own to be gone, has settled it", async (t) => {
+test("a live session ends when another service has presumed its own stopped and settled it", async (t) => {
   // Gives no sign of life, but goes on.
   const meter = await startMeter(t, { heartbeatMs: 600_000 });
   const organizationId = await newOrganization();
@@ -440,7 +440,7 @@ test("a live session learns that another service, which took its own to be gone,
 });
 
 // Issue 12: the clock of the database's machine is set forwards or back by hours.
-test("a wall clock that jumps ends nobody's work, and keeps nobody alive that is gone", async (t) => {
+test("a jump of the wall clock neither ends a running service's work nor keeps a stopped one alive", async (t) => {
   const organizationId = await newOrganization();
   const [working, gone] = [await startMeter(t), await startMeter(t, { heartbeatMs: 60_000 })];
   const observer = await startMeter(t);
@@ -475,7 +475,7 @@ test("a wall clock that jumps ends nobody's work, and keeps nobody alive that is
   assert.equal(await stateOf(kept), "open");
 });
 
-test("two sweeps at once settle everything once", async () => {
+test("concurrent sweeps settle everything once", async () => {
   const organizationId = await newOrganization();
   for (let index = 0; index < 20; index++) {
     await ledger.changes.openUpTo(liveHold(`${organizationId}:${index}`, organizationId, 10, "svc_gone"), 6);
@@ -486,7 +486,7 @@ test("two sweeps at once settle everything once", async () => {
   assert.deepEqual(await brokenRules(ledger.sql), []);
 });
 
-test("a service that starts again settles at once what was left in its data folder", async () => {
+test("a restarted service immediately settles what its data folder has", async () => {
   const folder = await temporaryFolder();
   const first = await openStore(privateStore(folder), SILENT);
   await first.developmentKey();
@@ -512,7 +512,7 @@ test("a service that starts again settles at once what was left in its data fold
   }
 });
 
-test("the journal of a service that was killed says more than the database knew", async () => {
+test("the file journal of a killed service has more than the database", async () => {
   const organizationId = await newOrganization();
   const { changes, holds } = ledger;
   const left = (name: string) => ({
@@ -545,7 +545,7 @@ test("the journal of a service that was killed says more than the database knew"
   assert.deepEqual(await brokenRules(ledger.sql), []);
 });
 
-test("a database that dies under load costs and loses nothing", async (t) => {
+test("a database crash under load charges and loses nothing", async (t) => {
   const meter = await startMeter(t, { answerMs: 1_000 });
   const organizationId = await newOrganization();
   let charged = 0;

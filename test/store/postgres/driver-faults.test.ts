@@ -46,11 +46,11 @@ async function beGuarded(what: string): Promise<void> {
 
 if (process.argv[2] !== undefined) await beGuarded(process.argv[2]);
 else {
-  test("a rejection of the driver that nobody holds is counted, and the process goes on", async () => {
+  test("an unhandled rejection of the driver is counted, and the process survives", async () => {
     assert.deepEqual(await endOf("driver"), { code: 0, said: "went on after 1\n" });
   });
 
-  test("any other rejection that nobody holds ends the process", async () => {
+  test("any other unhandled rejection ends the process", async () => {
     const { code, said } = await endOf("other");
     assert.equal(code, 1);
     assert.match(said, /TypeError: a mistake of ours/);

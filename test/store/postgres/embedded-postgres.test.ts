@@ -42,7 +42,7 @@ test("a private server starts, keeps its data and secrets, and stops", async (t)
     [],
   );
 
-  await t.test("signing in takes the password", async () => {
+  await t.test("connections need the password", async () => {
     const { port, password } = JSON.parse(await readFile(join(dataDir, "postgres.json"), "utf8"));
     const { connect: open } = await import("../../../src/store/postgres/connect.js");
     const target = { host: "127.0.0.1", port, user: "dauys", database: "postgres" };
@@ -51,7 +51,7 @@ test("a private server starts, keeps its data and secrets, and stops", async (t)
     await stranger.end();
   });
 
-  await t.test("a server that is killed comes back on its port, with its data", async () => {
+  await t.test("a killed server restarts on its port, with its data", async () => {
     const pid = await postmasterPid(dataDir);
     process.kill(pid, "SIGKILL");
     await eventually("another server", async () => ![pid, 0].includes(await postmasterPid(dataDir)));
@@ -59,7 +59,7 @@ test("a private server starts, keeps its data and secrets, and stops", async (t)
     assert.equal((await second.organizations.find(id))?.name, "kept");
   });
 
-  await t.test("a stranger who takes its port meanwhile is waited for", async () => {
+  await t.test("a restart waits until another process frees the port", async () => {
     const { port } = JSON.parse(await readFile(join(dataDir, "postgres.json"), "utf8"));
     const stranger = createServer();
     const isTaken = new Promise<void>((resolve) => stranger.once("listening", resolve));
@@ -76,7 +76,7 @@ test("a private server starts, keeps its data and secrets, and stops", async (t)
   });
 });
 
-test("a service takes its server with it, however it ends", async (t) => {
+test("the private server ends with its service, however that ends", async (t) => {
   const dataDir = await temporaryFolder();
   const stopped = await startServiceProcess(dataDir);
   stopped.child.kill("SIGTERM");
@@ -98,7 +98,7 @@ test("a service takes its server with it, however it ends", async (t) => {
   );
 });
 
-test("leftovers of a service that died do not stop the next one", async (t) => {
+test("leftovers of a killed service do not prevent the next start", async (t) => {
   const dataDir = await temporaryFolder();
   // A start that was cut short while it made the cluster.
   await mkdir(join(dataDir, "postgres.new/base"), { recursive: true });
@@ -109,7 +109,7 @@ test("leftovers of a service that died do not stop the next one", async (t) => {
     [],
   );
 
-  await t.test("a server without its service is stopped", async () => {
+  await t.test("an orphaned server is stopped", async () => {
     const orphan = await startOrphan(dataDir);
     const server = await startPrivate(dataDir);
     await orphan.ended;
@@ -117,7 +117,7 @@ test("leftovers of a service that died do not stop the next one", async (t) => {
     await server.stop();
   });
 
-  await t.test("a process id that now belongs to something else is forgotten", async () => {
+  await t.test("a reused process id is ignored", async () => {
     // This very process is no server: without care PostgreSQL would take it for one and refuse.
     const lines = [process.ppid, join(dataDir, "postgres"), 1, 5432, "", "127.0.0.1", "1 1", "ready"];
     await writeFile(join(dataDir, "postgres/postmaster.pid"), `${lines.join("\n")}\n`);
@@ -126,7 +126,7 @@ test("leftovers of a service that died do not stop the next one", async (t) => {
     await server.stop();
   });
 
-  await t.test("a server that keeps dying is given up after five restarts", async () => {
+  await t.test("a server that keeps crashing is given up after five restarts", async () => {
     const server = await startPrivate(dataDir);
     // Every restart fails at once: the cluster's version is one that no server knows.
     const versionFile = join(dataDir, "postgres/PG_VERSION");
@@ -137,14 +137,14 @@ test("leftovers of a service that died do not stop the next one", async (t) => {
     await writeFile(versionFile, "18\n");
   });
 
-  await t.test("a lost password is said, not guessed around", async () => {
+  await t.test("a lost password is reported", async () => {
     await rm(join(dataDir, "postgres-password"));
     await assert.rejects(openStore(privateStore(dataDir), SILENT), /password authentication failed/);
     await (await startPrivate(dataDir)).stop();
   });
 });
 
-test("root without user namespaces hands the cluster to an OS user, or says what to do", {
+test("root without user namespaces gives the cluster to an OS user, or reports what to do", {
   skip: !IS_ROOT,
 }, async (t) => {
   const dataDir = await temporaryFolder();

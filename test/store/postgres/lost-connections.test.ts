@@ -38,7 +38,7 @@ function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : String(error);
 }
 
-test("a transaction that goes on behind the end of its connection is refused, and the process lives", async () => {
+test("a transaction that continues after its connection has closed rejects, and the process survives", async () => {
   let refused = "";
   const failure = await sql
     .begin(async (transaction) => {
@@ -84,7 +84,7 @@ async function proxied(
 }
 
 // Issue 12, "From the attack", line 3.
-test("a connection that is ended while it asks for its types ends no process, and its query is answered", async (t) => {
+test("a connection that closes while it fetches types does not end the process, and its query is answered", async (t) => {
   let endedCount = 0;
   const through = await proxied(t, (said, client) => {
     if (endedCount >= 3 || !said.includes("pg_catalog.pg_type")) return "forward";
@@ -97,7 +97,7 @@ test("a connection that is ended while it asks for its types ends no process, an
   assert.equal(endedCount, 3);
 });
 
-test("a query sent between the error and the close of its connection is refused, never answered with nothing", async (t) => {
+test("a query sent between the error and the close of its connection rejects, and never returns an empty result", async (t) => {
   let resetCount = 0;
   const through = await proxied(t, (said, client) => {
     if (!said.includes("as doomed")) return "forward";
@@ -130,7 +130,7 @@ test("a query sent between the error and the close of its connection is refused,
   assert.deepEqual(strange, []);
 });
 
-test("a transaction that fills the pipeline of a connection is one, and nobody else is part of it", async () => {
+test("a transaction that fills a connection's pipeline contains no other statements", async () => {
   await sql`create table if not exists written (id int)`;
   const connections = 8;
   await Promise.all(Array.from({ length: connections }, () => sql`select pg_sleep(0.1)`));

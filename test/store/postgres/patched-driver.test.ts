@@ -34,7 +34,7 @@ test("the installed driver is patched; a driver without one of the patches is re
   }
 });
 
-test("a service over a driver that npm installed with --ignore-scripts says why it does not start", async () => {
+test("a service with a driver installed with --ignore-scripts refuses to start and says why", async () => {
   const folder = await temporaryFolder();
   await mkdir(join(folder, "node_modules"));
   for (const name of await readdir(join(ROOT, "node_modules"))) {
