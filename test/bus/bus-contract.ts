@@ -6,17 +6,17 @@ import { eventually } from "../support/eventually.js";
 /** A bus under test. */
 export interface BusUnderTest {
   connect(): Promise<Bus>;
-  /** Every connection is lost, with what is on its way. */
+  /** Drops every connection, with all messages in flight. */
   interrupt(): Promise<void>;
   resume(): Promise<void>;
-  /** What subscribers have thrown. */
+  /** Errors that subscribers have thrown. */
   readonly faults: readonly unknown[];
   stop(): Promise<void>;
 }
 
 const bytesOf = (...values: number[]) => Uint8Array.from(values);
 
-/** What every bus promises. @param skip why it cannot be tried here, else false */
+/** Tests every bus's promises. @param skip why that is impossible here, else false */
 export function busContract(name: string, skip: string | false, makeBus: () => Promise<BusUnderTest>): void {
   describe(`the bus ${name}`, { skip }, () => {
     let tested: BusUnderTest;
@@ -31,7 +31,7 @@ export function busContract(name: string, skip: string | false, makeBus: () => P
       await tested.stop();
     });
 
-    /** Keeps what comes on a subject, as copies: bytes are lent. */
+    /** Keeps copies of a subject's messages, whose bytes are borrowed. */
     async function listen(bus: Bus, subject: string) {
       const heard: { subject: string; bytes: number[]; isUnheard: boolean }[] = [];
       const end = bus.subscribe(subject, ({ bytes, ...rest }: BusMessage) => {
@@ -140,7 +140,7 @@ export function busContract(name: string, skip: string | false, makeBus: () => P
       await tested.resume();
       await eventually("both are told", () => told.length === 2);
       assert.deepEqual(told.toSorted(), ["receiver", "sender"]);
-      // What was published meanwhile may be lost; what is published now is not.
+      // Messages published meanwhile may be lost; those published now are not.
       await eventually("it is heard again", async () => {
         sender.publish("t.again", bytesOf(2));
         await sender.flush();

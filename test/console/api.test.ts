@@ -24,7 +24,7 @@ before(async () => {
 after(() => running.stop());
 
 describe("accounts", () => {
-  test("sign-up makes an organization with the free credits, once", async () => {
+  test("sign-up creates an organization with the free credits, once", async () => {
     assert.equal((await owner.ask("GET", `${at}/credits`)).json.balance, FREE_GRANT_CREDITS);
     const { json } = await owner.ask("GET", `${at}/ledger`);
     assert.deepEqual(
@@ -40,7 +40,7 @@ describe("accounts", () => {
     assert.equal((await running.store.organizations.list()).length, 1, "no organization without a person");
   });
 
-  test("the password signs in, another one does not, and nobody learns which addresses are known", async () => {
+  test("only the right password signs in, and errors do not reveal known addresses", async () => {
     const visitor = running.visitor();
     const wrong = await visitor.ask("POST", "/sign-in", { email: "owner@example.org", password: "wrong" });
     const nobody = await visitor.ask("POST", "/sign-in", { email: "nobody@example.org", password: "wrong" });
@@ -51,7 +51,7 @@ describe("accounts", () => {
     assert.equal((await visitor.ask("GET", "/session")).json.user.email, "owner@example.org");
   });
 
-  test("the cookie is out of reach of scripts and other sites, and secure behind TLS", async () => {
+  test("scripts and other sites cannot use the cookie, and it is secure behind TLS", async () => {
     const visitor = running.visitor();
     const signIn = { email: "owner@example.org", password: PASSWORD };
     await visitor.ask("POST", "/sign-in", signIn);
@@ -60,7 +60,7 @@ describe("accounts", () => {
     assert.match(visitor.lastSetCookie, /; HttpOnly; SameSite=Strict; Secure$/);
   });
 
-  test("sign-out ends the session for whoever has kept its cookie, and its playground keys", async () => {
+  test("sign-out ends the session, also for a kept cookie, and its playground keys", async () => {
     const visitor = running.visitor();
     await visitor.ask("POST", "/sign-in", { email: "owner@example.org", password: PASSWORD });
     const { cookie } = visitor;
@@ -73,7 +73,7 @@ describe("accounts", () => {
     assert.equal(await running.temporaryKeys.find(key), null);
   });
 
-  test("ten wrong passwords close an address for a while, also to the right one", async () => {
+  test("ten wrong passwords block an address for 15 minutes, also for the right one", async () => {
     const visitor = running.visitor();
     await visitor.signUp("guessed@example.org");
     const guess = (password: string) =>
@@ -87,7 +87,7 @@ describe("accounts", () => {
     assert.equal((await guess(PASSWORD)).status, 200);
   });
 
-  test("another password ends every session that was there, and the old password", async () => {
+  test("a new password ends the old one and every session", async () => {
     const [visitor, elsewhere] = [running.visitor(), running.visitor()];
     const mine = await visitor.signUp("changing@example.org");
     const signIn = (password: string) => ({ email: "changing@example.org", password });
@@ -112,7 +112,7 @@ describe("accounts", () => {
     assert.equal((await old.ask("POST", "/sign-in", signIn("another good one"))).status, 200);
   });
 
-  test("guessing the current password is counted with guessing at sign-in", async () => {
+  test("guesses of the current password count as guesses at sign-in", async () => {
     const visitor = running.visitor();
     await visitor.signUp("left-open@example.org");
     for (let attempt = 0; attempt < 10; attempt++) {
@@ -126,12 +126,12 @@ describe("accounts", () => {
     running.clock.advance(15 * 60_000);
   });
 
-  test("a body of the console is small, and links that lead nowhere are counted like passwords", async () => {
+  test("bodies are limited, and unknown links count like passwords", async () => {
     const visitor = running.visitor();
     const long = await visitor.ask("POST", "/sign-in", { email: "a@b.example", password: "x".repeat(8_200) });
     assert.deepEqual([long.status, long.json.detail], [413, "a JSON body must be at most 8192 bytes"]);
     const token = (await owner.ask("POST", `${at}/invitations`, { role: "member" })).json.path.split("#")[1];
-    // Those that lead somewhere cost nothing.
+    // Valid ones do not count.
     for (let look = 0; look < 120; look++)
       assert.equal((await visitor.ask("POST", "/invitations/look-up", { token })).status, 200);
     const [{ id }] = (await owner.ask("GET", `${at}/invitations`)).json.data;
@@ -172,7 +172,7 @@ describe("accounts", () => {
     assert.equal((await signIn("remembered now")).status, 200);
   });
 
-  test("whoever changes the password makes links to another one void", async () => {
+  test("changing the password invalidates reset links", async () => {
     const visitor = running.visitor();
     await visitor.signUp("both@example.org");
     const token = (await running.store.passwordResets.create("both@example.org", 24))!.secret;
@@ -181,7 +181,7 @@ describe("accounts", () => {
     assert.equal(looked.status, 404);
   });
 
-  test("sessions are told by when and where they were opened, and each can be ended from another", async () => {
+  test("sessions are listed with time and origin, and each can be ended from another", async () => {
     const visitor = running.visitor();
     const mine = await visitor.signUp("travelling@example.org");
     const signIn = { email: "travelling@example.org", password: PASSWORD };
@@ -246,7 +246,7 @@ describe("deleting an account", () => {
   const deleted = (visitor: Visitor, password = PASSWORD) =>
     visitor.ask("POST", "/account/delete", { password });
 
-  test("takes the password, counts guesses, and then takes the person away; the ledger stays exact", async () => {
+  test("needs the password, counts guesses, and removes the user; the ledger stays exact", async () => {
     const visitor = running.visitor();
     const mine = await visitor.signUp("leaving-for-good@example.org");
     const own = `/organizations/${mine}`;
@@ -283,7 +283,7 @@ describe("deleting an account", () => {
     running.clock.advance(15 * 60_000);
   });
 
-  test("is refused to the only owner of others, and changes nothing then", async () => {
+  test("is rejected for the only owner of an organization with members, and changes nothing", async () => {
     const [boss, colleague] = [running.visitor(), running.visitor()];
     const mine = await boss.signUp("boss@example.org");
     const own = `/organizations/${mine}`;
@@ -306,7 +306,7 @@ describe("deleting an account", () => {
     assert.equal((await running.visitor().ask("POST", "/invitations/look-up", { token: open })).status, 404);
   });
 
-  test("never leaves members without an owner when people join and leave at the same moment", async () => {
+  test("never leaves members without an owner when users join and leave concurrently", async () => {
     const [one, other, third, late] = [
       running.visitor(),
       running.visitor(),
@@ -334,14 +334,14 @@ describe("deleting an account", () => {
   });
 });
 
-/** What a route takes: it refuses what it does not know. */
+/** A body for each route, which rejects unknown fields. */
 function bodyOf(path: string): object {
   if (path.endsWith("/keys")) return { name: "x" };
   return path.endsWith("/vouchers") ? { code: "X" } : { role: "member" };
 }
 
-describe("who may ask", () => {
-  test("a name that is not known is refused, and the nearest known one is told", async () => {
+describe("access", () => {
+  test("an unknown field is rejected with the nearest known one", async () => {
     const refused = await owner.ask("POST", `${at}/keys`, { Name: "x" });
     assert.deepEqual([refused.status, refused.json.code], [400, "invalid_request"]);
     assert.match(refused.json.detail, /unknown field "Name": did you mean "name"\?/);
@@ -383,7 +383,7 @@ describe("who may ask", () => {
     assert.equal((await owner.ask("GET", `${at}/invitations`)).json.data.length, 1);
   });
 
-  test("every route of owners is closed to members", async () => {
+  test("members cannot use routes of owners", async () => {
     const token = (await owner.ask("POST", `${at}/invitations`, { role: "member" })).json.path.split("#")[1];
     const member = running.visitor();
     await member.signUp("second@example.org", { invitation: token });
@@ -400,7 +400,7 @@ describe("who may ask", () => {
     }
   });
 
-  test("a page of another site changes nothing, cookie or not, and reads nothing", async () => {
+  test("pages of other sites can neither read nor change anything, even with the cookie", async () => {
     for (const { method, path } of running.routes.filter((route) => route.method !== "GET")) {
       const filled = path.replace("/console/api", "").replace(":organization", organization);
       for (const headers of [
@@ -420,7 +420,7 @@ describe("who may ask", () => {
 });
 
 describe("the organization's name", () => {
-  test("is changed by owners, under the rules of sign-up", async () => {
+  test("owners change it under the rules of sign-up", async () => {
     const visitor = running.visitor();
     const mine = await visitor.signUp("renaming@example.org");
     const rename = (name: string, who = visitor) => who.ask("PATCH", `/organizations/${mine}`, { name });
@@ -436,8 +436,8 @@ describe("the organization's name", () => {
   });
 });
 
-describe("what the service says of itself", () => {
-  test("prices and the operator's address are there for everybody", async () => {
+describe("facts about the service", () => {
+  test("prices and the operator's contact are public", async () => {
     const { json } = await running.visitor().ask("GET", "/prices");
     assert.deepEqual(json, {
       tariffs: {
@@ -450,7 +450,7 @@ describe("what the service says of itself", () => {
     });
   });
 
-  test("status is that of the engines, for those who are signed in", async () => {
+  test("signed-in users see the status of the engines", async () => {
     assert.equal((await running.visitor().ask("GET", "/status")).status, 401);
     const { json } = await owner.ask("GET", "/status");
     assert.match(json.version, /^\d+\.\d+\.\d+/);
@@ -464,7 +464,7 @@ describe("what the service says of itself", () => {
     });
   });
 
-  test("limits are those of the organization's tier, and of the code", async () => {
+  test("limits follow the organization's tier and the code", async () => {
     const visitor = running.visitor();
     const mine = await visitor.signUp("limited@example.org");
     const limits = async () => (await visitor.ask("GET", `/organizations/${mine}/limits`)).json;
@@ -479,7 +479,7 @@ describe("what the service says of itself", () => {
 });
 
 describe("keys", () => {
-  test("a key is shown once, listed by its ends, and stops when it is revoked", async () => {
+  test("a key is shown once, listed by its ends, and revocable", async () => {
     const made = (await owner.ask("POST", `${at}/keys`, { name: "server" })).json;
     assert.match(made.key, /^sk-svc-[0-9a-f]{48}$/);
     const listed = (await owner.ask("GET", `${at}/keys`)).json.data.find(
@@ -497,7 +497,7 @@ describe("keys", () => {
     assert.notEqual(after.revoked_at, null);
   });
 
-  test("a playground key is good for ten minutes", async () => {
+  test("a playground key works for ten minutes", async () => {
     const { key, expires_in } = (await owner.ask("POST", `${at}/playground-key`)).json;
     assert.equal(expires_in, 600);
     assert.equal((await running.temporaryKeys.find(key))?.keyId, "playground");
@@ -507,7 +507,7 @@ describe("keys", () => {
 });
 
 describe("members", () => {
-  test("an invitation is good once, and an organization keeps an owner", async () => {
+  test("an invitation works once, and an organization keeps an owner", async () => {
     const first = running.visitor();
     const mine = await first.signUp("first@example.org");
     const { path } = (await first.ask("POST", `/organizations/${mine}/invitations`, { role: "owner" })).json;
@@ -533,7 +533,7 @@ describe("members", () => {
     assert.equal(demoted.json.code, "last_owner");
   });
 
-  test("whoever is removed loses the playground key at once", async () => {
+  test("a removed member's playground key ends immediately", async () => {
     const token = (await owner.ask("POST", `${at}/invitations`, { role: "member" })).json.path.split("#")[1];
     const leaving = running.visitor();
     await leaving.signUp("leaving@example.org", { invitation: token });
@@ -547,7 +547,7 @@ describe("members", () => {
 });
 
 describe("credits", () => {
-  test("a voucher is credited once, to whoever comes first", async () => {
+  test("a voucher is credited once, to the first who redeems it", async () => {
     const { code } = await running.store.vouchers.create({ credits: 5_000, note: "", lifetimeDays: null });
     const before = (await owner.ask("GET", `${at}/credits`)).json;
     const typed = code.toLowerCase().replaceAll("-", " ");
@@ -570,7 +570,7 @@ describe("credits", () => {
     );
   });
 
-  test("ledger, export and usage name the request, the path and the key of each charge", async () => {
+  test("ledger, export and usage show the request, path and key of each charge", async () => {
     const visitor = running.visitor();
     const spender = await visitor.signUp("spender@example.org");
     const key = (await visitor.ask("POST", `/organizations/${spender}/keys`, { name: '=cmd"1' })).json;
@@ -644,7 +644,7 @@ describe("credits", () => {
     }
   });
 
-  test("the ledger comes in pages without a gap", async () => {
+  test("pages of the ledger have no gaps", async () => {
     const visitor = running.visitor();
     const payer = await visitor.signUp("payer@example.org");
     for (let payment = 1; payment <= 60; payment++)
@@ -660,7 +660,7 @@ describe("credits", () => {
     assert.deepEqual(seen, [...Array.from({ length: 60 }, (_, index) => 60 - index), FREE_GRANT_CREDITS]);
   });
 
-  test("each entry says the balance after it, whatever is left out, on every page and in the export", async () => {
+  test("each entry has the balance after it, filtered or not, on every page and in the export", async () => {
     const visitor = running.visitor();
     const payer = await visitor.signUp("filtering@example.org");
     const { changes, holds, transfers } = running.store;
@@ -726,7 +726,7 @@ describe("credits", () => {
     }
   });
 
-  test("the ledger is cut by moments, and a filter that is none is refused", async () => {
+  test("the ledger can be limited by time, and invalid filters are rejected", async () => {
     const visitor = running.visitor();
     const payer = await visitor.signUp("dating@example.org");
     await running.store.transfers.topUp(payer, 7, "dated");
@@ -756,7 +756,7 @@ describe("credits", () => {
   });
 });
 
-test("no secret of a person comes into the log", async () => {
+test("users' secrets never reach the log", async () => {
   const lines = running.logLines.join("\n");
   assert.ok(lines.includes("/console/api/sign-in"), "requests were logged");
   for (const secret of [PASSWORD, owner.cookie.split("=")[1] ?? "?", "sk-svc-", "owner@example.org"])

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { hashPassword, isPassword, PASSWORD_COST } from "../../src/console/server/passwords.js";
 
-test("a password is known by its hash, however its letters were typed", async () => {
+test("a password matches its hash in any Unicode normalization", async () => {
   const kept = await hashPassword("Әлем é 2026", PASSWORD_COST);
   assert.match(kept, /^scrypt\$32768\$8\$3\$/);
   assert.ok(!kept.includes("2026"), "the password is not kept");
@@ -12,8 +12,8 @@ test("a password is known by its hash, however its letters were typed", async ()
   assert.notEqual(await hashPassword("Әлем é 2026", PASSWORD_COST), kept, "each hash has a salt of its own");
 });
 
-test("more people than can wait are asked to come again", async () => {
-  // A kept password says itself what it costs; one of the service's own takes a third of a second.
+test("sign-ins beyond the queue are rejected as busy", async () => {
+  // Stored hashes contain their cost; a cheap one here, because the service's takes a third of a second.
   const cheap = `scrypt$2$1$1$AAAA$${Buffer.alloc(32).toString("base64")}`;
   const all = await Promise.allSettled(
     Array.from({ length: 60 }, () => isPassword("x", cheap, PASSWORD_COST)),

@@ -18,7 +18,7 @@ import { SILENT } from "../support/silent-log.js";
 
 export const PASSWORD = "correct horse battery";
 
-/** What a service with default settings would tell, besides a price and an address of its operator. */
+/** The facts of a service with default settings, plus a price and a contact. */
 const FACTS: ServiceFacts = {
   serve: ["synthesis", "transcription", "live"],
   tariffs: DEFAULT_TARIFFS,
@@ -44,7 +44,7 @@ export interface VisitorAnswer {
   readonly json: any;
 }
 
-/** A person at a browser: keeps the cookie, and says where its page comes from. */
+/** A user's browser: keeps the cookie, and sends the origin of its page. */
 export class Visitor {
   readonly #base: string;
   cookie = "";
@@ -99,7 +99,7 @@ export interface RunningConsole {
   stop(): Promise<void>;
 }
 
-/** The console over a real database; the work behind keys is not there. */
+/** The console on a real database, without the API behind keys. */
 export async function startConsole(trustedProxies: readonly string[] = []): Promise<RunningConsole> {
   const clock = new ManualClock();
   const store = await openStore(privateStore(await preparedFolder()), SILENT, { clock });

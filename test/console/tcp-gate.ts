@@ -1,16 +1,16 @@
 import { once } from "node:events";
 import { createServer, type Socket, connect as tcpConnect } from "node:net";
 
-/** A way to a service on this machine that a test can hold up, cut, and close. */
+/** A TCP proxy to a local service that a test can pause, cut and close. */
 export interface TcpGate {
   readonly url: string;
-  /** From now on nothing of what the service answers comes through. */
+  /** Holds back everything that the service sends. */
   hold(): void;
-  /** What was held comes through, and whatever follows. */
+  /** Sends what was held back, and everything after it. */
   release(): void;
-  /** Breaks every connection, and refuses others. */
+  /** Breaks every connection, and rejects new ones. */
   cut(): void;
-  /** Takes connections again. */
+  /** Accepts connections again. */
   restore(): void;
   close(): Promise<void>;
 }

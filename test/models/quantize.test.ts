@@ -16,7 +16,7 @@ import { changeManifest, copyOfPackage, type Json, temporaryFolder } from "../su
 import * as fc from "../support/properties.js";
 
 const FOLDER = "test/fixtures/adapters/";
-/** Recognisers whose tiny graphs hold matrix products. */
+/** Recognisers whose tiny graphs have matrix products. */
 const WITH_PRODUCTS = ["tiny-nemo-streaming-ctc", "tiny-zipformer2-ctc"];
 
 async function decode(folder: string): Promise<LogProbs & { readonly width: number }> {
@@ -77,7 +77,7 @@ for (const id of WITH_PRODUCTS) {
     assert.ok(same >= 0.95 * rows.length, `${same} of ${rows.length} rows agree`);
     const away = fp32.logProbs.map((logProb, i) => Math.abs(logProb - int8.logProbs[i]!));
     const mean = away.reduce((sum, value) => sum + value, 0) / away.length;
-    // Of values from 0 to some 15: 7 bits for weights and 8 for what they are multiplied with.
+    // Values from 0 to about 15, with 7 bits for weights and 8 for the other side.
     assert.ok(mean > 0 && mean < 0.15, `log-probs are ${mean} away`);
   });
 }
@@ -174,7 +174,7 @@ test("a quantized weight is at most half a step off, transposed or not", () => {
   );
 });
 
-/** Moves the constants of a package's graph into `model.data`, as exports of large models have them. */
+/** Moves the constants of a package's graph into `model.data`, as exports of large models do. */
 async function putWeightsBeside(folder: string): Promise<void> {
   const path = join(folder, "model.onnx");
   const data: Uint8Array[] = [];

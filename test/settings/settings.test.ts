@@ -174,7 +174,7 @@ test("every setting has one name, a meaning, a rule, and a default that keeps it
   assert.ok(names.length > 30);
   for (const { name, otherwise, means, rule } of SETTINGS) {
     assert.ok(otherwise !== "" && means !== "" && rule !== "", name);
-    // A default that is no text of the rule is a phrase: it has a space, or is "none".
+    // Other defaults are a phrase with a space, or "none".
     if (/ |^none$/.test(otherwise)) continue;
     assert.deepEqual(readConfig({ [name]: otherwise }), readConfig({}), name);
   }

@@ -1,4 +1,4 @@
-// What services on one database agree on: two stores, as two services open them.
+// What services on one database agree on, with two stores as two services open them.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -100,7 +100,7 @@ describe("two stores on one database", { concurrency: 1 }, () => {
         assert.equal(await other.console.attempts.take("late", rules), null, until);
         await one.console.attempts.clear("late");
       }
-      // As a service begins it whose clock is ahead.
+      // As started by a service whose clock is ahead.
       assert.equal(await one.console.attempts.take("late", rules), null);
       await sql`update attempts set until = now() + interval '905 seconds'`;
       assert.equal(await other.console.attempts.take("late", rules), 900);

@@ -281,7 +281,7 @@ test("one query finds those of 70,000 keys and sessions that have ended", async 
   assert.deepEqual(await store.console.users.goodPlaces(places), []);
 });
 
-/** The address of an empty schema: a throwaway database for a fraction of its price. */
+/** Creates an empty schema, which is cheaper than a database, and returns its URL. */
 async function newDatabase(): Promise<string> {
   const { host, port, user, password, database } = server.connection;
   const sql = connect(server.connection, SILENT);
@@ -299,7 +299,7 @@ async function openOn(databaseUrl: string, options: { clock?: ManualClock } = {}
   );
 }
 
-/** A port in front of the server that can be shut, with every connection that goes through it. */
+/** A port in front of the server that can be closed, with every connection through it. */
 async function openGate(targetPort: number) {
   const sockets = new Set<Socket>();
   const gate = createServer((client) => {

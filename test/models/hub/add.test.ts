@@ -19,12 +19,12 @@ import { type Fault, LocalHub, type SeenRequest, sha256 } from "../../support/lo
 import { type Changes, COMMIT, REPOSITORIES, TOKEN, tinyCatalogue } from "../../support/tiny-catalogue.js";
 
 const STALL_MS = 500;
-/** Of a server that is not to be given up. */
+/** For a server that must not be given up. */
 const PATIENCE_MS = 60_000;
 let hub: LocalHub;
 let folder: string;
 let notes: string[];
-/** Bytes of the file that comes. */
+/** Bytes of the downloaded file. */
 let arrived: number;
 
 before(async () => {
@@ -106,7 +106,7 @@ test("installed files are not downloaded again; damaged ones are, and equal ones
     ["tiny-listener", "tiny-listener-int8"].map((id) => stat(join(folder, id, "model.onnx"))),
   );
   assert.equal(inodes[0]!.ino, inodes[1]!.ino);
-  // A file of its own: the shared ones are one file under two names.
+  // A file that no other package shares.
   await writeFile(join(folder, "tiny-listener/manifest.json"), "{}");
   assert.equal((await add("tiny-listener")).isNew, true);
   await readPackage(join(folder, "tiny-listener"), "transcription");
@@ -289,7 +289,7 @@ test("a file of unknown hash is rejected, and with trust kept with the hash foun
   ]);
   const manifest = JSON.parse(await readFile(join(folder, "tiny-listener/manifest.json"), "utf8"));
   assert.equal(manifest.files.model.sha256, sha256(REPOSITORIES["tiny/gigaam"]!.files["ctc.onnx"]!));
-  // What came is pinned: the commit that the hub has told.
+  // Pinned to the commit that the hub has reported.
   assert.equal(manifest.source.revision, COMMIT);
   const [, second] = hub.requests.filter(({ path }) => path.includes("/resolve/"));
   assert.match(second!.path, new RegExp(`/resolve/${COMMIT}/`));
@@ -341,7 +341,7 @@ test("a disk that fills up is reported, and with space again the download resume
   try {
     hub.onSent = () => {
       hub.onSent = () => {};
-      // It writes what there is room for.
+      // Writes as much as fits.
       assert.throws(() => writeFileSync(filler, Buffer.alloc(17 << 20)), { code: "ENOSPC" });
     };
     await assert.rejects(add("tiny-listener"), /no space left on the device; what has arrived is kept/);

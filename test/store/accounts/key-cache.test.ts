@@ -10,7 +10,7 @@ import { SILENT } from "../../support/silent-log.js";
 const PEPPER = "a pepper for tests";
 const IDENTITY: KeyIdentity = { keyId: "key_1", organizationId: "org_1", tier: "paid" };
 
-/** A cache over a table of one key, counting what it asks. */
+/** A cache over a table of one key, counting look-ups. */
 function cacheOver(rules: Partial<KeyCacheRules> = {}) {
   const rawKey = newRawKey();
   const clock = new ManualClock();
@@ -172,7 +172,7 @@ function isUnavailable(error: unknown): boolean {
   return error instanceof ServiceError && error.code === "AUTH_UNAVAILABLE";
 }
 
-// Issue 12: keys are found by a hash under the server's secret, so what is alike in two keys is nothing alike in time.
+// Issue 12: keys are found by a keyed hash, so similar keys leak nothing by timing.
 test("a key that differs in one digit is looked up like any other", async () => {
   const { cache, table, rawKey } = cacheOver();
   await cache.find(rawKey);

@@ -10,7 +10,7 @@ interface Question {
 
 type Answers = readonly (string | typeof BUSY)[];
 
-/** A statement under way. */
+/** A statement in flight. */
 interface Statement {
   readonly names: readonly string[];
   readonly isWaiting: boolean;
@@ -99,7 +99,7 @@ test("questions about locked accounts are asked again per organization, without 
       { names: ["d2"], isWaiting: true },
     ],
   );
-  // They hold nobody up but their own.
+  // They delay only their own organization.
   const [late, other] = [ask("org_c", "c3"), ask("org_f", "f")];
   assert.deepEqual(sent[5]!.names, ["f"]);
   await sent[5]!.answer(["F"]);

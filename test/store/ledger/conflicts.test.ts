@@ -9,7 +9,7 @@ const LOST = Object.assign(
   },
 );
 
-/** A change that fails with these errors first. */
+/** A change that first fails with these errors. */
 function failing(errors: readonly Error[]): {
   readonly run: () => Promise<string>;
   readonly tries: () => number;

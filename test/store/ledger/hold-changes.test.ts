@@ -1,4 +1,4 @@
-// Changes of holds that go to the database together: each is what it would be alone.
+// Batched changes of holds: each has the effect it would have alone.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { DEFAULT_TARIFFS } from "../../../core/domain/usage/tariff.js";
@@ -69,7 +69,7 @@ test("each of many concurrent changes gets its own answer, and a rejection affec
     outcomeOf(changes.openUpTo(speech(poor, 3), 1)),
     outcomeOf(changes.open(speech("org_unknown", 1))),
     outcomeOf(changes.open(speech(crowded, "closed"))),
-    // The schema refuses the first, and with it the statement that all of them were part of.
+    // The schema rejects the first, and with it the statement of the batch.
     outcomeOf(changes.open({ ...speech(crowded, "wrong"), kind: "another" as "file" })),
     ...[1, 2, 3].map((nth) => outcomeOf(changes.open({ ...speech(crowded, nth), limit }))),
     outcomeOf(changes.open(speech(crowded, 1))),
@@ -97,7 +97,7 @@ test("each of many concurrent changes gets its own answer, and a rejection affec
   assert.deepEqual(more.slice(0, 2), [true, true]);
   assert.ok(more[2] instanceof TooManyAtOnce);
   assert.deepEqual(more.slice(3), [true, null, null]);
-  // Charges of all of them together, those that are repeated too.
+  // Charges all of them in one batch, with repetitions.
   const posted = await Promise.all(
     others.flatMap((organizationId) => [
       changes.post(speech(organizationId, 1), 500, "settled"),
@@ -169,7 +169,7 @@ test("a release that waited for its hold's opening, or a charge for its extensio
   assert.deepEqual(await balanceOf(extended), { balance: CREDITS - 900, held: 0 });
 });
 
-// What the services believe is never the whole truth: their connections are cut, and one is swept while it works.
+// The services lose connections, and one is swept while it works.
 test("with cut connections and a sweep, everything is charged once and nothing stays held", async () => {
   const { holds, instances, sql } = ledger;
   const random = uniform(SEED);
@@ -180,7 +180,7 @@ test("with cut connections and a sweep, everything is charged once and nothing s
   let isOver = false;
   let failureCount = 0;
   let sweptCount = 0;
-  /** As settlements do: again until there is an answer. */
+  /** As settlements do: retries until there is an answer. */
   const persist = async <T>(work: () => Promise<T>): Promise<T> => {
     for (;;) {
       try {
@@ -200,7 +200,7 @@ test("with cut connections and a sweep, everything is charged once and nothing s
         const isOpen = nth % 2 === 0 ? await changes.open(hold) : (await changes.openUpTo(live, 1)).held > 0;
         if (!isOpen) return;
       } catch {
-        // It may have been opened all the same.
+        // It may have been opened although no answer arrived.
         failureCount++;
         await persist(() => holds.void(hold));
         continue;
@@ -225,7 +225,7 @@ test("with cut connections and a sweep, everything is charged once and nothing s
       select pg_terminate_backend(pid) from pg_stat_activity
       where pid <> pg_backend_pid() and application_name = 'dauys' and random() < 0.7`;
     if (random() < 0.5) continue;
-    // The second one is silent for too long, and comes back.
+    // The second one is silent for too long, then returns.
     const serviceId = services[1]!;
     const open = await persist(
       () => sql<{ id: string }[]>`select id from holds where service_id = ${serviceId} and state = 'open'`,

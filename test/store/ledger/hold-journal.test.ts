@@ -11,7 +11,7 @@ async function newPath(): Promise<string> {
   return join(await temporaryFolder(), "usage-journal");
 }
 
-/** What another process would read now. */
+/** Reads the file as another process would. */
 function leftIn(path: string): Record<string, number> {
   const { journal, left } = HoldJournal.open(path, SILENT);
   journal.close();

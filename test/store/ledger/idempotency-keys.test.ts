@@ -53,7 +53,7 @@ function fingerprint(text: string): Uint8Array {
   return createHash("sha256").update(text).digest();
 }
 
-/** A service that is there, or one that never was. */
+/** A running service, or one that never existed. */
 function service(serviceId = "svc_a") {
   const idempotency = new PostgresIdempotency(ledger.idempotencyKeys, serviceId, SILENT);
   const claim = async (changes: { key?: string; fingerprint?: Uint8Array; lostAnswerOf?: string } = {}) => {
@@ -68,7 +68,7 @@ function service(serviceId = "svc_a") {
     } as const;
     return { requestId, claim: await idempotency.claim(request) };
   };
-  /** Claims, and fails the test when something else than work comes of it. */
+  /** Claims a key, and fails the test unless the work may start. */
   const begin = async (changes: Parameters<typeof claim>[0] = {}) => {
     const claimed = await claim(changes);
     assert.ok(claimed.claim.type === "begun", claimed.claim.type);
@@ -343,7 +343,7 @@ test("attempts that a promoted standby has reopened are ended, and running ones 
   await ledger.instances.heartbeat(serviceId);
   const own = service(serviceId);
   const { attempt } = await own.begin({ key: "runs" });
-  // Under the same id, and the service does not know it: it was over on a server that is lost.
+  // Unknown to the service: it had ended on the lost server.
   await service(serviceId).begin({ key: "over" });
   assert.equal((await own.claim({ key: "over" })).claim.type, "in-use");
   assert.equal(await own.idempotency.endForgotten(), 1);

@@ -4,7 +4,7 @@ import { Settlements } from "../../../src/store/ledger/settlements.js";
 import { pace } from "../../support/pace.js";
 import { SILENT } from "../../support/silent-log.js";
 
-/** What a driver does with a query that it has lost. */
+/** A query that the driver has lost. */
 const NEVER = new Promise<never>(() => {});
 
 test("a settlement without an answer is retried", { timeout: 120_000 }, async () => {

@@ -41,12 +41,12 @@ before(async () => {
   ledger = await newLedger(server);
 });
 after(async () => {
-  // A query that the driver lost with its connection would be waited for without an end.
+  // A query that the driver has lost would be waited for forever.
   await ledger.sql.end({ timeout: 5 });
   await server.stop();
 });
 
-/** A metered service; `stopHeart` leaves everything as a killed process would. */
+/** Starts the meter of one service, which closes with the test. */
 async function startMeter(t: TestContext, rules: Partial<typeof RULES> = {}) {
   const { journal } = HoldJournal.open(join(await temporaryFolder(), "usage-journal"), SILENT);
   const meter = new PostgresUsageMeter(
@@ -149,7 +149,7 @@ test("a slot is free as soon as its service knows, before the database does", as
   const reference = (name: string) => ({ id: `${organizationId}:${name}`, organizationId, mostAtOnce: 1 });
   const first = await here.hold(reference("first"), "synthesis", quantity);
   await ledger.sql.begin(async (transaction) => {
-    // No service can settle it for as long as this goes on.
+    // No service can settle it meanwhile.
     await transaction`select from holds where id = ${`${organizationId}:first`} for update`;
     const released = first.release();
     const second = await here.hold(reference("second"), "synthesis", quantity);
@@ -307,7 +307,7 @@ test("a silent service's holds are settled once, by another service", async (t) 
     unitsPerSecond: 1,
   });
   const spent = Math.ceil((90_001 * 6) / RATE_HZ) + 12 + 60;
-  // Holds are settled one after another, those that cost nothing among them; what was posted and never answered holds nothing.
+  // Every hold is settled, also those without a charge; a posted one no longer holds credits.
   const openOfGone = async () => {
     const [row] = await ledger.sql<{ count: number }[]>`
       select count(*)::int as count from holds where service_id = ${gone} and state in ('open', 'posted')`;
@@ -335,7 +335,7 @@ test("a service settles its holds that a promoted standby has reopened, and keep
   );
   await eventually("the session is paid for", () => funds.length > 0);
   session.accepted(RATE_HZ);
-  // As the meter has forgotten them: they were over on a server that is lost.
+  // Unknown to the meter: they had ended on the lost server.
   const again = (id: string, seconds: number) =>
     liveHold(`${organizationId}:${id}`, organizationId, seconds, meter.serviceId);
   await changes.openUpTo(again("heard", 120), 6);
@@ -401,11 +401,11 @@ test("journals of either version count for every sweeping service", async () => 
   await holds.post(`${organizationId}:ended`, 5 * RATE_HZ, "settled");
   const third = await journal(3, { long: 5, short: 1, ended: 5 });
   assert.deepEqual(third, { isWritten: true, closed: new Set([`${organizationId}:ended`]) });
-  // Cut off with its connection, and carried out after the third: the newer numbers stay.
+  // Cut off with its connection and executed after the third: the newer numbers stay.
   assert.equal((await journal(2, { long: 3, short: 1 })).isWritten, false);
-  // Nobody speaks for the holds of another service.
+  // A service cannot journal the holds of another.
   await instances.journal({ serviceId: before, nth: 1, acceptedById: accepted({ short: 9 }) });
-  // As a sweep of the version before removes what is silent, knowing nothing of journals.
+  // As a sweep of an earlier version, which knows no journals, removes a silent service.
   await ledger.sql`delete from service_instances where id in (${before}, ${now})`;
   assert.equal((await journal(4, { long: 9 })).isWritten, false);
   await Promise.all([sweep(holds), sweep(holds)]);
@@ -415,7 +415,7 @@ test("journals of either version count for every sweeping service", async () => 
 });
 
 test("a live session ends when another service has presumed its own stopped and settled it", async (t) => {
-  // Gives no sign of life, but goes on.
+  // Sends no heartbeats, but continues.
   const meter = await startMeter(t, { heartbeatMs: 600_000 });
   const organizationId = await newOrganization();
   const told: LiveFunds[] = [];
@@ -457,7 +457,7 @@ test("a jump of the wall clock neither ends a running service's work nor keeps a
       await ledger.sql<{ sign: string }[]>`
         select seen_at::text as sign from service_instances where id = ${meter.serviceId}`
     )[0]?.sign;
-  // What others have written is hours in the past now, as after a jump forwards, until each gives its next sign.
+  // As after a jump forwards: heartbeats are hours in the past, until each service sends its next.
   const untilHeardAgain = async (meter: PostgresUsageMeter) => {
     const before = await signOf(meter);
     await eventually("another sign of life", async () => (await signOf(meter)) !== before);
@@ -468,7 +468,7 @@ test("a jump of the wall clock neither ends a running service's work nor keeps a
     await untilHeardAgain(observer);
     assert.equal(await stateOf(kept), "open");
   }
-  // And hours in the future, as after a jump back: the service that is gone counts as gone all the same.
+  // As after a jump back: heartbeats are hours in the future, and the stopped service still counts as stopped.
   await ledger.sql`
     update service_instances set seen_at = now() + interval '2 hours' where id = ${gone.serviceId}`;
   await eventually("what is left is settled", async () => (await stateOf(left)) === "voided");
@@ -498,7 +498,7 @@ test("a restarted service immediately settles what its data folder has", async (
   const acceptedById = new Map([["ses_left", 3 * RATE_HZ]]);
   await new ServiceInstances(sql).journal({ serviceId: id, nth: 1, acceptedById });
   await sql.end();
-  // As if it had been killed: what it held stays open.
+  // As if killed: its holds stay open.
   await first.close();
   const second = await openStore(privateStore(folder), SILENT);
   try {
@@ -528,10 +528,10 @@ test("the file journal of a killed service has more than the database", async ()
   }
   journal("whole", 10);
   journal("half", 5);
-  // Delivered while the database was too slow to store the charge, and not delivered at all.
+  // Delivered before the slow database stored the charge, and not delivered at all.
   for (const name of ["uncharged", "unanswered"]) await changes.open({ ...left(name), kind: "file" });
   journal("uncharged", 10);
-  // The database heard of one second, or of none.
+  // The database has one second, or none.
   for (const name of ["live", "fresh"]) await changes.openUpTo(left(name), 6);
   await journalInHolds(ledger.sql, new Map([[`${organizationId}:live`, RATE_HZ]]));
   journal("live", 3);
@@ -573,7 +573,7 @@ test("a database crash under load charges and loses nothing", async (t) => {
   for (let round = 0; round < 2; round++) {
     await momentOfFault(400);
     const pid = Number((await readFile(join(dataDir, "postgres/postmaster.pid"), "utf8")).split("\n")[0]);
-    // What `pg_ctl stop -m immediate` sends.
+    // As `pg_ctl stop -m immediate`.
     process.kill(pid, "SIGQUIT");
     await momentOfFault(300);
     await eventually("an answer", () =>
@@ -587,7 +587,7 @@ test("a database crash under load charges and loses nothing", async (t) => {
   isOver = true;
   await Promise.all(workers);
   assert.ok(refusedCount > 0, "somebody noticed");
-  // Void and charge wishes of the outage are carried out by now or soon.
+  // Pending charges and releases of the outage are written by now, or soon.
   await eventually("no hold left", async () => (await balanceOf(organizationId)).held === 0);
   await eventually(
     "all charges",

@@ -68,7 +68,7 @@ test("a private server starts, keeps its data and secrets, and stops", async (t)
     take();
     process.kill(await postmasterPid(dataDir), "SIGKILL");
     await isTaken;
-    // Six endings within half a minute, and it would be given up.
+    // Six crashes within half a minute, and it would be given up.
     await pace(5_000);
     stranger.close();
     await eventually("answers", () => second.isReachable());
@@ -100,7 +100,7 @@ test("the private server ends with its service, however that ends", async (t) =>
 
 test("leftovers of a killed service do not prevent the next start", async (t) => {
   const dataDir = await temporaryFolder();
-  // A start that was cut short while it made the cluster.
+  // A start that was interrupted while it created the cluster.
   await mkdir(join(dataDir, "postgres.new/base"), { recursive: true });
   await writeFile(join(dataDir, "postgres.new-password.1-x"), "secret");
   await (await startPrivate(dataDir)).stop();
@@ -118,7 +118,7 @@ test("leftovers of a killed service do not prevent the next start", async (t) =>
   });
 
   await t.test("a reused process id is ignored", async () => {
-    // This very process is no server: without care PostgreSQL would take it for one and refuse.
+    // This process is not a server, but PostgreSQL would mistake it for one.
     const lines = [process.ppid, join(dataDir, "postgres"), 1, 5432, "", "127.0.0.1", "1 1", "ready"];
     await writeFile(join(dataDir, "postgres/postmaster.pid"), `${lines.join("\n")}\n`);
     const server = await startPrivate(dataDir);
@@ -128,7 +128,7 @@ test("leftovers of a killed service do not prevent the next start", async (t) =>
 
   await t.test("a server that keeps crashing is given up after five restarts", async () => {
     const server = await startPrivate(dataDir);
-    // Every restart fails at once: the cluster's version is one that no server knows.
+    // Every restart fails immediately, on a cluster of an unknown version.
     const versionFile = join(dataDir, "postgres/PG_VERSION");
     await writeFile(versionFile, "7\n");
     process.kill(server.pid!, "SIGKILL");
@@ -171,7 +171,7 @@ test("root without user namespaces gives the cluster to an OS user, or reports w
     const { uid } = await stat(join(dataDir, "postgres"));
     assert.notEqual(uid, 0);
     await server.stop();
-    // The owner decides from now on, although user namespaces are back.
+    // The owner decides from now on, although user namespaces are available again.
     process.env["PATH"] = path;
     const again = await startPrivate(dataDir);
     assert.ok(await accepts(again.connection.port));
@@ -183,7 +183,7 @@ async function startPrivate(dataDir: string): Promise<EmbeddedPostgres> {
   return await EmbeddedPostgres.start({ dataDir, purpose: "service", log: SILENT });
 }
 
-/** A server on the cluster that no service watches. */
+/** An unsupervised server on the cluster. */
 async function startOrphan(dataDir: string): Promise<PostgresProcess> {
   const { postgres } = await findPostgresBinaries();
   const clusterDir = join(dataDir, "postgres");
@@ -197,7 +197,7 @@ async function startOrphan(dataDir: string): Promise<PostgresProcess> {
   });
 }
 
-/** 0 while there is no server. */
+/** 0 without a server. */
 async function postmasterPid(dataDir: string): Promise<number> {
   return Number.parseInt(
     await readFile(join(dataDir, "postgres/postmaster.pid"), "utf8").catch(() => "0"),

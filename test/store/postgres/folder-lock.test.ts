@@ -23,7 +23,7 @@ test("a locked folder is rejected with its path, its holder and what to do", asy
 
 test("one of many concurrent processes gets the folder", async () => {
   const folder = await temporaryFolder();
-  // One time in thirty a process that came late set a fresh lock aside, and another found the folder free.
+  // One time in thirty a late process moved a fresh lock aside, and another found the folder free.
   for (let round = 0; round < 60; round++) {
     await abandon(folder, {});
     const asked = Array.from({ length: 20 }, () => lockFolder(folder, "service"));

@@ -10,7 +10,7 @@ import { momentOfFault, within } from "../../support/pace.js";
 import { preparedFolder } from "../../support/prepared-database.js";
 import { SILENT } from "../../support/silent-log.js";
 
-// Without scripts/patch-postgres.mjs the driver ends the process here, which no `catch` hinders.
+// Without scripts/patch-postgres.mjs the driver ends the process here, and no `catch` prevents it.
 
 let server: EmbeddedPostgres;
 let sql: Sql;
@@ -57,7 +57,7 @@ test("a transaction that continues after its connection has closed rejects, and 
   assert.equal(row?.["one"], 1);
 });
 
-/** Stands between the driver and the server; `onAsked` sees what the driver says before it goes on. */
+/** A proxy between driver and server; `onAsked` sees what the driver sends before the server does. */
 async function proxied(
   t: TestContext,
   onAsked: (said: Buffer, client: Socket) => "forward" | "swallow",
@@ -149,7 +149,7 @@ test("a transaction that fills a connection's pipeline contains no other stateme
   assert.equal(written?.["count"], transactions.length);
 });
 
-/** What a server says to the client of a backend that is being ended. */
+/** The message that a server sends to the client of a terminated backend. */
 function terminatedByAdministrator(): Buffer {
   const fields = ["SFATAL", "VFATAL", "C57P01", "Mterminating connection due to administrator command"];
   const text = Buffer.from(`${fields.map((field) => `${field}\0`).join("")}\0`);

@@ -13,7 +13,7 @@ const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
 const REPAIRS = join(ROOT, "scripts/postgres-repairs.mjs");
 const CONNECTION = "node_modules/postgres/src/connection.js";
 
-/** The driver's code before the repairs, each with what stands there afterwards. */
+/** The driver's code before and after each patch. */
 async function readRepairs(): Promise<readonly (readonly [found: string, wanted: string])[]> {
   return ((await import(REPAIRS)) as { REPAIRS: readonly (readonly [string, string])[] }).REPAIRS;
 }
