@@ -15,7 +15,7 @@ export interface Setting<T> extends Rule<T> {
   readonly name: string;
   /** The default, as documents show it. */
   readonly otherwise: string;
-  /** What it does, as documents say it. */
+  /** Description in the documents. */
   readonly means: string;
   /** The value of an unset variable. */
   readonly absent: T;

@@ -70,7 +70,7 @@ function route(
         if (answered === null) return;
         await exchange.json(answered.status ?? 200, answered.body, { ...PRIVATE, ...answered.headers });
       } catch (thrown) {
-        await refuse(exchange, thrown);
+        await sendError(exchange, thrown);
       }
     },
   };
@@ -101,7 +101,7 @@ function openCall(exchange: Exchange, deps: ConsoleDeps, params: PathParams): Op
   };
 }
 
-async function refuse(exchange: Exchange, thrown: unknown): Promise<void> {
+async function sendError(exchange: Exchange, thrown: unknown): Promise<void> {
   if (thrown instanceof ConsoleError) {
     const { code, message, retryAfterSeconds } = thrown;
     const retry = retryAfterSeconds === null ? {} : { "retry-after": String(retryAfterSeconds) };

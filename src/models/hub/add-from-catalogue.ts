@@ -28,20 +28,24 @@ export interface AddObserver {
   note(message: string): void;
 }
 
-export interface AddJob {
+/** Options of every addition. */
+export interface Addition {
   readonly catalogue: readonly CatalogueEntry[];
-  readonly entry: CatalogueEntry;
-  readonly variant: string;
-  /** One of `vadsOf`. */
-  readonly vad: string;
   readonly folders: ModelFolders;
   readonly hub: HubOptions;
-  /** A folder with manually downloaded files; null downloads them. */
-  readonly from: string | null;
   readonly isTrusted: boolean;
   readonly retry: RetryRule;
   readonly signal: AbortSignal;
   readonly observer: AddObserver;
+}
+
+export interface AddJob extends Addition {
+  readonly entry: CatalogueEntry;
+  readonly variant: string;
+  /** One of `vadsOf`. */
+  readonly vad: string;
+  /** A folder with manually downloaded files; null downloads them. */
+  readonly from: string | null;
 }
 
 export const USUAL_RETRY: RetryRule = { tries: 6, firstPauseMs: 1_000 };

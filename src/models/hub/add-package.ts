@@ -4,28 +4,21 @@ import { z } from "zod";
 import { packageFiles } from "../../../native/models/package-files.js";
 import { type CatalogueEntry, isInnerPath, type Licence, packageIdOf, variantsOf } from "../catalogue.js";
 import { readCheckedJson } from "../checked-json.js";
-import { type ModelFolders, readablePackages } from "../folders.js";
+import { readablePackages } from "../folders.js";
 import { AddError } from "./add-error.js";
-import type { AddObserver } from "./add-from-catalogue.js";
+import type { Addition } from "./add-from-catalogue.js";
 import { unpackBundle } from "./bundle.js";
-import { HubClient, type HubOptions } from "./client.js";
-import { download, type RetryRule } from "./download.js";
+import { HubClient } from "./client.js";
+import { download } from "./download.js";
 import { requireFreeSpace } from "./free-space.js";
 import { type Installed, installPackage, type PackageFile, takeFile } from "./install.js";
 import { UNPACKED, withInstallLock } from "./install-lock.js";
 
-export interface PackageJob {
+export interface PackageJob extends Addition {
   /** A folder with a manifest, a bundle, or a bundle's URL. */
   readonly from: string;
   /** Of a bundle behind a URL. */
   readonly sha256: string | null;
-  readonly catalogue: readonly CatalogueEntry[];
-  readonly folders: ModelFolders;
-  readonly hub: HubOptions;
-  readonly isTrusted: boolean;
-  readonly retry: RetryRule;
-  readonly signal: AbortSignal;
-  readonly observer: AddObserver;
   /** Receives the licence before anything is installed. @throws when it is not accepted */
   readonly onLicence: (id: string, licence: Licence) => void;
 }

@@ -77,7 +77,7 @@ export async function download(job: DownloadJob, options: DownloadOptions): Prom
   }
 }
 
-/** What the server reports about a file. */
+/** The server's report about a file. */
 interface FileFacts {
   readonly commit: string | null;
   /** The job's, else the server's. */

@@ -67,7 +67,7 @@ export async function installPackage<F extends PackageFile>(
   const target = join(folder, plan.id);
   const present = await sameInstalled(plan, target);
   if (present !== null) return { folder: target, files: present, isNew: false };
-  refuseUnknown(plan, isTrusted);
+  requireKnownHashes(plan, isTrusted);
   const partial = join(folder, `.${plan.id}${PARTIAL}`);
   await mkdir(partial, { recursive: true });
   const files: AddedFile[] = [];
@@ -105,7 +105,7 @@ async function sameInstalled(plan: PackageOutline, target: string): Promise<read
   }));
 }
 
-function refuseUnknown(plan: PackageOutline, isTrusted: boolean): void {
+function requireKnownHashes(plan: PackageOutline, isTrusted: boolean): void {
   const unknown = plan.files.filter(({ sha256 }) => sha256 === null).map(({ path }) => path);
   if (unknown.length === 0 || isTrusted) return;
   throw new AddError(

@@ -6,14 +6,12 @@ import { PostgresPasswordResets } from "./password-resets.js";
 import type { PostgresReports } from "./reports.js";
 import { PostgresUsers } from "./users.js";
 
-export interface ConsoleStoreParts {
-  readonly apiKeys: ApiKeys;
-  readonly reports: PostgresReports;
-  readonly attempts: Attempts;
-}
-
 /** Builds the console's access to the database. */
-export function makeConsoleStore(sql: Sql, { apiKeys, reports, attempts }: ConsoleStoreParts): ConsoleStore {
+export function makeConsoleStore(
+  sql: Sql,
+  parts: { readonly apiKeys: ApiKeys; readonly reports: PostgresReports; readonly attempts: Attempts },
+): ConsoleStore {
+  const { apiKeys, reports, attempts } = parts;
   return {
     users: new PostgresUsers(sql),
     resets: new PostgresPasswordResets(sql),

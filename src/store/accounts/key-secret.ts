@@ -6,7 +6,7 @@ const KEY_PATTERN = /^sk-svc-[0-9a-f]{48}$/;
 /** The part of a key kept for display: the fixed prefix and four digits. */
 const DISPLAY_PREFIX_LENGTH = KEY_PREFIX.length + 4;
 
-/** What is stored of a key; the key cannot be derived from it. */
+/** The stored form of a key, from which the key cannot be derived. */
 export interface StoredKey {
   /** HMAC-SHA-256 of the key under the server's pepper, 32 bytes. */
   readonly hash: Buffer;

@@ -30,8 +30,7 @@ export class PostgresMembers implements Members {
       where organization_id = ${organizationId} order by memberships.created_at, user_id`;
   }
 
-  async rename(change: { organizationId: string; byUserId: string; name: string }): Promise<boolean> {
-    const { organizationId, byUserId, name } = change;
+  async rename({ organizationId, byUserId, name }: Parameters<Members["rename"]>[0]): Promise<boolean> {
     const rows = await this.#sql`
       with owner as (
         select organization_id from memberships
@@ -67,13 +66,7 @@ export class PostgresMembers implements Members {
     });
   }
 
-  async invite(invitation: {
-    organizationId: string;
-    role: Role;
-    createdBy: string;
-    hash: Buffer;
-    lifetimeSeconds: number;
-  }): Promise<Invitation | null> {
+  async invite(invitation: Parameters<Members["invite"]>[0]): Promise<Invitation | null> {
     const { organizationId, role, createdBy, hash, lifetimeSeconds } = invitation;
     const id = `inv_${randomBytes(12).toString("hex")}`;
     // Locks the inviter's row: either their removal sees this invitation, or this sees their removal.

@@ -27,11 +27,7 @@ export class PostgresUsers implements Users {
     this.#sql = sql;
   }
 
-  async signUp(person: {
-    email: string;
-    passwordHash: string;
-    organizationName: string;
-  }): Promise<User | null> {
+  async signUp(person: Parameters<Users["signUp"]>[0]): Promise<User | null> {
     return await this.#sql.begin(async (transaction) => {
       const user = await insertUser(transaction, person);
       if (user === null) return null;
@@ -42,11 +38,7 @@ export class PostgresUsers implements Users {
     });
   }
 
-  async signUpInvited(person: {
-    email: string;
-    passwordHash: string;
-    invitation: Buffer;
-  }): Promise<User | "taken" | "invalid"> {
+  async signUpInvited(person: Parameters<Users["signUpInvited"]>[0]): Promise<User | "taken" | "invalid"> {
     const invalid = new Error("the invitation is not valid any more");
     try {
       return await this.#sql.begin(async (transaction) => {

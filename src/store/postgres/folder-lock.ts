@@ -56,7 +56,7 @@ export async function lockFolder(folder: string, purpose: LockPurpose): Promise<
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     if (await claim(path, me)) return hold(path, me);
     const holder = await readHolder(path);
-    if (holder === "gone") continue;
+    if (holder === "missing") continue;
     if (holder !== null && (await isAtWork(path, holder))) throw new FolderInUse(folder, holder);
     if (await takeOver(path, holder, me)) return hold(path, me);
   }
@@ -99,7 +99,8 @@ function hold(path: string, me: LockHolder): FolderLock {
     async release() {
       clearInterval(heartbeat);
       const holder = await readHolder(path);
-      if (holder !== null && holder !== "gone" && holder.nonce === me.nonce) await rm(path, { force: true });
+      if (holder !== null && holder !== "missing" && holder.nonce === me.nonce)
+        await rm(path, { force: true });
     },
   };
 }
@@ -132,7 +133,7 @@ async function takeOver(path: string, seen: LockHolder | null, me: LockHolder): 
   const right = `${path}.after-${encodeURIComponent(seen?.nonce ?? "none").slice(0, 64)}`;
   if (!(await claim(right, me))) {
     const other = await readHolder(right);
-    if (other === "gone") return false;
+    if (other === "missing") return false;
     if (other !== null && (await isAtWork(right, other))) {
       await sleep(TAKING_OVER_POLL_MS);
       return false;
@@ -141,7 +142,7 @@ async function takeOver(path: string, seen: LockHolder | null, me: LockHolder): 
   }
   try {
     const found = await readHolder(path);
-    if (found === "gone" || found?.nonce !== seen?.nonce) return false;
+    if (found === "missing" || found?.nonce !== seen?.nonce) return false;
     const draft = `${path}.${me.nonce}`;
     await writeFile(draft, JSON.stringify(me), { mode: 0o644 });
     await rename(draft, path);
@@ -152,14 +153,14 @@ async function takeOver(path: string, seen: LockHolder | null, me: LockHolder): 
 }
 
 /** Reads a lock. Null when the file has none, after a full disk or a power failure. */
-async function readHolder(path: string): Promise<LockHolder | null | "gone"> {
+async function readHolder(path: string): Promise<LockHolder | null | "missing"> {
   try {
     const holder = JSON.parse(await readFile(path, "utf8")) as Partial<LockHolder> | null;
     return Number.isSafeInteger(holder?.pid) && typeof holder?.nonce === "string"
       ? (holder as LockHolder)
       : null;
   } catch (error) {
-    if (isErrno(error, "ENOENT")) return "gone";
+    if (isErrno(error, "ENOENT")) return "missing";
     if (error instanceof SyntaxError) return null;
     throw error;
   }

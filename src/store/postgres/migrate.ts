@@ -27,7 +27,7 @@ export async function migrate(sql: Sql, migrations: readonly Migration[]): Promi
       )`;
     const rows = await transaction<{ version: number }[]>`select version from schema_migrations`;
     const applied = new Set(rows.map((row) => row.version));
-    refuseNewerSchema(applied, migrations);
+    requireKnownSchema(applied, migrations);
     const missing = migrations.filter((migration) => !applied.has(migration.version));
     for (const migration of missing) {
       await transaction.unsafe(migration.sql);
@@ -38,7 +38,7 @@ export async function migrate(sql: Sql, migrations: readonly Migration[]): Promi
   });
 }
 
-function refuseNewerSchema(applied: ReadonlySet<number>, migrations: readonly Migration[]): void {
+function requireKnownSchema(applied: ReadonlySet<number>, migrations: readonly Migration[]): void {
   const known = Math.max(0, ...migrations.map((migration) => migration.version));
   const newest = Math.max(0, ...applied);
   if (newest <= known) return;
