@@ -323,7 +323,7 @@ test("a silent service's holds are settled once, by another service", async (t) 
 
 test("a service settles its holds that a promoted standby has reopened, and keeps active ones", async (t) => {
   const organizationId = await newOrganization();
-  const { changes, holds, sql } = ledger;
+  const { changes, holds, instances, sql } = ledger;
   const meter = await startMeter(t);
   const mine = await meter.hold({ id: `${organizationId}:mine`, organizationId }, "synthesis", {
     units: 5,
@@ -335,14 +335,19 @@ test("a service settles its holds that a promoted standby has reopened, and keep
   );
   await eventually("the session is paid for", () => funds.length > 0);
   session.accepted(RATE_HZ);
-  // Unknown to the meter: they had ended on the lost server.
+  // Unknown to the meter: they had ended on the lost server. Another service prepares them, so that no heartbeat finds
+  // one of them half prepared.
+  const preparing = newServiceId();
+  await instances.heartbeat(preparing);
   const again = (id: string, seconds: number) =>
-    liveHold(`${organizationId}:${id}`, organizationId, seconds, meter.serviceId);
+    liveHold(`${organizationId}:${id}`, organizationId, seconds, preparing);
   await changes.openUpTo(again("heard", 120), 6);
   await journalInHolds(sql, new Map([[`${organizationId}:heard`, 10 * RATE_HZ]]));
   await changes.open({ ...again("spoken", 10), kind: "synthesis" });
   await changes.open({ ...again("answered", 10), kind: "synthesis" });
   await holds.post(`${organizationId}:answered`, 10 * RATE_HZ, "posted");
+  await sql`update holds set service_id = ${meter.serviceId} where service_id = ${preparing}`;
+  await instances.remove(preparing);
   const inWork = async () => (await holds.listOf(meter.serviceId)).map(({ id }) => id.split(":")[1]).sort();
   await eventually("those in work are left", async () => (await inWork()).length === 2);
   await stays(
