@@ -23,7 +23,7 @@ export interface AddProgress {
 }
 
 /** Receives the progress of an addition. */
-export interface AddObserver {
+interface AddObserver {
   progress(progress: AddProgress): void;
   note(message: string): void;
 }
