@@ -143,7 +143,7 @@ export function variantsOf(entry: CatalogueEntry): readonly string[] {
   return Object.keys(entry.variants);
 }
 
-/** Returns the id of a variant's package. Each has its own, so that variants can be installed side by side. */
+/** Returns the id of a variant's package. It is unique, so variants can be installed side by side. */
 export function packageIdOf(entry: CatalogueEntry, variant: string): string {
   return variant === variantsOf(entry)[0] ? entry.name : `${entry.name}-${variant}`;
 }

@@ -45,12 +45,13 @@ export async function writeDefaults(folder: string, defaults: Defaults): Promise
 }
 
 /**
- * Chooses the package for requests without a model: the one in `defaults`, else the shipped one, else the first by id; null
- * when there is none for the task.
+ * Chooses the package for requests without a model: the one in `defaults`, else the shipped one, else the
+ * first by id; null when there is none for the task.
  *
  * @param packages by id, of any task
  * @param folder of `defaults`, for the error
- * @throws {ServiceError} `MODEL_BROKEN` when the package in `defaults` is not installed, or is for another task
+ * @throws {ServiceError} `MODEL_BROKEN` when the package in `defaults` is not installed, or is for another
+ * task
  */
 export function chooseDefault<M extends ModelManifest>(
   packages: readonly PackageFolder[],

@@ -61,7 +61,7 @@ export async function seePackages({ read }: ModelFolders): Promise<readonly Seen
   return seen.sort((a, b) => a.id.localeCompare(b.id));
 }
 
-/** Returns the shipped voice activity detector, which is verified like a package but neither chosen nor removed. */
+/** Returns the shipped voice activity detector, which can be verified but neither chosen nor removed. */
 export function seeNearVoice(): Omit<SeenPackage, "package"> & { readonly package: SealedFolder | null } {
   try {
     const part = readNearVoice();

@@ -55,10 +55,11 @@ const NOTE =
   "Its matrix products have int8 weights, made from the fp32 package with `models quantize`; convolutions are fp32.";
 
 /**
- * Writes an int8 variant of the package in `folder` to `outFolder`, which must not exist, atomically. Seals hashes, adds a
- * note, and moves weights from side files into their graph.
+ * Writes an int8 variant of the package in `folder` to `outFolder`, which must not exist, atomically. Seals
+ * hashes, adds a note, and moves weights from side files into their graph.
  *
- * @throws {ServiceError} `MODEL_BROKEN` when a file does not match the manifest, has nothing to quantize, or is too large
+ * @throws {ServiceError} `MODEL_BROKEN` when a file does not match the manifest, has nothing to quantize, or
+ * is too large
  */
 export async function quantizePackage(
   folder: string,

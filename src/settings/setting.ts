@@ -66,7 +66,10 @@ export type Values<Tree> = {
   readonly [Member in keyof Tree]: Tree[Member] extends Setting<infer T> ? T : Values<Tree[Member]>;
 };
 
-/** Reads every setting of a tree into a deeply frozen object. @throws {ConfigError} at the first broken rule */
+/**
+ * Reads every setting of a tree into a deeply frozen object.
+ * @throws {ConfigError} at the first broken rule
+ */
 export function readTree<Tree extends SettingTree>(
   tree: Tree,
   environment: Readonly<Record<string, string | undefined>>,

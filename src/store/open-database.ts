@@ -19,8 +19,8 @@ export interface Database {
 const NEVER = new Promise<never>(() => {});
 
 /**
- * Locates the configured database, or starts a private one in the data folder. A command joins the private server of a
- * running service.
+ * Locates the configured database, or starts a private one in the data folder. A command joins the private
+ * server of a running service.
  *
  * @throws {FolderInUse} when another service uses the data folder
  */
@@ -42,7 +42,8 @@ export async function openDatabase(
       return { target: server.connection, lost: server.lost, release: () => server.stop() };
     } catch (error) {
       if (!(error instanceof FolderInUse) || performance.now() > deadlineMs) throw error;
-      // Commands end soon, so wait for them. A service keeps running: a command joins it, a second service cannot.
+      // Commands end soon, so wait for them. A service keeps running: a command joins it, a second service
+      // cannot.
       if (error.holder.purpose === "service") {
         if (purpose === "service") throw error;
         const connection = await readFile(join(dataDir, CONNECTION_FILE), "utf8").catch(() => null);

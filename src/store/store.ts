@@ -45,7 +45,7 @@ import { succeedsWithin } from "./postgres/within.js";
 export type StoreConfig = Pick<Config, "dataDir" | "databaseUrl" | "devApiKey" | "keyPepper">;
 
 export interface StoreOptions {
-  /** A service owns the data folder; a command joins the service that runs there, or owns the folder briefly. */
+  /** A service owns the data folder; a command joins the running service, or owns the folder briefly. */
   readonly purpose?: LockPurpose;
   readonly clock?: Clock;
 }
@@ -163,7 +163,7 @@ export class Store {
     return deriveSecret(this.#parts.pepper, purpose);
   }
 
-  /** Starts metering for a running service, and settles what its predecessor left. May be called once; `close` ends it. */
+  /** Starts metering, and settles what a predecessor left. May be called once; `close` ends it. */
   async startMeter(tariffs: Tariffs, rules: Partial<MeterRules> = {}): Promise<PostgresUsageMeter> {
     const { config, log, sql, clock } = this.#parts;
     await mkdir(config.dataDir, { recursive: true });
@@ -202,14 +202,14 @@ export class Store {
     return succeedsWithin(ANSWERS_WITHIN_MS, untilReachable(this.#parts.sql, 0));
   }
 
-  /** Resolves to whether the database accepts the writes that serving needs; without a meter, as `isReachable`. */
+  /** Resolves to whether the database accepts writes; without a meter, as `isReachable`. */
   canServe(): Promise<boolean> {
     return this.#meter?.canWrite(ANSWERS_WITHIN_MS) ?? this.isReachable();
   }
 
   /**
-   * Ensures a key to try the service with, and returns it: `DEV_API_KEY`, or the one in `dataDir/dev-key`. Services with
-   * the same `KEY_PEPPER` on one database derive the same key.
+   * Ensures a key to try the service with, and returns it: `DEV_API_KEY`, or the one in `dataDir/dev-key`.
+   * Services with the same `KEY_PEPPER` on one database derive the same key.
    */
   developmentKey(): Promise<string> {
     return ensureDevelopmentKey(this.#parts.config, this);
@@ -238,7 +238,7 @@ export class Store {
   }
 }
 
-/** Reads or creates the data folder's pepper; a database with keys already has its own, and a new one would be wrong. */
+/** Reads or creates the data folder's pepper. A new one would not fit a database that has keys. */
 async function rememberedPepper(sql: Sql, dataDir: string): Promise<string> {
   const path = join(dataDir, "key-pepper");
   const known = await readIfPresent(path);

@@ -29,7 +29,7 @@ export const SIGN_UPS_OF_ADDRESS: LimitedAttempts = {
 };
 /** Blocked names that are cached; the least recently used is evicted. */
 const MOST_BLOCKED = 50_000;
-/** A flood of a blocked name queries the database this often, and another service's `clear` takes effect this late. */
+/** How often a flood of a blocked name queries the database. A `clear` on another service takes this long. */
 const BLOCKED_FOR_MS = 1_000;
 
 interface Blocked {
@@ -38,8 +38,8 @@ interface Blocked {
 }
 
 /**
- * Limits attempts by name within a window, over all services. An attempt is counted before its outcome is known, so that
- * concurrent attempts cannot exceed the limit.
+ * Limits attempts by name within a window, over all services. An attempt is counted before its outcome is
+ * known, so that concurrent attempts cannot exceed the limit.
  */
 export class AttemptLimiter {
   readonly #rules: LimitedAttempts;

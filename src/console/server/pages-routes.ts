@@ -48,7 +48,7 @@ interface Asset {
   readonly gzip: Buffer;
 }
 
-/** Serves the console's pages. Every path without a file extension is the one page, with 404 where it shows nothing. */
+/** Serves the console. Every path without a file extension is the one page, with 404 if it is unknown. */
 export function pageRoutes(folder: string = PAGES_FOLDER): readonly Route[] {
   let loading: Promise<ReadonlyMap<string, Asset>> | null = null;
   const handle = async (exchange: Exchange) => {

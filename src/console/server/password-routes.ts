@@ -10,7 +10,7 @@ interface SignInLimits {
   readonly byAddress: AttemptLimiter;
 }
 
-/** Lists the routes to change a password, by the current one or an operator's link. Both end all earlier sessions. */
+/** Lists the routes to change a password, by the current one or a link. Both end all earlier sessions. */
 export function passwordRoutes({ byEmail, byAddress }: SignInLimits): readonly ConsoleRoute[] {
   const change = async (call: UserCall) => {
     const { current, password } = parse(NEW_PASSWORD, await call.body());

@@ -16,8 +16,8 @@ type Samples = ReadonlyMap<string, Buffer>;
 const CACHED = { "cache-control": "public, max-age=3600", "x-content-type-options": "nosniff" };
 
 /**
- * Serves the samples of voices in a model's package, without a charge. `/console/samples` lists the voices that have one,
- * `/console/samples/<voice>` is the audio; both of the default model, or of `?model=`.
+ * Serves the samples of voices in a model's package, without a charge. `/console/samples` lists the voices
+ * that have one, `/console/samples/<voice>` is the audio; both of the default model, or of `?model=`.
  *
  * @param models the default first
  */

@@ -10,7 +10,7 @@ export interface DownloadJob {
   readonly url: string;
   /** For messages. */
   readonly name: string;
-  /** Destination; until the file is complete and verified, its bytes are in `path` with the suffix `.part`. */
+  /** Destination; until the file is verified, its bytes are in `path` with the suffix `.part`. */
   readonly path: string;
   readonly bytes: number | null;
   /** Null accepts any. */

@@ -53,8 +53,9 @@ export interface Installed {
 }
 
 /**
- * Assembles a package in a hidden folder, and renames it when it is complete, checked and synced to disk. An interrupted
- * installation leaves the hidden folder, which the next one resumes. The caller holds the folder's lock.
+ * Assembles a package in a hidden folder, and renames it when it is complete, checked and synced to disk. An
+ * interrupted installation leaves the hidden folder, which the next one resumes. The caller holds the
+ * folder's lock.
  *
  * @throws {AddError} when a file is unavailable, a wrong one, or of unknown hash and not trusted
  * @throws {ServiceError} `MODEL_BROKEN` when the manifest or a JSON file breaks a rule of its family
@@ -84,7 +85,7 @@ export async function installPackage<F extends PackageFile>(
   return { folder: target, files, isNew: true };
 }
 
-/** Returns the files of an installed package that equals the plan; null when there is none, or it is damaged. */
+/** Returns the files of an installed package that equals the plan; null if missing or damaged. */
 async function sameInstalled(plan: PackageOutline, target: string): Promise<readonly AddedFile[] | null> {
   const manifest = await readManifest(target).catch(() => null);
   if (manifest === null || manifest.id !== plan.id) return null;

@@ -6,7 +6,8 @@ const READ_BYTES = 1 << 20;
 const FULL = ["ENOSPC", "EDQUOT"];
 
 /**
- * A partly downloaded file, hashed as it grows. It survives the process: opening it hashes the existing bytes again.
+ * A partly downloaded file, hashed as it grows. It survives the process: opening it hashes the existing bytes
+ * again.
  */
 export class PartFile {
   readonly #path: string;

@@ -46,9 +46,9 @@ interface Product {
 }
 
 /**
- * Quantizes the constant matrices of matrix products (MatMul, and Gemm without factors) to int8. Everything else, such as
- * convolutions, stays as it is. Weights have one scale per column. The other side is quantized at run time, to 8 bits with
- * one scale for the tensor, so a result depends on the rest of its batch.
+ * Quantizes the constant matrices of matrix products (MatMul, and Gemm without factors) to int8. Everything
+ * else, such as convolutions, stays as it is. Weights have one scale per column. The other side is quantized
+ * at run time, to 8 bits with one scale for the tensor, so a result depends on the rest of its batch.
  *
  * @param bytes an ONNX file, of operator set 11 or newer
  * @throws {ServiceError} `MODEL_BROKEN` when the file cannot be quantized
@@ -190,7 +190,7 @@ async function quantizeWeights(
   };
 }
 
-/** Writes a product's nodes, in the form that onnxruntime fuses. A tensor is quantized once for all its products. */
+/** Writes a product's nodes as onnxruntime fuses them. A tensor is quantized once for all products. */
 function writeProduct(
   { node, bias }: Product,
   { values, scales }: QuantizedWeights,

@@ -1,6 +1,6 @@
 import { PbfReader, PbfWriter } from "pbf";
 
-/** A message as views of the bytes that were read: graphs have hundreds of megabytes, which are not copied. */
+/** A message as views of its input, because graphs of hundreds of megabytes must not be copied. */
 export type Chunks = readonly Uint8Array[];
 
 /** One field of a message. */

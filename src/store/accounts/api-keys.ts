@@ -84,8 +84,9 @@ export class ApiKeys {
   }
 
   /**
-   * Finds an active key by the hash of its raw form. An organization that has paid once is no longer on the free grant; the
-   * subquery reads a few rows through the index `transfers_by_credit`, because transfers to an organization are rare.
+   * Finds an active key by the hash of its raw form. An organization that has paid once is no longer on the
+   * free grant; the subquery reads a few rows through the index `transfers_by_credit`, because transfers to
+   * an organization are rare.
    */
   async findActive(hash: Buffer): Promise<KeyIdentity | null> {
     const [row] = await this.#sql<KeyIdentity[]>`

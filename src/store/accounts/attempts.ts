@@ -24,7 +24,8 @@ export class PostgresAttempts implements Attempts {
 
   async take(name: string, { attempts, windowMs }: AttemptRules): Promise<number | null> {
     const [hash, now] = [this.#hash(name), this.#now()];
-    // A window that ends later than one starting now is from before the clock was set back, and counts as over.
+    // A window that ends later than one starting now is from before the clock was set back, and counts as
+    // over.
     const isOver = this.#parts.sql`
       (known.until <= ${now} or known.until > excluded.until + make_interval(secs => ${CLOCKS_APART_S}))`;
     const taking = this.#parts.sql<{ isTaken: boolean; leftS: number | null }[]>`

@@ -38,8 +38,8 @@ interface ActiveKey {
 }
 
 /**
- * Caches key look-ups for a short time: most requests need no query, and a revoked key still ends within 30 s. Keys are
- * cached by their keyed hash only.
+ * Caches key look-ups for a short time: most requests need no query, and a revoked key still ends within 30
+ * s. Keys are cached by their keyed hash only.
  */
 export class KeyCache implements KeyStore {
   readonly #options: KeyCacheOptions;

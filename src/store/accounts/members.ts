@@ -126,7 +126,8 @@ export class PostgresMembers implements Members {
       if (!locked.some((member) => member.userId === userId)) return "no-member";
       const isOnlyOwner = owners.length === 1 && owners[0]?.userId === userId;
       if (isOnlyOwner && !staysOwner) return "last-owner";
-      // Before the membership is deleted: a user who is accepting an invitation has its row locked and needs the membership's.
+      // Before the membership is deleted: a user who is accepting an invitation has its row locked and needs
+      // the membership's.
       if (!staysOwner) await withdrawAll(transaction, organizationId, userId);
       return await change(transaction);
     });

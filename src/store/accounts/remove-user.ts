@@ -18,8 +18,8 @@ class LastOwner extends Error {
 }
 
 /**
- * Removes a user. Transfers, holds and keys belong to the organization and stay, without the user's name. An organization
- * without members keeps its ledger, and its keys are revoked.
+ * Removes a user. Transfers, holds and keys belong to the organization and stay, without the user's name. An
+ * organization without members keeps its ledger, and its keys are revoked.
  */
 export async function removeUser(sql: Sql, userId: string): Promise<PersonRemoval> {
   try {
@@ -32,8 +32,9 @@ export async function removeUser(sql: Sql, userId: string): Promise<PersonRemova
 }
 
 async function remove(sql: ISql, userId: string): Promise<readonly string[]> {
-  // Locks in the order of those who create keys and invitations: memberships, then the user. Once the user's row is locked
-  // nothing new can refer to it, and the second query finds memberships that were added in between.
+  // Locks in the order of those who create keys and invitations: memberships, then the user. Once the user's
+  // row is locked nothing new can refer to it, and the second query finds memberships that were added in
+  // between.
   await lockMemberships(sql, userId);
   await sql`select id from users where id = ${userId} for update`;
   const locked = await lockMemberships(sql, userId);
@@ -55,7 +56,7 @@ async function remove(sql: ISql, userId: string): Promise<readonly string[]> {
   return keys.map(({ id }) => id);
 }
 
-/** Locks the user's memberships and those of the owners beside them, in the order of every change of members. */
+/** Locks the user's memberships and the owners' next to them, in the order of every change of members. */
 async function lockMemberships(sql: ISql, userId: string): Promise<readonly Membership[]> {
   return await sql<Membership[]>`
     select organization_id as "organizationId", user_id as "userId", role from memberships

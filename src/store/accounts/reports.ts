@@ -46,8 +46,9 @@ export class PostgresReports implements Reports {
     const { position = null, balance = null } = page.before ?? {};
     const isOurs = this.#sql`(debit_account = ${organizationId} or credit_account = ${organizationId})`;
     const signed = this.#sql`case when debit_account = ${organizationId} then -amount else amount end`;
-    // Balances are counted back from the current one, or from the cursor's, over all transfers since, filtered out or not.
-    // References of charges and refunds are `charge:` or `refund:` and the hold's id, which is the request's.
+    // Balances are counted back from the current one, or from the cursor's, over all transfers since,
+    // filtered out or not. References of charges and refunds are `charge:` or `refund:` and the hold's id,
+    // which is the request's.
     return await this.#sql<LedgerEntry[]>`
       with page as materialized (
         select id, kind, created_at, ${signed} as amount,

@@ -28,11 +28,12 @@ interface Asked<Question, Answer> {
 }
 
 /**
- * Batches questions to the database: the first is sent immediately, those that arrive during a statement go into the next.
- * There is no timer.
+ * Batches questions to the database: the first is sent immediately, those that arrive during a statement go
+ * into the next. There is no timer.
  *
- * One organization never has two statements in flight, which would wait for each other. Statements do not wait for locks:
- * questions about accounts locked by another service are asked again, per organization, in a statement that waits.
+ * One organization never has two statements in flight, which would wait for each other. Statements do not
+ * wait for locks: questions about accounts locked by another service are asked again, per organization, in a
+ * statement that waits.
  */
 export class Batches<Question extends { readonly organizationId: string }, Answer> {
   readonly #askTogether: AskTogether<Question, Answer>;

@@ -10,8 +10,8 @@ const PAUSES_MS = [20, 60, 120, 300];
 const LAST_TRY_MS = PAUSES_MS.reduce((sum, pauseMs) => sum + pauseMs, 0);
 
 /**
- * Enforces the concurrency limits of organizations, counted as active holds over all services. Finished work frees its
- * slot on this service immediately, before the database has recorded its end.
+ * Enforces the concurrency limits of organizations, counted as active holds over all services. Finished work
+ * frees its slot on this service immediately, before the database has recorded its end.
  */
 export class ConcurrencySlots {
   readonly #clock: Clock;

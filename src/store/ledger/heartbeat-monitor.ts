@@ -5,8 +5,8 @@ export interface LastHeartbeat {
 }
 
 /**
- * Finds services whose heartbeat has not changed for `silentMs` by this process's monotonic clock. The time in a heartbeat
- * does not matter, so a wall clock that jumps neither ends a service nor keeps it alive.
+ * Finds services whose heartbeat has not changed for `silentMs` by this process's monotonic clock. The time
+ * in a heartbeat does not matter, so a wall clock that jumps neither ends a service nor keeps it alive.
  */
 export class HeartbeatMonitor {
   readonly #silentMs: number;

@@ -54,9 +54,9 @@ interface Changed {
 }
 
 /**
- * Opens, extends and posts holds for a running service, batching concurrent changes into one statement. Each change has
- * the effect of a separate statement, and a failure for one organization does not affect others. Like those of `Holds`,
- * changes are safe to repeat after a lost answer.
+ * Opens, extends and posts holds for a running service, batching concurrent changes into one statement. Each
+ * change has the effect of a separate statement, and a failure for one organization does not affect others.
+ * Like those of `Holds`, changes are safe to repeat after a lost answer.
  */
 export class HoldChanges {
   readonly #sql: Sql;
@@ -79,7 +79,7 @@ export class HoldChanges {
     return (await this.#open(hold, { units: hold.quantity.units, wanted: credits, least: credits })).isOpen;
   }
 
-  /** Holds the price of `quantity`, or all that is left if that is at least `leastCredits`. Throws as `open`. */
+  /** Holds the price of `quantity`, or all that is left from `leastCredits` on. Throws as `open`. */
   async openUpTo(hold: NewHold, leastCredits: number): Promise<Cover> {
     const wanted = creditsFor(hold.quantity, hold.tariff);
     const { held, available } = await this.#open(hold, { units: 0, wanted, least: leastCredits });

@@ -9,10 +9,11 @@ const FIRST_CELLS = 64;
 const TWO_TO_32 = 2 ** 32;
 
 /**
- * Records the units that each hold of this service must pay for, in a file with one cell per hold, overwritten in place.
- * A write takes microseconds and happens in the same turn of the event loop as the bytes that arrive or leave, so after a
- * killed process the next start can bring the database up to date. There is no fsync: writes survive the process, and
- * after a crash of the machine, or when the disk fails (logged, never thrown), the database's older numbers count.
+ * Records the units that each hold of this service must pay for, in a file with one cell per hold,
+ * overwritten in place. A write takes microseconds and happens in the same turn of the event loop as the
+ * bytes that arrive or leave, so after a killed process the next start can bring the database up to date.
+ * There is no fsync: writes survive the process, and after a crash of the machine, or when the disk fails
+ * (logged, never thrown), the database's older numbers count.
  */
 export class HoldJournal {
   #file: number | null;
@@ -66,7 +67,7 @@ export class HoldJournal {
     this.#write();
   }
 
-  /** The same, written at the end of this turn of the event loop with all others: live audio has many small messages. */
+  /** The same, written with others at the end of this turn of the event loop, for small live messages. */
   noteSoon(id: string, units: number): void {
     if (this.#dirty === null) setImmediate(() => this.#write());
     this.#put(id, units);

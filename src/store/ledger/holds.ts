@@ -49,8 +49,9 @@ export interface Cover {
 }
 
 /**
- * Changes the table `holds` one hold at a time, with its account and transfer in the same statement. Every change
- * checks the state it starts from, so repeating one does nothing. Locks are always taken in the order hold, account.
+ * Changes the table `holds` one hold at a time, with its account and transfer in the same statement. Every
+ * change checks the state it starts from, so repeating one does nothing. Locks are always taken in the order
+ * hold, account.
  */
 export class Holds {
   readonly #sql: Sql;
@@ -86,8 +87,8 @@ export class Holds {
   }
 
   /**
-   * Charges an open hold for `units`, at most for what it covers, and releases the rest. `posted` charges can be
-   * refunded until they are completed, `settled` ones are final.
+   * Charges an open hold for `units`, at most for what it covers, and releases the rest. `posted` charges can
+   * be refunded until they are completed, `settled` ones are final.
    *
    * @returns the credits, or null when the hold was not open any more
    */
@@ -141,8 +142,8 @@ export class Holds {
   }
 
   /**
-   * Ends an open hold without a charge. A missing one is inserted as voided, because the statement that opens it may
-   * still be in flight.
+   * Ends an open hold without a charge. A missing one is inserted as voided, because the statement that opens
+   * it may still be in flight.
    */
   void(hold: NewHold): Promise<void> {
     return retryingConflicts(async () => {
@@ -225,8 +226,8 @@ async function lockAvailable(transaction: ISql, organizationId: string): Promise
 const CONFLICT_TRIES = 3;
 
 /**
- * Retries a change of the ledger after PostgreSQL lost a race inside itself; nothing was changed then. One retry has always
- * been enough. `run` must be one statement or one transaction, safe to repeat.
+ * Retries a change of the ledger after PostgreSQL lost a race inside itself; nothing was changed then. One
+ * retry has always been enough. `run` must be one statement or one transaction, safe to repeat.
  */
 export async function retryingConflicts<T>(run: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
@@ -239,10 +240,10 @@ export async function retryingConflicts<T>(run: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Recognizes the two known races. PostgreSQL 18 reports "new multixact has more than one updating member" (XX000) when two
- * transactions update a row whose key a third has locked, a few times in thousands of concurrent changes. And a statement
- * that waited for a hold opened or extended meanwhile checks the account against its old row, with too little held, before
- * it finds the newer one.
+ * Recognizes the two known races. PostgreSQL 18 reports "new multixact has more than one updating member"
+ * (XX000) when two transactions update a row whose key a third has locked, a few times in thousands of
+ * concurrent changes. And a statement that waited for a hold opened or extended meanwhile checks the account
+ * against its old row, with too little held, before it finds the newer one.
  */
 function isConflict(error: unknown): boolean {
   const { code, message, table_name } = error as Readonly<Record<"code" | "message" | "table_name", unknown>>;

@@ -23,8 +23,8 @@ export type ClaimedRow =
   | { readonly type: "answered"; readonly answer: KeptAnswer };
 
 /**
- * Keeps the table `idempotency_keys`. Its primary key is the lock: of concurrent attempts one inserts its row, and the
- * others find it. Locks are taken in the order key, hold; no statement on holds reads keys.
+ * Keeps the table `idempotency_keys`. Its primary key is the lock: of concurrent attempts one inserts its
+ * row, and the others find it. Locks are taken in the order key, hold; no statement on holds reads keys.
  */
 export class IdempotencyKeys {
   readonly #sql: Sql;
@@ -227,8 +227,8 @@ function answerOf(row: KeyRow, paid: Paid | null): KeptAnswer {
 }
 
 /**
- * Inserts a voided hold unless there is one, so that a service that was wrongly presumed stopped can no longer open it and
- * charge for the work twice. False when there is one.
+ * Inserts a voided hold unless there is one, so that a service that was wrongly presumed stopped can no
+ * longer open it and charge for the work twice. False when there is one.
  */
 async function forbidHold(transaction: ISql, organizationId: string, row: KeyRow): Promise<boolean> {
   const rows = await transaction`

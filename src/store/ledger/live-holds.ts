@@ -43,8 +43,9 @@ export interface LiveHoldsParts {
 }
 
 /**
- * Tracks the open live holds of this service. Accepted audio is journaled twice: with every message in the service's own
- * file, for its next start, and once a second in the database, as one value, for other services.
+ * Tracks the open live holds of this service. Accepted audio is journaled twice: with every message in the
+ * service's own file, for its next start, and once a second in the database, as one value, for other
+ * services.
  */
 export class LiveHolds {
   readonly #parts: LiveHoldsParts;

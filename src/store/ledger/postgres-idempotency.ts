@@ -59,8 +59,8 @@ export class PostgresIdempotency implements Idempotency {
   }
 
   /**
-   * Ends attempts that the database has as running although this service knows that they have ended, as after the promotion
-   * of an asynchronous standby. Returns how many.
+   * Ends attempts that the database has as running although this service knows that they have ended, as after
+   * the promotion of an asynchronous standby. Returns how many.
    */
   async endForgotten(): Promise<number> {
     const suspects = (await this.#keys.listRunning(this.#serviceId)).filter(

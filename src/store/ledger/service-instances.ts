@@ -18,8 +18,9 @@ export interface Journaled {
 }
 
 /**
- * Keeps the table `service_instances`: running services, each with its last heartbeat and what its live sessions have used.
- * Deleting a service's row copies its journal to its holds in the same transaction (`keep_journal`), where sweeps look.
+ * Keeps the table `service_instances`: running services, each with its last heartbeat and what its live
+ * sessions have used. Deleting a service's row copies its journal to its holds in the same transaction
+ * (`keep_journal`), where sweeps look.
  */
 export class ServiceInstances {
   readonly #sql: ISql;

@@ -5,12 +5,15 @@ import { succeedsWithin, within } from "../postgres/within.js";
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 5_000;
 /**
- * Longer than any statement may take: the driver never settles a query sent between the error and the close of its
- * connection. Settlements are safe to repeat.
+ * Longer than any statement may take: the driver never settles a query sent between the error and the close
+ * of its connection. Settlements are safe to repeat.
  */
 const ATTEMPT_MS = 15_000;
 
-/** Retries charges and releases for as long as the database is unreachable. After a crash the next start settles them. */
+/**
+ * Retries charges and releases for as long as the database is unreachable. After a crash the next start
+ * settles them.
+ */
 export class Settlements {
   readonly #log: Log;
   readonly #attemptMs: number;

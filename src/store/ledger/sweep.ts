@@ -1,9 +1,10 @@
 import type { Holds, LeftHold } from "./holds.js";
 
 /**
- * Settles holds of stopped services. Live sessions are charged for the journaled audio, other work for what had reached its
- * client. Only the file journal of the service that did the work knows the latter; without it, incomplete answers are not
- * charged. Concurrent sweeps are safe, because each step checks the state it starts from.
+ * Settles holds of stopped services. Live sessions are charged for the journaled audio, other work for what
+ * had reached its client. Only the file journal of the service that did the work knows the latter; without
+ * it, incomplete answers are not charged. Concurrent sweeps are safe, because each step checks the state it
+ * starts from.
  *
  * @param journaled units by hold, from the file journal of a stopped service
  * @returns how many holds there were
@@ -18,8 +19,9 @@ export async function sweep(
 }
 
 /**
- * Settles holds of this service that the database has as active although their work has ended, as after the promotion of an
- * asynchronous standby. The file journal has dropped them, so they are released, except for audio journaled in the database.
+ * Settles holds of this service that the database has as active although their work has ended, as after the
+ * promotion of an asynchronous standby. The file journal has dropped them, so they are released, except for
+ * audio journaled in the database.
  *
  * @param isActive true from before a hold is opened until its end is written
  * @returns how many holds there were

@@ -71,7 +71,7 @@ export function newServiceId(): string {
   return `svc_${randomBytes(12).toString("hex")}`;
 }
 
-/** Meters usage on PostgreSQL for one running service: sends its heartbeats, and settles holds of stopped services. */
+/** Meters usage for one running service, sends its heartbeats, and settles holds of stopped services. */
 export class PostgresUsageMeter implements UsageMeter {
   readonly serviceId: string;
   readonly #parts: MeterParts;
@@ -123,8 +123,8 @@ export class PostgresUsageMeter implements UsageMeter {
   }
 
   /**
-   * Resolves to whether the database accepts a write within `withinMs`; one that only answers queries cannot serve
-   * clients. Concurrent checks share one write, and its result for a moment.
+   * Resolves to whether the database accepts a write within `withinMs`; one that only answers queries cannot
+   * serve clients. Concurrent checks share one write, and its result for a moment.
    */
   async canWrite(withinMs: number): Promise<boolean> {
     if (this.#timer === null) return false;

@@ -37,8 +37,8 @@ const RESTART_PAUSE = { firstMs: 250, longestMs: 5_000 };
 const LEAST_FREE_BYTES = 48 * 2 ** 20;
 const START_TRIES = 8;
 /**
- * About a minute, then it counts as another crash. A restarted server needs its old port, which another process may have
- * taken meanwhile.
+ * About a minute, then it counts as another crash. A restarted server needs its old port, which another
+ * process may have taken meanwhile.
  */
 const RESTART_TRIES = 20;
 const START_PAUSE_MS = 300;

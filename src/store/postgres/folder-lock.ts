@@ -64,8 +64,8 @@ export async function lockFolder(folder: string, purpose: LockPurpose): Promise<
 }
 
 /**
- * Creates a missing folder that others may traverse but not list, because a private database that runs as another OS user
- * has its folder inside.
+ * Creates a missing folder that others may traverse but not list, because a private database that runs as
+ * another OS user has its folder inside.
  */
 async function makeFolder(folder: string): Promise<void> {
   const first = await mkdir(folder, { recursive: true });
@@ -110,7 +110,7 @@ async function isAtWork(path: string, holder: LockHolder): Promise<boolean> {
   return isAlive(holder.pid) && (await startOf(holder.pid)) === holder.startedAt;
 }
 
-/** Watches for a heartbeat: process ids of another host, or container on the same folder, mean nothing here. */
+/** Watches for a heartbeat, because process ids of another host or container mean nothing here. */
 async function hasHeartbeat(path: string): Promise<boolean> {
   const before = await modifiedAtMs(path);
   for (let beat = 0; beat < SILENT_HEARTBEATS; beat++) {
@@ -121,9 +121,9 @@ async function hasHeartbeat(path: string): Promise<boolean> {
 }
 
 /**
- * Replaces an abandoned lock by ours. The right to do so is itself a lock, named after the abandoned one, and its holder
- * checks again: so only one process at a time compares and replaces, and never a fresh lock. A right whose holder died
- * meanwhile is taken over likewise.
+ * Replaces an abandoned lock by ours. The right to do so is itself a lock, named after the abandoned one, and
+ * its holder checks again: so only one process at a time compares and replaces, and never a fresh lock. A
+ * right whose holder died meanwhile is taken over likewise.
  *
  * @param seen the abandoned lock, null where the file has none
  * @returns false when another process was faster, or is about to be: then start over

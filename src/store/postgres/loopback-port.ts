@@ -3,7 +3,8 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 
 /**
- * Below the ephemeral ports (Linux: from 32,768), which any outgoing connection may take while the server restarts.
+ * Below the ephemeral ports (Linux: from 32,768), which any outgoing connection may take while the server
+ * restarts.
  */
 const FIRST_PORT = 20_000;
 const PORTS = 12_000;

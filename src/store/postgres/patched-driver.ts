@@ -6,8 +6,8 @@ import { fileURLToPath } from "node:url";
 const PATCHED_SHA256 = "9f015f290881f8fa09c9431053ce7830670125993307cca895d94b1a5718ca72";
 
 /**
- * Refuses an unpatched database driver, after `npm ci --ignore-scripts` or an update: days later a connection that closes
- * at the wrong moment would end the service.
+ * Refuses an unpatched database driver, after `npm ci --ignore-scripts` or an update: days later a connection
+ * that closes at the wrong moment would end the service.
  *
  * @param path of the driver's `connection.js`
  * @throws {Error} naming what to run

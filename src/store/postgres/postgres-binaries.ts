@@ -15,7 +15,8 @@ interface HydratedLink {
 }
 
 /**
- * Finds the PostgreSQL that npm installed for this platform, and completes it if the package's install script did not run.
+ * Finds the PostgreSQL that npm installed for this platform, and completes it if the package's install script
+ * did not run.
  *
  * @throws {Error} naming `DATABASE_URL` when no package fits this platform
  */

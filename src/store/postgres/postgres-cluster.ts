@@ -48,8 +48,8 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
 }
 
 /**
- * Stops a server that a killed service left on this cluster. Removes the pid file of a dead one whose process id has been
- * reused, which PostgreSQL would mistake for a running server.
+ * Stops a server that a killed service left on this cluster. Removes the pid file of a dead one whose process
+ * id has been reused, which PostgreSQL would mistake for a running server.
  */
 export async function stopOrphan(clusterDir: string): Promise<"none" | "stopped" | "forgotten"> {
   const pidFile = join(clusterDir, "postmaster.pid");

@@ -118,7 +118,8 @@ export class PostgresProcess implements Child {
   }
 
   /**
-   * Waits for `ready` in `postmaster.pid`, which needs neither connection nor password, or for `watched` to abort.
+   * Waits for `ready` in `postmaster.pid`, which needs neither connection nor password, or for `watched` to
+   * abort.
    */
   async #isReady(clusterDir: string, watched: AbortSignal): Promise<void> {
     while (true) {

@@ -3,7 +3,8 @@ import { link, mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /**
- * Reads a secret from a file that only its owner can read, or creates it. Concurrent processes get the same one.
+ * Reads a secret from a file that only its owner can read, or creates it. Concurrent processes get the same
+ * one.
  */
 export async function rememberedSecret(path: string, make: () => string): Promise<string> {
   const known = await readIfPresent(path);

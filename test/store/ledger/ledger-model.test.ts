@@ -23,8 +23,8 @@ const HISTORIES = Number(process.env["LEDGER_HISTORIES"] ?? 1_000);
 const SLOTS = 5;
 
 /**
- * One step on one of a history's holds or payments; `repeat` runs it twice concurrently, as a retry would. Concurrent steps
- * of all histories on a service are batched.
+ * One step on one of a history's holds or payments; `repeat` runs it twice concurrently, as a retry would.
+ * Concurrent steps of all histories on a service are batched.
  */
 interface Step {
   readonly type: "hold" | "post" | "void" | "complete" | "refund" | "extend" | "race" | "topUp" | "grant";
@@ -200,7 +200,9 @@ class Run {
     await this.enter();
   }
 
-  /** Runs steps concurrently; the available credits that each finds are between the extremes of the others. */
+  /**
+   * Runs steps concurrently; the available credits that each finds are between the extremes of the others.
+   */
   async round(steps: readonly Step[]): Promise<void> {
     const before = this.balance - this.held;
     const takes = steps.map((step) => this.#mostTaken(step));

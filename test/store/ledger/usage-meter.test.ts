@@ -335,8 +335,8 @@ test("a service settles its holds that a promoted standby has reopened, and keep
   );
   await eventually("the session is paid for", () => funds.length > 0);
   session.accepted(RATE_HZ);
-  // Unknown to the meter: they had ended on the lost server. Another service prepares them, so that no heartbeat finds
-  // one of them half prepared.
+  // Unknown to the meter: they had ended on the lost server. Another service prepares them, so that no
+  // heartbeat finds one of them half prepared.
   const preparing = newServiceId();
   await instances.heartbeat(preparing);
   const again = (id: string, seconds: number) =>
@@ -473,7 +473,8 @@ test("a jump of the wall clock neither ends a running service's work nor keeps a
     await untilHeardAgain(observer);
     assert.equal(await stateOf(kept), "open");
   }
-  // As after a jump back: heartbeats are hours in the future, and the stopped service still counts as stopped.
+  // As after a jump back: heartbeats are hours in the future, and the stopped service still counts as
+  // stopped.
   await ledger.sql`
     update service_instances set seen_at = now() + interval '2 hours' where id = ${gone.serviceId}`;
   await eventually("what is left is settled", async () => (await stateOf(left)) === "voided");
