@@ -196,7 +196,7 @@ class LedgerBench {
     const made = Array.from({ length: journaled }, (_, nth) => this.#newHold(nth % ORGANIZATIONS));
     await inParallel(made, (hold) => this.#ways.together[0]!.open(hold));
     const instances = new ServiceInstances(this.#sql);
-    await instances.beat(SERVICE);
+    await instances.heartbeat(SERVICE);
     const costs = { inHolds: [] as Spent[], inOneValue: [] as Spent[] };
     for (let nth = 1; nth <= journals; nth++) {
       const acceptedById = new Map(made.map(({ id }) => [id, 16_000 * nth]));

@@ -159,7 +159,7 @@ export interface ConsoleKey {
   readonly maker: User | null;
 }
 
-export interface ConsoleKeys {
+interface ConsoleKeys {
   list(organizationId: string): Promise<ConsoleKey[]>;
   /** `rawKey` is known at this moment only. Null when the maker belongs to the organization no more. */
   create(key: {

@@ -3,17 +3,17 @@ import { matches } from "./subjects.js";
 
 interface Subscription {
   readonly pattern: string;
-  readonly hear: (message: BusMessage) => void;
+  readonly onMessage: (message: BusMessage) => void;
 }
 
-/** The bus that connections of one process share: everything is as between processes, but for the way. */
+/** The bus of one process, for tests: behaves as between processes, without a network. */
 export class InProcessHub {
   readonly #connections = new Set<InProcessBus>();
   readonly #onFault: (error: unknown) => void;
   #queue: (() => void)[] = [];
   #isDown = false;
 
-  /** @param onFault told what subscribers throw */
+  /** @param onFault receives what subscribers throw */
   constructor(onFault: (error: unknown) => void) {
     this.#onFault = onFault;
   }
@@ -24,42 +24,42 @@ export class InProcessHub {
     return connection;
   }
 
-  /** Every connection is lost, with what is on its way; as a server that dies. */
+  /** Drops every connection and all messages in flight, as a crash of the server. */
   interrupt(): void {
     this.#isDown = true;
     this.#queue = [];
   }
 
-  /** Every connection is there again. */
+  /** Restores every connection. */
   resume(): void {
     this.#isDown = false;
-    for (const connection of this.#connections) this.soon(() => connection.reconnected());
+    for (const connection of this.#connections) this.enqueue(() => connection.reconnected());
   }
 
-  /** Hands a message to all who want it, in a later turn. */
+  /** Delivers a message to all subscribers, in a later turn of the event loop. */
   send(subject: string, bytes: Uint8Array, replyTo: string | undefined): void {
     if (this.#isDown) return;
-    // Handed out as NATS does, inside of a larger buffer, so that a view which forgets the offset is found here.
-    const lent = new Uint8Array(bytes.length + 1).subarray(1);
-    lent.set(bytes);
-    this.soon(() => {
-      const isHeard = this.#deliver({ subject, bytes: lent, isUnheard: false });
+    // Inside a larger buffer, as NATS does, so that tests find a view that ignores the offset.
+    const borrowed = new Uint8Array(bytes.length + 1).subarray(1);
+    borrowed.set(bytes);
+    this.enqueue(() => {
+      const isHeard = this.#deliver({ subject, bytes: borrowed, isUnheard: false });
       if (isHeard || replyTo === undefined) return;
-      this.soon(() => this.#deliver({ subject: replyTo, bytes: new Uint8Array(), isUnheard: true }));
+      this.enqueue(() => this.#deliver({ subject: replyTo, bytes: new Uint8Array(), isUnheard: true }));
     });
   }
 
-  /** Acts after everything that was sent before. */
-  soon(act: () => void): void {
-    if (this.#queue.length === 0) setImmediate(() => this.#work());
+  /** Runs `act` after everything that was sent before. */
+  enqueue(act: () => void): void {
+    if (this.#queue.length === 0) setImmediate(() => this.#run());
     this.#queue.push(act);
   }
 
-  leave(connection: InProcessBus): void {
+  disconnect(connection: InProcessBus): void {
     this.#connections.delete(connection);
   }
 
-  #work(): void {
+  #run(): void {
     for (const act of this.#queue.splice(0)) act();
   }
 
@@ -68,9 +68,9 @@ export class InProcessHub {
     const wanted = [...this.#connections].flatMap((connection) =>
       connection.subscriptionsTo(message.subject),
     );
-    for (const { hear } of wanted) {
+    for (const { onMessage } of wanted) {
       try {
-        hear(message);
+        onMessage(message);
       } catch (error) {
         this.#onFault(error);
       }
@@ -79,7 +79,7 @@ export class InProcessHub {
   }
 }
 
-/** One connection to the hub of this process. */
+/** One connection to the process's hub. */
 export class InProcessBus implements Bus {
   readonly #hub: InProcessHub;
   readonly #subscriptions = new Set<Subscription>();
@@ -94,8 +94,8 @@ export class InProcessBus implements Bus {
     if (!this.#isDrained) this.#hub.send(subject, bytes, replyTo);
   }
 
-  subscribe(pattern: string, hear: (message: BusMessage) => void): () => void {
-    const subscription = { pattern, hear };
+  subscribe(pattern: string, onMessage: (message: BusMessage) => void): () => void {
+    const subscription = { pattern, onMessage };
     this.#subscriptions.add(subscription);
     return () => void this.#subscriptions.delete(subscription);
   }
@@ -106,14 +106,14 @@ export class InProcessBus implements Bus {
   }
 
   flush(): Promise<void> {
-    return new Promise((resolve) => this.#hub.soon(resolve));
+    return new Promise((resolve) => this.#hub.enqueue(resolve));
   }
 
   async drain(): Promise<void> {
     this.#isDrained = true;
     this.#subscriptions.clear();
     this.#onReconnect.clear();
-    this.#hub.leave(this);
+    this.#hub.disconnect(this);
   }
 
   subscriptionsTo(subject: string): readonly Subscription[] {

@@ -1,8 +1,8 @@
 import { connect, type Msg, type NatsConnection } from "@nats-io/transport-node";
 import type { Bus, BusMessage } from "../../core/ports/bus.js";
-import { sealed, unsealed } from "./sealed.js";
+import { verified, withChecksum } from "./checksum.js";
 
-/** Files in PEM format; with `certFile` and `keyFile` the server knows who connects. */
+/** Files in PEM format; `certFile` and `keyFile` authenticate the client. */
 export interface BusTls {
   readonly caFile: string | null;
   readonly certFile: string | null;
@@ -10,21 +10,21 @@ export interface BusTls {
 }
 
 export interface NatsBusOptions {
-  /** Of one cluster: `nats://host:4222`, or `tls://`. */
+  /** One cluster: `nats://host:4222`, or `tls://`. */
   readonly servers: readonly string[];
-  /** Shown by the server beside the connection. */
+  /** Shown in the server's list of connections. */
   readonly name: string;
   readonly tls: BusTls | null;
-  /** A server that has not taken the connection by then is given up; 20 s when absent. */
+  /** Connection timeout; 20 s when absent. */
   readonly connectWithinMs?: number;
   readonly observer: BusObserver;
 }
 
-/** Told about the connection, for the log and metrics. */
+/** Receives the connection's events, for log and metrics. */
 export interface BusObserver {
   disconnected(): void;
   reconnected(): void;
-  /** What a subscriber threw, or what the server has against the connection. */
+  /** A subscriber threw, or the server reported an error. */
   fault(error: unknown): void;
   /** A damaged message was dropped. */
   damaged(): void;
@@ -32,15 +32,15 @@ export interface BusObserver {
 
 const RECONNECT_WAIT_MS = 50;
 const PING_EVERY_MS = 2_000;
-/** A server that answers so many pings late is given up. */
+/** With this many unanswered pings the connection counts as lost. */
 const MOST_PINGS_OUT = 2;
 const CONNECT_WITHIN_MS = 20_000;
 const DRAIN_WITHIN_MS = 1_000;
-/** In the head of an empty message: there is no subscriber. */
+/** Status of an empty message that reports no subscriber. */
 const NO_RESPONDERS = 503;
 const NO_BYTES = new Uint8Array();
 
-/** @throws when no server takes the connection */
+/** Connects to NATS. @throws when no server accepts the connection */
 export async function connectNats(options: NatsBusOptions): Promise<Bus> {
   const { servers, name, tls, connectWithinMs = CONNECT_WITHIN_MS, observer } = options;
   const connection = await connect({
@@ -52,7 +52,7 @@ export async function connectNats(options: NatsBusOptions): Promise<Bus> {
     pingInterval: PING_EVERY_MS,
     maxPingOut: MOST_PINGS_OUT,
     timeout: connectWithinMs,
-    ...(tls !== null && { tls: present({ ...tls }) }),
+    ...(tls !== null && { tls: withoutNulls({ ...tls }) }),
   });
   return new NatsBus(connection, observer);
 }
@@ -70,21 +70,25 @@ class NatsBus implements Bus {
   }
 
   publish(subject: string, bytes: Uint8Array, replyTo?: string): void {
-    // Late words of those who are being stopped.
+    // Actors that are being stopped may still publish.
     if (this.#connection.isClosed() || this.#connection.isDraining()) return;
-    this.#connection.publish(subject, sealed(bytes), replyTo === undefined ? undefined : { reply: replyTo });
+    this.#connection.publish(
+      subject,
+      withChecksum(bytes),
+      replyTo === undefined ? undefined : { reply: replyTo },
+    );
   }
 
-  subscribe(subject: string, hear: (message: BusMessage) => void): () => void {
+  subscribe(subject: string, onMessage: (message: BusMessage) => void): () => void {
     const subscription = this.#connection.subscribe(subject, {
       callback: (error, message) => {
-        // What is thrown in a callback ends the client's reader, and with it the connection.
+        // A throw in a callback ends the client's reader, and with it the connection.
         try {
           if (error !== null) throw error;
-          const isUnheard = saysNoResponders(message);
-          const bytes = isUnheard ? NO_BYTES : unsealed(message.data);
+          const isUnheard = reportsNoResponders(message);
+          const bytes = isUnheard ? NO_BYTES : verified(message.data);
           if (bytes === null) this.#observer.damaged();
-          else hear({ subject: message.subject, bytes, isUnheard });
+          else onMessage({ subject: message.subject, bytes, isUnheard });
         } catch (thrown) {
           this.#observer.fault(thrown);
         }
@@ -115,7 +119,7 @@ class NatsBus implements Bus {
     const deadline = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, DRAIN_WITHIN_MS);
     });
-    // Without a connection there is nothing to send to, and the client would wait for one.
+    // Without a connection the client would wait for one forever.
     await Promise.race([this.#connection.drain(), deadline]).catch(() => undefined);
     clearTimeout(timer);
     await this.#connection.close().catch(() => undefined);
@@ -133,18 +137,17 @@ class NatsBus implements Bus {
   }
 }
 
-function saysNoResponders(message: Msg): boolean {
+function reportsNoResponders(message: Msg): boolean {
   if (message.data.length > 0) return false;
   try {
     return message.headers?.code === NO_RESPONDERS;
   } catch {
-    // Broken headers are not the server's.
+    // Malformed headers do not come from the server.
     return false;
   }
 }
 
-/** Members that are not null. */
-function present<T extends Record<string, string | null>>(members: T): Record<string, string> {
+function withoutNulls<T extends Record<string, string | null>>(members: T): Record<string, string> {
   return Object.fromEntries(
     Object.entries(members).filter((entry): entry is [string, string] => entry[1] !== null),
   );

@@ -1,10 +1,10 @@
-/** Whether a subject is one that a subscription asks for, `*` being any word and a last `>` one word or more. */
+/** Whether a subject matches a pattern: `*` is any token, a final `>` one token or more. */
 export function matches(pattern: string, subject: string): boolean {
   const wanted = pattern.split(".");
-  const words = subject.split(".");
+  const tokens = subject.split(".");
   for (const [index, want] of wanted.entries()) {
-    if (want === ">") return words.length > index;
-    if (index >= words.length || (want !== "*" && want !== words[index])) return false;
+    if (want === ">") return tokens.length > index;
+    if (index >= tokens.length || (want !== "*" && want !== tokens[index])) return false;
   }
-  return words.length === wanted.length;
+  return tokens.length === wanted.length;
 }

@@ -1,18 +1,17 @@
-import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { ServiceError } from "../../core/domain/errors.js";
 import { packageFiles } from "../../native/models/package-files.js";
+import { readCheckedJson } from "./checked-json.js";
 
-/** From `dist/src/models/catalogue.js` to the catalogue beside the shipped packages. */
+/** Relative to `dist/src/models`. */
 const SHIPPED_CATALOGUE = fileURLToPath(new URL("../../../models/catalogue.json", import.meta.url));
 
 const HASH = z.string().regex(/^[0-9a-f]{64}$/, { error: "must be 64 hexadecimal digits" });
-/** Ids of packages are names of folders, and parts of addresses. */
-const NAME = z
-  .string()
-  .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, { error: "must be made of small letters, digits, dots and dashes" });
-/** A path that stays inside its folder. */
+/** Ids of packages are folder names, and parts of URLs. */
+const NAME = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, {
+  error: "must be made of lower-case letters, digits, dots and dashes",
+});
 const INNER_PATH = z.string().refine(isInnerPath, { error: "must be a path that stays inside" });
 const HTTP_URL = z.string().refine((url) => /^https?:\/\//.test(url) && URL.canParse(url), {
   error: "must be an http address",
@@ -24,21 +23,21 @@ const PLAIN_FILE = z.strictObject({
   /** Its path in the package. */
   path: INNER_PATH,
   bytes: z.int().positive().nullable(),
-  /** Where `bytes` is not known exactly. */
+  /** When `bytes` is unknown. */
   aboutBytes: z.int().positive().optional(),
-  /** Null where it is not known: such a file is refused unless it is trusted. */
+  /** Null when unknown: such a file is rejected without `--trust`. */
   sha256: HASH.nullable(),
-  /** Of a graph: names of the files that hold its weights. */
+  /** For a graph: names of the files with its weights. */
   external: z.array(z.string()).optional(),
 });
 const FILE = PLAIN_FILE.extend({
-  /** Of a graph: its variant for GPUs. */
+  /** For a graph: its variant for GPUs. */
   gpu: PLAIN_FILE.optional(),
 });
 
 const SOURCE = z.union(
   [
-    /** Files of a repository of the hub, at a commit; null is the newest, told when it is downloaded. */
+    /** Files of a repository on the hub, at a commit; null is the newest. */
     z.strictObject({
       repository: z.string().regex(/^[\w.-]+\/[\w.-]+$/, { error: "must be owner/name" }),
       revision: z
@@ -46,7 +45,7 @@ const SOURCE = z.union(
         .regex(/^[0-9a-f]{40}$/)
         .nullable(),
     }),
-    /** Files below an address of any other server. */
+    /** Files below a URL of another server. */
     z.strictObject({ baseUrl: HTTP_URL.refine((url) => url.endsWith("/"), { error: "must end with /" }) }),
   ],
   { error: "must be a repository and its revision, or a baseUrl" },
@@ -65,14 +64,14 @@ const VARIANT = z.strictObject({ files: z.record(z.string(), FILE) });
 const ENTRY = z.strictObject({
   /** The package's id. */
   name: NAME,
-  /** A part is no package of its own: others need it. */
+  /** A part is not a package; packages need it. */
   task: z.enum(["transcription", "synthesis", "part"]),
   family: z.string().nullable(),
   languages: z.array(z.string()).default([]),
   licence: z.strictObject({
     name: z.string(),
     url: HTTP_URL,
-    /** Restricts what the model may be used for: the operator is asked to accept it. */
+    /** Restricts the use of the model, so the operator must accept it. */
     isRestricted: z.boolean(),
   }),
   quality: z.array(QUALITY).default([]),
@@ -84,11 +83,11 @@ const ENTRY = z.strictObject({
     })
     .prefault({}),
   source: SOURCE,
-  /** Files of the manifest that are another entry's `model`. */
+  /** Files of the manifest that are the `model` of a part: name to part. */
   needs: z.record(z.string(), NAME).default({}),
-  /** Voice activity that can be brought along as the file `vad`, in place of the near voice: what it is called, and its part. */
+  /** Voice activity detectors that can replace the near voice as the file `vad`: name to part. */
   vads: z.record(NAME, NAME).default({}),
-  /** The first is the one that is added when none is named. */
+  /** The first is the default. */
   variants: z
     .record(NAME, VARIANT)
     .refine((variants) => Object.keys(variants).length > 0, { error: "must not be empty" }),
@@ -119,56 +118,46 @@ export type CatalogueFile = z.output<typeof PLAIN_FILE>;
 export type CatalogueSource = z.output<typeof SOURCE>;
 export type Licence = CatalogueEntry["licence"];
 
-/** A file of a package that is to be added, and where it comes from. */
+/** A file of a package to add, and its source. */
 export interface WantedFile extends CatalogueFile {
   /** Its name in the manifest. */
   readonly name: string;
-  /** It is the variant for GPUs of the graph of that name. */
+  /** The GPU variant of the graph of that name. */
   readonly isForGpu: boolean;
   readonly source: CatalogueSource;
 }
 
 /**
- * Public models, by name. A new one is a new entry.
+ * Reads the catalogue of public models.
  *
- * @param path a catalogue of one's own
  * @throws {ServiceError} `MODEL_BROKEN` naming the file, the field and its rule
  */
 export async function readCatalogue(path = SHIPPED_CATALOGUE): Promise<readonly CatalogueEntry[]> {
-  const broken = (rule: string, cause: unknown) =>
-    new ServiceError("MODEL_BROKEN", `Cannot use ${path}: ${rule}`, { cause });
-  let value: unknown;
-  try {
-    value = JSON.parse(await readFile(path, "utf8"));
-  } catch (error) {
-    throw broken((error as Error).message, error);
-  }
-  const checked = CATALOGUE.safeParse(value);
-  if (checked.success) return checked.data;
-  const { path: field = [], message = "" } = checked.error.issues[0] ?? {};
-  throw broken([field.map(String).join("."), message].join(" "), checked.error);
+  return await readCheckedJson(path, CATALOGUE, (rule, cause) => {
+    return new ServiceError("MODEL_BROKEN", `Cannot use ${path}: ${rule}`, { cause });
+  });
 }
 
-/** Variants of an entry, the usual one first. */
+/** Lists an entry's variants, the default first. */
 export function variantsOf(entry: CatalogueEntry): readonly string[] {
   return Object.keys(entry.variants);
 }
 
-/** The id of the package that a variant becomes: variants can lie side by side, to be compared. */
+/** Returns the id of a variant's package. It is unique, so variants can be installed side by side. */
 export function packageIdOf(entry: CatalogueEntry, variant: string): string {
   return variant === variantsOf(entry)[0] ? entry.name : `${entry.name}-${variant}`;
 }
 
-/** The voice activity of packages that bring none. */
+/** The voice activity detector of packages without their own. */
 export const NEAR_VAD = "near";
 
-/** Voice activity that a model can have, the usual one first; empty for a model that has no choice. */
+/** Lists the voice activity detectors of a model, the default first; empty without a choice. */
 export function vadsOf({ task, needs, vads }: CatalogueEntry): readonly string[] {
   return task === "transcription" && !("vad" in needs) ? [NEAR_VAD, ...Object.keys(vads)] : [];
 }
 
 /**
- * All files of a variant, those of parts among them.
+ * Lists all files of a variant, including those of parts.
  * @param vad one of `vadsOf`
  */
 export function wantedFiles(
@@ -190,12 +179,12 @@ export function wantedFiles(
   return [...own, ...parts];
 }
 
-/** Bytes of files together, as far as they are known. */
+/** Sums the known bytes of files. */
 export function sizeOf(files: readonly Pick<CatalogueFile, "bytes" | "aboutBytes">[]): number {
   return files.reduce((sum, { bytes, aboutBytes }) => sum + (bytes ?? aboutBytes ?? 0), 0);
 }
 
-/** Whether a path leads nowhere but below the folder it starts in. */
+/** Whether a relative path stays inside its folder. */
 export function isInnerPath(path: string): boolean {
   const parts = path.split("/");
   return (

@@ -1,18 +1,18 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { ServiceError } from "../../core/domain/errors.js";
 import type { ModelManifest } from "../../native/models/manifest.js";
 import type { PackageFolder } from "../../native/models/package.js";
+import { isMissing, readCheckedJson } from "./checked-json.js";
 import { writeDurably } from "./durable.js";
 
 export type Task = ModelManifest["task"];
 
-/** Ids of the packages that requests without a model get; a task without one has the usual default. */
+/** Ids of the packages for requests without a model, as chosen by `models use`. */
 export type Defaults = { readonly [T in Task]?: string | undefined };
 
 const DEFAULTS_FILE = "defaults.json";
-/** Ids of the packages that come with the repository. */
+/** Ids of the shipped packages. */
 export const SHIPPED_IDS: Readonly<Record<Task, string>> = {
   transcription: "svc-kk-ru-v2",
   synthesis: "svc-kk-v1",
@@ -24,7 +24,7 @@ const ID = z
 const SCHEMA = z.strictObject({ transcription: ID.optional(), synthesis: ID.optional() });
 
 /**
- * What `models use` has chosen; nothing where it never was.
+ * Reads what `models use` has chosen; empty if it was never used.
  *
  * @param folder `install` of the model folders
  * @throws {ServiceError} `MODEL_BROKEN` naming the file and what is wrong with it
@@ -33,38 +33,25 @@ export async function readDefaults(folder: string): Promise<Defaults> {
   const path = defaultsPath(folder);
   const broken = (rule: string, cause: unknown) =>
     new ServiceError("MODEL_BROKEN", `Cannot use ${path}: ${rule}`, { cause });
-  let text: string;
-  try {
-    text = await readFile(path, "utf8");
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT") return {};
-    throw broken(message, error);
-  }
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw broken((error as Error).message, error);
-  }
-  const checked = SCHEMA.safeParse(value);
-  if (checked.success) return checked.data;
-  const { path: field = [], message = "" } = checked.error.issues[0] ?? {};
-  throw broken([...field.map(String), message].join(" "), checked.error);
+  return await readCheckedJson(path, SCHEMA, broken).catch((error: Error) => {
+    if (isMissing(error.cause)) return {};
+    throw error;
+  });
 }
 
-/** Replaces what `readDefaults` reads. The folder must be there. */
+/** Replaces what `readDefaults` reads. The folder must exist. */
 export async function writeDefaults(folder: string, defaults: Defaults): Promise<void> {
   await writeDurably(defaultsPath(folder), `${JSON.stringify(defaults, null, 2)}\n`);
 }
 
 /**
- * The package that requests without a model get: the one that `defaults` names, else the one that comes with the repository,
- * else the first by id; null when there is none for the task.
+ * Chooses the package for requests without a model: the one in `defaults`, else the shipped one, else the
+ * first by id; null when there is none for the task.
  *
  * @param packages by id, of any task
- * @param folder where `defaults` were read, for the error
- * @throws {ServiceError} `MODEL_BROKEN` when `defaults` names a package that is not installed, or is one for another task
+ * @param folder of `defaults`, for the error
+ * @throws {ServiceError} `MODEL_BROKEN` when the package in `defaults` is not installed, or is for another
+ * task
  */
 export function chooseDefault<M extends ModelManifest>(
   packages: readonly PackageFolder[],
@@ -75,7 +62,7 @@ export function chooseDefault<M extends ModelManifest>(
   const wanted = defaults[task];
   if (wanted !== undefined) {
     const found = packages.find(({ manifest }) => manifest.id === wanted);
-    // Whether a manifest is a recogniser's or a synthesizer's, its task says.
+    // The task decides the type of the manifest.
     if (found !== undefined && isFor(found)) return found as PackageFolder<M>;
     const what = found === undefined ? "is not installed" : `is a package for ${found.manifest.task}`;
     throw new ServiceError(

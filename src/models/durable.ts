@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 import { open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
-/** Writes or replaces a file: readers, and a machine that loses power, see the old text or the new one. */
+/** Writes a file atomically, also across a power failure. */
 export async function writeDurably(path: string, text: string): Promise<void> {
-  // A name with a dot in front is no package's, and nobody else's.
+  // Readers of packages skip names that start with a dot.
   const draft = join(dirname(path), `.${basename(path)}.${randomBytes(4).toString("hex")}`);
   try {
     const file = await open(draft, "wx", 0o644);
@@ -22,7 +22,7 @@ export async function writeDurably(path: string, text: string): Promise<void> {
   await syncPath(dirname(path));
 }
 
-/** Has the disk keep a file's bytes, or the names in a folder. */
+/** Syncs a file's bytes, or a folder's names, to disk. */
 export async function syncPath(path: string): Promise<void> {
   const handle = await open(path, "r");
   try {

@@ -1,4 +1,3 @@
-import type { Dirent } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -6,19 +5,19 @@ import { findPackages, readManifest } from "../../native/models/find-packages.js
 import { NEAR_VOICE_ID, readNearVoice } from "../../native/models/near-voice-package.js";
 import type { PackageFolder, SealedFolder } from "../../native/models/package.js";
 import type { Config } from "../settings/settings.js";
+import { isMissing } from "./checked-json.js";
 
-/** From `dist/src/models/folders.js` to the models beside `package.json`. */
+/** Relative to `dist/src/models`. */
 const SHIPPED = fileURLToPath(new URL("../../../models", import.meta.url));
 
-/** Where model packages lie. */
 export interface ModelFolders {
-  /** Where packages are read; of two packages with one id that of the earlier folder counts. */
+  /** Where packages are read; of two packages with one id, that in the earlier folder counts. */
   readonly read: readonly string[];
   /** Where packages are added, with `defaults.json` beside them. */
   readonly install: string;
 }
 
-/** `MODELS_DIR` alone where it is set, else the shipped packages and those of the data folder. */
+/** Returns `MODELS_DIR` alone if it is set, else the data folder's packages and the shipped ones. */
 export function modelFolders(config: Pick<Config, "modelsDir" | "dataDir">): ModelFolders {
   if (config.modelsDir !== null) return { read: [config.modelsDir], install: config.modelsDir };
   const install = join(config.dataDir, "models");
@@ -26,44 +25,34 @@ export function modelFolders(config: Pick<Config, "modelsDir" | "dataDir">): Mod
 }
 
 /**
- * Every installed package, by id.
+ * Finds every installed package, sorted by id.
  * @throws {ServiceError} `MODEL_BROKEN` naming the first manifest that breaks a rule
  */
 export async function findInstalled({ read }: ModelFolders): Promise<PackageFolder[]> {
   const found = new Map<string, PackageFolder>();
   for (const folder of read) {
-    for (const each of await packagesIn(folder)) {
+    for (const each of await orEmpty(findPackages(folder))) {
       if (!found.has(each.manifest.id)) found.set(each.manifest.id, each);
     }
   }
   return [...found.values()].sort((a, b) => a.manifest.id.localeCompare(b.manifest.id));
 }
 
-/** A folder that nothing was added to yet is not there. */
-async function packagesIn(folder: string): Promise<PackageFolder[]> {
-  try {
-    return await findPackages(folder);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw error;
-  }
-}
-
-/** A folder that holds a package, or should. */
+/** A folder with a package, valid or not. */
 export interface SeenPackage {
-  /** Of the manifest; of one that cannot be read, the folder's name. */
+  /** The manifest's id; the folder's name if the manifest is invalid. */
   readonly id: string;
   readonly folder: string;
-  /** Null where the manifest breaks a rule, which `fault` tells. */
+  /** Null when the manifest is invalid, for the reason in `fault`. */
   readonly package: PackageFolder | null;
   readonly fault: string | null;
 }
 
-/** Every package in every folder, by id, those that would stop the service among them. */
+/** Lists every package in every folder, sorted by id, including those that would stop the service. */
 export async function seePackages({ read }: ModelFolders): Promise<readonly SeenPackage[]> {
   const seen: SeenPackage[] = [];
   for (const root of read) {
-    for (const entry of await entriesOf(root)) {
+    for (const entry of await orEmpty(readdir(root, { withFileTypes: true }))) {
       if (!entry.isDirectory() || entry.name.startsWith(".")) continue;
       const each = await seePackage(join(root, entry.name), entry.name);
       if (each !== null) seen.push(each);
@@ -72,7 +61,7 @@ export async function seePackages({ read }: ModelFolders): Promise<readonly Seen
   return seen.sort((a, b) => a.id.localeCompare(b.id));
 }
 
-/** The voice activity that ships, wherever packages are kept: verified as they are, but neither chosen nor removed. */
+/** Returns the shipped voice activity detector, which can be verified but neither chosen nor removed. */
 export function seeNearVoice(): Omit<SeenPackage, "package"> & { readonly package: SealedFolder | null } {
   try {
     const part = readNearVoice();
@@ -83,13 +72,12 @@ export function seeNearVoice(): Omit<SeenPackage, "package"> & { readonly packag
   }
 }
 
-async function entriesOf(folder: string): Promise<readonly Dirent[]> {
-  try {
-    return await readdir(folder, { withFileTypes: true });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+/** Reads a folder that may not exist until the first package is added. */
+async function orEmpty<T>(reading: Promise<T[]>): Promise<T[]> {
+  return await reading.catch((error) => {
+    if (isMissing(error)) return [];
     throw error;
-  }
+  });
 }
 
 /** Null for a folder without a manifest. */
@@ -102,7 +90,7 @@ async function seePackage(folder: string, name: string): Promise<SeenPackage | n
   }
 }
 
-/** The packages that can be read; one that is broken is no reason not to add, choose or remove others. */
+/** Lists valid packages, for commands on other packages than a broken one. */
 export async function readablePackages(folders: ModelFolders): Promise<readonly PackageFolder[]> {
   const found = new Map<string, PackageFolder>();
   for (const { id, package: each } of await seePackages(folders)) {

@@ -1,16 +1,16 @@
-import { createHash, type Hash } from "node:crypto";
-import { createReadStream } from "node:fs";
+import { createHash } from "node:crypto";
 import { copyFile, mkdir, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { ServiceError } from "../../core/domain/errors.js";
 import { readManifest } from "../../native/models/find-packages.js";
 import type { ExternalPlace } from "./onnx/graph-messages.js";
 import { quantizeGraph } from "./onnx/quantize-graph.js";
+import { hashFile } from "./verify.js";
 
 export interface QuantizeOptions {
-  /** Bits of weights, 7 by default: 8 overflow on x86 processors without VNNI. */
+  /** Bits per weight, 7 by default, because 8 overflow on x86 processors without VNNI. */
   readonly weightBits?: 7 | 8;
-  /** Of the package that is made, when it is not the old one with `-int8` behind it. */
+  /** Id of the new package; the old one with the suffix `-int8` by default. */
   readonly id?: string;
   readonly onProgress?: (progress: QuantizeProgress) => void;
 }
@@ -18,16 +18,16 @@ export interface QuantizeOptions {
 interface QuantizeProgress {
   /** Path of the graph inside the package. */
   readonly file: string;
-  /** Matrix products that are done, of all in this graph. */
+  /** Quantized matrix products of this graph. */
   readonly done: number;
   readonly total: number;
 }
 
 export interface QuantizedPackage {
   readonly id: string;
-  /** Matrix products that are int8 now. */
+  /** Quantized matrix products. */
   readonly products: number;
-  /** Of all files that the manifests name. */
+  /** All files in the manifest. */
   readonly bytesBefore: number;
   readonly bytesAfter: number;
 }
@@ -35,9 +35,9 @@ export interface QuantizedPackage {
 interface NamedFile {
   readonly path: string;
   readonly sha256: string;
-  /** Names of the files beside a graph that hold weights of it. */
+  /** For a graph: names of the files with its weights. */
   readonly external?: readonly string[];
-  /** The graph's variant for GPUs; its weights may lie in the graph. */
+  /** The graph's variant for GPUs. */
   readonly gpu?: NamedFile;
 }
 
@@ -47,26 +47,26 @@ interface RawManifest {
   readonly files: Readonly<Record<string, NamedFile>>;
 }
 
-/** Graphs that are left alone: small, and features and voice activity are no place to save digits. */
-const LEFT_ALONE = new Set(["vad", "preprocessor"]);
-/** Protobuf messages, and Node's reader of files, end there. */
+/** Graphs that stay as they are: small, and features and voice activity need the precision. */
+const UNCHANGED = new Set(["vad", "preprocessor"]);
+/** The limit of protobuf messages and of Node's `readFile`. */
 const LARGEST_BYTES = 2 ** 31 - 1;
 const NOTE =
   "Its matrix products have int8 weights, made from the fp32 package with `models quantize`; convolutions are fp32.";
 
 /**
- * Writes an int8 variant of the package in `folder` to `outFolder`, which must not be there yet; it appears whole or not at
- * all. Hashes are sealed and notes say what was done. Weights that lie
- * beside a graph come into it.
+ * Writes an int8 variant of the package in `folder` to `outFolder`, which must not exist, atomically. Seals
+ * hashes, adds a note, and moves weights from side files into their graph.
  *
- * @throws {ServiceError} `MODEL_BROKEN` when a file is not what the manifest says, holds nothing to quantize, or is too large
+ * @throws {ServiceError} `MODEL_BROKEN` when a file does not match the manifest, has nothing to quantize, or
+ * is too large
  */
 export async function quantizePackage(
   folder: string,
   outFolder: string,
   options: QuantizeOptions = {},
 ): Promise<QuantizedPackage> {
-  if ((await readManifest(folder)) === null) throw broken(`${folder} holds no manifest.json`);
+  if ((await readManifest(folder)) === null) throw broken(`${folder} has no manifest.json`);
   if ((await stat(outFolder).catch(() => null)) !== null) throw broken(`${outFolder} is there already`);
   const manifest = JSON.parse(await readFile(join(folder, "manifest.json"), "utf8")) as RawManifest;
   const partial = join(dirname(outFolder), `.${basename(outFolder)}.${process.pid}`);
@@ -89,7 +89,7 @@ async function writePackage(
   const files = new Map<string, NamedFile>();
   let products = 0;
   for (const [name, file] of Object.entries(manifest.files)) {
-    if (!file.path.endsWith(".onnx") || LEFT_ALONE.has(name)) continue;
+    if (!file.path.endsWith(".onnx") || UNCHANGED.has(name)) continue;
     const sides = (file.external ?? []).map((side) => manifest.files[side]!);
     const made = await writeGraph({ file, sides, from, to }, options);
     if (made === null) continue;
@@ -99,7 +99,7 @@ async function writePackage(
   if (products === 0) throw broken(`${manifest.id} has no matrix products of fp32 by constants`);
   const kept = withoutSides(manifest.files, files);
   for (const [name, file] of kept) {
-    // What is quantized has lost its variant for GPUs, which was made of the graph before.
+    // A quantized graph loses its GPU variant, which was made from the fp32 graph.
     if (files.has(name)) continue;
     for (const { path } of file.gpu === undefined ? [file] : [file, file.gpu]) {
       await mkdir(dirname(join(to, path)), { recursive: true });
@@ -122,7 +122,7 @@ async function writePackage(
   };
 }
 
-/** The files that are needed still: weights beside a graph are in it once it is quantized. */
+/** Drops side files whose weights have moved into a quantized graph. */
 function withoutSides(
   all: Readonly<Record<string, NamedFile>>,
   quantized: ReadonlyMap<string, NamedFile>,
@@ -137,25 +137,28 @@ function withoutSides(
 
 interface GraphFile {
   readonly file: NamedFile;
-  /** Weights beside it. */
+  /** Files with its weights. */
   readonly sides: readonly NamedFile[];
   readonly from: string;
   readonly to: string;
 }
 
-/** Null when the graph has nothing to quantize. */
+/** Writes a quantized graph. Null when it has nothing to quantize. */
 async function writeGraph({ file, sides, from, to }: GraphFile, options: QuantizeOptions) {
   const path = join(from, file.path);
   if ((await stat(path)).size > LARGEST_BYTES) throw broken(`${path} must be at most ${LARGEST_BYTES} bytes`);
   const bytes = await readFile(path);
-  requireHash(path, file, createHash("sha256").update(bytes));
-  for (const side of sides) requireHash(join(from, side.path), side, await hashOf(join(from, side.path)));
+  requireHash(path, file, createHash("sha256").update(bytes).digest("hex"));
+  for (const side of sides) {
+    const sidePath = join(from, side.path);
+    requireHash(sidePath, side, (await hashFile(sidePath)).sha256);
+  }
   const { chunks, products } = await quantizeGraph(bytes, {
     weightBits: options.weightBits ?? 7,
     readExternal: (place) => {
       const sidePath = join(dirname(file.path), place.location);
       if (sides.some((side) => side.path === sidePath)) return readPlace(join(from, sidePath), place);
-      throw broken(`${path} has weights in ${place.location}, which its "external" does not name`);
+      throw broken(`${path} has weights in ${place.location}, which its "external" does not list`);
     },
     onProgress: (done, total) => options.onProgress?.({ file: file.path, done, total }),
   });
@@ -170,14 +173,7 @@ async function writeGraph({ file, sides, from, to }: GraphFile, options: Quantiz
   return { sha256, products };
 }
 
-async function hashOf(path: string): Promise<Hash> {
-  const hash = createHash("sha256");
-  for await (const bytes of createReadStream(path)) hash.update(bytes as Uint8Array);
-  return hash;
-}
-
-function requireHash(path: string, { sha256 }: NamedFile, hash: Hash): void {
-  const found = hash.digest("hex");
+function requireHash(path: string, { sha256 }: NamedFile, found: string): void {
   if (found !== sha256) throw broken(`sha256 of ${path} must be ${sha256}, found ${found}`);
 }
 
@@ -196,7 +192,7 @@ async function readPlace(path: string, { offset, length }: ExternalPlace): Promi
 /** @returns the file's sha256 */
 async function writeChunks(path: string, chunks: readonly Uint8Array[]): Promise<string> {
   await mkdir(dirname(path), { recursive: true });
-  const hash: Hash = createHash("sha256");
+  const hash = createHash("sha256");
   const file = await open(path, "wx");
   try {
     for (const chunk of chunks) {

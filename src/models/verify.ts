@@ -4,19 +4,18 @@ import { join } from "node:path";
 import type { SealedFolder } from "../../native/models/package.js";
 import { packageFiles } from "../../native/models/package-files.js";
 
-/** Of one file of a package. */
 export interface FileCheck {
-  /** Its path in the package. */
+  /** In the package. */
   readonly path: string;
   readonly bytes: number;
   readonly isGood: boolean;
-  /** What is wrong with it; null when it is good. */
+  /** Null when the file is good. */
   readonly fault: string | null;
 }
 
 const CHUNK_BYTES = 1 << 20;
 
-/** Hashes every file that a package's manifest names, variants of graphs too, and compares: in the order of `packageFiles`. */
+/** Checks the hash of every file in a package's manifest, in the order of `packageFiles`. */
 export async function verifyPackage(
   { folder, manifest }: SealedFolder,
   onFile: (check: FileCheck) => void = () => {},
@@ -43,7 +42,7 @@ async function checkFile(folder: string, path: string, sha256: string): Promise<
   }
 }
 
-/** @returns the hash, 64 hexadecimal digits, and how long the file is */
+/** @returns SHA-256 in hex, and size */
 export async function hashFile(path: string): Promise<{ readonly sha256: string; readonly bytes: number }> {
   const hash = createHash("sha256");
   let bytes = 0;

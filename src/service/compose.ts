@@ -11,7 +11,7 @@ import { checkPort } from "../front/shared/check-port.js";
 import type { ThreadedFront } from "../front/threads/threaded-front.js";
 import { references } from "../http/endpoints/reference.js";
 import { type Demand, startOperatorServer } from "../http/operator-server.js";
-import { leaveAddress, reachableUrl, withdrawAddress } from "../settings/address.js";
+import { publishAddress, reachableUrl, withdrawAddress } from "../settings/address.js";
 import type { Config } from "../settings/settings.js";
 import { type Base, Owned, openBase, THREAD_ENTRIES, type ThreadEntries } from "./base.js";
 import { makeConversations } from "./conversations.js";

@@ -5,8 +5,8 @@ import { SHIPPED_IDS } from "../models/defaults.js";
 import { reachableUrl } from "../settings/address.js";
 import { ConfigError } from "../settings/config-error.js";
 import { type Config, readConfig } from "../settings/settings.js";
+import { DEVELOPMENT_KEY_FILE } from "../store/development-key.js";
 import { guardAgainstDriver } from "../store/postgres/driver-faults.js";
-import { DEVELOPMENT_KEY_FILE } from "../store/store.js";
 import { type Service, type ServiceOptions, type ServiceParts, startService } from "./compose.js";
 
 const CRASH_WITHIN_MS = 5_000;

@@ -11,7 +11,7 @@ import type { Rule } from "./setting.js";
 const MEGABYTE = 2 ** 20;
 const HIGHEST_DEVICE = 63;
 
-/** `times` turns the unit of the variable into that of the value. */
+/** @param times converts the unit of the variable to that of the value */
 export function wholeNumber(lowest: number, highest: number, times = 1): Rule<number> {
   const digits = z.string().regex(/^\d{1,9}$/);
   const schema = digits.transform(Number).pipe(z.number().min(lowest).max(highest));
@@ -21,7 +21,7 @@ export function wholeNumber(lowest: number, highest: number, times = 1): Rule<nu
   };
 }
 
-/** Null for the word `auto`: the service finds out by itself. */
+/** Also accepts `auto`, which is null: the service determines the value. */
 export function orAuto<T>({ rule, schema }: Rule<T>): Rule<T | null> {
   const auto = z.literal("auto").transform(() => null);
   return {
@@ -33,11 +33,6 @@ export function orAuto<T>({ rule, schema }: Rule<T>): Rule<T | null> {
 /** Seconds in the variable, milliseconds in the value. */
 export function seconds(lowest: number, highest: number): Rule<number> {
   return wholeNumber(lowest, highest, 1_000);
-}
-
-/** Of a time that is given in the variable as it is used. */
-export function milliseconds(lowest: number, highest: number): Rule<number> {
-  return wholeNumber(lowest, highest);
 }
 
 /** Kilobytes of 2^10 bytes in the variable, bytes in the value. */
@@ -69,19 +64,19 @@ export const HOST_NAME: Rule<string> = {
     .refine((value) => isIP(value) !== 0 || /^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(value)),
 };
 
-/** The value is absolute; a relative path starts at the working directory. */
+/** An absolute path; relative ones start at the working directory. */
 export const FOLDER: Rule<string> = {
   rule: "a path",
   schema: z.string().transform((value) => resolve(value)),
 };
 
-/** A word of a bus's subjects, and of labels. */
+/** A token of bus subjects and metric labels. */
 export const SHORT_NAME: Rule<string> = {
   rule: "1 to 40 lower-case letters, digits and dashes",
   schema: z.string().regex(/^[a-z0-9-]{1,40}$/),
 };
 
-/** Addresses of one cluster, which may hold a user and a password. */
+/** Addresses of one cluster, which may contain a user and a password. */
 export const BUS_SERVERS: Rule<readonly string[]> = {
   rule: "addresses like nats://host:4222 or tls://host:4222, separated by commas",
   schema: z
@@ -105,7 +100,7 @@ export const POSTGRES_URL: Rule<string> = {
   isSecret: true,
 };
 
-/** An address that paths are appended to. */
+/** A URL without query, to which paths are appended. */
 export const HTTP_URL: Rule<string> = {
   rule: "an address like http://host:4318",
   schema: z
@@ -154,7 +149,7 @@ export const CREDIT_PRICE: Rule<CreditPrice> = {
     }),
 };
 
-/** Where people may write to. */
+/** An e-mail or https address of the operator. */
 export const CONTACT: Rule<string> = {
   rule: "an e-mail address or an https:// address",
   schema: z
@@ -173,12 +168,7 @@ export const NETWORKS: Rule<readonly string[]> = {
   rule: "a comma-separated list of networks such as 10.0.0.0/8",
   schema: z
     .string()
-    .transform((value) =>
-      value
-        .split(",")
-        .map((entry) => entry.trim())
-        .filter((entry) => entry !== ""),
-    )
+    .transform((value) => entriesOf(value).filter((entry) => entry !== ""))
     .pipe(z.array(z.string().refine(isNetwork))),
 };
 
@@ -189,48 +179,46 @@ function isNetwork(entry: string): boolean {
   return version !== 0 && entry === `${address}/${bits}` && /^\d{1,3}$/.test(bits) && Number(bits) <= widest;
 }
 
-/** Names of providers, in the order in which they are tried. */
 export const PROVIDER_LIST: Rule<readonly Provider[]> = listOf(PROVIDERS);
 
-/** What a service serves. */
 export const SERVED_LIST: Rule<readonly ServedPart[]> = listOf(SERVED_PARTS);
 
 function listOf<const T extends string>(names: readonly T[]): Rule<readonly T[]> {
+  const known: readonly string[] = names;
   return {
     rule: `a comma-separated list of ${names.join(", ")}, each once`,
-    schema: z
-      .string()
-      .transform(entriesOf)
-      .superRefine((entries, context) => {
-        const known: readonly string[] = names;
-        const wrong = entries.find(
-          (entry, index) => !known.includes(entry) || entries.indexOf(entry) < index,
-        );
-        if (wrong === undefined) return;
-        const nearest = nearestName(wrong, names);
-        const unknown = nearest === null ? undefined : `did you mean ${nearest}?`;
-        const hint =
-          wrong === "" ? "an entry is empty" : known.includes(wrong) ? "it is named twice" : unknown;
-        context.addIssue({ code: "custom", input: wrong, params: { hint } });
-      }) as unknown as z.ZodType<readonly T[], string>,
+    schema: uniqueEntries(
+      (entry) => known.includes(entry),
+      (entry) => {
+        const nearest = nearestName(entry, names);
+        return nearest === null ? undefined : `did you mean ${nearest}?`;
+      },
+    ) as unknown as z.ZodType<readonly T[], string>,
   };
 }
 
-/** Numbers of devices. */
 export const DEVICE_LIST: Rule<readonly number[]> = {
   rule: `a comma-separated list of whole numbers from 0 to ${HIGHEST_DEVICE}, each once`,
-  schema: z
+  schema: uniqueEntries((entry) => /^\d{1,2}$/.test(entry) && Number(entry) <= HIGHEST_DEVICE).transform(
+    (entries) => entries.map(Number),
+  ),
+};
+
+/** @param hintFor completes the error about an unknown entry */
+function uniqueEntries(
+  isKnown: (entry: string) => boolean,
+  hintFor: (entry: string) => string | undefined = () => undefined,
+) {
+  return z
     .string()
     .transform(entriesOf)
     .superRefine((entries, context) => {
-      const isDevice = (entry: string) => /^\d{1,2}$/.test(entry) && Number(entry) <= HIGHEST_DEVICE;
-      const wrong = entries.find((entry, index) => !isDevice(entry) || entries.indexOf(entry) < index);
+      const wrong = entries.find((entry, index) => !isKnown(entry) || entries.indexOf(entry) < index);
       if (wrong === undefined) return;
-      const hint = wrong === "" ? "an entry is empty" : isDevice(wrong) ? "it is named twice" : undefined;
+      const hint = wrong === "" ? "an entry is empty" : isKnown(wrong) ? "it is named twice" : hintFor(wrong);
       context.addIssue({ code: "custom", input: wrong, params: { hint } });
-    })
-    .transform((entries) => entries.map(Number)),
-};
+    });
+}
 
 function entriesOf(value: string): string[] {
   return value.split(",").map((entry) => entry.trim());

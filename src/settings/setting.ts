@@ -1,24 +1,23 @@
 import { z } from "zod";
 import { ConfigError } from "./config-error.js";
 
-/** What a setting's text may be, and what becomes of it. */
+/** Checks and converts a setting's text. */
 export interface Rule<T> {
   /** Completes "NAME must be …". */
   readonly rule: string;
-  /** From the text of the variable to the value. */
   readonly schema: z.ZodType<T, string>;
-  /** The text may hold a password or a key: messages give its length and not the text. */
+  /** The text may contain a password or key, so messages give its length instead. */
   readonly isSecret?: boolean;
 }
 
-/** One variable of the environment. */
+/** One environment variable. */
 export interface Setting<T> extends Rule<T> {
   readonly name: string;
   /** The default, as documents show it. */
   readonly otherwise: string;
-  /** What it is for, as documents say it. */
+  /** Description in the documents. */
   readonly means: string;
-  /** The value of a variable that is not set. */
+  /** The value of an unset variable. */
   readonly absent: T;
 }
 
@@ -27,12 +26,12 @@ interface Described {
   readonly means: string;
 }
 
-/** A setting whose default is a text like any other, under the same rule. */
+/** Defines a setting whose default is a text under the same rule. */
 export function setting<T>(name: string, rule: Rule<T>, described: Described): Setting<T> {
   return { name, ...rule, ...described, absent: rule.schema.parse(described.otherwise) };
 }
 
-/** A setting whose default cannot be written as its text: nothing, or what the service finds out by itself. */
+/** Defines a setting whose default no text can express: nothing, or what the service determines itself. */
 export function optional<T, A>(
   name: string,
   rule: Rule<T>,
@@ -42,23 +41,23 @@ export function optional<T, A>(
 }
 
 /**
- * The value of one setting. An empty variable counts as not set.
+ * Reads one setting. An empty variable counts as unset.
  *
- * @throws {ConfigError} naming the variable, the rule and the value, or the length of a secret one
+ * @throws {ConfigError} naming the variable, the rule, and the value or the length of a secret
  */
 function read<T>({ name, rule, schema, isSecret = false, absent }: Setting<T>, text: string | undefined): T {
   const value = text?.trim() ?? "";
   if (value === "") return absent;
   const result = schema.safeParse(value, { reportInput: true });
   if (result.success) return result.data;
-  // Of a list only the entry that breaks the rule is shown.
+  // For a list, only the entry that breaks the rule.
   const [issue] = result.error.issues;
   const shown = isSecret ? `${value.length} characters` : `"${issue?.input ?? value}"`;
   const hint = issue?.code === "custom" ? issue.params?.["hint"] : undefined;
   throw new ConfigError(`${name} must be ${rule}, received ${shown}${hint === undefined ? "" : `: ${hint}`}`);
 }
 
-/** Settings in groups; `Values` is the same tree with the value of each. */
+/** Settings in groups. `Values` is the same tree of values. */
 export interface SettingTree {
   readonly [member: string]: Setting<unknown> | SettingTree;
 }
@@ -67,7 +66,10 @@ export type Values<Tree> = {
   readonly [Member in keyof Tree]: Tree[Member] extends Setting<infer T> ? T : Values<Tree[Member]>;
 };
 
-/** Reads every setting of a tree. The result is frozen to its leaves. @throws {ConfigError} at the first broken rule */
+/**
+ * Reads every setting of a tree into a deeply frozen object.
+ * @throws {ConfigError} at the first broken rule
+ */
 export function readTree<Tree extends SettingTree>(
   tree: Tree,
   environment: Readonly<Record<string, string | undefined>>,
@@ -79,7 +81,7 @@ export function readTree<Tree extends SettingTree>(
   return Object.freeze(Object.fromEntries(members)) as Values<Tree>;
 }
 
-/** The settings of a tree, in its order. */
+/** Flattens a tree of settings, in its order. */
 export function settingsOf(tree: SettingTree): readonly Setting<unknown>[] {
   return Object.values(tree).flatMap((node) => (isSetting(node) ? [node] : settingsOf(node)));
 }

@@ -15,7 +15,6 @@ import {
   HTTP_URL,
   kilobytes,
   megabytes,
-  milliseconds,
   NETWORKS,
   oneOf,
   orAuto,
@@ -28,13 +27,13 @@ import {
   TARIFF,
   wholeNumber,
 } from "./rules.js";
-import { optional, readTree, type Setting, setting, settingsOf, type Values } from "./setting.js";
+import { optional, type Rule, readTree, type Setting, setting, settingsOf, type Values } from "./setting.js";
 
 const PORT = wholeNumber(0, 65_535);
 const THREADS = wholeNumber(1, Math.max(64, availableParallelism()));
 const PER_ORGANIZATION = wholeNumber(0, 100_000);
 
-/** Every setting of the service, once: the service, its tests, commands and documents read this list. */
+/** Lists every setting, for the service, its tests, commands and documents. */
 const TREE = {
   role: setting("ROLE", oneOf("all", "gateway", "engine"), {
     otherwise: "all",
@@ -43,7 +42,6 @@ const TREE = {
       "gateways ([beyond one machine](fleet.md))",
   }),
   host: setting("HOST", HOST_NAME, { otherwise: DEFAULT_HOST, means: "address to listen on" }),
-  /** 0 takes any free port. */
   port: setting("PORT", PORT, {
     otherwise: String(DEFAULT_PORT),
     means: "port to listen on; 0 picks a free one",
@@ -54,54 +52,44 @@ const TREE = {
       "what this service serves: each part may have dedicated hosts on one database ([several services](sizing.md#several-services)); " +
       "all of them have the console, accounts and the catalog. With `ROLE=engine`, what it does for gateways",
   }),
-  /** Absolute. */
   dataDir: setting("DATA_DIR", FOLDER, {
     otherwise: DEFAULT_DATA_DIR,
     means: "folder for all state: private PostgreSQL, development key, spooled audio, kept responses",
   }),
-  /** Null means a private PostgreSQL in `dataDir`. */
-  databaseUrl: optional("DATABASE_URL", POSTGRES_URL, {
-    absent: null,
-    otherwise: "none",
-    means: "your PostgreSQL instead of the private one",
-  }),
-  devApiKey: optional("DEV_API_KEY", API_KEY, {
-    absent: null,
-    otherwise: "none",
-    means: "development key to use instead of one created at the first start, or derived from `KEY_PEPPER`",
-  }),
-  /** Disk space for long answers that may be asked for again under their idempotency key. */
+  /** Null: a private PostgreSQL in `dataDir`. */
+  databaseUrl: orNone("DATABASE_URL", POSTGRES_URL, "your PostgreSQL instead of the private one"),
+  devApiKey: orNone(
+    "DEV_API_KEY",
+    API_KEY,
+    "development key to use instead of one created at the first start, or derived from `KEY_PEPPER`",
+  ),
   keptAnswersBytes: setting("KEPT_ANSWERS_MB", megabytes(0, 1_000_000), {
     otherwise: "1024",
     means:
       "disk space for long responses to requests with an `Idempotency-Key`. An organization may use half of it; when all " +
       "is full, the oldest of the organization that uses most is evicted",
   }),
-  /** Disk space for audio while it is worked on. */
   spoolBytes: setting("SPOOL_MB", megabytes(1, 100_000_000), {
     otherwise: "4096",
     means: "disk space for uploads, fetched and decoded audio while they are processed",
   }),
-  /** Free space of the disk of `dataDir` below which no audio and no answers are written there. */
   diskFloorBytes: setting("DISK_FLOOR_MB", megabytes(0, 100_000_000), {
     otherwise: "256",
     means: "free disk space to leave in `DATA_DIR`, for the database; below it audio is rejected with 503",
   }),
-  /** Memory for finished sentences that may be asked for again; 0 keeps none. */
   sentenceCacheBytes: setting("SENTENCE_CACHE_MB", megabytes(0, 100_000), {
     otherwise: "64",
     means:
       "memory for finished sentences, separate for each organization: a repeated sentence is not synthesized again, but " +
       "charged as usual; 0 keeps none",
   }),
-  /** Memory for speech that is made and not yet sent. */
   speechMemoryBytes: setting("SPEECH_MEMORY_MB", megabytes(1, 1_000_000), {
     otherwise: "1024",
     means:
       "memory for synthesized, unsent speech of all responses; an organization may use half of it (429), and " +
       "requests that do not fit are 503, without a charge",
   }),
-  /** Null means a pepper made once in `dataDir`. */
+  /** Null: a pepper created once in `dataDir`. */
   keyPepper: optional("KEY_PEPPER", PEPPER, {
     absent: null,
     otherwise: "made once",
@@ -115,107 +103,90 @@ const TREE = {
     otherwise: "auto",
     means: "`uws`, `node`, or the faster one that loads",
   }),
-  /** Threads that hold the sockets; 1 is the main thread itself. */
   frontThreads: setting("FRONT_THREADS", THREADS, {
     otherwise: "1",
     means:
       "threads that hold the connections; more than 1 needs Linux and `FRONT=uws`, and pays off beyond about 2,000 live sockets",
   }),
-  /** Connections at once, WebSockets included; null takes as many as the process's descriptors allow. */
+  /** Null: as many as the process's file descriptors allow. */
   maxConnections: optional("MAX_CONNECTIONS", wholeNumber(1, 10_000_000), {
     absent: null,
     otherwise: "by `ulimit -n`",
     means: "open connections, WebSockets included; more are rejected",
   }),
-  /** Absolute; null means the shipped packages, and those that were added in `dataDir`. */
+  /** Null: the shipped packages, and those in `dataDir`. */
   modelsDir: optional("MODELS_DIR", FOLDER, {
     absent: null,
     otherwise: "`models` beside `package.json`, and in `DATA_DIR`",
     means: "folder of model packages, where `dauys models add` puts them",
   }),
-  /** Null means as many as cores and memory allow. */
+  /** Null: by cores and memory. */
   liveWorkers: setting("LIVE_WORKERS", orAuto(THREADS), {
     otherwise: "auto",
     means: "worker threads for live transcription; `auto` by [cores and memory](sizing.md#workers)",
   }),
-  /** Null means as many as cores and memory allow. */
   fileWorkers: setting("FILE_WORKERS", orAuto(THREADS), {
     otherwise: "auto",
     means: "worker threads for transcription of files",
   }),
-  /** Null means as many as cores and memory allow. */
   synthesisWorkers: setting("SYNTHESIS_WORKERS", orAuto(THREADS), {
     otherwise: "auto",
     means: "worker threads for synthesis",
   }),
-  /** Pieces that may share one run of a synthesis worker's model. */
   synthesisRows: setting("SYNTHESIS_ROWS", orAuto(wholeNumber(1, 64)), {
     otherwise: "auto",
     means:
       "pieces of text in one run of the synthesizer; more pays off where batches are cheap, as on a GPU. `auto` reads " +
       "`device-tuning.json` in `DATA_DIR` ([GPUs](gpus.md#rows-by-device)), else 1",
   }),
-  /** Threads inside one operator of one graph. */
   ortThreads: setting("ORT_THREADS", THREADS, {
     otherwise: "1",
     means: "threads inside one operator of one graph",
   }),
-  /** What runs graphs, in the order in which it is tried. */
   executionProviders: setting("EXECUTION_PROVIDERS", PROVIDER_LIST, {
     otherwise: "cpu",
     means:
       "providers to run the models, in the order they are tried: `cuda`, `webgpu`, `coreml`, `dml`, `cpu`. Without `cpu` " +
       "in the list the service does not start if none of the others works ([GPUs](gpus.md))",
   }),
-  /** The same for one engine; null is `executionProviders`. */
+  /** Null, for each engine: `executionProviders`. */
   liveExecutionProviders: providersOf("LIVE_EXECUTION_PROVIDERS", "live transcription"),
-  /** The same for one engine; null is `executionProviders`. */
   fileExecutionProviders: providersOf("FILE_EXECUTION_PROVIDERS", "transcription of files"),
-  /** The same for one engine; null is `executionProviders`. */
   synthesisExecutionProviders: providersOf("SYNTHESIS_EXECUTION_PROVIDERS", "synthesis"),
-  /** Numbers of devices, dealt over the workers of each engine. */
   deviceIds: setting("DEVICE_ID", DEVICE_LIST, {
     otherwise: "0",
     means:
       "number of the device for `cuda` and `dml`; several, such as `0,1`, are distributed over each engine's workers",
   }),
-  /** Whether models are loaded at start, or by the first request that needs them. */
   modelPreload: setting("MODEL_PRELOAD", FLAG, {
     otherwise: "true",
     means:
       "load the default models at startup; with `false` the first request that needs one loads it, as for other models",
   }),
-  /** An engine without work for this long gives its models' memory back; 0 means never. */
   modelIdleMs: setting("MODEL_IDLE_S", seconds(0, 1_000_000), {
     otherwise: "900",
     means: "seconds without work after which an engine releases its models' memory; 0 never",
   }),
-  /** How long running work may go on after SIGTERM. */
   drainMs: setting("DRAIN_S", seconds(0, 3_600), {
     otherwise: "30",
     means: "seconds for running work to finish after SIGTERM",
   }),
-  /** Prices of use, as fractions of whole numbers. */
   tariffs: {
     synthesis: tariff("TARIFF_SYNTHESIS", "synthesis", "credits per character of synthesis"),
     file: tariff("TARIFF_FILE", "file", "credits per second of a transcribed file"),
     live: tariff("TARIFF_LIVE", "live", "credits per second of live audio"),
   },
-  /** What credits cost in money, for the console to show; null shows credits alone. */
-  creditPrice: optional("CREDIT_PRICE", CREDIT_PRICE, {
-    absent: null,
-    otherwise: "none",
-    means:
-      "price of credits for the console to show: `1/25000 USD` is one dollar for 25,000 credits; without it the console " +
+  creditPrice: orNone(
+    "CREDIT_PRICE",
+    CREDIT_PRICE,
+    "price of credits for the console to show: `1/25000 USD` is one dollar for 25,000 credits; without it the console " +
       "shows prices in credits only",
-  }),
-  /** Where people ask the operator for vouchers. */
-  operatorContact: optional("OPERATOR_CONTACT", CONTACT, {
-    absent: null,
-    otherwise: "none",
-    means: "your e-mail or https address, shown in the console to users who need credits or a new password",
-  }),
-  /** What one organization may have running at once, by its tier. */
+  ),
+  operatorContact: orNone(
+    "OPERATOR_CONTACT",
+    CONTACT,
+    "your e-mail or https address, shown in the console to users who need credits or a new password",
+  ),
   concurrency: {
     paid: {
       synthesis: perOrganization("SYNTHESIS_PER_ORG", CONCURRENCY_LIMITS.paid.synthesis, "syntheses"),
@@ -228,7 +199,6 @@ const TREE = {
       live: perFree("FREE_LIVE_PER_ORG", CONCURRENCY_LIMITS.free.live, "within 5 minutes"),
     },
   },
-  /** Where `/metrics` is served; 0 means nowhere. */
   operatorPort: setting("OPERATOR_PORT", PORT, {
     otherwise: "0",
     means: "port for Prometheus metrics at `/metrics`, without authentication; 0 serves none",
@@ -237,24 +207,20 @@ const TREE = {
     otherwise: "127.0.0.1",
     means: "address for `OPERATOR_PORT`",
   }),
-  /** Null traces nothing. */
-  otlpEndpoint: optional("OTEL_EXPORTER_OTLP_ENDPOINT", HTTP_URL, {
-    absent: null,
-    otherwise: "none",
-    means:
-      "OTLP receiver over HTTP for [traces](deployment.md#traces), one per request; spans are sent to its `/v1/traces`",
-  }),
-  /** Addresses of one cluster; null without a bus. */
-  busServers: optional("BUS_URL", BUS_SERVERS, {
-    absent: null,
-    otherwise: "none",
-    means:
-      "NATS servers of one cluster, separated by commas: `nats://host:4222` or `tls://…`; required by `ROLE=gateway` and `engine`",
-  }),
+  otlpEndpoint: orNone(
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    HTTP_URL,
+    "OTLP receiver over HTTP for [traces](deployment.md#traces), one per request; spans are sent to its `/v1/traces`",
+  ),
+  busServers: orNone(
+    "BUS_URL",
+    BUS_SERVERS,
+    "NATS servers of one cluster, separated by commas: `nats://host:4222` or `tls://…`; required by `ROLE=gateway` and `engine`",
+  ),
   busTls: {
-    caFile: tlsFile("BUS_TLS_CA", "CA certificates to verify the bus's servers, in PEM format"),
-    certFile: tlsFile("BUS_TLS_CERT", "client certificate of this process for the bus, in PEM format"),
-    keyFile: tlsFile("BUS_TLS_KEY", "private key of that certificate"),
+    caFile: orNone("BUS_TLS_CA", FOLDER, "CA certificates to verify the bus's servers, in PEM format"),
+    certFile: orNone("BUS_TLS_CERT", FOLDER, "client certificate of this process for the bus, in PEM format"),
+    keyFile: orNone("BUS_TLS_KEY", FOLDER, "private key of that certificate"),
   },
   cell: setting("CELL", SHORT_NAME, {
     otherwise: "main",
@@ -264,7 +230,7 @@ const TREE = {
     otherwise: "main",
     means: "where the process runs: a gateway prefers engines of its zone",
   }),
-  /** Of one gateway, for each model. */
+  /** Per gateway and model. */
   liveLanes: setting("LIVE_LANES", wholeNumber(1, 24), {
     otherwise: "4",
     means:
@@ -278,18 +244,16 @@ const TREE = {
     otherwise: "1024",
     means: "unacknowledged audio that a gateway sends to an engine worker",
   }),
-  engineLostMs: setting("ENGINE_LOST_MS", milliseconds(600, 60_000), {
+  engineLostMs: setting("ENGINE_LOST_MS", wholeNumber(600, 60_000), {
     otherwise: "1600",
     means:
       "milliseconds without a heartbeat after which an engine process counts as lost; heartbeats are 500 ms apart",
   }),
-  /** Networks that `url=` may reach although they are not globally routable, in CIDR notation. */
   urlFetchAllow: optional("URL_FETCH_ALLOW", NETWORKS, {
     absent: [],
     otherwise: "none",
     means: "non-public networks that `url=` may reach, in CIDR notation",
   }),
-  /** Networks of proxies whose `X-Forwarded-For` is believed, in CIDR notation. */
   trustedProxies: optional("TRUSTED_PROXIES", NETWORKS, {
     absent: [],
     otherwise: "none",
@@ -299,14 +263,14 @@ const TREE = {
   }),
 } as const;
 
-/** The service's settings, read once at start; nothing reads the environment after that. */
+/** The service's settings, read once at startup. */
 export type Config = Values<typeof TREE>;
 
-/** Every setting with its default, meaning and rule, in the order of the documents. */
+/** All settings in the order of the documents. */
 export const SETTINGS: readonly Setting<unknown>[] = settingsOf(TREE);
 
 /**
- * Reads and checks every setting. Empty variables count as not set.
+ * Reads and checks every setting. Empty variables count as unset.
  *
  * @throws {ConfigError} at the first setting that breaks its rule
  */
@@ -321,14 +285,14 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   return config;
 }
 
-/** A process with a part of the work needs the others; one that does it all would connect for nothing. */
+/** Gateways and engines need a bus; a process that does everything does not. */
 function requireBus({ role, busServers, busTls, keyPepper }: Config): void {
   const name = TREE.busServers.name;
   if (role === "all" && busServers !== null)
     throw new ConfigError(`${TREE.role.name} must be gateway or engine with ${name}, received "all"`);
   if (role !== "all" && busServers === null)
     throw new ConfigError(`${name} must be set with ${TREE.role.name}=${role}, received none`);
-  // Gateways come and go, each with a data folder of its own: a pepper that one made there would be none of the others'.
+  // Gateways are replaceable, each with its own data folder, so a pepper created there would not be shared.
   if (role === "gateway" && keyPepper === null)
     throw new ConfigError(`${TREE.keyPepper.name} must be set with ${name}, received none`);
   if ((busTls.certFile === null) !== (busTls.keyFile === null)) {
@@ -337,8 +301,8 @@ function requireBus({ role, busServers, busTls, keyPepper }: Config): void {
   }
 }
 
-function tlsFile(name: string, means: string) {
-  return optional(name, FOLDER, { absent: null, otherwise: "none", means });
+function orNone<T>(name: string, rule: Rule<T>, means: string) {
+  return optional(name, rule, { absent: null, otherwise: "none", means });
 }
 
 function tariff(name: string, kind: UsageKind, means: string) {

@@ -6,17 +6,17 @@ import { eventually } from "../support/eventually.js";
 /** A bus under test. */
 export interface BusUnderTest {
   connect(): Promise<Bus>;
-  /** Every connection is lost, with what is on its way. */
+  /** Drops every connection, with all messages in flight. */
   interrupt(): Promise<void>;
   resume(): Promise<void>;
-  /** What subscribers have thrown. */
+  /** Errors that subscribers have thrown. */
   readonly faults: readonly unknown[];
   stop(): Promise<void>;
 }
 
 const bytesOf = (...values: number[]) => Uint8Array.from(values);
 
-/** What every bus promises. @param skip why it cannot be tried here, else false */
+/** Tests every bus's promises. @param skip why that is impossible here, else false */
 export function busContract(name: string, skip: string | false, makeBus: () => Promise<BusUnderTest>): void {
   describe(`the bus ${name}`, { skip }, () => {
     let tested: BusUnderTest;
@@ -31,7 +31,7 @@ export function busContract(name: string, skip: string | false, makeBus: () => P
       await tested.stop();
     });
 
-    /** Keeps what comes on a subject, as copies: bytes are lent. */
+    /** Keeps copies of a subject's messages, whose bytes are borrowed. */
     async function listen(bus: Bus, subject: string) {
       const heard: { subject: string; bytes: number[]; isUnheard: boolean }[] = [];
       const end = bus.subscribe(subject, ({ bytes, ...rest }: BusMessage) => {
@@ -41,7 +41,7 @@ export function busContract(name: string, skip: string | false, makeBus: () => P
       return { heard, end };
     }
 
-    test("messages of one publisher come in order, with their bytes", async () => {
+    test("messages of one publisher arrive in order and unchanged", async () => {
       const { heard, end } = await listen(receiver, "t.order");
       for (let index = 0; index < 500; index++) sender.publish("t.order", bytesOf(index & 255, index >> 8));
       await eventually("all have come", () => heard.length === 500);
@@ -52,7 +52,7 @@ export function busContract(name: string, skip: string | false, makeBus: () => P
       end();
     });
 
-    test("a subscription hears the subjects of its pattern, and no other", async () => {
+    test("a subscription receives the subjects of its pattern, and no other", async () => {
       const word = await listen(receiver, "t.*.b");
       const rest = await listen(receiver, "t.a.>");
       for (const subject of ["t.a.b", "t.a.c", "t.a", "t.a.b.c", "t.x.b", "u.a.b", "t.done.b", "t.a.done"])
@@ -67,7 +67,7 @@ export function busContract(name: string, skip: string | false, makeBus: () => P
       rest.end();
     });
 
-    test("every subscriber hears a message, the publisher's own too", async () => {
+    test("every subscriber receives a message, including the publisher", async () => {
       const all = [
         await listen(receiver, "t.all"),
         await listen(receiver, "t.all"),
@@ -78,7 +78,7 @@ export function busContract(name: string, skip: string | false, makeBus: () => P
       for (const { end } of all) end();
     });
 
-    test("who publishes with a reply subject is told when there is no subscriber, and only then", async () => {
+    test("a publisher with a reply subject is notified when there is no subscriber, and only then", async () => {
       const lost = await listen(sender, "t.lost");
       const { heard, end } = await listen(receiver, "t.heard");
       sender.publish("t.heard", bytesOf(1), "t.lost");
@@ -94,7 +94,7 @@ export function busContract(name: string, skip: string | false, makeBus: () => P
       lost.end();
     });
 
-    test("what a subscriber throws is told and goes no further", async () => {
+    test("what a subscriber throws is reported and stops there", async () => {
       const before = tested.faults.length;
       const end = receiver.subscribe("t.throws", () => {
         throw new RangeError("of a test");
@@ -108,7 +108,7 @@ export function busContract(name: string, skip: string | false, makeBus: () => P
       endOther();
     });
 
-    test("a subscription that was ended hears nothing more", async () => {
+    test("an ended subscription receives nothing more", async () => {
       const { heard, end } = await listen(receiver, "t.ended");
       const other = await listen(receiver, "t.ended");
       end();
@@ -119,7 +119,7 @@ export function busContract(name: string, skip: string | false, makeBus: () => P
       other.end();
     });
 
-    test("large messages come whole", async () => {
+    test("large messages arrive whole", async () => {
       const { heard, end } = await listen(receiver, "t.large");
       const bytes = Uint8Array.from({ length: 65_536 }, (_, index) => (index * 31) & 255);
       sender.publish("t.large", bytes.slice());
@@ -128,7 +128,7 @@ export function busContract(name: string, skip: string | false, makeBus: () => P
       end();
     });
 
-    test("after an interruption both sides are told, and subscriptions hear again", async () => {
+    test("after an interruption both sides are notified, and subscriptions resume", async () => {
       const { heard, end } = await listen(receiver, "t.again");
       const told: string[] = [];
       const ends = [
@@ -140,7 +140,7 @@ export function busContract(name: string, skip: string | false, makeBus: () => P
       await tested.resume();
       await eventually("both are told", () => told.length === 2);
       assert.deepEqual(told.toSorted(), ["receiver", "sender"]);
-      // What was published meanwhile may be lost; what is published now is not.
+      // Messages published meanwhile may be lost; those published now are not.
       await eventually("it is heard again", async () => {
         sender.publish("t.again", bytesOf(2));
         await sender.flush();
@@ -149,7 +149,7 @@ export function busContract(name: string, skip: string | false, makeBus: () => P
       for (const each of [...ends, end]) each();
     });
 
-    test("a drained connection has sent what was published, hears nothing more, and takes what is said late", async () => {
+    test("a drained connection has sent everything, receives nothing more, and ignores late messages", async () => {
       const { heard, end } = await listen(receiver, "t.drained");
       const leaving = await tested.connect();
       const own = await listen(leaving, "t.own");

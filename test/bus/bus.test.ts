@@ -43,7 +43,7 @@ busContract("of NATS", WITHOUT_NATS, async () => {
   };
 });
 
-test("damaged messages are dropped and counted, whatever is wrong with them", {
+test("damaged messages of any kind are dropped and counted", {
   skip: WITHOUT_NATS,
 }, async (t) => {
   const server = await NatsServer.start();
@@ -80,7 +80,7 @@ test("damaged messages are dropped and counted, whatever is wrong with them", {
     Uint8Array.from([...message, 0]),
   ];
   for (const copy of copies) stranger.publish("t.damaged", copy);
-  // Broken headers, which no NATS client sends.
+  // Malformed headers, which no NATS client sends.
   const socket = connectSocket(server.port, "127.0.0.1", () => {
     socket.end(
       'CONNECT {"headers":true,"verbose":false}\r\nHPUB t.damaged 12 12\r\nNATS/ \u0000: x\r\n\r\nPING\r\n',

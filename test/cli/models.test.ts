@@ -112,9 +112,9 @@ test("a catalogue model is added, chosen, verified, bundled, removed, and added 
     const other = await temporaryFolder();
     const unknown = await models(other, "add", "--from", address);
     assert.deepEqual([unknown.code, await readdir(other)], [1, []]);
-    assert.match(unknown.stderr, /its hash is not known\. --sha256 names it, or --trust/);
+    assert.match(unknown.stderr, /its hash is not known. Pass it with --sha256, or use --trust/);
     const wrong = await models(other, "add", "--from", address, "--sha256", "0".repeat(64));
-    assert.match(wrong.stderr, /its sha256 must be 0{64}, the server tells [0-9a-f]{64}/);
+    assert.match(wrong.stderr, /its sha256 must be 0{64}, the server reports [0-9a-f]{64}/);
     const right = await models(other, "add", "--from", address, "--sha256", sha256(bytes));
     assert.equal(right.code, 0, right.stderr);
     await readPackage(join(other, "tiny-listener"), "transcription");

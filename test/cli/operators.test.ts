@@ -79,7 +79,7 @@ test("organizations and keys are created, listed and revoked", async (t) => {
     });
     assert.deepEqual(
       [other.code, other.stderr],
-      [1, "dauys: the reference invoice-7 was used for another payment\n"],
+      [1, 'dauys: the reference "invoice-7" was used for another payment\n'],
     );
     const ledger = await dauysInTurn(["ledger", organizationId], { env });
     assert.match(

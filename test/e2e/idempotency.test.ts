@@ -140,11 +140,11 @@ for (const front of FRONTS) {
     const spent = async () => {
       let charged = 0;
       await eventually("no hold is in work", async () => {
-        const [row] = await sql<{ held: string; charged: string }[]>`
+        const [row] = await sql<{ held: number; charged: number }[]>`
           select held, (select coalesce(sum(amount), 0) from holds where organization_id = accounts.id) as charged
           from accounts where id = 'org_development'`;
-        charged = Number(row?.charged);
-        return row?.held === "0";
+        charged = row?.charged ?? Number.NaN;
+        return row?.held === 0;
       });
       return charged;
     };

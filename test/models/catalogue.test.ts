@@ -11,7 +11,7 @@ const PACKAGES = CATALOGUE.filter(({ task }) => task !== "part").flatMap((entry)
   variantsOf(entry).map((variant) => ({ entry, variant, id: packageIdOf(entry, variant) })),
 );
 
-test("packages of the catalogue have ids of their own", () => {
+test("packages of the catalogue have distinct ids", () => {
   const ids = PACKAGES.map(({ id }) => id);
   assert.deepEqual(ids, [...new Set(ids)]);
   for (const id of ["gigaam-multilingual", "gigaam-multilingual-int8", "nvidia-kk-ru", "piper-kk-issai"]) {
@@ -19,7 +19,7 @@ test("packages of the catalogue have ids of their own", () => {
   }
 });
 
-test("recognisers need no voice activity of their own, and can bring Silero along", () => {
+test("recognisers need no voice activity detector, and can include Silero", () => {
   for (const { entry, variant, id } of PACKAGES.filter(({ entry: { task } }) => task === "transcription")) {
     assert.deepEqual(vadsOf(entry), ["near", "silero"], id);
     const namesOf = (vad: string) => wantedFiles(CATALOGUE, entry, variant, vad).map(({ name }) => name);
@@ -45,7 +45,7 @@ for (const { entry, variant, id } of PACKAGES) {
   });
 }
 
-test("a catalogue that breaks a rule is refused by its path and field", async () => {
+test("a catalogue that breaks a rule is rejected with its path and field", async () => {
   const path = join(await temporaryFolder(), "catalogue.json");
   const licence = { name: "MIT", url: "https://example.org", isRestricted: false };
   const source = { repository: "a/b", revision: null };

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 sys.exit(" ".join(name for name in ("torch", "onnx", "scipy", "soundfile") if find_spec(name) is None) or None)
 `;
 
-/** Why the recipe cannot run here, or false where it can. */
+/** Why the recipe cannot run here, or false. */
 function missingParts(): string | false {
   const { status, stderr } = spawnSync(PYTHON, ["-c", LOOK], { encoding: "utf8" });
   const { status: ffmpegStatus } = spawnSync("ffmpeg", ["-version"], { stdio: "ignore" });
@@ -19,7 +19,7 @@ function missingParts(): string | false {
   return ffmpegStatus !== 0 && "ffmpeg is not installed";
 }
 
-test("timbres, packed voices and the floats of shipped weights are what the recipe says", {
+test("timbres, packed voices and the floats of shipped weights match the recipe", {
   skip: missingParts(),
 }, () => {
   const { status, stderr } = spawnSync(PYTHON, ["-W", "ignore", "-m", "unittest", "test_people"], {

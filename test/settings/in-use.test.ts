@@ -9,7 +9,7 @@ const SOURCES = repositoryFiles()
 
 for (const member of Object.keys(readConfig({}))) {
   test(`a part of the service is given config.${member}`, () => {
-    // As a member, or taken apart.
+    // As a member, or destructured.
     const isGiven = new RegExp(
       `\\bconfig\\.${member}\\b|\\{[^{}]*\\b${member}\\b[^{}]*\\}(: Config| = (\\w+\\.)*config)\\b`,
     );

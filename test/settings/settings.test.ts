@@ -62,7 +62,7 @@ test("settings are read from their variables", () => {
   assert.deepEqual(config.urlFetchAllow, ["10.0.0.0/8", "fd00::/8"]);
 });
 
-test("a price in money and an address of the operator are told when they are set", () => {
+test("the price of credits and the operator's contact are read when set", () => {
   const none = readConfig({});
   assert.deepEqual([none.creditPrice, none.operatorContact], [null, null]);
   const set = readConfig({ CREDIT_PRICE: "3/25000 KZT", OPERATOR_CONTACT: "https://example.org/buy" });
@@ -90,7 +90,7 @@ test("proxies are trusted by network", () => {
     assert.throws(() => readConfig({ TRUSTED_PROXIES: value }), /TRUSTED_PROXIES must be a comma-separated/);
 });
 
-test("several front threads need a front that can share its port", () => {
+test("FRONT=node allows only one front thread", () => {
   assert.equal(readConfig({ FRONT_THREADS: "2" }).frontThreads, 2);
   assert.equal(readConfig({ FRONT_THREADS: "1", FRONT: "node" }).frontThreads, 1);
   assert.throws(
@@ -99,7 +99,7 @@ test("several front threads need a front that can share its port", () => {
   );
 });
 
-test("a process with a part of the work needs a bus, and one that does it all takes none", () => {
+test("gateways and engines need a bus, and a process that does everything rejects one", () => {
   const alone = readConfig({});
   assert.deepEqual([alone.role, alone.busServers], ["all", null]);
   const engine = readConfig({
@@ -174,13 +174,13 @@ test("every setting has one name, a meaning, a rule, and a default that keeps it
   assert.ok(names.length > 30);
   for (const { name, otherwise, means, rule } of SETTINGS) {
     assert.ok(otherwise !== "" && means !== "" && rule !== "", name);
-    // A default that is no text of the rule is a phrase: it has a space, or is "none".
+    // Other defaults are a phrase with a space, or "none".
     if (/ |^none$/.test(otherwise)) continue;
     assert.deepEqual(readConfig({ [name]: otherwise }), readConfig({}), name);
   }
 });
 
-test("providers are a list in the order in which they are tried, of each engine or of all", () => {
+test("providers are lists in the order of trial, per engine or for all", () => {
   const config = readConfig({ EXECUTION_PROVIDERS: "cuda, cpu", LIVE_EXECUTION_PROVIDERS: "cpu" });
   assert.deepEqual(config.executionProviders, ["cuda", "cpu"]);
   assert.deepEqual(config.liveExecutionProviders, ["cpu"]);
@@ -208,7 +208,7 @@ for (const [name, value, end] of WRONG_PLACES) {
   });
 }
 
-test("a network among others is refused by itself", () => {
+test("an invalid network in a list is reported alone", () => {
   assert.throws(
     () => readConfig({ URL_FETCH_ALLOW: "10.0.0.0/8, 10.0.0.1" }),
     /URL_FETCH_ALLOW must be a comma-separated list of networks such as 10.0.0.0\/8, received "10.0.0.1"$/,

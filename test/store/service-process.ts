@@ -1,4 +1,4 @@
-// A process that opens the store as a service does, for tests that kill it or run beside it.
+// A process that opens the store as a service does, for tests that kill it or run next to it.
 // Arguments: data folder. Prints "ready" and the pid of the private server; ends cleanly on SIGTERM.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,4 +1,4 @@
-// What services on one database agree on: two stores, as two services open them.
+// What services on one database agree on, with two stores as two services open them.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -31,13 +31,13 @@ describe("two stores on one database", { concurrency: 1 }, () => {
     await one?.close();
   });
 
-  test("they have the same secrets, another one for each purpose, and the same time", () => {
+  test("they derive the same secrets, one per purpose, and have the same time", () => {
     assert.deepEqual(one.secretFor("a"), other.secretFor("a"));
     assert.notDeepEqual(one.secretFor("a"), one.secretFor("b"));
     assert.ok(Math.abs(one.sharedClock.nowMs() - other.sharedClock.nowMs()) < 5_000);
   });
 
-  test("a token is used once, however many services are shown it at once, and not with a revoked key", async () => {
+  test("a token works once over all services, and not with a revoked key", async () => {
     const identity = { keyId: "key_unknown", organizationId: "org_development", tier: "free" } as const;
     const token = { id: randomBytes(16), untilMs: one.sharedClock.nowMs() + 60_000, identity };
     const tries = [one, other, one, other].map((store) => store.tokenUses.use(token));
@@ -50,7 +50,7 @@ describe("two stores on one database", { concurrency: 1 }, () => {
     assert.equal(await one.tokenUses.use(another), false);
   });
 
-  test("a session that ends on one ends keys and tokens of the playground on the other", async () => {
+  test("ending a session on one ends the playground's keys and tokens on the other", async () => {
     const session = randomBytes(32);
     const { users } = one.console;
     const person = { email: "a@example.org", passwordHash: "none", organizationName: "Acme" };
@@ -68,7 +68,7 @@ describe("two stores on one database", { concurrency: 1 }, () => {
     assert.equal(await other.tokenUses.use(token()), false);
   });
 
-  test("attempts count over both, and of many at once no more pass than may", async () => {
+  test("attempts count over both, and concurrent ones do not exceed the limit", async () => {
     const rules = { kind: "guesses", attempts: 5, windowMs: 900_000 };
     const clock = new ManualClock();
     const limiters = [one, other].map((store) => new AttemptLimiter(rules, store.console.attempts, clock));
@@ -89,7 +89,7 @@ describe("two stores on one database", { concurrency: 1 }, () => {
     assert.equal(await take(1), "taken");
   });
 
-  test("a window ends with its time, and when the clock was set back behind its beginning", async () => {
+  test("a window ends on time, and when the clock is set back before its start", async () => {
     const rules = { attempts: 1, windowMs: 900_000 };
     const sql = connect(databaseUrl, SILENT);
     try {
@@ -100,7 +100,7 @@ describe("two stores on one database", { concurrency: 1 }, () => {
         assert.equal(await other.console.attempts.take("late", rules), null, until);
         await one.console.attempts.clear("late");
       }
-      // As a service begins it whose clock is ahead.
+      // As started by a service whose clock is ahead.
       assert.equal(await one.console.attempts.take("late", rules), null);
       await sql`update attempts set until = now() + interval '905 seconds'`;
       assert.equal(await other.console.attempts.take("late", rules), 900);

@@ -33,7 +33,7 @@ before(async () => {
 });
 after(() => server.stop());
 
-test("a key lives from its making to its revocation", async (t) => {
+test("a key works from its creation to its revocation", async (t) => {
   const databaseUrl = await newDatabase();
   const clock = new ManualClock();
   const store = await openOn(databaseUrl, { clock });
@@ -58,14 +58,14 @@ test("a key lives from its making to its revocation", async (t) => {
     assert.equal(created.prefix + created.lastFour, rawKey.slice(0, 11) + rawKey.slice(-4));
   });
 
-  await t.test("it is found, and its use is noted", async () => {
+  await t.test("it is found, and its use recorded", async () => {
     const owner = { keyId: created.id, organizationId: organization.id, tier: "free" };
     assert.deepEqual(await store.keys.find(rawKey), owner);
     assert.equal(await store.keys.find(newRawKey()), null);
     await eventually("last use", async () => (await store.apiKeys.list())[0]?.lastUsedAt != null);
   });
 
-  await t.test("its revocation is for good and takes effect within 30 s", async () => {
+  await t.test("its revocation is final and takes effect within 30 s", async () => {
     const revoked = await store.apiKeys.revoke(created.id);
     assert.ok(revoked?.revokedAt instanceof Date);
     assert.deepEqual((await store.apiKeys.revoke(created.id))?.revokedAt, revoked.revokedAt);
@@ -107,7 +107,7 @@ async function newOwner(store: Store): Promise<CreatedApiKey> {
   return await store.apiKeys.create({ organizationId: id, name: "key" });
 }
 
-test("while the database is away known keys go on, others are unavailable, and it is found again", async (t) => {
+test("without the database cached keys work, others are unavailable, and the service recovers", async (t) => {
   const url = new URL(await newDatabase());
   const gate = await openGate(Number(url.port));
   url.port = String(gate.port);
@@ -146,7 +146,7 @@ test("services that start together on an empty database migrate it once", async 
   await Promise.all([sql.end(), ...stores.map((store) => store.close())]);
 });
 
-test("a migration that fails leaves nothing behind", async () => {
+test("a failed migration leaves nothing behind", async () => {
   const sql = connect(await newDatabase(), SILENT);
   const broken = {
     version: MIGRATIONS.length + 1,
@@ -167,7 +167,7 @@ test("migrations are numbered from one without gaps", () => {
   );
 });
 
-test("a database of a newer version is refused", async () => {
+test("a database of a newer version is rejected", async () => {
   const databaseUrl = await newDatabase();
   const sql = connect(databaseUrl, SILENT);
   await migrate(sql, [...MIGRATIONS, { version: MIGRATIONS.length + 1, name: "future", sql: "select 1" }]);
@@ -178,7 +178,7 @@ test("a database of a newer version is refused", async () => {
   );
 });
 
-test("a database whose keys were made with another pepper is refused", async () => {
+test("a database whose keys were made with another pepper is rejected", async () => {
   const databaseUrl = await newDatabase();
   await (await openOn(databaseUrl)).close();
   const dataDir = await temporaryFolder();
@@ -189,7 +189,7 @@ test("a database whose keys were made with another pepper is refused", async () 
   await assert.rejects(stat(join(dataDir, "key-pepper")), /ENOENT/, "no pepper is made that cannot be right");
 });
 
-test("a wrong password for the database is said at once", async () => {
+test("a wrong database password is reported immediately", async () => {
   const url = new URL(await newDatabase());
   url.password = "wrong";
   const refused = assert.rejects(
@@ -205,7 +205,7 @@ test("the development key", async (t) => {
   const open = (devApiKey: string | null) =>
     openStore(privateStore(dataDir, { databaseUrl, devApiKey, keyPepper: PEPPER }), SILENT);
 
-  await t.test("is made once and remembered in a file that only its owner reads", async () => {
+  await t.test("is created once and kept in a file that only its owner can read", async () => {
     const store = await open(null);
     const [first, again] = await Promise.all([store.developmentKey(), store.developmentKey()]);
     assert.equal(first, again);
@@ -220,7 +220,7 @@ test("the development key", async (t) => {
     await later.close();
   });
 
-  await t.test("is replaced when it was revoked or its file holds something else", async () => {
+  await t.test("is replaced when it was revoked or its file has something else", async () => {
     const store = await open(null);
     const first = await store.developmentKey();
     await store.apiKeys.revoke((await store.apiKeys.list())[0]!.id);
@@ -259,7 +259,7 @@ test("the development key", async (t) => {
     },
   );
 
-  await t.test("is the one that DEV_API_KEY names", async () => {
+  await t.test("is DEV_API_KEY if that is set", async () => {
     const wanted = newRawKey();
     const store = await open(wanted);
     assert.equal(await store.developmentKey(), wanted);
@@ -268,7 +268,7 @@ test("the development key", async (t) => {
   });
 });
 
-test("of 70,000 keys and sessions those that have ended are found at once", async (t) => {
+test("one query finds those of 70,000 keys and sessions that have ended", async (t) => {
   const store = await openOn(await newDatabase());
   t.after(() => store.close());
   const { id: organizationId } = await store.organizations.create("many");
@@ -281,7 +281,7 @@ test("of 70,000 keys and sessions those that have ended are found at once", asyn
   assert.deepEqual(await store.console.users.goodPlaces(places), []);
 });
 
-/** The address of an empty schema: a throwaway database for a fraction of its price. */
+/** Creates an empty schema, which is cheaper than a database, and returns its URL. */
 async function newDatabase(): Promise<string> {
   const { host, port, user, password, database } = server.connection;
   const sql = connect(server.connection, SILENT);
@@ -299,7 +299,7 @@ async function openOn(databaseUrl: string, options: { clock?: ManualClock } = {}
   );
 }
 
-/** A port in front of the server that can be shut, with every connection that goes through it. */
+/** A port in front of the server that can be closed, with every connection through it. */
 async function openGate(targetPort: number) {
   const sockets = new Set<Socket>();
   const gate = createServer((client) => {

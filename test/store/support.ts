@@ -6,7 +6,7 @@ export function privateStore(dataDir: string, changes: Partial<StoreConfig> = {}
   return { dataDir, databaseUrl: null, devApiKey: null, keyPepper: null, ...changes };
 }
 
-/** How other services reach the private database that runs in a data folder. */
+/** Returns the URL of the private database that runs in a data folder. */
 export async function databaseUrlOf(dataDir: string): Promise<string> {
   const { host, port, user, password, database } = JSON.parse(
     await readFile(join(dataDir, "postgres.json"), "utf8"),

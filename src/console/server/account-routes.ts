@@ -18,87 +18,79 @@ import {
   type UserCall,
 } from "./route.js";
 import { DELETION, INVITATION, parse, SIGN_IN, SIGN_UP } from "./schemas.js";
-import { endedCookie, secretHash, sessionOf } from "./session-cookie.js";
-import { endSession, openSession, sessionBody } from "./sessions.js";
+import { endedCookie, endSession, openSession, secretHash, sessionBody, sessionOf } from "./sessions.js";
 
-/** Sign-up, sign-in, sign-out, passwords, and what an invitation says to the person who follows it. */
+const SIGNED_OUT = { user: null, organizations: [] };
+
+/** Lists the routes for sign-up, sign-in, sign-out, passwords, invitations and deletion of the account. */
 export function accountRoutes({ store: { attempts }, clock }: ConsoleDeps): readonly ConsoleRoute[] {
   const byEmail = new AttemptLimiter(SIGN_INS_OF_EMAIL, attempts, clock);
   const byAddress = new AttemptLimiter(TRIES_OF_ADDRESS, attempts, clock);
   const signUps = new AttemptLimiter(SIGN_UPS_OF_ADDRESS, attempts, clock);
+  // Handlers count the attempt of an address before they read the body.
+  const signUp = async (call: OpenCall) => {
+    const address = addressOf(call);
+    await byAddress.take(address);
+    const wanted = parse(SIGN_UP, await call.body());
+    await signUps.take(address);
+    return openSession(call, await createUser(call, wanted), 201);
+  };
+  const signIn = async (call: OpenCall) => {
+    const { deps } = call;
+    await byAddress.take(addressOf(call));
+    const { email, password } = parse(SIGN_IN, await call.body());
+    await byEmail.take(email);
+    const known = await deps.store.users.findByEmail(email);
+    if (!(await isPassword(password, known?.passwordHash ?? null, deps.passwordCost)) || known === null) {
+      throw new ConsoleError("wrong_credentials", "the e-mail address or the password is wrong");
+    }
+    await byEmail.clear(email);
+    return openSession(call, { id: known.id, email: known.email }, 200);
+  };
+  const lookUpInvitation = (call: OpenCall) =>
+    withInvitation(call, byAddress, async (hash) => {
+      const found = await call.deps.store.members.findInvitation(hash);
+      return found === null ? null : { organization: found.organizationName, role: found.role };
+    });
+  const acceptInvitation = (call: UserCall) =>
+    withInvitation(call, byAddress, async (hash) => {
+      const organizationId = await call.deps.store.members.accept(hash, call.user.id);
+      return organizationId === null ? null : await sessionBody(call.deps, call.user);
+    });
   return [
     { method: "GET", path: `${API}/session`, access: "open", handle: currentSession },
-    {
-      method: "POST",
-      path: `${API}/sign-up`,
-      access: "open",
-      handle: async (call) => {
-        // Addresses take their turn before anything of the body is read, here and below.
-        const address = addressOf(call);
-        await byAddress.take(address);
-        const wanted = parse(SIGN_UP, await call.body());
-        await signUps.take(address);
-        return openSession(call, await signUp(call, wanted), 201);
-      },
-    },
-    {
-      method: "POST",
-      path: `${API}/sign-in`,
-      access: "open",
-      handle: async (call) => {
-        const { deps } = call;
-        await byAddress.take(addressOf(call));
-        const { email, password } = parse(SIGN_IN, await call.body());
-        await byEmail.take(email);
-        const known = await deps.store.users.findByEmail(email);
-        if (!(await isPassword(password, known?.passwordHash ?? null, deps.passwordCost)) || known === null) {
-          throw new ConsoleError("wrong_credentials", "the e-mail address or the password is wrong");
-        }
-        await byEmail.clear(email);
-        return openSession(call, { id: known.id, email: known.email }, 200);
-      },
-    },
+    { method: "POST", path: `${API}/sign-up`, access: "open", handle: signUp },
+    { method: "POST", path: `${API}/sign-in`, access: "open", handle: signIn },
     { method: "POST", path: `${API}/sign-out`, access: "open", handle: signOut },
     ...passwordRoutes({ byEmail, byAddress }),
     { method: "POST", path: `${API}/account/delete`, access: "user", handle: deleteAccount(byEmail) },
-    {
-      method: "POST",
-      path: `${API}/invitations/look-up`,
-      access: "open",
-      handle: async (call) => {
-        const address = addressOf(call);
-        await byAddress.take(address);
-        const { token } = parse(INVITATION, await call.body());
-        const found = await call.deps.store.members.findInvitation(secretHash(token));
-        if (found === null) throw invalidInvitation();
-        await byAddress.giveBack(address);
-        return { body: { organization: found.organizationName, role: found.role } };
-      },
-    },
-    {
-      method: "POST",
-      path: `${API}/invitations/accept`,
-      access: "user",
-      handle: async (call) => {
-        const address = addressOf(call);
-        await byAddress.take(address);
-        const { token } = parse(INVITATION, await call.body());
-        const organizationId = await call.deps.store.members.accept(secretHash(token), call.user.id);
-        if (organizationId === null) throw invalidInvitation();
-        await byAddress.giveBack(address);
-        return { body: await sessionBody(call.deps, call.user) };
-      },
-    },
+    { method: "POST", path: `${API}/invitations/look-up`, access: "open", handle: lookUpInvitation },
+    { method: "POST", path: `${API}/invitations/accept`, access: "user", handle: acceptInvitation },
   ];
 }
 
 async function currentSession({ exchange, deps }: OpenCall): Promise<ConsoleAnswer> {
   const session = sessionOf(exchange.request);
   const user = session === null ? null : await deps.store.users.findSession(session);
-  return { body: user === null ? { user: null, organizations: [] } : await sessionBody(deps, user) };
+  return { body: user === null ? SIGNED_OUT : await sessionBody(deps, user) };
 }
 
-async function signUp(
+/** Answers with `use` of the body's invitation. A valid one does not count as an attempt of its address. */
+async function withInvitation(
+  call: OpenCall,
+  byAddress: AttemptLimiter,
+  use: (hash: Buffer) => Promise<object | null>,
+): Promise<ConsoleAnswer> {
+  const address = addressOf(call);
+  await byAddress.take(address);
+  const { token } = parse(INVITATION, await call.body());
+  const body = await use(secretHash(token));
+  if (body === null) throw invalidInvitation();
+  await byAddress.giveBack(address);
+  return { body };
+}
+
+async function createUser(
   { deps }: OpenCall,
   wanted: {
     email: string;
@@ -130,11 +122,10 @@ async function signUp(
 async function signOut({ exchange, deps }: OpenCall): Promise<ConsoleAnswer> {
   const session = sessionOf(exchange.request);
   if (session !== null) await endSession(deps, session);
-  const headers = { "set-cookie": endedCookie(exchange.request) };
-  return { body: { user: null, organizations: [] }, headers };
+  return { body: SIGNED_OUT, headers: { "set-cookie": endedCookie(exchange.request) } };
 }
 
-/** The person goes, with sessions and memberships; what they were charged for stays as it is. */
+/** Deletes the user with sessions and memberships; the ledger stays. */
 function deleteAccount(byEmail: AttemptLimiter): (call: UserCall) => Promise<ConsoleAnswer> {
   return async (call) => {
     const { exchange, deps, user } = call;
@@ -150,8 +141,7 @@ function deleteAccount(byEmail: AttemptLimiter): (call: UserCall) => Promise<Con
     }
     deps.endings.endUser(user.id);
     for (const id of removal.revokedKeyIds) deps.endings.endKey(id);
-    const headers = { "set-cookie": endedCookie(exchange.request) };
-    return { body: { user: null, organizations: [] }, headers };
+    return { body: SIGNED_OUT, headers: { "set-cookie": endedCookie(exchange.request) } };
   };
 }
 

@@ -1,4 +1,4 @@
-/** In the order of the search: most browsers call themselves by the names of others, too. */
+/** In the order of the search, because most browsers also include the names of others. */
 const BROWSERS: readonly (readonly [mark: string, name: string])[] = [
   ["Edg", "Edge"],
   ["OPR/", "Opera"],
@@ -21,8 +21,8 @@ const SYSTEMS: readonly (readonly [mark: string, name: string])[] = [
 ];
 
 /**
- * A browser and its system by name, such as "Firefox, Windows", or null. Versions and everything else of `User-Agent` are
- * left out: a person knows their sessions without them, and nothing is kept that tells people apart.
+ * Returns browser and system, such as "Firefox, Windows", or null. The rest of `User-Agent` is dropped: it
+ * could identify people, and users recognize their sessions without it.
  */
 export function agentName(userAgent: string | undefined): string | null {
   const find = (names: typeof BROWSERS) => names.find(([mark]) => userAgent?.includes(mark))?.[1];

@@ -1,4 +1,5 @@
 import { asServiceError, type ErrorCode } from "../../../core/domain/errors.js";
+import type { FrontRequest } from "../../../core/ports/front.js";
 import { errorHeaders, HTTP_STATUS } from "../../../core/protocol/error-status.js";
 import type { Exchange } from "../../http/exchange.js";
 import { readJson } from "../../http/read-body.js";
@@ -17,17 +18,16 @@ import {
   type OpenCall,
   ownersOnly,
 } from "./route.js";
-import { requireOwnPage } from "./same-site.js";
 import { serviceRoutes } from "./service-routes.js";
-import { sessionOf } from "./session-cookie.js";
 import { sessionRoutes } from "./session-routes.js";
+import { sessionOf } from "./sessions.js";
 
 const METHODS = ["GET", "POST", "PATCH", "DELETE"] as const;
-/** The largest body has an address, a password and a name: even all of it in escapes fits. */
+/** Enough for an address, a password and a name, even all in escapes. */
 const LONGEST_BODY_BYTES = 8 * 1024;
 const PRIVATE = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
-/** Every row of the console's interface. */
+/** Lists every route of the console's API. */
 export function consoleRoutes(deps: ConsoleDeps): readonly ConsoleRoute[] {
   return [
     ...accountRoutes(deps),
@@ -39,7 +39,7 @@ export function consoleRoutes(deps: ConsoleDeps): readonly ConsoleRoute[] {
   ];
 }
 
-/** The same as routes of the service. */
+/** Turns the console's routes into routes of the service. */
 export function consoleApi(deps: ConsoleDeps): readonly Route[] {
   const rows = consoleRoutes(deps).map((row) =>
     route(row.method, row.path, async (exchange, params) => {
@@ -70,7 +70,7 @@ function route(
         if (answered === null) return;
         await exchange.json(answered.status ?? 200, answered.body, { ...PRIVATE, ...answered.headers });
       } catch (thrown) {
-        await refuse(exchange, thrown);
+        await sendError(exchange, thrown);
       }
     },
   };
@@ -101,7 +101,7 @@ function openCall(exchange: Exchange, deps: ConsoleDeps, params: PathParams): Op
   };
 }
 
-async function refuse(exchange: Exchange, thrown: unknown): Promise<void> {
+async function sendError(exchange: Exchange, thrown: unknown): Promise<void> {
   if (thrown instanceof ConsoleError) {
     const { code, message, retryAfterSeconds } = thrown;
     const retry = retryAfterSeconds === null ? {} : { "retry-after": String(retryAfterSeconds) };
@@ -119,8 +119,25 @@ async function refuse(exchange: Exchange, thrown: unknown): Promise<void> {
   return exchange.json(CONSOLE_ERRORS.unavailable, body, PRIVATE);
 }
 
-/** A body that came too slowly may go on coming for hours. */
+/** Closes the connection of a body that arrived too slowly, which could continue for hours. */
 function connectionHeader(code: ErrorCode): Record<string, string> {
   const { connection } = errorHeaders(code);
   return connection === undefined ? {} : { connection };
+}
+
+/**
+ * Rejects changes from other sites. The cookie is never sent from them either; this is the second check.
+ *
+ * @throws {ConsoleError} `cross_site`
+ */
+function requireOwnPage(request: FrontRequest): void {
+  const site = request.header("sec-fetch-site");
+  if (site === "same-origin") return;
+  // Browsers leave the header out over plain HTTP.
+  if (site === undefined && hostOf(request.header("origin")) === request.header("host")) return;
+  throw new ConsoleError("cross_site", "cross-site request rejected; use the pages of the console");
+}
+
+function hostOf(origin: string | undefined): string | null {
+  return origin !== undefined && URL.canParse(origin) ? new URL(origin).host : null;
 }

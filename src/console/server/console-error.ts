@@ -1,4 +1,4 @@
-/** Everything that the console can answer with besides success; pages have a text for each in every language. */
+/** HTTP statuses of the console's error codes. The pages have a text for each in every language. */
 export const CONSOLE_ERRORS = {
   invalid_request: 400,
   email_invalid: 400,
@@ -27,11 +27,10 @@ export const CONSOLE_ERRORS = {
 
 export type ConsoleErrorCode = keyof typeof CONSOLE_ERRORS;
 
-/** A refusal that the page shows in its user's language. */
+/** A rejection, which the page shows in its user's language. */
 export class ConsoleError extends Error {
   override readonly name = "ConsoleError";
   readonly code: ConsoleErrorCode;
-  /** Seconds after which another try makes sense. */
   readonly retryAfterSeconds: number | null;
 
   constructor(code: ConsoleErrorCode, message: string, retryAfterSeconds: number | null = null) {

@@ -3,7 +3,6 @@ import { seconds } from "../../../core/domain/rounded.js";
 import type { LedgerCursor, LedgerEntry, LedgerFilter } from "../../../core/ports/console-store.js";
 import { AttemptLimiter } from "./attempt-limiter.js";
 import { ConsoleError } from "./console-error.js";
-import { LEDGER_CSV_TITLES, ledgerCsvLine } from "./ledger-csv.js";
 import { type ConsoleDeps, type ConsoleRoute, type MemberCall, ORGANIZATION } from "./route.js";
 import { LEDGER_EXPORT, LEDGER_PAGE, parse, REDEMPTION, USAGE_DAYS } from "./schemas.js";
 
@@ -11,44 +10,33 @@ const PAGE_ENTRIES = 50;
 const CSV_PAGE_ENTRIES = 1_000;
 const REDEMPTIONS = { kind: "vouchers of an organization", attempts: 10, windowMs: 15 * 60_000 };
 
-/** Balance, ledger, usage, and vouchers. */
+const CSV_TITLES = "time,kind,credits,request_id,endpoint,key,balance\r\n";
+
+/** Lists the routes for balance, ledger, usage and vouchers. */
 export function creditRoutes({ store, clock }: ConsoleDeps): readonly ConsoleRoute[] {
   const redemptions = new AttemptLimiter(REDEMPTIONS, store.attempts, clock);
+  const redeem = async ({ deps, organizationId, user, body }: MemberCall) => {
+    await redemptions.take(organizationId);
+    const { code } = parse(REDEMPTION, await body());
+    const credits = await deps.topUps.redeem({ organizationId, userId: user.id, proof: code });
+    if (credits === null)
+      throw new ConsoleError("voucher_invalid", "the voucher is unknown, used or expired; check the code");
+    await redemptions.clear(organizationId);
+    return { status: 201, body: { credits } };
+  };
   return [
-    {
-      method: "GET",
-      path: `${ORGANIZATION}/credits`,
-      access: "member",
-      handle: async ({ deps, organizationId }) => {
-        const { lastTopUp, ...credits } = await deps.store.reports.credits(organizationId);
-        const last =
-          lastTopUp === null ? null : { credits: lastTopUp.credits, created_at: lastTopUp.createdAt };
-        return { body: { ...credits, last_top_up: last } };
-      },
-    },
+    { method: "GET", path: `${ORGANIZATION}/credits`, access: "member", handle: balance },
     { method: "GET", path: `${ORGANIZATION}/ledger`, access: "member", handle: ledgerPage },
     { method: "GET", path: `${ORGANIZATION}/ledger.csv`, access: "member", handle: ledgerCsv },
     { method: "GET", path: `${ORGANIZATION}/usage`, access: "member", handle: usage },
-    {
-      method: "POST",
-      path: `${ORGANIZATION}/vouchers`,
-      access: "member",
-      handle: async ({ deps, organizationId, user, body }) => {
-        await redemptions.take(organizationId);
-        const { code } = parse(REDEMPTION, await body());
-        const order = { organizationId, userId: user.id, proof: code };
-        const credits = await deps.topUps.redeem(order);
-        if (credits === null) {
-          throw new ConsoleError(
-            "voucher_invalid",
-            "the voucher is unknown, used or expired; check the code",
-          );
-        }
-        await redemptions.clear(organizationId);
-        return { status: 201, body: { credits } };
-      },
-    },
+    { method: "POST", path: `${ORGANIZATION}/vouchers`, access: "member", handle: redeem },
   ];
+}
+
+async function balance({ deps, organizationId }: MemberCall) {
+  const { lastTopUp, ...credits } = await deps.store.reports.credits(organizationId);
+  const last = lastTopUp && { credits: lastTopUp.credits, created_at: lastTopUp.createdAt };
+  return { body: { ...credits, last_top_up: last } };
 }
 
 async function ledgerPage({ exchange, deps, organizationId }: MemberCall) {
@@ -71,13 +59,13 @@ async function ledgerCsv({ exchange, deps, organizationId }: MemberCall) {
     "content-disposition": 'attachment; filename="ledger.csv"',
     "cache-control": "no-store",
   });
-  await exchange.write(Buffer.from(LEDGER_CSV_TITLES));
+  await exchange.write(Buffer.from(CSV_TITLES));
   let before: LedgerCursor | null = null;
   do {
     const entries: LedgerEntry[] = await deps.store.reports.ledger(organizationId, { filter, before, limit });
-    if (entries.length > 0) await exchange.write(Buffer.from(entries.map(ledgerCsvLine).join("")));
+    if (entries.length > 0) await exchange.write(Buffer.from(entries.map(csvLine).join("")));
     const last: LedgerEntry | undefined = entries.length === limit ? entries.at(-1) : undefined;
-    // With the balance of the last line each entry is summed up once, however many pages there are.
+    // With the last line's balance, each entry is summed once over all pages.
     before = last === undefined ? null : { position: last.position, balance: last.balance - last.amount };
   } while (before !== null);
   await exchange.end();
@@ -108,4 +96,17 @@ function toJson(entry: LedgerEntry) {
     key_name: entry.keyName,
     created_at: entry.createdAt,
   };
+}
+
+/** Formats one line of the export, as RFC 4180. */
+function csvLine(entry: LedgerEntry): string {
+  const { createdAt, kind, amount, requestId, endpoint, keyName, balance } = entry;
+  const texts = [requestId ?? "", endpoint ?? "", keyName ?? ""].map(csvCell);
+  return `${[createdAt.toISOString(), kind, amount, ...texts, balance].join(",")}\r\n`;
+}
+
+/** Quotes users' texts, so that spreadsheets do not run them as formulas. */
+function csvCell(text: string): string {
+  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -1,13 +1,12 @@
 /** RFC 5321, section 4.5.3.1.3, without the angle brackets. */
 const LONGEST_EMAIL = 254;
-/** White space around an address is forgiven up to here. */
+/** Including white space around the address. */
 const LONGEST_INPUT = 1_000;
 const UNFIT = /[\s\p{Cc}\p{Cs}]/u;
 
 /**
- * An address as it is kept, in lower case and without white space around it; null when it cannot be one: something, `@`,
- * and a name with a dot inside. Whether somebody reads mail there is never known. Takes time by length, and that is bounded
- * first.
+ * Normalizes an e-mail address to lower case without white space around it. Null when it is not of the form
+ * `something@name.name`. Nobody checks whether it exists. Linear in the length, which is limited first.
  */
 export function toEmail(input: string): string | null {
   if (input.length > LONGEST_INPUT) return null;

@@ -7,43 +7,33 @@ import { NEW_KEY, parse } from "./schemas.js";
 /** Active keys of an organization. */
 export const MOST_KEYS = 100;
 
-/** Keys of an organization, and the one that the playground works with. */
+/** Lists the routes for an organization's keys, and for the playground's. */
 export function keyRoutes(): readonly ConsoleRoute[] {
   return [
-    {
-      method: "GET",
-      path: `${ORGANIZATION}/keys`,
-      access: "member",
-      handle: async ({ deps, organizationId }) => {
-        const keys = await deps.store.keys.list(organizationId);
-        return { body: { data: keys.map(toJson) } };
-      },
-    },
+    { method: "GET", path: `${ORGANIZATION}/keys`, access: "member", handle: listKeys },
     { method: "POST", path: `${ORGANIZATION}/keys`, access: "member", handle: createKey },
-    {
-      method: "DELETE",
-      path: `${ORGANIZATION}/keys/:key`,
-      access: "member",
-      handle: async ({ deps, organizationId, param }) => {
-        const key = await deps.store.keys.revoke(organizationId, param("key"));
-        if (key === null) throw new ConsoleError("not_found", `no such key: "${param("key")}"`);
-        deps.endings.endKey(key.id);
-        return { body: toJson(key) };
-      },
-    },
-    {
-      method: "POST",
-      path: `${ORGANIZATION}/playground-key`,
-      access: "member",
-      handle: async ({ deps, organizationId, session, user }) => {
-        const { tier } = await deps.store.reports.credits(organizationId);
-        const key = deps.temporaryKeys.issue(session, user.id, { organizationId, tier });
-        // The session or the membership may have ended while this was asked for.
-        if ((await deps.temporaryKeys.find(key)) === null) throw noOrganization();
-        return { status: 201, body: { key, expires_in: TEMPORARY_KEY_LIFETIME_S } };
-      },
-    },
+    { method: "DELETE", path: `${ORGANIZATION}/keys/:key`, access: "member", handle: revokeKey },
+    { method: "POST", path: `${ORGANIZATION}/playground-key`, access: "member", handle: issuePlaygroundKey },
   ];
+}
+
+async function listKeys({ deps, organizationId }: MemberCall) {
+  return { body: { data: (await deps.store.keys.list(organizationId)).map(toJson) } };
+}
+
+async function revokeKey({ deps, organizationId, param }: MemberCall) {
+  const key = await deps.store.keys.revoke(organizationId, param("key"));
+  if (key === null) throw new ConsoleError("not_found", `no such key: "${param("key")}"`);
+  deps.endings.endKey(key.id);
+  return { body: toJson(key) };
+}
+
+async function issuePlaygroundKey({ deps, organizationId, session, user }: MemberCall) {
+  const { tier } = await deps.store.reports.credits(organizationId);
+  const key = deps.temporaryKeys.issue(session, user.id, { organizationId, tier });
+  // The session or the membership may have ended since the request was admitted.
+  if ((await deps.temporaryKeys.find(key)) === null) throw noOrganization();
+  return { status: 201, body: { key, expires_in: TEMPORARY_KEY_LIFETIME_S } };
 }
 
 async function createKey({ deps, organizationId, user, body }: MemberCall) {

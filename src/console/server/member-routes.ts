@@ -2,50 +2,39 @@ import type { Invitation, Member, MemberRefusal } from "../../../core/ports/cons
 import { ConsoleError } from "./console-error.js";
 import { type ConsoleRoute, type MemberCall, ORGANIZATION, ownersOnly } from "./route.js";
 import { NEW_INVITATION, NEW_ROLE, parse, REMOVAL, RENAMING } from "./schemas.js";
-import { newSecret, secretHash } from "./session-cookie.js";
+import { newSecret, secretHash } from "./sessions.js";
 
 export const INVITATION_LIFETIME_S = 7 * 86_400;
 
-/** An organization's name, who belongs to it, and invitations to it. */
+/** Lists the routes for an organization's name, members and invitations. */
 export function memberRoutes(): readonly ConsoleRoute[] {
   return [
     { method: "PATCH", path: ORGANIZATION, access: "owner", handle: rename },
-    {
-      method: "GET",
-      path: `${ORGANIZATION}/members`,
-      access: "member",
-      handle: async ({ deps, organizationId }) => {
-        const members = await deps.store.members.list(organizationId);
-        return { body: { data: members.map(memberJson) } };
-      },
-    },
+    { method: "GET", path: `${ORGANIZATION}/members`, access: "member", handle: listMembers },
     { method: "PATCH", path: `${ORGANIZATION}/members/:user`, access: "owner", handle: changeRole },
     { method: "DELETE", path: `${ORGANIZATION}/members/:user`, access: "owner", handle: removeMember },
-    {
-      method: "GET",
-      path: `${ORGANIZATION}/invitations`,
-      access: "owner",
-      handle: async ({ deps, organizationId }) => {
-        const invitations = await deps.store.members.invitations(organizationId);
-        return { body: { data: invitations.map(invitationJson) } };
-      },
-    },
+    { method: "GET", path: `${ORGANIZATION}/invitations`, access: "owner", handle: listInvitations },
     { method: "POST", path: `${ORGANIZATION}/invitations`, access: "owner", handle: invite },
-    {
-      method: "DELETE",
-      path: `${ORGANIZATION}/invitations/:invitation`,
-      access: "owner",
-      handle: async ({ deps, organizationId, param }) => {
-        if (await deps.store.members.withdraw(organizationId, param("invitation"))) return { body: {} };
-        throw new ConsoleError("not_found", `no such invitation: "${param("invitation")}"`);
-      },
-    },
+    { method: "DELETE", path: `${ORGANIZATION}/invitations/:invitation`, access: "owner", handle: withdraw },
   ];
+}
+
+async function listMembers({ deps, organizationId }: MemberCall) {
+  return { body: { data: (await deps.store.members.list(organizationId)).map(memberJson) } };
+}
+
+async function listInvitations({ deps, organizationId }: MemberCall) {
+  return { body: { data: (await deps.store.members.invitations(organizationId)).map(invitationJson) } };
+}
+
+async function withdraw({ deps, organizationId, param }: MemberCall) {
+  if (await deps.store.members.withdraw(organizationId, param("invitation"))) return { body: {} };
+  throw new ConsoleError("not_found", `no such invitation: "${param("invitation")}"`);
 }
 
 async function rename({ deps, organizationId, user, body }: MemberCall) {
   const { name } = parse(RENAMING, await body());
-  // The sender may have been an owner when the request was let in.
+  // The user may have lost the role since the request was admitted.
   if (!(await deps.store.members.rename({ organizationId, byUserId: user.id, name }))) throw ownersOnly();
   return { body: { id: organizationId, name } };
 }
@@ -79,7 +68,7 @@ async function invite({ deps, organizationId, user, body }: MemberCall) {
     lifetimeSeconds: INVITATION_LIFETIME_S,
   });
   if (invitation === null) throw ownersOnly();
-  // Behind the mark: browsers do not send it, so that it comes into no log.
+  // After `#`, which browsers do not send, so that no log has the token.
   return { status: 201, body: { ...invitationJson(invitation), path: `/console/join#${token}` } };
 }
 

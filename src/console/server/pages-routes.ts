@@ -8,7 +8,6 @@ import type { Exchange } from "../../http/exchange.js";
 import type { Route } from "../../http/router.js";
 import { isPage, pagePath } from "../paths.js";
 
-/** Where the build puts the pages. */
 const PAGES_FOLDER = fileURLToPath(new URL("../../../console/", import.meta.url));
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
@@ -18,7 +17,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
 };
 
-/** Scripts and connections of this service only, nothing inline, and nothing may frame a page. */
+/** Scripts and connections of this service only, nothing inline, no framing. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -49,7 +48,7 @@ interface Asset {
   readonly gzip: Buffer;
 }
 
-/** The console's pages. Every path without an ending is the one page, which knows what to show; 404 where it has nothing. */
+/** Serves the console. Every path without a file extension is the one page, with 404 if it is unknown. */
 export function pageRoutes(folder: string = PAGES_FOLDER): readonly Route[] {
   let loading: Promise<ReadonlyMap<string, Asset>> | null = null;
   const handle = async (exchange: Exchange) => {
@@ -86,7 +85,7 @@ async function send(exchange: Exchange, asset: Asset, status: 200 | 404): Promis
   await exchange.end(asset[encoding ?? "plain"]);
 }
 
-/** All files by their path; they are few and small. Empty when nothing was built. */
+/** Loads all files, which are few and small, by path. Empty when nothing was built. */
 async function loadAssets(folder: string): Promise<ReadonlyMap<string, Asset>> {
   const names = await readdir(folder, { recursive: true }).catch(() => []);
   const known = names.filter((name) => CONTENT_TYPES[extname(name)] !== undefined);
@@ -101,7 +100,7 @@ async function loadAsset(path: string): Promise<Asset> {
   const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
   return {
     contentType: CONTENT_TYPES[extname(path)] ?? "application/octet-stream",
-    // Names of all others hold a hash of what is in them.
+    // The names of all others contain a hash of their content.
     headers: isPage ? PAGE_HEADERS : ASSET_HEADERS,
     plain,
     br: await promisify(brotliCompress)(plain, quality),

@@ -10,58 +10,46 @@ interface SignInLimits {
   readonly byAddress: AttemptLimiter;
 }
 
-/** Another password: by a person who knows the current one, or has a link of the operator. All sessions before end. */
+/** Lists the routes to change a password, by the current one or a link. Both end all earlier sessions. */
 export function passwordRoutes({ byEmail, byAddress }: SignInLimits): readonly ConsoleRoute[] {
+  const change = async (call: UserCall) => {
+    const { current, password } = parse(NEW_PASSWORD, await call.body());
+    const { user, deps } = call;
+    await requirePassword(call, current, byEmail);
+    await deps.store.users.setPassword(user.id, await hashPassword(password, deps.passwordCost));
+    deps.endings.endUser(user.id);
+    return openSession(call, user, 200);
+  };
+  const lookUp = async (call: OpenCall) => {
+    const address = addressOf(call);
+    await byAddress.take(address);
+    const { token } = parse(RESET, await call.body());
+    const user = await call.deps.store.resets.find(token);
+    if (user === null) throw invalidReset();
+    await byAddress.giveBack(address);
+    return { body: { email: user.email } };
+  };
+  const reset = async (call: OpenCall) => {
+    const { deps } = call;
+    await byAddress.take(addressOf(call));
+    const { token, password } = parse(RESET_USE, await call.body());
+    // Checked first, so that only holders of a link make the service hash a password.
+    if ((await deps.store.resets.find(token)) === null) throw invalidReset();
+    const user = await deps.store.resets.use(token, await hashPassword(password, deps.passwordCost));
+    if (user === null) throw invalidReset();
+    await byEmail.clear(user.email);
+    deps.endings.endUser(user.id);
+    return openSession(call, user, 200);
+  };
   return [
-    {
-      method: "POST",
-      path: `${API}/password`,
-      access: "user",
-      handle: async (call) => {
-        const { current, password } = parse(NEW_PASSWORD, await call.body());
-        const { user, deps } = call;
-        await requirePassword(call, current, byEmail);
-        await deps.store.users.setPassword(user.id, await hashPassword(password, deps.passwordCost));
-        deps.endings.endUser(user.id);
-        return openSession(call, user, 200);
-      },
-    },
-    {
-      method: "POST",
-      path: `${API}/password-resets/look-up`,
-      access: "open",
-      handle: async (call) => {
-        const address = addressOf(call);
-        await byAddress.take(address);
-        const { token } = parse(RESET, await call.body());
-        const user = await call.deps.store.resets.find(token);
-        if (user === null) throw invalidReset();
-        await byAddress.giveBack(address);
-        return { body: { email: user.email } };
-      },
-    },
-    {
-      method: "POST",
-      path: `${API}/password-resets/use`,
-      access: "open",
-      handle: async (call: OpenCall) => {
-        const { deps } = call;
-        await byAddress.take(addressOf(call));
-        const { token, password } = parse(RESET_USE, await call.body());
-        // Nobody makes the service hash passwords without a link.
-        if ((await deps.store.resets.find(token)) === null) throw invalidReset();
-        const user = await deps.store.resets.use(token, await hashPassword(password, deps.passwordCost));
-        if (user === null) throw invalidReset();
-        await byEmail.clear(user.email);
-        deps.endings.endUser(user.id);
-        return openSession(call, user, 200);
-      },
-    },
+    { method: "POST", path: `${API}/password`, access: "user", handle: change },
+    { method: "POST", path: `${API}/password-resets/look-up`, access: "open", handle: lookUp },
+    { method: "POST", path: `${API}/password-resets/use`, access: "open", handle: reset },
   ];
 }
 
 /**
- * Lets only the person themselves go on, not a stranger at a browser that was left open.
+ * Requires the current password, which someone else at an unattended browser does not know.
  *
  * @throws {ConsoleError} `wrong_password`, `too_many_attempts`, `busy`
  */
@@ -70,7 +58,7 @@ export async function requirePassword(
   password: string,
   byEmail: AttemptLimiter,
 ): Promise<void> {
-  // The same count as sign-in: a session that was left open is no way to guess faster.
+  // Counted with sign-ins, so that an open session does not allow faster guessing.
   await byEmail.take(user.email);
   const known = await deps.store.users.findByEmail(user.email);
   if (!(await isPassword(password, known?.passwordHash ?? null, deps.passwordCost))) {

@@ -1,36 +1,36 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from "node:crypto";
 import { ConsoleError } from "./console-error.js";
 
-/** What a hash costs, as scrypt has it: 128·N·r bytes, and time by N·r·p. */
+/** Parameters of scrypt: 128·N·r bytes, and time by N·r·p. */
 export interface PasswordCost {
   readonly N: number;
   readonly r: number;
   readonly p: number;
 }
 
-/** 32 MiB and a third of a second of one core a password; one of the settings that OWASP names for scrypt. */
+/** 32 MiB and a third of a second of one core per password; one of OWASP's settings for scrypt. */
 export const PASSWORD_COST: PasswordCost = { N: 2 ** 15, r: 8, p: 3 };
 const MAX_MEMORY_BYTES = 64 * 2 ** 20;
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
-/** At work at once: more would take threads from the disk, and memory. */
+/** Concurrent hashes; more would take memory, and threads that file access needs. */
 const MOST_RUNNING = 2;
-/** Beyond it people are asked to come again. */
+/** More are rejected. */
 const MOST_WAITING = 50;
 
 let running = 0;
 const waiting: (() => void)[] = [];
 
-/** The text that is kept of a password, its cost included. @throws {ConsoleError} `busy` */
+/** Hashes a password for storage, with its cost. @throws {ConsoleError} `busy` */
 export async function hashPassword(password: string, cost: PasswordCost): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
   return keptText(cost, salt, await derive(password, salt, cost));
 }
 
 /**
- * Whether a password is the one that was kept; null for a person who is not there takes as long as a wrong password.
+ * Checks a password against a stored hash. Null, for an unknown user, takes as long as a wrong password.
  *
- * @param cost of those that are kept now
+ * @param cost of new hashes
  * @throws {ConsoleError} `busy`
  */
 export async function isPassword(
@@ -45,7 +45,7 @@ export async function isPassword(
   return timingSafeEqual(derived, Buffer.from(hash, "base64")) && kept !== null;
 }
 
-/** Of a person who is not there. */
+/** For an unknown user. */
 const NO_SALT = Buffer.alloc(SALT_BYTES);
 const NO_HASH = Buffer.alloc(HASH_BYTES);
 
@@ -57,14 +57,14 @@ async function derive(password: string, salt: Buffer, options: ScryptOptions): P
   await takeTurn();
   try {
     return await new Promise((resolve, reject) => {
-      // Two ways to write the same letters are one password.
+      // Different encodings of the same letters are one password.
       const normalized = password.normalize("NFKC");
       scrypt(normalized, salt, HASH_BYTES, { ...options, maxmem: MAX_MEMORY_BYTES }, (error, key) =>
         error === null ? resolve(key) : reject(error),
       );
     });
   } finally {
-    // The turn passes on from hand to hand: nobody slips in between.
+    // Hand the turn on directly, so that no newcomer overtakes.
     const next = waiting.shift();
     if (next === undefined) running--;
     else next();

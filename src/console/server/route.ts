@@ -11,7 +11,6 @@ import { ConsoleError } from "./console-error.js";
 import type { PasswordCost } from "./passwords.js";
 import type { ServiceFacts } from "./service-facts.js";
 
-/** What the console is made of. */
 export interface ConsoleDeps {
   readonly store: ConsoleStore;
   readonly topUps: TopUps;
@@ -19,30 +18,30 @@ export interface ConsoleDeps {
   readonly endings: KeyEndings;
   readonly proxies: TrustedProxies;
   readonly facts: ServiceFacts;
-  /** Of passwords that are chosen from now on. */
+  /** For new passwords. */
   readonly passwordCost: PasswordCost;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** A request that anybody may send. */
+/** A request that anyone may send. */
 export interface OpenCall {
   readonly exchange: Exchange;
   readonly deps: ConsoleDeps;
-  /** What stands in the path at `:name`. */
+  /** Returns the path's segment at `:name`. */
   param(name: string): string;
   /** The JSON body. @throws when there is none */
   body(): Promise<unknown>;
 }
 
-/** A request of somebody who is signed in. */
+/** A request of a signed-in user. */
 export interface UserCall extends OpenCall {
   readonly user: User;
   /** Hash of the session's cookie. */
   readonly session: Buffer;
 }
 
-/** A request about an organization that its sender belongs to. */
+/** A request about an organization of the user. */
 export interface MemberCall extends UserCall {
   readonly organizationId: string;
   readonly role: Role;
@@ -54,10 +53,10 @@ export interface ConsoleAnswer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Null when the handler has answered by itself. */
+/** Null when the handler has answered itself. */
 type Handled = Promise<ConsoleAnswer | null>;
 
-/** One row of the console's interface; paths of `member` and `owner` rows hold `:organization`. */
+/** One route of the console's API; paths of `member` and `owner` routes contain `:organization`. */
 export type ConsoleRoute = { readonly method: Route["method"]; readonly path: string } & (
   | { readonly access: "open"; handle(call: OpenCall): Handled }
   | { readonly access: "user"; handle(call: UserCall): Handled }
@@ -67,12 +66,12 @@ export type ConsoleRoute = { readonly method: Route["method"]; readonly path: st
 export const API = "/console/api";
 export const ORGANIZATION = `${API}/organizations/:organization`;
 
-/** The name under which the tries of a request's sender are counted. */
+/** Returns the name under which attempts of the request's network address are counted. */
 export function addressOf({ exchange, deps }: OpenCall): string {
   return countedAddress(deps.proxies.clientOf(exchange.request));
 }
 
-/** A user who does not belong to an organization is not told whether it exists. */
+/** The same for an organization that does not exist and one that the user does not belong to. */
 export function noOrganization(): ConsoleError {
   return new ConsoleError("not_found", "no such organization, or you are not a member");
 }

@@ -4,7 +4,6 @@ import { ServiceError } from "../../../core/domain/errors.js";
 import type { Exchange } from "../../http/exchange.js";
 import type { Route } from "../../http/router.js";
 
-/** A model that speaks. */
 export interface SampledModel {
   readonly name: string;
   /** Its package, whose `samples` may hold a `<voice>.ogg` for each of its voices. */
@@ -17,8 +16,8 @@ type Samples = ReadonlyMap<string, Buffer>;
 const CACHED = { "cache-control": "public, max-age=3600", "x-content-type-options": "nosniff" };
 
 /**
- * A sample of each voice, as the model's package brings it: hearing one costs nothing. `/console/samples` lists the voices
- * that have one, `/console/samples/<voice>` is its sound; both of the default, or of `?model=`.
+ * Serves the samples of voices in a model's package, without a charge. `/console/samples` lists the voices
+ * that have one, `/console/samples/<voice>` is the audio; both of the default model, or of `?model=`.
  *
  * @param models the default first
  */
@@ -59,10 +58,10 @@ export function sampleRoutes(models: readonly SampledModel[]): readonly Route[] 
   ];
 }
 
-/** All of them are as large as one page's picture: they stay in memory. */
+/** Loads all samples into memory; together they are as small as one picture. */
 async function loadSamples({ folder, voices }: SampledModel): Promise<Samples> {
   const found = await Promise.all(
-    // A name is the operator's own; one that would lead out of the folder is no file's name.
+    // Operators choose the names; one that leads out of the folder has no sample.
     voices.filter((voice) => basename(voice) === voice).map((voice) => loadSample(folder, voice)),
   );
   return new Map(found.flatMap((sample) => sample ?? []));

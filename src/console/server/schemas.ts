@@ -3,10 +3,10 @@ import { requireKnownNames } from "../../../core/protocol/known-names.js";
 import { ConsoleError, type ConsoleErrorCode, isConsoleErrorCode } from "./console-error.js";
 import { toEmail } from "./email.js";
 
-// The message of each rule is the code that is answered with.
+// The message of each rule is the error code of the answer.
 const code = (name: ConsoleErrorCode) => ({ error: name });
 
-/** What PostgreSQL cannot keep (NUL, halves of characters), and what no list can show. */
+/** Characters that PostgreSQL cannot store (NUL, lone surrogates) or no list can show. */
 const UNFIT = /[\p{Cc}\p{Cs}]/u;
 
 const EMAIL = z.string(code("email_invalid")).transform((value, context) => {
@@ -31,7 +31,7 @@ const ROLE = z.enum(["owner", "member"], code("invalid_request"));
 export const SIGN_UP = z.object({
   email: EMAIL,
   password: PASSWORD,
-  /** Of a person who is not invited. */
+  /** Without an invitation. */
   organization: NAME.optional(),
   invitation: SECRET.optional(),
 });
@@ -39,13 +39,9 @@ export const SIGN_IN = z.object({
   email: EMAIL,
   password: z.string(code("wrong_credentials")).max(200, code("wrong_credentials")),
 });
-export const NEW_PASSWORD = z.object({
-  current: z.string(code("wrong_password")).max(200, code("wrong_password")),
-  password: PASSWORD,
-});
-export const DELETION = z.object({
-  password: z.string(code("wrong_password")).max(200, code("wrong_password")),
-});
+const CURRENT_PASSWORD = z.string(code("wrong_password")).max(200, code("wrong_password"));
+export const NEW_PASSWORD = z.object({ current: CURRENT_PASSWORD, password: PASSWORD });
+export const DELETION = z.object({ password: CURRENT_PASSWORD });
 const RESET_SECRET = z.string(code("reset_invalid")).regex(/^[A-Za-z0-9_-]{43}$/, code("reset_invalid"));
 export const RESET = z.object({ token: RESET_SECRET });
 export const RESET_USE = z.object({ token: RESET_SECRET, password: PASSWORD });
@@ -54,7 +50,7 @@ export const RENAMING = z.object({ name: NAME });
 export const NEW_INVITATION = z.object({ role: ROLE });
 export const NEW_ROLE = z.object({ role: ROLE });
 export const REMOVAL = z.object({
-  /** Whether the keys that the member made go too. */
+  /** Whether to revoke the member's keys too. */
   revoke_keys: z
     .enum(["true", "false"], code("invalid_request"))
     .default("false")
@@ -68,7 +64,7 @@ export const REDEMPTION = z.object({
     .min(1, code("voucher_invalid"))
     .max(60, code("voucher_invalid")),
 });
-/** A day (UTC) or a moment, as JavaScript writes it; years that a calendar field takes. */
+/** A UTC day or a time, as JavaScript writes it, in years that a date input accepts. */
 const MOMENT = z
   .string(code("invalid_request"))
   .max(30, code("invalid_request"))
@@ -92,7 +88,7 @@ export const USAGE_DAYS = z.object({
   days: z.coerce.number(code("invalid_request")).int().min(1).max(366).default(30),
 });
 
-/** @throws {ConsoleError} with the code of the first rule that is broken, {ServiceError} for a name that is not known */
+/** @throws {ConsoleError} with the code of the first broken rule, {ServiceError} for an unknown field */
 export function parse<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
   if (schema instanceof z.ZodObject && typeof value === "object" && value !== null) {
     requireKnownNames("field", Object.keys(value), Object.keys(schema.shape));
@@ -101,8 +97,6 @@ export function parse<T extends z.ZodType>(schema: T, value: unknown): z.output<
   if (result.success) return result.data;
   const [issue] = result.error.issues;
   const message = issue?.message ?? "";
-  if (isConsoleErrorCode(message)) {
-    throw new ConsoleError(message, `invalid ${issue?.path.join(".") || "body"}: ${message}`);
-  }
-  throw new ConsoleError("invalid_request", `invalid ${issue?.path.join(".") || "body"}: ${message}`);
+  const code = isConsoleErrorCode(message) ? message : "invalid_request";
+  throw new ConsoleError(code, `invalid ${issue?.path.join(".") || "body"}: ${message}`);
 }

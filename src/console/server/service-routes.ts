@@ -11,50 +11,38 @@ import { SIGN_INS_OF_EMAIL } from "./attempt-limiter.js";
 import { MOST_KEYS } from "./key-routes.js";
 import { INVITATION_LIFETIME_S } from "./member-routes.js";
 import { API, type ConsoleDeps, type ConsoleRoute, type MemberCall, ORGANIZATION } from "./route.js";
-import { SESSION_LIFETIME_S } from "./session-cookie.js";
+import { SESSION_LIFETIME_S } from "./sessions.js";
 
-/** What the service costs, allows, and is doing: its settings and its own state, nothing that a page would have to know. */
+/** Lists the routes for prices, limits and status, so that no page needs to know a number. */
 export function serviceRoutes({ facts }: ConsoleDeps): readonly ConsoleRoute[] {
-  return [
-    {
-      method: "GET",
-      path: `${API}/prices`,
-      // A person who has lost the password looks for the operator, too.
-      access: "open",
-      handle: async () => ({
-        body: {
-          tariffs: Object.fromEntries(
-            Object.entries(facts.tariffs).map(([kind, { credits, perUnits }]) => [
-              kind,
-              { credits, per_units: perUnits },
-            ]),
-          ),
-          credit_price: facts.creditPrice,
-          contact: facts.contact,
-        },
-      }),
-    },
-    {
-      method: "GET",
-      path: `${API}/status`,
-      access: "user",
-      handle: async () => {
-        const { isReady, engines, models, broken } = await facts.status();
-        return {
-          body: {
-            is_ready: isReady,
-            version: SERVICE_VERSION,
-            model_idle_s: facts.modelIdleMs / 1_000,
-            engines: engines.map(({ loadMs, ...engine }) => ({
-              ...engine,
-              load_ms: loadMs === null ? null : Math.round(loadMs),
-            })),
-            models: models.map(({ isDefault, ...model }) => ({ ...model, default: isDefault })),
-            broken,
-          },
-        };
+  const prices = async () => {
+    const tariffs = Object.entries(facts.tariffs).map(([kind, { credits, perUnits }]) => [
+      kind,
+      { credits, per_units: perUnits },
+    ]);
+    const { creditPrice, contact } = facts;
+    return { body: { tariffs: Object.fromEntries(tariffs), credit_price: creditPrice, contact } };
+  };
+  const status = async () => {
+    const { isReady, engines, models, broken } = await facts.status();
+    return {
+      body: {
+        is_ready: isReady,
+        version: SERVICE_VERSION,
+        model_idle_s: facts.modelIdleMs / 1_000,
+        engines: engines.map(({ loadMs, ...engine }) => ({
+          ...engine,
+          load_ms: loadMs === null ? null : Math.round(loadMs),
+        })),
+        models: models.map(({ isDefault, ...model }) => ({ ...model, default: isDefault })),
+        broken,
       },
-    },
+    };
+  };
+  return [
+    // Open, because a user who has lost the password looks for the operator's contact.
+    { method: "GET", path: `${API}/prices`, access: "open", handle: prices },
+    { method: "GET", path: `${API}/status`, access: "user", handle: status },
     { method: "GET", path: `${ORGANIZATION}/limits`, access: "member", handle: limits },
   ];
 }

@@ -1,9 +1,14 @@
+import { createHash, randomBytes } from "node:crypto";
 import type { User } from "../../../core/ports/console-store.js";
+import type { FrontRequest } from "../../../core/ports/front.js";
 import { agentName } from "./agent-name.js";
 import type { ConsoleAnswer, ConsoleDeps, OpenCall } from "./route.js";
-import { newSecret, SESSION_LIFETIME_S, secretHash, sessionCookie, sessionOf } from "./session-cookie.js";
 
-/** Begins a session in place of the one that the request came with, and says whose it is. */
+const NAME = "dauys_session";
+const TOKEN_PATTERN = /^[A-Za-z0-9_-]{43}$/;
+export const SESSION_LIFETIME_S = 14 * 86_400;
+
+/** Starts a session, replaces the request's own, and answers as `sessionBody`. */
 export async function openSession(
   { exchange, deps }: OpenCall,
   user: User,
@@ -20,7 +25,7 @@ export async function openSession(
   return {
     status,
     body: await sessionBody(deps, user),
-    headers: { "set-cookie": sessionCookie(exchange.request, secret) },
+    headers: { "set-cookie": cookie(exchange.request, secret, SESSION_LIFETIME_S) },
   };
 }
 
@@ -29,7 +34,7 @@ export async function endSession(deps: ConsoleDeps, session: Buffer): Promise<vo
   deps.endings.endSession(session);
 }
 
-/** Who is signed in, and where they belong. */
+/** Describes the signed-in user and their organizations. */
 export async function sessionBody(deps: ConsoleDeps, user: User): Promise<object> {
   const memberships = await deps.store.users.memberships(user.id);
   return {
@@ -39,4 +44,35 @@ export async function sessionBody(deps: ConsoleDeps, user: User): Promise<object
     }),
     serve: deps.facts.serve,
   };
+}
+
+/** Returns the hash of a well-formed session cookie, or null. */
+export function sessionOf(request: FrontRequest): Buffer | null {
+  for (const pair of (request.header("cookie") ?? "").split(";")) {
+    const [name = "", value = ""] = pair.trim().split("=", 2);
+    if (name === NAME && TOKEN_PATTERN.test(value)) return secretHash(value);
+  }
+  return null;
+}
+
+/** Generates a secret of 256 bits, for a cookie or a link. */
+export function newSecret(): string {
+  return randomBytes(32).toString("base64url");
+}
+
+/** Hashes a secret for storage. */
+export function secretHash(secret: string): Buffer {
+  return createHash("sha256").update(secret).digest();
+}
+
+export function endedCookie(request: FrontRequest): string {
+  return cookie(request, "", 0);
+}
+
+/** No script can read it, no other site can send it, and only the console's paths receive it. */
+function cookie(request: FrontRequest, value: string, maxAgeSeconds: number): string {
+  // TLS ends at a proxy, which says so.
+  const isSecure = request.header("x-forwarded-proto")?.split(",")[0]?.trim() === "https";
+  const flags = `Path=/console; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`;
+  return `${NAME}=${value}; ${flags}${isSecure ? "; Secure" : ""}`;
 }

@@ -1,12 +1,12 @@
-/** A package cannot be added, and why; the message is for the operator. */
+/** A package cannot be added; the message is for the operator. */
 export class AddError extends Error {
   override readonly name = "AddError";
 }
 
-/** The same may work a little later. */
-export class PassingError extends Error {
-  override readonly name = "PassingError";
-  /** How long the server asks to be left alone; null when it does not. */
+/** A failure worth a retry. */
+export class TransientError extends Error {
+  override readonly name = "TransientError";
+  /** The pause that the server requests, or null. */
   readonly afterMs: number | null;
 
   constructor(

@@ -1,4 +1,4 @@
-import { copyFile, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import {
   type CatalogueEntry,
@@ -7,51 +7,51 @@ import {
   type WantedFile,
   wantedFiles,
 } from "../catalogue.js";
-import { syncPath } from "../durable.js";
 import { type ModelFolders, readablePackages } from "../folders.js";
-import { hashFile } from "../verify.js";
 import { AddError } from "./add-error.js";
 import { HubClient, type HubOptions } from "./client.js";
 import { download, type RetryRule } from "./download.js";
-import { type Installed, installPackage } from "./install.js";
+import { type Installed, installPackage, takeFile } from "./install.js";
 import { withInstallLock } from "./install-lock.js";
 
-/** How far an addition is. */
 export interface AddProgress {
-  /** Path of the file that comes now. */
+  /** Path of the current file. */
   readonly file: string;
   readonly bytes: number;
-  /** Null while it is not known. */
+  /** Null while unknown. */
   readonly total: number | null;
 }
 
-/** What an addition tells while it goes on. */
-export interface AddObserver {
+/** Receives the progress of an addition. */
+interface AddObserver {
   progress(progress: AddProgress): void;
   note(message: string): void;
 }
 
-export interface AddJob {
+/** Options of every addition. */
+export interface Addition {
   readonly catalogue: readonly CatalogueEntry[];
-  readonly entry: CatalogueEntry;
-  readonly variant: string;
-  /** One of `vadsOf`. */
-  readonly vad: string;
   readonly folders: ModelFolders;
   readonly hub: HubOptions;
-  /** A folder with files that were downloaded by hand; null downloads them. */
-  readonly from: string | null;
   readonly isTrusted: boolean;
   readonly retry: RetryRule;
   readonly signal: AbortSignal;
   readonly observer: AddObserver;
 }
 
-/** How often a download is tried that brings nothing, and the first pause. */
+export interface AddJob extends Addition {
+  readonly entry: CatalogueEntry;
+  readonly variant: string;
+  /** One of `vadsOf`. */
+  readonly vad: string;
+  /** A folder with manually downloaded files; null downloads them. */
+  readonly from: string | null;
+}
+
 export const USUAL_RETRY: RetryRule = { tries: 6, firstPauseMs: 1_000 };
 
 /**
- * Adds a model of the catalogue; another addition to the same folder is waited for.
+ * Adds a model of the catalogue. Waits for other commands on the same folder.
  * @throws {AddError} and what `installPackage` throws
  */
 export async function addFromCatalogue(job: AddJob): Promise<Installed> {
@@ -76,11 +76,11 @@ export async function addFromCatalogue(job: AddJob): Promise<Installed> {
   }
 }
 
-/** Where the files of one addition come from. */
+/** Fetches the files of one addition. */
 class Origin {
   readonly #job: AddJob;
   readonly #client: HubClient;
-  /** The commit that the hub has told; files of one package are of one. */
+  /** The commit that the hub has reported; all files of a package are from one. */
   #commit: string | null = null;
 
   constructor(job: AddJob, client: HubClient) {
@@ -88,7 +88,7 @@ class Origin {
     this.#client = client;
   }
 
-  /** Of the entry's repository: the one that is pinned, else the one that came. */
+  /** The pinned commit of the entry's repository, else the downloaded one. */
   get revision(): string | null {
     const { source } = this.#job.entry;
     return "repository" in source ? (source.revision ?? this.#commit) : null;
@@ -131,19 +131,12 @@ class Origin {
   }
 }
 
-/** Takes a file out of a folder, by its path in the repository or by its name alone. */
+/** Copies a file from a folder, by its path in the repository or its name. */
 async function takeFrom(folder: string, file: WantedFile, path: string) {
   for (const name of new Set([file.from, basename(file.from)])) {
     const place = join(folder, name);
-    if ((await stat(place).catch(() => null))?.isFile() !== true) continue;
-    await copyFile(place, path);
-    const found = await hashFile(path);
-    if (file.sha256 !== null && found.sha256 !== file.sha256)
-      throw new AddError(
-        `${place} is another file than it should be: its sha256 must be ${file.sha256}, found ${found.sha256}`,
-      );
-    await syncPath(path);
-    return found;
+    if ((await stat(place).catch(() => null))?.isFile() === true)
+      return await takeFile(place, path, { sha256: file.sha256, isMoved: false });
   }
   throw new AddError(`${folder} has no ${basename(file.from)} (${addressOf(file.source)}, ${file.from})`);
 }

@@ -1,33 +1,25 @@
-import { copyFile, mkdtemp, readFile, rename, rm, stat } from "node:fs/promises";
+import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { z } from "zod";
 import { packageFiles } from "../../../native/models/package-files.js";
 import { type CatalogueEntry, isInnerPath, type Licence, packageIdOf, variantsOf } from "../catalogue.js";
-import { syncPath } from "../durable.js";
-import { type ModelFolders, readablePackages } from "../folders.js";
-import { hashFile } from "../verify.js";
+import { readCheckedJson } from "../checked-json.js";
+import { readablePackages } from "../folders.js";
 import { AddError } from "./add-error.js";
-import type { AddObserver } from "./add-from-catalogue.js";
+import type { Addition } from "./add-from-catalogue.js";
 import { unpackBundle } from "./bundle.js";
-import { HubClient, type HubOptions } from "./client.js";
-import { download, type RetryRule } from "./download.js";
+import { HubClient } from "./client.js";
+import { download } from "./download.js";
 import { requireFreeSpace } from "./free-space.js";
-import { type Installed, installPackage, type PackageFile } from "./install.js";
+import { type Installed, installPackage, type PackageFile, takeFile } from "./install.js";
 import { UNPACKED, withInstallLock } from "./install-lock.js";
 
-export interface PackageJob {
-  /** A folder with a manifest, a bundle, or a bundle's address. */
+export interface PackageJob extends Addition {
+  /** A folder with a manifest, a bundle, or a bundle's URL. */
   readonly from: string;
-  /** Of a bundle that an address leads to. */
+  /** Of a bundle behind a URL. */
   readonly sha256: string | null;
-  readonly catalogue: readonly CatalogueEntry[];
-  readonly folders: ModelFolders;
-  readonly hub: HubOptions;
-  readonly isTrusted: boolean;
-  readonly retry: RetryRule;
-  readonly signal: AbortSignal;
-  readonly observer: AddObserver;
-  /** Is told the package's licence before anything is kept. @throws when it is not accepted */
+  /** Receives the licence before anything is installed. @throws when it is not accepted */
   readonly onLicence: (id: string, licence: Licence) => void;
 }
 
@@ -46,12 +38,12 @@ const MANIFEST = z.looseObject({
 });
 
 /**
- * Adds a package that is made already: weights of one's own, or what another machine has downloaded.
+ * Adds a complete package: the user's own weights, or one that another machine has downloaded.
  * @throws {AddError} and what `installPackage` throws
  */
 export async function addPackage(job: PackageJob): Promise<Installed> {
   const { folders, signal, observer, from } = job;
-  const install = (folder: string, isOurs = false) => installFolder(folder, isOurs, job);
+  const install = (folder: string, isMoved = false) => installFolder(folder, isMoved, job);
   const lock = { signal, onWait: observer.note };
   if (isAddress(from)) requireHash(job);
   else if ((await stat(from)).isDirectory()) {
@@ -79,7 +71,7 @@ export function isAddress(place: string): boolean {
 function requireHash({ from, sha256, isTrusted }: PackageJob): void {
   if (sha256 !== null || isTrusted) return;
   throw new AddError(
-    `${from}: its hash is not known. --sha256 names it, or --trust takes what comes and prints it`,
+    `${from}: its hash is not known. Pass it with --sha256, or use --trust, which accepts the file and prints its hash`,
   );
 }
 
@@ -106,8 +98,8 @@ async function fetchBundle({
   }
 }
 
-/** @param isOurs its files may be moved: nobody else reads them */
-async function installFolder(source: string, isOurs: boolean, job: PackageJob): Promise<Installed> {
+/** @param isMoved whether its files may be moved, in a folder that no one else reads */
+async function installFolder(source: string, isMoved: boolean, job: PackageJob): Promise<Installed> {
   const { folders, isTrusted, catalogue, onLicence } = job;
   const { id, licence, files, ...fields } = await readPlan(source);
   onLicence(
@@ -116,8 +108,8 @@ async function installFolder(source: string, isOurs: boolean, job: PackageJob): 
   );
   const wanted = await Promise.all(
     packageFiles(files).map(async ({ sha256, ...file }): Promise<PackageFile> => {
-      // What is moved takes no space.
-      const bytes = isOurs ? null : ((await stat(join(source, file.path)).catch(() => null))?.size ?? null);
+      // Moved files take no space.
+      const bytes = isMoved ? null : ((await stat(join(source, file.path)).catch(() => null))?.size ?? null);
       const isSealed = sha256 !== undefined && !UNSEALED.test(sha256);
       return { ...file, bytes, sha256: isSealed ? sha256 : null };
     }),
@@ -129,49 +121,22 @@ async function installFolder(source: string, isOurs: boolean, job: PackageJob): 
     files: wanted,
     fields: () => ({ ...fields, licence }),
     card,
-    fetch: (file: PackageFile, path: string) => takeFile(join(source, file.path), path, { ...file, isOurs }),
+    fetch: (file: PackageFile, path: string) =>
+      takeFile(join(source, file.path), path, { sha256: file.sha256, isMoved }),
   };
   return await installPackage(plan, { folder: folders.install, isTrusted, installed });
 }
 
 async function readPlan(source: string) {
   const path = join(source, "manifest.json");
-  let value: unknown;
-  try {
-    value = JSON.parse(await readFile(path, "utf8"));
-  } catch (error) {
-    const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT";
-    throw new AddError(
-      `Cannot use ${path}: ${isMissing ? "there is no such file" : (error as Error).message}`,
-      {
-        cause: error,
-      },
-    );
-  }
-  const checked = MANIFEST.safeParse(value);
-  if (checked.success) return checked.data;
-  const { path: field = [], message = "" } = checked.error.issues[0] ?? {};
-  throw new AddError(`Cannot use ${path}: ${[field.map(String).join("."), message].join(" ")}`);
+  return await readCheckedJson(path, MANIFEST, (rule, cause) => {
+    return new AddError(`Cannot use ${path}: ${rule}`, { cause });
+  });
 }
 
-/** What the catalogue says of a package counts more than what the package says of itself. */
+/** Finds a package's licence in the catalogue, which overrides the package's own. */
 function knownLicence(catalogue: readonly CatalogueEntry[], id: string): Licence | null {
-  const isIts = (entry: CatalogueEntry) =>
+  const hasId = (entry: CatalogueEntry) =>
     variantsOf(entry).some((variant) => packageIdOf(entry, variant) === id);
-  return catalogue.find(isIts)?.licence ?? null;
-}
-
-async function takeFile(
-  from: string,
-  path: string,
-  { sha256, isOurs }: PackageFile & { readonly isOurs: boolean },
-) {
-  await (isOurs ? rename(from, path) : copyFile(from, path));
-  const found = await hashFile(path);
-  if (sha256 !== null && found.sha256 !== sha256)
-    throw new AddError(
-      `${from} is another file than its manifest says: sha256 must be ${sha256}, found ${found.sha256}`,
-    );
-  await syncPath(path);
-  return found;
+  return catalogue.find(hasId)?.licence ?? null;
 }

@@ -10,17 +10,17 @@ import { isInnerPath } from "../catalogue.js";
 import { syncPath } from "../durable.js";
 import { AddError } from "./add-error.js";
 
-/** Files of a package that its manifest does not name. */
-const BESIDE = ["manifest.json", "CARD.md"];
-/** More than any package has: each is an entry on the disk. */
+/** Files of a package that its manifest does not list. */
+const UNLISTED = ["manifest.json", "CARD.md"];
+/** More than any package has; bounds what a malicious bundle creates on the disk. */
 const MOST_FILES = 1_000;
 
 /**
- * Writes a package into a tar: a folder of its id with the files in it. Hashes are checked on the way.
+ * Writes a package into a tar, as one folder named after its id, and checks hashes.
  *
- * @param path takes the tar when it is whole
- * @param onBytes is told how much has been written
- * @throws {AddError} when a file is not the one of the manifest
+ * @param path of the tar, written atomically
+ * @param onBytes receives the bytes written so far
+ * @throws {AddError} when a file does not match the manifest
  */
 export async function bundlePackage(
   { folder, manifest }: PackageFolder,
@@ -30,11 +30,11 @@ export async function bundlePackage(
   const part = join(dirname(path), `.${basename(path)}.part`);
   const tar = pack();
   const written = pipeline(tar, createWriteStream(part), { signal });
-  // Its outcome is read below; until then a failure must not end the process.
+  // Awaited below; until then a rejection must not end the process.
   written.catch(() => {});
   let bytes = 0;
   try {
-    for (const name of BESIDE) {
+    for (const name of UNLISTED) {
       const text = await readFile(join(folder, name)).catch(() => null);
       if (text !== null) tar.entry({ name: `${manifest.id}/${name}`, mode: 0o644 }, text);
     }
@@ -71,11 +71,11 @@ export async function bundlePackage(
 }
 
 /**
- * Takes a bundle apart.
+ * Unpacks a bundle.
  *
- * @param path of a tar that holds one folder with a manifest
- * @param folder an empty one, which receives what was in that folder
- * @throws {AddError} for what no bundle holds: links, devices, paths that lead out of it
+ * @param path of a tar with one folder, with a manifest
+ * @param folder an empty one, for the content of that folder
+ * @throws {AddError} for entries that no bundle has: links, devices, paths outside of it
  */
 export async function unpackBundle(path: string, folder: string, signal: AbortSignal): Promise<void> {
   const { size } = await stat(path);
@@ -100,7 +100,7 @@ export async function unpackBundle(path: string, folder: string, signal: AbortSi
       root ??= first;
       files++;
       bytes += entryBytes;
-      // Entries are as long as the tar at most: headers that say more are made to fill a disk.
+      // Headers that claim more bytes than the tar has are made to fill the disk.
       if (first !== root || files > MOST_FILES || bytes > size)
         throw new AddError(`${path} is no bundle: it holds more than one package, or more than its size`);
       const place = join(folder, ...rest);

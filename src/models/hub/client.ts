@@ -1,24 +1,24 @@
 import { Agent, type Dispatcher, EnvHttpProxyAgent, request } from "undici";
 import { ConfigError } from "../../settings/config-error.js";
-import { AddError, PassingError } from "./add-error.js";
+import { AddError, TransientError } from "./add-error.js";
 
 const DEFAULT_ENDPOINT = "https://huggingface.co";
 const CONNECT_MS = 20_000;
-/** A server that sends nothing for so long has forgotten us. */
+/** Without a byte for this long the request fails. */
 const STALL_MS = 30_000;
 const MOST_REDIRECTS = 8;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-/** The other side is not who it should be: waiting does not help. */
+/** Certificate errors, which a retry does not mend. */
 const UNTRUSTED = /^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_|ERR_SSL_)/;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 export type Headers = Readonly<Record<string, string>>;
 
-/** Where weights come from, and how that is reached. */
+/** The hub, and how to reach it. */
 export interface HubOptions {
-  /** The hub or a mirror of it, without a slash at its end. */
+  /** URL of the hub or a mirror, without a trailing slash. */
   readonly endpoint: string;
-  /** Of an account there, for weights behind terms. */
+  /** Access token, for weights behind terms. */
   readonly token: string | null;
   readonly httpProxy: string | null;
   readonly httpsProxy: string | null;
@@ -26,21 +26,21 @@ export interface HubOptions {
   readonly stallMs: number;
 }
 
-/** An answer that is no redirect. */
+/** The answer after all redirects. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  /** Headers of the first answer, which is the hub's own where it leads on to another server. */
+  /** Headers of the first answer, the hub's own when it redirects to another server. */
   readonly firstHeaders: Headers;
   readonly isFromHub: boolean;
   readonly body: AsyncIterable<Uint8Array>;
-  /** Reads no more of it. */
+  /** Stops reading the body. */
   drop(): void;
 }
 
 /**
- * `HF_ENDPOINT`, `HF_TOKEN`, and the usual variables of proxies, small letters first.
- * @throws {ConfigError} naming the variable; of a token its length
+ * Reads `HF_ENDPOINT`, `HF_TOKEN`, and the usual proxy variables, lower case first.
+ * @throws {ConfigError} naming the variable, and only the length of a token
  */
 export function readHubOptions(environment: Environment): HubOptions {
   let endpoint = environment["HF_ENDPOINT"]?.trim() || DEFAULT_ENDPOINT;
@@ -63,7 +63,7 @@ export function readHubOptions(environment: Environment): HubOptions {
   };
 }
 
-/** Asks the hub and the servers that it leads to. The token goes to the hub alone. */
+/** Sends requests to the hub and the servers that it redirects to. Only the hub gets the token. */
 export class HubClient {
   readonly options: HubOptions;
   readonly #dispatcher: Dispatcher;
@@ -76,8 +76,8 @@ export class HubClient {
   }
 
   /**
-   * @throws {PassingError} when the server cannot be reached now
-   * @throws {AddError} when it never can in this way
+   * @throws {TransientError} when the server cannot be reached now
+   * @throws {AddError} when a retry would not help
    */
   async open(address: string, headers: Headers, signal: AbortSignal): Promise<Answer> {
     let url = new URL(address);
@@ -101,7 +101,7 @@ export class HubClient {
         drop: () => void found.body.on("error", () => {}).destroy(),
       };
     }
-    throw new AddError(`${new URL(address).origin} leads in a circle: more than ${MOST_REDIRECTS} redirects`);
+    throw new AddError(`${new URL(address).origin} redirects more than ${MOST_REDIRECTS} times`);
   }
 
   async close(): Promise<void> {
@@ -113,7 +113,7 @@ export class HubClient {
     const isForHub = token !== null && url.origin === this.#hubOrigin;
     try {
       return await request(url, {
-        // Compressed bytes could be neither counted nor resumed.
+        // Compressed bodies could be neither counted nor resumed.
         headers: {
           "user-agent": "dauys",
           "accept-encoding": "identity",
@@ -133,7 +133,7 @@ export class HubClient {
     const chunks = body[Symbol.asyncIterator]();
     try {
       for (;;) {
-        // Only what comes from the network is translated: what the reader throws is its own.
+        // Only network errors are translated, not what the reader throws.
         const next = await chunks.next().catch((error: unknown) => {
           throw translated(error, url);
         });
@@ -157,39 +157,39 @@ function dispatcherFor({ httpProxy, httpsProxy, noProxy, stallMs }: HubOptions):
   });
 }
 
-/** @throws {AddError} when it leads out of the protocols, or from a sealed connection to an open one */
+/** @throws {AddError} for another protocol than HTTP, or a redirect from https to http */
 function nextUrl(from: URL, location: string): URL {
   const next = URL.canParse(location, from.href) ? new URL(location, from.href) : null;
   const isOpen = next?.protocol === "http:" && from.protocol === "http:";
   if (next !== null && (next.protocol === "https:" || isOpen)) return next;
-  throw new AddError(`${from.origin} leads to ${next?.origin ?? "no address"}, which is not followed`);
+  throw new AddError(`${from.origin} redirects to ${next?.origin ?? "no URL"}, which is not followed`);
 }
 
 function translated(error: unknown, url: URL): Error {
   const { code = "", message } = rootOf(error);
   if (UNTRUSTED.test(code)) {
-    const advice = "NODE_EXTRA_CA_CERTS names a file with the certificate that signed it";
-    return new AddError(`the certificate of ${url.host} is not known here (${code}): ${advice}`, {
+    const advice = "set NODE_EXTRA_CA_CERTS to a file with the certificate that signed it";
+    return new AddError(`the certificate of ${url.host} is not trusted here (${code}): ${advice}`, {
       cause: error,
     });
   }
-  return new PassingError(`${url.host}: ${WORDS[code] ?? message}`, { cause: error });
+  return new TransientError(`${url.host}: ${DESCRIPTIONS[code] ?? message}`, { cause: error });
 }
 
-/** What the codes of the network mean. */
-const WORDS: Readonly<Record<string, string>> = {
+/** Descriptions of network error codes. */
+const DESCRIPTIONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: "refuses the connection",
   ECONNRESET: "the connection was cut",
-  ENOTFOUND: "there is no such name",
-  EAI_AGAIN: "its name cannot be looked up now",
+  ENOTFOUND: "no such host",
+  EAI_AGAIN: "its name cannot be resolved now",
   ETIMEDOUT: "no answer",
   UND_ERR_SOCKET: "the connection was cut",
   UND_ERR_CONNECT_TIMEOUT: "no answer",
   UND_ERR_HEADERS_TIMEOUT: "no answer",
-  UND_ERR_BODY_TIMEOUT: "nothing came any more",
+  UND_ERR_BODY_TIMEOUT: "no more data",
 };
 
-/** The error that the system told, below those that were made of it. */
+/** Finds the system's error below those that wrap it. */
 function rootOf(error: unknown): { readonly code?: string; readonly message: string } {
   let found = error as { readonly code?: string; readonly message: string; readonly cause?: unknown };
   for (let depth = 0; depth < 8 && found?.cause instanceof Error; depth++)
@@ -197,7 +197,7 @@ function rootOf(error: unknown): { readonly code?: string; readonly message: str
   return found;
 }
 
-/** Of a header that came several times, the first. */
+/** Takes the first of repeated headers. */
 function flat(headers: Dispatcher.ResponseData["headers"]): Headers {
   const entries = Object.entries(headers).flatMap(([name, value]) => {
     const first = Array.isArray(value) ? value[0] : value;

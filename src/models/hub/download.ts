@@ -1,33 +1,32 @@
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { AddError, PassingError } from "./add-error.js";
+import { AddError, TransientError } from "./add-error.js";
 import type { Answer, HubClient } from "./client.js";
 import { requireFreeSpace } from "./free-space.js";
 import { PartFile } from "./part-file.js";
-import { refusalOf } from "./refusals.js";
+import { rejectionOf } from "./rejections.js";
 
-/** One file that is wanted. */
 export interface DownloadJob {
   readonly url: string;
-  /** As messages name it. */
+  /** For messages. */
   readonly name: string;
-  /** Where it goes; until it is whole and right, its bytes are in `path` with `.part` behind. */
+  /** Destination; until the file is verified, its bytes are in `path` with the suffix `.part`. */
   readonly path: string;
   readonly bytes: number | null;
-  /** Null takes what comes. */
+  /** Null accepts any. */
   readonly sha256: string | null;
-  /** The page where terms are accepted; null where there is none. */
+  /** The page where users accept the terms, or null. */
   readonly termsUrl: string | null;
 }
 
 export interface Downloaded {
   readonly bytes: number;
   readonly sha256: string;
-  /** The commit of the repository, as the hub tells it. */
+  /** The repository's commit, as the hub reports it. */
   readonly commit: string | null;
 }
 
-/** When tries that brought nothing are given up, and how long the first pause is; later ones are twice as long each. */
+/** Tries without progress before giving up, and the first pause, which doubles each time. */
 export interface RetryRule {
   readonly tries: number;
   readonly firstPauseMs: number;
@@ -37,21 +36,21 @@ export interface DownloadOptions {
   readonly client: HubClient;
   readonly signal: AbortSignal;
   readonly retry: RetryRule;
-  /** Bytes that are here, and how many there will be; null while that is not known. */
+  /** Receives the bytes so far and in total; null while unknown. */
   readonly onBytes: (bytes: number, total: number | null) => void;
-  /** What went wrong and is tried again. */
+  /** Receives the reason for a retry. */
   readonly onRetry: (message: string) => void;
 }
 
 const LONGEST_PAUSE_MS = 60_000;
-/** A server that wants more patience than this is not waited for. */
+/** Longer requested pauses are not waited for. */
 const LONGEST_WAIT_MS = 15 * 60_000;
 const HASH = /^"?([0-9a-f]{64})"?$/;
 
 /**
- * Downloads a file, hashing it as it comes. What an earlier run left is gone on with.
+ * Downloads a file, hashing it on arrival. Resumes what an earlier run left.
  *
- * @throws {AddError} when it cannot be had, or is another file than it should be; a wrong one is removed
+ * @throws {AddError} when the file is unavailable, or a wrong one, which is removed
  */
 export async function download(job: DownloadJob, options: DownloadOptions): Promise<Downloaded> {
   const part = await PartFile.open(`${job.path}.part`);
@@ -59,8 +58,8 @@ export async function download(job: DownloadJob, options: DownloadOptions): Prom
     options.onBytes(part.bytes, job.bytes);
     let { commit, sha256 } = await fetchAll(job, part, options);
     if (sha256 !== null && part.sha256 !== sha256 && part.isResumed) {
-      // The beginning is of another run: a disk that lost power may have kept something else.
-      options.onRetry(`${job.name}: what an earlier run left is damaged, beginning again`);
+      // The start is from an earlier run, and may have been damaged by a power failure.
+      options.onRetry(`${job.name}: what an earlier run left is damaged, starting over`);
       await part.restart(null);
       ({ commit, sha256 } = await fetchAll(job, part, options));
     }
@@ -78,15 +77,15 @@ export async function download(job: DownloadJob, options: DownloadOptions): Prom
   }
 }
 
-/** What the server has told of a file. */
-interface Told {
+/** The server's report about a file. */
+interface FileFacts {
   readonly commit: string | null;
-  /** That of the job, else the server's. */
+  /** The job's, else the server's. */
   readonly sha256: string | null;
 }
 
-/** Tries until all bytes are here. */
-async function fetchAll(job: DownloadJob, part: PartFile, options: DownloadOptions): Promise<Told> {
+/** Retries until all bytes have arrived. */
+async function fetchAll(job: DownloadJob, part: PartFile, options: DownloadOptions): Promise<FileFacts> {
   const { retry, signal, onRetry } = options;
   for (let failures = 0; ; ) {
     const before = part.bytes;
@@ -94,10 +93,10 @@ async function fetchAll(job: DownloadJob, part: PartFile, options: DownloadOptio
       return await fetchRest(job, part, options);
     } catch (error) {
       signal.throwIfAborted();
-      if (!(error instanceof PassingError)) throw error;
+      if (!(error instanceof TransientError)) throw error;
       failures = part.bytes > before ? 1 : failures + 1;
       if (failures >= retry.tries) {
-        const kept = part.bytes > 0 ? "; what has arrived is kept, the same command goes on from there" : "";
+        const kept = part.bytes > 0 ? "; what has arrived is kept, and the same command resumes it" : "";
         throw new AddError(`Cannot download ${job.name}: ${error.message}${kept}`, { cause: error });
       }
       const pauseMs = error.afterMs ?? pauseBefore(failures, retry);
@@ -107,23 +106,23 @@ async function fetchAll(job: DownloadJob, part: PartFile, options: DownloadOptio
   }
 }
 
-/** Twice as long each time, and of a random length, so that many who were cut off do not come back together. */
+/** Exponential backoff with jitter, so that many interrupted clients do not return together. */
 function pauseBefore(failures: number, { firstPauseMs }: RetryRule): number {
   const longest = Math.min(LONGEST_PAUSE_MS, firstPauseMs * 2 ** (failures - 1));
   return longest * (0.5 + Math.random() / 2);
 }
 
-async function fetchRest(job: DownloadJob, part: PartFile, options: DownloadOptions): Promise<Told> {
+async function fetchRest(job: DownloadJob, part: PartFile, options: DownloadOptions): Promise<FileFacts> {
   if (job.bytes !== null && part.bytes > job.bytes) await part.restart(null);
-  // A file of no known hash goes on only if the server can say that it is still the same.
+  // Without a known hash, resume only if the server can confirm that the file is unchanged.
   if (job.sha256 === null && part.version === null && part.bytes > 0) await part.restart(null);
   if (job.sha256 !== null && part.bytes === job.bytes) return { commit: null, sha256: job.sha256 };
   const range: Record<string, string> = part.bytes > 0 ? { range: `bytes=${part.bytes}-` } : {};
   if (part.bytes > 0 && part.version !== null) range["if-range"] = part.version;
   const answer = await options.client.open(job.url, range, options.signal);
   try {
-    const total = await beginBody(job, part, answer);
-    const told = toldBy(job, answer);
+    const total = await startBody(job, part, answer);
+    const facts = factsOf(job, answer);
     const longest = total ?? job.bytes ?? Number.POSITIVE_INFINITY;
     for await (const chunk of answer.body) {
       await part.append(chunk);
@@ -131,33 +130,33 @@ async function fetchRest(job: DownloadJob, part: PartFile, options: DownloadOpti
       options.onBytes(part.bytes, total);
     }
     if (total !== null && part.bytes < total)
-      throw new PassingError(`the connection ended after ${part.bytes} of ${total} bytes`);
-    return told;
+      throw new TransientError(`the connection ended after ${part.bytes} of ${total} bytes`);
+    return facts;
   } finally {
     answer.drop();
   }
 }
 
 /**
- * Looks at the answer's status and headers, and has `part` begin where the answer does.
- * @returns bytes of the whole file; null where the server does not say
+ * Checks the answer's status and headers, and sets `part` to where the answer starts.
+ * @returns bytes of the whole file; null if unknown
  */
-async function beginBody(job: DownloadJob, part: PartFile, answer: Answer): Promise<number | null> {
+async function startBody(job: DownloadJob, part: PartFile, answer: Answer): Promise<number | null> {
   const { status, headers } = answer;
   if (status === 416) {
     await part.restart(null);
-    throw new PassingError("the server has fewer bytes than are here");
+    throw new TransientError("the server has fewer bytes than have arrived");
   }
-  if (status !== 200 && status !== 206) throw refusalOf(job, answer, LONGEST_WAIT_MS);
+  if (status !== 200 && status !== 206) throw rejectionOf(job, answer, LONGEST_WAIT_MS);
   const total = status === 206 ? rangeTotal(part.bytes, headers) : lengthOf(headers);
   if (total === "another range") {
     await part.restart(null);
-    throw new PassingError(
-      `the server sends another range: ${headers["content-range"] ?? "without saying which"}`,
+    throw new TransientError(
+      `the server sends another range: ${headers["content-range"] ?? "without Content-Range"}`,
     );
   }
   if (total !== null && job.bytes !== null && total !== job.bytes) throw tooLong(job, job.bytes, total);
-  // A strong ETag only: with a weak one, bytes may differ.
+  // Only a strong ETag: files with the same weak one may differ in bytes.
   const version = /^"/.test(headers["etag"] ?? "") ? headers["etag"]! : null;
   if (status === 200) await part.restart(version);
   else if (part.bytes === 0 && version !== null) await part.setVersion(version);
@@ -165,7 +164,7 @@ async function beginBody(job: DownloadJob, part: PartFile, answer: Answer): Prom
   return total;
 }
 
-/** Of a 206: it must go on where the bytes that are here end. */
+/** Returns the total of a 206, which must continue where the received bytes end. */
 function rangeTotal(from: number, headers: Answer["headers"]): number | null | "another range" {
   const found = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(headers["content-range"] ?? "");
   if (found === null || Number(found[1]) !== from) return "another range";
@@ -178,13 +177,13 @@ function lengthOf(headers: Answer["headers"]): number | null {
   return length === undefined ? null : Number(length);
 }
 
-/** @throws {AddError} when the hub tells another hash than the catalogue, before the file is downloaded */
-function toldBy(job: DownloadJob, { firstHeaders }: Answer): Told {
+/** @throws {AddError} when the hub reports another hash than the catalogue */
+function factsOf(job: DownloadJob, { firstHeaders }: Answer): FileFacts {
   const commit = firstHeaders["x-repo-commit"] ?? null;
-  // Of a large file this is its sha256.
+  // The SHA-256 of a large file.
   const linked = HASH.exec(firstHeaders["x-linked-etag"] ?? "")?.[1] ?? null;
   if (job.sha256 !== null && linked !== null && linked !== job.sha256) {
-    const what = `its sha256 must be ${job.sha256}, the server tells ${linked}`;
+    const what = `its sha256 must be ${job.sha256}, the server reports ${linked}`;
     throw new AddError(`${job.name} is another file than it should be: ${what}`);
   }
   return { commit, sha256: job.sha256 ?? linked };

@@ -1,12 +1,12 @@
 import { statfs } from "node:fs/promises";
 import { AddError } from "./add-error.js";
 
-/** Of a disk that is filled to its last byte nothing works any more. */
+/** Left free, because nothing works on a full disk. */
 const LEFT_BYTES = 16 << 20;
 
 /**
- * @param folder on the disk in question; it must be there
- * @throws {AddError} when the disk has no room for so many bytes more
+ * @param folder an existing one on the disk
+ * @throws {AddError} when the disk has too little space for `bytes` more
  */
 export async function requireFreeSpace(folder: string, bytes: number): Promise<void> {
   if (bytes <= 0) return;

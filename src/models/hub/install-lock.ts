@@ -3,19 +3,19 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { FolderInUse, lockFolder } from "../../store/postgres/folder-lock.js";
 
-/** Names in the folder that packages are added to, which no reader of packages looks at. */
+/** Names that readers of packages ignore, because they start with a dot. */
 const LOCK_NAME = ".lock";
 export const PARTIAL = ".partial";
 export const REPLACED = ".replaced";
 export const REMOVED = ".removed";
-/** Where a bundle is taken apart. */
+/** For unpacked bundles. */
 export const UNPACKED = ".unpacked-";
-const LOOK_MS = 300;
+const POLL_MS = 300;
 
 /**
- * Runs `work` while no other command changes the folder; one that does is waited for, and told once.
+ * Runs `work` with the folder locked, and waits for another command on it.
  *
- * @param onWait is told whose end is waited for
+ * @param onWait receives, once, a message about that command
  * @throws the signal's reason when it aborts
  */
 export async function withInstallLock<T>(
@@ -33,21 +33,21 @@ export async function withInstallLock<T>(
 }
 
 async function waitForLock(folder: string, signal: AbortSignal, onWait: (message: string) => void) {
-  for (let isTold = false; ; ) {
+  for (let isReported = false; ; ) {
     try {
       return await lockFolder(join(folder, LOCK_NAME), "command");
     } catch (error) {
       if (!(error instanceof FolderInUse)) throw error;
       const { pid, host } = error.holder;
-      if (!isTold)
-        onWait(`another command works in ${folder} (process ${pid} on ${host}): waiting for its end`);
-      isTold = true;
-      await sleep(LOOK_MS, undefined, { signal }).catch(() => signal.throwIfAborted());
+      if (!isReported)
+        onWait(`another command is using ${folder} (process ${pid} on ${host}): waiting for it to end`);
+      isReported = true;
+      await sleep(POLL_MS, undefined, { signal }).catch(() => signal.throwIfAborted());
     }
   }
 }
 
-/** Ends what a command that was killed had begun: a package whose successor never came is put back. */
+/** Cleans up after a killed command, and restores a package whose replacement never arrived. */
 async function tidy(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const isLeftOver = name.startsWith(UNPACKED) || (name.startsWith(".") && name.endsWith(REMOVED));

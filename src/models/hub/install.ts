@@ -3,72 +3,61 @@ import { dirname, join } from "node:path";
 import { readManifest, readPackage } from "../../../native/models/find-packages.js";
 import type { PackageFolder } from "../../../native/models/package.js";
 import { packageFiles } from "../../../native/models/package-files.js";
+import type { WantedFile } from "../catalogue.js";
 import { syncPath, writeDurably } from "../durable.js";
 import { hashFile, verifyPackage } from "../verify.js";
 import { AddError } from "./add-error.js";
 import { requireFreeSpace } from "./free-space.js";
 import { PARTIAL, REPLACED } from "./install-lock.js";
 
-/** A file that a package is made of. */
-export interface PackageFile {
-  /** Its name in the manifest. */
-  readonly name: string;
-  readonly path: string;
-  readonly bytes: number | null;
-  readonly aboutBytes?: number | undefined;
-  readonly sha256: string | null;
-  /** Of a graph: names of the files that hold its weights. */
-  readonly external?: readonly string[] | undefined;
-  /** It is the variant for GPUs of the graph of its name. */
-  readonly isForGpu?: boolean | undefined;
-}
+export type PackageFile = Omit<WantedFile, "source" | "from">;
 
-/** A file that has come. */
 export interface AddedFile {
   readonly name: string;
   readonly path: string;
   readonly bytes: number;
   readonly sha256: string;
-  /** No hash was known of it: this one was taken as it came. */
+  /** Its hash was unknown, and accepted as found. */
   readonly isTrusted: boolean;
 }
 
 interface PackageOutline {
   readonly id: string;
   readonly files: readonly PackageFile[];
-  /** Fields of the manifest but `id` and `files`, when all files are there. */
+  /** Returns the manifest's fields except `id` and `files`; called when all files have arrived. */
   readonly fields: () => Readonly<Record<string, unknown>>;
-  /** What people read about the package. */
+  /** Content of CARD.md. */
   readonly card: string | null;
 }
 
 interface PackagePlan<F extends PackageFile> extends PackageOutline {
   readonly files: readonly F[];
-  /** Puts a file at `path`, with the hash that it must have where one is known. */
+  /** Puts a file at `path`, and checks its hash if that is known. */
   readonly fetch: (file: F, path: string) => Promise<{ readonly bytes: number; readonly sha256: string }>;
 }
 
 export interface InstallOptions {
-  /** Where the package's folder goes. */
+  /** Parent of the package's folder. */
   readonly folder: string;
-  /** Takes files of no known hash. */
+  /** Accepts files of unknown hash. */
   readonly isTrusted: boolean;
-  /** Packages whose files need not come again. */
+  /** Packages whose files can be reused. */
   readonly installed: readonly PackageFolder[];
 }
 
 export interface Installed {
   readonly folder: string;
   readonly files: readonly AddedFile[];
-  /** It was there before, with the same files. */
+  /** False when the same package was already installed. */
   readonly isNew: boolean;
 }
 
 /**
- * Makes a package and gives it its name in one step, when it is whole, checked, and on the disk: whatever ends the process
- * before leaves a hidden folder, from which the next try goes on. The caller holds the folder's lock.
+ * Assembles a package in a hidden folder, and renames it when it is complete, checked and synced to disk. An
+ * interrupted installation leaves the hidden folder, which the next one resumes. The caller holds the
+ * folder's lock.
  *
- * @throws {AddError} when a file cannot be had, is another one, or has no known hash and is not trusted
+ * @throws {AddError} when a file is unavailable, a wrong one, or of unknown hash and not trusted
  * @throws {ServiceError} `MODEL_BROKEN` when the manifest or a JSON file breaks a rule of its family
  */
 export async function installPackage<F extends PackageFile>(
@@ -79,13 +68,13 @@ export async function installPackage<F extends PackageFile>(
   const target = join(folder, plan.id);
   const present = await sameInstalled(plan, target);
   if (present !== null) return { folder: target, files: present, isNew: false };
-  refuseUnknown(plan, isTrusted);
+  requireKnownHashes(plan, isTrusted);
   const partial = join(folder, `.${plan.id}${PARTIAL}`);
   await mkdir(partial, { recursive: true });
   const files: AddedFile[] = [];
   await requireFreeSpace(folder, await missingBytes(plan.files, partial));
   for (const file of plan.files) files.push(await obtain(file, partial, plan, options));
-  await dropStrays(partial, plan);
+  await removeStrays(partial, plan);
   await describe(plan, partial, files);
   await checkWhole(partial);
   for (const path of new Set(plan.files.map(({ path }) => dirname(join(partial, path)))))
@@ -96,12 +85,12 @@ export async function installPackage<F extends PackageFile>(
   return { folder: target, files, isNew: true };
 }
 
-/** The files of an installed package that is what the plan would make; null when there is none, or it is damaged. */
+/** Returns the files of an installed package that equals the plan; null if missing or damaged. */
 async function sameInstalled(plan: PackageOutline, target: string): Promise<readonly AddedFile[] | null> {
   const manifest = await readManifest(target).catch(() => null);
   if (manifest === null || manifest.id !== plan.id) return null;
   const files = packageFiles(manifest.files);
-  const isSame = plan.files.every(({ name, isForGpu = false, path, sha256 }) => {
+  const isSame = plan.files.every(({ name, isForGpu, path, sha256 }) => {
     const found = files.find((file) => file.name === name && file.isForGpu === isForGpu);
     return found?.path === path && (sha256 === null || found.sha256 === sha256);
   });
@@ -117,16 +106,16 @@ async function sameInstalled(plan: PackageOutline, target: string): Promise<read
   }));
 }
 
-function refuseUnknown(plan: PackageOutline, isTrusted: boolean): void {
+function requireKnownHashes(plan: PackageOutline, isTrusted: boolean): void {
   const unknown = plan.files.filter(({ sha256 }) => sha256 === null).map(({ path }) => path);
   if (unknown.length === 0 || isTrusted) return;
   throw new AddError(
-    `${plan.id}: the hash of ${unknown.join(", ")} is not known. With --trust what comes is taken, ` +
-      "its hash printed and kept in the package",
+    `${plan.id}: the hash of ${unknown.join(", ")} is not known. With --trust the file is accepted, ` +
+      "and its hash printed and kept in the package",
   );
 }
 
-/** Bytes that are not in the folder yet, as far as sizes are known. */
+/** Sums the known sizes of bytes that are not in the folder yet. */
 async function missingBytes(files: readonly PackageFile[], partial: string): Promise<number> {
   let missing = 0;
   for (const { path, bytes, aboutBytes } of files) {
@@ -151,7 +140,7 @@ async function obtain<F extends PackageFile>(
   return { name, path, bytes, sha256: found, isTrusted: sha256 === null };
 }
 
-/** A file with this hash that an earlier try, or another package, has brought already; hashed before it is believed. */
+/** Reuses a file with this hash from an earlier try or another package, after checking it. */
 async function knownCopy(
   sha256: string,
   place: string,
@@ -166,7 +155,7 @@ async function knownCopy(
       const path = join(folder, file.path);
       const found = await hashFile(path).catch(() => null);
       if (found?.sha256 !== sha256) continue;
-      // One file on the disk under two names; where the disk cannot do that, a copy.
+      // A copy where the file system has no hard links.
       await link(path, place).catch(async () => {
         await copyFile(path, place);
         await syncPath(place);
@@ -180,9 +169,9 @@ async function knownCopy(
 async function describe(plan: PackageOutline, partial: string, files: readonly AddedFile[]): Promise<void> {
   const named: Record<string, object> = {};
   for (const [index, { name, path, sha256 }] of files.entries()) {
-    const { external, isForGpu = false } = plan.files[index]!;
+    const { external, isForGpu } = plan.files[index]!;
     const file = { path, sha256, ...(external === undefined ? {} : { external }) };
-    // A variant comes behind its graph.
+    // A variant follows its graph.
     named[name] = isForGpu ? { ...named[name], gpu: file } : file;
   }
   const manifest = { id: plan.id, ...plan.fields(), files: named };
@@ -190,8 +179,8 @@ async function describe(plan: PackageOutline, partial: string, files: readonly A
   if (plan.card !== null) await writeDurably(join(partial, "CARD.md"), plan.card);
 }
 
-/** What an earlier try, of another version perhaps, has left beside the files. */
-async function dropStrays(partial: string, plan: PackageOutline): Promise<void> {
+/** Removes other files of an earlier try. */
+async function removeStrays(partial: string, plan: PackageOutline): Promise<void> {
   const kept = new Set(plan.files.map(({ path }) => join(partial, path)));
   for (const entry of await readdir(partial, { withFileTypes: true, recursive: true })) {
     const path = join(entry.parentPath, entry.name);
@@ -199,7 +188,7 @@ async function dropStrays(partial: string, plan: PackageOutline): Promise<void> 
   }
 }
 
-/** A package that would stop the service's start is none. */
+/** Reads the package as the service would. */
 async function checkWhole(partial: string): Promise<void> {
   const { task } = JSON.parse(await readFile(join(partial, "manifest.json"), "utf8")) as {
     readonly task: unknown;
@@ -207,12 +196,26 @@ async function checkWhole(partial: string): Promise<void> {
   await readPackage(partial, task === "synthesis" ? "synthesis" : "transcription");
 }
 
-/** A package of that name makes way, and goes when its successor is there. */
+/** Renames the new package into place, and removes its predecessor. */
 async function replace(target: string, partial: string, replaced: string): Promise<void> {
   const isThere = (await stat(target).catch(() => null)) !== null;
   if (isThere) await rename(target, replaced);
   await rename(partial, target);
   if (isThere) await rm(replaced, { recursive: true, force: true });
+}
+
+/** Copies or moves a local file to `path`. @throws {AddError} when its hash is not `sha256` */
+export async function takeFile(
+  from: string,
+  path: string,
+  { sha256, isMoved }: { readonly sha256: string | null; readonly isMoved: boolean },
+): Promise<{ readonly bytes: number; readonly sha256: string }> {
+  await (isMoved ? rename(from, path) : copyFile(from, path));
+  const found = await hashFile(path);
+  if (sha256 !== null && found.sha256 !== sha256)
+    throw new AddError(`${from} is the wrong file: its sha256 must be ${sha256}, found ${found.sha256}`);
+  await syncPath(path);
+  return found;
 }
 
 async function sizeOf(path: string): Promise<number> {

@@ -6,8 +6,8 @@ const READ_BYTES = 1 << 20;
 const FULL = ["ENOSPC", "EDQUOT"];
 
 /**
- * A file that grows while it is downloaded, hashed as it grows. It outlives its process: what is there when it is opened is
- * hashed again, and goes on.
+ * A partly downloaded file, hashed as it grows. It survives the process: opening it hashes the existing bytes
+ * again.
  */
 export class PartFile {
   readonly #path: string;
@@ -22,7 +22,6 @@ export class PartFile {
     this.#file = file;
   }
 
-  /** Bytes that were there before are read once. */
   static async open(path: string): Promise<PartFile> {
     const file = await open(path, "a+");
     const part = new PartFile(path, file);
@@ -42,12 +41,12 @@ export class PartFile {
     return this.#bytes;
   }
 
-  /** The server's name for the bytes that are here: its `ETag`; null when it gave none. */
+  /** The server's `ETag` for the received bytes, or null. */
   get version(): string | null {
     return this.#version;
   }
 
-  /** Some of it came in another run, of another process perhaps. */
+  /** Whether some bytes are from an earlier run. */
   get isResumed(): boolean {
     return this.#isResumed;
   }
@@ -62,7 +61,7 @@ export class PartFile {
     this.#bytes += chunk.length;
   }
 
-  /** Forgets everything; what comes next is of `version`. */
+  /** Drops everything; the next bytes are of `version`. */
   async restart(version: string | null): Promise<void> {
     await this.#writing(async () => {
       await this.#file.truncate(0);
@@ -83,7 +82,7 @@ export class PartFile {
     this.#version = version;
   }
 
-  /** The bytes are the right ones: they get their name once the disk has them. */
+  /** Syncs the file to disk and renames it to `path`. */
   async finish(path: string): Promise<void> {
     await this.#writing(() => this.#file.sync());
     await this.#file.close();
@@ -91,7 +90,7 @@ export class PartFile {
     await rm(`${this.#path}.version`, { force: true });
   }
 
-  /** Keeps what is here for another try. */
+  /** Keeps the bytes for another try. */
   async close(): Promise<void> {
     await this.#file.close().catch(() => {});
   }

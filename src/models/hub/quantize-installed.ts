@@ -7,10 +7,10 @@ import { AddError } from "./add-error.js";
 import { UNPACKED } from "./install-lock.js";
 
 /**
- * Makes the int8 variant of an installed package beside it. The caller holds the folder's lock.
+ * Adds the int8 variant of an installed package. The caller holds the folder's lock.
  *
  * @param install where packages are added
- * @throws {AddError} when it is there already
+ * @throws {AddError} when it exists
  * @throws {ServiceError} what `quantizePackage` throws
  */
 export async function quantizeInstalled(
@@ -18,11 +18,11 @@ export async function quantizeInstalled(
   install: string,
   { onProgress }: Required<Pick<QuantizeOptions, "onProgress">>,
 ): Promise<QuantizedPackage & { readonly folder: string }> {
-  // Not `-int8`: the hub's own int8 variant has that name, and other weights.
+  // Not `-int8`, the name of the hub's int8 variant with other weights.
   const id = `${manifest.id}-own-int8`;
   const target = join(install, id);
   if ((await stat(target).catch(() => null)) !== null)
-    throw new AddError(`${id} is there already: \`dauys models remove ${id}\` makes room`);
+    throw new AddError(`${id} exists already; run \`dauys models remove ${id}\` first`);
   const aside = await mkdtemp(join(install, UNPACKED));
   try {
     const made = join(aside, id);

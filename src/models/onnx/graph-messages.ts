@@ -10,7 +10,7 @@ import {
   whole,
 } from "./wire.js";
 
-/** Numbers of the fields that are read or written here. @see onnx/onnx at v1.12.0, `onnx/onnx.proto` (never renumbered) */
+/** Field numbers. @see onnx/onnx at v1.12.0, `onnx/onnx.proto` (never renumbered) */
 export const MODEL = { graph: 7, opset: 8 } as const;
 export const GRAPH = { node: 1, initializer: 5, input: 11, output: 12 } as const;
 const NODE = { input: 1, output: 2, name: 3, op: 4, attribute: 5, domain: 7 } as const;
@@ -23,32 +23,31 @@ const EXTERNAL = 1;
 
 export const TYPES = { float: 1, uint8: 2, int8: 3 } as const;
 
-/** A node as far as a pass must know it. */
 export interface Node {
   readonly op: string;
   readonly name: string;
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
-  /** Whole numbers and floats by name, as far as the node says them. */
+  /** Integers and floats by name. */
   readonly attributes: ReadonlyMap<string, number>;
-  /** Names that graphs inside of it read, their own included. */
+  /** Names that nested graphs read, including their own. */
   readonly innerInputs: readonly string[];
 }
 
-/** A constant tensor; its values lie in `field`, or beside the graph. */
+/** A constant tensor; its values are in `field`, or in a side file. */
 export interface Initializer {
   readonly name: string;
   readonly type: number;
   readonly dims: readonly number[];
   readonly field: Field;
-  /** Where its bytes are when they are not in the graph. */
+  /** Null when the bytes are in the graph. */
   readonly external: ExternalPlace | null;
 }
 
 export interface ExternalPlace {
   readonly location: string;
   readonly offset: number;
-  /** Null: to the end of the file. */
+  /** Null: up to the end of the file. */
   readonly length: number | null;
 }
 
@@ -94,21 +93,21 @@ export function readInitializer(field: Field): Initializer {
   };
 }
 
-/** Bytes of a tensor that lies in the graph, little-endian. */
+/** Returns the bytes of a tensor in the graph, little-endian. */
 export function contentOf({ field }: Initializer): Uint8Array {
   const fields = fieldsOf(field.bytes);
-  // Floats in a field of their own are little-endian and packed, as in raw data.
+  // A field of floats is little-endian and packed, like raw data.
   return (
     fields.find(({ number }) => number === TENSOR.raw || number === TENSOR.floats)?.bytes ?? new Uint8Array()
   );
 }
 
-/** Name of a graph's input or output. */
+/** Returns the name of a graph's input or output. */
 export function valueName({ bytes }: Field): string {
   return textOf(fieldsOf(bytes), VALUE.name);
 }
 
-/** Versions of operator sets by domain, the standard one under "". */
+/** Reads an operator set's domain, "" for the standard one, and version. */
 export function readOpset({ bytes }: Field): readonly [domain: string, version: number] {
   const fields = fieldsOf(bytes);
   const domain = textOf(fields, OPSET.domain);

@@ -17,27 +17,27 @@ import {
 import { type Matrix, quantizeColumns } from "./weights.js";
 import { delimited, type Field, fieldsOf } from "./wire.js";
 
-/** DynamicQuantizeLinear came with it. */
+/** The first with DynamicQuantizeLinear. */
 const LOWEST_OPSET = 11;
-/** Smaller matrices cost more to be quantized around than they save. */
+/** Smaller matrices save less than the extra nodes cost. */
 const SMALLEST_WEIGHTS = 256;
 
 export interface QuantizeGraphOptions {
-  /** Bits of weights: 7 for any processor, 8 where it has VNNI or is an ARM. */
+  /** Bits per weight: 7 for any processor, 8 for ARM and x86 with VNNI. */
   readonly weightBits: 7 | 8;
-  /** Bytes of a tensor that lies beside the graph. */
+  /** Reads a tensor's bytes from a side file. */
   readonly readExternal: (place: ExternalPlace) => Promise<Uint8Array>;
   readonly onProgress?: (done: number, total: number) => void;
 }
 
 export interface QuantizedGraph {
-  /** The file in parts, which refer to the bytes that were read. */
+  /** The file in parts, views of the bytes that were read where possible. */
   readonly chunks: readonly Uint8Array[];
-  /** Products that are int8 now. */
+  /** Quantized products. */
   readonly products: number;
 }
 
-/** A product whose right side is constant. */
+/** A matrix product with a constant right side. */
 interface Product {
   readonly node: Node;
   readonly weights: string;
@@ -46,12 +46,12 @@ interface Product {
 }
 
 /**
- * The same graph with int8 weights in its matrix products (MatMul, and Gemm without factors) by constant matrices. What
- * stands beside them, convolutions above all, stays as it is. Weights have a step for each column; the other side is
- * quantized when it is there, 8 bits over the whole tensor, so that a result depends on the rest of its batch.
+ * Quantizes the constant matrices of matrix products (MatMul, and Gemm without factors) to int8. Everything
+ * else, such as convolutions, stays as it is. Weights have one scale per column. The other side is quantized
+ * at run time, to 8 bits with one scale for the tensor, so a result depends on the rest of its batch.
  *
  * @param bytes an ONNX file, of operator set 11 or newer
- * @throws {ServiceError} `MODEL_BROKEN` saying why the file cannot be taken
+ * @throws {ServiceError} `MODEL_BROKEN` when the file cannot be quantized
  */
 export async function quantizeGraph(
   bytes: Uint8Array,
@@ -59,7 +59,7 @@ export async function quantizeGraph(
 ): Promise<QuantizedGraph> {
   const model = readModel(bytes);
   const graph = model.fields.find(({ number }) => number === MODEL.graph);
-  if (graph === undefined) throw broken("it holds no graph");
+  if (graph === undefined) throw broken("it has no graph");
   const fields = fieldsOf(graph.bytes);
   const nodes = fields.filter(({ number }) => number === GRAPH.node).map(readNode);
   const initializers = new Map(
@@ -115,7 +115,7 @@ function readModel(bytes: Uint8Array): { readonly fields: readonly Field[] } {
     const opsets = fields.filter(({ number }) => number === MODEL.opset).map(readOpset);
     version = opsets.find(([domain]) => domain === "")?.[1] ?? 0;
   } catch (error) {
-    throw broken(`it is no ONNX file: ${(error as Error).message}`, error);
+    throw broken(`it is not an ONNX file: ${(error as Error).message}`, error);
   }
   if (version < LOWEST_OPSET)
     throw broken(`its operator set must be ${LOWEST_OPSET} or newer, found ${version}`);
@@ -132,7 +132,7 @@ function productOf(
   const { alpha = 1, beta = 1, transA = 0, transB = 0 } = Object.fromEntries(node.attributes);
   if (alpha !== 1 || beta !== 1 || transA !== 0 || initializers.has(left)) return null;
   const initializer = initializers.get(weights);
-  // What is an input too may be given with a request.
+  // An initializer that is also an input may be overridden by a request.
   if (initializer === undefined || inputs.has(weights)) return null;
   const { type, dims } = initializer;
   const [first = 0, second = 0] = dims;
@@ -140,7 +140,7 @@ function productOf(
   return { node, weights, isTransposed: transB === 1, bias: bias === "" ? null : bias };
 }
 
-/** Constants that something but the products reads. */
+/** Names that something other than the products reads. */
 function readElsewhere(
   nodes: readonly Node[],
   products: readonly (Product | null)[],
@@ -163,10 +163,10 @@ async function quantizeWeights(
   const content = external === null ? contentOf(initializer) : await readExternal(external);
   const [first = 0, second = 0] = dims;
   if (content.length !== 4 * first * second) {
-    throw broken(`${name} must hold ${4 * first * second} bytes, found ${content.length}`);
+    throw broken(`${name} must have ${4 * first * second} bytes, found ${content.length}`);
   }
   const [rows, columns] = isTransposed ? [second, first] : [first, second];
-  // A copy of its own lies where floats may.
+  // Copied, because floats need an aligned buffer.
   const values = new Float32Array(new Uint8Array(content).buffer);
   const matrix: Matrix = { values, rows, columns, isTransposed };
   const quantized = quantizeColumns(matrix, 2 ** (weightBits - 1) - 1);
@@ -190,7 +190,7 @@ async function quantizeWeights(
   };
 }
 
-/** The nodes of a product, in the form that onnxruntime fuses into one; a tensor is quantized once for all its products. */
+/** Writes a product's nodes as onnxruntime fuses them. A tensor is quantized once for all products. */
 function writeProduct(
   { node, bias }: Product,
   { values, scales }: QuantizedWeights,
@@ -219,7 +219,7 @@ function writeProduct(
   ];
 }
 
-/** A constant as it was, but inside the graph. */
+/** Writes a constant, moved into the graph if it is in a side file. */
 async function inlined(
   initializer: Initializer,
   { readExternal }: QuantizeGraphOptions,

@@ -1,4 +1,4 @@
-/** A constant matrix as a graph holds it: `[rows, columns]`, or `[columns, rows]` when it is transposed. */
+/** A constant matrix in a graph: `[rows, columns]`, or `[columns, rows]` when transposed. */
 export interface Matrix {
   readonly values: Float32Array;
   readonly rows: number;
@@ -6,16 +6,16 @@ export interface Matrix {
   readonly isTransposed: boolean;
 }
 
-/** int8 weights, `[rows, columns]`, and for each column what one step is worth. */
+/** int8 weights, `[rows, columns]`, and the scale of each column. */
 export interface QuantizedMatrix {
   readonly values: Int8Array;
   readonly scales: Float32Array;
 }
 
 /**
- * Rounds each column to whole multiples of its own step, -`limit` to `limit`, without an offset.
+ * Rounds each column to multiples of its scale, from -`limit` to `limit`, without an offset.
  *
- * @param limit 63 for weights of 7 bits, 127 for 8
+ * @param limit 63 for 7 bits, 127 for 8
  */
 export function quantizeColumns(matrix: Matrix, limit: number): QuantizedMatrix {
   const { values, rows, columns, isTransposed } = matrix;
@@ -27,7 +27,7 @@ export function quantizeColumns(matrix: Matrix, limit: number): QuantizedMatrix 
       if (size > scales[column]!) scales[column] = size;
     }
   }
-  // A column of nothing, or next to it, has no step: any does.
+  // Any scale fits a column of zeros.
   for (let column = 0; column < columns; column++) scales[column] = Math.fround(scales[column]! / limit) || 1;
   const quantized = new Int8Array(rows * columns);
   for (let row = 0; row < rows; row++) {

@@ -1,16 +1,16 @@
 import { PbfReader, PbfWriter } from "pbf";
 
-/** A message in parts that lie where they were read: graphs hold hundreds of megabytes, and none is copied. */
+/** A message as views of its input, because graphs of hundreds of megabytes must not be copied. */
 export type Chunks = readonly Uint8Array[];
 
 /** One field of a message. */
 export interface Field {
   readonly number: number;
-  /** With its tag, to be written as it was. */
+  /** Including the tag, for writing it unchanged. */
   readonly raw: Uint8Array;
-  /** What a length-delimited field holds; empty for other kinds. */
+  /** Content of a length-delimited field; empty for other kinds. */
   readonly bytes: Uint8Array;
-  /** What a varint says; 0 for other kinds. */
+  /** Value of a varint; 0 for other kinds. */
   readonly value: number;
 }
 
@@ -19,8 +19,8 @@ const LENGTH_DELIMITED = 2;
 const TEXT = new TextDecoder();
 
 /**
- * The fields of a message in their order, those of unknown numbers too.
- * @throws {RangeError} when the bytes are no protobuf message
+ * Reads the fields of a message in order, including unknown ones.
+ * @throws {RangeError} when the bytes are not a protobuf message
  */
 export function fieldsOf(message: Uint8Array): Field[] {
   const reader = new PbfReader(message);
@@ -34,7 +34,7 @@ export function fieldsOf(message: Uint8Array): Field[] {
     if (kind === VARINT) value = reader.readVarint(true);
     else if (kind === LENGTH_DELIMITED) bytes = reader.readBytes();
     else reader.skip(tag);
-    if (reader.pos > message.length) throw new RangeError("a field ends behind its message");
+    if (reader.pos > message.length) throw new RangeError("a field ends after its message");
     fields.push({ number: tag >> 3, raw: message.subarray(start, reader.pos), bytes, value });
   }
   return fields;
@@ -49,7 +49,7 @@ export function textsOf(fields: readonly Field[], number: number): string[] {
   return fields.filter((field) => field.number === number).map(({ bytes }) => TEXT.decode(bytes));
 }
 
-/** Whole numbers of a repeated field, packed or not. */
+/** Returns the integers of a repeated field, packed or not. */
 export function numbersOf(fields: readonly Field[], number: number): number[] {
   return fields
     .filter((field) => field.number === number)
@@ -62,7 +62,7 @@ export function numberOf(fields: readonly Field[], number: number, otherwise = 0
   return numbersOf(fields, number).at(-1) ?? otherwise;
 }
 
-/** A field that holds a message, a text or bytes. */
+/** Writes a field of a message, text or bytes. */
 export function delimited(number: number, content: Chunks | string): Uint8Array[] {
   const chunks = typeof content === "string" ? [new TextEncoder().encode(content)] : content;
   return [varints((number << 3) | LENGTH_DELIMITED, lengthOf(chunks)), ...chunks];

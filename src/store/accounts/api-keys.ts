@@ -1,24 +1,13 @@
 import { randomBytes } from "node:crypto";
 import type { Sql } from "postgres";
-import type { User } from "../../../core/ports/console-store.js";
+import type { ConsoleKey } from "../../../core/ports/console-store.js";
 import type { KeyIdentity } from "../../../core/ports/key-store.js";
-import { type KeyTraces, newRawKey, tracesOf } from "./key-secret.js";
+import { newRawKey, type StoredKey, toStoredKey } from "./key-secret.js";
 
-/** A key as it is shown in lists. */
-export interface ApiKey {
-  readonly id: string;
+export interface ApiKey extends ConsoleKey {
   readonly organizationId: string;
-  readonly prefix: string;
-  readonly lastFour: string;
-  readonly name: string;
-  readonly createdAt: Date;
-  readonly lastUsedAt: Date | null;
-  readonly revokedAt: Date | null;
-  /** Who made it in the console; null for keys of an operator, and from before this was kept. */
-  readonly maker: User | null;
 }
 
-/** A key at the only moment when its raw form is known. */
 export interface CreatedApiKey extends ApiKey {
   readonly rawKey: string;
 }
@@ -28,7 +17,7 @@ export interface NewApiKey {
   readonly name: string;
 }
 
-/** The table `api_keys`. Raw keys come in to be hashed and go out once, when they are made. */
+/** Keeps the table `api_keys`. Raw keys are returned once, on creation, and stored as hashes. */
 export class ApiKeys {
   readonly #sql: Sql;
   readonly #pepper: string;
@@ -40,15 +29,15 @@ export class ApiKeys {
 
   async create(wanted: NewApiKey): Promise<CreatedApiKey> {
     const rawKey = newRawKey();
-    const key = await this.#insert(wanted, tracesOf(rawKey, this.#pepper));
+    const key = await this.#insert(wanted, toStoredKey(rawKey, this.#pepper));
     return { ...key!, rawKey };
   }
 
-  /** The same for a member of the organization; null when the maker is none any more. */
+  /** Creates a key for a member of the organization; null when the user is not a member any more. */
   async createBy(makerId: string, { organizationId, name }: NewApiKey): Promise<CreatedApiKey | null> {
     const rawKey = newRawKey();
-    const { hash, prefix, lastFour } = tracesOf(rawKey, this.#pepper);
-    // The maker's row is locked: either their removal sees this key, or this sees their removal.
+    const { hash, prefix, lastFour } = toStoredKey(rawKey, this.#pepper);
+    // Locks the maker's row: either their removal sees this key, or this sees their removal.
     const [made] = await this.#sql<{ id: string }[]>`
       with maker as (
         select user_id from memberships
@@ -61,12 +50,12 @@ export class ApiKeys {
     return { ...key!, rawKey };
   }
 
-  /** Makes a key with a raw form that was chosen elsewhere, unless a key with that raw form is there. */
+  /** Creates a key with a given raw form, unless it exists. */
   async ensure(wanted: NewApiKey, rawKey: string): Promise<void> {
-    await this.#insert(wanted, tracesOf(rawKey, this.#pepper));
+    await this.#insert(wanted, toStoredKey(rawKey, this.#pepper));
   }
 
-  /** Keys of one organization or of all, oldest first; revoked ones too. */
+  /** Lists keys of one organization or of all, oldest first, including revoked ones. */
   async list(organizationId: string | null = null): Promise<ApiKey[]> {
     const rows = await this.#sql<KeyRow[]>`
       select ${this.#columns()}, created_by as "makerId", email as "makerEmail"
@@ -76,7 +65,7 @@ export class ApiKeys {
     return rows.map(toKey);
   }
 
-  /** Revokes a key for good; a key that is revoked keeps its first date. Null when there is no such key. */
+  /** Revokes a key; a revoked key keeps its first date. Null when there is no such key. */
   async revoke(id: string): Promise<ApiKey | null> {
     const [row] = await this.#sql<KeyRow[]>`
       with changed as (
@@ -86,7 +75,7 @@ export class ApiKeys {
     return row === undefined ? null : toKey(row);
   }
 
-  /** Those of `ids`, of which there may be any number, that are keys and revoked. */
+  /** Returns those of `ids`, any number, that are revoked keys. */
   async revokedAmong(ids: readonly string[]): Promise<readonly string[]> {
     if (ids.length === 0) return [];
     const rows = await this.#sql<{ id: string }[]>`
@@ -95,8 +84,9 @@ export class ApiKeys {
   }
 
   /**
-   * Who an active key belongs to, by the hash of its raw form. An organization that has paid once is no longer on the free grant; of
-   * the credits an organization was given there are few, so this reads a handful of rows through `transfers_by_credit`.
+   * Finds an active key by the hash of its raw form. An organization that has paid once is no longer on the
+   * free grant; the subquery reads a few rows through the index `transfers_by_credit`, because transfers to
+   * an organization are rare.
    */
   async findActive(hash: Buffer): Promise<KeyIdentity | null> {
     const [row] = await this.#sql<KeyIdentity[]>`
@@ -110,15 +100,15 @@ export class ApiKeys {
     return { keyId, organizationId, tier };
   }
 
-  /** Notes that a key was used now. */
+  /** Records that a key was used now. */
   async touch(id: string): Promise<void> {
     await this.#sql`update api_keys set last_used_at = now() where id = ${id}`;
   }
 
-  async #insert(wanted: NewApiKey, traces: KeyTraces): Promise<ApiKey | undefined> {
+  async #insert(wanted: NewApiKey, stored: StoredKey): Promise<ApiKey | undefined> {
     const [row] = await this.#sql<Omit<ApiKey, "maker">[]>`
       insert into api_keys (id, organization_id, hash, prefix, last_four, name)
-      values (${newKeyId()}, ${wanted.organizationId}, ${traces.hash}, ${traces.prefix}, ${traces.lastFour},
+      values (${newKeyId()}, ${wanted.organizationId}, ${stored.hash}, ${stored.prefix}, ${stored.lastFour},
         ${wanted.name})
       on conflict (hash) do nothing
       returning ${this.#columns()}`;

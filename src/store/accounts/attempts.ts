@@ -2,21 +2,19 @@ import { createHmac } from "node:crypto";
 import type { Sql } from "postgres";
 import type { SharedClock } from "../../../core/ports/clock.js";
 import type { AttemptRules, Attempts } from "../../../core/ports/console-store.js";
-import { within } from "../postgres/within.js";
+import { ANSWER_MS, within } from "../postgres/within.js";
 
-/** A question that a person waits for. */
-const ANSWER_MS = 3_000;
-/** Two services may have looked at the shared clock some seconds apart. */
+/** Services read the shared clock some seconds apart. */
 const CLOCKS_APART_S = 10;
 
 export interface AttemptsParts {
   readonly sql: Sql;
-  /** Of names' hashes. */
+  /** Keys the hashes of names. */
   readonly secret: Uint8Array;
   readonly clock: SharedClock;
 }
 
-/** The table `attempts`. Windows end by the shared clock, which each service carries on with its monotonic one. */
+/** Keeps the table `attempts`. Windows end by the shared clock. */
 export class PostgresAttempts implements Attempts {
   readonly #parts: AttemptsParts;
 
@@ -26,7 +24,8 @@ export class PostgresAttempts implements Attempts {
 
   async take(name: string, { attempts, windowMs }: AttemptRules): Promise<number | null> {
     const [hash, now] = [this.#hash(name), this.#now()];
-    // A window that ends later than one that begins now is from before the clock was set back: it is over.
+    // A window that ends later than one starting now is from before the clock was set back, and counts as
+    // over.
     const isOver = this.#parts.sql`
       (known.until <= ${now} or known.until > excluded.until + make_interval(secs => ${CLOCKS_APART_S}))`;
     const taking = this.#parts.sql<{ isTaken: boolean; leftS: number | null }[]>`
@@ -43,7 +42,7 @@ export class PostgresAttempts implements Attempts {
         (select extract(epoch from until - ${now})::float8 from attempts where name = ${hash}) as "leftS"`;
     const [row] = await within(ANSWER_MS, taking);
     if (row?.isTaken === true) return null;
-    // Never longer than a window, although the clock of the service that began it may be some milliseconds ahead of ours.
+    // Never longer than a window, although another service's clock may be slightly ahead.
     const windowS = windowMs / 1_000;
     return Math.ceil(Math.min(row?.leftS ?? windowS, windowS));
   }
@@ -58,7 +57,7 @@ export class PostgresAttempts implements Attempts {
     await within(ANSWER_MS, this.#parts.sql`delete from attempts where name = ${this.#hash(name)}`);
   }
 
-  /** Forgets windows that are over. */
+  /** Removes windows that are over. */
   async removeExpired(): Promise<void> {
     await this.#parts.sql`delete from attempts where until <= ${this.#now()}`;
   }

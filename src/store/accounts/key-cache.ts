@@ -3,33 +3,25 @@ import { ServiceError } from "../../../core/domain/errors.js";
 import type { Log } from "../../../core/observe/log.js";
 import type { Clock } from "../../../core/ports/clock.js";
 import type { KeyIdentity, KeyStore } from "../../../core/ports/key-store.js";
-import { within } from "../postgres/within.js";
+import { ANSWER_MS, within } from "../postgres/within.js";
 import { hashKey, isWellFormedKey } from "./key-secret.js";
 
-/** How long answers are trusted, and how much is kept. Times in milliseconds. */
-export interface KeyCacheRules {
-  readonly activeForMs: number;
-  readonly unknownForMs: number;
-  /** Keys in use that are remembered; the longest unused one makes room. */
-  readonly activeCount: number;
-  /** Unknown keys that are remembered. They have a room of their own: guesses cannot push out keys in use. */
-  readonly unknownCount: number;
-  /** Look-ups at once; beyond it the store counts as unavailable. */
-  readonly lookUpCount: number;
-  readonly lookUpTimeoutMs: number;
-  /** A key's last use is written at most this often. */
-  readonly touchEveryMs: number;
-}
-
-const DEFAULT_KEY_CACHE_RULES: KeyCacheRules = {
+/** How long answers are cached, and how many. */
+const DEFAULT_RULES = {
   activeForMs: 30_000,
   unknownForMs: 5_000,
+  /** Cached active keys; the least recently used is evicted. */
   activeCount: 10_000,
+  /** Cached unknown keys, in a separate cache so that guesses cannot evict keys in use. */
   unknownCount: 10_000,
+  /** Concurrent look-ups; beyond it the store counts as unavailable. */
   lookUpCount: 256,
-  lookUpTimeoutMs: 3_000,
+  lookUpTimeoutMs: ANSWER_MS,
+  /** A key's last use is written at most this often. */
   touchEveryMs: 60_000,
 };
+
+export type KeyCacheRules = Readonly<typeof DEFAULT_RULES>;
 
 export interface KeyCacheOptions {
   readonly findActive: (hash: Buffer) => Promise<KeyIdentity | null>;
@@ -46,21 +38,21 @@ interface ActiveKey {
 }
 
 /**
- * Key look-ups with a short memory, so that most requests cost no query and a revoked key still ends within half a
- * minute. Keys are remembered by their keyed hash only.
+ * Caches key look-ups for a short time: most requests need no query, and a revoked key still ends within 30
+ * s. Keys are cached by their keyed hash only.
  */
 export class KeyCache implements KeyStore {
   readonly #options: KeyCacheOptions;
   readonly #rules: KeyCacheRules;
   readonly #active: LRUCache<string, ActiveKey>;
-  /** Until when a hash is known to be unknown. */
+  /** When each unknown hash must be looked up again. */
   readonly #unknown: LRUCache<string, number>;
   readonly #touchedAtMs: LRUCache<string, number>;
   readonly #lookUps = new Map<string, Promise<KeyIdentity | null>>();
 
   constructor(options: KeyCacheOptions) {
     this.#options = options;
-    this.#rules = { ...DEFAULT_KEY_CACHE_RULES, ...options.rules };
+    this.#rules = { ...DEFAULT_RULES, ...options.rules };
     this.#active = new LRUCache({ max: this.#rules.activeCount });
     this.#unknown = new LRUCache({ max: this.#rules.unknownCount });
     this.#touchedAtMs = new LRUCache({ max: this.#rules.activeCount });
@@ -70,14 +62,14 @@ export class KeyCache implements KeyStore {
     if (!isWellFormedKey(rawKey)) return null;
     const hash = hashKey(rawKey, this.#options.pepper);
     const name = hash.toString("base64");
-    const known = this.#remembered(name);
+    const known = this.#cached(name);
     const identity = known === undefined ? await this.#lookUpOnce(name, hash) : known;
     if (identity !== null) this.#touch(identity.keyId);
     return identity;
   }
 
-  /** What is still known about a hash; undefined when the store must be asked. */
-  #remembered(name: string): KeyIdentity | null | undefined {
+  /** Returns the cached answer for a hash; undefined when there is none. */
+  #cached(name: string): KeyIdentity | null | undefined {
     const nowMs = this.#options.clock.nowMs();
     const active = this.#active.get(name);
     if (active !== undefined && nowMs < active.expiresAtMs) return active.identity;
@@ -97,7 +89,7 @@ export class KeyCache implements KeyStore {
   }
 
   async #lookUp(name: string, hash: Buffer): Promise<KeyIdentity | null> {
-    // The answer is as old as the question: a key revoked while it travels must not live longer for it.
+    // The cache time counts from the query, so that a key revoked during it does not live longer.
     const askedAtMs = this.#options.clock.nowMs();
     let identity: KeyIdentity | null;
     try {
@@ -121,7 +113,6 @@ export class KeyCache implements KeyStore {
     const touchedAtMs = this.#touchedAtMs.get(keyId);
     if (touchedAtMs !== undefined && nowMs - touchedAtMs < this.#rules.touchEveryMs) return;
     this.#touchedAtMs.set(keyId, nowMs);
-    // Nobody waits for this, and a lost date of last use is no loss.
     this.#options.touch(keyId).catch((error) => {
       this.#options.log.debug({ err: error, keyId }, "last use of a key not written");
     });

@@ -9,7 +9,7 @@ import type {
   Role,
 } from "../../../core/ports/console-store.js";
 
-/** The tables `memberships` and `invitations`. */
+/** Keeps the tables `memberships` and `invitations`. */
 export class PostgresMembers implements Members {
   readonly #sql: Sql;
 
@@ -30,8 +30,7 @@ export class PostgresMembers implements Members {
       where organization_id = ${organizationId} order by memberships.created_at, user_id`;
   }
 
-  async rename(change: { organizationId: string; byUserId: string; name: string }): Promise<boolean> {
-    const { organizationId, byUserId, name } = change;
+  async rename({ organizationId, byUserId, name }: Parameters<Members["rename"]>[0]): Promise<boolean> {
     const rows = await this.#sql`
       with owner as (
         select organization_id from memberships
@@ -67,16 +66,10 @@ export class PostgresMembers implements Members {
     });
   }
 
-  async invite(invitation: {
-    organizationId: string;
-    role: Role;
-    createdBy: string;
-    hash: Buffer;
-    lifetimeSeconds: number;
-  }): Promise<Invitation | null> {
+  async invite(invitation: Parameters<Members["invite"]>[0]): Promise<Invitation | null> {
     const { organizationId, role, createdBy, hash, lifetimeSeconds } = invitation;
     const id = `inv_${randomBytes(12).toString("hex")}`;
-    // The inviter's row is locked: either their removal sees this invitation, or this sees their removal.
+    // Locks the inviter's row: either their removal sees this invitation, or this sees their removal.
     const [row] = await this.#sql<Invitation[]>`
       with inviter as (
         select user_id from memberships
@@ -115,25 +108,26 @@ export class PostgresMembers implements Members {
     return await this.#sql.begin((transaction) => acceptInvitation(transaction, hash, userId));
   }
 
-  /** Changes a membership unless the organization would be left without an owner. */
+  /** Changes a membership, unless it is the last owner's. */
   async #change<T>(
     { organizationId, userId, byUserId }: MemberChange,
     staysOwner: boolean,
     change: (transaction: ISql) => Promise<T>,
   ): Promise<T | MemberRefusal> {
     const outcome = await this.#sql.begin(async (transaction) => {
-      // Owners who remove each other at once must take turns: their rows and the member's are locked, in one order.
+      // Locks the rows of owners and member in one order, so that owners who remove each other take turns.
       const locked = await transaction<{ userId: string; role: Role }[]>`
         select user_id as "userId", role from memberships
         where organization_id = ${organizationId} and (role = 'owner' or user_id = ${userId})
         order by user_id for update`;
       const owners = locked.filter(({ role }) => role === "owner");
-      // The second of two may have been an owner when the request was let in.
+      // The requester may have lost the role since the request was admitted.
       if (!owners.some((owner) => owner.userId === byUserId)) return "not-owner";
       if (!locked.some((member) => member.userId === userId)) return "no-member";
       const isOnlyOwner = owners.length === 1 && owners[0]?.userId === userId;
       if (isOnlyOwner && !staysOwner) return "last-owner";
-      // Before the membership goes: somebody who accepts one right now holds its row and needs the membership's.
+      // Before the membership is deleted: a user who is accepting an invitation has its row locked and needs
+      // the membership's.
       if (!staysOwner) await withdrawAll(transaction, organizationId, userId);
       return await change(transaction);
     });
@@ -141,14 +135,14 @@ export class PostgresMembers implements Members {
   }
 }
 
-/** Withdraws what a member has invited others by, or may use himself. */
+/** Withdraws a member's open invitations. */
 async function withdrawAll(sql: ISql, organizationId: string, userId: string): Promise<void> {
   await sql`
     update invitations set revoked_at = now()
     where organization_id = ${organizationId} and created_by = ${userId} and ${isOpen(sql)}`;
 }
 
-/** Uses an invitation up. Returns the organization, or null when the invitation is not good any more. */
+/** Accepts an invitation. Returns the organization, or null when the invitation is not open. */
 export async function acceptInvitation(sql: ISql, hash: Buffer, userId: string): Promise<string | null> {
   const [row] = await sql<{ organization_id: string; role: Role }[]>`
     update invitations set accepted_by = ${userId} where hash = ${hash} and ${isOpen(sql)}

@@ -3,14 +3,14 @@ import type { ISql, Sql } from "postgres";
 import { Accounts } from "../ledger/accounts.js";
 import { Transfers } from "../ledger/transfers.js";
 
-/** The one who pays: keys, limits and credits belong to an organization. */
+/** The owner of keys, limits and credits. */
 export interface Organization {
   readonly id: string;
   readonly name: string;
   readonly createdAt: Date;
 }
 
-/** The table `organizations`. */
+/** Keeps the table `organizations`. */
 export class Organizations {
   readonly #sql: Sql;
 
@@ -18,12 +18,12 @@ export class Organizations {
     this.#sql = sql;
   }
 
-  /** Makes an organization with its account and its free credits. */
+  /** Creates an organization with its account and free credits. */
   async create(name: string): Promise<Organization> {
     return await this.#sql.begin((transaction) => insertOrganization(transaction, name));
   }
 
-  /** Makes the organization with this fixed id unless it is there; its name stays as it is. */
+  /** Creates an organization with a fixed id if it is missing. */
   async ensure(id: string, name: string): Promise<void> {
     await this.#sql.begin(async (transaction) => {
       await transaction`insert into organizations (id, name) values (${id}, ${name}) on conflict (id) do nothing`;
@@ -37,14 +37,14 @@ export class Organizations {
     return row ?? null;
   }
 
-  /** All organizations, oldest first. */
+  /** Lists all organizations, oldest first. */
   async list(): Promise<Organization[]> {
     return await this.#sql<Organization[]>`
       select id, name, created_at as "createdAt" from organizations order by created_at, id`;
   }
 }
 
-/** The same within a transaction of the caller's. */
+/** Creates an organization within the caller's transaction. */
 export async function insertOrganization(transaction: ISql, name: string): Promise<Organization> {
   const id = `org_${randomBytes(12).toString("hex")}`;
   const [row] = await transaction<[Organization]>`

@@ -3,15 +3,14 @@ import type { Sql } from "postgres";
 import type { PasswordResets, User } from "../../../core/ports/console-store.js";
 import { replacePassword } from "./users.js";
 
-/** A link that was made, and for whom. */
 export interface NewReset {
   readonly user: User;
-  /** Known at this moment only: 256 random bits. */
+  /** 256 random bits; only their hash is stored. */
   readonly secret: string;
   readonly expiresAt: Date;
 }
 
-/** The table `password_resets`. */
+/** Keeps the table `password_resets`. */
 export class PostgresPasswordResets implements PasswordResets {
   readonly #sql: Sql;
 
@@ -19,7 +18,7 @@ export class PostgresPasswordResets implements PasswordResets {
     this.#sql = sql;
   }
 
-  /** Links that were made before for this person work no more. Null when nobody has this address. */
+  /** Creates a link, which replaces the user's earlier one. Null when no user has this address. */
   async create(email: string, lifetimeHours: number): Promise<NewReset | null> {
     const secret = randomBytes(32).toString("base64url");
     const [row] = await this.#sql<(User & { expiresAt: Date })[]>`

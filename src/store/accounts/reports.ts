@@ -1,6 +1,6 @@
 import type { PendingQuery, Row, Sql } from "postgres";
 import type { UsagePeriod } from "../../../core/domain/usage/period.js";
-import type { UsageSum } from "../../../core/ports/account-reports.js";
+import type { AccountReports, UsageSum } from "../../../core/ports/account-reports.js";
 import type {
   Credits,
   LedgerCursor,
@@ -9,8 +9,9 @@ import type {
   Reports,
   UsageRow,
 } from "../../../core/ports/console-store.js";
+import { orUnavailable } from "../postgres/within.js";
 
-/** Questions over the ledger: reads only. */
+/** Answers read-only queries over the ledger. */
 export class PostgresReports implements Reports {
   readonly #sql: Sql;
 
@@ -19,7 +20,6 @@ export class PostgresReports implements Reports {
   }
 
   async credits(organizationId: string): Promise<Credits> {
-    // An organization that has paid once is no longer on the free grant; of what was credited to it there is little.
     const [row] = await this.#sql<CreditsRow[]>`
       select balance, held, paid.amount as "toppedUp", paid.created_at as "toppedUpAt"
       from accounts left join lateral (
@@ -27,15 +27,14 @@ export class PostgresReports implements Reports {
         where credit_account = accounts.id and kind = 'topup' order by id desc limit 1) paid on true
       where organization_id = ${organizationId}`;
     if (row === undefined) throw new Error(`the organization ${organizationId} has no account`);
-    const [balance, held] = [Number(row.balance), Number(row.held)];
-    const { toppedUp, toppedUpAt } = row;
+    const { balance, held, toppedUp, toppedUpAt } = row;
     const isPaid = toppedUp !== null && toppedUpAt !== null;
     return {
       balance,
       held,
       available: balance - held,
       tier: isPaid ? "paid" : "free",
-      lastTopUp: isPaid ? { credits: Number(toppedUp), createdAt: toppedUpAt } : null,
+      lastTopUp: isPaid ? { credits: toppedUp, createdAt: toppedUpAt } : null,
     };
   }
 
@@ -47,10 +46,10 @@ export class PostgresReports implements Reports {
     const { position = null, balance = null } = page.before ?? {};
     const isOurs = this.#sql`(debit_account = ${organizationId} or credit_account = ${organizationId})`;
     const signed = this.#sql`case when debit_account = ${organizationId} then -amount else amount end`;
-    // Balances are counted back from what is there now, or from the cursor: all between there and the page is summed up once,
-    // what the filter leaves out too. References of charges and refunds are `charge:` and `refund:` and the hold's id, which
-    // is the request's.
-    const rows = await this.#sql<LedgerRow[]>`
+    // Balances are counted back from the current one, or from the cursor's, over all transfers since,
+    // filtered out or not. References of charges and refunds are `charge:` or `refund:` and the hold's id,
+    // which is the request's.
+    return await this.#sql<LedgerEntry[]>`
       with page as materialized (
         select id, kind, created_at, ${signed} as amount,
           case when kind in ('charge', 'refund') then substr(reference, length(kind) + 2) end as request_id
@@ -74,35 +73,27 @@ export class PostgresReports implements Reports {
         left join holds on holds.id = page.request_id
         left join api_keys on api_keys.id = holds.key_id
       order by page.id desc`;
-    return rows.map((row) => ({
-      ...row,
-      position: Number(row.position),
-      amount: Number(row.amount),
-      balance: Number(row.balance),
-    }));
   }
 
   async usage(organizationId: string, days: number): Promise<UsageRow[]> {
     const today = this.#sql`date_trunc('day', now() at time zone 'UTC')`;
     const since = this.#sql`${today} - make_interval(days => ${days - 1})`;
-    const rows = await this.#sql<Summed<UsageRow>[]>`
+    return await this.#sql<UsageRow[]>`
       ${this.#charged(organizationId, since, this.#sql`'infinity'::timestamp`)} order by 1, 2, 3, 4`;
-    return rows.map(toNumbers);
   }
 
-  /** What `usage` tells, without the keys. */
+  /** Sums usage between two days, without the keys. */
   async usageBetween(organizationId: string, { from, to }: UsagePeriod): Promise<UsageSum[]> {
-    // The driver makes dates of what the server calls a date: these are text until the server has them.
+    // As text, because the driver would convert parameters of type date.
     const since = this.#sql`${from}::text::date::timestamp`;
     const until = this.#sql`${to}::text::date::timestamp + interval '1 day'`;
-    const rows = await this.#sql<Summed<UsageSum>[]>`
+    return await this.#sql<UsageSum[]>`
       select day, kind, endpoint, sum(requests) as requests, sum(quantity) as quantity, sum(credits) as credits
       from (${this.#charged(organizationId, since, until)}) as charged
       group by 1, 2, 3 order by 1, 2, 3`;
-    return rows.map(toNumbers);
   }
 
-  /** Everything charged from `since` to before `until`, both timestamps of UTC, by day, kind, path and key. */
+  /** Sums charges in [since, until), UTC timestamps, by day, kind, path and key. */
   #charged(organizationId: string, since: Fragment, until: Fragment): Fragment {
     return this.#sql`
       select to_char(opened_at at time zone 'UTC', 'YYYY-MM-DD') as day, kind, endpoint, key_id as "keyId",
@@ -115,28 +106,21 @@ export class PostgresReports implements Reports {
   }
 }
 
-function toNumbers<T extends UsageSum>(row: Summed<T>): T {
-  const { requests, quantity, credits } = row;
-  // Every other column is as the row has it.
-  return { ...row, requests: Number(requests), quantity: Number(quantity), credits: Number(credits) } as T;
+/** Provides an organization's figures to holders of its keys. */
+export function accountReports(reports: PostgresReports): AccountReports {
+  const ask = <T>(query: Promise<T>) =>
+    orUnavailable(query, "credits and usage cannot be looked up at the moment");
+  return {
+    credits: (organizationId) => ask(reports.credits(organizationId)),
+    usage: (organizationId, period) => ask(reports.usageBetween(organizationId, period)),
+  };
 }
 
 type Fragment = PendingQuery<Row[]>;
 
-/** The driver gives 64-bit numbers as text. */
-type LedgerRow = Omit<LedgerEntry, "position" | "amount" | "balance"> & {
-  readonly position: string;
-  readonly amount: string;
-  readonly balance: string;
-};
 interface CreditsRow {
-  readonly balance: string;
-  readonly held: string;
-  readonly toppedUp: string | null;
+  readonly balance: number;
+  readonly held: number;
+  readonly toppedUp: number | null;
   readonly toppedUpAt: Date | null;
 }
-type Summed<T extends UsageSum> = Omit<T, "requests" | "quantity" | "credits"> & {
-  readonly requests: string;
-  readonly quantity: string;
-  readonly credits: string;
-};

@@ -1,15 +1,12 @@
 import type { Sql } from "postgres";
-import { ServiceError } from "../../../core/domain/errors.js";
 import type { Log } from "../../../core/observe/log.js";
 import type { TokenUses, UsedToken } from "../../../core/ports/token-uses.js";
-import { within } from "../postgres/within.js";
+import { orUnavailable } from "../postgres/within.js";
 
-/** A question that a client waits for. */
-const ANSWER_MS = 3_000;
-/** A use is remembered for longer than its token lasts: the clock may be set back a little. */
-const REMEMBERED_S = 600;
+/** A use is kept for longer than its token is valid, because the clock may be set back a little. */
+const KEPT_S = 600;
 
-/** The table `used_tokens`: a row for each stream token that was used lately. */
+/** Keeps the table `used_tokens`: a row for each recently used stream token. */
 export class UsedTokens implements TokenUses {
   readonly #sql: Sql;
   readonly #log: Log;
@@ -19,13 +16,10 @@ export class UsedTokens implements TokenUses {
     this.#log = log;
   }
 
-  async use(token: UsedToken): Promise<boolean> {
-    try {
-      return await within(ANSWER_MS, this.#use(token));
-    } catch (cause) {
+  use(token: UsedToken): Promise<boolean> {
+    return orUnavailable(this.#use(token), "stream tokens cannot be checked at the moment", (cause) => {
       this.#log.warn({ err: cause }, "use of a stream token not written");
-      throw new ServiceError("AUTH_UNAVAILABLE", "stream tokens cannot be checked at the moment", { cause });
-    }
+    });
   }
 
   async #use({ id, untilMs, identity: { keyId, organizationId, grant } }: UsedToken): Promise<boolean> {
@@ -41,9 +35,8 @@ export class UsedTokens implements TokenUses {
     return rows.length > 0;
   }
 
-  /** Forgets uses of tokens that are too old anyway. */
+  /** Removes uses of tokens that have expired. */
   async removeExpired(): Promise<void> {
-    await this
-      .#sql`delete from used_tokens where expires_at < now() - make_interval(secs => ${REMEMBERED_S})`;
+    await this.#sql`delete from used_tokens where expires_at < now() - make_interval(secs => ${KEPT_S})`;
   }
 }

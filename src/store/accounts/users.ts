@@ -1,22 +1,25 @@
 import { randomBytes } from "node:crypto";
 import type { ISql, Sql } from "postgres";
+import type { Log } from "../../../core/observe/log.js";
 import type {
   Membership,
   OpenSession,
   PersonRemoval,
   SessionOrigin,
   SessionPlace,
+  SessionPlaces,
   User,
   Users,
 } from "../../../core/ports/console-store.js";
+import { orUnavailable } from "../postgres/within.js";
 import { acceptInvitation } from "./members.js";
 import { insertOrganization } from "./organizations.js";
-import { removePerson } from "./remove-person.js";
+import { removeUser } from "./remove-user.js";
 
-/** Sessions that a person is shown; "all others" reaches those that are not. */
+/** Sessions listed to a user; "all others" also ends those beyond. */
 const MOST_SHOWN_SESSIONS = 100;
 
-/** The tables `users` and `sessions`. */
+/** Keeps the tables `users` and `sessions`. */
 export class PostgresUsers implements Users {
   readonly #sql: Sql;
 
@@ -24,11 +27,7 @@ export class PostgresUsers implements Users {
     this.#sql = sql;
   }
 
-  async signUp(person: {
-    email: string;
-    passwordHash: string;
-    organizationName: string;
-  }): Promise<User | null> {
+  async signUp(person: Parameters<Users["signUp"]>[0]): Promise<User | null> {
     return await this.#sql.begin(async (transaction) => {
       const user = await insertUser(transaction, person);
       if (user === null) return null;
@@ -39,22 +38,18 @@ export class PostgresUsers implements Users {
     });
   }
 
-  async signUpInvited(person: {
-    email: string;
-    passwordHash: string;
-    invitation: Buffer;
-  }): Promise<User | "taken" | "invalid"> {
-    const refused = new Error("the invitation is not good any more");
+  async signUpInvited(person: Parameters<Users["signUpInvited"]>[0]): Promise<User | "taken" | "invalid"> {
+    const invalid = new Error("the invitation is not valid any more");
     try {
       return await this.#sql.begin(async (transaction) => {
         const user = await insertUser(transaction, person);
         if (user === null) return "taken" as const;
-        // Thrown, so that the person is not kept.
-        if ((await acceptInvitation(transaction, person.invitation, user.id)) === null) throw refused;
+        // Thrown, to roll the new user back.
+        if ((await acceptInvitation(transaction, person.invitation, user.id)) === null) throw invalid;
         return user;
       });
     } catch (error) {
-      if (error === refused) return "invalid";
+      if (error === invalid) return "invalid";
       throw error;
     }
   }
@@ -105,7 +100,7 @@ export class PostgresUsers implements Users {
   }
 
   remove(userId: string): Promise<PersonRemoval> {
-    return removePerson(this.#sql, userId);
+    return removeUser(this.#sql, userId);
   }
 
   async findSession(hash: Buffer): Promise<User | null> {
@@ -116,19 +111,18 @@ export class PostgresUsers implements Users {
   }
 
   async setPassword(userId: string, passwordHash: string): Promise<void> {
-    await this.#sql.begin(async (transaction) => {
-      await replacePassword(transaction, userId, passwordHash);
-    });
+    await this.#sql.begin((transaction) => replacePassword(transaction, userId, passwordHash));
   }
 
   async goodPlaces(places: readonly SessionPlace[]): Promise<readonly SessionPlace[]> {
     if (places.length === 0) return [];
-    // One parameter, however many there are; as digits, because the driver has no arrays of bytes.
+    // One parameter for any number, in hex because the driver has no arrays of bytes.
     const hashes = places.map(({ session }) => session.toString("hex"));
     const rows = await this.#sql<SessionPlace[]>`
       select hash as session, organization_id as "organizationId"
       from sessions join memberships using (user_id)
-      where hash in (select decode(digits, 'hex') from unnest(${hashes}::text[]) as given (digits)) and expires_at > now()`;
+      where hash in (select decode(digits, 'hex') from unnest(${hashes}::text[]) as given (digits))
+        and expires_at > now()`;
     const good = new Set(rows.map(placeName));
     return places.filter((place) => good.has(placeName(place)));
   }
@@ -137,17 +131,28 @@ export class PostgresUsers implements Users {
     await this.#sql`delete from sessions where hash = ${hash}`;
   }
 
-  /** 96 bits of the kept hash: the cookie cannot be made from them. */
+  /** 96 bits of the stored hash, from which the cookie cannot be derived. */
   #sessionId() {
     return this.#sql`'ses_' || encode(substr(hash, 1, 12), 'hex')`;
   }
+}
+
+/** Checks sessions for requests with a playground key. */
+export function sessionPlaces(users: Pick<Users, "goodPlaces">, log: Log): SessionPlaces {
+  const onFailure = (cause: unknown) => log.warn({ err: cause }, "session of a playground key not looked up");
+  return {
+    isGood: async (place) => {
+      const detail = "Cannot check the API key: its session is not known";
+      return (await orUnavailable(users.goodPlaces([place]), detail, onFailure)).length > 0;
+    },
+  };
 }
 
 function placeName({ session, organizationId }: SessionPlace): string {
   return `${session.toString("hex")} ${organizationId}`;
 }
 
-/** From here on no session goes on and no link works that was there before: a person with the old password is out. */
+/** Replaces the password, and ends every session and reset link from before. */
 export async function replacePassword(sql: ISql, userId: string, passwordHash: string): Promise<User | null> {
   const [row] = await sql<User[]>`
     update users set password_hash = ${passwordHash} where id = ${userId} returning id, email`;

@@ -1,17 +1,16 @@
 import type { ISql } from "postgres";
 
-/** What an organization has. */
 export interface Balance {
   readonly organizationId: string;
-  /** Credits that are its own, those set aside for work in progress included. */
+  /** All its credits, including those held. */
   readonly balance: number;
-  /** Credits set aside for work in progress. */
+  /** Credits held for work in progress. */
   readonly held: number;
   /** Credits that new work may use. */
   readonly available: number;
 }
 
-/** The table `accounts`: one account per organization besides the system's own. */
+/** Keeps the table `accounts`: one account per organization, besides the system's own. */
 export class Accounts {
   readonly #sql: ISql;
 
@@ -19,36 +18,26 @@ export class Accounts {
     this.#sql = sql;
   }
 
-  /** Makes an organization's account unless it is there. */
+  /** Creates an organization's account if it is missing. */
   async ensure(organizationId: string): Promise<void> {
     await this.#sql`
       insert into accounts (id, organization_id, balance, held) values (${organizationId}, ${organizationId}, 0, 0)
       on conflict (id) do nothing`;
   }
 
-  /** Null for an organization that does not exist. */
+  /** Finds a balance. Null when there is no such organization. */
   async find(organizationId: string): Promise<Balance | null> {
-    const [row] = await this.#sql<BalanceRow[]>`
-      select organization_id, balance, held from accounts where organization_id = ${organizationId}`;
-    return row === undefined ? null : toBalance(row);
+    const [row] = await this.#sql<Balance[]>`${this.#select()} where organization_id = ${organizationId}`;
+    return row ?? null;
   }
 
-  /** Balances of all organizations. */
+  /** Lists balances of all organizations. */
   async list(): Promise<Balance[]> {
-    const rows = await this.#sql<BalanceRow[]>`
-      select organization_id, balance, held from accounts where organization_id is not null`;
-    return rows.map(toBalance);
+    return await this.#sql<Balance[]>`${this.#select()} where organization_id is not null`;
   }
-}
 
-/** The driver gives 64-bit numbers as text; no balance comes near 2^53. */
-interface BalanceRow {
-  readonly organization_id: string;
-  readonly balance: string;
-  readonly held: string;
-}
-
-function toBalance(row: BalanceRow): Balance {
-  const [balance, held] = [Number(row.balance), Number(row.held)];
-  return { organizationId: row.organization_id, balance, held, available: balance - held };
+  #select() {
+    return this.#sql`
+      select organization_id as "organizationId", balance, held, balance - held as available from accounts`;
+  }
 }

@@ -1,20 +1,20 @@
 import { within } from "../postgres/within.js";
 
-/** Statements at a time, not counted those that wait for an account which another service has. */
-const UNDER_WAY = 2;
-/** Of one statement, so that it holds no account for long. */
+/** Concurrent statements, not counting those that wait for an account locked by another service. */
+const MOST_STATEMENTS = 2;
+/** Per statement, so that none locks accounts for long. */
 const MOST_CHANGES = 64;
-/** Longer than clients wait, and than a statement waits for locks: one that the driver has lost must not stop the others. */
+/** Longer than clients and locks are waited for; a statement lost by the driver must not block the others. */
 const ANSWER_MS = 5_000;
 
-/** What another transaction has locked; it was not done. */
+/** The answer to a change that was not made because another transaction holds the lock. */
 export const BUSY = Symbol("busy");
 
 /**
- * One statement for all that was asked.
+ * Runs one statement for all questions.
  *
- * @param isWaiting waits for locks; without, what is locked is answered with `BUSY`
- * @returns an answer for each question, in their order
+ * @param isWaiting whether to wait for locks, rather than answer `BUSY`
+ * @returns an answer to each question, in order
  */
 export type AskTogether<Question, Answer> = (
   questions: readonly Question[],
@@ -28,28 +28,29 @@ interface Asked<Question, Answer> {
 }
 
 /**
- * Questions to the database that go together: the first at once, those that come while statements are under way in the next
- * one. Nothing waits for a time.
+ * Batches questions to the database: the first is sent immediately, those that arrive during a statement go
+ * into the next. There is no timer.
  *
- * Of one organization no two statements are under way, since they would wait for each other. A statement waits for no lock:
- * what another service has locked is asked again, organization by organization, and then waits for its own account alone.
+ * One organization never has two statements in flight, which would wait for each other. Statements do not
+ * wait for locks: questions about accounts locked by another service are asked again, per organization, in a
+ * statement that waits.
  */
 export class Batches<Question extends { readonly organizationId: string }, Answer> {
   readonly #askTogether: AskTogether<Question, Answer>;
-  /** By organization, from the one whose turn is next. */
+  /** By organization, the next one first. */
   readonly #asked = new Map<string, Asked<Question, Answer>[]>();
-  /** Organizations of which a statement is under way. */
+  /** Organizations with a statement in flight. */
   readonly #organizations = new Set<string>();
-  #underWay = 0;
+  #statements = 0;
   readonly #answerMs: number;
 
-  /** @param answerMs after which a statement counts as failed, although it may have been carried out */
+  /** @param answerMs after which a statement counts as failed, although it may have succeeded */
   constructor(askTogether: AskTogether<Question, Answer>, answerMs = ANSWER_MS) {
     this.#askTogether = askTogether;
     this.#answerMs = answerMs;
   }
 
-  /** Fails as the statement does that it is part of. */
+  /** Asks a question. Rejects when its statement fails. */
   ask(question: Question): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.#queue([{ question, resolve, reject }]);
@@ -67,18 +68,18 @@ export class Batches<Question extends { readonly organizationId: string }, Answe
   }
 
   #start(): void {
-    while (this.#underWay < UNDER_WAY) {
+    while (this.#statements < MOST_STATEMENTS) {
       const batch = this.#next();
       if (batch.length === 0) return;
-      this.#underWay++;
+      this.#statements++;
       void this.#send(batch).finally(() => {
-        this.#underWay--;
+        this.#statements--;
         this.#start();
       });
     }
   }
 
-  /** In turn by organization; within one as they were asked. */
+  /** Takes the next batch, round robin by organization. */
   #next(): Asked<Question, Answer>[] {
     const batch: Asked<Question, Answer>[] = [];
     const ready = [...this.#asked.keys()].filter(
@@ -139,7 +140,7 @@ export class Batches<Question extends { readonly organizationId: string }, Answe
   }
 }
 
-/** A value that the schema refuses: nothing was done, and the others have no part in it. */
+/** Whether the schema rejected a value of one question; nothing was changed for the others either. */
 function isAboutOne(error: unknown): boolean {
   return error instanceof Error && "code" in error && /^2[23]/.test(String(error.code));
 }

@@ -1,18 +1,17 @@
-/** What is known of the last attempt under a key. */
+/** The state of the last attempt under a key. */
 export interface LastAttempt {
   readonly state: "running" | "over" | "answered";
   readonly isSameRequest: boolean;
-  /** The service that worked for it gives signs of life. */
+  /** Its service still sends heartbeats. */
   readonly isServiceAlive: boolean;
-  /** Kept long enough. */
   readonly isExpired: boolean;
-  /** Null while it has none. */
+  /** Null without a hold. */
   readonly holdState: "open" | "posted" | "settled" | "voided" | null;
-  /** Units that it and the attempts before it were charged for. */
+  /** Units charged to this and earlier attempts. */
   readonly paidUnits: number;
-  /** They were charged for all of it. */
+  /** Whether those are all the units. */
   readonly isWhollyPaid: boolean;
-  /** Its answer was looked for and is gone. */
+  /** Its kept answer was found missing. */
   readonly isAnswerLost: boolean;
 }
 
@@ -20,17 +19,17 @@ export type ClaimDecision =
   | { readonly type: "in-use" }
   | { readonly type: "reused" }
   | { readonly type: "replay" }
-  /** Another attempt begins, with what was paid so far or as if there had been none. */
+  /** Another attempt starts, with what was paid so far or from nothing. */
   | {
       readonly type: "take-over";
       readonly isPaidKept: boolean;
-      /** The last attempt may still be about to open a hold, which must not happen any more. */
+      /** The last attempt may still be about to open a hold, and must be prevented. */
       readonly mayOpenHold: boolean;
     };
 
 /**
- * What becomes of a request whose key was used before. Money decides, not what services believe: as long as a hold is in
- * work, nobody knows what the last attempt will have cost.
+ * Decides about a request whose key was used before. Money decides, not services: while a hold is active, the
+ * cost of the last attempt is unknown.
  */
 export function decideClaim(last: LastAttempt): ClaimDecision {
   const isRunning = last.state === "running" && last.isServiceAlive;
@@ -39,7 +38,7 @@ export function decideClaim(last: LastAttempt): ClaimDecision {
   if (!last.isSameRequest && !isExpired) return { type: "reused" };
   if (isRunning || isInWork) return { type: "in-use" };
   const isPaid = last.paidUnits > 0;
-  // A crash may have given back the charge of an answer, or a part of it: then the rest has to be paid first.
+  // After a crash the charge of an answer may have been refunded in part; then the rest must be paid first.
   const isReplayable = last.state === "answered" && last.isWhollyPaid && !last.isAnswerLost;
   if (isReplayable && !isExpired) return { type: "replay" };
   const mayOpenHold = last.state === "running" && last.holdState === null;

@@ -1,24 +1,23 @@
 import type { Sql } from "postgres";
 import { creditsFor, type UsageKind } from "../../../core/domain/usage/tariff.js";
 import { Batches, BUSY } from "./batches.js";
-import type { Cover, HoldId, NewHold } from "./holds.js";
-import { afterLostRaces } from "./lost-races.js";
+import { type Cover, type HoldId, type NewHold, retryingConflicts } from "./holds.js";
 
-/** As many holds are in work as there may be. */
+/** The organization has as many active holds of the kind as it may. */
 export class TooManyAtOnce extends Error {
   override readonly name = "TooManyAtOnce";
 
   constructor(kind: UsageKind, limit: number) {
-    super(`${limit} holds for ${kind} are in work, as many as there may be`);
+    super(`${kind} already has ${limit} active holds, the limit`);
   }
 }
 
-/** A hold under this id was closed already. */
+/** The hold was already closed. */
 export class HoldIsOver extends Error {
   override readonly name = "HoldIsOver";
 
   constructor(id: string) {
-    super(`the hold ${id} is over`);
+    super(`hold ${id} is already closed`);
   }
 }
 
@@ -40,15 +39,24 @@ type Change = { readonly organizationId: string } & (
 );
 
 interface Changed {
-  readonly outcome: "opened" | "known" | "over" | "too-many" | "too-few" | "extended" | "posted" | "closed";
+  readonly outcome:
+    | "opened"
+    | "known"
+    | "over"
+    | "too-many"
+    | "too-few"
+    | "extended"
+    | "posted"
+    | "closed"
+    | "busy";
   readonly covered: number;
   readonly available: number;
 }
 
 /**
- * Changes of holds as a running service makes them: many at a time, which go to the database together. Each is what it would
- * be as a statement of its own, and what fails for one organization fails for it alone. As with the statements of `Holds`,
- * repeating one does nothing, so that one whose answer was lost may be made again.
+ * Opens, extends and posts holds for a running service, batching concurrent changes into one statement. Each
+ * change has the effect of a separate statement, and a failure for one organization does not affect others.
+ * Like those of `Holds`, changes are safe to repeat after a lost answer.
  */
 export class HoldChanges {
   readonly #sql: Sql;
@@ -57,25 +65,21 @@ export class HoldChanges {
   constructor(sql: Sql) {
     this.#sql = sql;
     this.#batches = new Batches((changes, isWaiting) =>
-      afterLostRaces(() => this.#change(changes, isWaiting)),
+      retryingConflicts(() => this.#change(changes, isWaiting)),
     );
   }
 
   /**
-   * Sets the price of `quantity` aside if the organization has it. True as well when this hold is there already.
+   * Holds the price of `quantity` if the organization has it. Also true when this hold is already open.
    * @throws {TooManyAtOnce} when its limit is reached
-   * @throws {HoldIsOver} when it was closed already
+   * @throws {HoldIsOver} when it was already closed
    */
   async open(hold: NewHold): Promise<boolean> {
     const credits = creditsFor(hold.quantity, hold.tariff);
     return (await this.#open(hold, { units: hold.quantity.units, wanted: credits, least: credits })).isOpen;
   }
 
-  /**
-   * Opens a hold over the price of `quantity` or whatever is left of it, if that is `leastCredits` at least.
-   * @throws {TooManyAtOnce} when its limit is reached
-   * @throws {HoldIsOver} when it was closed already
-   */
+  /** Holds the price of `quantity`, or all that is left from `leastCredits` on. Throws as `open`. */
   async openUpTo(hold: NewHold, leastCredits: number): Promise<Cover> {
     const wanted = creditsFor(hold.quantity, hold.tariff);
     const { held, available } = await this.#open(hold, { units: 0, wanted, least: leastCredits });
@@ -115,7 +119,7 @@ export class HoldChanges {
   }
 
   async #change(changes: readonly Change[], isWaiting: boolean): Promise<(Changed | typeof BUSY)[]> {
-    const rows = await this.#sql<ChangedRow[]>`
+    const rows = await this.#sql<(Changed & { readonly nth: number })[]>`
       select nth, outcome, covered, available from change_holds(
         ${this.#sql.json(changes.map(toItem))},
         ${changes.flatMap((change) => (change.type === "open" ? [] : [change.id]))}::text[],
@@ -123,19 +127,9 @@ export class HoldChanges {
     if (rows.length !== changes.length)
       throw new Error(`${rows.length} answers to ${changes.length} changes of holds`);
     const changed = new Array<Changed | typeof BUSY>(changes.length);
-    for (const { nth, outcome, covered, available } of rows)
-      changed[nth] =
-        outcome === "busy" ? BUSY : { outcome, covered: Number(covered), available: Number(available) };
+    for (const { nth, ...change } of rows) changed[nth] = change.outcome === "busy" ? BUSY : change;
     return changed;
   }
-}
-
-interface ChangedRow {
-  readonly nth: number;
-  readonly outcome: Changed["outcome"] | "busy";
-  /** The driver gives 64-bit numbers as text; none comes near 2^53. */
-  readonly covered: string;
-  readonly available: string;
 }
 
 function toItem(change: Change, nth: number) {

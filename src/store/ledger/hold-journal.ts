@@ -2,28 +2,28 @@ import { closeSync, ftruncateSync, openSync, readFileSync, writeSync } from "nod
 import type { Log } from "../../../core/observe/log.js";
 import { isErrno } from "../postgres/secret-files.js";
 
-/** Id, padded with zeros, and then a whole number of units. */
+/** A zero-padded id, then units as an unsigned 64-bit number, little-endian. */
 const CELL_BYTES = 64;
 const ID_BYTES = CELL_BYTES - 8;
-const LEAST_CELLS = 64;
+const FIRST_CELLS = 64;
 const TWO_TO_32 = 2 ** 32;
 
 /**
- * What each hold of this service has to pay for so far, in a file beside the database: a cell per hold, overwritten in
- * place. A note takes microseconds and is made in the very turn of the event loop in which bytes came or went, so that
- * after a killed process the database can be told what it had not yet heard. Written without fsync: what a process
- * wrote outlives it, and when the whole machine stops the database's own, older numbers are in force. So they are when
- * the disk refuses, which is logged and never fails the work itself.
+ * Records the units that each hold of this service must pay for, in a file with one cell per hold,
+ * overwritten in place. A write takes microseconds and happens in the same turn of the event loop as the
+ * bytes that arrive or leave, so after a killed process the next start can bring the database up to date.
+ * There is no fsync: writes survive the process, and after a crash of the machine, or when the disk fails
+ * (logged, never thrown), the database's older numbers count.
  */
 export class HoldJournal {
   #file: number | null;
   readonly #log: Log;
   readonly #cells = new Map<string, number>();
   readonly #freeCells: number[] = [];
-  /** What the file holds, or will after the next write. */
+  /** The file's content after the next write. */
   #bytes: Buffer;
   #cellCount = 0;
-  /** Cells from the first of these up to, without, the second are not written yet. */
+  /** Unwritten cells, `[first, end)`. */
   #dirty: { first: number; end: number } | null = null;
   #isFailing = false;
 
@@ -35,7 +35,7 @@ export class HoldJournal {
     this.#log = log;
   }
 
-  /** Takes the file over, with the units by hold that an earlier process left in it. */
+  /** Opens the file. `left` has the units by hold from an earlier process. */
   static open(
     path: string,
     log: Log,
@@ -50,7 +50,7 @@ export class HoldJournal {
     return { journal: new HoldJournal(file, bytes, log), left };
   }
 
-  /** The database knows everything that an earlier process left. */
+  /** Drops everything: the database has all that an earlier process left. */
   clear(): void {
     if (this.#file === null) return;
     ftruncateSync(this.#file);
@@ -60,20 +60,20 @@ export class HoldJournal {
     this.#cells.clear();
   }
 
-  /** Written before this returns. */
+  /** Records the units of a hold, written on return. */
   note(id: string, units: number): void {
-    if (this.#holds(id, units)) return;
+    if (this.#isWritten(id, units)) return;
     this.#put(id, units);
     this.#write();
   }
 
-  /** Written at the end of this turn of the event loop, in one go with all others: live audio comes in many small messages. */
+  /** The same, written with others at the end of this turn of the event loop, for small live messages. */
   noteSoon(id: string, units: number): void {
     if (this.#dirty === null) setImmediate(() => this.#write());
     this.#put(id, units);
   }
 
-  /** The database knows. */
+  /** Drops a hold whose end the database has. */
   forget(id: string): void {
     const cell = this.#cells.get(id);
     if (cell === undefined) return;
@@ -83,15 +83,14 @@ export class HoldJournal {
     this.#write();
   }
 
-  /** What is noted after it is lost. */
+  /** Closes the file; later records are lost. */
   close(): void {
     this.#write();
     if (this.#file !== null) closeSync(this.#file);
     this.#file = null;
   }
 
-  /** Whether the file says so already. */
-  #holds(id: string, units: number): boolean {
+  #isWritten(id: string, units: number): boolean {
     const cell = this.#cells.get(id);
     if (cell === undefined || this.#dirty !== null || this.#isFailing) return false;
     return this.#bytes.readBigUInt64LE(cell * CELL_BYTES + ID_BYTES) === BigInt(units);
@@ -112,14 +111,14 @@ export class HoldJournal {
     const start = cell * CELL_BYTES;
     if (start >= this.#bytes.length) this.#grow();
     this.#bytes.fill(0, start, start + CELL_BYTES);
-    // An id that is longer is found by nobody later, and its hold is then settled by what the database knows.
+    // A longer id would be cut and never found, and its hold settled by the database's numbers.
     this.#bytes.write(id, start, ID_BYTES);
     this.#setUnits(cell, units);
   }
 
   #setUnits(cell: number, units: number): void {
     const start = cell * CELL_BYTES + ID_BYTES;
-    // Two halves of 64 bits, without a BigInt: live audio is noted with each of its messages.
+    // Two halves instead of a BigInt, because this runs for every live message.
     this.#bytes.writeUInt32LE(units % TWO_TO_32, start);
     this.#bytes.writeUInt32LE(Math.floor(units / TWO_TO_32), start + 4);
     this.#dirty ??= { first: cell, end: cell + 1 };
@@ -128,7 +127,7 @@ export class HoldJournal {
   }
 
   #grow(): void {
-    const larger = Buffer.alloc(Math.max(LEAST_CELLS * CELL_BYTES, 2 * this.#bytes.length));
+    const larger = Buffer.alloc(Math.max(FIRST_CELLS * CELL_BYTES, 2 * this.#bytes.length));
     this.#bytes.copy(larger);
     this.#bytes = larger;
   }

@@ -1,9 +1,8 @@
 import type { ISql, Sql } from "postgres";
 import type { Quantity, Tariff, UsageKind } from "../../../core/domain/usage/tariff.js";
 import type { UsageOrigin } from "../../../core/ports/usage-meter.js";
-import { afterLostRaces } from "./lost-races.js";
 
-/** A hold that is to be opened. */
+/** A hold to open. */
 export interface NewHold {
   readonly id: string;
   readonly organizationId: string;
@@ -15,17 +14,17 @@ export interface NewHold {
   readonly limit?: HoldLimit;
 }
 
-/** How many holds of its kind an organization may have in work, over all services. */
+/** How many active holds of one kind an organization may have, over all services. */
 export interface HoldLimit {
   readonly atOnce: number;
-  /** Ids of holds whose work is over although the database does not know it yet. */
+  /** Ids of holds whose work has ended although the database does not know it yet. */
   readonly over: Iterable<string>;
 }
 
-/** What a change of a hold that is there goes by. */
+/** Identifies an existing hold for a change. */
 export type HoldId = Pick<NewHold, "id" | "organizationId">;
 
-/** A hold that a service left behind. */
+/** A hold that a stopped service left active. */
 export interface LeftHold {
   readonly id: string;
   readonly kind: UsageKind;
@@ -33,7 +32,7 @@ export interface LeftHold {
   readonly units: number;
 }
 
-/** What was used, summed up. */
+/** Totals of usage. */
 export interface UsageSum {
   readonly kind: UsageKind;
   readonly requests: number;
@@ -42,17 +41,17 @@ export interface UsageSum {
   readonly credits: number;
 }
 
-/** What an open live hold covers after it was opened or extended. */
+/** The credits of an open hold after it was opened or extended. */
 export interface Cover {
   readonly held: number;
-  /** What the organization has left besides it. */
+  /** Credits that the organization has left besides. */
   readonly available: number;
 }
 
 /**
- * The table `holds`, and with it the account and the transfer that change in the same statement: one hold at a time, as sweeps
- * and releases change them. Every change asks for the state it starts from, so that repeating one does nothing. Locks are
- * always taken in the order hold, account.
+ * Changes the table `holds` one hold at a time, with its account and transfer in the same statement. Every
+ * change checks the state it starts from, so repeating one does nothing. Locks are always taken in the order
+ * hold, account.
  */
 export class Holds {
   readonly #sql: Sql;
@@ -61,7 +60,7 @@ export class Holds {
     this.#sql = sql;
   }
 
-  /** Holds of an organization that are in work on any service, without those in `over`. */
+  /** Counts active holds of an organization on all services, without those in `over`. */
   async countInWork(organizationId: string, kind: UsageKind, over: Iterable<string>): Promise<number> {
     const [row] = await this.#sql<{ count: number }[]>`
       select count(*)::int as count from holds
@@ -70,54 +69,50 @@ export class Holds {
     return row?.count ?? 0;
   }
 
-  /** Lets an open hold cover `credits`, or as much of that as there is. Null when it is not open any more. */
+  /** Raises an open hold to `credits`, or to what the organization has. Null when it is not open any more. */
   extend(id: string, credits: number): Promise<Cover | null> {
-    return afterLostRaces(() => this.#extend(id, credits));
-  }
-
-  async #extend(id: string, credits: number): Promise<Cover | null> {
-    return await this.#sql.begin(async (transaction) => {
-      const [hold] = await transaction<{ organization_id: string; held: string }[]>`
-        select organization_id, held from holds where id = ${id} and state = 'open' for no key update`;
-      if (hold === undefined) return null;
-      const available = await lockAvailable(transaction, hold.organization_id);
-      const more = Math.max(0, Math.min(credits - Number(hold.held), available));
-      await transaction`update holds set held = held + ${more} where id = ${id}`;
-      await transaction`
-        update accounts set held = held + ${more} where organization_id = ${hold.organization_id}`;
-      return { held: Number(hold.held) + more, available: available - more };
+    return retryingConflicts(async () => {
+      return await this.#sql.begin(async (transaction) => {
+        const [hold] = await transaction<{ organization_id: string; held: number }[]>`
+          select organization_id, held from holds where id = ${id} and state = 'open' for no key update`;
+        if (hold === undefined) return null;
+        const available = await lockAvailable(transaction, hold.organization_id);
+        const more = Math.max(0, Math.min(credits - hold.held, available));
+        await transaction`update holds set held = held + ${more} where id = ${id}`;
+        await transaction`
+          update accounts set held = held + ${more} where organization_id = ${hold.organization_id}`;
+        return { held: hold.held + more, available: available - more };
+      });
     });
   }
 
   /**
-   * Charges an open hold for `units`, and gives back what it held beyond that. Never more than it holds: units that are
-   * not covered are not charged. `posted` charges can be refunded until they are completed, `settled` ones are final.
+   * Charges an open hold for `units`, at most for what it covers, and releases the rest. `posted` charges can
+   * be refunded until they are completed, `settled` ones are final.
    *
    * @returns the credits, or null when the hold was not open any more
    */
   post(id: string, units: number, state: "posted" | "settled"): Promise<number | null> {
-    return afterLostRaces(() => this.#post(id, units, state));
-  }
-
-  async #post(id: string, units: number, state: "posted" | "settled"): Promise<number | null> {
-    const [row] = await this.#sql<{ amount: string }[]>`
-      with hold as (
-        update holds set state = ${state}, closed_at = now(),
-          units = least(${units}::bigint, held * units_per_second * tariff_per_units / tariff_credits),
-          amount = credits_for(
-            least(${units}::bigint, held * units_per_second * tariff_per_units / tariff_credits),
-            units_per_second, tariff_credits, tariff_per_units)
-        where id = ${id} and state = 'open'
-        returning id, organization_id, held, amount
-      ), account as (
-        update accounts set held = accounts.held - hold.held, balance = accounts.balance - hold.amount
-        from hold where accounts.organization_id = hold.organization_id
-      ), charge as (
-        insert into transfers (reference, kind, debit_account, credit_account, amount)
-        select 'charge:' || id, 'charge', organization_id, 'revenue', amount from hold where amount > 0
-      )
-      select amount from hold`;
-    return row === undefined ? null : Number(row.amount);
+    return retryingConflicts(async () => {
+      const [row] = await this.#sql<{ amount: number }[]>`
+        with hold as (
+          update holds set state = ${state}, closed_at = now(),
+            units = least(${units}::bigint, held * units_per_second * tariff_per_units / tariff_credits),
+            amount = credits_for(
+              least(${units}::bigint, held * units_per_second * tariff_per_units / tariff_credits),
+              units_per_second, tariff_credits, tariff_per_units)
+          where id = ${id} and state = 'open'
+          returning id, organization_id, held, amount
+        ), account as (
+          update accounts set held = accounts.held - hold.held, balance = accounts.balance - hold.amount
+          from hold where accounts.organization_id = hold.organization_id
+        ), charge as (
+          insert into transfers (reference, kind, debit_account, credit_account, amount)
+          select 'charge:' || id, 'charge', organization_id, 'revenue', amount from hold where amount > 0
+        )
+        select amount from hold`;
+      return row?.amount ?? null;
+    });
   }
 
   /** Makes a posted charge final. */
@@ -125,102 +120,86 @@ export class Holds {
     await this.#sql`update holds set state = 'settled' where id = ${id} and state = 'posted'`;
   }
 
-  /** Gives back what a posted charge took for more than `units`, and makes the rest final. */
+  /** Refunds what a posted charge took for more than `units`, and makes the rest final. */
   refund(id: string, units: number): Promise<void> {
-    return afterLostRaces(() => this.#refund(id, units));
-  }
-
-  async #refund(id: string, units: number): Promise<void> {
-    await this.#sql`
-      with before as (
-        select id, amount from holds where id = ${id} and state = 'posted' for no key update
-      ), hold as (
-        update holds set state = 'settled', units = least(holds.units, ${units}::bigint),
-          amount = credits_for(
-            least(holds.units, ${units}::bigint), units_per_second, tariff_credits, tariff_per_units)
-        from before where holds.id = before.id
-        returning holds.id, organization_id, before.amount - holds.amount as refund
-      ), account as (
-        update accounts set balance = accounts.balance + hold.refund
-        from hold where accounts.organization_id = hold.organization_id
-      )
-      insert into transfers (reference, kind, debit_account, credit_account, amount)
-      select 'refund:' || id, 'refund', 'revenue', organization_id, refund from hold where refund > 0`;
+    return retryingConflicts(async () => {
+      await this.#sql`
+        with before as (
+          select id, amount from holds where id = ${id} and state = 'posted' for no key update
+        ), hold as (
+          update holds set state = 'settled', units = least(holds.units, ${units}::bigint),
+            amount = credits_for(
+              least(holds.units, ${units}::bigint), units_per_second, tariff_credits, tariff_per_units)
+          from before where holds.id = before.id
+          returning holds.id, organization_id, before.amount - holds.amount as refund
+        ), account as (
+          update accounts set balance = accounts.balance + hold.refund
+          from hold where accounts.organization_id = hold.organization_id
+        )
+        insert into transfers (reference, kind, debit_account, credit_account, amount)
+        select 'refund:' || id, 'refund', 'revenue', organization_id, refund from hold where refund > 0`;
+    });
   }
 
   /**
-   * Ends an open hold without a charge. One that is not there is entered as voided: the statement that was to open it
-   * may still be on its way.
+   * Ends an open hold without a charge. A missing one is inserted as voided, because the statement that opens
+   * it may still be in flight.
    */
   void(hold: NewHold): Promise<void> {
-    return afterLostRaces(() => this.#void(hold));
+    return retryingConflicts(async () => {
+      await this.#sql`
+        with hold as (
+          insert into holds ${this.#columns()} values (${this.#values(this.#sql, hold)}, 'voided', 0, 0, now())
+          on conflict (id) do update set state = 'voided', units = 0, closed_at = now() where holds.state = 'open'
+          returning organization_id, held
+        )
+        update accounts set held = accounts.held - hold.held
+        from hold where accounts.organization_id = hold.organization_id and hold.held > 0`;
+    });
   }
 
-  async #void(hold: NewHold): Promise<void> {
-    await this.#sql`
-      with hold as (
-        insert into holds ${this.#columns()} values (${this.#values(this.#sql, hold)}, 'voided', 0, 0, now())
-        on conflict (id) do update set state = 'voided', units = 0, closed_at = now() where holds.state = 'open'
-        returning organization_id, held
-      )
-      update accounts set held = accounts.held - hold.held
-      from hold where accounts.organization_id = hold.organization_id and hold.held > 0`;
-  }
-
-  /** Ends an open hold that was left behind without a charge. */
+  /** Ends an open hold that a stopped service left, without a charge. */
   voidLeft(id: string): Promise<void> {
-    return afterLostRaces(() => this.#voidLeft(id));
+    return retryingConflicts(async () => {
+      await this.#sql`
+        with hold as (
+          update holds set state = 'voided', units = 0, closed_at = now() where id = ${id} and state = 'open'
+          returning organization_id, held
+        )
+        update accounts set held = accounts.held - hold.held
+        from hold where accounts.organization_id = hold.organization_id`;
+    });
   }
 
-  async #voidLeft(id: string): Promise<void> {
-    await this.#sql`
-      with hold as (
-        update holds set state = 'voided', units = 0, closed_at = now() where id = ${id} and state = 'open'
-        returning organization_id, held
-      )
-      update accounts set held = accounts.held - hold.held
-      from hold where accounts.organization_id = hold.organization_id`;
-  }
-
-  /** Holds in work of services that are gone. */
+  /** Lists active holds of stopped services. */
   async listLeft(): Promise<LeftHold[]> {
-    return asLeft(
-      await this.#sql<LeftRow[]>`
-        select id, kind, state, units from holds
-        where state in ('open', 'posted')
-          and not exists (select from service_instances where service_instances.id = holds.service_id)`,
-    );
+    return await this.#sql<LeftHold[]>`
+      select id, kind, state, units from holds
+      where state in ('open', 'posted')
+        and not exists (select from service_instances where service_instances.id = holds.service_id)`;
   }
 
-  /** Holds in work of one service. */
+  /** Lists active holds of one service. */
   async listOf(serviceId: string): Promise<LeftHold[]> {
-    return asLeft(
-      await this.#sql<LeftRow[]>`
-        select id, kind, state, units from holds
-        where service_id = ${serviceId} and state in ('open', 'posted')`,
-    );
+    return await this.#sql<LeftHold[]>`
+      select id, kind, state, units from holds
+      where service_id = ${serviceId} and state in ('open', 'posted')`;
   }
 
-  /** The price of what an open hold has accepted. Null when it is not open. */
+  /** Returns the price of `units` under an open hold's tariff. Null when it is not open. */
   async priceOf(id: string, units: number): Promise<number | null> {
-    const [row] = await this.#sql<{ credits: string }[]>`
+    const [row] = await this.#sql<{ credits: number }[]>`
       select credits_for(${units}::bigint, units_per_second, tariff_credits, tariff_per_units) as credits
       from holds where id = ${id} and state = 'open'`;
-    return row === undefined ? null : Number(row.credits);
+    return row?.credits ?? null;
   }
 
-  /** What an organization was charged for, by kind. */
+  /** Sums what an organization was charged for, by kind. */
   async usage(organizationId: string): Promise<UsageSum[]> {
-    const rows = await this.#sql<Record<keyof UsageSum, string>[]>`
+    return await this.#sql<UsageSum[]>`
       select kind, count(*) as requests, sum(units::float8 / units_per_second) as quantity, sum(amount) as credits
       from holds where organization_id = ${organizationId} and state in ('posted', 'settled')
       group by kind order by kind`;
-    return rows.map(({ kind, ...sums }) => ({
-      kind: kind as UsageKind,
-      requests: Number(sums.requests),
-      quantity: Number(sums.quantity),
-      credits: Number(sums.credits),
-    }));
   }
 
   #columns() {
@@ -229,7 +208,7 @@ export class Holds {
       key_id, endpoint, state, units, held, closed_at)`;
   }
 
-  /** Everything of a row that never changes; the types are spelt out where no column gives them. */
+  /** The columns that never change; with types, since some statements have no column to infer them from. */
   #values(sql: ISql, { id, organizationId, serviceId, kind, quantity, tariff, origin }: NewHold) {
     return sql`${id}::text, ${organizationId}::text, ${serviceId}::text, ${kind}::text,
       ${quantity.unitsPerSecond}::bigint, ${tariff.credits}::bigint, ${tariff.perUnits}::bigint,
@@ -237,15 +216,37 @@ export class Holds {
   }
 }
 
-type LeftRow = Omit<LeftHold, "units"> & { readonly units: string };
-
-function asLeft(rows: readonly LeftRow[]): LeftHold[] {
-  return rows.map((row) => ({ ...row, units: Number(row.units) }));
-}
-
 /** Locks an organization's account until the transaction ends. */
 async function lockAvailable(transaction: ISql, organizationId: string): Promise<number> {
-  const [row] = await transaction<{ available: string }[]>`
+  const [row] = await transaction<{ available: number }[]>`
     select balance - held as available from accounts where organization_id = ${organizationId} for no key update`;
-  return Number(row?.available ?? 0);
+  return row?.available ?? 0;
+}
+
+const CONFLICT_TRIES = 3;
+
+/**
+ * Retries a change of the ledger after PostgreSQL lost a race inside itself; nothing was changed then. One
+ * retry has always been enough. `run` must be one statement or one transaction, safe to repeat.
+ */
+export async function retryingConflicts<T>(run: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await run();
+    } catch (error) {
+      if (tries === CONFLICT_TRIES || !isConflict(error)) throw error;
+    }
+  }
+}
+
+/**
+ * Recognizes the two known races. PostgreSQL 18 reports "new multixact has more than one updating member"
+ * (XX000) when two transactions update a row whose key a third has locked, a few times in thousands of
+ * concurrent changes. And a statement that waited for a hold opened or extended meanwhile checks the account
+ * against its old row, with too little held, before it finds the newer one.
+ */
+function isConflict(error: unknown): boolean {
+  const { code, message, table_name } = error as Readonly<Record<"code" | "message" | "table_name", unknown>>;
+  if (code === "23514") return table_name === "accounts";
+  return code === "XX000" && String(message).includes("multixact");
 }

@@ -7,25 +7,24 @@ import {
 } from "../../../core/ports/idempotency.js";
 import { decideClaim, type LastAttempt } from "./claim-decision.js";
 
-/** Rows that one sweep removes at most, so that it stays short. */
+/** Most rows that one statement removes, to keep it short. */
 const REMOVED_AT_ONCE = 1_000;
 
-/** An attempt that is to be entered. */
 export interface NewAttempt extends KeyedRequest {
   readonly serviceId: string;
 }
 
-/** As the port's `Claim`, without what only a running service can do. */
+/** The port's `Claim`, without the functions of a running service. */
 export type ClaimedRow =
   | { readonly type: "begun"; readonly paid: Paid | null }
-  /** `isSettling`: nobody works any more, only the hold is still in work, as it is for a moment after every answer. */
+  /** `isSettling`: the work has ended and only its hold is still active, as briefly after every answer. */
   | { readonly type: "in-use"; readonly isSettling: boolean }
   | { readonly type: "reused" }
   | { readonly type: "answered"; readonly answer: KeptAnswer };
 
 /**
- * The table `idempotency_keys`. Its primary key is the lock: of attempts at once one enters its row, and the others find
- * it there. Locks are taken in the order key, hold; no statement on holds looks at keys.
+ * Keeps the table `idempotency_keys`. Its primary key is the lock: of concurrent attempts one inserts its
+ * row, and the others find it. Locks are taken in the order key, hold; no statement on holds reads keys.
  */
 export class IdempotencyKeys {
   readonly #sql: Sql;
@@ -34,17 +33,17 @@ export class IdempotencyKeys {
     this.#sql = sql;
   }
 
-  /** Enters an attempt as running, in place of an earlier one if that has left nothing to be replayed. */
+  /** Registers a running attempt, replacing an earlier one that left nothing to replay. */
   async claim(attempt: NewAttempt): Promise<ClaimedRow> {
     for (;;) {
-      if (await this.#enter(attempt)) return { type: "begun", paid: null };
+      if (await this.#insert(attempt)) return { type: "begun", paid: null };
       const claimed = await this.#sql.begin((transaction) => claimTaken(transaction, attempt));
-      // Null: the row that was in the way has just been removed.
+      // Null: the conflicting row has just been removed.
       if (claimed !== null) return claimed;
     }
   }
 
-  /** Keeps the answer of a running attempt. False when the attempt was taken to be over in the meantime. */
+  /** Keeps the answer of a running attempt. False when the attempt was presumed over meanwhile. */
   async answer(
     requestId: string,
     { status, headers, bytes, body }: Pick<KeptAnswer, "status" | "headers" | "bytes" | "body">,
@@ -58,21 +57,21 @@ export class IdempotencyKeys {
     return rows.length > 0;
   }
 
-  /** Notes which audio a running attempt hears. */
+  /** Records the hash of the audio that a running attempt transcribes. */
   async noteAudio(requestId: string, audioSha256: Uint8Array): Promise<void> {
     await this.#sql`
       update idempotency_keys set audio_sha256 = ${Buffer.from(audioSha256)}
       where request_id = ${requestId} and state = 'running'`;
   }
 
-  /** Organizations of the answers that lie on disk, by the id under which they do. */
+  /** Lists organizations of answers on disk, by the request id under which each is stored. */
   async ownersOfLongAnswers(): Promise<Map<string, string>> {
     const rows = await this.#sql<{ request_id: string; organization_id: string }[]>`
       select request_id, organization_id from idempotency_keys where state = 'answered' and answer_body is null`;
     return new Map(rows.map((row) => [row.request_id, row.organization_id]));
   }
 
-  /** Drops the oldest bodies of organizations that keep more than `bytes` of them here. Returns how many. */
+  /** Drops the oldest bodies of organizations that have more than `bytes`. Returns how many. */
   async dropBodiesBeyond(bytes: number): Promise<number> {
     const rows = await this.#sql`
       update idempotency_keys set answer_body = null where (organization_id, key) in (
@@ -86,13 +85,13 @@ export class IdempotencyKeys {
     return rows.length;
   }
 
-  /** Ends a running attempt without an answer to keep. */
+  /** Ends a running attempt without keeping an answer. */
   async endAttempt(requestId: string): Promise<void> {
     await this.#sql`
       update idempotency_keys set state = 'over' where request_id = ${requestId} and state = 'running'`;
   }
 
-  /** Request ids of a service's attempts that are entered as running. */
+  /** Lists request ids of a service's running attempts. */
   async listRunning(serviceId: string): Promise<string[]> {
     const rows = await this.#sql<{ request_id: string }[]>`
       select request_id from idempotency_keys where service_id = ${serviceId} and state = 'running'`;
@@ -105,7 +104,7 @@ export class IdempotencyKeys {
     return rows.length > 0;
   }
 
-  /** Forgets keys that were kept long enough; the rest waits for the next call. Returns how many. */
+  /** Removes expired keys, at most `REMOVED_AT_ONCE`. Returns how many. */
   async removeExpired(): Promise<number> {
     const rows = await this.#sql`
       delete from idempotency_keys where (organization_id, key) in (
@@ -119,7 +118,7 @@ export class IdempotencyKeys {
     return rows.length;
   }
 
-  async #enter({
+  async #insert({
     organizationId,
     key,
     fingerprint,
@@ -145,20 +144,20 @@ interface KeyRow {
   readonly is_service_alive: boolean;
   readonly is_expired: boolean;
   readonly paid_request_id: string | null;
-  readonly paid_units: string;
-  readonly paid_credits: string;
+  readonly paid_units: number;
+  readonly paid_credits: number;
   readonly audio_sha256: Uint8Array | null;
   readonly answer_status: number | null;
   readonly answer_headers: Record<string, string> | null;
-  readonly answer_bytes: string | null;
+  readonly answer_bytes: number | null;
   readonly answer_body: Uint8Array | null;
 }
 
 interface HoldRow {
   readonly state: NonNullable<LastAttempt["holdState"]>;
-  readonly units: string;
-  readonly amount: string;
-  readonly held: string;
+  readonly units: number;
+  readonly amount: number | null;
+  readonly held: number;
 }
 
 async function claimTaken(transaction: ISql, attempt: NewAttempt): Promise<ClaimedRow | null> {
@@ -170,7 +169,7 @@ async function claimTaken(transaction: ISql, attempt: NewAttempt): Promise<Claim
     from idempotency_keys where organization_id = ${attempt.organizationId} and key = ${attempt.key}
     for update`;
   if (row === undefined) return null;
-  // Asked for once the row is ours: joined to it, the hold would be that of the time before we waited for the lock.
+  // A separate statement after the lock: joined to the first, it would see the hold as of before the wait.
   const [hold] = await transaction<HoldRow[]>`
     select state, units, amount, held from holds where id = ${row.request_id}`;
   const paid = paidSoFar(row, hold);
@@ -201,11 +200,11 @@ async function claimTaken(transaction: ISql, attempt: NewAttempt): Promise<Claim
   }
 }
 
-/** The last attempt's charge added to those before it. */
+/** Adds the last attempt's charge to those before it. */
 function paidSoFar(row: KeyRow, hold: HoldRow | undefined): Paid | null {
   const last = hold !== undefined && isCharged(hold) ? hold : null;
-  const units = Number(row.paid_units) + Number(last?.units ?? 0);
-  const credits = Number(row.paid_credits) + Number(last?.amount ?? 0);
+  const units = row.paid_units + (last?.units ?? 0);
+  const credits = row.paid_credits + (last?.amount ?? 0);
   const requestId = row.paid_request_id ?? (last === null ? null : row.request_id);
   if (requestId === null) return null;
   const { audio_sha256: audioSha256 } = row;
@@ -213,7 +212,7 @@ function paidSoFar(row: KeyRow, hold: HoldRow | undefined): Paid | null {
 }
 
 function isCharged({ state, units }: HoldRow): boolean {
-  return state === "settled" && Number(units) > 0;
+  return state === "settled" && units > 0;
 }
 
 function answerOf(row: KeyRow, paid: Paid | null): KeptAnswer {
@@ -222,14 +221,14 @@ function answerOf(row: KeyRow, paid: Paid | null): KeptAnswer {
     chargedRequestId: paid?.requestId ?? row.request_id,
     status: row.answer_status ?? 0,
     headers: row.answer_headers ?? {},
-    bytes: Number(row.answer_bytes),
+    bytes: row.answer_bytes ?? 0,
     body: row.answer_body,
   };
 }
 
 /**
- * Enters a voided hold where there is none: a service that was only taken to be gone can then not open it, and not charge
- * beside the attempt that follows. False when it has opened one.
+ * Inserts a voided hold unless there is one, so that a service that was wrongly presumed stopped can no
+ * longer open it and charge for the work twice. False when there is one.
  */
 async function forbidHold(transaction: ISql, organizationId: string, row: KeyRow): Promise<boolean> {
   const rows = await transaction`
@@ -247,7 +246,7 @@ async function takeOver(transaction: ISql, attempt: NewAttempt, paid: Paid | nul
       request_id = ${attempt.requestId}, service_id = ${attempt.serviceId}, state = 'running',
       paid_request_id = ${paid?.requestId ?? null}, paid_units = ${paid?.units ?? 0},
       paid_credits = ${paid?.credits ?? 0},
-      audio_sha256 = ${paid?.audioSha256 == null ? null : Buffer.from(paid.audioSha256)}, answer_status = null, answer_headers = null, answer_bytes = null,
-      answer_body = null, created_at = now()
+      audio_sha256 = ${paid?.audioSha256 == null ? null : Buffer.from(paid.audioSha256)}, answer_status = null,
+      answer_headers = null, answer_bytes = null, answer_body = null, created_at = now()
     where organization_id = ${attempt.organizationId} and key = ${attempt.key}`;
 }

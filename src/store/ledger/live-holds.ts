@@ -4,26 +4,26 @@ import type { Log } from "../../../core/observe/log.js";
 import type { Clock } from "../../../core/ports/clock.js";
 import type { LiveFunds, LiveMeter } from "../../../core/ports/usage-meter.js";
 import { within } from "../postgres/within.js";
+import type { ConcurrencySlots } from "./concurrency-slots.js";
 import type { HoldChanges } from "./hold-changes.js";
 import type { HoldJournal } from "./hold-journal.js";
 import type { Cover, Holds, NewHold } from "./holds.js";
 import { meteringUnavailable, outOfCredits } from "./metering-errors.js";
-import type { Places } from "./places.js";
 import type { ServiceInstances } from "./service-instances.js";
 import type { Settlements } from "./settlements.js";
 
-/** Audio that must be paid for before a session begins. */
+/** Audio that must be covered before a session starts. */
 const LEAST_SECONDS = 1;
-/** Audio that is covered ahead of what was accepted; the backlog that a client may build up at once fits twice. */
+/** Audio covered ahead of what was accepted: twice the largest backlog that a client may send. */
 const AHEAD_SECONDS = 120;
-/** When this little is left of it, the hold is extended. */
+/** The hold is extended when less than this is left. */
 const EXTEND_BELOW_SECONDS = 60;
-/** Audio that may run ahead of the hold while the store is asked; what is then not covered is not charged. */
+/** Audio that may run ahead of the hold during an extension; what stays uncovered is not charged. */
 const GRACE_SECONDS = 60;
-/** After an extension that brought less than asked for, or failed. */
-const ASK_AGAIN_MS = 2_000;
+/** Pause after an extension that failed or got less than requested. */
+const RETRY_MS = 2_000;
 
-/** Credits without which a live session does not begin. */
+/** Returns the credits that a live session needs to start. */
 export function leastLiveCredits(tariff: Tariff): number {
   return creditsFor({ units: LEAST_SECONDS, unitsPerSecond: 1 }, tariff);
 }
@@ -34,7 +34,7 @@ export interface LiveHoldsParts {
   readonly instances: ServiceInstances;
   readonly serviceId: string;
   readonly settlements: Settlements;
-  readonly places: Places;
+  readonly slots: ConcurrencySlots;
   readonly journal: HoldJournal;
   readonly clock: Clock;
   readonly log: Log;
@@ -43,8 +43,9 @@ export interface LiveHoldsParts {
 }
 
 /**
- * The open live holds of this service. What they accept is journaled twice: message by message in the service's own
- * file, for its next start, and every second in the database, all as one value, for other services.
+ * Tracks the open live holds of this service. Accepted audio is journaled twice: with every message in the
+ * service's own file, for its next start, and once a second in the database, as one value, for other
+ * services.
  */
 export class LiveHolds {
   readonly #parts: LiveHoldsParts;
@@ -57,7 +58,7 @@ export class LiveHolds {
     this.#parts = parts;
   }
 
-  /** @param onEnded when nothing is to be done about it any more */
+  /** @param onEnded called when the hold is settled or given up */
   open(hold: NewHold, onFunds: (funds: LiveFunds) => void, onEnded: () => void): LiveHold {
     const live = new LiveHold(hold, this.#parts, onFunds, () => {
       this.#open.delete(live);
@@ -68,7 +69,7 @@ export class LiveHolds {
     return live;
   }
 
-  /** Sessions have ended by now; one that has not is settled for what it accepted. */
+  /** Settles sessions that are still open for what they accepted. */
   async close(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;
@@ -89,7 +90,6 @@ export class LiveHolds {
         else if (isWritten) live.journaled(acceptedById.get(live.id)!);
       }
     } catch (error) {
-      // The next second brings newer numbers.
       log.warn({ err: error }, "live audio not journaled");
     } finally {
       this.#isWriting = false;
@@ -97,7 +97,7 @@ export class LiveHolds {
   }
 }
 
-/** One session's rolling hold. */
+/** Keeps one live session's hold ahead of its audio. */
 export class LiveHold implements LiveMeter {
   acceptedSamples = 0;
   readonly #hold: NewHold;
@@ -105,12 +105,13 @@ export class LiveHold implements LiveMeter {
   readonly #onFunds: (funds: LiveFunds) => void;
   readonly #onEnded: () => void;
   #journaledSamples = 0;
-  /** Samples that the hold pays for; null until it is open. */
+  /** Samples that the hold covers; null until it is open. */
   #coveredSamples: number | null = null;
-  #asking: Promise<void>;
-  #isAsking = true;
-  #askAgainAtMs = 0;
-  /** The last answer was less than what was asked for: there is nothing to run ahead with. */
+  /** The opening, or the last extension. */
+  #request: Promise<void>;
+  #isRequesting = true;
+  #retryAtMs = 0;
+  /** The last request got less than it wanted, so there is no grace. */
   #isShort = false;
   #isSettled = false;
 
@@ -124,14 +125,14 @@ export class LiveHold implements LiveMeter {
     this.#parts = parts;
     this.#onFunds = onFunds;
     this.#onEnded = onEnded;
-    this.#asking = this.#begin();
+    this.#request = this.#openHold();
   }
 
   get id(): string {
     return this.#hold.id;
   }
 
-  /** There is an open hold, and something that it has to pay for. */
+  /** Whether there is an open hold with audio to charge for. */
   get hasUsed(): boolean {
     return this.#coveredSamples !== null && this.acceptedSamples > 0;
   }
@@ -143,19 +144,19 @@ export class LiveHold implements LiveMeter {
   accepted(totalSamples: number): void {
     this.acceptedSamples = totalSamples;
     this.#parts.journal.noteSoon(this.id, totalSamples);
-    if (this.#coveredSamples === null || this.#isAsking || this.#isSettled) return;
+    if (this.#coveredSamples === null || this.#isRequesting || this.#isSettled) return;
     const leftSamples = this.#coveredSamples - totalSamples;
-    if (leftSamples >= this.#samples(EXTEND_BELOW_SECONDS) || this.#parts.clock.nowMs() < this.#askAgainAtMs)
-      return;
-    this.#isAsking = true;
-    this.#asking = this.#extend();
+    if (leftSamples >= this.#samples(EXTEND_BELOW_SECONDS)) return;
+    if (this.#parts.clock.nowMs() < this.#retryAtMs) return;
+    this.#isRequesting = true;
+    this.#request = this.#extend();
   }
 
   journaled(samples: number): void {
     this.#journaledSamples = samples;
   }
 
-  /** The journal found the hold closed: a service that took us to be gone has settled it. */
+  /** Ends the session's funds after another service has presumed us stopped and settled the hold. */
   closedElsewhere(): void {
     this.#journaledSamples = this.acceptedSamples;
     if (this.#isSettled) return;
@@ -168,12 +169,12 @@ export class LiveHold implements LiveMeter {
     this.#isSettled = true;
     this.acceptedSamples = totalSamples;
     const price = this.#price(totalSamples);
-    const charged = this.#asking.then(() =>
+    const charged = this.#request.then(() =>
       this.#parts.settlements.settle(this.id, () => this.#settle(totalSamples, price)),
     );
-    this.#parts.places.leave(this.#hold, charged);
+    this.#parts.slots.release(this.#hold, charged);
     void charged.finally(this.#onEnded);
-    // A client does not wait for a database that is away: the charge follows, and will be this one.
+    // Clients do not wait for an unreachable database; the charge follows later, with the same price.
     within(this.#parts.answerMs, charged).then(
       (credits) => onCharged(credits ?? price),
       () => onCharged(price),
@@ -193,42 +194,41 @@ export class LiveHold implements LiveMeter {
       return 0;
     }
     if (totalSamples > this.#coveredSamples) await changes.extend(this.#hold, price);
-    // A post that was carried out although its answer was lost finds the hold closed: the price is the same.
+    // Null: an earlier try charged the same price, but its answer was lost.
     return (await changes.post(this.#hold, totalSamples, "settled")) ?? price;
   }
 
-  async #begin(): Promise<void> {
-    const { changes, places, answerMs, log } = this.#parts;
+  async #openHold(): Promise<void> {
+    const { changes, slots, answerMs, log } = this.#parts;
     const quantity = { ...this.#hold.quantity, units: this.#samples(AHEAD_SECONDS) };
     const least = leastLiveCredits(this.#hold.tariff);
     try {
       const open = () => changes.openUpTo({ ...this.#hold, quantity }, least);
-      const cover = await within(answerMs, places.take(this.#hold, open));
+      const cover = await within(answerMs, slots.acquire(this.#hold, open));
       if (cover.held > 0) this.#covered(cover, this.#price(quantity.units));
-      else this.#tell(0, outOfCredits(least, cover.available));
+      else this.#report(0, outOfCredits(least, cover.available));
     } catch (error) {
-      if (error instanceof ServiceError) return this.#tell(0, error);
+      if (error instanceof ServiceError) return this.#report(0, error);
       log.warn({ err: error, holdId: this.id }, "live hold not opened");
-      this.#tell(0, meteringUnavailable());
+      this.#report(0, meteringUnavailable());
     } finally {
-      this.#isAsking = false;
+      this.#isRequesting = false;
     }
   }
 
   async #extend(): Promise<void> {
     const wanted = this.#price(this.acceptedSamples + this.#samples(AHEAD_SECONDS));
-    // Until the answer is there the audio may run a little ahead.
     if (!this.#isShort)
-      this.#tell(this.#coveredSamples! + this.#samples(GRACE_SECONDS), meteringUnavailable());
+      this.#report(this.#coveredSamples! + this.#samples(GRACE_SECONDS), meteringUnavailable());
     try {
       const cover = await this.#parts.changes.extend(this.#hold, wanted);
-      if (cover === null) this.#tell(0, meteringUnavailable());
+      if (cover === null) this.#report(0, meteringUnavailable());
       else this.#covered(cover, wanted);
     } catch (error) {
-      this.#askAgainAtMs = this.#parts.clock.nowMs() + ASK_AGAIN_MS;
+      this.#retryAtMs = this.#parts.clock.nowMs() + RETRY_MS;
       this.#parts.log.warn({ err: error, holdId: this.id }, "live hold not extended");
     } finally {
-      this.#isAsking = false;
+      this.#isRequesting = false;
     }
   }
 
@@ -237,12 +237,12 @@ export class LiveHold implements LiveMeter {
     const { unitsPerSecond } = this.#hold.quantity;
     this.#coveredSamples = Math.floor((held * unitsPerSecond * tariff.perUnits) / tariff.credits);
     this.#isShort = held < wanted;
-    if (this.#isShort) this.#askAgainAtMs = this.#parts.clock.nowMs() + ASK_AGAIN_MS;
+    if (this.#isShort) this.#retryAtMs = this.#parts.clock.nowMs() + RETRY_MS;
     const needed = leastLiveCredits(tariff);
-    this.#tell(this.#coveredSamples, outOfCredits(needed, Math.min(available, needed - 1)));
+    this.#report(this.#coveredSamples, outOfCredits(needed, Math.min(available, needed - 1)));
   }
 
-  #tell(limitSamples: number, beyond: ServiceError): void {
+  #report(limitSamples: number, beyond: ServiceError): void {
     if (!this.#isSettled) this.#onFunds({ limitSamples, beyond });
   }
 

@@ -1,10 +1,11 @@
 import { ServiceError } from "../../../core/domain/errors.js";
 
+export const METERING_UNAVAILABLE = "metering is not available at the moment";
+
 export function outOfCredits(needed: number, left: number): ServiceError {
   return new ServiceError("OUT_OF_CREDITS", `out of credits: needs ${needed} credits, ${left} left`);
 }
 
-/** The database cannot be asked: new work must wait. */
 export function meteringUnavailable(cause?: unknown): ServiceError {
-  return new ServiceError("AUTH_UNAVAILABLE", "metering is not available at the moment", { cause });
+  return new ServiceError("AUTH_UNAVAILABLE", METERING_UNAVAILABLE, { cause });
 }

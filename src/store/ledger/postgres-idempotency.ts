@@ -1,25 +1,23 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../../../core/observe/log.js";
 import type { Attempt, Claim, Idempotency, KeyedRequest } from "../../../core/ports/idempotency.js";
-import { within } from "../postgres/within.js";
+import { ANSWER_MS, orUnavailable, within } from "../postgres/within.js";
 import type { ClaimedRow, IdempotencyKeys } from "./idempotency-keys.js";
-import { meteringUnavailable } from "./metering-errors.js";
+import { METERING_UNAVAILABLE } from "./metering-errors.js";
 import { Settlements } from "./settlements.js";
 
-/** A question that a client waits for. */
-const ANSWER_MS = 3_000;
-/** A hold is settled moments after its answer: so long, and so often, a claim waits for it. */
+/** A hold is settled moments after its answer; a claim waits for it this long, this often. */
 const SETTLING_PAUSE_MS = 50;
 const SETTLING_PAUSES = 10;
-/** How long the end of the service waits until every attempt's end is written. */
+/** How long shutdown waits until the end of every attempt is written. */
 const CLOSE_MS = 5_000;
 
-/** Idempotency keys on PostgreSQL, as one running service uses them. */
+/** Provides idempotency keys on PostgreSQL to one running service. */
 export class PostgresIdempotency implements Idempotency {
   readonly #keys: IdempotencyKeys;
   readonly #serviceId: string;
   readonly #log: Log;
-  /** Ends of attempts that must be written: until then their keys stay in use. */
+  /** Ends of attempts, retried until written; meanwhile their keys stay in use. */
   readonly #endings: Settlements;
   /** Request ids of attempts whose end is not written yet. */
   readonly #running = new Set<string>();
@@ -46,40 +44,37 @@ export class PostgresIdempotency implements Idempotency {
     this.#running.add(requestId);
     const claiming = this.#keys.claim({ ...request, serviceId: this.#serviceId });
     try {
-      const claimed = await within(ANSWER_MS, claiming);
+      const claimed = await this.#ask(claiming);
       if (claimed.type !== "begun") this.#running.delete(requestId);
       return claimed;
-    } catch (cause) {
-      // It may have been entered all the same, or still be.
+    } catch (error) {
+      // The attempt may have been registered although no answer arrived, or still be.
       void claiming.catch(() => {}).then(() => this.#end(requestId));
-      throw this.#unavailable(cause);
+      throw error;
     }
   }
 
   async isKnown(organizationId: string, key: string): Promise<boolean> {
-    try {
-      return await within(ANSWER_MS, this.#keys.isKnown(organizationId, key));
-    } catch (cause) {
-      throw this.#unavailable(cause);
-    }
+    return await this.#ask(this.#keys.isKnown(organizationId, key));
   }
 
   /**
-   * Ends attempts that this service knows to be over and the database has running: an asynchronous standby that was promoted
-   * has forgotten their end. Returns how many.
+   * Ends attempts that the database has as running although this service knows that they have ended, as after
+   * the promotion of an asynchronous standby. Returns how many.
    */
   async endForgotten(): Promise<number> {
-    const entered = await this.#keys.listRunning(this.#serviceId);
-    const suspects = entered.filter((requestId) => !this.#running.has(requestId));
+    const suspects = (await this.#keys.listRunning(this.#serviceId)).filter(
+      (requestId) => !this.#running.has(requestId),
+    );
     if (suspects.length === 0) return 0;
-    // The end of one may have been written while the answer was on its way: the next answer knows of it.
+    // Query again, because some may have ended while the first answer was in flight.
     const still = new Set(await this.#keys.listRunning(this.#serviceId));
     const forgotten = suspects.filter((requestId) => still.has(requestId));
     for (const requestId of forgotten) await this.#keys.endAttempt(requestId);
     return forgotten.length;
   }
 
-  /** Lets endings be written. May be called twice. */
+  /** Waits until ends are written. May be called twice. */
   async close(): Promise<void> {
     await this.#endings.close(CLOSE_MS);
   }
@@ -92,19 +87,13 @@ export class PostgresIdempotency implements Idempotency {
           if (isKept) this.#running.delete(requestId);
           return isKept;
         } catch (error) {
-          // The answer is delivered all the same; a replay will be made again, and not charged.
+          // The client still gets the answer; a repeated request is processed again, without a charge.
           this.#log.warn({ err: error, requestId }, "answer not kept");
           return false;
         }
       },
-      hears: async (audioSha256) => {
-        try {
-          await within(ANSWER_MS, this.#keys.noteAudio(requestId, audioSha256));
-        } catch (cause) {
-          throw this.#unavailable(cause);
-        }
-      },
-      // The caller has an answer to send: a database that is away must not stop that.
+      hears: (audioSha256) => this.#ask(this.#keys.noteAudio(requestId, audioSha256)),
+      // An unreachable database must not hold up the caller, which has an answer to send.
       over: () => within(ANSWER_MS, this.#end(requestId)).catch(() => {}),
     };
   }
@@ -114,8 +103,9 @@ export class PostgresIdempotency implements Idempotency {
     this.#running.delete(requestId);
   }
 
-  #unavailable(cause: unknown) {
-    this.#log.warn({ err: cause }, "idempotency keys not available");
-    return meteringUnavailable(cause);
+  #ask<T>(query: Promise<T>): Promise<T> {
+    return orUnavailable(query, METERING_UNAVAILABLE, (cause) => {
+      this.#log.warn({ err: cause }, "idempotency keys not available");
+    });
   }
 }

@@ -1,27 +1,26 @@
 import type { ISql } from "postgres";
-import { afterLostRaces } from "./lost-races.js";
-import type { LastSign } from "./signs-of-life.js";
+import type { LastHeartbeat } from "./heartbeat-monitor.js";
+import { retryingConflicts } from "./holds.js";
 
-/** What all open live holds of a service have accepted so far. */
+/** Audio that all open live holds of a service have accepted so far. */
 export interface ServiceJournal {
   readonly serviceId: string;
-  /** From 1 on, higher than that of the journal before. */
+  /** Counts up from 1. */
   readonly nth: number;
   readonly acceptedById: ReadonlyMap<string, number>;
 }
 
-/** What became of a journal. */
 export interface Journaled {
-  /** False when the service was taken to be gone, or has sent a later one: then nothing was written. */
+  /** False, and nothing written, when the service was presumed stopped or has sent a later journal. */
   readonly isWritten: boolean;
-  /** Those of its holds that are not open any more. */
+  /** Its holds that are not open any more. */
   readonly closed: ReadonlySet<string>;
 }
 
 /**
- * The table `service_instances`: running services, each with the time of its last sign of life, and with what its live
- * sessions have used. When a service's entry goes, its journal goes to its holds in the same transaction (`keep_journal`),
- * which is where a sweep looks.
+ * Keeps the table `service_instances`: running services, each with its last heartbeat and what its live
+ * sessions have used. Deleting a service's row copies its journal to its holds in the same transaction
+ * (`keep_journal`), where sweeps look.
  */
 export class ServiceInstances {
   readonly #sql: ISql;
@@ -30,13 +29,13 @@ export class ServiceInstances {
     this.#sql = sql;
   }
 
-  /** A sign of life; the first one enters the service. */
-  async beat(id: string): Promise<void> {
+  /** Writes a heartbeat; the first one registers the service. */
+  async heartbeat(id: string): Promise<void> {
     await this.#sql`
       insert into service_instances (id) values (${id}) on conflict (id) do update set seen_at = now()`;
   }
 
-  /** Writes a journal in place of the one before. */
+  /** Replaces the service's journal. */
   async journal({ serviceId, nth, acceptedById }: ServiceJournal): Promise<Journaled> {
     const holds = [...acceptedById.keys()];
     const [row] = await this.#sql<{ is_written: boolean; closed: string[] }[]>`
@@ -53,22 +52,22 @@ export class ServiceInstances {
     return { isWritten: row?.is_written === true, closed: new Set(row?.closed) };
   }
 
-  /** The service has ended, or is known to be gone. */
+  /** Removes a service that is known to have stopped. */
   remove(id: string): Promise<void> {
-    return afterLostRaces(async () => {
+    return retryingConflicts(async () => {
       await this.#sql`delete from service_instances where id = ${id}`;
     });
   }
 
-  /** Every service with its last sign of life. */
-  async signs(): Promise<LastSign[]> {
-    return await this.#sql<LastSign[]>`select id, seen_at::text as sign from service_instances`;
+  /** Lists every service with its last heartbeat. */
+  async heartbeats(): Promise<LastHeartbeat[]> {
+    return await this.#sql<LastHeartbeat[]>`select id, seen_at::text as heartbeat from service_instances`;
   }
 
-  /** Forgets a service that is silent, unless it has given a sign since. */
-  removeSilent({ id, sign }: LastSign): Promise<void> {
-    return afterLostRaces(async () => {
-      await this.#sql`delete from service_instances where id = ${id} and seen_at::text = ${sign}`;
+  /** Removes a silent service, unless it has sent a heartbeat since. */
+  removeSilent({ id, heartbeat }: LastHeartbeat): Promise<void> {
+    return retryingConflicts(async () => {
+      await this.#sql`delete from service_instances where id = ${id} and seen_at::text = ${heartbeat}`;
     });
   }
 }

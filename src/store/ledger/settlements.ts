@@ -1,16 +1,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../../../core/observe/log.js";
-import { within } from "../postgres/within.js";
+import { succeedsWithin, within } from "../postgres/within.js";
 
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 5_000;
 /**
- * Longer than any statement may take. The driver never settles a query that was asked between the error and the close of
- * its connection; settlements may be done twice, so that the next try is safe.
+ * Longer than any statement may take: the driver never settles a query sent between the error and the close
+ * of its connection. Settlements are safe to repeat.
  */
 const ATTEMPT_MS = 15_000;
 
-/** Charges and releases that must happen, however long the database is away; what a crash cuts off is settled by the next start. */
+/**
+ * Retries charges and releases for as long as the database is unreachable. After a crash the next start
+ * settles them.
+ */
 export class Settlements {
   readonly #log: Log;
   readonly #attemptMs: number;
@@ -27,7 +30,7 @@ export class Settlements {
     return this.#running.size;
   }
 
-  /** Does `work`, again and again until it succeeds. Settles with null when it never did. */
+  /** Retries `work` until it succeeds. Null when it was given up. */
   async settle<T>(holdId: string, work: () => Promise<T>): Promise<T | null> {
     const running = this.#persist(holdId, work);
     this.#running.add(running);
@@ -38,16 +41,12 @@ export class Settlements {
     }
   }
 
-  /** Waits for what is still to be done, then gives up on it. */
+  /** Waits for pending work, then gives it one more try. */
   async close(withinMs: number): Promise<void> {
     const rest = Promise.allSettled(this.#running);
-    const isDone = await within(withinMs, rest).then(
-      () => true,
-      () => false,
-    );
+    const isDone = await succeedsWithin(withinMs, rest);
     this.#closing.abort();
-    // Each has one more try.
-    if (!isDone) await within(withinMs, rest).catch(() => {});
+    if (!isDone) await succeedsWithin(withinMs, rest);
   }
 
   async #persist<T>(holdId: string, work: () => Promise<T>): Promise<T | null> {
@@ -60,14 +59,13 @@ export class Settlements {
         this.#log[level]({ err: error, holdId }, "settlement failed");
         if (isOurMistake || this.#closing.signal.aborted) return null;
       }
-      await sleep(pauseMs, undefined, { signal: this.#closing.signal }).catch(() => {
-        // One more try before giving up.
-      });
+      // Aborted by `close`: one more try.
+      await sleep(pauseMs, undefined, { signal: this.#closing.signal }).catch(() => {});
     }
   }
 }
 
-/** A broken rule of the schema does not heal by trying again. */
+/** Whether the schema rejected the change, which a retry cannot mend. */
 function isIntegrityViolation(error: unknown): boolean {
   return error instanceof Error && "code" in error && /^(23|22|42)/.test(String(error.code));
 }

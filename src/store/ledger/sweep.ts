@@ -1,13 +1,12 @@
 import type { Holds, LeftHold } from "./holds.js";
 
 /**
- * Settles holds of services that are gone. Live sessions are charged for the audio that was journaled, other work for
- * what had reached its client: of that the database knows nothing, only the journal of the service that did the work.
- * Where that is not at hand an answer that did not become complete is not paid for.
+ * Settles holds of stopped services. Live sessions are charged for the journaled audio, other work for what
+ * had reached its client. Only the file journal of the service that did the work knows the latter; without
+ * it, incomplete answers are not charged. Concurrent sweeps are safe, because each step checks the state it
+ * starts from.
  *
- * Safe beside other sweeps: each step asks for the state it starts from.
- *
- * @param journaled units by hold, from the journal of the service that is gone
+ * @param journaled units by hold, from the file journal of a stopped service
  * @returns how many holds there were
  */
 export async function sweep(
@@ -20,21 +19,21 @@ export async function sweep(
 }
 
 /**
- * Settles holds of this service whose work is over, as it knows, and which are open all the same: an asynchronous standby
- * that was promoted has forgotten how they ended. The journal has forgotten them too, so that they are given back, but for
- * audio that the database has noted.
+ * Settles holds of this service that the database has as active although their work has ended, as after the
+ * promotion of an asynchronous standby. The file journal has dropped them, so they are released, except for
+ * audio journaled in the database.
  *
- * @param isInWork whether something may still be done about a hold; from before it is opened until its end is written
+ * @param isActive true from before a hold is opened until its end is written
  * @returns how many holds there were
  */
 export async function sweepOwn(
   holds: Holds,
   serviceId: string,
-  isInWork: (id: string) => boolean,
+  isActive: (id: string) => boolean,
 ): Promise<number> {
-  const suspects = (await holds.listOf(serviceId)).filter(({ id }) => !isInWork(id));
+  const suspects = (await holds.listOf(serviceId)).filter(({ id }) => !isActive(id));
   if (suspects.length === 0) return 0;
-  // The end of one may have been written while the answer was on its way: the next answer knows of it.
+  // Query again, because some may have ended while the first answer was in flight.
   const open = new Set((await holds.listOf(serviceId)).map(({ id }) => id));
   const forgotten = suspects.filter(({ id }) => open.has(id));
   await settleAll(holds, forgotten, new Map());
@@ -57,7 +56,7 @@ async function settleAll(
 
 async function settleLive(holds: Holds, id: string, units: number): Promise<void> {
   if (units === 0) return await holds.voidLeft(id);
-  // Audio may have run ahead of the hold by the time that an extension takes.
+  // Audio may have run ahead of the hold during an extension.
   const price = await holds.priceOf(id, units);
   if (price === null) return;
   await holds.extend(id, price);

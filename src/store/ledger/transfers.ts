@@ -1,7 +1,7 @@
 import type { ISql } from "postgres";
 import { FREE_GRANT_CREDITS } from "../../../core/domain/usage/tariff.js";
 
-/** One movement of credits from one account to another; never changed after it was made. */
+/** An immutable movement of credits from one account to another. */
 export interface Transfer {
   readonly reference: string;
   readonly kind: "grant" | "topup" | "charge" | "refund";
@@ -19,7 +19,7 @@ interface NewTransfer {
   readonly amount: number;
 }
 
-/** The table `transfers`. Charges and refunds are written with the hold they belong to, in `holds.ts`. */
+/** Keeps the table `transfers`. Charges and refunds are written with their hold, in `holds.ts`. */
 export class Transfers {
   readonly #sql: ISql;
 
@@ -27,7 +27,7 @@ export class Transfers {
     this.#sql = sql;
   }
 
-  /** Gives an organization its free credits, once in its life. Returns whether this was the time. */
+  /** Grants an organization its free credits, once. Returns whether it did now. */
   async grantFree(organizationId: string): Promise<boolean> {
     return await this.#credit({
       reference: `grant:free:${organizationId}`,
@@ -41,7 +41,7 @@ export class Transfers {
   /**
    * Credits a payment, once per reference.
    *
-   * @returns false when the same payment was credited before
+   * @returns false when the same payment was already credited
    * @throws {Error} when the reference belongs to another payment, or there is no such organization
    */
   async topUp(organizationId: string, amount: number, payment: string): Promise<boolean> {
@@ -52,19 +52,18 @@ export class Transfers {
       select credit_account = ${organizationId} and amount = ${amount} as same
       from transfers where reference = ${reference}`;
     if (earlier?.same === true) return false;
-    throw new Error(`the reference ${payment} was used for another payment`);
+    throw new Error(`the reference "${payment}" was used for another payment`);
   }
 
-  /** Transfers of one organization, oldest first. */
+  /** Lists transfers of one organization, oldest first. */
   async list(organizationId: string): Promise<Transfer[]> {
-    const rows = await this.#sql<(Omit<Transfer, "amount"> & { amount: string })[]>`
+    return await this.#sql<Transfer[]>`
       select reference, kind, debit_account as "debitAccount", credit_account as "creditAccount", amount,
         created_at as "createdAt"
       from transfers where debit_account = ${organizationId} or credit_account = ${organizationId} order by id`;
-    return rows.map((row) => ({ ...row, amount: Number(row.amount) }));
   }
 
-  /** Transfer and balance change together or not at all. */
+  /** Inserts the transfer and changes the balance, in one statement. */
   async #credit({ reference, kind, debitAccount, organizationId, amount }: NewTransfer): Promise<boolean> {
     const rows = await this.#sql`
       with transfer as (

@@ -15,137 +15,122 @@ import type {
   UsageMeter,
   UsageReference,
 } from "../../../core/ports/usage-meter.js";
-import { within } from "../postgres/within.js";
+import { ANSWER_MS, succeedsWithin, within } from "../postgres/within.js";
 import type { Accounts } from "./accounts.js";
+import { ConcurrencySlots } from "./concurrency-slots.js";
+import { HeartbeatMonitor } from "./heartbeat-monitor.js";
 import { type HoldChanges, TooManyAtOnce } from "./hold-changes.js";
 import type { HoldJournal } from "./hold-journal.js";
 import type { Holds, NewHold } from "./holds.js";
 import type { IdempotencyKeys } from "./idempotency-keys.js";
 import { LiveHolds, leastLiveCredits } from "./live-holds.js";
 import { meteringUnavailable, outOfCredits } from "./metering-errors.js";
-import { Places } from "./places.js";
 import type { ServiceInstances } from "./service-instances.js";
 import { Settlements } from "./settlements.js";
-import { SignsOfLife } from "./signs-of-life.js";
 import { sweep, sweepOwn } from "./sweep.js";
 
-/** Times in milliseconds. */
-export interface MeterRules {
-  /** A question that a client waits for. */
-  readonly answerMs: number;
-  readonly heartbeatMs: number;
-  /** A service that gave no sign of life for this long is taken to be gone. */
-  readonly silentMs: number;
-  readonly journalMs: number;
-  /** How long the end of the service waits for settlements. */
-  readonly closeMs: number;
-}
-
-const DEFAULT_METER_RULES: MeterRules = {
-  answerMs: 3_000,
+const DEFAULT_RULES = {
+  /** How long a client's request waits for the database. */
+  answerMs: ANSWER_MS,
   heartbeatMs: 5_000,
+  /** A service without a heartbeat for this long counts as stopped. */
   silentMs: 30_000,
   journalMs: 1_000,
+  /** How long shutdown waits for settlements. */
   closeMs: 5_000,
 };
 
-/** What one organization may keep in the database of bodies of answers; the rest is made again for nothing. */
-const KEPT_BODIES_BYTES = 64 * 2 ** 20;
-/** One in a minute. */
-const BEATS_PER_CLEARING = 12;
+export type MeterRules = Readonly<typeof DEFAULT_RULES>;
 
-/** However many ask whether the service is ready, this is how often it finds out. */
-const WRITE_BELIEVED_MS = 250;
+/** Answer bodies that one organization may keep in the database; dropped ones are produced again for free. */
+const KEPT_BODIES_BYTES = 64 * 2 ** 20;
+/** Once a minute. */
+const HEARTBEATS_PER_DROP = 12;
+
+/** How long the result of a test write is reused, however many readiness checks arrive. */
+const TEST_WRITE_VALID_MS = 250;
 
 export interface MeterParts {
   readonly accounts: Accounts;
   readonly holds: Holds;
-  /** Of this service: what it asks at once goes together. */
+  /** This service's own, since it batches. */
   readonly changes: HoldChanges;
   readonly idempotencyKeys: IdempotencyKeys;
   readonly instances: ServiceInstances;
   readonly tariffs: Tariffs;
-  /** Of this service alone; closed with the meter. */
+  /** This service's own; closed with the meter. */
   readonly journal: HoldJournal;
-  /** What else is done with each sign of life. */
+  /** Runs with each heartbeat. */
   readonly upkeep?: () => Promise<void>;
   readonly clock: Clock;
   readonly log: Log;
   readonly rules?: Partial<MeterRules>;
 }
 
-/** The id of a service that starts now. */
 export function newServiceId(): string {
   return `svc_${randomBytes(12).toString("hex")}`;
 }
 
-/** Metering on PostgreSQL: one running service, its signs of life, and its sweep after services that are gone. */
+/** Meters usage for one running service, sends its heartbeats, and settles holds of stopped services. */
 export class PostgresUsageMeter implements UsageMeter {
   readonly serviceId: string;
   readonly #parts: MeterParts;
   readonly #rules: MeterRules;
   readonly #settlements: Settlements;
-  readonly #places: Places;
+  readonly #slots: ConcurrencySlots;
   readonly #liveHolds: LiveHolds;
-  /** Ids of holds that were asked for and about which something may still be done. */
-  readonly #inWork = new Set<string>();
-  #heartbeat: NodeJS.Timeout | null = null;
-  readonly #signs: SignsOfLife;
-  #beats = 0;
+  /** Ids of holds from before they are opened until their end is written. */
+  readonly #active = new Set<string>();
+  #timer: NodeJS.Timeout | null = null;
+  readonly #monitor: HeartbeatMonitor;
+  #heartbeats = 0;
   #lastWrite: { readonly isWritten: Promise<boolean>; atMs: number } | null = null;
-  #beating: Promise<void> = Promise.resolve();
+  #lastHeartbeat: Promise<void> = Promise.resolve();
 
   constructor(parts: MeterParts, serviceId: string) {
     this.#parts = parts;
     this.serviceId = serviceId;
-    this.#rules = { ...DEFAULT_METER_RULES, ...parts.rules };
-    this.#signs = new SignsOfLife(this.#rules.silentMs);
+    this.#rules = { ...DEFAULT_RULES, ...parts.rules };
+    this.#monitor = new HeartbeatMonitor(this.#rules.silentMs);
     this.#settlements = new Settlements(parts.log);
-    this.#places = new Places(parts.clock);
+    this.#slots = new ConcurrencySlots(parts.clock);
     this.#liveHolds = new LiveHolds({
-      holds: parts.holds,
-      changes: parts.changes,
-      instances: parts.instances,
+      ...parts,
+      ...this.#rules,
       serviceId,
       settlements: this.#settlements,
-      places: this.#places,
-      journal: parts.journal,
-      clock: parts.clock,
-      log: parts.log,
-      journalMs: this.#rules.journalMs,
-      answerMs: this.#rules.answerMs,
+      slots: this.#slots,
     });
   }
 
   /**
-   * Enters the service and settles what services left behind that are gone: `predecessorId` is known to be, and
-   * `journaled` is what its journal says.
+   * Registers the service and settles holds of stopped services.
+   *
+   * @param predecessorId a service that is known to have stopped
+   * @param journaled units by hold, from its journal
    */
   async start(predecessorId: string | null, journaled?: ReadonlyMap<string, number>): Promise<void> {
     const { instances, holds, journal, log } = this.#parts;
-    await instances.beat(this.serviceId);
+    await instances.heartbeat(this.serviceId);
     if (predecessorId !== null) await instances.remove(predecessorId);
-    this.#signs.silentAmong(await instances.signs(), this.#parts.clock.nowMs());
+    this.#monitor.silentAmong(await instances.heartbeats(), this.#parts.clock.nowMs());
     const settled = await sweep(holds, journaled);
-    if (settled > 0) log.info({ settled }, "holds of services that are gone were settled");
+    if (settled > 0) log.info({ settled }, "holds of stopped services settled");
     journal.clear();
-    this.#heartbeat = setInterval(() => {
-      this.#beating = this.#beat();
+    this.#timer = setInterval(() => {
+      this.#lastHeartbeat = this.#heartbeat();
     }, this.#rules.heartbeatMs).unref();
   }
 
   /**
-   * Whether the database takes a write in time: one that only answers questions cannot serve anybody. Those who ask at
-   * once share one, and for a moment its outcome.
+   * Resolves to whether the database accepts a write within `withinMs`; one that only answers queries cannot
+   * serve clients. Concurrent checks share one write, and its result for a moment.
    */
   async canWrite(withinMs: number): Promise<boolean> {
-    if (this.#heartbeat === null) return false;
+    if (this.#timer === null) return false;
     const nowMs = this.#parts.clock.nowMs();
-    if (this.#lastWrite === null || nowMs - this.#lastWrite.atMs > WRITE_BELIEVED_MS) {
-      const isWritten = within(withinMs, this.#parts.instances.beat(this.serviceId)).then(
-        () => true,
-        () => false,
-      );
+    if (this.#lastWrite === null || nowMs - this.#lastWrite.atMs > TEST_WRITE_VALID_MS) {
+      const isWritten = succeedsWithin(withinMs, this.#parts.instances.heartbeat(this.serviceId));
       const write = { isWritten, atMs: Number.POSITIVE_INFINITY };
       this.#lastWrite = write;
       void isWritten.then(() => {
@@ -155,18 +140,18 @@ export class PostgresUsageMeter implements UsageMeter {
     return this.#lastWrite.isWritten;
   }
 
-  /** Lets settlements finish, and signs the service off. May be called twice. */
+  /** Waits for settlements, and removes the service's registration. May be called twice. */
   async close(): Promise<void> {
-    if (this.#heartbeat === null) return;
-    clearInterval(this.#heartbeat);
-    this.#heartbeat = null;
-    await this.#beating;
+    if (this.#timer === null) return;
+    clearInterval(this.#timer);
+    this.#timer = null;
+    await this.#lastHeartbeat;
     await this.#liveHolds.close();
     await this.#settlements.close(this.#rules.closeMs);
     this.#parts.journal.close();
     await within(this.#rules.answerMs, this.#parts.instances.remove(this.serviceId)).catch((error) => {
-      // The sweep of another service, or our next start, comes to the same end a little later.
-      this.#parts.log.warn({ err: error }, "service not signed off");
+      // Another service's sweep, or our next start, does the same a little later.
+      this.#parts.log.warn({ err: error }, "service registration not removed");
     });
   }
 
@@ -174,16 +159,16 @@ export class PostgresUsageMeter implements UsageMeter {
     const least = kind === "live" ? leastLiveCredits(this.#parts.tariffs.live) : 1;
     const [balance] = await Promise.all([
       this.#ask(this.#parts.accounts.find(organizationId)),
-      mostAtOnce === undefined ? null : this.#ask(this.#requirePlace(organizationId, kind, mostAtOnce)),
+      mostAtOnce === undefined ? null : this.#ask(this.#requireSlot(organizationId, kind, mostAtOnce)),
     ]);
     const available = balance?.available ?? 0;
     if (available < least) throw outOfCredits(least, available);
   }
 
-  async #requirePlace(organizationId: string, kind: UsageKind, atOnce: number): Promise<void> {
+  async #requireSlot(organizationId: string, kind: UsageKind, atOnce: number): Promise<void> {
     const { holds } = this.#parts;
-    const limit = this.#places.limit(organizationId, atOnce);
-    await this.#places.take({ kind, limit }, async () => {
+    const limit = this.#slots.limit(organizationId, atOnce);
+    await this.#slots.acquire({ kind, limit }, async () => {
       const inWork = await holds.countInWork(organizationId, kind, limit.over);
       if (inWork >= atOnce) throw new TooManyAtOnce(kind, atOnce);
     });
@@ -194,21 +179,20 @@ export class PostgresUsageMeter implements UsageMeter {
     const hold = this.#newHold(reference, kind, quantity);
     const credits = creditsFor(quantity, hold.tariff);
     let isHeld: boolean;
-    this.#inWork.add(hold.id);
+    this.#active.add(hold.id);
     try {
-      isHeld = await this.#ask(this.#places.take(hold, () => changes.open(hold)));
+      isHeld = await this.#ask(this.#slots.acquire(hold, () => changes.open(hold)));
     } catch (error) {
-      // It may have been opened all the same.
-      if (isRefusal(error)) this.#inWork.delete(hold.id);
-      else
-        this.#leave(
-          hold,
-          this.#settlements.settle(hold.id, () => holds.void(hold)),
-        );
+      if (isRejection(error)) this.#active.delete(hold.id);
+      else {
+        // The hold may have been opened although its answer did not arrive.
+        const voided = this.#settlements.settle(hold.id, () => holds.void(hold));
+        this.#leave(hold, voided);
+      }
       throw error;
     }
     if (isHeld) return this.#held(hold, credits);
-    this.#inWork.delete(hold.id);
+    this.#active.delete(hold.id);
     const balance = await this.#ask(accounts.find(hold.organizationId));
     throw outOfCredits(credits, balance?.available ?? 0);
   }
@@ -219,14 +203,14 @@ export class PostgresUsageMeter implements UsageMeter {
     onFunds: (funds: LiveFunds) => void,
   ): LiveMeter {
     const hold = this.#newHold(reference, "live", { units: 0, unitsPerSecond: samplesPerSecond });
-    this.#inWork.add(hold.id);
-    return this.#liveHolds.open(hold, onFunds, () => this.#inWork.delete(hold.id));
+    this.#active.add(hold.id);
+    return this.#liveHolds.open(hold, onFunds, () => this.#active.delete(hold.id));
   }
 
-  /** The hold's work is over, and with `settled` all that is to be done about it. */
+  /** Frees the hold's slot now, and forgets the hold when `settled` settles. */
   #leave(hold: NewHold, settled: Promise<unknown>): void {
-    this.#places.leave(hold, settled);
-    void settled.finally(() => this.#inWork.delete(hold.id));
+    this.#slots.release(hold, settled);
+    void settled.finally(() => this.#active.delete(hold.id));
   }
 
   #newHold(reference: UsageReference, kind: UsageKind, quantity: Quantity): NewHold {
@@ -234,10 +218,10 @@ export class PostgresUsageMeter implements UsageMeter {
     const { mostAtOnce, ...rest } = reference;
     const hold = { ...rest, serviceId: this.serviceId, kind, quantity, tariff };
     if (mostAtOnce === undefined) return hold;
-    return { ...hold, limit: this.#places.limit(reference.organizationId, mostAtOnce) };
+    return { ...hold, limit: this.#slots.limit(reference.organizationId, mostAtOnce) };
   }
 
-  /** Steps of one hold follow one another, so that a late charge cannot overtake the release after it. */
+  /** Runs the steps of one hold in order, so that a delayed charge cannot overtake the release after it. */
   #held(hold: NewHold, credits: number): Hold {
     const { holds, changes, journal } = this.#parts;
     const { units } = hold.quantity;
@@ -245,7 +229,7 @@ export class PostgresUsageMeter implements UsageMeter {
     const then = async (work: () => Promise<unknown>): Promise<void> => {
       const done = last.then(() => this.#settlements.settle(hold.id, work));
       last = done;
-      // A caller that waits for a settlement has work of its own to do: a database that is away must not stop it.
+      // An unreachable database must not hold up the caller, which has an answer to finish.
       await within(this.#rules.answerMs, done).catch(() => {});
     };
     const leave = (work: () => Promise<unknown>): Promise<void> => {
@@ -274,47 +258,43 @@ export class PostgresUsageMeter implements UsageMeter {
     };
   }
 
-  async #beat(): Promise<void> {
+  async #heartbeat(): Promise<void> {
     const { instances, holds, idempotencyKeys, log } = this.#parts;
     try {
-      await instances.beat(this.serviceId);
-      const signs = await instances.signs();
-      for (const silent of this.#signs.silentAmong(signs, this.#parts.clock.nowMs()))
+      await instances.heartbeat(this.serviceId);
+      const heartbeats = await instances.heartbeats();
+      for (const silent of this.#monitor.silentAmong(heartbeats, this.#parts.clock.nowMs()))
         await instances.removeSilent(silent);
       const settled = await sweep(holds);
-      if (settled > 0) log.info({ settled }, "holds of services that are gone were settled");
-      const forgotten = await sweepOwn(holds, this.serviceId, (id) => this.#inWork.has(id));
+      if (settled > 0) log.info({ settled }, "holds of stopped services settled");
+      const forgotten = await sweepOwn(holds, this.serviceId, (id) => this.#active.has(id));
       if (forgotten > 0)
-        log.error({ forgotten }, "the database has forgotten how holds ended: they are given back");
+        log.error({ forgotten }, "the database has forgotten how holds ended: they are released");
       await idempotencyKeys.removeExpired();
-      await this.#dropBodies();
+      // Rarely, because it reads every key.
+      if (this.#heartbeats++ % HEARTBEATS_PER_DROP === 0)
+        await idempotencyKeys.dropBodiesBeyond(KEPT_BODIES_BYTES);
       await this.#parts.upkeep?.();
     } catch (error) {
-      // While the database was away nobody's signs of life arrived: all get the time to give one.
-      this.#signs.forget();
-      log.warn({ err: error }, "sign of life not written");
+      // While the database was unreachable no heartbeat arrived, so give every service time to send one.
+      this.#monitor.reset();
+      log.warn({ err: error }, "heartbeat not written");
     }
   }
 
-  /** Once in a while, for it looks at every key. */
-  async #dropBodies(): Promise<void> {
-    if (this.#beats++ % BEATS_PER_CLEARING !== 0) return;
-    await this.#parts.idempotencyKeys.dropBodiesBeyond(KEPT_BODIES_BYTES);
-  }
-
-  /** @throws {ServiceError} `AUTH_UNAVAILABLE` when the database does not answer in time, and refusals */
+  /** @throws {ServiceError} `AUTH_UNAVAILABLE` when the database does not answer in time, and rejections */
   async #ask<T>(question: Promise<T>): Promise<T> {
     try {
       return await within(this.#rules.answerMs, question);
     } catch (cause) {
-      if (isRefusal(cause)) throw cause;
+      if (isRejection(cause)) throw cause;
       this.#parts.log.warn({ err: cause }, "metering not available");
       throw meteringUnavailable(cause);
     }
   }
 }
 
-/** An answer of the database, not a failure to ask it. */
-function isRefusal(error: unknown): error is ServiceError {
+/** Whether an error is the database's answer, not a failure to ask it. */
+function isRejection(error: unknown): error is ServiceError {
   return error instanceof ServiceError && error.code === "TOO_MANY_REQUESTS";
 }

@@ -3,7 +3,6 @@ import type { Sql } from "postgres";
 import type { TopUpOrder, TopUps } from "../../../core/ports/top-ups.js";
 import { Transfers } from "./transfers.js";
 
-/** A voucher as it is shown in lists. */
 export interface Voucher {
   readonly id: string;
   readonly lastFour: string;
@@ -18,15 +17,15 @@ export interface Voucher {
 export interface NewVoucher {
   readonly credits: number;
   readonly note: string;
-  /** Null for one that stays good. */
+  /** Null: does not expire. */
   readonly lifetimeDays: number | null;
 }
 
-/** Digits and letters that are not taken for one another. */
+/** Digits and letters that are not mistaken for one another. */
 const ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ";
 const CODE_LETTERS = 20;
 
-/** The table `vouchers`: codes worth credits, redeemed once. Of a code a keyed hash is kept. */
+/** Keeps the table `vouchers`: codes worth credits, redeemable once, stored as keyed hashes. */
 export class Vouchers implements TopUps {
   readonly #sql: Sql;
   readonly #pepper: string;
@@ -36,38 +35,35 @@ export class Vouchers implements TopUps {
     this.#pepper = pepper;
   }
 
-  /** The code is known at this moment only: 100 random bits as `XXXXX-XXXXX-XXXXX-XXXXX`. */
+  /** Creates a voucher. Only this answer has its code: 100 random bits as `XXXXX-XXXXX-XXXXX-XXXXX`. */
   async create({ credits, note, lifetimeDays }: NewVoucher): Promise<Voucher & { readonly code: string }> {
     const id = `vch_${randomBytes(12).toString("hex")}`;
     const letters = Array.from({ length: CODE_LETTERS }, () => ALPHABET[randomInt(ALPHABET.length)]).join("");
-    const [row] = await this.#sql<[VoucherRow]>`
+    const [row] = await this.#sql<[Voucher]>`
       insert into vouchers (id, hash, last_four, credits, note, expires_at)
       values (${id}, ${this.#hash(letters)}, ${letters.slice(-4)}, ${credits}, ${note},
         now() + make_interval(days => ${lifetimeDays}::integer))
       returning ${this.#columns()}`;
-    return { ...toVoucher(row), code: (letters.match(/.{5}/g) ?? []).join("-") };
+    return { ...row, code: (letters.match(/.{5}/g) ?? []).join("-") };
   }
 
-  /** All vouchers, oldest first. */
+  /** Lists all vouchers, oldest first. */
   async list(): Promise<Voucher[]> {
-    const rows = await this.#sql<VoucherRow[]>`
-      select ${this.#columns()} from vouchers order by created_at, id`;
-    return rows.map(toVoucher);
+    return await this.#sql<Voucher[]>`select ${this.#columns()} from vouchers order by created_at, id`;
   }
 
-  /** Case and dashes of the code do not matter. */
+  /** Redeems a code, in any case and with or without dashes. */
   async redeem({ organizationId, userId, proof }: TopUpOrder): Promise<number | null> {
     const letters = proof.toUpperCase().replace(/[^0-9A-Z]/g, "");
     return await this.#sql.begin(async (transaction) => {
-      const [row] = await transaction<{ id: string; credits: string }[]>`
+      const [row] = await transaction<{ id: string; credits: number }[]>`
         update vouchers set redeemed_at = now(), organization_id = ${organizationId}, redeemed_by = ${userId}
         where hash = ${this.#hash(letters)} and redeemed_at is null
           and (expires_at is null or expires_at > now())
         returning id, credits`;
       if (row === undefined) return null;
-      const credits = Number(row.credits);
-      await new Transfers(transaction).topUp(organizationId, credits, `voucher:${row.id}`);
-      return credits;
+      await new Transfers(transaction).topUp(organizationId, row.credits, `voucher:${row.id}`);
+      return row.credits;
     });
   }
 
@@ -80,10 +76,4 @@ export class Vouchers implements TopUps {
       id, last_four as "lastFour", credits, note, created_at as "createdAt", expires_at as "expiresAt",
       redeemed_at as "redeemedAt", organization_id as "organizationId"`;
   }
-}
-
-type VoucherRow = Omit<Voucher, "credits"> & { readonly credits: string };
-
-function toVoucher(row: VoucherRow): Voucher {
-  return { ...row, credits: Number(row.credits) };
 }

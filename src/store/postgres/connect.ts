@@ -8,21 +8,24 @@ const CONNECT_TIMEOUT_S = 5;
 const RECONNECT_PAUSE_S = 0.2;
 const STATEMENT_TIMEOUT_MS = 10_000;
 const REACHABLE_POLL_MS = 500;
+/** Converts int8 and numeric, text by default, to numbers; ours stay far below 2^53. */
+const NUMBERS = { to: 20, from: [20, 1700], parse: Number, serialize: String };
 
-/** A pool of connections to one database; connections are made as queries come. */
+/** Creates a pool of connections, opened on demand. */
 export function connect(target: PostgresConnection | string, log: Log): Sql {
   const options = {
     max: MAX_CONNECTIONS,
+    types: { numbers: NUMBERS },
     connect_timeout: CONNECT_TIMEOUT_S,
-    // The driver's own pause grows to 20 s, in which a database that is back would go unnoticed.
+    // The driver's own pause grows to 20 s, too long once the database is back.
     backoff: () => RECONNECT_PAUSE_S,
     connection: { application_name: "dauys" },
     onnotice: (notice: postgres.Notice) => log.debug({ notice: notice["message"] }, "database notice"),
   };
-  if (typeof target === "string") return postgres(target, options);
-  // A pooler in front of somebody's own database may refuse this parameter; ours knows it.
+  if (typeof target === "string") return postgres(target, options) as Sql;
+  // Only for the private server: a pooler in front of a user's database may reject this parameter.
   const connection = { ...options.connection, statement_timeout: STATEMENT_TIMEOUT_MS };
-  return postgres({ ...target, ...options, connection });
+  return postgres({ ...target, ...options, connection }) as Sql;
 }
 
 /**
@@ -37,7 +40,7 @@ export async function untilReachable(sql: Sql, limitMs: number): Promise<void> {
       await sql`select 1`;
       return;
     } catch (cause) {
-      if (!isPassing(cause) || performance.now() >= deadlineMs) {
+      if (!isTransient(cause) || performance.now() >= deadlineMs) {
         const reason = cause instanceof Error ? cause.message || cause.name : String(cause);
         throw new Error(`Cannot reach the database: ${reason}`, { cause });
       }
@@ -46,8 +49,8 @@ export async function untilReachable(sql: Sql, limitMs: number): Promise<void> {
   }
 }
 
-/** A wrong password or a missing database does not pass by waiting. */
-function isPassing(error: unknown): boolean {
+/** Whether waiting may help, unlike with a wrong password or a missing database. */
+function isTransient(error: unknown): boolean {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   const startingUp = "57P03";
   return code === startingUp || /^(ECONN|ETIMEDOUT|EAI_AGAIN|ENOTFOUND|EHOSTUNREACH|CONNECT)/.test(code);

@@ -1,14 +1,14 @@
 import type { Sql } from "postgres";
 import type { Clock, SharedClock } from "../../../core/ports/clock.js";
 
-/** Half of what an answer took is how far off its time may be: a slower one tells less than the last one did. */
+/** A reading may be off by half its round trip; slower ones are discarded. */
 const SLOWEST_MS = 1_000;
 
-/** The database's clock, looked at now and then and carried on by this process's monotonic one. */
+/** Follows the database's clock: read now and then, advanced by the process's monotonic clock in between. */
 export class DatabaseClock implements SharedClock {
   readonly #sql: Sql;
   readonly #clock: Clock;
-  /** From the monotonic clock to the shared one; null before the first look. */
+  /** From the monotonic clock to the database's; null before the first `sync`. */
   #offsetMs: number | null = null;
 
   constructor(sql: Sql, clock: Clock) {
@@ -16,8 +16,8 @@ export class DatabaseClock implements SharedClock {
     this.#clock = clock;
   }
 
-  /** Reads the database's clock. A clock that was set is followed from here on. */
-  async look(): Promise<void> {
+  /** Reads the database's clock. */
+  async sync(): Promise<void> {
     const askedAtMs = this.#clock.nowMs();
     const [row] = await this.#sql<{ nowMs: number }[]>`
       select (extract(epoch from clock_timestamp()) * 1000)::float8 as "nowMs"`;
@@ -26,10 +26,9 @@ export class DatabaseClock implements SharedClock {
     this.#offsetMs = row.nowMs - (askedAtMs + tookMs / 2);
   }
 
-  /** @throws {Error} before the first look */
+  /** @throws {Error} before the first `sync` */
   nowMs(): number {
-    if (this.#offsetMs === null)
-      throw new Error("Cannot tell the shared time: the database was not asked yet");
+    if (this.#offsetMs === null) throw new Error("the database's clock was not read yet");
     return this.#clock.nowMs() + this.#offsetMs;
   }
 }

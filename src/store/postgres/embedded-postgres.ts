@@ -12,7 +12,7 @@ import { CLUSTER_DATABASE, CLUSTER_USER, openCluster, stopOrphan } from "./postg
 import { PostgresProcess, type PostgresProcessOptions, PostgresStartError } from "./postgres-process.js";
 import { isErrno, rememberedSecret, writeSecret } from "./secret-files.js";
 
-/** Where the private server listens, and how to sign in. */
+/** Address and credentials of the private server. */
 export interface PostgresConnection {
   readonly host: string;
   readonly port: number;
@@ -28,27 +28,27 @@ export interface EmbeddedPostgresOptions {
   readonly log: Log;
 }
 
-/** While the server runs, operators' commands find it by this file in the data folder. */
+/** In the data folder while the server runs, for operators' commands. */
 export const CONNECTION_FILE = "postgres.json";
 
-/** Between an end and the restart: six ends in one second say less than six in eight. */
+/** Between a crash and the restart, so that a short fault does not use up all restarts. */
 const RESTART_PAUSE = { firstMs: 250, longestMs: 5_000 };
-/** Three segments of the write-ahead log: with less the server may not come up. */
+/** Three segments of the write-ahead log; with less the server may not start. */
 const LEAST_FREE_BYTES = 48 * 2 ** 20;
 const START_TRIES = 8;
 /**
- * About a minute, then it is one ending more. A server that comes back must have its old port, which a stranger may have
- * taken meanwhile.
+ * About a minute, then it counts as another crash. A restarted server needs its old port, which another
+ * process may have taken meanwhile.
  */
 const RESTART_TRIES = 20;
 const START_PAUSE_MS = 300;
 const PORT_TAKEN = /could not bind|could not create any TCP/;
-const NOT_YET_GONE = /still in use|lock file "postmaster.pid" already exists/;
+const STILL_RUNNING = /still in use|lock file "postmaster.pid" already exists/;
 
-/** A PostgreSQL of our own in the data folder: started, watched, restarted when it dies, stopped with us. */
+/** Runs a private PostgreSQL in the data folder: starts, supervises, restarts and stops it. */
 export class EmbeddedPostgres {
   readonly connection: PostgresConnection;
-  /** Settles with the reason when the server has died too often and is given up. */
+  /** Settles with the reason when the server is given up after too many crashes. */
   readonly lost: Promise<Error>;
   readonly #lock: FolderLock;
   readonly #dataDir: string;
@@ -74,7 +74,12 @@ export class EmbeddedPostgres {
       giveUp = resolve;
     });
     const start = async () => {
-      const started = first ?? (await restart(processOptions, this.#stopping.signal));
+      const patience = {
+        tries: RESTART_TRIES,
+        passing: [STILL_RUNNING, PORT_TAKEN],
+        stopping: this.#stopping.signal,
+      };
+      const started = first ?? (await startWithRetry(processOptions, patience));
       first = null;
       return started;
     };
@@ -83,16 +88,15 @@ export class EmbeddedPostgres {
         id: "private-database",
         start,
         pause: RESTART_PAUSE,
-        // A disk that is full, or not to be written to, is no fault of the server, and may be mended while we wait.
+        // A full or read-only disk is not the server's fault, and may be fixed meanwhile.
         isExcused: async ({ reason, servedMs }) => {
-          const isDiskShort = await isShort(dataDir);
+          const isDiskShort = await isDiskFull(dataDir);
           log.error({ ending: reason.message, servedMs, isDiskShort }, "private database ended, restarting");
           return isDiskShort;
         },
         onUp: ({ pid }) => log.info({ serverPid: pid }, "private database up"),
-        onDown: () => {
-          // Logged with what the disk has to say about it.
-        },
+        // `isExcused` has logged it, with the state of the disk.
+        onDown: () => {},
         onGiveUp: (ending) => {
           const { maxRestarts, windowMs } = RESTART_LIMITS;
           const times = `${maxRestarts + 1} times in ${windowMs / 1000} s`;
@@ -108,9 +112,9 @@ export class EmbeddedPostgres {
   }
 
   /**
-   * Locks the folder, makes the cluster on first use and starts the server on a free loopback port.
+   * Locks the folder, creates the cluster on first use, and starts the server on a free loopback port.
    *
-   * @throws {FolderInUse} when another service or command works in the folder
+   * @throws {FolderInUse} when another service or command uses the folder
    * @throws {Error} when the server cannot run here; the message names `DATABASE_URL`
    */
   static async start(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
@@ -118,10 +122,12 @@ export class EmbeddedPostgres {
     const lock = await lockFolder(dataDir, options.purpose);
     try {
       const binaries = await findPostgresBinaries();
-      const password = await rememberedSecret(join(dataDir, "postgres-password"), newPassword);
+      const password = await rememberedSecret(join(dataDir, "postgres-password"), () =>
+        randomBytes(24).toString("base64url"),
+      );
       const cluster = await openCluster({ binaries, dataDir, password });
       const orphan = await stopOrphan(cluster.dir);
-      if (orphan !== "none") log.warn({ orphan }, "found what a killed service left of its private database");
+      if (orphan !== "none") log.warn({ orphan }, "a killed service left its private database");
       const { server, processOptions } = await startOnFreePort({
         launcher: cluster.launcher,
         postgresPath: binaries.postgres,
@@ -141,12 +147,12 @@ export class EmbeddedPostgres {
     }
   }
 
-  /** Process id of the server that runs now; for tests and messages. */
+  /** Process id of the running server. */
   get pid(): number | undefined {
     return this.#supervisor.child?.pid;
   }
 
-  /** Ends the server and frees the folder. May be called twice. */
+  /** Stops the server and releases the folder. May be called twice. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
@@ -157,19 +163,14 @@ export class EmbeddedPostgres {
     try {
       await rm(join(this.#dataDir, CONNECTION_FILE), { force: true });
     } finally {
-      // On a disk that takes no writes, too: a server that is brought back for ever would keep the process.
+      // Also on a read-only disk: a server that is restarted forever would keep the process alive.
       await this.#supervisor.stop().finally(() => this.#lock.release());
     }
   }
 }
 
-/** Brings the server back on its old port, where the connections look for it. */
-function restart(options: PostgresProcessOptions, stopping: AbortSignal): Promise<PostgresProcess> {
-  return startPatiently(options, { tries: RESTART_TRIES, passing: [NOT_YET_GONE, PORT_TAKEN], stopping });
-}
-
-/** Whether the disk of a folder has no room for the server, or takes no writes. */
-async function isShort(folder: string): Promise<boolean> {
+/** Resolves to whether the disk of a folder has too little space for the server, or is not writable. */
+async function isDiskFull(folder: string): Promise<boolean> {
   try {
     const { bavail, bsize } = await statfs(folder);
     if (bavail * bsize < LEAST_FREE_BYTES) return true;
@@ -182,27 +183,23 @@ async function isShort(folder: string): Promise<boolean> {
   }
 }
 
-function newPassword(): string {
-  return randomBytes(24).toString("base64url");
-}
-
 async function startOnFreePort(
   options: Omit<PostgresProcessOptions, "port">,
 ): Promise<{ server: PostgresProcess; processOptions: PostgresProcessOptions }> {
   for (let tries = 1; ; tries++) {
     const processOptions = { ...options, port: await freeLoopbackPort() };
     try {
-      const patience = { tries: START_TRIES, passing: [NOT_YET_GONE] };
-      return { server: await startPatiently(processOptions, patience), processOptions };
+      const patience = { tries: START_TRIES, passing: [STILL_RUNNING] };
+      return { server: await startWithRetry(processOptions, patience), processOptions };
     } catch (error) {
-      // Somebody took the port between our look and the server's.
+      // Another process may have taken the port since we checked.
       if (tries >= START_TRIES || !isStartError(error, PORT_TAKEN)) throw error;
     }
   }
 }
 
-/** Starts the server; what is in its way and will pass, like the rest of one that was killed a moment ago, gets time to. */
-async function startPatiently(
+/** Starts the server, and retries while a passing obstacle remains, such as the rest of a killed server. */
+async function startWithRetry(
   options: PostgresProcessOptions,
   patience: {
     readonly tries: number;

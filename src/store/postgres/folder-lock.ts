@@ -6,14 +6,14 @@ import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isErrno } from "./secret-files.js";
 
-/** A service keeps the folder as long as it runs, an operator's command for a moment. */
+/** A service holds the folder while it runs, an operator's command briefly. */
 export type LockPurpose = "service" | "command";
 
 export interface LockHolder {
   readonly pid: number;
   readonly purpose: LockPurpose;
   readonly host: string;
-  /** Tells a process from a later one with the same number; null where the system does not say. */
+  /** Distinguishes a process from a later one with the same id; null where the system has no `/proc`. */
   readonly startedAt: string | null;
   readonly nonce: string;
 }
@@ -22,7 +22,7 @@ export interface FolderLock {
   release(): Promise<void>;
 }
 
-/** Someone else works in the folder. */
+/** Another process uses the folder. */
 export class FolderInUse extends Error {
   override readonly name = "FolderInUse";
   readonly holder: LockHolder;
@@ -40,12 +40,12 @@ const LOCK_FILE = "dauys.lock";
 const HEARTBEAT_MS = 1_000;
 /** A holder on another host has failed when it misses this many heartbeats. */
 const SILENT_HEARTBEATS = 5;
-/** Processes that take over the same abandoned lock make each other look again, not for ever. */
+/** Bounds the retries of processes that compete for the same abandoned lock. */
 const MAX_TRIES = 100;
 const TAKING_OVER_POLL_MS = 20;
 
 /**
- * Takes the folder for this process alone. A lock whose process is gone is taken over.
+ * Locks the folder for this process. The lock of a dead process is taken over.
  *
  * @throws {FolderInUse} when another process, or an earlier call of this one, holds it
  */
@@ -56,7 +56,7 @@ export async function lockFolder(folder: string, purpose: LockPurpose): Promise<
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     if (await claim(path, me)) return hold(path, me);
     const holder = await readHolder(path);
-    if (holder === "gone") continue;
+    if (holder === "missing") continue;
     if (holder !== null && (await isAtWork(path, holder))) throw new FolderInUse(folder, holder);
     if (await takeOver(path, holder, me)) return hold(path, me);
   }
@@ -64,8 +64,8 @@ export async function lockFolder(folder: string, purpose: LockPurpose): Promise<
 }
 
 /**
- * Others pass through the folder and see nothing in it: a private database that runs as another user of the system has
- * its own below. A folder that is there already stays as it is.
+ * Creates a missing folder that others may traverse but not list, because a private database that runs as
+ * another OS user has its folder inside.
  */
 async function makeFolder(folder: string): Promise<void> {
   const first = await mkdir(folder, { recursive: true });
@@ -91,7 +91,7 @@ async function claim(path: string, me: LockHolder): Promise<boolean> {
 function hold(path: string, me: LockHolder): FolderLock {
   const heartbeat = setInterval(() => {
     const now = new Date();
-    // A heartbeat that fails is a missed one; the process that looks for it decides what that means.
+    // A failed heartbeat counts as missed by the process that waits for it.
     utimes(path, now, now).catch(() => {});
   }, HEARTBEAT_MS);
   heartbeat.unref();
@@ -99,7 +99,8 @@ function hold(path: string, me: LockHolder): FolderLock {
     async release() {
       clearInterval(heartbeat);
       const holder = await readHolder(path);
-      if (holder !== null && holder !== "gone" && holder.nonce === me.nonce) await rm(path, { force: true });
+      if (holder !== null && holder !== "missing" && holder.nonce === me.nonce)
+        await rm(path, { force: true });
     },
   };
 }
@@ -109,7 +110,7 @@ async function isAtWork(path: string, holder: LockHolder): Promise<boolean> {
   return isAlive(holder.pid) && (await startOf(holder.pid)) === holder.startedAt;
 }
 
-/** Process numbers of another host, or of another container on the same folder, mean nothing here: listen instead. */
+/** Watches for a heartbeat, because process ids of another host or container mean nothing here. */
 async function hasHeartbeat(path: string): Promise<boolean> {
   const before = await modifiedAtMs(path);
   for (let beat = 0; beat < SILENT_HEARTBEATS; beat++) {
@@ -120,19 +121,19 @@ async function hasHeartbeat(path: string): Promise<boolean> {
 }
 
 /**
- * Puts our lock in the place of an abandoned one. The right to do so is a lock itself, named after the one that is replaced,
- * and its holder looks again: so one process at a time compares and replaces, and never a lock that is fresh. A right
- * whose holder died in these milliseconds is taken over likewise.
+ * Replaces an abandoned lock by ours. The right to do so is itself a lock, named after the abandoned one, and
+ * its holder checks again: so only one process at a time compares and replaces, and never a fresh lock. A
+ * right whose holder died meanwhile is taken over likewise.
  *
- * @param seen what was found abandoned, null where the file holds no lock
- * @returns false when another process is at it, or was faster: then look again
+ * @param seen the abandoned lock, null where the file has none
+ * @returns false when another process was faster, or is about to be: then start over
  */
 async function takeOver(path: string, seen: LockHolder | null, me: LockHolder): Promise<boolean> {
-  // A file that is not ours may hold anything.
+  // A file that is not ours may contain anything.
   const right = `${path}.after-${encodeURIComponent(seen?.nonce ?? "none").slice(0, 64)}`;
   if (!(await claim(right, me))) {
     const other = await readHolder(right);
-    if (other === "gone") return false;
+    if (other === "missing") return false;
     if (other !== null && (await isAtWork(right, other))) {
       await sleep(TAKING_OVER_POLL_MS);
       return false;
@@ -141,7 +142,7 @@ async function takeOver(path: string, seen: LockHolder | null, me: LockHolder): 
   }
   try {
     const found = await readHolder(path);
-    if (found === "gone" || found?.nonce !== seen?.nonce) return false;
+    if (found === "missing" || found?.nonce !== seen?.nonce) return false;
     const draft = `${path}.${me.nonce}`;
     await writeFile(draft, JSON.stringify(me), { mode: 0o644 });
     await rename(draft, path);
@@ -151,15 +152,15 @@ async function takeOver(path: string, seen: LockHolder | null, me: LockHolder): 
   }
 }
 
-/** Null when the file holds no lock: a disk that filled up or lost power. */
-async function readHolder(path: string): Promise<LockHolder | null | "gone"> {
+/** Reads a lock. Null when the file has none, after a full disk or a power failure. */
+async function readHolder(path: string): Promise<LockHolder | null | "missing"> {
   try {
     const holder = JSON.parse(await readFile(path, "utf8")) as Partial<LockHolder> | null;
     return Number.isSafeInteger(holder?.pid) && typeof holder?.nonce === "string"
       ? (holder as LockHolder)
       : null;
   } catch (error) {
-    if (isErrno(error, "ENOENT")) return "gone";
+    if (isErrno(error, "ENOENT")) return "missing";
     if (error instanceof SyntaxError) return null;
     throw error;
   }
@@ -175,14 +176,14 @@ async function modifiedAtMs(path: string): Promise<number | null> {
   return found?.mtimeMs ?? null;
 }
 
-/** Boot and start tick of a process, where `/proc` tells them. */
+/** Returns boot and start tick of a process, where there is `/proc`. */
 async function startOf(pid: number): Promise<string | null> {
   try {
     const [status, boot] = await Promise.all([
       readFile(`/proc/${pid}/stat`, "utf8"),
       readFile("/proc/sys/kernel/random/boot_id", "utf8"),
     ]);
-    // The command, in parentheses, may hold spaces; the start time is the 20th field after it.
+    // The command, in parentheses, may contain spaces; the start time is the 20th field after it.
     const startTick = status.slice(status.lastIndexOf(")") + 2).split(" ")[19];
     return `${boot.trim()}/${startTick}`;
   } catch {
@@ -191,7 +192,7 @@ async function startOf(pid: number): Promise<string | null> {
   }
 }
 
-/** Whether a process with this number runs, under any user. One that has ended and waits for its parent does not. */
+/** Whether a process runs, under any user. A zombie does not. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -201,13 +202,13 @@ export function isAlive(pid: number): boolean {
   return !isZombie(pid);
 }
 
-/** Where `/proc` tells. A container without an init process keeps its dead for as long as it runs. */
+/** Whether a process has ended but was not reaped, as in a container without an init process. */
 function isZombie(pid: number): boolean {
   try {
     const status = readFileSync(`/proc/${pid}/stat`, "utf8");
     return /^[ZX]/.test(status.slice(status.lastIndexOf(")") + 2));
   } catch {
-    // No /proc, or gone meanwhile, which the next look finds.
+    // No /proc, or the process has just ended.
     return false;
   }
 }

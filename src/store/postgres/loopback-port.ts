@@ -3,15 +3,15 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 
 /**
- * Below the ports that systems give to connections that go out (Linux: from 32,768): one of those may be taken by such a
- * connection, were it the owner's own, whenever the listener is away for a moment.
+ * Below the ephemeral ports (Linux: from 32,768), which any outgoing connection may take while the server
+ * restarts.
  */
 const FIRST_PORT = 20_000;
 const PORTS = 12_000;
 const TRIES = 50;
 
 /**
- * A port of the loopback interface that is free at this moment.
+ * Finds a port of the loopback interface that is free now.
  *
  * @throws {Error} when none is found
  */
@@ -23,7 +23,7 @@ export async function freeLoopbackPort(): Promise<number> {
   throw new Error(`Cannot find a free port on 127.0.0.1 from ${FIRST_PORT} to ${FIRST_PORT + PORTS - 1}`);
 }
 
-/** Whether nothing listens there on 127.0.0.1. */
+/** Resolves to whether nothing listens on a port of 127.0.0.1. */
 export async function isFree(port: number): Promise<boolean> {
   const server = createServer();
   server.listen(port, "127.0.0.1");

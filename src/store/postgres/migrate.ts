@@ -1,24 +1,24 @@
 import type { Sql } from "postgres";
 
-/** One step of the schema, forward only. The text runs as it stands, without parameters. */
+/** One step of the schema, forward only. The SQL has no parameters. */
 export interface Migration {
   readonly version: number;
   readonly name: string;
   readonly sql: string;
 }
 
-/** "dauys" in ASCII: a service that migrates this database holds this advisory lock. */
+/** The advisory lock of a service that migrates the database: "dauy" in ASCII. */
 const MIGRATION_LOCK = 0x64617579;
 
 /**
- * Brings the schema up to the last of `migrations`, in one transaction; services that start together take turns.
+ * Applies missing migrations in one transaction. Services that start together take turns.
  *
  * @returns how many migrations ran
- * @throws {Error} when the database was made by a newer version of the service
+ * @throws {Error} when a newer version of the service has migrated the database
  */
 export async function migrate(sql: Sql, migrations: readonly Migration[]): Promise<number> {
   return await sql.begin(async (transaction) => {
-    // Waiting for the turn, and large tables later, take as long as they take.
+    // Waiting for other services, and migrating large tables, may take long.
     await transaction`set local statement_timeout = 0`;
     await transaction`select pg_advisory_xact_lock(${MIGRATION_LOCK})`;
     await transaction`
@@ -27,17 +27,18 @@ export async function migrate(sql: Sql, migrations: readonly Migration[]): Promi
       )`;
     const rows = await transaction<{ version: number }[]>`select version from schema_migrations`;
     const applied = new Set(rows.map((row) => row.version));
-    refuseNewerSchema(applied, migrations);
+    requireKnownSchema(applied, migrations);
     const missing = migrations.filter((migration) => !applied.has(migration.version));
     for (const migration of missing) {
       await transaction.unsafe(migration.sql);
-      await transaction`insert into schema_migrations ${transaction({ version: migration.version, name: migration.name })}`;
+      const { version, name } = migration;
+      await transaction`insert into schema_migrations ${transaction({ version, name })}`;
     }
     return missing.length;
   });
 }
 
-function refuseNewerSchema(applied: ReadonlySet<number>, migrations: readonly Migration[]): void {
+function requireKnownSchema(applied: ReadonlySet<number>, migrations: readonly Migration[]): void {
   const known = Math.max(0, ...migrations.map((migration) => migration.version));
   const newest = Math.max(0, ...applied);
   if (newest <= known) return;

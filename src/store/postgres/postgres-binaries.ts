@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { isErrno } from "./secret-files.js";
 
-/** Paths of the programs of a private PostgreSQL. */
+/** Paths of PostgreSQL's programs. */
 export interface PostgresBinaries {
   readonly initdb: string;
   readonly postgres: string;
@@ -15,7 +15,7 @@ interface HydratedLink {
 }
 
 /**
- * Finds the PostgreSQL that npm installed for this platform and completes it where the package's own install script
+ * Finds the PostgreSQL that npm installed for this platform, and completes it if the package's install script
  * did not run.
  *
  * @throws {Error} naming `DATABASE_URL` when no package fits this platform
@@ -37,15 +37,14 @@ export async function findPostgresBinaries(): Promise<PostgresBinaries> {
 
 function packageRoot(name: string): string | null {
   try {
-    // The package exports its entry file only: the root is two levels up from `dist/index.js`.
+    // The package exports only its entry file, `dist/index.js`.
     return dirname(dirname(createRequire(import.meta.url).resolve(name)));
   } catch {
-    // Not installed: the caller says what to do about it.
     return null;
   }
 }
 
-/** npm packages cannot hold links, so this one lists them; without them the programs do not find their libraries. */
+/** Creates the symbolic links to libraries, which npm packages cannot contain and this one lists instead. */
 async function restoreLinks(root: string): Promise<void> {
   const list = await readFile(join(root, "native/pg-symlinks.json"), "utf8").catch(() => "[]");
   for (const { source, target } of JSON.parse(list) as HydratedLink[]) {
@@ -53,7 +52,7 @@ async function restoreLinks(root: string): Promise<void> {
       await symlink(basename(source), join(root, target));
     } catch (error) {
       if (!isErrno(error, "EEXIST") && !isErrno(error, "EACCES") && !isErrno(error, "EROFS")) throw error;
-      // There already, or not ours to write: starting the program will tell whether it is complete.
+      // It exists, or we may not write: starting the program shows whether it is complete.
     }
   }
 }

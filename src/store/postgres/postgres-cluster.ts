@@ -2,13 +2,14 @@ import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { isAlive } from "./folder-lock.js";
 import type { PostgresBinaries } from "./postgres-binaries.js";
 import { chooseLauncher, handOver, launch, type PostgresLauncher } from "./postgres-launcher.js";
 import { isErrno, readIfPresent, writeSecret } from "./secret-files.js";
 
-/** The superuser of a private cluster, and its database: the one that every cluster has. */
+/** The superuser of a private cluster, and its database, which every cluster has. */
 export const CLUSTER_USER = "dauys";
 export const CLUSTER_DATABASE = "postgres";
 
@@ -18,7 +19,7 @@ export interface ClusterOptions {
   readonly password: string;
 }
 
-/** A cluster's files, and the way to start programs on them. */
+/** A cluster's files, and how to start programs on them. */
 export interface Cluster {
   readonly dir: string;
   readonly launcher: PostgresLauncher;
@@ -28,7 +29,7 @@ const FAST_SHUTDOWN_MS = 15_000;
 const IMMEDIATE_SHUTDOWN_MS = 5_000;
 const EXIT_POLL_MS = 50;
 
-/** Opens the cluster in `dataDir/postgres`, or makes it. The folder must be locked. */
+/** Opens the cluster in `dataDir/postgres`, or creates it. The folder must be locked. */
 export async function openCluster(options: ClusterOptions): Promise<Cluster> {
   const dir = join(options.dataDir, "postgres");
   const postgresPath = options.binaries.postgres;
@@ -37,7 +38,7 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
     return { dir, launcher: await chooseLauncher({ postgresPath, clusterDir: dir, ownerUid: owner.uid }) };
   }
   await removeUnfinished(options.dataDir);
-  // Made aside and renamed when complete: a start that was cut short leaves nothing that looks like a cluster.
+  // Renamed when complete, so that an interrupted start leaves nothing that looks like a cluster.
   const draft = `${dir}.new`;
   await mkdir(draft, { mode: 0o700 });
   const launcher = await chooseLauncher({ postgresPath, clusterDir: draft, ownerUid: null });
@@ -47,8 +48,8 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
 }
 
 /**
- * Stops a server that a killed service left behind on this cluster, and forgets a dead one's process id when it now
- * belongs to something else, which PostgreSQL would take for a running server.
+ * Stops a server that a killed service left on this cluster. Removes the pid file of a dead one whose process
+ * id has been reused, which PostgreSQL would mistake for a running server.
  */
 export async function stopOrphan(clusterDir: string): Promise<"none" | "stopped" | "forgotten"> {
   const pidFile = join(clusterDir, "postmaster.pid");
@@ -59,7 +60,7 @@ export async function stopOrphan(clusterDir: string): Promise<"none" | "stopped"
     await rm(pidFile, { force: true });
     return "forgotten";
   }
-  // A server on other files: PostgreSQL itself knows better whether it is in the way.
+  // A server on other files: PostgreSQL decides whether it is in the way.
   if (!args.includes(clusterDir)) return "none";
   for (const [signal, patienceMs] of [
     ["SIGINT", FAST_SHUTDOWN_MS],
@@ -84,7 +85,7 @@ async function initialize(options: ClusterOptions, dir: string, launcher: Postgr
       said += text;
     });
     const [code] = (await once(child, "close")) as [number | null];
-    if (code !== 0) throw new Error(`Cannot make a private PostgreSQL in ${dir}: initdb: ${said.trim()}`);
+    if (code !== 0) throw new Error(`Cannot create a private PostgreSQL in ${dir}: initdb: ${said.trim()}`);
   } finally {
     await rm(passwordFile, { force: true });
   }
@@ -102,7 +103,7 @@ async function commandOf(pid: number): Promise<{ program: string; args: string }
     return { program, args: args.join(" ") };
   } catch (error) {
     if (!isErrno(error, "ENOENT")) throw error;
-    // No /proc on this system, or the process is gone by now.
+    // No /proc, or the process has ended.
     const [program, args] = await Promise.all([askPs(pid, "comm="), askPs(pid, "args=")]);
     return { program, args };
   }
@@ -117,7 +118,7 @@ async function exitsWithin(pid: number, limitMs: number): Promise<boolean> {
   const deadlineMs = performance.now() + limitMs;
   while (isAlive(pid)) {
     if (performance.now() > deadlineMs) return false;
-    await new Promise((resolve) => setTimeout(resolve, EXIT_POLL_MS));
+    await sleep(EXIT_POLL_MS);
   }
   return true;
 }

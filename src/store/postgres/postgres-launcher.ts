@@ -2,12 +2,12 @@ import { type ChildProcess, execFile, type SpawnOptions, spawn } from "node:chil
 import { chown, readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 
-/** One way to start programs such that PostgreSQL, which refuses to run as root, accepts it. */
+/** A way to start PostgreSQL, which refuses to run as root. */
 export interface PostgresLauncher {
   /** For messages: "user namespace", "user nobody". */
   readonly name: string;
   readonly prefix: readonly string[];
-  /** The OS user that programs run as and that owns their files; null for our own. */
+  /** The OS user who runs the programs and owns their files; null for ours. */
   readonly user: OsUser | null;
 }
 
@@ -21,18 +21,18 @@ export interface LauncherChoice {
   readonly postgresPath: string;
   /** An existing folder that the server must be able to write. */
   readonly clusterDir: string;
-  /** Who owns the files of a cluster that exists; null for a new one. */
+  /** Owner of an existing cluster's files; null for a new cluster. */
   readonly ownerUid: number | null;
 }
 
 const DIRECT: PostgresLauncher = { name: "this user", prefix: [], user: null };
-/** Root stays root outside and is an ordinary user inside: nothing has to be handed over to anybody. */
+/** Root outside, an ordinary user inside: files keep their owner. */
 const USER_NAMESPACE: PostgresLauncher = {
   name: "user namespace",
   prefix: ["unshare", "-U", "--map-user=1000", "--map-group=1000"],
   user: null,
 };
-/** The kernel sends this signal when the service dies without a word; PostgreSQL shuts down fast on it. */
+/** The kernel sends SIGINT when the service is killed; PostgreSQL shuts down fast on it. */
 const END_WITH_PARENT = ["setpriv", "--pdeathsig", "INT"];
 const SERVICE_USERS = ["postgres", "nobody"];
 const PROBE_TIMEOUT_MS = 10_000;
@@ -40,9 +40,9 @@ const PROBE_TIMEOUT_MS = 10_000;
 const run = promisify(execFile);
 
 /**
- * Finds a way to start PostgreSQL here; a new cluster's folder is handed over to the user who will own it.
+ * Finds a way to start PostgreSQL here, and gives a new cluster's folder to the user who will own it.
  *
- * @throws {Error} naming each way that was tried and `DATABASE_URL`
+ * @throws {Error} naming each attempt and `DATABASE_URL`
  */
 export async function chooseLauncher(choice: LauncherChoice): Promise<PostgresLauncher> {
   const endsWithParent = await endWithParent();
@@ -60,7 +60,7 @@ export async function chooseLauncher(choice: LauncherChoice): Promise<PostgresLa
   );
 }
 
-/** Starts a program in its own process group, so that Ctrl-C in a terminal reaches the service only. */
+/** Starts a program in a separate process group, so that Ctrl-C in a terminal reaches only the service. */
 export function launch(
   launcher: PostgresLauncher,
   command: readonly string[],
@@ -107,14 +107,14 @@ async function osUsers(): Promise<OsUser[]> {
 
 async function endWithParent(): Promise<readonly string[]> {
   const [file, ...rest] = [...END_WITH_PARENT, "true"];
-  // Without it (not Linux, or a small userland) a killed service leaves the server to its successor.
+  // Without setpriv (not Linux, or a minimal userland) a killed service leaves the server to its next start.
   return await run(file!, rest, { timeout: PROBE_TIMEOUT_MS }).then(
     () => END_WITH_PARENT,
     () => [],
   );
 }
 
-/** Runs the server program for a moment and writes to its folder; says what went wrong, or null. */
+/** Tries the server program and write access to its folder. Returns what went wrong, or null. */
 async function probe(launcher: PostgresLauncher, choice: LauncherChoice): Promise<string | null> {
   const script =
     '"$0" --version >/dev/null && test -w "$1" -a -x "$1" || { echo "cannot reach $0 or $1" >&2; exit 1; }';
@@ -133,7 +133,7 @@ function identity(launcher: PostgresLauncher): Pick<SpawnOptions, "uid" | "gid">
   return launcher.user === null ? {} : { uid: launcher.user.uid, gid: launcher.user.gid };
 }
 
-/** Nothing of ours: secrets stay here, and PG* variables of the caller do not steer the private server. */
+/** Passes nothing of ours on: no secrets, and no PG* variables that would configure the private server. */
 function environment(): NodeJS.ProcessEnv {
   return { PATH: process.env["PATH"] ?? "/usr/bin:/bin:/usr/sbin:/sbin", LC_ALL: "C", TZ: "UTC" };
 }

@@ -14,12 +14,12 @@ export interface PostgresProcessOptions {
   readonly port: number;
 }
 
-/** The server ended before it was ready; the message ends with what it said. */
+/** The server ended before it was ready; the message ends with its last output. */
 export class PostgresStartError extends Error {
   override readonly name = "PostgresStartError";
 }
 
-/** What the server writes into `postmaster.pid` once it takes connections. */
+/** In `postmaster.pid` once the server accepts connections. */
 const READY = "ready";
 const READY_WITHIN_MS = 60_000;
 const READY_POLL_MS = 20;
@@ -27,7 +27,7 @@ const FAST_SHUTDOWN_MS = 15_000;
 const IMMEDIATE_SHUTDOWN_MS = 5_000;
 const MAX_LOG_BYTES = 4 * 1024 * 1024;
 
-/** Few processes and little memory: this server has one client, and its tables are small. */
+/** Few processes and little memory, for one client and small tables. */
 const SETTINGS: Readonly<Record<string, string>> = {
   listen_addresses: "127.0.0.1",
   unix_socket_directories: "",
@@ -42,14 +42,14 @@ const SETTINGS: Readonly<Record<string, string>> = {
   jit: "off",
   timezone: "UTC",
   log_timezone: "UTC",
-  // Statements hold names of organizations; errors are reported to the client anyway.
+  // Statements contain names of organizations, and the client gets every error anyway.
   log_min_error_statement: "panic",
 };
 
-/** One run of the server, from ready to exit. */
+/** Runs the server process once, from ready to exit. */
 export class PostgresProcess implements Child {
   readonly ended: Promise<Error | null>;
-  /** Settles when the process is gone, and says how it went. */
+  /** Resolves to the kind of exit. */
   readonly #exited: Promise<string>;
   readonly #child: ChildProcess;
   #isStopping = false;
@@ -61,13 +61,13 @@ export class PostgresProcess implements Child {
     this.#child = child;
     this.#exited = hasExited(child);
     this.ended = this.#exited.then((how) => (this.#isStopping ? null : new Error(how)));
-    // The last resort when this process ends without stopping the server; after kill -9 the kernel does it.
+    // For a process that exits without stopping the server; after kill -9 the kernel does the same.
     process.on("exit", this.#endWithUs);
     void this.#exited.then(() => process.off("exit", this.#endWithUs));
   }
 
   /**
-   * Starts the server and waits until it takes connections.
+   * Starts the server and waits until it accepts connections.
    *
    * @throws {PostgresStartError} when it exits instead, or is not ready within a minute
    */
@@ -102,7 +102,7 @@ export class PostgresProcess implements Child {
     return this.#child.pid;
   }
 
-  /** Ends the server: clients are disconnected, everything committed is on disk. May be called twice. */
+  /** Stops the server. Disconnects clients; everything committed is on disk. May be called twice. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     if (this.#child.pid === undefined) return;
@@ -118,13 +118,13 @@ export class PostgresProcess implements Child {
   }
 
   /**
-   * Settles when the server says so in `postmaster.pid`, which needs no connection and no password, or when nobody waits
-   * for it any more.
+   * Waits for `ready` in `postmaster.pid`, which needs neither connection nor password, or for `watched` to
+   * abort.
    */
   async #isReady(clusterDir: string, watched: AbortSignal): Promise<void> {
     while (true) {
       const lines = (await readFile(join(clusterDir, "postmaster.pid"), "utf8").catch(() => "")).split("\n");
-      // A file that a killed server left behind says "ready" too, under another process id.
+      // The file of a killed server says "ready" too, with another process id.
       if (Number(lines[0]) === this.#child.pid && lines[7]?.trim() === READY) return;
       if (watched.aborted) return;
       await sleep(READY_POLL_MS);
@@ -137,7 +137,7 @@ async function hasExited(child: ChildProcess): Promise<string> {
     child.once("exit", (code, signal) =>
       resolve(signal === null ? `exit code ${code}` : `ended by ${signal}`),
     );
-    // A program that cannot be started reports an error and never exits.
+    // A program that cannot start reports an error and never exits.
     child.once("error", (error) => resolve(error.message));
   });
 }

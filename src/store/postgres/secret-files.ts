@@ -3,16 +3,15 @@ import { link, mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /**
- * The secret kept in a file that only its owner can read; made on first use. Processes that ask together agree.
- *
- * @param make gives the secret of a new file
+ * Reads a secret from a file that only its owner can read, or creates it. Concurrent processes get the same
+ * one.
  */
 export async function rememberedSecret(path: string, make: () => string): Promise<string> {
   const known = await readIfPresent(path);
   if (known !== null) return known;
   const draft = await writeDraft(path, make());
   try {
-    // A link appears whole or not at all, and never replaces the file of a process that was faster.
+    // Linking is atomic, and never replaces the file of a faster process.
     await link(draft, path);
   } catch (error) {
     if (!isErrno(error, "EEXIST")) throw error;
@@ -20,17 +19,16 @@ export async function rememberedSecret(path: string, make: () => string): Promis
     await rm(draft, { force: true });
   }
   const agreed = await readIfPresent(path);
-  if (agreed === null)
-    throw new Error(`Cannot read ${path}: it is empty or was removed while it was being made`);
+  if (agreed === null) throw new Error(`Cannot read ${path}: it is empty or was removed during its creation`);
   return agreed;
 }
 
-/** Writes or replaces a file that only its owner can read; readers see the old text or the new one, never a part. */
+/** Writes a file atomically, readable only by its owner. */
 export async function writeSecret(path: string, text: string): Promise<void> {
   await rename(await writeDraft(path, text), path);
 }
 
-/** The text of a file without the white space around it; null when there is no file or nothing in it. */
+/** Reads and trims a file. Null when it is missing or empty. */
 export async function readIfPresent(path: string): Promise<string | null> {
   try {
     return (await readFile(path, "utf8")).trim() || null;
@@ -52,7 +50,6 @@ async function writeDraft(path: string, text: string): Promise<string> {
     await file.writeFile(`${text}\n`);
     await file.sync();
   } catch (error) {
-    // A disk that is full keeps no half of a secret.
     await rm(draft, { force: true });
     throw error;
   } finally {

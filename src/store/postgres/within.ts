@@ -1,4 +1,9 @@
-/** Settles as `work` does, or fails when it takes longer than `limitMs`. */
+import { ServiceError } from "../../../core/domain/errors.js";
+
+/** How long a client's request waits for the database. */
+export const ANSWER_MS = 3_000;
+
+/** Settles as `work` does, or fails after `limitMs`. */
 export async function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_, reject) => {
@@ -8,5 +13,32 @@ export async function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
     return await Promise.race([work, timeout]);
   } finally {
     clearTimeout(timer);
+  }
+}
+
+/** Resolves to whether `work` succeeds within `limitMs`. */
+export function succeedsWithin(limitMs: number, work: Promise<unknown>): Promise<boolean> {
+  return within(limitMs, work).then(
+    () => true,
+    () => false,
+  );
+}
+
+/**
+ * Waits for an answer that a client's request needs.
+ *
+ * @param detail message for the client when there is none
+ * @throws {ServiceError} `AUTH_UNAVAILABLE` when the query fails or takes more than `ANSWER_MS`
+ */
+export async function orUnavailable<T>(
+  query: Promise<T>,
+  detail: string,
+  onFailure: (cause: unknown) => void = () => {},
+): Promise<T> {
+  try {
+    return await within(ANSWER_MS, query);
+  } catch (cause) {
+    onFailure(cause);
+    throw new ServiceError("AUTH_UNAVAILABLE", detail, { cause });
   }
 }

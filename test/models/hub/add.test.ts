@@ -19,12 +19,12 @@ import { type Fault, LocalHub, type SeenRequest, sha256 } from "../../support/lo
 import { type Changes, COMMIT, REPOSITORIES, TOKEN, tinyCatalogue } from "../../support/tiny-catalogue.js";
 
 const STALL_MS = 500;
-/** Of a server that is not to be given up. */
+/** For a server that must not be given up. */
 const PATIENCE_MS = 60_000;
 let hub: LocalHub;
 let folder: string;
 let notes: string[];
-/** Bytes of the file that comes. */
+/** Bytes of the downloaded file. */
 let arrived: number;
 
 before(async () => {
@@ -72,7 +72,7 @@ async function add(
   });
 }
 
-test("a package comes from the hub and the server that it leads to, and the token goes to the hub alone", async () => {
+test("a package is downloaded through redirects, and only the hub gets the token", async () => {
   const { isNew, files } = await add("tiny-listener", { environment: { HF_TOKEN: "hf_mine" } });
   assert.equal(isNew, true);
   assert.deepEqual(
@@ -95,7 +95,7 @@ test("a package comes from the hub and the server that it leads to, and the toke
   assert.deepEqual(JSON.parse(text).source, { repository: "tiny/gigaam", revision: COMMIT, variant: "fp32" });
 });
 
-test("what is installed is not downloaded again; a damaged file is, and another package's is shared", async () => {
+test("installed files are not downloaded again; damaged ones are, and equal ones are shared", async () => {
   await add("tiny-listener");
   hub.requests.length = 0;
   assert.equal((await add("tiny-listener")).isNew, false);
@@ -106,13 +106,13 @@ test("what is installed is not downloaded again; a damaged file is, and another 
     ["tiny-listener", "tiny-listener-int8"].map((id) => stat(join(folder, id, "model.onnx"))),
   );
   assert.equal(inodes[0]!.ino, inodes[1]!.ino);
-  // A file of its own: the shared ones are one file under two names.
+  // A file that no other package shares.
   await writeFile(join(folder, "tiny-listener/manifest.json"), "{}");
   assert.equal((await add("tiny-listener")).isNew, true);
   await readPackage(join(folder, "tiny-listener"), "transcription");
 });
 
-test("Silero comes along for those who ask for it, and changing it downloads nothing else", async () => {
+test("Silero is added on request, and changing it downloads nothing else", async () => {
   await add("tiny-listener");
   hub.requests.length = 0;
   const { isNew, files } = await add("tiny-listener", { vad: "silero" });
@@ -137,7 +137,7 @@ test("Silero comes along for those who ask for it, and changing it downloads not
   assert.equal("vad" in without.manifest.files, false);
 });
 
-test("a graph's variant for GPUs comes with it, and leaves with it in a bundle", async () => {
+test("a graph's GPU variant is added and bundled with it", async () => {
   const { "vocoder.onnx": bytes } = REPOSITORIES["tiny/matcha"]!.files;
   const gpu = {
     from: "vocoder.onnx",
@@ -184,7 +184,7 @@ test("a graph's variant for GPUs comes with it, and leaves with it in a bundle",
   );
 });
 
-test("a cut connection goes on where it ended, and so does the next process", async () => {
+test("a cut connection resumes where it ended, and so does the next process", async () => {
   let cuts = 0;
   hub.fault = ({ path }): Fault | null => (path.includes("ctc.onnx") && cuts++ < 2 ? cutAfter(9_000) : null);
   await add("tiny-listener");
@@ -207,7 +207,7 @@ test("a cut connection goes on where it ended, and so does the next process", as
   assert.match(downloadsOf("ctc.onnx").at(-1)!.headers.range!, /^bytes=[1-9]\d*-$/);
 });
 
-test("a server that forgets us, answers another part, or all of it, is asked until the file is right", async () => {
+test("a server that stalls, or sends another range or all, is retried until the file is right", async () => {
   for (const kind of ["stall", "whole", "shifted"] as const) {
     folder = await temporaryFolder();
     let turn = 0;
@@ -223,7 +223,7 @@ test("a server that forgets us, answers another part, or all of it, is asked unt
   }
 });
 
-test("503 and 429 are waited out as the server asks; 500 for ever is given up with its reason", async () => {
+test("503 and 429 wait as the server requests; permanent 500 is given up with its reason", async () => {
   let turn = 0;
   hub.fault = ({ server }): Fault | null => {
     if (server !== "cdn") return null;
@@ -241,7 +241,7 @@ test("503 and 429 are waited out as the server asks; 500 for ever is given up wi
   );
 });
 
-test("another file than it should be is removed, and the message names both hashes", async () => {
+test("a wrong file is removed, and the message has both hashes", async () => {
   hub.fault = ({ path }) => (path.includes("ctc.onnx") ? { kind: "changed" } : null);
   const wanted = sha256(REPOSITORIES["tiny/gigaam"]!.files["ctc.onnx"]!);
   const found = /[0-9a-f]{64}/.source;
@@ -252,17 +252,17 @@ test("another file than it should be is removed, and the message names both hash
   assert.deepEqual(await readdir(join(folder, ".tiny-listener.partial")), []);
 });
 
-test("a catalogue that is wrong is told before anything is downloaded", async () => {
+test("a wrong catalogue is reported before anything is downloaded", async () => {
   const wrong = { file: { model: { sha256: "0".repeat(64) } } };
   await assert.rejects(
     add("tiny-listener", { changes: wrong }),
-    /its sha256 must be 0{64}, the server tells [0-9a-f]{64}/,
+    /its sha256 must be 0{64}, the server reports [0-9a-f]{64}/,
   );
   const short = { file: { model: { bytes: 7 } } };
   await assert.rejects(add("tiny-listener", { changes: short }), /must be 7 bytes long, the server has \d+/);
 });
 
-test("what an earlier run left damaged is downloaded from its beginning", async () => {
+test("a damaged partial download starts over", async () => {
   await mkdir(join(folder, ".tiny-listener.partial"));
   const part = join(folder, ".tiny-listener.partial/model.onnx.part");
   await appendFile(part, "not the beginning of that file");
@@ -271,7 +271,7 @@ test("what an earlier run left damaged is downloaded from its beginning", async 
   await readPackage(join(folder, "tiny-listener"), "transcription");
 });
 
-test("a file whose hash is not known is refused, and with trust kept with the hash that came", async () => {
+test("a file of unknown hash is rejected, and with trust kept with the hash found", async () => {
   const changes: Changes = {
     file: { model: { sha256: null, bytes: null }, vocabulary: { sha256: null, bytes: null } },
     entry: { "tiny-listener": { source: { repository: "tiny/gigaam", revision: null } } },
@@ -289,13 +289,13 @@ test("a file whose hash is not known is refused, and with trust kept with the ha
   ]);
   const manifest = JSON.parse(await readFile(join(folder, "tiny-listener/manifest.json"), "utf8"));
   assert.equal(manifest.files.model.sha256, sha256(REPOSITORIES["tiny/gigaam"]!.files["ctc.onnx"]!));
-  // What came is pinned: the commit that the hub has told.
+  // Pinned to the commit that the hub has reported.
   assert.equal(manifest.source.revision, COMMIT);
   const [, second] = hub.requests.filter(({ path }) => path.includes("/resolve/"));
   assert.match(second!.path, new RegExp(`/resolve/${COMMIT}/`));
 });
 
-test("a file of no known hash goes on only while the server says that it is the same", async () => {
+test("a file of unknown hash resumes only while the server confirms that it is unchanged", async () => {
   const changes: Changes = { file: { model: { sha256: null, bytes: null } } };
   await mkdir(join(folder, ".tiny-listener.partial"));
   const part = join(folder, ".tiny-listener.partial/model.onnx.part");
@@ -309,10 +309,10 @@ test("a file of no known hash goes on only while the server says that it is the 
   await readPackage(join(folder, "tiny-listener"), "transcription");
 });
 
-test("terms that were not accepted, and what is not there, are told apart, with what to do", async () => {
+test("unaccepted terms and missing repositories are reported separately, with what to do", async () => {
   await assert.rejects(
     add("tiny-gated"),
-    /does not give out tiny-gated\/acoustic.onnx \(401, GatedRepo\): set HF_TOKEN .* http:.*\/tiny\/gated$/,
+    /denies access to tiny-gated\/acoustic.onnx \(401, GatedRepo\): set HF_TOKEN .* http:.*\/tiny\/gated$/,
   );
   await add("tiny-gated", { environment: { HF_TOKEN: TOKEN } });
   folder = await temporaryFolder();
@@ -325,7 +325,7 @@ test("terms that were not accepted, and what is not there, are told apart, with 
   await assert.rejects(add("tiny-speaker", { changes: other }), /has no .* \(404, EntryNotFound\)/);
 });
 
-test("a disk without room is told before anything is downloaded", async () => {
+test("a full disk is reported before anything is downloaded", async () => {
   const changes: Changes = { file: { model: { bytes: null, aboutBytes: 10 ** 15 } } };
   await assert.rejects(
     add("tiny-listener", { changes }),
@@ -334,14 +334,14 @@ test("a disk without room is told before anything is downloaded", async () => {
   assert.equal(hub.requests.length, 0);
 });
 
-test("a disk that fills up in the middle is told, and with room again it goes on", async (t) => {
+test("a disk that fills up is reported, and with space again the download resumes", async (t) => {
   const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=17m", "tmpfs", folder]);
   if (mounted.status !== 0) return t.skip("mounting a small disk needs root");
   const filler = join(folder, "filler");
   try {
     hub.onSent = () => {
       hub.onSent = () => {};
-      // It writes what there is room for.
+      // Writes as much as fits.
       assert.throws(() => writeFileSync(filler, Buffer.alloc(17 << 20)), { code: "ENOSPC" });
     };
     await assert.rejects(add("tiny-listener"), /no space left on the device; what has arrived is kept/);
@@ -361,7 +361,7 @@ test("an entry whose package would stop the service adds nothing", async () => {
   assert.deepEqual(await visibleIn(folder), []);
 });
 
-test("two additions at once: the second says that it waits, and finds it done", async () => {
+test("of two concurrent additions the second reports that it waits, and finds the package", async () => {
   const signal = new AbortController().signal;
   let second: Promise<Installed> | null = null;
   await withInstallLock(folder, { signal, onWait: () => {} }, async () => {
@@ -369,7 +369,7 @@ test("two additions at once: the second says that it waits, and finds it done", 
     while (notes.length === 0) await new Promise((settle) => setImmediate(settle));
     assert.deepEqual(await visibleIn(folder), []);
   });
-  assert.match(notes.join("\n"), /another command works in .* waiting for its end/);
+  assert.match(notes.join("\n"), /another command is using .* waiting for it to end/);
   assert.equal((await second!).isNew, true);
   const both = await Promise.all([add("tiny-listener"), add("tiny-speaker")]);
   assert.deepEqual(
@@ -378,7 +378,7 @@ test("two additions at once: the second says that it waits, and finds it done", 
   );
 });
 
-test("an interrupted addition ends with its reason, and keeps what has come", async () => {
+test("an interrupted addition ends with its reason, and keeps what has arrived", async () => {
   const control = new AbortController();
   hub.fault = ({ path }) => (path.includes("ctc.onnx") ? { kind: "stall", after: 9_000 } : null);
   const observer = {
@@ -391,7 +391,7 @@ test("an interrupted addition ends with its reason, and keeps what has come", as
   assert.ok((await stat(join(folder, ".tiny-listener.partial/model.onnx.part"))).size > 8_000);
 });
 
-test("proxies by the usual variables are used, and NO_PROXY leaves hosts out", async () => {
+test("the usual proxy variables are used, and NO_PROXY excludes hosts", async () => {
   const asked: string[] = [];
   const proxy = createServer();
   proxy.on("connect", (request, socket, head) => {

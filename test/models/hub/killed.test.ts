@@ -17,15 +17,15 @@ import { RUN_FACTOR, SEED, uniform } from "../../support/seed.js";
 import { REPOSITORIES, tinyCatalogue } from "../../support/tiny-catalogue.js";
 
 const CHILD = fileURLToPath(new URL("../../support/add-models-child.js", import.meta.url));
-/** Each kill ends so many additions of one process, at different points of each. */
+/** Each kill ends this many additions of one process, each at a different point. */
 const KILLS = 10 * RUN_FACTOR;
 const AT_ONCE = 5;
 const NAME = "tiny-listener";
-/** A file that comes in many pieces, before the package's own. */
+/** A file that arrives in many pieces, before the package's own. */
 const BALLAST = Buffer.alloc(300_000, "ballast ");
 /** Steps by which an addition is ahead of the next, at most: three of its files are small. */
 const MOST_AHEAD = 10;
-/** Looks at the folder, of some 50 µs each, that pass at most between the last byte and the kill. */
+/** Checks of the folder, about 50 µs each, between the last byte and the kill at most. */
 const MOST_LOOKS = 300;
 
 // Issue 15, acceptance 1.
@@ -41,7 +41,7 @@ test(`kill -9 in ${KILLS * AT_ONCE} additions at random moments leaves no broken
   try {
     for (let kill = 0; kill < KILLS; kill++) {
       const folders = await Promise.all(Array.from({ length: AT_ONCE }, temporaryFolder));
-      // Every other time they take the place of an older version.
+      // Every other time they replace an older version.
       if (kill % 2 === 1) for (const folder of folders) await installOlder(folder);
       await killSomewhere(folders, [path, NAME, hub.endpoint], random);
       for (const [index, folder] of folders.entries()) {
@@ -76,7 +76,7 @@ test(`kill -9 in ${KILLS * AT_ONCE} additions at random moments leaves no broken
   } finally {
     await hub.stop();
   }
-  // The moments were spread over the whole of it.
+  // The kills were spread over the whole addition.
   for (const [what, count] of Object.entries(seen)) assert.ok(count > 0, `${what}: ${JSON.stringify(seen)}`);
 });
 
@@ -99,7 +99,7 @@ async function catalogueWithBallast(): Promise<{
   return { path, entry: changed[0]!, catalogue: changed };
 }
 
-/** Starts additions and kills them when one of them has so many bytes, or a little after its last. */
+/** Starts additions and kills them when one has this many bytes, or a little after its last. */
 async function killSomewhere(
   folders: readonly string[],
   args: readonly string[],
@@ -131,14 +131,14 @@ async function sizeOf(path: string): Promise<number> {
   return (await stat(path).catch(() => null))?.size ?? 0;
 }
 
-/** The same package with other files in it. */
+/** The same package with other files. */
 async function installOlder(folder: string): Promise<void> {
   const target = join(folder, NAME);
   await cp("test/fixtures/adapters/tiny-nemo-ctc", target, { recursive: true });
   await changeManifest(target, (manifest) => ({ ...manifest, id: NAME }));
 }
 
-/** What a service would find: every file of it must be right. @returns which versions they are */
+/** Checks every file that a service would find. @returns their versions */
 async function wholePackages(folder: string, where: string): Promise<readonly ("whole" | "older")[]> {
   const found = await findPackages(folder);
   for (const each of found) {

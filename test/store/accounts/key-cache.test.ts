@@ -10,7 +10,7 @@ import { SILENT } from "../../support/silent-log.js";
 const PEPPER = "a pepper for tests";
 const IDENTITY: KeyIdentity = { keyId: "key_1", organizationId: "org_1", tier: "paid" };
 
-/** A cache over a table of one key, counting what it asks. */
+/** A cache over a table of one key, counting look-ups. */
 function cacheOver(rules: Partial<KeyCacheRules> = {}) {
   const rawKey = newRawKey();
   const clock = new ManualClock();
@@ -71,7 +71,7 @@ test("a revoked key ends 30 s after it was last looked up", async () => {
   assert.equal(await cache.find(rawKey), null);
 });
 
-test("the age of an answer counts from the question", async () => {
+test("an answer's age counts from its query", async () => {
   const { cache, clock, table, rawKey } = cacheOver();
   let answer = () => {};
   table.answer = new Promise((resolve) => {
@@ -86,7 +86,7 @@ test("the age of an answer counts from the question", async () => {
   assert.equal(table.asked, 2);
 });
 
-test("an unknown key is remembered as unknown for 5 s", async () => {
+test("an unknown key is cached as unknown for 5 s", async () => {
   const { cache, clock, table, rawKey } = cacheOver();
   table.isActive = false;
   assert.equal(await cache.find(rawKey), null);
@@ -98,14 +98,14 @@ test("an unknown key is remembered as unknown for 5 s", async () => {
   assert.deepEqual(await cache.find(rawKey), IDENTITY);
 });
 
-test("requests that come together share one look-up", async () => {
+test("concurrent requests share one look-up", async () => {
   const { cache, table, rawKey } = cacheOver();
   const found = await Promise.all(Array.from({ length: 50 }, () => cache.find(rawKey)));
   assert.ok(found.every((identity) => identity?.keyId === IDENTITY.keyId));
   assert.equal(table.asked, 1);
 });
 
-test("a failed look-up is not remembered, and shared by those who waited", async () => {
+test("a failed look-up rejects all who waited, and is not cached", async () => {
   const { cache, table, rawKey } = cacheOver();
   table.isAway = true;
   const outcomes = await Promise.allSettled([cache.find(rawKey), cache.find(rawKey)]);
@@ -115,7 +115,7 @@ test("a failed look-up is not remembered, and shared by those who waited", async
   assert.deepEqual(await cache.find(rawKey), IDENTITY);
 });
 
-test("while the database is away known keys go on and others are refused as unavailable", async () => {
+test("without the database cached keys work and others are unavailable", async () => {
   const { cache, clock, table, rawKey } = cacheOver();
   await cache.find(rawKey);
   table.isAway = true;
@@ -126,13 +126,13 @@ test("while the database is away known keys go on and others are refused as unav
   await assert.rejects(cache.find(rawKey), isUnavailable);
 });
 
-test("a database that does not answer counts as away", async () => {
+test("a database that does not answer counts as unavailable", async () => {
   const { cache, table, rawKey } = cacheOver({ lookUpTimeoutMs: 20 });
   table.answer = new Promise(() => {});
   await assert.rejects(cache.find(rawKey), isUnavailable);
 });
 
-test("look-ups beyond the limit are refused at once", async () => {
+test("look-ups beyond the limit are rejected immediately", async () => {
   const { cache, table } = cacheOver({ lookUpCount: 3 });
   let answer = () => {};
   table.answer = new Promise((resolve) => {
@@ -145,7 +145,7 @@ test("look-ups beyond the limit are refused at once", async () => {
   assert.equal(await cache.find(newRawKey()), null);
 });
 
-test("guessed keys do not push out keys in use", async () => {
+test("guessed keys do not evict keys in use", async () => {
   const { cache, table, rawKey } = cacheOver({ activeCount: 2, unknownCount: 2 });
   await cache.find(rawKey);
   for (let i = 0; i < 10; i++) await cache.find(newRawKey());
@@ -154,7 +154,7 @@ test("guessed keys do not push out keys in use", async () => {
   assert.equal(table.asked, asked);
 });
 
-test("the last use is written at most once a minute, and its failure hurts nobody", async () => {
+test("the last use is written at most once a minute, and a failure is ignored", async () => {
   const { cache, clock, table, rawKey } = cacheOver();
   for (let second = 0; second < 60; second++) {
     await cache.find(rawKey);
@@ -172,8 +172,8 @@ function isUnavailable(error: unknown): boolean {
   return error instanceof ServiceError && error.code === "AUTH_UNAVAILABLE";
 }
 
-// Issue 12: keys are found by a hash under the server's secret, so what is alike in two keys is nothing alike in time.
-test("a key that differs in one digit is looked up like any other, and nothing of it is compared with a key", async () => {
+// Issue 12: keys are found by a keyed hash, so similar keys leak nothing by timing.
+test("a key that differs in one digit is looked up like any other", async () => {
   const { cache, table, rawKey } = cacheOver();
   await cache.find(rawKey);
   assert.equal(table.asked, 1);

@@ -10,7 +10,7 @@ interface Question {
 
 type Answers = readonly (string | typeof BUSY)[];
 
-/** A statement under way. */
+/** A statement in flight. */
 interface Statement {
   readonly names: readonly string[];
   readonly isWaiting: boolean;
@@ -47,7 +47,7 @@ function byHand(answerMs?: number) {
 
 const refusal = (code: string) => Object.assign(new Error(`refused ${code}`), { code });
 
-test("the first goes at once, and what comes while statements are under way goes in the next one", async () => {
+test("the first question is sent immediately, those during a statement in the next one", async () => {
   const { sent, ask } = byHand();
   const answers = ["a", "b", "c", "d", "e"].map((name) => ask(`org_${name}`, name));
   assert.deepEqual(
@@ -62,7 +62,7 @@ test("the first goes at once, and what comes while statements are under way goes
   assert.deepEqual(await Promise.all(answers), ["A", "B", "C", "D", "E"]);
 });
 
-test("of one organization no two statements are under way, and all have their turn", async () => {
+test("an organization has one statement in flight, and all get their turn", async () => {
   const { sent, ask } = byHand();
   void ask("org_busy", "0");
   for (let nth = 1; nth <= 100; nth++) void ask("org_busy", String(nth));
@@ -84,7 +84,7 @@ test("of one organization no two statements are under way, and all have their tu
   assert.equal(sent[4]!.names.length, 36);
 });
 
-test("what another service has locked is asked again for each organization by itself, beside the others", async () => {
+test("questions about locked accounts are asked again per organization, without delaying others", async () => {
   const { sent, ask } = byHand();
   const first = [ask("org_a", "a"), ask("org_b", "b")];
   const together = ["c1", "d1", "c2", "e1", "d2"].map((name) => ask(`org_${name[0]}`, name));
@@ -99,7 +99,7 @@ test("what another service has locked is asked again for each organization by it
       { names: ["d2"], isWaiting: true },
     ],
   );
-  // They hold nobody up but their own.
+  // They delay only their own organization.
   const [late, other] = [ask("org_c", "c3"), ask("org_f", "f")];
   assert.deepEqual(sent[5]!.names, ["f"]);
   await sent[5]!.answer(["F"]);
@@ -111,7 +111,7 @@ test("what another service has locked is asked again for each organization by it
   assert.deepEqual(await Promise.all([late, other]), ["C3", "F"]);
 });
 
-test("a value that the schema refuses fails alone, and a lost connection is told to all", async () => {
+test("a value that the schema rejects fails alone, a lost connection rejects all", async () => {
   const { sent, ask } = byHand();
   void ask("org_a", "a");
   void ask("org_b", "b");
@@ -133,7 +133,7 @@ test("a value that the schema refuses fails alone, and a lost connection is told
   assert.equal(await after, "done");
 });
 
-test("statements that never answer stop neither their organization nor the others", {
+test("statements without an answer block neither their organization nor others", {
   timeout: 120_000,
 }, async () => {
   const { sent, ask } = byHand(20);
@@ -145,7 +145,7 @@ test("statements that never answer stop neither their organization nor the other
   assert.equal(await next, "done");
 });
 
-test("whatever is asked and however it ends, each question has its own answer, in the order of its organization", async () => {
+test("each question gets its own answer, in its organization's order, however statements end", async () => {
   const step = fc.record({
     organization: fc.nat({ max: 3 }),
     isAnswered: fc.boolean(),

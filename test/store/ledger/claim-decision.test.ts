@@ -17,7 +17,7 @@ const ANY_ATTEMPT: fc.Arbitrary<LastAttempt> = fc.record({
 const isInWork = ({ state, isServiceAlive, holdState }: LastAttempt) =>
   (state === "running" && isServiceAlive) || holdState === "open" || holdState === "posted";
 
-test("work begins only when nobody else works and no hold is in work", () => {
+test("work starts only without another attempt or an active hold", () => {
   fc.assert(
     fc.property(ANY_ATTEMPT, (last) => {
       if (!isInWork(last)) return;
@@ -26,7 +26,7 @@ test("work begins only when nobody else works and no hold is in work", () => {
   );
 });
 
-test("what was paid within the time of the key is never charged again", () => {
+test("what was paid while the key was valid is never charged again", () => {
   fc.assert(
     fc.property(ANY_ATTEMPT, (last) => {
       const decision = decideClaim(last);
@@ -36,7 +36,7 @@ test("what was paid within the time of the key is never charged again", () => {
   );
 });
 
-test("only an answer that was wholly paid, is there, and is not too old is sent again", () => {
+test("only a fully paid, present and recent answer is replayed", () => {
   fc.assert(
     fc.property(ANY_ATTEMPT, (last) => {
       const isOurs = last.isSameRequest && !isInWork(last);
@@ -47,7 +47,7 @@ test("only an answer that was wholly paid, is there, and is not too old is sent 
   );
 });
 
-test("another request gets a key only when its time is over, and then as if it were new", () => {
+test("another request gets a key only after its expiry, as a new one", () => {
   fc.assert(
     fc.property(ANY_ATTEMPT, (last) => {
       const decision = decideClaim({ ...last, isSameRequest: false });
@@ -57,7 +57,7 @@ test("another request gets a key only when its time is over, and then as if it w
   );
 });
 
-test("an attempt that was cut off before its hold may not open one any more", () => {
+test("an attempt interrupted before its hold may not open one later", () => {
   const cutOff: LastAttempt = {
     state: "running",
     isSameRequest: true,

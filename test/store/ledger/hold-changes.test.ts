@@ -1,4 +1,4 @@
-// Changes of holds that go to the database together: each is what it would be alone.
+// Batched changes of holds: each has the effect it would have alone.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { DEFAULT_TARIFFS } from "../../../core/domain/usage/tariff.js";
@@ -55,7 +55,7 @@ async function outcomeOf(work: Promise<unknown>): Promise<unknown> {
   return await work.catch((error: Error) => error);
 }
 
-test("of many at once each has its own answer, and what one is refused costs no other", async () => {
+test("each of many concurrent changes gets its own answer, and a rejection affects no other", async () => {
   const { changes, holds } = ledger;
   const [poor, crowded, ...others] = (await newOrganizations(42)) as [string, string, ...string[]];
   await changes.open(speech(poor, "most", 62_000));
@@ -69,7 +69,7 @@ test("of many at once each has its own answer, and what one is refused costs no 
     outcomeOf(changes.openUpTo(speech(poor, 3), 1)),
     outcomeOf(changes.open(speech("org_unknown", 1))),
     outcomeOf(changes.open(speech(crowded, "closed"))),
-    // The schema refuses the first, and with it the statement that all of them were part of.
+    // The schema rejects the first, and with it the statement of the batch.
     outcomeOf(changes.open({ ...speech(crowded, "wrong"), kind: "another" as "file" })),
     ...[1, 2, 3].map((nth) => outcomeOf(changes.open({ ...speech(crowded, nth), limit }))),
     outcomeOf(changes.open(speech(crowded, 1))),
@@ -97,7 +97,7 @@ test("of many at once each has its own answer, and what one is refused costs no 
   assert.deepEqual(more.slice(0, 2), [true, true]);
   assert.ok(more[2] instanceof TooManyAtOnce);
   assert.deepEqual(more.slice(3), [true, null, null]);
-  // Charges of all of them together, those that are repeated too.
+  // Charges all of them in one batch, with repetitions.
   const posted = await Promise.all(
     others.flatMap((organizationId) => [
       changes.post(speech(organizationId, 1), 500, "settled"),
@@ -114,7 +114,7 @@ test("of many at once each has its own answer, and what one is refused costs no 
   assert.deepEqual(await brokenRules(ledger.sql), []);
 });
 
-test("an account or a hold that another transaction has holds up nobody else", async () => {
+test("an account or hold locked by another transaction delays nobody else", async () => {
   const { changes, sql } = ledger;
   const [locked, other] = (await newOrganizations(2)) as [string, string];
   for (const organizationId of [locked, other]) await changes.open(speech(organizationId, 0));
@@ -137,7 +137,7 @@ test("an account or a hold that another transaction has holds up nobody else", a
   assert.deepEqual(await balanceOf(other), { balance: CREDITS - 400, held: 0 });
 });
 
-test("a release that waited for its hold to be opened, or a charge for its extension, sees what is held by then", async () => {
+test("a release that waited for its hold's opening, or a charge for its extension, sees what is held then", async () => {
   const { changes, holds, sql } = ledger;
   const [opened, extended] = (await newOrganizations(2)) as [string, string];
   await changes.open(speech(extended, 1));
@@ -169,18 +169,18 @@ test("a release that waited for its hold to be opened, or a charge for its exten
   assert.deepEqual(await balanceOf(extended), { balance: CREDITS - 900, held: 0 });
 });
 
-// What the services believe is never the whole truth: their connections are cut, and one is swept while it works.
-test("while connections are cut and a service is swept everything is charged once, and nothing stays held", async () => {
+// The services lose connections, and one is swept while it works.
+test("with cut connections and a sweep, everything is charged once and nothing stays held", async () => {
   const { holds, instances, sql } = ledger;
   const random = uniform(SEED);
   const organizationIds = await newOrganizations(6);
   const services = [newServiceId(), newServiceId()];
-  for (const serviceId of services) await instances.beat(serviceId);
+  for (const serviceId of services) await instances.heartbeat(serviceId);
   const charges = new Map<string, number>();
   let isOver = false;
   let failureCount = 0;
   let sweptCount = 0;
-  /** As settlements do: again until there is an answer. */
+  /** As settlements do: retries until there is an answer. */
   const persist = async <T>(work: () => Promise<T>): Promise<T> => {
     for (;;) {
       try {
@@ -200,7 +200,7 @@ test("while connections are cut and a service is swept everything is charged onc
         const isOpen = nth % 2 === 0 ? await changes.open(hold) : (await changes.openUpTo(live, 1)).held > 0;
         if (!isOpen) return;
       } catch {
-        // It may have been opened all the same.
+        // It may have been opened although no answer arrived.
         failureCount++;
         await persist(() => holds.void(hold));
         continue;
@@ -225,7 +225,7 @@ test("while connections are cut and a service is swept everything is charged onc
       select pg_terminate_backend(pid) from pg_stat_activity
       where pid <> pg_backend_pid() and application_name = 'dauys' and random() < 0.7`;
     if (random() < 0.5) continue;
-    // The second one is silent for too long, and comes back.
+    // The second one is silent for too long, then returns.
     const serviceId = services[1]!;
     const open = await persist(
       () => sql<{ id: string }[]>`select id from holds where service_id = ${serviceId} and state = 'open'`,
@@ -236,7 +236,7 @@ test("while connections are cut and a service is swept everything is charged onc
     await persist(() => instances.remove(serviceId));
     const swept = await Promise.all([persist(() => sweep(holds)), persist(() => sweep(holds))]);
     sweptCount += Math.max(...swept);
-    await persist(() => instances.beat(serviceId));
+    await persist(() => instances.heartbeat(serviceId));
   }
   isOver = true;
   await Promise.all(workers);

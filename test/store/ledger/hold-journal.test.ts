@@ -11,14 +11,14 @@ async function newPath(): Promise<string> {
   return join(await temporaryFolder(), "usage-journal");
 }
 
-/** What another process would read now. */
+/** Reads the file as another process would. */
 function leftIn(path: string): Record<string, number> {
   const { journal, left } = HoldJournal.open(path, SILENT);
   journal.close();
   return Object.fromEntries(left);
 }
 
-test("whatever was noted and not forgotten is there at any moment, and the file stays as small as the most at once", async () => {
+test("the file always has every recorded hold, and grows only to the most concurrent holds", async () => {
   const path = await newPath();
   const id = fc.integer({ min: 0, max: 7 }).map((number) => `req_${"x".repeat(number * 4)}${number}`);
   const step = fc.oneof(
@@ -47,7 +47,7 @@ test("whatever was noted and not forgotten is there at any moment, and the file 
   assert.ok((await stat(path)).size <= 8 * 64);
 });
 
-test("what an earlier process left stays until it is cleared, and new notes do not overwrite it", async () => {
+test("an earlier process's units stay until cleared, and new ones do not overwrite them", async () => {
   const path = await newPath();
   const first = HoldJournal.open(path, SILENT).journal;
   first.note("ses_1", 5);
@@ -63,7 +63,7 @@ test("what an earlier process left stays until it is cleared, and new notes do n
   journal.close();
 });
 
-test("notes of one turn are written at its end, all of them", async () => {
+test("all units of one turn of the event loop are written at its end", async () => {
   const path = await newPath();
   const { journal } = HoldJournal.open(path, SILENT);
   for (let session = 0; session < 200; session++) journal.noteSoon(`ses_${session}`, session);
@@ -77,7 +77,7 @@ test("notes of one turn are written at its end, all of them", async () => {
   assert.equal(leftIn(path)["ses_8"], 1_001);
 });
 
-test("a file that ends within a cell and notes after the end stop nobody", async () => {
+test("a truncated file, and units recorded after closing, do no harm", async () => {
   const path = await newPath();
   const { journal } = HoldJournal.open(path, SILENT);
   journal.note("ses_1", 5);

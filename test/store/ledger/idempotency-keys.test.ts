@@ -39,7 +39,7 @@ before(async () => {
     log: SILENT,
   });
   ledger = await newLedger(server);
-  await ledger.instances.beat("svc_a");
+  await ledger.instances.heartbeat("svc_a");
 });
 after(async () => {
   await ledger.sql.end();
@@ -53,7 +53,7 @@ function fingerprint(text: string): Uint8Array {
   return createHash("sha256").update(text).digest();
 }
 
-/** A service that is there, or one that never was. */
+/** A running service, or one that never existed. */
 function service(serviceId = "svc_a") {
   const idempotency = new PostgresIdempotency(ledger.idempotencyKeys, serviceId, SILENT);
   const claim = async (changes: { key?: string; fingerprint?: Uint8Array; lostAnswerOf?: string } = {}) => {
@@ -68,7 +68,7 @@ function service(serviceId = "svc_a") {
     } as const;
     return { requestId, claim: await idempotency.claim(request) };
   };
-  /** Claims, and fails the test when something else than work comes of it. */
+  /** Claims a key, and fails the test unless the work may start. */
   const begin = async (changes: Parameters<typeof claim>[0] = {}) => {
     const claimed = await claim(changes);
     assert.ok(claimed.claim.type === "begun", claimed.claim.type);
@@ -96,7 +96,7 @@ async function age(hours: number): Promise<void> {
     where organization_id = ${organizationId}`;
 }
 
-test("a charged answer is given back as it was, as often as it is asked for", async () => {
+test("a charged answer is replayed unchanged, any number of times", async () => {
   const { claim, begin } = service();
   const { attempt, paid, requestId, hold } = await begin();
   assert.equal(paid, null);
@@ -125,8 +125,8 @@ test("keys belong to their organization", async () => {
   await begin({ fingerprint: fingerprint("two") });
 });
 
-test("of twenty at once on two services exactly one begins", async () => {
-  await ledger.instances.beat("svc_b");
+test("of twenty concurrent attempts on two services exactly one starts", async () => {
+  await ledger.instances.heartbeat("svc_b");
   const [a, b] = [service(), service("svc_b")];
   const claims = await Promise.all(Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? a : b).claim()));
   const types = claims.map(({ claim }) => claim.type);
@@ -136,14 +136,14 @@ test("of twenty at once on two services exactly one begins", async () => {
   );
 });
 
-test("of twenty at once that repeat a failed request exactly one begins", async () => {
+test("of twenty concurrent repetitions of a failed request exactly one starts", async () => {
   const { claim, begin } = service();
   await (await begin()).attempt.over();
   const claims = await Promise.all(Array.from({ length: 20 }, () => claim()));
   assert.equal(claims.filter(({ claim }) => claim.type === "begun").length, 1);
 });
 
-test("an attempt that failed leaves its key to the same request only", async () => {
+test("a failed attempt leaves its key to the same request only", async () => {
   const { claim, begin } = service();
   const first = await begin();
   assert.ok(await ledger.changes.open(first.hold));
@@ -159,7 +159,7 @@ test("an attempt that failed leaves its key to the same request only", async () 
   assert.equal(await balance(), FREE - CREDITS);
 });
 
-test("whoever paid and has no answer has the work done again, and pays what is missing", async () => {
+test("a client that paid without an answer pays only the rest when the work is repeated", async () => {
   const { claim, begin } = service();
   const first = await begin();
   await charge(first.hold, "posted");
@@ -179,7 +179,7 @@ test("whoever paid and has no answer has the work done again, and pays what is m
   assert.equal(fourth.answer.requestId, third.requestId);
 });
 
-test("an answer that is gone is made again by one of those who ask, without a charge", async () => {
+test("a lost answer is produced again by one of the concurrent requests, without a charge", async () => {
   const { claim, begin } = service();
   const { attempt, requestId, hold } = await begin();
   await charge(hold);
@@ -189,7 +189,7 @@ test("an answer that is gone is made again by one of those who ask, without a ch
   assert.deepEqual(begun, [{ requestId, units: CHARACTERS, credits: CREDITS }]);
 });
 
-test("an answer whose charge was given back is not anybody's", async () => {
+test("an answer whose charge was refunded is not replayed", async () => {
   const { begin } = service();
   const { attempt, hold } = await begin();
   await charge(hold, "posted");
@@ -198,7 +198,7 @@ test("an answer whose charge was given back is not anybody's", async () => {
   assert.equal((await begin()).paid, null);
 });
 
-test("an answer that a crash charged in part is paid for before it is given again", async () => {
+test("an answer charged in part by a crash is paid for before it is replayed", async () => {
   const { begin } = service();
   const { attempt, hold, requestId } = await begin();
   await charge(hold, "posted");
@@ -207,7 +207,7 @@ test("an answer that a crash charged in part is paid for before it is given agai
   assert.deepEqual((await begin()).paid, { requestId, units: 2, credits: 1 });
 });
 
-test("whoever asks again while a hold is being settled waits for that", async () => {
+test("a repeated request waits while a hold is being settled", async () => {
   const { claim, begin } = service();
   const { attempt, hold } = await begin();
   await charge(hold, "posted");
@@ -217,7 +217,7 @@ test("whoever asks again while a hold is being settled waits for that", async ()
   assert.equal((await asked).claim.type, "answered");
 });
 
-test("what a service that is gone has left is settled first, and then done again", async () => {
+test("a stopped service's attempt is settled first, then repeated", async () => {
   const { claim, begin } = service();
   const gone = service("svc_gone");
   const first = await gone.begin();
@@ -232,7 +232,7 @@ test("what a service that is gone has left is settled first, and then done again
   assert.equal(await balance(), FREE - CREDITS);
 });
 
-test("a service that was only taken to be gone cannot charge beside the one that follows it", async () => {
+test("a service wrongly presumed stopped cannot charge in addition to its successor", async () => {
   const gone = service("svc_gone");
   const first = await gone.begin();
   const second = await service().begin();
@@ -245,7 +245,7 @@ test("a service that was only taken to be gone cannot charge beside the one that
   assert.deepEqual(await brokenRules(ledger.sql), []);
 });
 
-test("after 24 hours a key is new, and before it is not", async () => {
+test("a key is new after 24 hours, not before", async () => {
   const { claim, begin } = service();
   const { attempt, hold } = await begin();
   await charge(hold);
@@ -257,7 +257,7 @@ test("after 24 hours a key is new, and before it is not", async () => {
   assert.equal(next.paid, null, "another request, charged anew");
 });
 
-test("the sweep removes keys after 24 hours, but not one that is at work", async () => {
+test("the sweep removes keys after 24 hours, except running ones", async () => {
   const { idempotency, begin } = service();
   await begin();
   await age(25);
@@ -272,7 +272,7 @@ test("the sweep removes keys after 24 hours, but not one that is at work", async
   assert.equal(await idempotency.isKnown(organizationId, KEY), false);
 });
 
-test("one sweep removes a thousand keys at most", async () => {
+test("one sweep removes at most a thousand keys", async () => {
   await ledger.sql`
     insert into idempotency_keys (organization_id, key, fingerprint, kind, request_id, service_id, state, created_at)
     select ${organizationId}, 'key ' || n, ${Buffer.from(REQUEST)}, 'file', 'many ' || n, 'svc_a', 'over',
@@ -282,7 +282,7 @@ test("one sweep removes a thousand keys at most", async () => {
 });
 
 // Issue 12, "From the attack", line 10.
-test("bodies of an organization beyond its room go, the oldest first, and those of others stay", async () => {
+test("an organization's oldest bodies are dropped beyond its limit, and others' stay", async () => {
   const other = (await ledger.organizations.create("other")).id;
   await ledger.sql`
     insert into idempotency_keys (organization_id, key, fingerprint, kind, request_id, service_id, state, created_at,
@@ -299,7 +299,7 @@ test("bodies of an organization beyond its room go, the oldest first, and those 
   );
 });
 
-test("the audio that was paid for is known to the next attempt, and only to that", async () => {
+test("the next attempt knows which audio was paid for", async () => {
   const { begin } = service();
   const first = await begin();
   const heard = fingerprint("audio");
@@ -316,7 +316,7 @@ test("the audio that was paid for is known to the next attempt, and only to that
   assert.equal((await begin()).paid, null, "nothing was paid, whatever was heard");
 });
 
-test("the end of an attempt is written when the database is back", async () => {
+test("the end of an attempt is written when the database returns", async () => {
   const { claim, begin } = service();
   const { attempt } = await begin();
   // A lock stands in for a database that does not answer.
@@ -338,12 +338,12 @@ test("the end of an attempt is written when the database is back", async () => {
   await eventually("the key is free", async () => (await claim()).claim.type === "begun");
 });
 
-test("attempts that a promoted standby has running again are ended, and those that run keep their keys", async () => {
+test("attempts that a promoted standby has reopened are ended, and running ones keep their keys", async () => {
   const serviceId = "svc_promoted";
-  await ledger.instances.beat(serviceId);
+  await ledger.instances.heartbeat(serviceId);
   const own = service(serviceId);
   const { attempt } = await own.begin({ key: "runs" });
-  // Under the same id, and the service does not know it: it was over on a server that is lost.
+  // Unknown to the service: it had ended on the lost server.
   await service(serviceId).begin({ key: "over" });
   assert.equal((await own.claim({ key: "over" })).claim.type, "in-use");
   assert.equal(await own.idempotency.endForgotten(), 1);
@@ -358,9 +358,9 @@ test("attempts that a promoted standby has running again are ended, and those th
   assert.deepEqual(await ledger.idempotencyKeys.listRunning(serviceId), []);
 });
 
-test("an attempt that ends while the database is asked for forgotten ones is none", async () => {
+test("an attempt that ends during the search for forgotten attempts is not one", async () => {
   const serviceId = "svc_ending";
-  await ledger.instances.beat(serviceId);
+  await ledger.instances.heartbeat(serviceId);
   let endIt: (() => Promise<void>) | null = null;
   class LateAnswers extends IdempotencyKeys {
     override async listRunning(service: string): Promise<string[]> {

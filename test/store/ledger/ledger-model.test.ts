@@ -16,15 +16,15 @@ import * as fc from "../../support/properties.js";
 import { SILENT } from "../../support/silent-log.js";
 import { brokenRules, journalInHolds, type LedgerTables, newLedger } from "./ledger-support.js";
 
-/** Histories that run at the same time, as many as the store has connections. */
+/** Concurrent histories, as many as the store has connections. */
 const AT_ONCE = 8;
-/** `LEDGER_HISTORIES=20000` looks longer. */
+/** `LEDGER_HISTORIES=20000` searches longer. */
 const HISTORIES = Number(process.env["LEDGER_HISTORIES"] ?? 1_000);
 const SLOTS = 5;
 
 /**
- * One step on one of a history's holds or payments; `repeat` runs it twice at once, as a retry would. Steps of all histories
- * that two services make at the same time go to the database together.
+ * One step on one of a history's holds or payments; `repeat` runs it twice concurrently, as a retry would.
+ * Concurrent steps of all histories on a service are batched.
  */
 interface Step {
   readonly type: "hold" | "post" | "void" | "complete" | "refund" | "extend" | "race" | "topUp" | "grant";
@@ -32,16 +32,16 @@ interface Step {
   readonly share: number;
   readonly isFinal: boolean;
   readonly repeat: boolean;
-  /** Of the two services. */
+  /** One of the two services. */
   readonly by: number;
-  /** A statement of its own, as sweeps make it. */
+  /** A separate statement, as in sweeps. */
   readonly isAlone: boolean;
 }
 
-/** The service that holds of a history belong to is gone, after it has journaled this share of what they hold. */
+/** The service of a history's holds stops, after it has journaled this share of what they hold. */
 interface Loss {
   readonly share: number;
-  /** A service of the version that journaled in each hold. */
+  /** A service of an earlier version, which journaled in each hold. */
   readonly isBefore: boolean;
 }
 
@@ -56,7 +56,7 @@ interface History {
 }
 
 interface Round {
-  /** At once, on different slots. */
+  /** Concurrently, on different slots. */
   readonly steps: readonly Step[];
   readonly loss: Loss | null;
 }
@@ -118,7 +118,7 @@ after(async () => {
   await server.stop();
 });
 
-/** Some 6 ms each on a quiet machine of two cores, 60 beside four busy processes. */
+/** About 6 ms each on a quiet machine with two cores, 60 next to four busy processes. */
 const timeout = 120_000 + HISTORIES * 300;
 
 test(`${HISTORIES} random histories leave the ledger as a model predicts`, { timeout }, async () => {
@@ -131,7 +131,7 @@ test(`${HISTORIES} random histories leave the ledger as a model predicts`, { tim
   assert.deepEqual(await brokenRules(ledger.sql), []);
 });
 
-/** Runs one history on an organization of its own, and compares it with the model after every round. */
+/** Runs one history on its own organization, and compares it with the model after every round. */
 async function live(history: History): Promise<void> {
   const { id } = await ledger.organizations.create("model");
   const run = new Run(id, history.plans);
@@ -168,10 +168,10 @@ class Run {
   }
 
   async enter(): Promise<void> {
-    await ledger.instances.beat(this.#serviceId);
+    await ledger.instances.heartbeat(this.#serviceId);
   }
 
-  /** Two others find that the service is gone, and another one takes its place. */
+  /** Two others sweep the stopped service, and a new one takes its place. */
   async lose({ share, isBefore }: Loss): Promise<void> {
     const { holds, instances, sql } = ledger;
     const serviceId = this.#serviceId;
@@ -200,7 +200,9 @@ class Run {
     await this.enter();
   }
 
-  /** Runs steps at once; what each of them may find available lies between the extremes of the others. */
+  /**
+   * Runs steps concurrently; the available credits that each finds are between the extremes of the others.
+   */
   async round(steps: readonly Step[]): Promise<void> {
     const before = this.balance - this.held;
     const takes = steps.map((step) => this.#mostTaken(step));
@@ -238,7 +240,7 @@ class Run {
     const hold = { ...this.#holds[slot]!, serviceId: this.#serviceId };
     const model = this.#slots[slot]!;
     const units = Math.floor((hold.quantity.units * share) / 100);
-    // A retry comes to the same service, or to the other one.
+    // A retry reaches the same service, or the other one.
     const makers = [services[by]!, services[isFinal ? by : 1 - by]!];
     const twice = async <T>(work: (changes: HoldChanges) => Promise<T>): Promise<T[]> =>
       await Promise.all(makers.slice(0, repeat ? 2 : 1).map(work));
@@ -261,7 +263,7 @@ class Run {
         } else if (model.state === "open") assert.ok(answers.every((answer) => answer === true));
         else if (answers.some((answer) => answer === true)) {
           const price = this.#priceOf(slot);
-          // One may have been refused before another step made room for its twin.
+          // One may have been rejected before another step freed credits for its twin.
           const isClear = price <= available.least;
           assert.ok(!isClear || answers.every((answer) => answer === true), `answers ${answers}`);
           assert.ok(price <= available.most, "a hold that did not fit was opened");
@@ -301,7 +303,7 @@ class Run {
         if (model.state === "open" || model.state === "none") this.#slots[slot] = { state: "voided" };
         return;
       case "race": {
-        // A late charge and a release: one of them wins, whichever it is.
+        // A late charge and a release: either wins.
         const [charged] = await Promise.all([
           isAlone ? holds.post(hold.id, units, "settled") : makers[0]!.post(hold, units, "settled"),
           holds.void(hold),
@@ -342,13 +344,13 @@ class Run {
   }
 }
 
-/** As the service does: a live hold has nothing to pay for yet. */
+/** As the service does: a live hold has nothing to charge for yet. */
 async function open(changes: HoldChanges, hold: NewHold): Promise<boolean> {
   if (hold.kind !== "live") return await changes.open(hold);
   return (await changes.openUpTo(hold, creditsFor(hold.quantity, hold.tariff))).held > 0;
 }
 
-/** An id whose hold is over cannot be held again. */
+/** The id of a closed hold cannot be held again. */
 function taken(error: unknown): "taken" {
   if (!(error instanceof HoldIsOver)) throw error;
   return "taken";

@@ -13,7 +13,7 @@ import type { EmbeddedPostgres } from "../../../src/store/postgres/embedded-post
 import { migrate } from "../../../src/store/postgres/migrate.js";
 import { SILENT } from "../../support/silent-log.js";
 
-/** The ledger's tables on a database of their own. */
+/** The ledger's tables on a separate database. */
 export interface LedgerTables {
   readonly sql: Sql;
   readonly accounts: Accounts;
@@ -52,7 +52,7 @@ export function liveHold(id: string, organizationId: string, seconds: number, se
   return { id, organizationId, serviceId, kind: "live", quantity, tariff: LIVE_TARIFF };
 }
 
-/** Notes what open live holds have accepted, as services did before they had a journal in one value: in each hold. */
+/** Journals what open live holds have accepted as earlier versions did: in each hold. */
 export async function journalInHolds(sql: Sql, acceptedById: ReadonlyMap<string, number>): Promise<void> {
   await sql`
     update holds set units = greatest(holds.units, journal.units)
@@ -60,7 +60,7 @@ export async function journalInHolds(sql: Sql, acceptedById: ReadonlyMap<string,
     where holds.id = journal.id and holds.state = 'open'`;
 }
 
-/** Rules of the ledger that are broken now, as rows that say where; none in a sound one. */
+/** Returns broken rules of the ledger, each with its place. */
 export async function brokenRules(sql: Sql): Promise<readonly object[]> {
   const rows = await sql`
     with moved as (

@@ -41,12 +41,12 @@ before(async () => {
   ledger = await newLedger(server);
 });
 after(async () => {
-  // A query that the driver lost with its connection would be waited for without an end.
+  // A query that the driver has lost would be waited for forever.
   await ledger.sql.end({ timeout: 5 });
   await server.stop();
 });
 
-/** A metered service; `stopHeart` leaves everything as a killed process would. */
+/** Starts the meter of one service, which closes with the test. */
 async function startMeter(t: TestContext, rules: Partial<typeof RULES> = {}) {
   const { journal } = HoldJournal.open(join(await temporaryFolder(), "usage-journal"), SILENT);
   const meter = new PostgresUsageMeter(
@@ -79,7 +79,7 @@ function hasCode(code: string): (error: unknown) => boolean {
   return (error) => error instanceof ServiceError && error.code === code;
 }
 
-test("100 requests at once for the last credits: those that fit are held, the others refused", async (t) => {
+test("of 100 concurrent requests for the last credits, those that fit get a hold and the others are rejected", async (t) => {
   const meter = await startMeter(t);
   const organizationId = await newOrganization();
   // 400 credits each: 62 fit into 25,000, and 200 credits stay.
@@ -116,7 +116,7 @@ test("100 requests at once for the last credits: those that fit are held, the ot
   assert.deepEqual(await brokenRules(ledger.sql), []);
 });
 
-test("of requests at once on two services as many are held as the organization may have", async (t) => {
+test("concurrent requests on two services get as many holds as the organization may have", async (t) => {
   const meters = [await startMeter(t), await startMeter(t)];
   const organizationId = await newOrganization();
   const hold = (nth: number, kind: "synthesis" | "file" = "synthesis") => {
@@ -142,14 +142,14 @@ test("of requests at once on two services as many are held as the organization m
   }
 });
 
-test("a place is free as soon as its own service knows, before the database is told", async (t) => {
+test("a slot is free as soon as its service knows, before the database does", async (t) => {
   const [here, there] = [await startMeter(t), await startMeter(t)];
   const organizationId = await newOrganization();
   const quantity = { units: 1, unitsPerSecond: 1 };
   const reference = (name: string) => ({ id: `${organizationId}:${name}`, organizationId, mostAtOnce: 1 });
   const first = await here.hold(reference("first"), "synthesis", quantity);
   await ledger.sql.begin(async (transaction) => {
-    // No service can settle it for as long as this goes on.
+    // No service can settle it meanwhile.
     await transaction`select from holds where id = ${`${organizationId}:first`} for update`;
     const released = first.release();
     const second = await here.hold(reference("second"), "synthesis", quantity);
@@ -162,7 +162,7 @@ test("a place is free as soon as its own service knows, before the database is t
   await there.requireCredit(organizationId, "synthesis", 1);
 });
 
-test("a live session too many on another service ends before it hears anything", async (t) => {
+test("a live session beyond the limit on another service ends before it accepts audio", async (t) => {
   const [here, there] = [await startMeter(t), await startMeter(t)];
   const organizationId = await newOrganization();
   const open = (meter: PostgresUsageMeter, id: string, told: LiveFunds[]) =>
@@ -183,7 +183,7 @@ test("a live session too many on another service ends before it hears anything",
   next.settle(0, () => {});
 });
 
-test("transfers cannot be changed, and no account can be overdrawn, whoever tries", async () => {
+test("the schema rejects changed transfers and overdrawn accounts", async () => {
   const organizationId = await newOrganization();
   await assert.rejects(ledger.sql`update transfers set amount = 1`, /immutable/);
   await assert.rejects(ledger.sql`delete from transfers`, /immutable/);
@@ -198,7 +198,7 @@ test("transfers cannot be changed, and no account can be overdrawn, whoever trie
   );
 });
 
-test("organizations from before the ledger get their account and grant, and only once", async () => {
+test("organizations older than the ledger get their account and grant once", async () => {
   const admin = connect(server.connection, SILENT);
   await admin`create database before_ledger`;
   await admin.end();
@@ -215,7 +215,7 @@ test("organizations from before the ledger get their account and grant, and only
   }
 });
 
-test("a refund gives back what was not delivered, once", async (t) => {
+test("a refund returns what was not delivered, once", async (t) => {
   const meter = await startMeter(t);
   const organizationId = await newOrganization();
   const hold = await meter.hold({ id: `${organizationId}:r`, organizationId }, "synthesis", {
@@ -230,7 +230,7 @@ test("a refund gives back what was not delivered, once", async (t) => {
   assert.deepEqual(await balanceOf(organizationId), { balance: CREDITS - 13, held: 0 });
 });
 
-test("a live session is charged once for all of its audio, however long the hold was", async (t) => {
+test("a live session is charged once for all its audio, regardless of its hold", async (t) => {
   const meter = await startMeter(t);
   const organizationId = await newOrganization();
   const funds: LiveFunds[] = [];
@@ -279,12 +279,12 @@ test("a live session ends where the credits end", async (t) => {
   assert.deepEqual(await balanceOf(organizationId), { balance: 24_395, held: 24_395 });
 });
 
-test("what a service left behind is settled by another one, once, when it has been silent", async (t) => {
+test("a silent service's holds are settled once, by another service", async (t) => {
   const organizationId = await newOrganization();
   const { changes, holds, instances } = ledger;
   const alive = await startMeter(t);
   const gone = newServiceId();
-  await instances.beat(gone);
+  await instances.heartbeat(gone);
   const left = (id: string, seconds: number) => ({
     ...liveHold(`${organizationId}:${id}`, organizationId, seconds, gone),
   });
@@ -307,7 +307,7 @@ test("what a service left behind is settled by another one, once, when it has be
     unitsPerSecond: 1,
   });
   const spent = Math.ceil((90_001 * 6) / RATE_HZ) + 12 + 60;
-  // Holds are settled one after another, those that cost nothing among them; what was posted and never answered holds nothing.
+  // Every hold is settled, also those without a charge; a posted one no longer holds credits.
   const openOfGone = async () => {
     const [row] = await ledger.sql<{ count: number }[]>`
       select count(*)::int as count from holds where service_id = ${gone} and state in ('open', 'posted')`;
@@ -321,9 +321,9 @@ test("what a service left behind is settled by another one, once, when it has be
   assert.deepEqual(await brokenRules(ledger.sql), []);
 });
 
-test("holds of its own that a promoted standby has open again are settled, and those in work stay", async (t) => {
+test("a service settles its holds that a promoted standby has reopened, and keeps active ones", async (t) => {
   const organizationId = await newOrganization();
-  const { changes, holds, sql } = ledger;
+  const { changes, holds, instances, sql } = ledger;
   const meter = await startMeter(t);
   const mine = await meter.hold({ id: `${organizationId}:mine`, organizationId }, "synthesis", {
     units: 5,
@@ -335,14 +335,19 @@ test("holds of its own that a promoted standby has open again are settled, and t
   );
   await eventually("the session is paid for", () => funds.length > 0);
   session.accepted(RATE_HZ);
-  // As the meter has forgotten them: they were over on a server that is lost.
+  // Unknown to the meter: they had ended on the lost server. Another service prepares them, so that no
+  // heartbeat finds one of them half prepared.
+  const preparing = newServiceId();
+  await instances.heartbeat(preparing);
   const again = (id: string, seconds: number) =>
-    liveHold(`${organizationId}:${id}`, organizationId, seconds, meter.serviceId);
+    liveHold(`${organizationId}:${id}`, organizationId, seconds, preparing);
   await changes.openUpTo(again("heard", 120), 6);
   await journalInHolds(sql, new Map([[`${organizationId}:heard`, 10 * RATE_HZ]]));
   await changes.open({ ...again("spoken", 10), kind: "synthesis" });
   await changes.open({ ...again("answered", 10), kind: "synthesis" });
   await holds.post(`${organizationId}:answered`, 10 * RATE_HZ, "posted");
+  await sql`update holds set service_id = ${meter.serviceId} where service_id = ${preparing}`;
+  await instances.remove(preparing);
   const inWork = async () => (await holds.listOf(meter.serviceId)).map(({ id }) => id.split(":")[1]).sort();
   await eventually("those in work are left", async () => (await inWork()).length === 2);
   await stays(
@@ -361,11 +366,11 @@ test("holds of its own that a promoted standby has open again are settled, and t
   assert.deepEqual(await brokenRules(sql), []);
 });
 
-test("a hold that is closed while the database is asked for forgotten ones is none", async () => {
+test("a hold that closes during the search for forgotten holds is not one", async () => {
   const organizationId = await newOrganization();
   const { changes, instances, sql } = ledger;
   const serviceId = "svc_closing";
-  await instances.beat(serviceId);
+  await instances.heartbeat(serviceId);
   const hold = liveHold(`${organizationId}:late`, organizationId, 10, serviceId);
   await changes.open({ ...hold, kind: "synthesis" });
   const inWork = new Set([hold.id]);
@@ -382,7 +387,7 @@ test("a hold that is closed while the database is asked for forgotten ones is no
   assert.deepEqual(await brokenRules(sql), []);
 });
 
-test("what a service has journaled counts for every service that sweeps, by the way of either version", async () => {
+test("journals of either version count for every sweeping service", async () => {
   const organizationId = await newOrganization();
   const { changes, holds, instances } = ledger;
   const [before, now] = [newServiceId(), newServiceId()];
@@ -391,7 +396,7 @@ test("what a service has journaled counts for every service that sweeps, by the 
   });
   const accepted = (seconds: Record<string, number>) =>
     new Map(Object.entries(seconds).map(([name, s]) => [`${organizationId}:${name}`, s * RATE_HZ]));
-  for (const service of [before, now]) await instances.beat(service);
+  for (const service of [before, now]) await instances.heartbeat(service);
   await changes.openUpTo(left("before", before), 6);
   for (const name of ["long", "short", "ended"]) await changes.openUpTo(left(name, now), 6);
   await journalInHolds(ledger.sql, accepted({ before: 3 }));
@@ -401,11 +406,11 @@ test("what a service has journaled counts for every service that sweeps, by the 
   await holds.post(`${organizationId}:ended`, 5 * RATE_HZ, "settled");
   const third = await journal(3, { long: 5, short: 1, ended: 5 });
   assert.deepEqual(third, { isWritten: true, closed: new Set([`${organizationId}:ended`]) });
-  // Cut off with its connection, and carried out after the third: the newer numbers stay.
+  // Cut off with its connection and executed after the third: the newer numbers stay.
   assert.equal((await journal(2, { long: 3, short: 1 })).isWritten, false);
-  // Nobody speaks for the holds of another service.
+  // A service cannot journal the holds of another.
   await instances.journal({ serviceId: before, nth: 1, acceptedById: accepted({ short: 9 }) });
-  // As a sweep of the version before removes what is silent, knowing nothing of journals.
+  // As a sweep of an earlier version, which knows no journals, removes a silent service.
   await ledger.sql`delete from service_instances where id in (${before}, ${now})`;
   assert.equal((await journal(4, { long: 9 })).isWritten, false);
   await Promise.all([sweep(holds), sweep(holds)]);
@@ -414,8 +419,8 @@ test("what a service has journaled counts for every service that sweeps, by the 
   assert.deepEqual(await brokenRules(ledger.sql), []);
 });
 
-test("a live session learns that another service, which took its own to be gone, has settled it", async (t) => {
-  // Gives no sign of life, but goes on.
+test("a live session ends when another service has presumed its own stopped and settled it", async (t) => {
+  // Sends no heartbeats, but continues.
   const meter = await startMeter(t, { heartbeatMs: 600_000 });
   const organizationId = await newOrganization();
   const told: LiveFunds[] = [];
@@ -440,7 +445,7 @@ test("a live session learns that another service, which took its own to be gone,
 });
 
 // Issue 12: the clock of the database's machine is set forwards or back by hours.
-test("a wall clock that jumps ends nobody's work, and keeps nobody alive that is gone", async (t) => {
+test("a jump of the wall clock neither ends a running service's work nor keeps a stopped one alive", async (t) => {
   const organizationId = await newOrganization();
   const [working, gone] = [await startMeter(t), await startMeter(t, { heartbeatMs: 60_000 })];
   const observer = await startMeter(t);
@@ -457,7 +462,7 @@ test("a wall clock that jumps ends nobody's work, and keeps nobody alive that is
       await ledger.sql<{ sign: string }[]>`
         select seen_at::text as sign from service_instances where id = ${meter.serviceId}`
     )[0]?.sign;
-  // What others have written is hours in the past now, as after a jump forwards, until each gives its next sign.
+  // As after a jump forwards: heartbeats are hours in the past, until each service sends its next.
   const untilHeardAgain = async (meter: PostgresUsageMeter) => {
     const before = await signOf(meter);
     await eventually("another sign of life", async () => (await signOf(meter)) !== before);
@@ -468,14 +473,15 @@ test("a wall clock that jumps ends nobody's work, and keeps nobody alive that is
     await untilHeardAgain(observer);
     assert.equal(await stateOf(kept), "open");
   }
-  // And hours in the future, as after a jump back: the service that is gone counts as gone all the same.
+  // As after a jump back: heartbeats are hours in the future, and the stopped service still counts as
+  // stopped.
   await ledger.sql`
     update service_instances set seen_at = now() + interval '2 hours' where id = ${gone.serviceId}`;
   await eventually("what is left is settled", async () => (await stateOf(left)) === "voided");
   assert.equal(await stateOf(kept), "open");
 });
 
-test("two sweeps at once settle everything once", async () => {
+test("concurrent sweeps settle everything once", async () => {
   const organizationId = await newOrganization();
   for (let index = 0; index < 20; index++) {
     await ledger.changes.openUpTo(liveHold(`${organizationId}:${index}`, organizationId, 10, "svc_gone"), 6);
@@ -486,7 +492,7 @@ test("two sweeps at once settle everything once", async () => {
   assert.deepEqual(await brokenRules(ledger.sql), []);
 });
 
-test("a service that starts again settles at once what was left in its data folder", async () => {
+test("a restarted service immediately settles what its data folder has", async () => {
   const folder = await temporaryFolder();
   const first = await openStore(privateStore(folder), SILENT);
   await first.developmentKey();
@@ -498,7 +504,7 @@ test("a service that starts again settles at once what was left in its data fold
   const acceptedById = new Map([["ses_left", 3 * RATE_HZ]]);
   await new ServiceInstances(sql).journal({ serviceId: id, nth: 1, acceptedById });
   await sql.end();
-  // As if it had been killed: what it held stays open.
+  // As if killed: its holds stay open.
   await first.close();
   const second = await openStore(privateStore(folder), SILENT);
   try {
@@ -512,7 +518,7 @@ test("a service that starts again settles at once what was left in its data fold
   }
 });
 
-test("the journal of a service that was killed says more than the database knew", async () => {
+test("the file journal of a killed service has more than the database", async () => {
   const organizationId = await newOrganization();
   const { changes, holds } = ledger;
   const left = (name: string) => ({
@@ -528,10 +534,10 @@ test("the journal of a service that was killed says more than the database knew"
   }
   journal("whole", 10);
   journal("half", 5);
-  // Delivered while the database was too slow to store the charge, and not delivered at all.
+  // Delivered before the slow database stored the charge, and not delivered at all.
   for (const name of ["uncharged", "unanswered"]) await changes.open({ ...left(name), kind: "file" });
   journal("uncharged", 10);
-  // The database heard of one second, or of none.
+  // The database has one second, or none.
   for (const name of ["live", "fresh"]) await changes.openUpTo(left(name), 6);
   await journalInHolds(ledger.sql, new Map([[`${organizationId}:live`, RATE_HZ]]));
   journal("live", 3);
@@ -545,7 +551,7 @@ test("the journal of a service that was killed says more than the database knew"
   assert.deepEqual(await brokenRules(ledger.sql), []);
 });
 
-test("a database that dies under load costs and loses nothing", async (t) => {
+test("a database crash under load charges and loses nothing", async (t) => {
   const meter = await startMeter(t, { answerMs: 1_000 });
   const organizationId = await newOrganization();
   let charged = 0;
@@ -573,7 +579,7 @@ test("a database that dies under load costs and loses nothing", async (t) => {
   for (let round = 0; round < 2; round++) {
     await momentOfFault(400);
     const pid = Number((await readFile(join(dataDir, "postgres/postmaster.pid"), "utf8")).split("\n")[0]);
-    // What `pg_ctl stop -m immediate` sends.
+    // As `pg_ctl stop -m immediate`.
     process.kill(pid, "SIGQUIT");
     await momentOfFault(300);
     await eventually("an answer", () =>
@@ -587,7 +593,7 @@ test("a database that dies under load costs and loses nothing", async (t) => {
   isOver = true;
   await Promise.all(workers);
   assert.ok(refusedCount > 0, "somebody noticed");
-  // Void and charge wishes of the outage are carried out by now or soon.
+  // Pending charges and releases of the outage are written by now, or soon.
   await eventually("no hold left", async () => (await balanceOf(organizationId)).held === 0);
   await eventually(
     "all charges",

@@ -1,4 +1,4 @@
-// Issue 12, "From the attack", line 3: the last guard behind the mended driver.
+// Issue 12, "From the attack", line 3: the last guard after the patched driver.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -24,7 +24,7 @@ async function endOf(what: string): Promise<{ readonly code: number | null; read
   return { code, said };
 }
 
-/** In a process of its own: what nobody holds would end the test. */
+/** In a separate process, because an unhandled rejection would end the test. */
 async function beGuarded(what: string): Promise<void> {
   let faultCount = 0;
   guardAgainstDriver({ log: SILENT, onFault: () => faultCount++ });
@@ -33,7 +33,7 @@ async function beGuarded(what: string): Promise<void> {
       { host: "127.0.0.1", port: await freePort(), user: "a", password: "b", database: "c" },
       SILENT,
     );
-    // Asked, and held by nobody.
+    // Without a handler.
     sql`select 1`.execute();
     await once(process, "unhandledRejection");
     await sql.end({ timeout: 0 });
@@ -46,11 +46,11 @@ async function beGuarded(what: string): Promise<void> {
 
 if (process.argv[2] !== undefined) await beGuarded(process.argv[2]);
 else {
-  test("a rejection of the driver that nobody holds is counted, and the process goes on", async () => {
+  test("an unhandled rejection of the driver is counted, and the process survives", async () => {
     assert.deepEqual(await endOf("driver"), { code: 0, said: "went on after 1\n" });
   });
 
-  test("any other rejection that nobody holds ends the process", async () => {
+  test("any other unhandled rejection ends the process", async () => {
     const { code, said } = await endOf("other");
     assert.equal(code, 1);
     assert.match(said, /TypeError: a mistake of ours/);

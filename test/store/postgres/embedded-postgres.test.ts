@@ -42,7 +42,7 @@ test("a private server starts, keeps its data and secrets, and stops", async (t)
     [],
   );
 
-  await t.test("signing in takes the password", async () => {
+  await t.test("connections need the password", async () => {
     const { port, password } = JSON.parse(await readFile(join(dataDir, "postgres.json"), "utf8"));
     const { connect: open } = await import("../../../src/store/postgres/connect.js");
     const target = { host: "127.0.0.1", port, user: "dauys", database: "postgres" };
@@ -51,7 +51,7 @@ test("a private server starts, keeps its data and secrets, and stops", async (t)
     await stranger.end();
   });
 
-  await t.test("a server that is killed comes back on its port, with its data", async () => {
+  await t.test("a killed server restarts on its port, with its data", async () => {
     const pid = await postmasterPid(dataDir);
     process.kill(pid, "SIGKILL");
     await eventually("another server", async () => ![pid, 0].includes(await postmasterPid(dataDir)));
@@ -59,7 +59,7 @@ test("a private server starts, keeps its data and secrets, and stops", async (t)
     assert.equal((await second.organizations.find(id))?.name, "kept");
   });
 
-  await t.test("a stranger who takes its port meanwhile is waited for", async () => {
+  await t.test("a restart waits until another process frees the port", async () => {
     const { port } = JSON.parse(await readFile(join(dataDir, "postgres.json"), "utf8"));
     const stranger = createServer();
     const isTaken = new Promise<void>((resolve) => stranger.once("listening", resolve));
@@ -68,7 +68,7 @@ test("a private server starts, keeps its data and secrets, and stops", async (t)
     take();
     process.kill(await postmasterPid(dataDir), "SIGKILL");
     await isTaken;
-    // Six endings within half a minute, and it would be given up.
+    // Six crashes within half a minute, and it would be given up.
     await pace(5_000);
     stranger.close();
     await eventually("answers", () => second.isReachable());
@@ -76,7 +76,7 @@ test("a private server starts, keeps its data and secrets, and stops", async (t)
   });
 });
 
-test("a service takes its server with it, however it ends", async (t) => {
+test("the private server ends with its service, however that ends", async (t) => {
   const dataDir = await temporaryFolder();
   const stopped = await startServiceProcess(dataDir);
   stopped.child.kill("SIGTERM");
@@ -98,9 +98,9 @@ test("a service takes its server with it, however it ends", async (t) => {
   );
 });
 
-test("leftovers of a service that died do not stop the next one", async (t) => {
+test("leftovers of a killed service do not prevent the next start", async (t) => {
   const dataDir = await temporaryFolder();
-  // A start that was cut short while it made the cluster.
+  // A start that was interrupted while it created the cluster.
   await mkdir(join(dataDir, "postgres.new/base"), { recursive: true });
   await writeFile(join(dataDir, "postgres.new-password.1-x"), "secret");
   await (await startPrivate(dataDir)).stop();
@@ -109,7 +109,7 @@ test("leftovers of a service that died do not stop the next one", async (t) => {
     [],
   );
 
-  await t.test("a server without its service is stopped", async () => {
+  await t.test("an orphaned server is stopped", async () => {
     const orphan = await startOrphan(dataDir);
     const server = await startPrivate(dataDir);
     await orphan.ended;
@@ -117,8 +117,8 @@ test("leftovers of a service that died do not stop the next one", async (t) => {
     await server.stop();
   });
 
-  await t.test("a process id that now belongs to something else is forgotten", async () => {
-    // This very process is no server: without care PostgreSQL would take it for one and refuse.
+  await t.test("a reused process id is ignored", async () => {
+    // This process is not a server, but PostgreSQL would mistake it for one.
     const lines = [process.ppid, join(dataDir, "postgres"), 1, 5432, "", "127.0.0.1", "1 1", "ready"];
     await writeFile(join(dataDir, "postgres/postmaster.pid"), `${lines.join("\n")}\n`);
     const server = await startPrivate(dataDir);
@@ -126,9 +126,9 @@ test("leftovers of a service that died do not stop the next one", async (t) => {
     await server.stop();
   });
 
-  await t.test("a server that keeps dying is given up after five restarts", async () => {
+  await t.test("a server that keeps crashing is given up after five restarts", async () => {
     const server = await startPrivate(dataDir);
-    // Every restart fails at once: the cluster's version is one that no server knows.
+    // Every restart fails immediately, on a cluster of an unknown version.
     const versionFile = join(dataDir, "postgres/PG_VERSION");
     await writeFile(versionFile, "7\n");
     process.kill(server.pid!, "SIGKILL");
@@ -137,14 +137,14 @@ test("leftovers of a service that died do not stop the next one", async (t) => {
     await writeFile(versionFile, "18\n");
   });
 
-  await t.test("a lost password is said, not guessed around", async () => {
+  await t.test("a lost password is reported", async () => {
     await rm(join(dataDir, "postgres-password"));
     await assert.rejects(openStore(privateStore(dataDir), SILENT), /password authentication failed/);
     await (await startPrivate(dataDir)).stop();
   });
 });
 
-test("root without user namespaces hands the cluster to an OS user, or says what to do", {
+test("root without user namespaces gives the cluster to an OS user, or reports what to do", {
   skip: !IS_ROOT,
 }, async (t) => {
   const dataDir = await temporaryFolder();
@@ -171,7 +171,7 @@ test("root without user namespaces hands the cluster to an OS user, or says what
     const { uid } = await stat(join(dataDir, "postgres"));
     assert.notEqual(uid, 0);
     await server.stop();
-    // The owner decides from now on, although user namespaces are back.
+    // The owner decides from now on, although user namespaces are available again.
     process.env["PATH"] = path;
     const again = await startPrivate(dataDir);
     assert.ok(await accepts(again.connection.port));
@@ -183,7 +183,7 @@ async function startPrivate(dataDir: string): Promise<EmbeddedPostgres> {
   return await EmbeddedPostgres.start({ dataDir, purpose: "service", log: SILENT });
 }
 
-/** A server on the cluster that no service watches. */
+/** An unsupervised server on the cluster. */
 async function startOrphan(dataDir: string): Promise<PostgresProcess> {
   const { postgres } = await findPostgresBinaries();
   const clusterDir = join(dataDir, "postgres");
@@ -197,7 +197,7 @@ async function startOrphan(dataDir: string): Promise<PostgresProcess> {
   });
 }
 
-/** 0 while there is no server. */
+/** 0 without a server. */
 async function postmasterPid(dataDir: string): Promise<number> {
   return Number.parseInt(
     await readFile(join(dataDir, "postgres/postmaster.pid"), "utf8").catch(() => "0"),

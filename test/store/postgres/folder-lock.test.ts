@@ -8,7 +8,7 @@ import { FolderInUse, lockFolder } from "../../../src/store/postgres/folder-lock
 import { eventually } from "../../support/eventually.js";
 import { temporaryFolder } from "../../support/folders.js";
 
-test("a locked folder is refused by name, holder and way out", async () => {
+test("a locked folder is rejected with its path, its holder and what to do", async () => {
   const folder = await temporaryFolder();
   const lock = await lockFolder(folder, "service");
   await assert.rejects(lockFolder(folder, "command"), (error) => {
@@ -21,9 +21,9 @@ test("a locked folder is refused by name, holder and way out", async () => {
   assert.deepEqual(await readdir(folder), []);
 });
 
-test("of many who come together one gets the folder, however often", async () => {
+test("one of many concurrent processes gets the folder", async () => {
   const folder = await temporaryFolder();
-  // One time in thirty a process that came late set a fresh lock aside, and another found the folder free.
+  // One time in thirty a late process moved a fresh lock aside, and another found the folder free.
   for (let round = 0; round < 60; round++) {
     await abandon(folder, {});
     const asked = Array.from({ length: 20 }, () => lockFolder(folder, "service"));
@@ -37,7 +37,7 @@ test("of many who come together one gets the folder, however often", async () =>
   }
 });
 
-test("a lock is taken over after a process that died while it did the same", async () => {
+test("a lock is taken over after a process that died while taking it over", async () => {
   const folder = await temporaryFolder();
   const gone = { pid: spawnSync("true").pid };
   const lock = JSON.parse(await abandon(folder, gone));
@@ -49,20 +49,20 @@ test("a lock is taken over after a process that died while it did the same", asy
   assert.deepEqual(await readdir(folder), []);
 });
 
-test("the lock of a process that is gone is taken over", async () => {
+test("the lock of a dead process is taken over", async () => {
   const folder = await temporaryFolder();
   await abandon(folder, { pid: spawnSync("true").pid });
   await (await lockFolder(folder, "service")).release();
 });
 
-test("the lock of an earlier process with the same number is taken over", async () => {
+test("the lock of an earlier process with the same id is taken over", async () => {
   const folder = await temporaryFolder();
   await abandon(folder, { pid: process.pid, startedAt: "another-boot/1" });
   await (await lockFolder(folder, "service")).release();
 });
 
 // Issue 12, "From the attack", line 13.
-test("the lock of a process that has ended and waits for its parent is taken over", {
+test("the lock of a zombie is taken over", {
   skip: process.platform !== "linux",
 }, async (t) => {
   const folder = await temporaryFolder();
@@ -82,13 +82,13 @@ test("the lock of a process that has ended and waits for its parent is taken ove
   await (await lockFolder(folder, "service")).release();
 });
 
-test("a lock file that was cut short is taken over", async () => {
+test("a truncated lock file is taken over", async () => {
   const folder = await temporaryFolder();
   await writeFile(join(folder, "dauys.lock"), '{"pid":');
   await (await lockFolder(folder, "service")).release();
 });
 
-test("a holder on another host counts as long as its heart beats", async () => {
+test("a holder on another host keeps the lock while it sends heartbeats", async () => {
   const folder = await temporaryFolder();
   const path = join(folder, "dauys.lock");
   await abandon(folder, { host: "another-host" });
@@ -98,7 +98,7 @@ test("a holder on another host counts as long as its heart beats", async () => {
   await (await lockFolder(folder, "service")).release();
 });
 
-test("releasing does not touch the lock of a successor", async () => {
+test("releasing leaves a successor's lock alone", async () => {
   const folder = await temporaryFolder();
   const lock = await lockFolder(folder, "service");
   await abandon(folder, { nonce: "successor" });

@@ -1,8 +1,8 @@
-import { AddError, PassingError } from "./add-error.js";
+import { AddError, TransientError } from "./add-error.js";
 import type { Answer } from "./client.js";
 
-/** What was asked for, as far as a refusal speaks of it. */
-interface Asked {
+/** The requested file, for the message. */
+interface Requested {
   readonly url: string;
   readonly name: string;
   readonly termsUrl: string | null;
@@ -11,12 +11,12 @@ interface Asked {
 const TOO_MANY = 429;
 
 /**
- * What an answer that is neither 200 nor 206 means.
+ * Turns an answer that is neither 200 nor 206 into an error.
  *
  * @see huggingface_hub, `utils/_http.py`: the hub names the reason in `X-Error-Code`
  */
-export function refusalOf(
-  { url, name, termsUrl }: Asked,
+export function rejectionOf(
+  { url, name, termsUrl }: Requested,
   { status, headers, isFromHub }: Answer,
   longestWaitMs: number,
 ): Error {
@@ -26,17 +26,17 @@ export function refusalOf(
   if (status >= 500 || status === TOO_MANY || status === 408) {
     const afterMs = waitOf(headers["retry-after"]);
     const message = `${host} answers ${shown}`;
-    if (afterMs === null || afterMs <= longestWaitMs) return new PassingError(message, { afterMs });
-    return new AddError(`${message} and asks to come back in ${Math.round(afterMs / 60_000)} minutes`);
+    if (afterMs === null || afterMs <= longestWaitMs) return new TransientError(message, { afterMs });
+    return new AddError(`${message} and requests a pause of ${Math.round(afterMs / 60_000)} minutes`);
   }
-  // A signed address of another server that has run out: the hub gives a new one.
+  // An expired signed URL of another server; the hub issues a new one.
   if (!isFromHub && (status === 401 || status === 403))
-    return new PassingError(`its server answers ${shown}`);
-  // Without a token the hub says 401 for a repository that is not there, too.
+    return new TransientError(`its server answers ${shown}`);
+  // Without a token the hub answers 401 for a missing repository, too.
   if ((status === 401 || status === 403) && code !== "RepoNotFound") {
     const where = termsUrl === null ? "" : `, which has accepted the terms at ${termsUrl}`;
     return new AddError(
-      `${host} does not give out ${name} (${shown}): set HF_TOKEN to a token of an account${where}`,
+      `${host} denies access to ${name} (${shown}): set HF_TOKEN to a token of an account${where}`,
     );
   }
   if (status === 404 || code === "RepoNotFound")
@@ -44,7 +44,7 @@ export function refusalOf(
   return new AddError(`${host} answers ${shown} for ${name}: ${url}`);
 }
 
-/** Seconds, or a date. */
+/** Parses seconds or a date, into milliseconds from now. */
 function waitOf(retryAfter: string | undefined): number | null {
   if (retryAfter === undefined) return null;
   const seconds = Number(retryAfter);

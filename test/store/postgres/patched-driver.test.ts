@@ -6,38 +6,35 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { requireMendedDriver } from "../../../src/store/postgres/mended-driver.js";
+import { requirePatchedDriver } from "../../../src/store/postgres/patched-driver.js";
 import { temporaryFolder } from "../../support/folders.js";
 
 const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
 const REPAIRS = join(ROOT, "scripts/postgres-repairs.mjs");
 const CONNECTION = "node_modules/postgres/src/connection.js";
 
-/** The driver's code before the repairs, each with what stands there afterwards. */
+/** The driver's code before and after each patch. */
 async function readRepairs(): Promise<readonly (readonly [found: string, wanted: string])[]> {
   return ((await import(REPAIRS)) as { REPAIRS: readonly (readonly [string, string])[] }).REPAIRS;
 }
 
-test("the installed driver is mended; without one of its repairs it is refused", async () => {
-  requireMendedDriver();
-  const mended = await readFile(join(ROOT, CONNECTION), "utf8");
+test("the installed driver is patched; a driver without one of the patches is refused", async () => {
+  requirePatchedDriver();
+  const patched = await readFile(join(ROOT, CONNECTION), "utf8");
   const path = join(await temporaryFolder(), "connection.js");
   const repairs = await readRepairs();
   assert.ok(repairs.length >= 5);
   for (const [found, wanted] of repairs) {
-    assert.ok(mended.includes(wanted));
+    assert.ok(patched.includes(wanted));
     await writeFile(
       path,
-      mended.replace(wanted, () => found),
+      patched.replace(wanted, () => found),
     );
-    assert.throws(
-      () => requireMendedDriver(path),
-      /without its repairs.*Run: node scripts\/patch-postgres\.mjs/,
-    );
+    assert.throws(() => requirePatchedDriver(path), /is not patched.*Run: node scripts\/patch-postgres\.mjs/);
   }
 });
 
-test("a service over a driver that npm installed with --ignore-scripts says why it does not start", async () => {
+test("a service with a driver installed with --ignore-scripts refuses to start and says why", async () => {
   const folder = await temporaryFolder();
   await mkdir(join(folder, "node_modules"));
   for (const name of await readdir(join(ROOT, "node_modules"))) {
@@ -56,6 +53,6 @@ test("a service over a driver that npm installed with --ignore-scripts says why 
   const env = { ...process.env, PORT: "0", DATA_DIR: join(folder, "data"), MODELS_DIR: join(ROOT, "models") };
   const service = spawn(process.execPath, [join(folder, "dist/src/main.js")], { env });
   const [said, [status]] = await Promise.all([text(service.stderr), once(service, "exit")]);
-  assert.match(said, /cannot start: the database driver is installed without its repairs/);
+  assert.match(said, /cannot start: the database driver is not patched/);
   assert.equal(status, 1);
 });

@@ -7,7 +7,7 @@ interface Membership {
   readonly role: Role;
 }
 
-/** Thrown to take back what the transaction has done so far. */
+/** Thrown to roll the transaction back. */
 class LastOwner extends Error {
   readonly organizations: readonly string[];
 
@@ -18,10 +18,10 @@ class LastOwner extends Error {
 }
 
 /**
- * Removes a person. What they did stays: transfers, holds and keys belong to the organization, and only lose the name of who
- * made them. An organization that nobody belongs to any more keeps its ledger, and its keys are revoked.
+ * Removes a user. Transfers, holds and keys belong to the organization and stay, without the user's name. An
+ * organization without members keeps its ledger, and its keys are revoked.
  */
-export async function removePerson(sql: Sql, userId: string): Promise<PersonRemoval> {
+export async function removeUser(sql: Sql, userId: string): Promise<PersonRemoval> {
   try {
     const revokedKeyIds = await sql.begin((transaction) => remove(transaction, userId));
     return { type: "removed", revokedKeyIds };
@@ -32,30 +32,31 @@ export async function removePerson(sql: Sql, userId: string): Promise<PersonRemo
 }
 
 async function remove(sql: ISql, userId: string): Promise<readonly string[]> {
-  // In the order of those who make keys and invitations: memberships, then the person. With the person's row locked nothing
-  // can refer to them any more; what joined them to an organization until then is there at the second look.
+  // Locks in the order of those who create keys and invitations: memberships, then the user. Once the user's
+  // row is locked nothing new can refer to it, and the second query finds memberships that were added in
+  // between.
   await lockMemberships(sql, userId);
   await sql`select id from users where id = ${userId} for update`;
   const locked = await lockMemberships(sql, userId);
-  // Before others are counted: who accepts one of these right now has joined by the time that this goes on.
+  // Before members are counted: a user who is accepting one of these has joined when this statement returns.
   await sql`
     update invitations set revoked_at = now()
     where created_by = ${userId} and accepted_by is null and revoked_at is null`;
-  const alone = await organizationsLeft(sql, ownedByNobodyElse(locked, userId));
+  const alone = ownedByNobodyElse(locked, userId);
+  await requireNoOtherMembers(sql, alone);
   const keys = await sql<{ id: string }[]>`
     update api_keys set revoked_at = now()
     where organization_id = any(${[...alone]}::text[]) and revoked_at is null returning id`;
   await sql`update api_keys set created_by = null where created_by = ${userId}`;
   await sql`update vouchers set redeemed_by = null where redeemed_by = ${userId}`;
-  // Those that were used have no more to say: the membership is what came of them.
   await sql`delete from invitations where created_by = ${userId} or accepted_by = ${userId}`;
   await sql`delete from memberships where user_id = ${userId}`;
-  // Sessions and links to a new password go with the person.
+  // Cascades to sessions and password resets.
   await sql`delete from users where id = ${userId}`;
   return keys.map(({ id }) => id);
 }
 
-/** Locks the person's memberships and those of owners beside them, in the order of all who change members. */
+/** Locks the user's memberships and the owners' next to them, in the order of every change of members. */
 async function lockMemberships(sql: ISql, userId: string): Promise<readonly Membership[]> {
   return await sql<Membership[]>`
     select organization_id as "organizationId", user_id as "userId", role from memberships
@@ -72,13 +73,12 @@ function ownedByNobodyElse(memberships: readonly Membership[], userId: string): 
     .map(({ organizationId }) => organizationId);
 }
 
-/** Those of the organizations that have no other member. @throws {LastOwner} when one has */
-async function organizationsLeft(sql: ISql, ids: readonly string[]): Promise<readonly string[]> {
+/** @throws {LastOwner} when an organization has other members */
+async function requireNoOtherMembers(sql: ISql, ids: readonly string[]): Promise<void> {
   const shared = await sql<{ name: string }[]>`
     select name from organizations
     where id = any(${[...ids]}::text[])
       and (select count(*) from memberships where organization_id = organizations.id) > 1
     order by name`;
   if (shared.length > 0) throw new LastOwner(shared.map(({ name }) => name));
-  return ids;
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { afterLostRaces } from "../../../src/store/ledger/lost-races.js";
+import { retryingConflicts } from "../../../src/store/ledger/holds.js";
 
 const LOST = Object.assign(
   new Error("new multixact has more than one updating member: 0 3[9416 (nokeyupd)]"),
@@ -9,7 +9,7 @@ const LOST = Object.assign(
   },
 );
 
-/** A change that fails with these errors first. */
+/** A change that first fails with these errors. */
 function failing(errors: readonly Error[]): {
   readonly run: () => Promise<string>;
   readonly tries: () => number;
@@ -23,32 +23,32 @@ function failing(errors: readonly Error[]): {
   return { run, tries: () => tries };
 }
 
-test("a change over which the database lost a race is made again, three times at most", async () => {
+test("a change after a conflict inside the database is tried three times", async () => {
   const change = failing([LOST]);
-  assert.equal(await afterLostRaces(change.run), "done");
+  assert.equal(await retryingConflicts(change.run), "done");
   assert.equal(change.tries(), 2);
   const hopeless = failing([LOST, LOST, LOST, LOST]);
-  await assert.rejects(afterLostRaces(hopeless.run), LOST);
+  await assert.rejects(retryingConflicts(hopeless.run), LOST);
   assert.equal(hopeless.tries(), 3);
 });
 
-test("so is one that checked an account which another change had just replaced", async () => {
+test("a change that checked an outdated account is retried", async () => {
   const stale = Object.assign(new Error("violates check constraint"), {
     code: "23514",
     table_name: "accounts",
   });
   const change = failing([stale]);
-  assert.equal(await afterLostRaces(change.run), "done");
+  assert.equal(await retryingConflicts(change.run), "done");
   const elsewhere = { code: "23514", table_name: "holds" };
   const wrong = failing([Object.assign(new Error("violates check constraint"), elsewhere), stale]);
-  await assert.rejects(afterLostRaces(wrong.run));
+  await assert.rejects(retryingConflicts(wrong.run));
   assert.equal(wrong.tries(), 1);
 });
 
-test("any other failure is told at once", async () => {
+test("any other failure rejects immediately", async () => {
   for (const error of [new Error("multixact"), Object.assign(new Error("corrupt"), { code: "XX000" })]) {
     const change = failing([error]);
-    await assert.rejects(afterLostRaces(change.run), error);
+    await assert.rejects(retryingConflicts(change.run), error);
     assert.equal(change.tries(), 1);
   }
 });

@@ -1,20 +1,20 @@
 import { crc32 } from "node:zlib";
 
-/** A CRC-32, unsigned, little-endian; the last bytes of every message. */
+/** A CRC-32, unsigned, little-endian, at the end of every message. */
 const CHECKSUM_BYTES = 4;
 /** Where the CRC starts. From 0, four zero bytes would be a valid message. */
 const CRC_START = 0x64_61_75_79;
 
-/** Returns a message as it travels: the bytes, then their checksum. */
-export function sealed(bytes: Uint8Array): Uint8Array {
+/** Appends the checksum to a message. */
+export function withChecksum(bytes: Uint8Array): Uint8Array {
   const message = new Uint8Array(bytes.length + CHECKSUM_BYTES);
   message.set(bytes);
   new DataView(message.buffer).setUint32(bytes.length, crc32(bytes, CRC_START), true);
   return message;
 }
 
-/** Returns the bytes that were sealed, inside of `message`; null when the message is damaged. */
-export function unsealed(message: Uint8Array): Uint8Array | null {
+/** Returns the bytes before the checksum, a view of `message`; null when the message is damaged. */
+export function verified(message: Uint8Array): Uint8Array | null {
   const length = message.length - CHECKSUM_BYTES;
   if (length < 0) return null;
   const bytes = message.subarray(0, length);
