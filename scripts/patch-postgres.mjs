@@ -1,6 +1,6 @@
 // Part of `npm ci`: patches the database driver where a closing connection ends the whole process, or loses a
 // query (postgres-repairs.mjs). The service does not start with an unpatched driver
-// (src/store/postgres/mended-driver.ts has the hash of the patched file): if you change the repairs, change
+// (src/store/postgres/patched-driver.ts has the hash of the patched file): if you change the repairs, change
 // the hash too.
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

@@ -199,7 +199,7 @@ async function serve(parts: ServingParts, owned: Owned): Promise<Service> {
   const port = await transport.listen(config.host, config.port);
   const url = reachableUrl(config.host, port);
   // Operators' commands read it; the service works without it.
-  await leaveAddress(config.dataDir, url).catch((error) => log.warn({ err: error }, "address not written"));
+  await publishAddress(config.dataDir, url).catch((error) => log.warn({ err: error }, "address not written"));
   let stopping: Promise<void> | null = null;
   const stop = async () => {
     await withdrawAddress(config.dataDir, url).catch(() => {});
