@@ -3,6 +3,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { GROWING_CHUNKS } from "../../core/domain/synthesis/solver-chunks.js";
 import type { SynthesisJob } from "../../core/ports/synthesizer.js";
 import type { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
+import { speakAlone } from "../../native/models/flow-matching/speak-alone.js";
 import { SPOKEN } from "./paths.js";
 import { weightsOf } from "./versions.js";
 
@@ -39,7 +40,7 @@ export class KeptSpeaker {
       return { pcm: new Float32Array(samples), sampleRateHz, computeSeconds: null };
     }
     const before = performance.now();
-    const pcm = await this.#model.speakAlone({
+    const pcm = await speakAlone(this.#model, {
       modelId,
       voice,
       spokenText: text,

@@ -3,6 +3,7 @@ import type { SynthesisJob } from "../../core/ports/synthesizer.js";
 import { readPackage } from "../../native/models/find-packages.js";
 import { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
 import type { FlowMatchingContents } from "../../native/models/flow-matching/manifest.js";
+import { speakAlone } from "../../native/models/flow-matching/speak-alone.js";
 import type { MelSynthesizerManifest } from "../../native/models/manifest.js";
 import { corpusLines } from "../support/corpora.js";
 import { loadRecognizerParts } from "./acoustics.js";
@@ -77,7 +78,7 @@ export async function evaluateSchedules(options: {
       const { user, system } = process.cpuUsage(before);
       solvingMs += (user + system) / 1_000 / jobs.length;
       distance += rootMeanSquare(mel, references[index]!) / jobs.length;
-      const { beam } = await listen(await model.speakAlone(job, schedule));
+      const { beam } = await listen(await speakAlone(model, job, schedule));
       pairs.push({ reference: job.spokenText, hypothesis: beam });
     }
     rows.push({

@@ -1,6 +1,7 @@
 import { readPackage } from "../../native/models/find-packages.js";
 import { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
 import type { FlowMatchingContents } from "../../native/models/flow-matching/manifest.js";
+import { speakAlone } from "../../native/models/flow-matching/speak-alone.js";
 import type { ManifestVoice, MelSynthesizerManifest } from "../../native/models/manifest.js";
 import { saveResult } from "../save-result.js";
 import { loadRecognizerParts } from "./acoustics.js";
@@ -68,7 +69,7 @@ export async function evaluateVoices(options: {
     ] as const) {
       const spoken = [];
       for (const spokenText of texts) {
-        const pcm = await model.speakAlone({ ...job, spokenText });
+        const pcm = await speakAlone(model, { ...job, spokenText });
         spoken.push({ spokenText, pcm, ...pitchOf(pcm, voice, model.manifest), ...(await listen(pcm)) });
       }
       rows.push(rowOf(name, manner, spoken, model.manifest.sampleRateHz));

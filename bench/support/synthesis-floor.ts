@@ -7,6 +7,7 @@ import type { SynthesisJob } from "../../core/ports/synthesizer.js";
 import { readPackage } from "../../native/models/find-packages.js";
 import { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
 import type { FlowMatchingContents } from "../../native/models/flow-matching/manifest.js";
+import { speakAlone } from "../../native/models/flow-matching/speak-alone.js";
 import type { MelSynthesizerManifest } from "../../native/models/manifest.js";
 import { startSynthesisWorker } from "../../native/start-workers.js";
 
@@ -67,7 +68,7 @@ export async function measureEngine(options: {
     await Promise.all(jobs.map((job) => engine.speak(job, new AbortController().signal)));
   };
   const byModel = async () => {
-    for (const job of jobs) await model.speakAlone(job);
+    for (const job of jobs) await speakAlone(model, job);
   };
   await byEngine();
   await byModel();
@@ -117,7 +118,7 @@ export async function bareSpeaker(modelFolder: string): Promise<BareSpeaker> {
   const { id: modelId, defaultVoice: voice } = modelPackage.manifest;
   const jobOf = (spokenText: string, nfe: number) => ({ modelId, voice, spokenText, speed: 1, nfe, seed: 1 });
   return {
-    speakMs: (spokenText, nfe) => timed(() => model.speakAlone(jobOf(spokenText, nfe))),
+    speakMs: (spokenText, nfe) => timed(() => speakAlone(model, jobOf(spokenText, nfe))),
     async firstChunkMs(spokenText, nfe) {
       const startedAtMs = performance.now();
       const piece = await model.begin({ ...jobOf(spokenText, nfe), chunking: "growing" });

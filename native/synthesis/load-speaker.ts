@@ -2,6 +2,7 @@ import type { BatchRows } from "../../core/domain/placement/batch-rows.js";
 import { ON_CPU, preparesShapes } from "../../core/domain/placement/provider.js";
 import type { SynthesisJob } from "../../core/ports/synthesizer.js";
 import { synthesizerFamilyOf } from "../models/families.js";
+import { speakAlone } from "../models/flow-matching/speak-alone.js";
 import type { GraphOptions } from "../models/graph.js";
 import type { SynthesizerManifest } from "../models/manifest.js";
 import type { ModelPackage } from "../models/package.js";
@@ -40,7 +41,7 @@ export async function loadSpeaker(
     await loaded.model.speak(warmUp, { signal: NEVER, checkpoint: nothing, give: nothing });
     return new PieceQueue(loaded.model, { cells, sink });
   }
-  await loaded.model.speakAlone(warmUp);
+  await speakAlone(loaded.model, warmUp);
   const { provider } = options.placement ?? ON_CPU;
   if (provider !== "cpu") {
     const lengths = preparesShapes(provider) ? "every octave" : "the shortest";

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { PackageSchema } from "../family.js";
 import {
   type ManifestVoice,
   MEL_SYNTHESIZER_FIELDS,
@@ -7,19 +8,18 @@ import {
   VOICE_FIELDS,
   voicesOf,
 } from "../manifest.js";
-import type { PackageSchema } from "../package-schema.js";
 import { refuse, text, whole } from "../rules.js";
 
-/** A voice is a recording and what is said in it. */
+/** A voice is a recording with its transcript. */
 export interface F5Voice extends ManifestVoice {
-  /** Name of a WAVE file among the package's files. */
+  /** Name of a WAV file in the manifest. */
   readonly reference: string;
   readonly referenceText: string;
 }
 
 export interface F5Manifest extends MelSynthesizerManifest {
   readonly voices: readonly F5Voice[];
-  /** How often the transformer runs: the export's solver steps, divided by those it fuses. */
+  /** Transformer runs: the export's solver steps, divided by the steps that it fuses into one. */
   readonly transformerRuns: number;
 }
 

@@ -1,19 +1,18 @@
 import { z } from "zod";
 import { KAZAKH_LETTERS } from "../../../core/domain/text/kazakh/letters.js";
+import type { PackageSchema } from "../family.js";
 import { MEL_SYNTHESIZER_FIELDS, type MelSynthesizerManifest, requireVoices } from "../manifest.js";
-import type { PackageSchema } from "../package-schema.js";
 import { number } from "../rules.js";
 
 export interface MatchaManifest extends MelSynthesizerManifest {
-  /** Of the noise the flow starts from; at 0 equal jobs give equal samples. */
+  /** Of the flow's initial noise; at 0, equal jobs give equal samples. */
   readonly temperature: number;
-  /** Length of the speech at speed 1, in units of what the durations say. */
+  /** Factor for durations at speed 1. */
   readonly lengthScale: number;
-  /** A blank before, between and after the symbols, as the original trains. */
+  /** Puts a blank before, between and after symbols, as in the original training. */
   readonly addsBlanks: boolean;
 }
 
-/** What the JSON files of a package say. */
 export interface MatchaContents {
   readonly symbols: { readonly symbols: readonly string[] };
 }

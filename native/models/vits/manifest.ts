@@ -1,27 +1,27 @@
 import { z } from "zod";
+import type { PackageSchema } from "../family.js";
 import { requireVoices, SYNTHESIZER_FIELDS, type SynthesizerManifest } from "../manifest.js";
-import type { PackageSchema } from "../package-schema.js";
 import { number, refuse, text, whole } from "../rules.js";
 import { BEGIN, END, PAD, type PhonemeIds } from "./phoneme-ids.js";
 
 export interface VitsManifest extends SynthesizerManifest {
-  /** Samples of a frame, which durations and windows count in. */
+  /** Samples per frame, the unit of durations and windows. */
   readonly hopSamples: number;
-  /** Of the noise that speech is made from; what the voice's own file says when absent, else 0.667. */
+  /** Scale of the latent noise; default: the voice's config, else 0.667. */
   readonly noiseScale?: number | undefined;
-  /** Of the noise in the durations; the voice's own, else 0.8. */
+  /** Scale of the noise in durations; default: the voice's config, else 0.8. */
   readonly durationNoiseScale?: number | undefined;
-  /** Length of the speech at speed 1; the voice's own, else 1. */
+  /** Factor for durations at speed 1; default: the voice's config, else 1. */
   readonly lengthScale?: number | undefined;
-  /** A blank before, between and after characters, as MMS trains. */
+  /** Puts a blank before, between and after characters, as in the training of MMS. */
   readonly addsBlanks: boolean;
-  /** Output of the graph with the frames of each token: with it the voice tells when it says its words. */
+  /** Output of the graph with the frames of each token, if any: required for word times. */
   readonly durations?: string | undefined;
-  /** Frames on each side that the decoder's samples depend on, for a graph in two halves. */
+  /** Frames on each side on which the decoder's samples depend, for a graph in two halves. */
   readonly decoderContextFrames: number;
 }
 
-/** A voice's `.onnx.json`, as Piper writes it. What it says beside this is not used. */
+/** A voice's `.onnx.json`, as Piper writes it; other fields are ignored. */
 export interface PiperConfig {
   readonly audio: { readonly sample_rate: number };
   readonly espeak?: { readonly voice: string } | undefined;
@@ -36,14 +36,14 @@ export interface PiperConfig {
   readonly num_speakers: number;
 }
 
-/** What the JSON files of a package say: a voice of Piper's has `config`, one of MMS has `symbols`. */
+/** A Piper voice has `config`, an MMS voice has `symbols`. */
 export interface VitsContents {
   readonly config?: PiperConfig | undefined;
   /** `vocab.json`: the number of each character. */
   readonly symbols?: Readonly<Record<string, number>> | undefined;
 }
 
-/** Beyond it is a folder of espeak-ng's data, or an option. */
+/** Anything else could be an option, or a path to espeak-ng's data. */
 const ESPEAK_VOICE = /^[a-z][\w-]{0,31}$/i;
 
 const scale = () => number().min(0, { error: "must be at least 0" }).optional();
@@ -118,7 +118,7 @@ export const VITS_PACKAGE: PackageSchema<VitsManifest, VitsContents> = {
       .superRefine(({ config }, context) => requireSameVoices(manifest, config, context)),
 };
 
-/** A manifest's voices are rows of the voice's own table. */
+/** Requires the manifest to agree with the voice's config: its sample rate, and speakers for all voices. */
 function requireSameVoices(
   { sampleRateHz, voices }: VitsManifest,
   config: PiperConfig | undefined,

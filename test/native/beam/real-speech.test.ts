@@ -16,6 +16,7 @@ import type { CtcTwoPassContents } from "../../../native/models/ctc-two-pass/man
 import { readPackage } from "../../../native/models/find-packages.js";
 import { FlowMatching } from "../../../native/models/flow-matching/flow-matching.js";
 import type { FlowMatchingContents } from "../../../native/models/flow-matching/manifest.js";
+import { speakAlone } from "../../../native/models/flow-matching/speak-alone.js";
 import type { MelSynthesizerManifest, RecognizerManifest } from "../../../native/models/manifest.js";
 import { readPackageFile } from "../../../native/models/package.js";
 import { joined, noise, RATE_HZ, silence, speech, tone } from "../../support/audio.js";
@@ -198,7 +199,7 @@ function hear(pcm: Int16Array): Promise<Heard> {
 /** Speech of our own synthesizer, which always says a sentence in the same way. */
 async function spoken(spokenText: string, voice: string): Promise<Int16Array> {
   const modelId = synthesizer.manifest.id;
-  const pcm = await synthesizer.speakAlone({ modelId, voice, spokenText, speed: 1, nfe: 8, seed: 1 });
+  const pcm = await speakAlone(synthesizer, { modelId, voice, spokenText, speed: 1, nfe: 8, seed: 1 });
   const heard = resample(pcm, { fromHz: synthesizer.manifest.sampleRateHz, toHz: RATE_HZ });
   return joined(
     silence(0.2),

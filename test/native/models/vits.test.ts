@@ -232,7 +232,7 @@ for (const [change, message] of [
         { name: "first", index: 1 },
       ],
     },
-    /voices must have names of their own/,
+    /voices must have unique names/,
   ],
   [{ noiseScale: -1 }, /noiseScale must be at least 0/],
   [{ lengthScale: 0 }, /lengthScale must be more than 0/],
