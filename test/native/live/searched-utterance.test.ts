@@ -81,27 +81,27 @@ function heard(outputs: readonly number[], firstOwnFrame = 0): OpenText {
 }
 
 test("letters of the utterance before, and runs of them, are none of this one's", () => {
-  assert.equal(heard([2, 3, 3, 0, 2], 2).takeNews()?.text, "а");
-  assert.equal(heard([2, 3, 0, 3, 2], 2).takeNews()?.text, "ба");
+  assert.equal(heard([2, 3, 3, 0, 2], 2).takeUpdate()?.text, "а");
+  assert.equal(heard([2, 3, 0, 3, 2], 2).takeUpdate()?.text, "ба");
 });
 
 test("what is read in a pause is told, and stays when speech goes on", () => {
   const text = heard([2, 0, 1, 3, 0]);
-  assert.equal(text.takeNews()?.text, "а б");
-  assert.deepEqual(text.hearReading("аа бб"), { text: "аа бб", stable: 0 });
+  assert.equal(text.takeUpdate()?.text, "а б");
+  assert.deepEqual(text.takeSecondPass("аа бб"), { text: "аа бб", stable: 0 });
   // The pause lasts: letters that come late are the reading's already.
   text.take(2, -0.01, frameOf(2));
-  assert.equal(text.takeNews(), null);
-  text.goOn();
+  assert.equal(text.takeUpdate(), null);
+  text.onResumed();
   for (const output of [1, 3, 0]) text.take(output, -0.01, frameOf(output));
-  assert.deepEqual(text.takeNews(), { text: "аа бб б", stable: 5 });
-  assert.equal(text.hearReading("аа бб ба")?.text, "аа бб ба");
+  assert.deepEqual(text.takeUpdate(), { text: "аа бб б", stable: 5 });
+  assert.equal(text.takeSecondPass("аа бб ба")?.text, "аа бб ба");
 });
 
 test("nothing is told before a letter has come out", () => {
   const text = heard([0, 1, 0]);
-  assert.equal(text.takeNews(), null);
-  assert.equal(text.hearReading("а"), null);
+  assert.equal(text.takeUpdate(), null);
+  assert.equal(text.takeSecondPass("а"), null);
   assert.equal(text.hasLetters, false);
 });
 

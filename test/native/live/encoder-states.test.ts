@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { StatePool } from "../../../native/live/state-pool.js";
-import { StatePlace, StateSlabs, slabOf } from "../../../native/live/state-slabs.js";
+import { StatePlace, StatePool, StateSlabs, slabOf } from "../../../native/live/encoder-states.js";
 import { copyState, type EncoderState, StateRows } from "../../../native/models/state-rows.js";
 import * as fc from "../../support/properties.js";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { firstOwnFrame } from "../../../native/live/letter-timing.js";
+import { firstOwnFrame } from "../../../native/live/hypothesis.js";
 
 /** As the shipped recogniser's: 0.18 s of frames of 40 ms. */
 const PROMPT = { lagFrames: 0, delayFrames: 4.5 };
