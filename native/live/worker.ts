@@ -5,11 +5,12 @@ import { ProviderError } from "../../core/domain/placement/provider-error.js";
 import type { RecognizerManifest } from "../models/manifest.js";
 import type { RecognizerModel } from "../models/recognizer.js";
 import { loadRecognizer } from "../recognition/load-recognizer.js";
-import { failureOf } from "../threads/failures.js";
+
 import { NICENESS, takeNiceness } from "../threads/niceness.js";
 import { PaceMeter } from "../threads/pace-meter.js";
 import {
   type FromLiveWorker,
+  failureOf,
   LIVE_CELL,
   type LiveWorkerAnswer,
   PROTOCOL_VERSION,
