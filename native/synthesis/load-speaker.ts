@@ -9,14 +9,14 @@ import type { ModelPackage } from "../models/package.js";
 import { PieceQueue } from "./piece-queue.js";
 import { SharedSolver, type SolverRequest, type SolverSink } from "./shared-solver.js";
 
-/** Makes the pieces of a worker, shared step by step or one after another, as the family allows. */
+/** Synthesizes a worker's pieces: concurrently in shared runs, or one by one, depending on the family. */
 export interface PieceSpeaker {
   speak(request: SolverRequest): void;
-  /** Answered with `gaveUp` if the job is still there. */
+  /** Calls `gaveUp` if the job is not done yet. */
   cancel(jobId: number): void;
   /** Settles when no piece is left. */
   idle(): Promise<void>;
-  /** Frees the graphs' memory; nothing may be spoken afterwards. */
+  /** Frees the graphs' memory; nothing may run afterwards. */
   release(): Promise<void>;
 }
 
@@ -27,10 +27,10 @@ export interface SpeakerParts extends GraphOptions {
   readonly sink: SolverSink;
 }
 
-/** Measured in this room's README: more make the last of a crowd's first sounds come sooner, and the first ones later. */
+/** More rows make the last first sounds of a burst arrive sooner, and the first ones later; see this module's README. */
 const FIRST_CHUNK_ROWS = 4;
 
-/** Loads a synthesizer package and speaks a word, so that the first request does not pay for the kernels' setup. */
+/** Loads a synthesizer package and speaks a word to warm up. */
 export async function loadSpeaker(
   modelPackage: ModelPackage<SynthesizerManifest>,
   { rows, cells, sink, ...options }: SpeakerParts,
@@ -59,7 +59,7 @@ export async function loadSpeaker(
   });
 }
 
-/** At least as many as there are lengths to be warmed up. */
+/** At least the number of lengths to warm up. */
 const WARM_UP_STEPS = 16;
 const NEVER = new AbortController().signal;
 const nothing = () => Promise.resolve();
