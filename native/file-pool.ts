@@ -53,7 +53,7 @@ class WorkerFilePool {
     return Math.max(0, ...fileRows.map(({ rows, frames }) => rows * frames));
   }
 
-  /** Runs a task on the device with the least load. Rejects if its worker dies; failures of the task are values. */
+  /** Runs a task on the least loaded device. Rejects if its worker dies; a task's failure is a value. */
   async run(task: FileTask): Promise<unknown> {
     for (;;) {
       const opened = this.#opening;
@@ -173,7 +173,7 @@ async function runOn(pool: DevicePool, task: FileTask): Promise<FileAnswer<unkno
   }
 }
 
-/** Closes a pool. Its threads release graphs off the CPU first, in a task: their end would do so during others' runs. */
+/** Closes a pool. Graphs off the CPU are released in tasks: a thread's end would do so during others' runs. */
 async function closed({ placement, pool, workerCount }: DevicePool): Promise<void> {
   if (placement.provider !== "cpu") {
     const cell = new SharedArrayBuffer(WARM_UP_CELL.count * Int32Array.BYTES_PER_ELEMENT);

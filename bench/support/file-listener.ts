@@ -7,8 +7,8 @@ import { createLog } from "../../core/observe/log.js";
 import type { AudioDecoder } from "../../core/ports/audio-decoder.js";
 import { recognizerFamilyOf } from "../../native/models/families.js";
 import type { Recognizer } from "../../native/recognition/load-recognizer.js";
+import { openWav, WavAudio } from "../../native/transcription/file-audio.js";
 import { performTask } from "../../native/transcription/perform.js";
-import { openWav, WavAudio } from "../../native/transcription/wav-audio.js";
 import { openDecoder } from "../../src/input/media/open-decoder.js";
 
 /** The longest file that the service takes. */

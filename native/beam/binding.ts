@@ -64,8 +64,8 @@ export interface NativeBinding {
     hotWords: HotWords | null,
   ): NativeHypotheses;
   /**
-   * The same on another thread, with `outputBias` added to each frame. Until it settles, the search must not be used
-   * and the arrays must not change.
+   * The same on another thread, with `outputBias` added to each frame. Until it settles, the search must not
+   * be used and the arrays must not change.
    */
   searchAside(
     search: NativeSearch,

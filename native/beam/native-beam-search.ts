@@ -14,8 +14,8 @@ import type { NativeBinding, NativeHypotheses, NativeModel, NativeSearch } from 
 import type { UnpackedModels } from "./unpacked-models.js";
 
 /**
- * Returns the process's language model with this key; the first thread reads it from the file. It is freed when the
- * last thread that uses it ends.
+ * Returns the process's language model with this key; the first thread reads it from the file. It is freed
+ * when the last thread that uses it ends.
  *
  * @param key the file's hash
  * @param readFile returns the model file after gunzip
@@ -47,7 +47,7 @@ export async function sharedModel(
   }
 }
 
-/** `PrefixBeamSearch` in C++, with the same results; `bench/micro/native-beam-search.ts` measures the speed-up. */
+/** `PrefixBeamSearch` in C++, with the same results; see `bench/micro/native-beam-search.ts` for its speed. */
 export class NativeBeamSearch implements TokenSearch {
   readonly #binding: NativeBinding;
   readonly #search: NativeSearch;

@@ -14,9 +14,9 @@ const LEAST_BYTES = 8 * 2 ** 20;
 const DRAFT_IS_LEFT_AFTER_MS = 600_000;
 
 /**
- * A cache folder of unpacked language models, by the hash of the packed file: reading one takes a twentieth of the CPU
- * time of unpacking it. Processes may share the folder: a file gets its name once it is complete, and a damaged one is
- * unpacked again. Without space for the cache, models are unpacked at every start.
+ * A cache folder of unpacked language models, by the hash of the packed file: reading one takes a twentieth
+ * of the CPU time of unpacking it. Processes may share the folder: a file gets its name once it is complete,
+ * and a damaged one is unpacked again. Without space for the cache, models are unpacked at every start.
  */
 export class UnpackedModels {
   readonly #place: UnpackedPlace;
@@ -27,7 +27,7 @@ export class UnpackedModels {
     this.#leastBytes = leastBytes;
   }
 
-  /** Reads a model; null if it is missing or incomplete. The caller has checked the packed file's hash, `key`. */
+  /** Reads a model; null if missing or incomplete. The caller has checked `key`, the packed file's hash. */
   read(binding: NativeBinding, key: string, vocabularySize: number): NativeModel | null {
     const path = this.#pathOf(key);
     if (!existsSync(path)) return null;

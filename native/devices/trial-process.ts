@@ -1,9 +1,9 @@
 import { json } from "node:stream/consumers";
 import { readManifest } from "../models/find-packages.js";
 import type { PackageFolder } from "../models/package.js";
-import type { TrialAnswer, TrialRequest } from "./protocol.js";
 import { timeSpeech } from "./speech-trial.js";
 import { placedNodes, timeShapes } from "./trial.js";
+import type { TrialAnswer, TrialRequest } from "./try-provider.js";
 
 /** The program that `tryProvider` starts. */
 const { folder, place, graphs, placed, streams, ...options } = (await json(process.stdin)) as TrialRequest;

@@ -22,7 +22,7 @@ const LATER = ["finalRows", "fileRows", "hearFrames"] as const;
 const MOST_ROWS = 256;
 const MOST_FRAMES = 2_000;
 
-/** Reads the measurements of this machine; empty without a file. @throws {SyntaxError} if the file is invalid */
+/** Reads this machine's measurements; empty without a file. @throws {SyntaxError} for an invalid file */
 export async function readDeviceTuning(dataDir: string): Promise<DeviceTunings> {
   const path = join(dataDir, FILE);
   let text: string;

@@ -78,7 +78,7 @@ export class StatePlace {
   }
 }
 
-/** The output states of one batch, as far as tracks still use them. Only `StatePlace` calls `hold` and `forget`. */
+/** Output states of one batch that tracks still use. Only `StatePlace` calls `hold` and `forget`. */
 export class StateSlab {
   readonly states: StateRows;
   readonly #places: (StatePlace | null)[];
@@ -111,8 +111,9 @@ export class StateSlab {
 }
 
 /**
- * Slabs for the output states of batches. A state is not copied back to its track: it stays in the batch's output until
- * a later batch writes a newer one elsewhere. A batch of the same tracks in the same rows reads it from there.
+ * Slabs for the output states of batches. A state is not copied back to its track: it stays in the batch's
+ * output until a later batch writes a newer one elsewhere. A batch of the same tracks in the same rows reads
+ * it from there.
  */
 export class StateSlabs {
   readonly #size: StateSize;

@@ -121,7 +121,7 @@ export class LiveFinals {
     this.#endings.push({ track, event, startFrame, endFrame, pass, hypothesis });
   }
 
-  /** Runs the second passes of all recorded endings; finals follow after their searches, in order per session. */
+  /** Runs the second passes of recorded endings; finals follow after their searches, in order per session. */
   async publishEndings(): Promise<void> {
     for (let index = 0; index < this.#endings.length; index++) {
       const ending = this.#endings[index]!;
@@ -231,8 +231,8 @@ export class LiveFinals {
   }
 
   /**
-   * Reports a last partial, so that the same text precedes a final however the audio was chunked. Not for an utterance
-   * that was cut for length: partials have already covered more than its final.
+   * Reports a last partial, so that the same text precedes a final however the audio was chunked. Not for an
+   * utterance that was cut for length: partials have already covered more than its final.
    */
   #publishLast(ending: Ending, take: (text: EndedText) => PartialText | null): void {
     const { track, event, startFrame, endFrame, hypothesis } = ending;
@@ -243,7 +243,7 @@ export class LiveFinals {
     if (last !== null) this.#post(track.partial({ ...last, startFrame, endFrame }));
   }
 
-  /** Reports the second pass's text as a partial while the pause lasts; the final follows at the threshold. */
+  /** Reports the second pass's text as a partial while the pause lasts; the final comes at the threshold. */
   #reportSecondPass({ track, pass, startFrame }: PendingPass, text: string): void {
     if (track.isClosed || track.hasPendingFinals || !track.isKept(pass)) return;
     const partial = track.takeSecondPass(text);

@@ -30,8 +30,8 @@ export class RowPool {
 }
 
 /**
- * One row per frame for a session's last frames, in blocks from a shared pool: a session holds as many blocks as its
- * open utterance needs, and a steady session allocates nothing.
+ * One row per frame for a session's last frames, in blocks from a shared pool: a session holds as many blocks
+ * as its open utterance needs, and a steady session allocates nothing.
  */
 export class FrameRows {
   readonly #width: number;

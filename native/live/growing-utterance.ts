@@ -12,8 +12,8 @@ const WINDOW_SHARE = 8;
 const CONTEXT_FRAMES = 40;
 
 /**
- * An open utterance of a model that cannot stream: it is read repeatedly while it grows, and text on which readings
- * agree is stable. Frames are the session's.
+ * An open utterance of a model that cannot stream: it is read repeatedly while it grows, and text on which
+ * readings agree is stable. Frames are the session's.
  */
 export class GrowingUtterance implements EndedText {
   readonly startFrame: number;
@@ -46,7 +46,7 @@ export class GrowingUtterance implements EndedText {
     return endFrame - this.#readUntil - wait;
   }
 
-  /** Returns the first frame of the next reading: some context before the agreed text, at most `longestFrames` back. */
+  /** Returns the start of the next reading: before the agreed text, at most `longestFrames` back. */
   windowStart(endFrame: number, longestFrames: number): number {
     const agreedFrame = Math.floor(this.#agreement.agreedSeconds / this.#frameSeconds);
     return Math.max(this.startFrame, agreedFrame - CONTEXT_FRAMES, endFrame - longestFrames);

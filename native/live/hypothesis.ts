@@ -27,7 +27,7 @@ export interface EndedText {
 
 /** Text of an open utterance, which grows with the frames of the streaming head. */
 export interface OpenText extends EndedText {
-  /** Takes the best output of the next frame, and its row at `offset` of `logProbs` unless it is forgotten. */
+  /** Takes the next frame's best output, and its row at `offset` of `logProbs` unless it is forgotten. */
   take(best: number, logProb: number, logProbs?: Float32Array, offset?: number): void;
   /** Returns the text, which then counts as reported; null if it is empty or already reported. */
   takeUpdate(): PartialText | null;
@@ -113,11 +113,11 @@ export function letterTimingOf({ manifest, lagFrames }: RecognizerModel): Letter
 }
 
 /**
- * Returns the first frame with letters of the utterance that was detected at `frame`. Letters are late: those spoken at
- * the end of the previous utterance may appear after the next one has begun.
+ * Returns the first frame with letters of the utterance that was detected at `frame`. Letters are late: those
+ * spoken at the end of the previous utterance may appear after the next one has begun.
  *
- * After a cut in speech, the mean delay separates the letters. After a pause, the detected onset is a better bound: no
- * letter of the new speech appears within half of the mean delay.
+ * After a cut in speech, the mean delay separates the letters. After a pause, the detected onset is a better
+ * bound: no letter of the new speech appears within half of the mean delay.
  */
 export function firstOwnFrame(
   { lagFrames, delayFrames }: LetterTiming,

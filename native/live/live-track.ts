@@ -49,8 +49,8 @@ export interface TrackModel {
 }
 
 /**
- * The worker's part of a session: its position in the ring, the encoder's state and output, the open utterance, and the
- * pending finals.
+ * The worker's part of a session: its position in the ring, the encoder's state and output, the open
+ * utterance, and the pending finals.
  */
 export class LiveTrack {
   readonly session: number;
@@ -222,7 +222,7 @@ export class LiveTrack {
     return endpointerFrame + this.#baseFrame;
   }
 
-  /** Takes the streaming head's row for the next frame that counts. @returns whether its best output is a letter */
+  /** Takes the streaming head's row for the next frame. @returns whether its best output is a letter */
   take(frame: number, logProbs: Float32Array, logProbOffset: number, width: number): boolean {
     const best = bestToken(logProbs, logProbOffset, width);
     const logProb = logProbs[logProbOffset + best]!;
@@ -237,7 +237,7 @@ export class LiveTrack {
     return this.#growing;
   }
 
-  /** Starts the text of an utterance with the frames from `startFrame` to `frame`, at which it was detected. */
+  /** Starts the text of an utterance with the frames from `startFrame` to its detection at `frame`. */
   beginHypothesis(startFrame: number, frame: number): void {
     if (!this.#model.streams) {
       const frameSeconds = this.#model.frameSamples / this.#model.sampleRateHz;
@@ -331,13 +331,13 @@ export class LiveTrack {
     this.#pass = null;
   }
 
-  /** Moves the resume point after a finished utterance. @returns its number, which is reused if not reported */
+  /** Moves the resume point after an utterance. @returns its number, which is reused if not reported */
   settle(resume: ResumePoint, isReported: boolean): number {
     this.#resume = resume;
     return isReported ? this.#nextUtterance++ : this.#nextUtterance;
   }
 
-  /** Moves the resume point to `sample`, before which is silence; null within `leastSamples` of the last one. */
+  /** Moves the resume point to `sample`, after silence; null within `leastSamples` of the last one. */
   resumeAt(sample: number, leastSamples: number): ResumePoint | null {
     if (sample - this.#resume.sample < leastSamples) return null;
     const speaker = this.endpointer.speakerAt(sample / this.#model.frameSamples - this.#baseFrame);

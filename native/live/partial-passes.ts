@@ -37,11 +37,13 @@ export interface PartialPassesParts {
 }
 
 /**
- * Partials of models that cannot stream: reads open utterances repeatedly while they grow, several sessions in one run.
+ * Partials of models that cannot stream: reads open utterances repeatedly while they grow, several sessions
+ * in one run.
  *
- * Finals have priority: a pass runs between two rounds, if no second pass waits, no session has a backlog, and none is
- * so deep in a pause that its second pass would become due during the pass. All passes together get a share of the
- * worker's time, and sessions that have waited longest are first, so that partials become rarer under load.
+ * Finals have priority: a pass runs between two rounds, if no second pass waits, no session has a backlog,
+ * and none is so deep in a pause that its second pass would become due during the pass. All passes together
+ * get a share of the worker's time, and sessions that have waited longest are first, so that partials become
+ * rarer under load.
  */
 export class PartialPasses {
   readonly #parts: PartialPassesParts;

@@ -48,11 +48,13 @@ export interface SearchedUtteranceParts {
 }
 
 /**
- * Partials from a beam search with the language model over the streaming head's frames. Frames are the session's.
+ * Partials from a beam search with the language model over the streaming head's frames. Frames are the
+ * session's.
  *
- * A word is stable when all texts of the beam have it and the streaming head has output exactly its letters: where the
- * language model had to correct, the second pass may still decide otherwise. In a pause the second pass decodes the
- * utterance so far. Its text replaces the search's, and stays if speech resumes; the search then appends new words.
+ * A word is stable when all texts of the beam have it and the streaming head has output exactly its letters:
+ * where the language model had to correct, the second pass may still decide otherwise. In a pause the second
+ * pass decodes the utterance so far. Its text replaces the search's, and stays if speech resumes; the search
+ * then appends new words.
  */
 export class SearchedUtterance implements OpenText {
   readonly #parts: SearchedUtteranceParts;
@@ -69,7 +71,7 @@ export class SearchedUtterance implements OpenText {
   readonly #letters: number[] = [];
   #bestText = 0;
   #hasUpdate = false;
-  /** Text of the second pass before the last pause, and the number of the search's tokens that it replaces. */
+  /** Text of the second pass before the last pause, and the number of search tokens that it replaces. */
   #decoded = "";
   #decodedTokens = 0;
   /** Settled tokens at the last update, and the text of those after `#decodedTokens`. */

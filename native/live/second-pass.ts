@@ -30,8 +30,8 @@ export interface SecondPassInput {
 }
 
 /**
- * The second pass over one utterance: its frames as the streaming step has encoded them, and the encoded silence of a
- * flush, go through the full-context half and the beam search.
+ * The second pass over one utterance: its frames as the streaming step has encoded them, and the encoded
+ * silence of a flush, go through the full-context half and the beam search.
  */
 export class SecondPass {
   readonly input: SecondPassInput;
@@ -94,7 +94,7 @@ export interface SecondPassRunnerParts {
   readonly rows: readonly RowsOfLength[];
 }
 
-/** Runs second passes over shared buffers, one run at a time: of one pass, or of several of similar length. */
+/** Runs second passes over shared buffers, one run at a time: one pass, or several of similar length. */
 export class SecondPassRunner {
   readonly states: StatePool;
   readonly #model: RecognizerModel;

@@ -2,7 +2,7 @@ import type { StepCapacity } from "../models/recognizer.js";
 import { batchRows } from "./batch-shapes.js";
 import type { LiveTrack } from "./live-track.js";
 
-/** Frames per row and step, short chunks first: paced sessions take one or two, sessions with a backlog take more. */
+/** Frames per row and step: paced sessions take one or two, sessions with a backlog take more. */
 export const CHUNK_FRAMES = [1, 2, 4, 8, 16] as const;
 /** The longest chunk of sessions that keep up, which must not wait for others. */
 export const FRESH_FRAMES = 2;

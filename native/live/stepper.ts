@@ -47,8 +47,9 @@ export interface LiveStepperParts {
 }
 
 /**
- * Steps all sessions of a live worker: gathers the ready ones, runs batches of fixed shapes, and gives each session its
- * frames. A steady round allocates one small object per row: groups, batches and states are reused.
+ * Steps all sessions of a live worker: gathers the ready ones, runs batches of fixed shapes, and gives each
+ * session its frames. A steady round allocates one small object per row: groups, batches and states are
+ * reused.
  */
 export class LiveStepper {
   readonly #model: RecognizerModel;
@@ -148,7 +149,7 @@ export class LiveStepper {
     return this.#passes?.waitMs(this.#active) ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Runs one round over all sessions, and a pass for partials if there is time. Returns whether there was work. */
+  /** Runs a round over all sessions, and a pass for partials if there is time. @returns whether there was work */
   async step(): Promise<boolean> {
     if (this.#passes === null) return this.#round();
     const startedAtMs = this.#nowMs();

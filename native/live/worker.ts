@@ -20,8 +20,8 @@ import {
 import { LiveStepper } from "./stepper.js";
 
 /**
- * Least time between two rounds of sessions that keep up. Without it, an idle worker would run batches of one or two
- * rows, which cost several times as much per row.
+ * Least time between two rounds of sessions that keep up. Without it, an idle worker would run batches of one
+ * or two rows, which cost several times as much per row.
  */
 const ROUND_MS = 10;
 /** From this number of sessions on, rounds are twice as long: 10 % less CPU time, finals 5 ms later. */
@@ -103,8 +103,8 @@ async function serve({ stepper, pace }: Started): Promise<void> {
 }
 
 /**
- * Serves until the thread is asked to stop or the provider fails. Graphs off the CPU are released before the thread
- * ends: its end would release them concurrently with runs of other threads.
+ * Serves until the thread is asked to stop or the provider fails. Graphs off the CPU are released before the
+ * thread ends: its end would release them concurrently with runs of other threads.
  */
 async function serveToTheEnd(started: Started): Promise<void> {
   try {

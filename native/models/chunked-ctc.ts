@@ -33,11 +33,12 @@ export interface ChunkGraph {
 }
 
 /**
- * Streams audio through a chunked graph: computes features as soon as their windows are complete, collects them until
- * a chunk is full, and returns its rows one per step. Rows lag by up to two chunks: one filling, one being returned.
+ * Streams audio through a chunked graph: computes features as soon as their windows are complete, collects
+ * them until a chunk is full, and returns its rows one per step. Rows lag by up to two chunks: one filling,
+ * one being returned.
  *
- * Step k completes the windows of feature frames 4k - 1 to 4k + 2 (25 ms, centred on a 10 ms grid). Frame -1, before
- * the audio, is left out.
+ * Step k completes the windows of feature frames 4k - 1 to 4k + 2 (25 ms, centred on a 10 ms grid). Frame -1,
+ * before the audio, is left out.
  */
 export class ChunkedCtc implements CtcHead {
   readonly vocabulary: readonly string[];
@@ -68,7 +69,8 @@ export class ChunkedCtc implements CtcHead {
     this.#ordered = new Float32Array(graph.rowsPerChunk * width);
     this.#at = layoutOf(graph, logMel.bins, width);
     this.stateSize = this.#at.size;
-    // The step that fills the first chunk. A chunk lasts as many steps as it has rows, so later ones are never late.
+    // The step that fills the first chunk. A chunk lasts as many steps as it has rows, so later ones are
+    // never late.
     this.lagFrames = Math.ceil((graph.windowFrames - graph.leadFrames - FIRST_STEP_FRAMES) / STEP_FRAMES);
   }
 

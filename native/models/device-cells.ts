@@ -13,8 +13,8 @@ const LOOK_AGAIN_MS = 1_000;
 const HAND_OVER_MS = 2;
 
 /**
- * State shared by all workers of a process that run graphs off the CPU: a lock for providers that are not thread-safe,
- * error counts by kind, and each device's busy time in microseconds modulo 2^32.
+ * State shared by all workers of a process that run graphs off the CPU: a lock for providers that are not
+ * thread-safe, error counts by kind, and each device's busy time in microseconds modulo 2^32.
  */
 export class DeviceCells {
   static readonly BYTES = (FIRST_BUSY + DEVICE_COUNT) * Int32Array.BYTES_PER_ELEMENT;
@@ -46,8 +46,9 @@ export class DeviceCells {
   }
 
   /**
-   * Runs `work` while no other worker does: concurrent WebGPU calls, including creation and release of sessions, crash
-   * the process (onnxruntime issues 32561 and 31627). The event loop stays free while the thread waits.
+   * Runs `work` while no other worker does: concurrent WebGPU calls, including creation and release of
+   * sessions, crash the process (onnxruntime issues 32561 and 31627). The event loop stays free while the
+   * thread waits.
    */
   async holdingLock<T>(thread: number, work: () => Promise<T>): Promise<T> {
     await this.#take(thread);

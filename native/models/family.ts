@@ -16,8 +16,9 @@ export interface PackageSchema<M extends ModelManifest = ModelManifest, C = unkn
 }
 
 /**
- * A model family: the schema of its packages, how they are loaded, and what they can do. Schema and graphs are
- * imported on demand: the main thread checks packages and loads no graphs, worker threads do the opposite.
+ * A model family: the schema of its packages, how they are loaded, and what they can do. Schema and graphs
+ * are imported on demand: the main thread checks packages and loads no graphs, worker threads do the
+ * opposite.
  */
 interface FamilyBase<M extends ModelManifest, C> {
   /** `family` of a manifest. */
@@ -26,7 +27,7 @@ interface FamilyBase<M extends ModelManifest, C> {
   schema(): Promise<PackageSchema<M, C>>;
 }
 
-/** Source of voice activity: the model's own graph, a file of the package, or the package in the repository. */
+/** Source of voice activity: the model's own graph, a file of its package, or the shipped package. */
 export type VoiceSource = "model" | "package" | "near-voice";
 
 export interface RecognizerFamily<M extends RecognizerManifest = RecognizerManifest, C = unknown>
@@ -36,8 +37,8 @@ export interface RecognizerFamily<M extends RecognizerManifest = RecognizerManif
     /** Text of an utterance that is still being spoken. */
     readonly livePartials: boolean;
     /**
-     * Voice activity and the step's output for the second pass depend on the last `contextFrames` only, to the
-     * last bit: parts of a file can be encoded in any order.
+     * Voice activity and the step's output for the second pass depend on the last `contextFrames` only, to
+     * the last bit: parts of a file can be encoded in any order.
      */
     forget(manifest: M): boolean;
   };

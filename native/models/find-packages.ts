@@ -28,8 +28,8 @@ export interface FoundPackages {
 }
 
 /**
- * Finds every package in a models folder, and the broken ones. Skips folders without a manifest, and names that
- * start with a dot (installations in progress). Follows links to folders.
+ * Finds every package in a models folder, and the broken ones. Skips folders without a manifest, and names
+ * that start with a dot (installations in progress). Follows links to folders.
  */
 export async function surveyPackages(modelsFolder: string): Promise<FoundPackages> {
   const packages: PackageFolder[] = [];

@@ -14,13 +14,14 @@ import {
 } from "./package.js";
 import type { PackageFile } from "./package-files.js";
 
-/** Graphs from this size on keep no packed copy of their weights: runs take 10 % longer, workers share all weights. */
+/** Graphs from this size on keep no packed weights: runs take 10 % longer, but workers share all weights. */
 export const SHARED_FROM_BYTES = 2 ** 30;
 
 const READ_BYTES = 1 << 20;
 /**
- * Marks the name of a side file in a graph: an entry of a tensor's `external_data` with the key `location`, followed
- * by its value. Every exporter writes it so; a graph that writes it otherwise is still pinned by its hash.
+ * Marks the name of a side file in a graph: an entry of a tensor's `external_data` with the key `location`,
+ * followed by its value. Every exporter writes it so; a graph that writes it otherwise is still pinned by its
+ * hash.
  */
 const LOCATION_KEY = Buffer.from("\n\x08location\x12", "latin1");
 const LONGEST_LOCATION = 1_024;
@@ -42,8 +43,8 @@ export interface GraphFiles {
  * Checks the hashes of a graph and of its side files, in constant memory.
  *
  * @param placement where the graph will run, which selects its variant
- * @throws {ServiceError} `MODEL_BROKEN` if a file is missing, has another hash, or is a side file that the manifest
- *   does not list
+ * @throws {ServiceError} `MODEL_BROKEN` if a file is missing, has another hash, or is a side file that the
+ *   manifest does not list
  */
 export async function checkGraphFiles(
   model: SealedFolder,
@@ -77,8 +78,8 @@ export async function checkGraphFiles(
 }
 
 /**
- * The attributes that change when a file is written or replaced. Not its ctime, which changes with every new hard
- * link: packages share files that way.
+ * The attributes that change when a file is written or replaced. Not its ctime, which changes with every new
+ * hard link: packages share files that way.
  */
 interface FileIdentity {
   readonly dev: bigint;

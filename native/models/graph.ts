@@ -22,9 +22,10 @@ export interface GraphOptions {
 const MAPPED_FROM_BYTES = 64 * 2 ** 20;
 
 /**
- * Loads a graph of a package by path: its weights never enter this process's heap, and side files are found. Rejects
- * a file that changes between its hash check and the end of the load.
- * @throws {ServiceError} `MODEL_BROKEN` with the file: wrong hash, damaged, or other tensors than in the contract
+ * Loads a graph of a package by path: its weights never enter this process's heap, and side files are found.
+ * Rejects a file that changes between its hash check and the end of the load.
+ * @throws {ServiceError} `MODEL_BROKEN` with the file: wrong hash, damaged, or other tensors than in the
+ *   contract
  * @throws {ProviderError} if a provider other than the CPU rejects it
  */
 export async function loadGraph(

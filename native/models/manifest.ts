@@ -1,19 +1,8 @@
 import { z } from "zod";
-import type { SpeechDoubt } from "../../core/domain/decoding/beam-decoder.js";
 import { type ManifestFile, packageFiles } from "./package-files.js";
 import { between, choice, number, refuse, text, whole } from "./rules.js";
 
-export interface ManifestVoice {
-  readonly name: string;
-  /** The voice's row in the graphs' embedding. */
-  readonly index: number;
-  readonly gender: string | null;
-  readonly style: string | null;
-  readonly best_for: string | null;
-  /** Adjustments to the trained voice, see `VoiceManner`. */
-  readonly pace?: number | undefined;
-  readonly breath?: number | undefined;
-  readonly roomToneHz?: number | undefined;
+export interface ManifestVoice extends Readonly<z.output<z.ZodObject<typeof VOICE_FIELDS>>> {
   /** Pitch range, for families that can change it. */
   readonly melody?: number | undefined;
   /** Mean of its pitch on a log scale, which `melody` keeps. */
@@ -39,29 +28,11 @@ interface ManifestBase {
 export interface RecognizerManifest extends ManifestBase {
   readonly task: "transcription";
   readonly frameSamples: number;
-  /** Left context of the streaming encoder: after this many frames its output no longer depends on the start. */
+  /** Left context of the streaming encoder: so many frames later, its output does not depend on the start. */
   readonly contextFrames: number;
   /** Digital silence appended to an utterance to flush its last letters. */
   readonly flushSamples: number;
   readonly decoding: DecodingParameters;
-}
-
-export interface DecodingParameters {
-  readonly beamWidth: number;
-  readonly languageModelWeight: number;
-  readonly characterBonus: number;
-  readonly wordBonus: number;
-  /** See `BeamDecoder`; without it every text is accepted. */
-  readonly evidencePerCharacter?: number | undefined;
-  /** See `BeamDecoder`; without it voice activity is never doubted. */
-  readonly doubt?: SpeechDoubt | undefined;
-  /** Share of the outputs' priors (file `priors`) to remove before the search, see `outputBias`. */
-  readonly priorWeight?: number | undefined;
-  /**
-   * Mean delay from a spoken letter to its output, 0 by default: CTC training does not fix it. Corrects word times,
-   * and assigns letters of live partials at the end of an utterance.
-   */
-  readonly emissionDelaySeconds?: number | undefined;
 }
 
 export interface SynthesizerManifest extends ManifestBase {
@@ -141,18 +112,29 @@ export const DECODING_FIELDS = {
   languageModelWeight: number(),
   characterBonus: number(),
   wordBonus: number(),
+  /** See `BeamDecoder`; without it every text is accepted. */
   evidencePerCharacter: number().optional(),
+  /** See `BeamDecoder`; without it voice activity is never doubted. */
   doubt: z.object({ below: number(), evidence: number() }).optional(),
+  /** Share of the outputs' priors (file `priors`) to remove before the search, see `outputBias`. */
   priorWeight: number().optional(),
+  /**
+   * Mean delay from a spoken letter to its output, 0 by default: CTC training does not fix it. Corrects word
+   * times, and assigns letters of live partials at the end of an utterance.
+   */
   emissionDelaySeconds: number().optional(),
 };
 
+export type DecodingParameters = z.output<z.ZodObject<typeof DECODING_FIELDS>>;
+
 export const VOICE_FIELDS = {
   name: text(),
+  /** The voice's row in the graphs' embedding. */
   index: whole(0),
   gender: z.string().nullable().default(null),
   style: z.string().nullable().default(null),
   best_for: z.string().nullable().default(null),
+  /** Adjustments to the trained voice, see `VoiceManner`. */
   pace: between(0.5, 2).optional(),
   breath: between(0, 4).optional(),
   roomToneHz: between(50, 12_000).optional(),

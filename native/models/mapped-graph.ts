@@ -28,8 +28,9 @@ interface Field {
 }
 
 /**
- * Copies a graph file without its weights: each large initializer refers to its bytes in the original file, as if
- * that were a side file. The runtime then maps the weights instead of copying them, and all workers share the pages.
+ * Copies a graph file without its weights: each large initializer refers to its bytes in the original file,
+ * as if that were a side file. The runtime then maps the weights instead of copying them, and all workers
+ * share the pages.
  *
  * @returns the bytes of that graph; load them with the file's folder as the folder of side files
  * @throws {RangeError} if the file is not a protobuf message

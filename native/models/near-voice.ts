@@ -11,8 +11,8 @@ const TENSORS = {
 } as const satisfies Omit<GraphContract, "file">;
 
 /**
- * Voice activity that follows the near speaker (`models/recipes/voice-activity`). One run takes the frames of all rows.
- * Rows are independent, any chunking of the audio gives the same bits, and its memory is finite.
+ * Voice activity that follows the near speaker (`models/recipes/voice-activity`). One run takes the frames of
+ * all rows. Rows are independent, any chunking of the audio gives the same bits, and its memory is finite.
  */
 export class NearVoice implements VoiceActivity {
   readonly stateSize: number;

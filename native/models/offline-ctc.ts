@@ -39,7 +39,7 @@ export interface OfflineCtcParts {
   readonly helpers?: readonly Graph[];
 }
 
-/** A full-context CTC graph: features `[B, bins, frames]` and lengths to `[B, frames / subsampling, outputs]`. */
+/** A full-context CTC graph, from features `[B, bins, frames]` to `[B, frames / subsampling, outputs]`. */
 export class OfflineCtc implements CtcHead {
   readonly vocabulary: readonly string[];
   readonly outputFrameSamples: number;

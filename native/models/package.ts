@@ -73,7 +73,7 @@ export async function readPackageFile(model: SealedFolder, name: string): Promis
   return bytes;
 }
 
-/** Returns the path of a listed file. @throws {ServiceError} `MODEL_BROKEN` if the manifest does not list it */
+/** Returns the path of a listed file. @throws {ServiceError} `MODEL_BROKEN` if it is not listed */
 export function pathOf(model: SealedFolder, name: string): string {
   return placeOf(model, namedFile(model, name));
 }

@@ -17,7 +17,7 @@ interface PlacedGraphParts {
   readonly onRun: OnRun | null;
 }
 
-/** A graph off the CPU. Its runs throw `ProviderError`; if a device runs out of memory, rows run in two halves. */
+/** A graph off the CPU. Runs throw `ProviderError`; if memory does not suffice, rows run in two halves. */
 export class PlacedGraph implements Graph {
   readonly inputNames: readonly string[];
   readonly outputNames: readonly string[];

@@ -20,16 +20,18 @@ export function publicRecognizer<M extends PublicRecognizerManifest>(family: {
   return {
     name,
     task: "transcription",
-    // The near voice's memory is finite, Silero's is not. The head's is used for partials only, so not for files.
+    // The near voice's memory is finite, Silero's is not. The head's is used for partials only, so not for
+    // files.
     can: { livePartials: true, forget: (manifest) => voiceSource(manifest) === "near-voice" },
     voiceSource,
     schema,
     load: async (model, options) => {
-      const { loadVoiceActivity } = await import("./load-voice-activity.js");
+      const { loadVoiceActivity } = await import("./voice-activity.js");
       const { VoicedRecognizer } = await import("./voiced-recognizer.js");
       const voice = await loadVoiceActivity(model, options);
       const head = await loadHead(model, options);
-      // Wrong shapes in dimensions that a graph leaves open show only in a run: fail here, not in an utterance.
+      // Wrong shapes in dimensions that a graph leaves open show only in a run: fail here, not in an
+      // utterance.
       await head.decode(Float32Array.from({ length: PROBE_SAMPLES }, (_, i) => 0.1 * Math.sin(i)));
       return new VoicedRecognizer(model.manifest, head, voice);
     },

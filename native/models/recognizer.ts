@@ -71,8 +71,8 @@ export interface RecognizerModel {
   /** Runs the second pass over audio: mono, -1 to 1, at the manifest's rate. */
   decodeUtterance(pcm: Float32Array): Promise<LogProbs>;
   /**
-   * Decodes utterances that are still being spoken (mono, -1 to 1), several per run if the graph allows. May differ
-   * from `decodeUtterance` at the end of the audio. Null for models that stream.
+   * Decodes utterances that are still being spoken (mono, -1 to 1), several per run if the graph allows. May
+   * differ from `decodeUtterance` at the end of the audio. Null for models that stream.
    */
   readonly decodeSoFar: ((pcms: readonly Float32Array[]) => Promise<readonly LogProbs[]>) | null;
   /** Frees the graphs' memory; nothing may run afterwards. */

@@ -21,7 +21,7 @@ export interface GraphRunTimes {
 /** Receives the duration and the number of rows of each run. */
 export type OnRun = (ms: number, rows: number) => void;
 
-/** Durations and rows of graph runs, counted by all workers of a package in shared memory, without messages. */
+/** Durations and rows of graph runs, counted by all workers of a package in shared memory. */
 export class RunTimes {
   readonly cells: SharedArrayBuffer;
   readonly #graphs: readonly string[];

@@ -17,7 +17,7 @@ const MEMORY_LAYERS = 2;
 const MEMORY_WIDTH = 128;
 const MEMORY_SIZE = MEMORY_LAYERS * MEMORY_WIDTH;
 const SAMPLE_RATE_HZ = 16_000n;
-/** Layout of a stream's state: the graph's memory; context and samples of the unfinished window; their count. */
+/** Layout of a stream's state: the graph's memory, the unfinished window with its context, its samples. */
 const MEMORY = 0;
 const INPUT = MEMORY + MEMORY_SIZE;
 const PENDING = INPUT + INPUT_SAMPLES;
@@ -26,11 +26,13 @@ const PENDING = INPUT + INPUT_SAMPLES;
 const TRIED_ROWS = [2, 3, 8, 33] as const;
 
 /**
- * Silero VAD, versions 5 and 6, at 16 kHz: windows of 512 samples after 64 samples of context, and a recurrent state.
- * A frame's probability is the highest of the one or two windows that end in it. Streams share runs.
+ * Silero VAD, versions 5 and 6, at 16 kHz: windows of 512 samples after 64 samples of context, and a
+ * recurrent state. A frame's probability is the highest of the one or two windows that end in it. Streams
+ * share runs.
  *
- * @see snakers4/silero-vad at 0a7d1f6, `src/silero_vad/utils_vad.py`, `OnnxWrapper`: input f32 [B, 576], state f32
- * [2, B, 128], sr int64; output f32 [B, 1], stateN. Version 4 (h and c) has other tensors and is rejected.
+ * @see snakers4/silero-vad at 0a7d1f6, `src/silero_vad/utils_vad.py`, `OnnxWrapper`: input f32 [B, 576],
+ *   state f32 [2, B, 128], sr int64; output f32 [B, 1], stateN. Version 4 (h and c) has other tensors and is
+ *   rejected.
  */
 export class SileroVad implements VoiceActivity {
   readonly stateSize = PENDING + 1;
@@ -47,8 +49,8 @@ export class SileroVad implements VoiceActivity {
   }
 
   /**
-   * Wraps a loaded graph. Windows share runs only if batches give the same bits as single rows on this machine, so
-   * that a stream's result never depends on other streams.
+   * Wraps a loaded graph. Windows share runs only if batches give the same bits as single rows on this
+   * machine, so that a stream's result never depends on other streams.
    *
    * @param name for errors
    * @throws {ServiceError} `MODEL_BROKEN` with the missing tensors
@@ -207,7 +209,7 @@ class WindowRuns {
   }
 }
 
-/** Runs windows of different streams together and alone, and compares probabilities and memories bit by bit. */
+/** Runs windows of different streams together and alone, and compares the results bit by bit. */
 async function givesSameBits(runs: WindowRuns): Promise<boolean> {
   const alone = Array.from({ length: Math.max(...TRIED_ROWS) }, (_, row) => triedStream(row));
   const full = alone.map((state) => state.slice());

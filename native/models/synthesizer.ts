@@ -8,13 +8,13 @@ export interface PieceTurn {
   /** Lets the thread receive messages; await it before each run but the first. Rejects with `CANCELLED`. */
   checkpoint(): Promise<void>;
   /**
-   * Sends the next samples, mono, -1 to 1, at the manifest's rate; settles when there is space for more. Rejects with
-   * `CANCELLED`.
+   * Sends the next samples, mono, -1 to 1, at the manifest's rate; settles when there is space for more.
+   * Rejects with `CANCELLED`.
    */
   give(samples: Float32Array): Promise<void>;
 }
 
-/** A synthesizer that speaks one piece at a time and shares no runs. Runs are synchronous inside onnxruntime. */
+/** A synthesizer that speaks one piece at a time. Runs are synchronous inside onnxruntime. */
 export interface PieceModel {
   readonly manifest: SynthesizerManifest;
   /**

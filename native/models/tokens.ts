@@ -13,9 +13,9 @@ export interface Tokens {
 }
 
 /**
- * Reads `tokens.txt`: a symbol, a space and the symbol's column on each line, as k2 and the exports of NeMo and GigaAM
- * write it. `<blk>` at any position is the blank; `▁` starts a word; other symbols in angle brackets are not text. A
- * symbol may be a space. The manifest's `maskedOutputs` are left out.
+ * Reads `tokens.txt`: a symbol, a space and the symbol's column on each line, as k2 and the exports of NeMo
+ * and GigaAM write it. `<blk>` at any position is the blank; `▁` starts a word; other symbols in angle
+ * brackets are not text. A symbol may be a space. The manifest's `maskedOutputs` are left out.
  *
  * @throws {ServiceError} `MODEL_BROKEN` with the file and the line, or the symbol that cannot be masked
  */
@@ -29,8 +29,8 @@ export async function readTokens(model: PackageFolder<PublicRecognizerManifest>)
 }
 
 /**
- * Returns the characters that hot words may contain: none if outputs are word pieces. Word pieces may include single
- * characters, so every output must be one.
+ * Returns the characters that hot words may contain: none if outputs are word pieces. Word pieces may include
+ * single characters, so every output must be one.
  */
 export function alphabetOf(vocabulary: readonly string[]): ReadonlySet<string> {
   const characters = vocabulary.filter((token) => token !== "");

@@ -12,7 +12,7 @@ export interface CtcHead {
   readonly stateSize: number;
   /** Steps between a frame and its row. */
   readonly lagFrames: number;
-  /** Takes one frame of a stream and writes a row of log-probs, which may lag; the blank if it cannot stream. */
+  /** Takes a stream's next frame and writes a row, which may lag; the blank if it cannot stream. */
   step(state: Float32Array, pcm: Float32Array, row: Float32Array): Promise<void>;
   /** Returns log-probs of a whole utterance, in the order of `vocabulary`. */
   decode(pcm: Float32Array): Promise<LogProbs>;
@@ -22,11 +22,12 @@ export interface CtcHead {
 }
 
 /**
- * Combines a CTC head with separate voice activity. Voice activity finds utterances; the head reads them whole, for
- * files and live finals alike. Partials come from heads that stream; other heads read the open utterance repeatedly.
- * The output of a step for the second pass is the audio itself.
+ * Combines a CTC head with separate voice activity. Voice activity finds utterances; the head reads them
+ * whole, for files and live finals alike. Partials come from heads that stream; other heads read the open
+ * utterance repeatedly. The output of a step for the second pass is the audio itself.
  *
- * Voice activity takes all rows of a step in one run. Heads run row by row: not all public exports accept batches.
+ * Voice activity takes all rows of a step in one run. Heads run row by row: not all public exports accept
+ * batches.
  */
 export class VoicedRecognizer implements RecognizerModel {
   readonly manifest: RecognizerManifest;

@@ -18,14 +18,14 @@ const LONGEST_CLAUSE_BYTES = 600;
 /** Joiners, direction marks and soft hyphens. */
 const INVISIBLE = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060\ufeff]/gu;
 /**
- * Quotes, brackets, and everything that espeak-ng might take for a command: phonemes in `[[ ]]`, tags, control
- * characters, and the private-use characters that it works with.
+ * Quotes, brackets, and everything that espeak-ng might take for a command: phonemes in `[[ ]]`, tags,
+ * control characters, and the private-use characters that it works with.
  */
 const NEUTRALIZED = /[\p{C}\s«»„“”"‟‹›()[\]{}<>|\\^~`_]+/gu;
 
 /**
- * Splits a text into clauses as espeak-ng does: after a sign that a space or the end follows. A dot before a lower-case
- * letter marks an abbreviation, unless the text has no capitals at all, like a normalized text.
+ * Splits a text into clauses as espeak-ng does: after a sign that a space or the end follows. A dot before a
+ * lower-case letter marks an abbreviation, unless the text has no capitals at all, like a normalized text.
  */
 export function clausesOf(raw: string): Clause[] {
   const text = raw.normalize("NFC").replace(INVISIBLE, "").replace(NEUTRALIZED, " ").trim();

@@ -44,8 +44,8 @@ export function findEspeak(searchPath: string): string | null {
 /**
  * Debian's espeak-ng as a phonemizer.
  *
- * Each child process answers one piece and exits, which marks the end of its answer; the next child is started in
- * advance. So no text can affect the answer to another.
+ * Each child process answers one piece and exits, which marks the end of its answer; the next child is
+ * started in advance. So no text can affect the answer to another.
  */
 export class Espeak {
   readonly #programs = new LimitedSpawn();
@@ -160,7 +160,7 @@ function linesOf(answer: string): string[] {
   return answer.split("\n").filter((line) => line.trim() !== "");
 }
 
-/** Pairs clauses with espeak-ng's lines. If it has split the text otherwise, joins everything into one clause. */
+/** Pairs clauses with espeak-ng's lines. If it has split the text otherwise, joins all into one clause. */
 function zip(clauses: readonly Clause[], lines: readonly string[]): ReadClause[] {
   if (lines.length === clauses.length) {
     return clauses.map((clause, index) => ({ ...clause, ipa: lines[index]! }));

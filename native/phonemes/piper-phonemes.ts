@@ -12,11 +12,12 @@ const LANGUAGE_FLAG = /\([^()]*\)/gu;
 const INNER_SIGNS = new Set([",", ":", ";"]);
 
 /**
- * Returns the phonemes of each sentence, one code point each, as in the training of Piper's voices: decomposed, with
- * the clauses' signs, and a space after a sign inside the sentence.
+ * Returns the phonemes of each sentence, one code point each, as in the training of Piper's voices:
+ * decomposed, with the clauses' signs, and a space after a sign inside the sentence.
  *
  * @param phonemeMap replacements of phonemes, from the voice's config
- * @see rhasspy/piper-phonemize at 3d97686, `src/phonemize.cpp`, and OHF-Voice/piper1-gpl at 3207498, `phonemize_espeak.py`
+ * @see rhasspy/piper-phonemize at 3d97686, `src/phonemize.cpp`, and OHF-Voice/piper1-gpl at 3207498,
+ *   `phonemize_espeak.py`
  */
 export function sentencesOfPhonemes(
   clauses: readonly ReadClause[],

@@ -33,7 +33,7 @@ export async function loadRecognizer(
   return { model, utterances: new UtteranceDecoder(model, search, model.outputBias) };
 }
 
-/** Makes the native search, whose language model all threads share; without the addon, the same in TypeScript. */
+/** Makes the native search, whose model all threads share; without the addon, the same in TypeScript. */
 async function loadSearch(
   modelPackage: ModelPackage<RecognizerManifest>,
   vocabulary: readonly string[],

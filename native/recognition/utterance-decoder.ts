@@ -20,8 +20,8 @@ export interface UtteranceOptions {
 }
 
 /**
- * The second pass of live finals and files: full context, then a beam search with the language model. The search runs
- * on another thread, so that this one can start the next utterance.
+ * The second pass of live finals and files: full context, then a beam search with the language model. The
+ * search runs on another thread, so that this one can start the next utterance.
  */
 export class UtteranceDecoder {
   readonly tokenSearch: TokenSearch;

@@ -1,8 +1,8 @@
 import { RingBuffer } from "ringbuf.js";
 
 /**
- * A queue of 16-bit PCM over a SharedArrayBuffer, with one writer and one reader for life. Reading removes samples; a
- * live session, whose audio may be replayed, uses a `PcmRing` instead.
+ * A queue of 16-bit PCM over a SharedArrayBuffer, with one writer and one reader for life. Reading removes
+ * samples; a live session, whose audio may be replayed, uses a `PcmRing` instead.
  */
 export class PcmQueue {
   readonly buffer: SharedArrayBuffer;

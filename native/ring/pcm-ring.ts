@@ -8,14 +8,16 @@ const HEADER_BYTES = 16;
 const SAMPLE_SCALE = 1 / 32_768;
 
 /**
- * A ring of 16-bit PCM over a SharedArrayBuffer that allows replay. One thread writes for life, one at a time reads:
+ * A ring of 16-bit PCM over a SharedArrayBuffer that allows replay. One thread writes for life, one at a time
+ * reads:
  *
  * - The writer is the session's feed: only it calls `write`, `release` and `moveTo`, and sets `marks`.
  * - The reader is the session's track in a live worker: it reads any audio that is written and not released
  *   (`copyOut`, `copyOutFloat`), and sets `cursor` to its progress. Reading releases nothing.
  *
- * The writer releases, because only it knows which audio no worker will need again: all before the last final, less
- * the context of a replay. A worker that replaces a lost one finds everything to decode again in the ring.
+ * The writer releases, because only it knows which audio no worker will need again: all before the last
+ * final, less the context of a replay. A worker that replaces a lost one finds everything to decode again in
+ * the ring.
  */
 export class PcmRing {
   readonly buffer: SharedArrayBuffer;
@@ -53,8 +55,8 @@ export class PcmRing {
   }
 
   /**
-   * Copies the audio that is not released to a ring of another size, at the same positions. The writer continues
-   * there; its cursor is the reader's last.
+   * Copies the audio that is not released to a ring of another size, at the same positions. The writer
+   * continues there; its cursor is the reader's last.
    */
   moveTo(capacitySamples: number): PcmRing {
     const { usedSamples, released, written } = this;
@@ -99,7 +101,7 @@ export class PcmRing {
     Atomics.store(this.#indices, CURSOR, position | 0);
   }
 
-  /** Number of marks between samples. The marks are sent by message, but counted here before any later sample. */
+  /** Number of marks. They are sent as messages, but counted here before any later sample is written. */
   get marks(): number {
     return Atomics.load(this.#indices, MARKS);
   }
@@ -129,7 +131,7 @@ export class PcmRing {
     return takenSamples;
   }
 
-  /** Copies samples from `position` on, as floats from -1 to 1; the caller has checked that they are in the ring. */
+  /** Copies samples from `position` on, as floats from -1 to 1. The caller checks that the ring has them. */
   copyOutFloat(position: number, target: Float32Array): void {
     const start = position & this.#mask;
     const firstRun = Math.min(target.length, this.capacitySamples - start);
@@ -146,7 +148,7 @@ export class PcmRing {
     target.set(this.#storage.subarray(0, target.length - firstRun), firstRun);
   }
 
-  /** Releases everything before `position`; earlier positions than the last have no effect. For the writer only. */
+  /** Releases everything before `position`; has no effect if that is already released. For the writer only. */
   release(position: number): void {
     const advance = ((position >>> 0) - this.released) | 0;
     if (advance > 0) Atomics.store(this.#indices, RELEASED, position | 0);

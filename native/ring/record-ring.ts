@@ -75,7 +75,7 @@ export class RecordRing {
     return Atomics.exchange(this.#header, RUNG, 1) === 0;
   }
 
-  /** Blocks the writing thread, not a main thread, until the reader has taken a record or after `timeoutMs`. */
+  /** Blocks the writing thread (not a main thread) until the reader takes a record, or for `timeoutMs`. */
   waitForRoom(timeoutMs: number): void {
     const released = Atomics.load(this.#header, RELEASED);
     if (released === Atomics.load(this.#header, WRITTEN)) return;
@@ -83,7 +83,8 @@ export class RecordRing {
   }
 
   /**
-   * Passes records to `visit` in order, about `mostRecords` at most. If it throws, the rest stays in the ring.
+   * Passes records to `visit` in order, about `mostRecords` at most. If it throws, the rest stays in the
+   * ring.
    * @returns whether records were left, for which the bell does not ring again
    */
   drain(visit: RecordVisitor, mostRecords = Number.POSITIVE_INFINITY): boolean {

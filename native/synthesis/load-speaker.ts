@@ -27,7 +27,7 @@ export interface SpeakerParts extends GraphOptions {
   readonly sink: SolverSink;
 }
 
-/** More rows make the last first sounds of a burst arrive sooner, and the first ones later; see this module's README. */
+/** With more rows, the last first sounds of a burst arrive sooner, but the first ones later (README). */
 const FIRST_CHUNK_ROWS = 4;
 
 /** Loads a synthesizer package and speaks a word to warm up. */

@@ -20,7 +20,7 @@ import { SYNTHESIS_CELL } from "../threads/protocol.js";
 export interface SolverSink {
   /** Sends the next samples of a job; settles when there is space for more. */
   pcm(jobId: number, samples: Int16Array): Promise<void>;
-  /** Precedes the first samples of a piece with growing chunks. @param characterBounds see `SpeakOptions.onBounds` */
+  /** Precedes the first samples of a piece with growing chunks; see `SpeakOptions.onBounds`. */
   begun(jobId: number, characterBounds: Int32Array): void;
   /** @param characterBounds see `SynthesizedPiece` */
   spoken(jobId: number, characterBounds: Int32Array | null): void;
@@ -50,8 +50,8 @@ interface Flight {
 }
 
 /**
- * Speaks several pieces concurrently, one model run after another. Each run has its own batch; between two runs, the
- * thread handles messages, so that new pieces join and cancelled ones leave.
+ * Speaks several pieces concurrently, one model run after another. Each run has its own batch; between two
+ * runs, the thread handles messages, so that new pieces join and cancelled ones leave.
  */
 export class SharedSolver {
   readonly #model: FlowMatching;
@@ -165,7 +165,7 @@ export class SharedSolver {
     this.#sink.spoken(flight.jobId, this.#model.characterBoundsOf(piece));
   }
 
-  /** Sets when the next chunk is due: at the end of playback of the samples sent. Whole pieces have one due time. */
+  /** Sets the due time of the next chunk: the end of playback of the samples sent. Not for whole pieces. */
   #dueAgain(flight: Flight): void {
     if (flight.job.chunking !== "growing") return;
     flight.playsFromMs ??= performance.now();

@@ -14,8 +14,8 @@ interface Measured {
 }
 
 /**
- * Loads of lanes on several devices: the share of time that the lane's device was busy, for any engine, scaled by the
- * work the lane was given since that measurement. A device twice as fast gets twice the work.
+ * Loads of lanes on several devices: the share of time that the lane's device was busy, for any engine,
+ * scaled by the work the lane was given since that measurement. A device twice as fast gets twice the work.
  */
 export class LaneLoads {
   readonly #cells: DeviceCells;

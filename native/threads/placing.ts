@@ -57,7 +57,7 @@ export class Placing {
     return { ...places[lane % places.length]!, cells: this.#options.cells };
   }
 
-  /** Returns a lane's load with `count` sessions or pieces: the count itself, or by `LaneLoads` on several devices. */
+  /** Returns a lane's load with `count` sessions or pieces; on several devices by `LaneLoads`. */
   loadOf(lane: number, count: number): number {
     const { places } = this;
     if (places.length < 2) return count;
@@ -76,8 +76,8 @@ export class Placing {
   }
 
   /**
-   * Handles a provider's failure: moves to the next one, unless another worker has already reported it or the failure
-   * is tolerated.
+   * Handles a provider's failure: moves to the next one, unless another worker has already reported it or the
+   * failure is tolerated.
    * @param when a failure to load or warm up is never tolerated
    * @returns whether there is a provider to start on
    */

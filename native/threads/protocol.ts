@@ -174,7 +174,7 @@ export type ToSynthesisWorker =
 
 export type FromSynthesisWorker =
   | WorkerStatus
-  /** Before the first samples of a piece with growing chunks; `characterBounds` as in `SpeakOptions.onBounds`. */
+  /** Before the first samples of a piece with growing chunks; see `SpeakOptions.onBounds`. */
   | { readonly type: "begun"; readonly jobId: number; readonly characterBounds: Int32Array }
   /** The next `sampleCount` samples in the worker's PCM queue belong to this job. */
   | { readonly type: "pcm"; readonly jobId: number; readonly sampleCount: number }
@@ -190,7 +190,7 @@ export type FileTask =
       /** Frames of the part; the end is exclusive and may exceed the audio. */
       readonly startFrame: number;
       readonly endFrame: number;
-      /** The encoder's state at its start; null to start with the context before the part, or with the file. */
+      /** The encoder's state at its start; null to start with the context before it, or with the file. */
       readonly state: EncoderState | null;
       /** Memory to reuse for the result. */
       readonly room: SharedArrayBuffer | null;

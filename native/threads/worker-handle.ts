@@ -16,8 +16,8 @@ export interface WorkerHandleOptions<From> {
 }
 
 /**
- * A worker thread that is loaded and warmed up. It is never terminated from outside, which would abort the process if
- * the thread is inside onnxruntime: it is asked to stop, and ends between two runs.
+ * A worker thread that is loaded and warmed up. It is never terminated from outside, which would abort the
+ * process if the thread is inside onnxruntime: it is asked to stop, and ends between two runs.
  */
 export class WorkerHandle<To> {
   /** Resolves to null after `stop`, else to the reason why the thread ended. Never rejects. */
@@ -75,7 +75,7 @@ export class WorkerHandle<To> {
     this.#worker.postMessage(message);
   }
 
-  /** Asks the thread to end and waits for it. A thread that hangs in native code stays until the process ends. */
+  /** Asks the thread to end and waits. A thread that hangs in native code stays until the process ends. */
   async stop(): Promise<void> {
     if (!this.#isStopping) {
       this.#isStopping = true;

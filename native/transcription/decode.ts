@@ -6,13 +6,13 @@ import { type RowsOfLength, sharedRuns } from "../../core/domain/placement/share
 import type { LogProbs, RecognizerModel } from "../models/recognizer.js";
 import type { Recognizer } from "../recognition/load-recognizer.js";
 import type { AudioSource, DecodedPiece, FileAnswer, FilePiece } from "../threads/protocol.js";
-import { type FileAudio, openAudio } from "./open-audio.js";
+import { type FileAudio, openAudio } from "./file-audio.js";
 import { LEAD_FRAMES } from "./read-spans.js";
 import { obeyCell } from "./task-cell.js";
 
 /**
- * Runs the second pass over pieces of files. Pieces of similar length share a run, and the searches of a run overlap
- * with the graphs of the next. Each piece succeeds or fails separately.
+ * Runs the second pass over pieces of files. Pieces of similar length share a run, and the searches of a run
+ * overlap with the graphs of the next. Each piece succeeds or fails separately.
  * @param rows pieces per run, see `BatchRows.fileRows`
  */
 export async function decodePieces(

@@ -3,7 +3,7 @@ import { USUAL_ROWS } from "../../core/domain/placement/batch-rows.js";
 import type { RecognizerModel, StepBatch } from "../models/recognizer.js";
 import { copyState, type EncoderState } from "../models/state-rows.js";
 import type { FileTask, HeardPart } from "../threads/protocol.js";
-import { openAudio } from "./open-audio.js";
+import { openAudio } from "./file-audio.js";
 import { obeyCell } from "./task-cell.js";
 
 /**

@@ -3,8 +3,8 @@ import type { RecognizerManifest } from "../models/manifest.js";
 import type { FilePiece, FileTask } from "../threads/protocol.js";
 
 /**
- * The first frames of a piece are encoded as if nothing preceded them, as in the training of the full-context half.
- * Encoder state from earlier speech would raise the word error on noisy recordings by a point.
+ * The first frames of a piece are encoded as if nothing preceded them, as in the training of the full-context
+ * half. Encoder state from earlier speech would raise the word error on noisy recordings by a point.
  */
 export const LEAD_FRAMES = 10;
 

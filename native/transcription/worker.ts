@@ -16,7 +16,7 @@ const taskOptions: TaskOptions = {
 let recognizer: Promise<Recognizer> | undefined;
 takeNiceness(NICENESS.transcription);
 
-/** The pool's entry: runs one task at a time. Failures are returned as values, since classes cannot be posted. */
+/** The pool's entry: runs one task at a time. Failures are values, since classes cannot be posted. */
 export default async function runTask(task: FileTask): Promise<FileAnswer<unknown>> {
   if (task.type === "release") return release(task);
   try {

@@ -17,8 +17,8 @@ const STREAM = {
   isRowwise: true,
 } as const satisfies GraphContract;
 /**
- * A streaming graph may keep the history of its quantized convolutions as bytes in a separate tensor: a quarter of the
- * memory to move, with the same bits (`models/recipes/recognizer/pack.py`).
+ * A streaming graph may keep the history of its quantized convolutions as bytes in a separate tensor: a
+ * quarter of the memory to move, with the same bits (`models/recipes/recognizer/pack.py`).
  */
 const HISTORY = { input: "history", output: "next_history" } as const;
 const FULL = {
@@ -29,8 +29,8 @@ const FULL = {
 } as const satisfies GraphContract;
 
 /**
- * A causal streaming encoder with CTC and speech heads, and a full-context second pass over the encoder's output. Rows
- * of a batch are independent. Runs are synchronous inside onnxruntime: for worker threads only.
+ * A causal streaming encoder with CTC and speech heads, and a full-context second pass over the encoder's
+ * output. Rows of a batch are independent. Runs are synchronous inside onnxruntime: for worker threads only.
  */
 export class CtcTwoPass implements RecognizerModel {
   readonly manifest: RecognizerManifest;

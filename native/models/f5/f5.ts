@@ -16,7 +16,7 @@ const PREPROCESS = {
   inputs: ["audio", "text_ids", "max_duration"],
   outputs: ["noise", "rope_cos", "rope_sin", "cat_mel_text", "cat_mel_text_drop", "ref_signal_len"],
 } as const satisfies GraphContract;
-/** Its outputs, the next x and the next time step, are taken by position: the second has the name of an input. */
+/** Its outputs, the next x and time step, are taken by position: the second has the name of an input. */
 const TRANSFORMER = {
   file: "transformer",
   inputs: ["noise", "rope_cos", "rope_sin", "cat_mel_text", "cat_mel_text_drop", "time_step"],
@@ -42,15 +42,16 @@ interface Graphs {
 }
 
 /**
- * F5-TTS in three graphs. Preprocessing: audio int16 [1, 1, L], text_ids int32 [1, N], max_duration int64 to noise f32
- * [1, T, bins] and the transformer's condition. The transformer, run repeatedly: noise and time_step int32 [1] to the
- * next of both. Decoding: denoised, ref_signal_len to output_audio [1, 1, samples] without the reference, int16 or f32.
+ * F5-TTS in three graphs. Preprocessing: audio int16 [1, 1, L], text_ids int32 [1, N], max_duration int64 to
+ * noise f32 [1, T, bins] and the transformer's condition. The transformer, run repeatedly: noise and
+ * time_step int32 [1] to the next of both. Decoding: denoised, ref_signal_len to output_audio [1, 1, samples]
+ * without the reference, int16 or f32.
  *
- * Text is characters, reference first; the duration is the reference's, scaled by the bytes of both texts. Steps,
- * guidance, sway and noise are part of the graphs: `nfe` and `seed` of a request have no effect.
+ * Text is characters, reference first; the duration is the reference's, scaled by the bytes of both texts.
+ * Steps, guidance, sway and noise are part of the graphs: `nfe` and `seed` of a request have no effect.
  *
- * @see DakeQQ/F5-TTS-ONNX at 0ab2c16, `Export_ONNX/F5_TTS/Export_F5.py`. Earlier exports, with four tensors for the
- * rotary embedding, are rejected.
+ * @see DakeQQ/F5-TTS-ONNX at 0ab2c16, `Export_ONNX/F5_TTS/Export_F5.py`. Earlier exports, with four tensors
+ *   for the rotary embedding, are rejected.
  */
 export class F5 implements PieceModel {
   readonly manifest: F5Manifest;

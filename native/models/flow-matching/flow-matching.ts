@@ -85,7 +85,7 @@ interface SynthesisParameters {
   readonly noiseTemperature: number;
   /** Frames on each side on which the vocoder's samples depend. */
   readonly vocoderReach: number;
-  /** Frames on each side on which a frame's condition depends; null if unknown: one run then makes all of it. */
+  /** Frames on each side on which a frame's condition depends; if null, one run makes all of it. */
   readonly conditionReach: number | null;
   /** A frame with a lower mean of its normalised log-mel is silent. */
   readonly silenceBelow: number;
@@ -102,9 +102,9 @@ export interface WindowOfPiece {
 }
 
 /**
- * The synthesizer's graphs: text encoder with durations, frame condition with pitch, one solver step with a separate
- * time per row, and the vocoder. Rows of a batch are independent, so a piece sounds the same alone and in any batch.
- * Runs are synchronous inside onnxruntime: for worker threads only.
+ * The synthesizer's graphs: text encoder with durations, frame condition with pitch, one solver step with a
+ * separate time per row, and the vocoder. Rows of a batch are independent, so a piece sounds the same alone
+ * and in any batch. Runs are synchronous inside onnxruntime: for worker threads only.
  *
  * @see Lipman et al., "Flow Matching for Generative Modeling", 2023
  */
@@ -231,14 +231,14 @@ export class FlowMatching {
     return piece.solving !== null;
   }
 
-  /** Returns the frames to send of a piece, as far as it is solved; throws before its first speech is solved. */
+  /** Returns a piece's frames to send, as far as solved. Throws before its first speech is solved. */
   trimOf(piece: SolverPiece): PieceTrim {
     if (piece.trim === null)
       throw new ServiceError("INTERNAL", "Cannot trim: no speech of the piece is solved");
     return piece.trim;
   }
 
-  /** Returns the samples at which characters are spoken, see `SynthesizedPiece` and `SpeakOptions.onBounds`. */
+  /** Returns the samples at which characters are spoken, see `SynthesizedPiece`. */
   characterBoundsOf(piece: SolverPiece): Int32Array {
     const trim = this.trimOf(piece);
     const stop = this.isUnsolved(piece) ? piece.frames : trim.stop;

@@ -1,7 +1,4 @@
 import { z } from "zod";
-import type { LoudnessModel } from "../../../core/domain/synthesis/loudness.js";
-import type { PitchColumns } from "../../../core/domain/synthesis/melody.js";
-import type { SolverSchedule } from "../../../core/domain/synthesis/schedule.js";
 import { SPEECH_RATE_HZ } from "../../../core/domain/synthesis/speech-rate.js";
 import type { PackageSchema } from "../family.js";
 import {
@@ -16,24 +13,6 @@ import { between, number, numbers, refuse, whole } from "../rules.js";
 /** As in `solver-piece.ts`, which cannot be imported here: it loads onnxruntime. */
 const PATCH_FRAMES = 2;
 
-export interface FlowMatchingContents {
-  readonly symbols: { readonly symbols: readonly string[] };
-  readonly synthesis: {
-    readonly solver: SolverSchedule;
-    readonly noise_temperature: number;
-    /** Frames on each side on which the vocoder's samples depend. */
-    readonly vocoder_context_frames: number;
-    /** The same for the condition; without it, one run makes a piece's whole condition. */
-    readonly condition_context_frames?: number | undefined;
-    /** A frame with a lower mean of its normalised log-mel is silent. */
-    readonly silence: { readonly mel_mean_below: number };
-  };
-  /** Without it, pieces keep the model's own loudness. */
-  readonly loudness?: LoudnessModel | undefined;
-  /** Required if a voice has a `melody`. */
-  readonly melody?: PitchColumns | undefined;
-}
-
 /** Solver times by number of steps. */
 const TIMES = z.record(z.string(), z.array(number())).superRefine((times, context) => {
   for (const [nfe, list] of Object.entries(times)) {
@@ -44,7 +23,9 @@ const TIMES = z.record(z.string(), z.array(number())).superRefine((times, contex
 });
 const COLUMNS = `must be ${PATCH_FRAMES} lists of numbers`;
 
-function contents({ melBins, voices }: MelSynthesizerManifest): z.ZodType<FlowMatchingContents> {
+export type FlowMatchingContents = z.output<ReturnType<typeof contents>>;
+
+function contents({ melBins, voices }: MelSynthesizerManifest) {
   const melody = z.object({
     logHzPerUnit: number(),
     lowestHz: number(),
@@ -56,10 +37,14 @@ function contents({ melBins, voices }: MelSynthesizerManifest): z.ZodType<FlowMa
     synthesis: z.object({
       solver: z.object({ sway: number(), times: TIMES.optional() }),
       noise_temperature: number(),
+      /** Frames on each side on which the vocoder's samples depend. */
       vocoder_context_frames: whole(0),
+      /** The same for the condition; without it, one run makes a piece's whole condition. */
       condition_context_frames: whole(0).optional(),
+      /** A frame with a lower mean of its normalised log-mel is silent. */
       silence: z.object({ mel_mean_below: number() }),
     }),
+    /** Without it, pieces keep the model's own loudness. */
     loudness: z
       .object({
         targetLufs: number(),
@@ -69,6 +54,7 @@ function contents({ melBins, voices }: MelSynthesizerManifest): z.ZodType<FlowMa
         voiceLufs: z.record(z.string(), number()),
       })
       .optional(),
+    /** Required if a voice has a `melody`. */
     melody: voices.some((voice) => voice.melody !== undefined) ? melody : melody.optional(),
   });
 }

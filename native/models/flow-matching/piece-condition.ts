@@ -27,8 +27,9 @@ export interface ConditionGraph {
 }
 
 /**
- * A piece's condition, pitch and voicing, computed on demand: a listener waits only for those of the first chunk. Each
- * run includes the frames around a part that it depends on, so that parts equal one run over the piece.
+ * A piece's condition, pitch and voicing, computed on demand: a listener waits only for those of the first
+ * chunk. Each run includes the frames around a part that it depends on, so that parts equal one run over the
+ * piece.
  */
 export class PieceCondition {
   /** Hz, `[frames]`; 0 where not computed yet. */

@@ -1,17 +1,8 @@
 import { z } from "zod";
 import { KAZAKH_LETTERS } from "../../../core/domain/text/kazakh/letters.js";
 import type { PackageSchema } from "../family.js";
-import { MEL_SYNTHESIZER_FIELDS, type MelSynthesizerManifest, requireVoices } from "../manifest.js";
+import { MEL_SYNTHESIZER_FIELDS, requireVoices } from "../manifest.js";
 import { number } from "../rules.js";
-
-export interface MatchaManifest extends MelSynthesizerManifest {
-  /** Of the flow's initial noise; at 0, equal jobs give equal samples. */
-  readonly temperature: number;
-  /** Factor for durations at speed 1. */
-  readonly lengthScale: number;
-  /** Puts a blank before, between and after symbols, as in the original training. */
-  readonly addsBlanks: boolean;
-}
 
 export interface MatchaContents {
   readonly symbols: { readonly symbols: readonly string[] };
@@ -20,11 +11,16 @@ export interface MatchaContents {
 const MANIFEST = z
   .object({
     ...MEL_SYNTHESIZER_FIELDS,
+    /** Of the flow's initial noise; at 0, equal jobs give equal samples. */
     temperature: number().min(0, { error: "must be at least 0" }).default(0.667),
+    /** Factor for durations at speed 1. */
     lengthScale: number().gt(0, { error: "must be more than 0" }).default(1),
+    /** Puts a blank before, between and after symbols, as in the original training. */
     addsBlanks: z.boolean({ error: "must be true or false" }).default(true),
   })
   .superRefine(requireVoices);
+
+export type MatchaManifest = z.output<typeof MANIFEST>;
 
 const SYMBOLS = z
   .array(z.string(), { error: "must be a list of characters" })

@@ -27,15 +27,16 @@ const BLANK = 0n;
 const FADE_SAMPLES = 110;
 
 /**
- * Matcha-TTS as its own export writes it, with a separate or embedded vocoder: x int64 [B, N], x_lengths int64 [B],
- * scales f32 [2] of temperature and length, spks int64 [B] if there are voices; mel f32 [B, bins, T] and mel_lengths,
- * or wav f32 [B, samples] and wav_lengths. The vocoder maps mel to f32 [B, 1, samples] or [B, samples]. The number of
- * solver steps is part of the graph: `nfe` of a request has no effect.
+ * Matcha-TTS as its own export writes it, with a separate or embedded vocoder: x int64 [B, N], x_lengths
+ * int64 [B], scales f32 [2] of temperature and length, spks int64 [B] if there are voices; mel f32 [B, bins,
+ * T] and mel_lengths, or wav f32 [B, samples] and wav_lengths. The vocoder maps mel to f32 [B, 1, samples] or
+ * [B, samples]. The number of solver steps is part of the graph: `nfe` of a request has no effect.
  *
- * Symbols are characters of the spoken text, since there is no phonemizer: weights trained on phonemes do not fit.
+ * Symbols are characters of the spoken text, since there is no phonemizer: weights trained on phonemes do not
+ * fit.
  *
- * @see shivammehta25/Matcha-TTS at 0a46247, `matcha/onnx/export.py`, and at 1b204ed, `matcha/onnx/infer.py`; blanks
- * between symbols from `process_text` in `matcha/cli.py` at 14d903f
+ * @see shivammehta25/Matcha-TTS at 0a46247, `matcha/onnx/export.py`, and at 1b204ed, `matcha/onnx/infer.py`;
+ *   blanks between symbols from `process_text` in `matcha/cli.py` at 14d903f
  */
 export class Matcha implements PieceModel {
   readonly manifest: MatchaManifest;

@@ -22,13 +22,14 @@ const PREPROCESSOR = {
 } as const satisfies GraphContract;
 
 /**
- * Loads an offline NeMo CTC (QuartzNet, Conformer, FastConformer), exported by `model.export`: audio_signal f32
- * [B, bins, T], length int64 [B]; logprobs f32 [B, T / subsampling, outputs], the blank last. Features are computed
- * here, or by a graph: waveforms f32 [B, N], waveforms_lens int64 [B] to features f32 [B, bins, T], features_lens
- * int64 [B]. Full context only.
+ * Loads an offline NeMo CTC (QuartzNet, Conformer, FastConformer), exported by `model.export`: audio_signal
+ * f32 [B, bins, T], length int64 [B]; logprobs f32 [B, T / subsampling, outputs], the blank last. Features
+ * are computed here, or by a graph: waveforms f32 [B, N], waveforms_lens int64 [B] to features f32 [B, bins,
+ * T], features_lens int64 [B]. Full context only.
  *
- * @see k2-fsa/sherpa-onnx at 1c4fd97, `scripts/nemo/parakeet-tdt_ctc-0.6b-ja/export-onnx-ctc.py`; istupakov/onnx-asr
- * at 0820e39, `src/onnx_asr/models/nemo.py` (tensor names), and at 25d42e7, `preprocessors/nemo.py` (preprocessor)
+ * @see k2-fsa/sherpa-onnx at 1c4fd97, `scripts/nemo/parakeet-tdt_ctc-0.6b-ja/export-onnx-ctc.py`;
+ *   istupakov/onnx-asr at 0820e39, `src/onnx_asr/models/nemo.py` (tensor names), and at 25d42e7,
+ *   `preprocessors/nemo.py` (preprocessor)
  * @throws {ServiceError} `MODEL_BROKEN` with the file and the tensor
  */
 export async function loadNemoCtc(

@@ -17,17 +17,18 @@ const CONTRACT = {
 } as const satisfies GraphContract;
 
 /**
- * Loads a cache-aware streaming CTC, exported by NeMo with `cache_support`: audio_signal f32 [B, bins, window], length
- * int64 [B], cache_last_channel f32 [B, layers, length, width], cache_last_time f32 [B, layers, width, length],
- * cache_last_channel_len int64 [B]; logprobs f32 [B, shift / subsampling, outputs] with the blank last, and the three
- * next caches. Features are not normalized.
+ * Loads a cache-aware streaming CTC, exported by NeMo with `cache_support`: audio_signal f32 [B, bins,
+ * window], length int64 [B], cache_last_channel f32 [B, layers, length, width], cache_last_time f32 [B,
+ * layers, width, length], cache_last_channel_len int64 [B]; logprobs f32 [B, shift / subsampling, outputs]
+ * with the blank last, and the three next caches. Features are not normalized.
  *
- * A window is the encoder's `pre_encode_cache_size[1]`, then its `chunk_size[1]`. A stream starts with zeros in place
- * of the former: the export drops the encoder's output for it in every run (`drop_extra_pre_encoded`).
+ * A window is the encoder's `pre_encode_cache_size[1]`, then its `chunk_size[1]`. A stream starts with zeros
+ * in place of the former: the export drops the encoder's output for it in every run
+ * (`drop_extra_pre_encoded`).
  *
- * @see k2-fsa/sherpa-onnx at 6122a67, `scripts/nemo/fast-conformer-hybrid-transducer-ctc/export-onnx-ctc.py` (shapes,
- * window_size, chunk_shift), and at 001b311, `sherpa-onnx/csrc/online-nemo-ctc-model.cc`; names from NeMo's
- * `ConformerEncoder.output_types`
+ * @see k2-fsa/sherpa-onnx at 6122a67, `scripts/nemo/fast-conformer-hybrid-transducer-ctc/export-onnx-ctc.py`
+ *   (shapes, window_size, chunk_shift), and at 001b311, `sherpa-onnx/csrc/online-nemo-ctc-model.cc`; names
+ *   from NeMo's `ConformerEncoder.output_types`
  * @throws {ServiceError} `MODEL_BROKEN` with the file and the tensor
  */
 export async function loadNemoStreamingCtc(

@@ -1,47 +1,8 @@
 import { z } from "zod";
 import type { PackageSchema } from "../family.js";
-import { requireVoices, SYNTHESIZER_FIELDS, type SynthesizerManifest } from "../manifest.js";
+import { requireVoices, SYNTHESIZER_FIELDS } from "../manifest.js";
 import { number, refuse, text, whole } from "../rules.js";
 import { BEGIN, END, PAD, type PhonemeIds } from "./phoneme-ids.js";
-
-export interface VitsManifest extends SynthesizerManifest {
-  /** Samples per frame, the unit of durations and windows. */
-  readonly hopSamples: number;
-  /** Scale of the latent noise; default: the voice's config, else 0.667. */
-  readonly noiseScale?: number | undefined;
-  /** Scale of the noise in durations; default: the voice's config, else 0.8. */
-  readonly durationNoiseScale?: number | undefined;
-  /** Factor for durations at speed 1; default: the voice's config, else 1. */
-  readonly lengthScale?: number | undefined;
-  /** Puts a blank before, between and after characters, as in the training of MMS. */
-  readonly addsBlanks: boolean;
-  /** Output of the graph with the frames of each token, if any: required for word times. */
-  readonly durations?: string | undefined;
-  /** Frames on each side on which the decoder's samples depend, for a graph in two halves. */
-  readonly decoderContextFrames: number;
-}
-
-/** A voice's `.onnx.json`, as Piper writes it; other fields are ignored. */
-export interface PiperConfig {
-  readonly audio: { readonly sample_rate: number };
-  readonly espeak?: { readonly voice: string } | undefined;
-  readonly phoneme_type: "espeak" | "text";
-  readonly inference: {
-    readonly noise_scale?: number | undefined;
-    readonly length_scale?: number | undefined;
-    readonly noise_w?: number | undefined;
-  };
-  readonly phoneme_map: Readonly<Record<string, readonly string[]>>;
-  readonly phoneme_id_map: PhonemeIds;
-  readonly num_speakers: number;
-}
-
-/** A Piper voice has `config`, an MMS voice has `symbols`. */
-export interface VitsContents {
-  readonly config?: PiperConfig | undefined;
-  /** `vocab.json`: the number of each character. */
-  readonly symbols?: Readonly<Record<string, number>> | undefined;
-}
 
 /** Anything else could be an option, or a path to espeak-ng's data. */
 const ESPEAK_VOICE = /^[a-z][\w-]{0,31}$/i;
@@ -52,12 +13,19 @@ const lengthScale = () => number().gt(0, { error: "must be more than 0" }).optio
 const MANIFEST = z
   .object({
     ...SYNTHESIZER_FIELDS,
+    /** Samples per frame, the unit of durations and windows. */
     hopSamples: whole(1).default(256),
+    /** Scale of the latent noise; default: the voice's config, else 0.667. */
     noiseScale: scale(),
+    /** Scale of the noise in durations; default: the voice's config, else 0.8. */
     durationNoiseScale: scale(),
+    /** Factor for durations at speed 1; default: the voice's config, else 1. */
     lengthScale: lengthScale(),
+    /** Puts a blank before, between and after characters, as in the training of MMS. */
     addsBlanks: z.boolean({ error: "must be true or false" }).default(true),
+    /** Output of the graph with the frames of each token, if any: required for word times. */
     durations: text().optional(),
+    /** Frames on each side on which the decoder's samples depend, for a graph in two halves. */
     decoderContextFrames: whole(0).default(64),
   })
   .superRefine(requireVoices)
@@ -73,6 +41,8 @@ const MANIFEST = z
     }
   });
 
+export type VitsManifest = z.output<typeof MANIFEST>;
+
 const PHONEME_IDS = z
   .record(z.string(), z.array(whole(0), { error: "must be lists of numbers" }), {
     error: "must be a map of phonemes",
@@ -81,6 +51,7 @@ const PHONEME_IDS = z
     error: ({ input }) => `must contain ${missingIn(input as PhonemeIds).join(", ")}`,
   });
 
+/** A voice's `.onnx.json`, as Piper writes it; other fields are ignored. */
 const CONFIG = z
   .object({
     audio: z.object({ sample_rate: number() }, { error: "must say sample_rate" }),
@@ -102,6 +73,15 @@ const CONFIG = z
       refuse(context, ["espeak", "voice"], "must be a voice of espeak-ng, found undefined");
     }
   });
+
+export type PiperConfig = z.output<typeof CONFIG>;
+
+/** A Piper voice has `config`, an MMS voice has `symbols`. */
+export interface VitsContents {
+  readonly config?: PiperConfig | undefined;
+  /** `vocab.json`: the number of each character. */
+  readonly symbols?: Readonly<Record<string, number>> | undefined;
+}
 
 export const VITS_PACKAGE: PackageSchema<VitsManifest, VitsContents> = {
   manifest: MANIFEST,

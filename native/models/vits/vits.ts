@@ -57,15 +57,18 @@ interface Graphs {
 }
 
 /**
- * VITS as Piper and MMS export it. Piper: input int64 [1, N], input_lengths int64 [1], scales f32 [3] of noise, length
- * and duration noise, sid int64 [1] if there are speakers; output f32 [1, 1, samples] or [1, 1, 1, samples]. MMS by
- * sherpa-onnx: x, x_length and the three scales as f32 [1]; y. In Piper's streaming export, the encoder outputs z f32
- * [1, channels, T], y_mask [1, 1, T] and g if there are speakers; its decoder runs in windows.
+ * VITS as Piper and MMS export it. Piper: input int64 [1, N], input_lengths int64 [1], scales f32 [3] of
+ * noise, length and duration noise, sid int64 [1] if there are speakers; output f32 [1, 1, samples] or [1, 1,
+ * 1, samples]. MMS by sherpa-onnx: x, x_length and the three scales as f32 [1]; y. In Piper's streaming
+ * export, the encoder outputs z f32 [1, channels, T], y_mask [1, 1, T] and g if there are speakers; its
+ * decoder runs in windows.
  *
- * Phonemes come from espeak-ng, which must be installed. The graph draws the noise: equal jobs give different samples,
- * unless both noise scales are 0 or the graph has an input `seed`, int64 [1]. `nfe` of a request has no effect.
+ * Phonemes come from espeak-ng, which must be installed. The graph draws the noise: equal jobs give different
+ * samples, unless both noise scales are 0 or the graph has an input `seed`, int64 [1]. `nfe` of a request has
+ * no effect.
  *
- * @see rhasspy/piper, `piper_train/export_onnx.py` and `export_onnx_streaming.py` at 7f66948; k2-fsa/sherpa, MMS export
+ * @see rhasspy/piper, `piper_train/export_onnx.py` and `export_onnx_streaming.py` at 7f66948; k2-fsa/sherpa,
+ *   MMS export
  */
 export class Vits implements PieceModel {
   readonly manifest: VitsManifest;
@@ -93,7 +96,7 @@ export class Vits implements PieceModel {
     };
   }
 
-  /** @throws {ServiceError} `MODEL_BROKEN` with the file that is missing or wrong, or if espeak-ng is missing */
+  /** @throws {ServiceError} `MODEL_BROKEN` with the missing or wrong file, or if espeak-ng is missing */
   static async load(model: ModelPackage<VitsManifest, VitsContents>, options: GraphOptions): Promise<Vits> {
     const espeak = await openEspeak(model);
     return new Vits(model, await loadGraphs(model, options), espeak);

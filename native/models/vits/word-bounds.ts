@@ -9,8 +9,8 @@ export interface SaidSentence {
 }
 
 /**
- * Computes the samples at which characters are spoken: exact for words, evenly spaced within. Null if the phonemes
- * have another number of words than the text, since a guess would be taken for a measurement.
+ * Computes the samples at which characters are spoken: exact for words, evenly spaced within. Null if the
+ * phonemes have another number of words than the text, since a guess would be taken for a measurement.
  *
  * @returns as `SynthesizedPiece.characterBounds`
  */

@@ -17,11 +17,11 @@ const CONTRACT = {
 } as const satisfies GraphContract;
 
 /**
- * Loads a streaming zipformer2 CTC, exported by icefall: x f32 [N, T, 80] of Kaldi features; per encoder layer
- * cached_key, cached_nonlin_attn, cached_val1, cached_val2 (batch second), cached_conv1, cached_conv2 (batch first);
- * embed_states, processed_lens int64 [N]; log_probs f32 [N, chunk / 4, outputs] with the blank at 0, and each next
- * cache as `new_` and its name. The export's metadata `T` and `decode_chunk_len` are `windowFrames` and `shiftFrames`
- * in the manifest: T = decode_chunk_len + 13.
+ * Loads a streaming zipformer2 CTC, exported by icefall: x f32 [N, T, 80] of Kaldi features; per encoder
+ * layer cached_key, cached_nonlin_attn, cached_val1, cached_val2 (batch second), cached_conv1, cached_conv2
+ * (batch first); embed_states, processed_lens int64 [N]; log_probs f32 [N, chunk / 4, outputs] with the blank
+ * at 0, and each next cache as `new_` and its name. The export's metadata `T` and `decode_chunk_len` are
+ * `windowFrames` and `shiftFrames` in the manifest: T = decode_chunk_len + 13.
  *
  * @see k2-fsa/icefall at 102b5b7, `egs/librispeech/ASR/zipformer/export-onnx-streaming-ctc.py`
  * @throws {ServiceError} `MODEL_BROKEN` with the file and the tensor

@@ -7,8 +7,8 @@ import { toFloat } from "../../../core/domain/audio/pcm.js";
 import type { Recognizer } from "../../../native/recognition/load-recognizer.js";
 import type { FilePiece, HeardPart, WavSource } from "../../../native/threads/protocol.js";
 import { decodePieces } from "../../../native/transcription/decode.js";
+import { openWav, WavAudio } from "../../../native/transcription/file-audio.js";
 import { hearPart } from "../../../native/transcription/hear.js";
-import { openWav, WavAudio } from "../../../native/transcription/wav-audio.js";
 import { joined, silence, speech, wavOf } from "../../support/audio.js";
 import { RECOGNIZER_FOLDER, temporaryFolder } from "../../support/folders.js";
 

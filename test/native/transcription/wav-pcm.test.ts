@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { toFloat } from "../../../core/domain/audio/pcm.js";
-import { openWav, WavAudio } from "../../../native/transcription/wav-audio.js";
+import { openWav, WavAudio } from "../../../native/transcription/file-audio.js";
 import { joined, noise, silence, wavOf } from "../../support/audio.js";
 import { temporaryFolder } from "../../support/folders.js";
 

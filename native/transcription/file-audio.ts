@@ -1,11 +1,11 @@
 import { type FileHandle, open } from "node:fs/promises";
-import { littleEndianBytes, roundedTo16Bits, toInt16 } from "../../core/domain/audio/pcm.js";
+import { littleEndianBytes, roundedTo16Bits, toFloat, toInt16 } from "../../core/domain/audio/pcm.js";
 import { inputSpan, resampleSpan, type SampleSpan } from "../../core/domain/audio/resample.js";
 import { LONGEST_WAV_HEADER_BYTES, parseWavHeader } from "../../core/domain/audio/wav.js";
 import { decodeBlocks } from "../../core/domain/audio/wav-samples.js";
 import { ServiceError } from "../../core/domain/errors.js";
 import { loadBinding } from "../beam/binding.js";
-import type { WavSource } from "../threads/protocol.js";
+import type { AudioSource, PcmSource, WavSource } from "../threads/protocol.js";
 
 /** Three times as fast as TypeScript, in which resampling 44.1 kHz takes longer than the encoder. */
 const convolve = loadBinding().binding?.resample ?? null;
@@ -94,6 +94,41 @@ export class WavAudio {
     const { dataOffset, blockBytes } = this.#source.header;
     return bytesOf(this.#file, dataOffset + start * blockBytes, (end - start) * blockBytes);
   }
+}
+
+/** Samples of a file at the model's rate. */
+export interface FileAudio {
+  /** Reads mono, -1 to 1; silence after the end. @throws {ServiceError} `INTERNAL` if samples are missing */
+  read(span: SampleSpan): Promise<Float32Array>;
+  close(): Promise<void>;
+}
+
+export async function openAudio(source: AudioSource, rateHz: number): Promise<FileAudio> {
+  return "path" in source ? WavAudio.open(source, rateHz) : new PcmAudio(source);
+}
+
+class PcmAudio implements FileAudio {
+  readonly #source: PcmSource;
+
+  constructor(source: PcmSource) {
+    this.#source = source;
+  }
+
+  async read({ start, end }: SampleSpan): Promise<Float32Array> {
+    const { startSample, sampleCount } = this.#source;
+    const samples = new Float32Array(end - start);
+    const audioEnd = Math.min(end, sampleCount);
+    if (audioEnd <= start) return samples;
+    const available = new Int16Array(this.#source.samples);
+    if (start < startSample || audioEnd > startSample + available.length) {
+      const span = `${startSample} to ${startSample + available.length}`;
+      throw new ServiceError("INTERNAL", `Cannot read the audio: ${start} to ${audioEnd} is not in ${span}`);
+    }
+    samples.set(toFloat(available.subarray(start - startSample, audioEnd - startSample)));
+    return samples;
+  }
+
+  async close(): Promise<void> {}
 }
 
 async function bytesOf(file: FileHandle, offset: number, length: number): Promise<Uint8Array> {
