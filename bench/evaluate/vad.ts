@@ -4,9 +4,10 @@ import { basename, dirname, resolve } from "node:path";
 import { FRAME_SAMPLES } from "../../core/domain/audio/frame.js";
 import { toFloat } from "../../core/domain/audio/pcm.js";
 import { gaussianNoise } from "../../core/domain/synthesis/noise.js";
+import { loadVoiceActivity } from "../../native/models/load-voice-activity.js";
 import type { SealedFolder } from "../../native/models/package.js";
 import { StateRows } from "../../native/models/state-rows.js";
-import { loadVoiceActivity, type VoiceActivity } from "../../native/models/voice-activity.js";
+import type { VoiceActivity } from "../../native/models/voice-activity.js";
 import { talk } from "../support/saturated-stepper.js";
 import { percent, table } from "./report.js";
 

@@ -19,8 +19,8 @@ import {
   streamSizes,
   vocoderSizes,
 } from "../../native/devices/engine-shapes.js";
-import type { GraphShapes, ShapeFigures } from "../../native/devices/trial.js";
-import { type Trial, type TrialRequest, tryProvider } from "../../native/devices/try-provider.js";
+import type { GraphShapes, ShapeFigures, TrialRequest } from "../../native/devices/trial.js";
+import { type Trial, tryProvider } from "../../native/devices/try-provider.js";
 import { table } from "../evaluate/report.js";
 import { saveResult } from "../save-result.js";
 import { packBench } from "../support/gpu-pack.js";

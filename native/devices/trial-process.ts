@@ -2,8 +2,7 @@ import { json } from "node:stream/consumers";
 import { readManifest } from "../models/find-packages.js";
 import type { PackageFolder } from "../models/package.js";
 import { timeSpeech } from "./speech-trial.js";
-import { placedNodes, timeShapes } from "./trial.js";
-import type { TrialAnswer, TrialRequest } from "./try-provider.js";
+import { placedNodes, type TrialAnswer, type TrialRequest, timeShapes } from "./trial.js";
 
 /** The program that `tryProvider` starts. */
 const { folder, place, graphs, placed, streams, ...options } = (await json(process.stdin)) as TrialRequest;

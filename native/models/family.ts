@@ -1,19 +1,9 @@
-import type { z } from "zod";
 import type { FlowMatching } from "./flow-matching/flow-matching.js";
 import type { GraphOptions } from "./graph.js";
-import type { ModelManifest, RecognizerManifest, SynthesizerManifest } from "./manifest.js";
+import type { ModelManifest, PackageSchema, RecognizerManifest, SynthesizerManifest } from "./manifest.js";
 import type { ModelPackage } from "./package.js";
 import type { RecognizerModel } from "./recognizer.js";
 import type { PieceModel } from "./synthesizer.js";
-
-/** What a package of a family must contain. */
-export interface PackageSchema<M extends ModelManifest = ModelManifest, C = unknown> {
-  readonly manifest: z.ZodType<M>;
-  /** Names of its JSON files; the schema sees `undefined` for one that the manifest does not list. */
-  readonly jsonFiles: readonly string[];
-  /** What these files contain together, by name. */
-  contents(manifest: M): z.ZodType<C>;
-}
 
 /**
  * A model family: the schema of its packages, how they are loaded, and what they can do. Schema and graphs

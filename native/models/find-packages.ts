@@ -2,8 +2,8 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ServiceError } from "../../core/domain/errors.js";
 import { FAMILIES } from "./families.js";
-import type { Family, PackageSchema } from "./family.js";
-import { ANY_MANIFEST, type ModelManifest } from "./manifest.js";
+import type { Family } from "./family.js";
+import { ANY_MANIFEST, type ModelManifest, type PackageSchema } from "./manifest.js";
 import {
   brokenModel,
   fileNameOf,

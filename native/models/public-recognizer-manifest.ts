@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { FRAME_SAMPLES } from "../../core/domain/audio/frame.js";
 import type { FrontEnd } from "../../core/domain/audio/front-ends.js";
-import type { PackageSchema } from "./family.js";
 import {
   DECODING_FIELDS,
   type DecodingParameters,
+  type PackageSchema,
   RECOGNIZER_FIELDS,
   type RecognizerManifest,
 } from "./manifest.js";

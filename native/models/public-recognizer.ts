@@ -1,5 +1,6 @@
-import type { PackageSchema, RecognizerFamily, VoiceSource } from "./family.js";
+import type { RecognizerFamily, VoiceSource } from "./family.js";
 import type { GraphOptions } from "./graph.js";
+import type { PackageSchema } from "./manifest.js";
 import type { ModelPackage } from "./package.js";
 import type { PublicRecognizerManifest } from "./public-recognizer-manifest.js";
 import { readTokens } from "./tokens.js";
@@ -26,7 +27,7 @@ export function publicRecognizer<M extends PublicRecognizerManifest>(family: {
     voiceSource,
     schema,
     load: async (model, options) => {
-      const { loadVoiceActivity } = await import("./voice-activity.js");
+      const { loadVoiceActivity } = await import("./load-voice-activity.js");
       const { VoicedRecognizer } = await import("./voiced-recognizer.js");
       const voice = await loadVoiceActivity(model, options);
       const head = await loadHead(model, options);

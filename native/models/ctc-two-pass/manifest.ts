@@ -1,6 +1,10 @@
 import { z } from "zod";
-import type { PackageSchema } from "../family.js";
-import { DECODING_FIELDS, RECOGNIZER_FIELDS, type RecognizerManifest } from "../manifest.js";
+import {
+  DECODING_FIELDS,
+  type PackageSchema,
+  RECOGNIZER_FIELDS,
+  type RecognizerManifest,
+} from "../manifest.js";
 import { number, refuse } from "../rules.js";
 
 export interface CtcTwoPassContents {

@@ -1,6 +1,11 @@
 import { z } from "zod";
-import type { PackageSchema } from "../family.js";
-import { MEL_SYNTHESIZER_FIELDS, requireVoices, VOICE_FIELDS, voicesOf } from "../manifest.js";
+import {
+  MEL_SYNTHESIZER_FIELDS,
+  type PackageSchema,
+  requireVoices,
+  VOICE_FIELDS,
+  voicesOf,
+} from "../manifest.js";
 import { refuse, text, whole } from "../rules.js";
 
 const MANIFEST = z

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { SPEECH_RATE_HZ } from "../../../core/domain/synthesis/speech-rate.js";
-import type { PackageSchema } from "../family.js";
 import {
   MEL_SYNTHESIZER_FIELDS,
   type MelSynthesizerManifest,
+  type PackageSchema,
   requireVoices,
   VOICE_FIELDS,
   voicesOf,

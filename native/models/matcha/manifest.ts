@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { KAZAKH_LETTERS } from "../../../core/domain/text/kazakh/letters.js";
-import type { PackageSchema } from "../family.js";
-import { MEL_SYNTHESIZER_FIELDS, requireVoices } from "../manifest.js";
+import { MEL_SYNTHESIZER_FIELDS, type PackageSchema, requireVoices } from "../manifest.js";
 import { number } from "../rules.js";
 
 export interface MatchaContents {

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import type { PackageSchema } from "../family.js";
-import { requireVoices, SYNTHESIZER_FIELDS } from "../manifest.js";
+import { type PackageSchema, requireVoices, SYNTHESIZER_FIELDS } from "../manifest.js";
 import { number, refuse, text, whole } from "../rules.js";
 import { BEGIN, END, PAD, type PhonemeIds } from "./phoneme-ids.js";
 
