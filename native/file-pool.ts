@@ -173,7 +173,9 @@ async function runOn(pool: DevicePool, task: FileTask): Promise<FileAnswer<unkno
   }
 }
 
-/** Closes a pool. Graphs off the CPU are released in tasks: a thread's end would do so during others' runs. */
+/**
+ * Closes a pool. Graphs off the CPU are released in tasks: a thread's end would do so during others' runs.
+ */
 async function closed({ placement, pool, workerCount }: DevicePool): Promise<void> {
   if (placement.provider !== "cpu") {
     const cell = new SharedArrayBuffer(WARM_UP_CELL.count * Int32Array.BYTES_PER_ELEMENT);

@@ -30,9 +30,10 @@ interface Round {
 }
 
 /**
- * `npm run bench -- growing-partials FOLDER`: the cost of partials for the package in FOLDER, whose graph cannot
- * stream. Runs a live worker's loop without its thread, with sessions that receive recordings at the pace of speech,
- * with and without partials. The clock counts CPU time, so that other load only affects caches.
+ * `npm run bench -- growing-partials FOLDER`: the cost of partials for the package in FOLDER, whose graph
+ * cannot stream. Runs a live worker's loop without its thread, with sessions that receive recordings at the
+ * pace of speech, with and without partials. The clock counts CPU time, so that other load only affects
+ * caches.
  */
 export async function run(options: {
   readonly smoke: boolean;

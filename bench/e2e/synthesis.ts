@@ -47,11 +47,12 @@ const UNDERRUN_STREAMS = 8;
 const PASSES: readonly Order[] = ["shared", "serial", "serial", "shared"];
 
 /**
- * `npm run bench -- synthesis [1 2 4 8 16]`: first audio and real-time factor of concurrent streams that share runs,
- * compared with the same service serving them one by one; the engine's overhead over the model; first sound in
- * chunks compared with the bare model; underruns; short and long texts. `SYNTHESIS_ROWS` applies to the service and
- * the engine. Takes about fifteen minutes on two quiet cores. With the argument `first` it measures only first sound
- * and underruns: three minutes, saved as `first-sound`; `SYNTHESIS_WORKERS` (1) applies to that service.
+ * `npm run bench -- synthesis [1 2 4 8 16]`: first audio and real-time factor of concurrent streams that
+ * share runs, compared with the same service serving them one by one; the engine's overhead over the model;
+ * first sound in chunks compared with the bare model; underruns; short and long texts. `SYNTHESIS_ROWS`
+ * applies to the service and the engine. Takes about fifteen minutes on two quiet cores. With the argument
+ * `first` it measures only first sound and underruns: three minutes, saved as `first-sound`;
+ * `SYNTHESIS_WORKERS` (1) applies to that service.
  */
 export async function run(options: {
   readonly smoke: boolean;

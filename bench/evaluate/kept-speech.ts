@@ -14,7 +14,7 @@ export interface KeptSpeech {
   readonly computeSeconds: number | null;
 }
 
-/** Speaks, and keeps what was spoken while the weights stay: another recogniser may then listen without the wait. */
+/** Speaks, and caches the speech by weights, so that another recogniser can use it without waiting. */
 export class KeptSpeaker {
   readonly #model: FlowMatching;
   readonly #folder: string;

@@ -17,7 +17,8 @@ const SWAYS = [0, -0.5, -1, -1.3];
 const STEPS = [8, 12, 16, 32];
 /**
  * Steps of a 32-step grid that are kept, before the sway.
- * @see Zheng et al., "Accelerating Flow-Matching-Based Text-to-Speech via Empirically Pruned Step Sampling", 2025
+ * @see Zheng et al., "Accelerating Flow-Matching-Based Text-to-Speech via Empirically Pruned Step Sampling",
+ *   2025
  */
 const PRUNED: readonly (readonly number[])[] = [
   [0, 2, 4, 6, 8, 16, 24, 32],
@@ -29,9 +30,11 @@ interface ScheduleRow {
   readonly name: string;
   readonly steps: number;
   readonly beam: ErrorRates;
-  /** Root mean square distance of normalised log-mel frames from those of 64 steps with the package's sway. */
+  /**
+   * Root mean square distance of normalised log-mel frames from those of 64 steps with the package's sway.
+   */
   readonly melDistance: number;
-  /** CPU time of a sentence until its first sound can be made, where it is solved as a whole; mean, milliseconds. */
+  /** CPU time of a sentence until its first sound, if it is solved as a whole; mean, milliseconds. */
   readonly solvingMs: number;
 }
 

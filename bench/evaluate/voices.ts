@@ -15,18 +15,23 @@ import { listenerOf } from "./synthesis.js";
 
 const SENTENCES = 40;
 const NFE = 16;
-/** What the tracker looks for around a voice's mean: voices fall farther than they rise. */
+/** The tracker's range around a voice's mean: voices fall farther than they rise. */
 const LOWEST_PITCH = 0.5;
 const HIGHEST_PITCH = 1.6;
 
-/** One voice as its model was trained, at its own pace and breath, and with its own melody too, over the same sentences. */
+/**
+ * One voice as its model was trained, at its own pace and breath, and with its own melody too, over the same
+ * sentences.
+ */
 interface VoiceRow {
   readonly voice: string;
   readonly manner: "as trained" | "pace, breath" | "own";
   readonly sentences: number;
   /** Mean length of a sentence, edges included. */
   readonly seconds: number;
-  /** Standard deviation of the pitch of voiced frames in semitones, and from the 5th to the 95th percentile. */
+  /**
+   * Standard deviation of the pitch of voiced frames in semitones, and from the 5th to the 95th percentile.
+   */
   readonly deviationSemitones: number;
   readonly rangeSemitones: number;
   /** Jitter (local), mean over sentences. */

@@ -21,7 +21,10 @@ export interface HeardFile {
   readonly workSeconds: number;
 }
 
-/** Transcribes files as the service does: its decoder processes and its engine, whose only worker is this thread. */
+/**
+ * Transcribes files as the service does: its decoder processes and its engine, whose only worker is this
+ * thread.
+ */
 export class FileListener {
   readonly #recognizer: Recognizer;
   readonly #folder: string;

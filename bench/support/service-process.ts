@@ -59,7 +59,10 @@ export interface ServiceProcessOptions {
   readonly node?: readonly string[];
 }
 
-/** Starts the real service in a process, on a free port of 127.0.0.1 and with a temporary data folder by default. */
+/**
+ * Starts the real service in a process, on a free port of 127.0.0.1 and with a temporary data folder by
+ * default.
+ */
 export async function startServiceProcess(
   environment: Readonly<Record<string, string>> = {},
   { openFiles, cpus, main = MAIN, node = [process.execPath] }: ServiceProcessOptions = {},

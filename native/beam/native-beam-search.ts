@@ -47,7 +47,9 @@ export async function sharedModel(
   }
 }
 
-/** `PrefixBeamSearch` in C++, with the same results; see `bench/micro/native-beam-search.ts` for its speed. */
+/**
+ * `PrefixBeamSearch` in C++, with the same results; see `bench/micro/native-beam-search.ts` for its speed.
+ */
 export class NativeBeamSearch implements TokenSearch {
   readonly #binding: NativeBinding;
   readonly #search: NativeSearch;

@@ -149,7 +149,10 @@ export class LiveStepper {
     return this.#passes?.waitMs(this.#active) ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Runs a round over all sessions, and a pass for partials if there is time. @returns whether there was work */
+  /**
+   * Runs a round over all sessions, and a pass for partials if there is time.
+   * @returns whether there was work
+   */
   async step(): Promise<boolean> {
     if (this.#passes === null) return this.#round();
     const startedAtMs = this.#nowMs();

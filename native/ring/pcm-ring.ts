@@ -148,7 +148,9 @@ export class PcmRing {
     target.set(this.#storage.subarray(0, target.length - firstRun), firstRun);
   }
 
-  /** Releases everything before `position`; has no effect if that is already released. For the writer only. */
+  /**
+   * Releases everything before `position`; has no effect if that is already released. For the writer only.
+   */
   release(position: number): void {
     const advance = ((position >>> 0) - this.released) | 0;
     if (advance > 0) Atomics.store(this.#indices, RELEASED, position | 0);

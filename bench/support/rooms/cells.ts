@@ -15,7 +15,9 @@ import type { Final } from "./listen.js";
 import type { Who } from "./speakers.js";
 import type { Take } from "./takes.js";
 
-/** Finals as clients receive them. The other systems are voice activity with a rule, measured in audio time. */
+/**
+ * Finals as clients receive them. The other systems are voice activity with a rule, measured in audio time.
+ */
 const FINALS = "finals";
 
 /** A take with the results of all systems. */
@@ -81,8 +83,8 @@ export function textOf(finals: readonly Final[]): string {
 }
 
 /**
- * Renders the cells as a Markdown table: ours next to Silero with its own rule. An utterance in which the streaming head
- * hears no letter ends without a final.
+ * Renders the cells as a Markdown table: ours next to Silero with its own rule. An utterance in which the
+ * streaming head hears no letter ends without a final.
  */
 export function cellTable(cells: readonly Cell[]): string {
   const endHead = ["no end", "cut", "opened"];

@@ -32,8 +32,9 @@ export async function drawRoomChart(cells: readonly Cell[]): Promise<void> {
 }
 
 /**
- * Renders the chart as SVG: for each room a line from p50 to p90, and the share of utterances that do not end. Both systems
- * are voice activity with a rule, so an utterance in which the recogniser understood nothing counts as ended.
+ * Renders the chart as SVG: for each room a line from p50 to p90, and the share of utterances that do not
+ * end. Both systems are voice activity with a rule, so an utterance in which the recogniser understood
+ * nothing counts as ended.
  */
 function roomChart(cells: readonly Cell[]): string {
   const shown = cells.filter(({ levelDb }) => levelDb === null || SHOWN_DB.includes(levelDb));

@@ -34,7 +34,9 @@ export interface SolverPiece {
   /** At least `[knownFrames, melBins]`, normalised log-mel. */
   mel: Float32Array;
   solvedFrames: number;
-  /** Solved frames and the last chunk's right context: less exact, but good enough for the vocoder's reach. */
+  /**
+   * Solved frames and the last chunk's right context: less exact, but good enough for the vocoder's reach.
+   */
   knownFrames: number;
   /** Known up to `solvedFrames`; see `trimSoFar`. */
   trim: PieceTrim | null;
