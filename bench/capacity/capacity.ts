@@ -127,8 +127,7 @@ function short(value: number): string {
   return value < 10 ? value.toFixed(1) : whole(value);
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: each result has a shape of its own, and a field that is gone
-// shows at once
+// biome-ignore lint/suspicious/noExplicitAny: results differ in shape, and a missing field is obvious
 function saved(name: string): any {
   return JSON.parse(readFileSync(new URL(`${name}.json`, RESULTS), "utf8"));
 }

@@ -104,7 +104,7 @@ for (const { sentence, name, voice } of NAMES) {
   });
 }
 
-test("a recording of a person is heard right with the words it is about", async () => {
+test("hot words correct a recording of a person", async () => {
   const heard = await hear(speech("asterisk-ru-core/conf-lockednow.flac"));
   const hotWords = compiled(["конференция", "закрыта"], 1);
   for (const decoder of decoders) {
@@ -113,7 +113,7 @@ test("a recording of a person is heard right with the words it is about", async 
   }
 });
 
-test("names that are not said are not heard, and change little where speech was hard to understand", async () => {
+test("hot words that are not spoken are not found, and hardly change speech that is hard to understand", async () => {
   const hotWords = compiled(
     NAMES.map(({ name }) => name),
     1,
@@ -145,7 +145,7 @@ test("names that are not said are not heard, and change little where speech was 
   assert.ok(changed <= wordCount / 15, `${changed} of ${wordCount} words are others`);
 });
 
-test("a hundred hot words of the highest score put no word into silence, tones or noise", async () => {
+test("a hundred hot words with the highest score add no word to silence, tones or noise", async () => {
   const letters = model.vocabulary.slice(3, 45);
   const many = Array.from({ length: 70 }, (_, i) => letters[i % 42]! + letters[(i * 7) % 42]!);
   const hotWords = compiled([...many, ...letters.slice(0, 30)], 5);
@@ -165,7 +165,7 @@ test("a hundred hot words of the highest score put no word into silence, tones o
   }
 });
 
-test("words that are right are surer than words that are wrong", async () => {
+test("correct words have higher confidence than wrong ones", async () => {
   const heard = await hear(await spoken("жиналысты әбдісаламат бастады", "aigul"));
   const confident = decode(decoders[0]!, heard, null).words;
   const right = confident.filter(({ word }) => word === "жиналысты" || word === "бастады");

@@ -11,7 +11,7 @@ function rowOf(frame: number): number[] {
   return [frame, frame + 0.25, -frame];
 }
 
-test("rows equal a plain list of those that were not forgotten", () => {
+test("rows equal a plain list of those that were not discarded", () => {
   fc.assert(
     fc.property(
       fc.nat(100),
@@ -38,7 +38,7 @@ test("rows equal a plain list of those that were not forgotten", () => {
   );
 });
 
-test("blocks that are given back are used again", () => {
+test("released blocks are reused", () => {
   const pool = new RowPool(BLOCK_FRAMES * WIDTH);
   const first = new FrameRows(pool, WIDTH, 0);
   const row = new Float32Array(WIDTH);
@@ -51,14 +51,14 @@ test("blocks that are given back are used again", () => {
   assert.equal(seen.size, 1, "forty blocks went through the first slab");
 });
 
-test("a frame that that was discarded cannot be copied", () => {
+test("a discarded frame cannot be copied", () => {
   const rows = new FrameRows(new RowPool(BLOCK_FRAMES * WIDTH), WIDTH, 0);
   for (let frame = 0; frame < 3 * BLOCK_FRAMES; frame++) rows.push(new Float32Array(WIDTH));
   rows.discardBefore(2 * BLOCK_FRAMES);
   assert.throws(() => rows.copy(0, 1, new Float32Array(WIDTH)), /frame 0 is no longer held/);
 });
 
-test("a state is handed out as zeros, whatever was in it", () => {
+test("an acquired state contains zeros, regardless of its last use", () => {
   const pool = new StatePool({ stateSize: 4, stateBytes: 2 });
   const state = pool.acquire();
   state.values.fill(7);
