@@ -49,7 +49,7 @@ export type WorkerStatus =
   /** After `ready`, before the thread ends: the provider has failed. */
   | { readonly type: "lost"; readonly message: string; readonly provider: ProviderFailure };
 
-export interface ProviderFailure {
+interface ProviderFailure {
   readonly provider: Provider;
   readonly kind: ProviderErrorKind;
 }
