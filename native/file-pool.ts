@@ -17,7 +17,6 @@ interface FilePoolSettings extends WorkerSettings {
   readonly workerCount: number;
 }
 
-/** The workers on one device. */
 interface DevicePool {
   readonly placement: SharedPlacement;
   readonly pool: Piscina;

@@ -43,7 +43,6 @@ export interface WorkerSettings {
   readonly placing?: Placing;
   /** Batch sizes per provider; by default those for a CPU. */
   readonly rowsOn?: (provider: Provider) => BatchRows;
-  /** See `RunTimes`. */
   readonly runTimes?: SharedArrayBuffer;
   /** Where recognisers cache their unpacked language model; not cached by default. */
   readonly unpacked?: UnpackedPlace;

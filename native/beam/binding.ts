@@ -12,7 +12,6 @@ export type NativeModel = object & { readonly __nativeModel: never };
 /** A search with its workspace; belongs to the thread that made it. */
 export type NativeSearch = object & { readonly __nativeSearch: never };
 
-/** Texts of the beam, best first. */
 export interface NativeHypotheses {
   readonly tokens: Uint8Array;
   /** End of each text in `tokens`. */
@@ -20,7 +19,6 @@ export interface NativeHypotheses {
   readonly scores: Float64Array;
 }
 
-/** The exports of `addon.cc`. */
 export interface NativeBinding {
   findModel(key: string): NativeModel | null;
   /** @throws for inconsistent sections */
@@ -90,7 +88,6 @@ export interface NativeBinding {
   readonly resample: Convolve;
 }
 
-/** The addon, or the reason why it cannot be loaded. */
 export type LoadedBinding =
   | { readonly binding: NativeBinding; readonly missing: null }
   | { readonly binding: null; readonly missing: string };

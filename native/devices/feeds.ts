@@ -1,7 +1,6 @@
 import { type InferenceSession, Tensor } from "onnxruntime-node";
 import { gaussianNoise } from "../../core/domain/synthesis/noise.js";
 
-/** Sizes of a graph's open dimensions, by name. */
 export type Sizes = Readonly<Record<string, number>>;
 
 /** Computes value `index` of a tensor with rows of `length`. */

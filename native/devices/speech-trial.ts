@@ -47,7 +47,6 @@ export async function timeSpeech(
   }
 }
 
-/** @returns how long the speech is, in seconds */
 async function speakTogether(speaker: FlowMatching, count: number): Promise<number> {
   const { id, defaultVoice, hopSamples, sampleRateHz } = speaker.manifest;
   const pieces: SolverPiece[] = [];

@@ -14,7 +14,6 @@ export interface GraphShapes {
   readonly shapes: readonly Sizes[];
 }
 
-/** Durations of runs with one shape. */
 export interface ShapeFigures {
   readonly graph: string;
   readonly variant: GraphVariant;
@@ -33,11 +32,9 @@ export interface ShapeFigures {
 interface Difference {
   /** Largest difference between two values. */
   readonly largest: number;
-  /** Largest value. */
   readonly of: number;
 }
 
-/** Where the nodes of a graph ran. */
 export interface Placed {
   readonly graph: string;
   /** Numbers of nodes by onnxruntime's name of the provider. */
@@ -60,7 +57,6 @@ export interface TrialOptions {
 
 /** Request to a process that tests a provider: JSON on its standard input. */
 export interface TrialRequest extends TrialOptions {
-  /** Of a model package. */
   readonly folder: string;
   readonly place: Place;
   readonly graphs: readonly GraphShapes[];

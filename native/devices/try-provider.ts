@@ -4,7 +4,6 @@ import { fileURLToPath } from "node:url";
 import type { SpeechFigures } from "./speech-trial.js";
 import type { Placed, ShapeFigures, TrialAnswer, TrialRequest } from "./trial.js";
 
-/** The results of a trial, perhaps incomplete. */
 export interface Trial {
   readonly shapes: readonly ShapeFigures[];
   readonly placed: readonly Placed[];

@@ -4,9 +4,7 @@ import { type BatchRows, USUAL_ROWS } from "../../core/domain/placement/batch-ro
 import type { Provider } from "../../core/domain/placement/provider.js";
 import type { RowsOfLength } from "../../core/domain/placement/shared-passes.js";
 
-/** Results of `npm run bench -- device-tuning` for a provider's device. */
 export interface DeviceTuning extends BatchRows {
-  /** Name of the measured device. */
   readonly device: string;
   /** Time of the measurement in ISO 8601. */
   readonly measured: string;
@@ -18,7 +16,6 @@ const FILE = "device-tuning.json";
 const ROWS = ["solverRows", "windowRows", "liveRows"] as const;
 /** Missing in files of earlier releases. */
 const LATER = ["finalRows", "fileRows", "hearFrames"] as const;
-/** Upper bounds for plausible values. */
 const MOST_ROWS = 256;
 const MOST_FRAMES = 2_000;
 

@@ -17,14 +17,12 @@ export interface RowedBatch extends StepBatch {
   readonly encodedFrames: readonly Float32Array[];
 }
 
-/** Batches of fixed shapes, made on demand. */
 export class BatchShapes {
   /** Batch sizes in ascending order. */
   readonly rows: readonly number[];
   readonly #make: (rows: number, frames: number) => StepBatch;
   readonly #batches: RowedBatch[] = [];
 
-  /** @param most rows of a batch */
   constructor(make: (rows: number, frames: number) => StepBatch, most: number) {
     this.#make = make;
     this.rows = batchRows(most);

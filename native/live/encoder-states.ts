@@ -42,7 +42,6 @@ export class StatePlace {
     this.#state = own;
   }
 
-  /** The current state. */
   get state(): EncoderState {
     return this.#state;
   }
@@ -89,7 +88,6 @@ export class StateSlab {
     this.#places = new Array<StatePlace | null>(rows).fill(null);
   }
 
-  /** Rows in use. */
   get count(): number {
     return this.#count;
   }
@@ -120,7 +118,6 @@ export class StateSlabs {
   readonly #rows: number;
   readonly #slabs: StateSlab[] = [];
 
-  /** @param rows of the largest batch */
   constructor(size: StateSize, rows: number) {
     this.#size = size;
     this.#rows = rows;

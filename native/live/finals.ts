@@ -17,7 +17,6 @@ const NO_OUTPUTS: FlushOutputs = { startFrame: -1, best: [] };
 
 type Ended = Extract<EndpointEvent, { type: "ended" }>;
 
-/** An utterance that has ended, at the frame where that was detected. */
 interface Ending {
   readonly track: LiveTrack;
   readonly event: Ended;
@@ -35,7 +34,6 @@ interface PendingPass {
   readonly startFrame: number;
 }
 
-/** Second passes and finals of all sessions of a live worker. */
 export class LiveFinals {
   readonly #model: RecognizerModel;
   readonly #utterances: UtteranceDecoder;
@@ -51,7 +49,6 @@ export class LiveFinals {
     parts: {
       readonly states: StatePool;
       readonly longestChunk: number;
-      /** See `BatchRows.finalRows`. */
       readonly rows: readonly RowsOfLength[];
       readonly post: (message: LiveWorkerAnswer) => void;
     },

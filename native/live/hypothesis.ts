@@ -2,7 +2,6 @@ import { GreedyDecoder } from "../../core/domain/decoding/greedy.js";
 import { ENDPOINTER_DEFAULTS } from "../../core/domain/endpointing/endpointer.js";
 import type { RecognizerModel } from "../models/recognizer.js";
 
-/** Text of an utterance before its final. */
 export interface PartialText {
   readonly text: string;
   /** Leading code points that will not change; all of them if absent. */
@@ -31,7 +30,6 @@ export interface OpenText extends EndedText {
   take(best: number, logProb: number, logProbs?: Float32Array, offset?: number): void;
   /** Returns the text, which then counts as reported; null if it is empty or already reported. */
   takeUpdate(): PartialText | null;
-  /** Speech has resumed after a pause. */
   onResumed(): void;
 }
 

@@ -36,7 +36,6 @@ export interface TrackModel {
   /** Steps output text; otherwise open utterances are read repeatedly. */
   readonly streams: boolean;
   readonly states: StatePool;
-  /** Blocks of the encoder's output. */
   readonly encodedBlocks: RowPool;
   readonly encodedSize: number;
   readonly vocabulary: readonly string[];
@@ -73,7 +72,6 @@ export class LiveTrack {
   /** Best outputs of the last frames, for utterances that are detected after their start. */
   readonly #bestTokens = new Uint16Array(REMEMBERED_FRAMES);
   readonly #bestLogProbs = new Float32Array(REMEMBERED_FRAMES);
-  /** Text of the open utterance. */
   #hypothesis: OpenText | null = null;
   /** Reused by all utterances of the session. */
   #search: GrowingSearch | null = null;
@@ -84,9 +82,7 @@ export class LiveTrack {
   #lastEnd: UtteranceEnd | null;
   /** Number of the next utterance that is reported. */
   #nextUtterance: number;
-  /** Second pass of the current pause. */
   #pass: SecondPass | null = null;
-  /** Where a replay would begin. */
   #resume: ResumePoint;
   #finalizeMarks: number[] = [];
   /** All marks received, including late ones. */
@@ -156,7 +152,6 @@ export class LiveTrack {
     return this.#finishSample !== null && !this.#isFinished && this.availableFrames === 0;
   }
 
-  /** End of the client's audio; null while more may arrive. */
   get finishSample(): number | null {
     return this.#finishSample;
   }
@@ -272,7 +267,6 @@ export class LiveTrack {
     return ended;
   }
 
-  /** See `OpenText.takeUpdate`. */
   takeUpdate(): PartialText | null {
     return this.#hypothesis?.takeUpdate() ?? null;
   }
@@ -297,12 +291,10 @@ export class LiveTrack {
     };
   }
 
-  /** See `EndedText.takeSecondPass`. */
   takeSecondPass(text: string): PartialText | null {
     return this.#hypothesis?.takeSecondPass(text) ?? null;
   }
 
-  /** Speech has resumed after a pause. */
   onResumed(): void {
     this.dropPass();
     this.#hypothesis?.onResumed();
@@ -319,7 +311,6 @@ export class LiveTrack {
     this.#pass = pass;
   }
 
-  /** Returns the kept second pass; the caller must drop it. */
   takePass(): SecondPass | null {
     const pass = this.#pass;
     this.#pass = null;

@@ -32,7 +32,6 @@ export interface PartialPassesParts {
   /** The same search as for finals. */
   readonly utterances: UtteranceDecoder;
   readonly post: (message: LiveWorkerAnswer) => void;
-  /** Monotonic clock. */
   readonly nowMs: () => number;
 }
 

@@ -5,7 +5,6 @@ import { countCodePoints } from "../../core/domain/text/code-points.js";
 import type { UtteranceDecoder } from "../recognition/utterance-decoder.js";
 import type { OpenText, PartialText } from "./hypothesis.js";
 
-/** Beam width of the search of an open utterance. */
 const GROWING_BEAM_WIDTH = 8;
 const BLANK = 0;
 /** Log-prob of the other outputs in a frame of which only the best output is known. */
@@ -62,7 +61,6 @@ export class SearchedUtterance implements OpenText {
   readonly #row: Float32Array;
   readonly #firstOwnFrame: number;
   #nextFrame: number;
-  /** Best output of the last frame. */
   #lastBest = BLANK;
   /** The current run of this output began in a frame of the previous utterance. */
   #isPassing = false;

@@ -23,7 +23,6 @@ interface BatchShape {
 export const USUAL_SHAPES: readonly BatchShape[] = [1, 2, 4, 8].flatMap((rows) =>
   [1, 2, 4].map((frames) => ({ rows, frames })),
 );
-/** Lists all possible shapes. */
 export function everyShape(capacity: StepCapacity): readonly BatchShape[] {
   return CHUNK_FRAMES.flatMap((frames) =>
     batchRows(capacity.rows)
@@ -35,7 +34,6 @@ export function everyShape(capacity: StepCapacity): readonly BatchShape[] {
 /** Sessions with chunks of the same length in one round. */
 export class StepGroup {
   readonly frames: number;
-  /** Rows of the largest batch. */
   readonly maxRows: number;
   count = 0;
   /** Index of the session that is first in this round. */

@@ -26,7 +26,6 @@ import {
 const IDLE_REPORT_FRAMES = 50;
 const NO_PCM = new Float32Array(0);
 
-/** A row of a batch that has run. */
 interface TakenRow {
   readonly batch: RowedBatch;
   readonly row: number;
@@ -38,7 +37,6 @@ export interface LiveStepperParts {
   readonly model: RecognizerModel;
   readonly utterances: UtteranceDecoder;
   readonly post: (message: LiveWorkerAnswer) => void;
-  /** Receives the duration of each batched step. */
   readonly onStep: (stepMs: number) => void;
   /** Limits for sessions per step and second passes per run; for a CPU core by default. */
   readonly rows?: Pick<BatchRows, "liveRows" | "finalRows">;

@@ -17,9 +17,7 @@ export interface ChunkGraph {
   readonly shiftFrames: number;
   /** Frames of zeros before the first frame. */
   readonly leadFrames: number;
-  /** Rows of log-probs per run. */
   readonly rowsPerChunk: number;
-  /** Feature frames per row. */
   readonly subsampling: number;
   /** Floats in all caches; a stream starts with zeros. */
   readonly cacheSize: number;
@@ -49,7 +47,6 @@ export class ChunkedCtc implements CtcHead {
   readonly #graph: ChunkGraph;
   readonly #tokens: Tokens;
   readonly #at: StateLayout;
-  /** Steps per row of the graph. */
   readonly #stepsPerRow: number;
   readonly #samples = new Float32Array(HISTORY_SAMPLES + FRAME_SAMPLES);
   readonly #window: Float32Array;
@@ -158,7 +155,6 @@ export class ChunkedCtc implements CtcHead {
   }
 }
 
-/** Offsets of the parts of a stream's state. */
 interface StateLayout {
   readonly isRunning: number;
   readonly featureCount: number;

@@ -83,7 +83,6 @@ const F5_TTS: SynthesizerFamily<F5Manifest, object> = {
   },
 };
 
-/** Voices of Piper and MMS. */
 const VITS: SynthesizerFamily<VitsManifest, VitsContents> = {
   name: "vits",
   task: "synthesis",

@@ -11,7 +11,6 @@ import type { PieceModel } from "./synthesizer.js";
  * opposite.
  */
 interface FamilyBase<M extends ModelManifest, C> {
-  /** `family` of a manifest. */
   readonly name: string;
   readonly task: M["task"];
   schema(): Promise<PackageSchema<M, C>>;
@@ -55,7 +54,6 @@ export interface SynthesizerFamily<M extends SynthesizerManifest = SynthesizerMa
 /** A synthesizer's graphs, and which runs concurrent pieces share. */
 type LoadedSynthesizer =
   | { readonly shares: "nothing"; readonly model: PieceModel }
-  /** Solver steps and vocoder runs. */
   | { readonly shares: "steps"; readonly model: FlowMatching };
 
 export type Family = RecognizerFamily | SynthesizerFamily;

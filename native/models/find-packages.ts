@@ -13,7 +13,6 @@ import {
 } from "./package.js";
 import { brokenRule } from "./rules.js";
 
-/** A folder with an unusable manifest. */
 export interface BrokenPackage {
   readonly folder: string;
   /** The manifest's id if it has one, else the folder's name. */
@@ -22,7 +21,6 @@ export interface BrokenPackage {
 }
 
 export interface FoundPackages {
-  /** Sorted by id. */
   readonly packages: PackageFolder[];
   readonly broken: readonly BrokenPackage[];
 }

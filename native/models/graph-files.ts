@@ -29,10 +29,8 @@ const LONGEST_LOCATION = 1_024;
 /** A graph on disk and the files with its weights, hashed and unchanged since. */
 export interface GraphFiles {
   readonly path: string;
-  /** For error messages. */
   readonly name: string;
   readonly variant: GraphVariant;
-  /** Size of all its files. */
   readonly byteCount: number;
   readonly hasSideFiles: boolean;
   /** @throws {ServiceError} `MODEL_BROKEN` if a file is no longer the one that was hashed */

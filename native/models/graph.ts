@@ -12,7 +12,6 @@ import { type OnRun, RunTimes } from "./run-times.js";
 export interface GraphOptions {
   /** Threads per operator; 1 is best with as many workers as cores. */
   readonly intraOpThreads: number;
-  /** The CPU by default. */
   readonly placement?: Placement | undefined;
   /** Receives the durations of runs, see `RunTimes`. */
   readonly runTimes?: SharedArrayBuffer | undefined;

@@ -11,7 +11,6 @@ export interface ManifestVoice extends Readonly<z.output<z.ZodObject<typeof VOIC
 
 interface ManifestBase {
   readonly id: string;
-  /** A name in `FAMILIES`. */
   readonly family: string;
   readonly languages: readonly string[];
   readonly sampleRateHz: number;
@@ -113,7 +112,6 @@ const BASE = {
 /** Checks a manifest whose family is not known yet. */
 export const ANY_MANIFEST = z.object({ ...BASE, task: z.unknown() });
 
-/** Fields of every recogniser; a family adds its own. */
 export const RECOGNIZER_FIELDS = { ...BASE, task: choice(["transcription"]) };
 
 export const DECODING_FIELDS = {
@@ -149,7 +147,6 @@ export const VOICE_FIELDS = {
   roomToneHz: between(50, 12_000).optional(),
 };
 
-/** Fields of every synthesizer; a family adds its own. */
 export const SYNTHESIZER_FIELDS = {
   ...BASE,
   task: choice(["synthesis"]),
@@ -158,10 +155,8 @@ export const SYNTHESIZER_FIELDS = {
   defaultVoice: text(),
 };
 
-/** Fields of every `MelSynthesizerManifest`. */
 export const MEL_SYNTHESIZER_FIELDS = { ...SYNTHESIZER_FIELDS, hopSamples: number(), melBins: number() };
 
-/** Makes the schema of a list of voices with the given fields. */
 export function voicesOf<T extends z.core.$ZodLooseShape>(fields: T) {
   const error = "must be a list that is not empty";
   return z.array(z.object(fields), { error }).min(1, { error });

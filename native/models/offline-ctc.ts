@@ -25,7 +25,6 @@ export interface Features {
 
 export interface OfflineCtcParts {
   readonly graph: Graph;
-  /** The graph's file, for errors. */
   readonly name: string;
   readonly tensors: { readonly features: string; readonly length: string; readonly logProbs: string };
   readonly tokens: Tokens;
@@ -46,7 +45,6 @@ export class OfflineCtc implements CtcHead {
   readonly stateSize = 0;
   readonly lagFrames = 0;
   readonly #parts: OfflineCtcParts;
-  /** Null until tested. */
   #takesBatches: boolean | null = null;
 
   /** @throws {ServiceError} `MODEL_BROKEN` if the graph and the vocabulary differ in the number of outputs */
@@ -163,7 +161,6 @@ export class OfflineCtc implements CtcHead {
   }
 }
 
-/** Makes a rising tone with a second one on top. */
 function probeOf(samples: number): Float32Array {
   return Float32Array.from(
     { length: samples },

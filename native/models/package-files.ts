@@ -1,4 +1,3 @@
-/** A file of a package, with its hash. */
 export interface PackageFile {
   readonly path: string;
   readonly sha256: string;

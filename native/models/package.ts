@@ -11,21 +11,17 @@ export interface SealedFolder {
   readonly manifest: Pick<ModelManifest, "id" | "files">;
 }
 
-/** A folder with a checked manifest. */
 export interface PackageFolder<M extends ModelManifest = ModelManifest> extends SealedFolder {
   readonly manifest: M;
 }
 
 /** A package checked by its family's schema. Plain data: it may be posted to another thread. */
 export interface ModelPackage<M extends ModelManifest = ModelManifest, C = unknown> extends PackageFolder<M> {
-  /** Its parsed JSON files. */
   readonly contents: C;
 }
 
-/** Which form of a graph a provider runs. */
 export type GraphVariant = "cpu" | "gpu";
 
-/** Makes the error for a package that cannot be used. */
 export function brokenModel(message: string, cause?: unknown): ServiceError {
   return new ServiceError("MODEL_BROKEN", message, cause === undefined ? undefined : { cause });
 }
@@ -51,7 +47,6 @@ export function namedFile(model: SealedFolder, name: string): ManifestFile {
   throw brokenModel(`Cannot load ${model.manifest.id}: its manifest names no file "${name}"`);
 }
 
-/** Returns the path of a package's file on disk. */
 export function placeOf({ folder }: SealedFolder, { path }: PackageFile): string {
   return join(folder, path);
 }
@@ -85,7 +80,6 @@ export function requireHash(model: SealedFolder, file: PackageFile, found: strin
   throw brokenModel(`Cannot load ${model.manifest.id}: ${rule}`);
 }
 
-/** Makes the error for a package file that cannot be read. */
 export function unreadable(model: SealedFolder, path: string, cause: unknown): ServiceError {
   return brokenModel(`Cannot load ${model.manifest.id}: ${path} cannot be read`, cause);
 }

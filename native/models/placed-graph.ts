@@ -10,7 +10,6 @@ import type { OnRun } from "./run-times.js";
 const ERRORS_ALONE = 3;
 
 interface PlacedGraphParts {
-  /** For errors. */
   readonly name: string;
   readonly contract: GraphContract;
   readonly placement: Placement;
@@ -147,7 +146,6 @@ function fetchedRows(
   return someRows(fetches as InferenceSession.FeedsType, start, end);
 }
 
-/** Makes views of some rows of each tensor. */
 function someRows(tensors: InferenceSession.FeedsType, start: number, end: number): Record<string, Tensor> {
   const part = ({ type, data, dims }: Tensor): Tensor => {
     const [rows = 1, ...widths] = dims;

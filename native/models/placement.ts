@@ -2,12 +2,10 @@ import { ON_CPU, type Place } from "../../core/domain/placement/provider.js";
 
 /** Where a worker runs its graphs, with the state that all workers off the CPU share. */
 export interface SharedPlacement extends Place {
-  /** One per process, see `DeviceCells`. */
   readonly cells: SharedArrayBuffer;
 }
 
 export interface Placement extends SharedPlacement {
-  /** The thread's id. */
   readonly thread: number;
 }
 

@@ -12,7 +12,6 @@ import { number, refuse, text, whole } from "./rules.js";
 
 /** Chunks of a streaming graph, in feature frames of 10 ms. */
 export interface StreamShape {
-  /** Length of a chunk. */
   readonly windowFrames: number;
   /** Distance between the starts of two chunks. */
   readonly shiftFrames: number;
@@ -22,13 +21,11 @@ export interface StreamShape {
 export interface PublicRecognizerManifest extends RecognizerManifest {
   readonly frontEnd: FrontEnd;
   readonly melBins: number;
-  /** Feature frames per row of log-probs. */
   readonly subsampling: number;
   /** Symbols of its vocabulary that are never output. */
   readonly maskedOutputs?: readonly string[] | undefined;
 }
 
-/** A recogniser that reads whole utterances. */
 export interface OfflineRecognizerManifest extends PublicRecognizerManifest {
   /** The longest audio of one pass; absent for a graph that takes the longest utterance. */
   readonly longestSeconds?: number | undefined;

@@ -4,7 +4,6 @@ import type { EncoderState, StateRows } from "./state-rows.js";
 /** Size of the buffers that batches of several shapes share; only one runs at a time. */
 export interface StepCapacity {
   readonly rows: number;
-  /** Rows times frames. */
   readonly frames: number;
 }
 
@@ -21,7 +20,6 @@ export interface StepBatch {
   readonly speech: Float32Array;
   /** Input of the second pass: `[rows, frames, encodedSize]`. */
   readonly encoded: Float32Array;
-  /** States after the run. */
   readonly nextState: EncoderState;
   /**
    * @param from states to use instead of `state`

@@ -9,7 +9,6 @@ const SUM = CELLS_PER_GRAPH - 2;
 const ROWS = CELLS_PER_GRAPH - 1;
 
 export interface GraphRunTimes {
-  /** Its name in the manifest. */
   readonly graph: string;
   /** Not cumulative; the last bucket has no upper bound. */
   readonly counts: readonly number[];
@@ -48,7 +47,6 @@ export class RunTimes {
     };
   }
 
-  /** Reads the totals of every graph. */
   read(): readonly GraphRunTimes[] {
     const all = new BigInt64Array(this.cells);
     return this.#graphs.map((graph, index) => {

@@ -125,7 +125,6 @@ function fill(state: Float32Array, samples: Float32Array): number {
   return part.length;
 }
 
-/** Tensors for one number of rows, over shared buffers. */
 interface Shape {
   readonly feeds: InferenceSession.FeedsType;
   readonly fetches: InferenceSession.OnnxValueMapType;

@@ -15,7 +15,6 @@ export function copyState(from: EncoderState, to: EncoderState): void {
 }
 
 export interface StateSize {
-  /** Floats per state. */
   readonly stateSize: number;
   /** Additional bytes per state. */
   readonly stateBytes: number;
@@ -29,7 +28,6 @@ export interface StateTensors {
   readonly bytes: Tensor | null;
 }
 
-/** Several states in contiguous memory, as input or output of a batch. */
 export class StateRows implements EncoderState {
   readonly values: Float32Array;
   readonly bytes: Uint8Array;
@@ -63,7 +61,6 @@ export class StateRows implements EncoderState {
     return tensors;
   }
 
-  /** Returns a view of the first `count` rows. */
   first(count: number): EncoderState {
     return {
       values: this.values.subarray(0, count * this.#size.stateSize),

@@ -23,7 +23,6 @@ export class StreamCaches {
   readonly #name: string;
   readonly #slots: readonly Slot[];
 
-  /** @param name of the graph's file, for errors */
   constructor(name: string, tensors: readonly CacheTensor[]) {
     this.#name = name;
     let offset = 0;

@@ -2,7 +2,6 @@ import type { EncoderState } from "./state-rows.js";
 
 /** The next audio of several streams, with their states and the buffer for the result. */
 export interface VoiceFrames {
-  /** Frames of 40 ms per row. */
   readonly frames: number;
   /** `[rows, frames * FRAME_SAMPLES]`, -1 to 1, 16 kHz. */
   readonly pcm: Float32Array;

@@ -6,7 +6,6 @@ export interface Clause {
   readonly sign: string;
 }
 
-/** Signs that end a sentence. */
 const SENTENCE_SIGNS = new Set([".", "?", "!"]);
 /** Runs of signs, such as "?!" or "...". */
 const SIGNS = /[.,?!:;…—–]+/gu;

@@ -8,7 +8,6 @@ import type { ReadClause } from "./piper-phonemes.js";
 export interface EspeakOptions {
   /** An espeak-ng voice: `kk`, `ru`, `en-us`. */
   readonly voice: string;
-  /** Absolute path of espeak-ng. */
   readonly program: string;
   /** Timeout of an answer; 10 s by default. */
   readonly answerWithinMs?: number;
@@ -71,7 +70,6 @@ export class Espeak {
     return zip(clauses, linesOf(await this.#answerTo(input, signal)));
   }
 
-  /** Ends the waiting child. */
   close(): void {
     this.#isClosed = true;
     this.#waiting?.kill();

@@ -1,6 +1,5 @@
 import { type Clause, endsSentence } from "./clauses.js";
 
-/** A clause with espeak-ng's phonemes. */
 export interface ReadClause extends Clause {
   /** IPA, words separated by spaces. */
   readonly ipa: string;

@@ -13,9 +13,7 @@ export interface DecodedUtterance {
 export interface UtteranceOptions {
   /** Time of the first sample in the session or file; added to word times. */
   readonly offsetSeconds: number;
-  /** Mean probability of speech, 0 to 1. */
   readonly speechMean: number;
-  /** Compiled for the model's vocabulary. */
   readonly hotWords: HotWords | null;
 }
 

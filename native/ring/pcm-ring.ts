@@ -86,7 +86,6 @@ export class PcmRing {
     return Atomics.load(this.#indices, RELEASED) >>> 0;
   }
 
-  /** Samples written and not released. */
   get usedSamples(): number {
     return (this.written - this.released) >>> 0;
   }
@@ -140,7 +139,6 @@ export class PcmRing {
     for (let i = firstRun; i < target.length; i++) target[i] = this.#storage[i - firstRun]! * SAMPLE_SCALE;
   }
 
-  /** Copies samples from `position` on. */
   copyOut(position: number, target: Int16Array): void {
     const start = position & this.#mask;
     const firstRun = Math.min(target.length, this.capacitySamples - start);

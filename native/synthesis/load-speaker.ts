@@ -14,7 +14,6 @@ export interface PieceSpeaker {
   speak(request: SolverRequest): void;
   /** Calls `gaveUp` if the job is not done yet. */
   cancel(jobId: number): void;
-  /** Settles when no piece is left. */
   idle(): Promise<void>;
   /** Frees the graphs' memory; nothing may run afterwards. */
   release(): Promise<void>;
@@ -22,7 +21,6 @@ export interface PieceSpeaker {
 
 export interface SpeakerParts extends GraphOptions {
   readonly rows: Pick<BatchRows, "solverRows" | "windowRows">;
-  /** See `SYNTHESIS_CELL`. */
   readonly cells: Int32Array;
   readonly sink: SolverSink;
 }

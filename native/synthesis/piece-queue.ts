@@ -33,7 +33,6 @@ export class PieceQueue {
     else if (this.#waiting.delete(jobId)) this.#sink.gaveUp(jobId, cancelled());
   }
 
-  /** Settles when no piece is left. */
   async idle(): Promise<void> {
     await this.#working;
   }

@@ -16,7 +16,6 @@ import type { FlowMatching } from "../models/flow-matching/flow-matching.js";
 import type { SolverPiece } from "../models/flow-matching/solver-piece.js";
 import { SYNTHESIS_CELL } from "../threads/protocol.js";
 
-/** Receives the output of synthesis. */
 export interface SolverSink {
   /** Sends the next samples of a job; settles when there is space for more. */
   pcm(jobId: number, samples: Int16Array): Promise<void>;
@@ -79,7 +78,6 @@ export class SharedSolver {
     this.#sink.gaveUp(jobId, new ServiceError("CANCELLED", "synthesis was cancelled"));
   }
 
-  /** Settles when no piece is left. */
   async idle(): Promise<void> {
     await this.#working;
   }

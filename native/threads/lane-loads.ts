@@ -9,7 +9,6 @@ interface Measured {
   readonly atMs: number;
   readonly busyMicros: number;
   readonly share: number;
-  /** Number of this measurement. */
   readonly nth: number;
 }
 

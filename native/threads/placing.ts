@@ -8,7 +8,6 @@ import { LaneLoads } from "./lane-loads.js";
 interface PlacingObserver {
   /** The engine's workers start on `to` from now on. */
   fellBack(from: Provider, to: Provider, reason: string): void;
-  /** A worker is ready at a place. */
   placed(place: Place): void;
   /** The last provider has failed after having served: only a new process can recover. */
   exhausted(error: ProviderError): void;
@@ -64,7 +63,6 @@ export class Placing {
     return this.#loads.of(lane, places[lane % places.length]!.device ?? 0, count);
   }
 
-  /** A worker is ready. */
   served({ provider, device }: Place): void {
     if (provider === this.provider) this.#hasServed = true;
     this.#options.observer.placed({ provider, device });

@@ -24,14 +24,12 @@ export interface WorkerData<M extends ModelManifest = ModelManifest> {
   readonly model: ModelPackage<M>;
   readonly intraOpThreads: number;
   readonly placement: SharedPlacement;
-  /** See `RunTimes`. */
   readonly runTimes?: SharedArrayBuffer | undefined;
   /** Cells shared with the engine, see `LIVE_CELL` and `SYNTHESIS_CELL`. */
   readonly cells: SharedArrayBuffer;
   /** The `PcmQueue` of a synthesis worker. */
   readonly pcm: SharedArrayBuffer | null;
   readonly rows: BatchRows;
-  /** See `WorkerSettings`. */
   readonly unpacked?: UnpackedPlace | undefined;
 }
 
@@ -41,7 +39,6 @@ export const LIVE_CELL = { bell: 0, count: 1 } as const;
 /** Int32 counters of a synthesis worker, modulo 2^32: started runs, pieces in them, and time inside them. */
 export const SYNTHESIS_CELL = { runs: 0, rows: 1, busyMicros: 2, count: 3 } as const;
 
-/** Status messages of all workers. */
 export type WorkerStatus =
   | { readonly type: "ready"; readonly protocolVersion: number; readonly warmupMs: number }
   /** Instead of `ready`. */
@@ -117,7 +114,6 @@ export type FromLiveWorker =
   | { readonly type: "answers"; readonly answers: readonly LiveWorkerAnswer[] }
   | LivePace;
 
-/** An answer for one session. */
 export type LiveWorkerAnswer =
   | {
       readonly type: "partial";
@@ -149,11 +145,8 @@ export type LiveWorkerAnswer =
 /** A live worker's use of time since its last report, about every second of work. */
 export interface LivePace {
   readonly type: "pace";
-  /** Duration of each batched step. */
   readonly stepsMs: Float32Array;
-  /** Time awake. */
   readonly busyMs: number;
-  /** Time inside runs of the graphs. */
   readonly runMs: number;
 }
 
@@ -182,7 +175,6 @@ export type FromSynthesisWorker =
   | { readonly type: "spoken"; readonly jobId: number; readonly characterBounds: Int32Array | null }
   | { readonly type: "gave-up"; readonly jobId: number; readonly code: ErrorCode; readonly message: string };
 
-/** Tasks for the pool of file workers. */
 export type FileTask =
   | {
       readonly type: "hear";
@@ -218,7 +210,6 @@ export interface HeardPart {
   /** Input of the second pass, `[frames, encodedSize]`; the buffer may be longer. */
   readonly encoded: SharedArrayBuffer;
   readonly encodedSize: number;
-  /** After the last frame. */
   readonly state: EncoderState | null;
 }
 
@@ -237,7 +228,6 @@ export interface FilePiece {
   readonly endFrame: number;
   /** End of its audio, and upper bound for the times of its words. */
   readonly endSample: number;
-  /** Mean probability of speech. */
   readonly speechMean: number;
   /** It was cut off from earlier speech, and is encoded as if nothing preceded it. */
   readonly isCutBefore: boolean;
@@ -256,7 +246,6 @@ export interface DecodedPiece {
   readonly words: readonly TimedWord[];
 }
 
-/** A WAV file on disk. */
 export interface WavSource {
   readonly path: string;
   readonly header: WavHeader;

@@ -5,7 +5,6 @@ import { errorOf, PROTOCOL_VERSION, type WorkerStatus } from "./protocol.js";
 
 export interface WorkerHandleOptions<From> {
   readonly name: string;
-  /** The compiled thread entry. */
   readonly entry: URL;
   readonly data: object;
   readonly readyWithinMs: number;

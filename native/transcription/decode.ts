@@ -151,7 +151,6 @@ function failureOf(error: unknown): FileAnswer<never> {
   return { ok: false, code, message };
 }
 
-/** Compiles hot words once per file. */
 function compiledOnce(vocabulary: readonly string[]): (piece: FilePiece) => HotWords | null {
   const compiled = new Map<SharedArrayBuffer, HotWords | null>();
   return ({ cell, hotWords }) => {

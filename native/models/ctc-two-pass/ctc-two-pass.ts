@@ -74,7 +74,6 @@ export class CtcTwoPass implements RecognizerModel {
     );
   }
 
-  /** @throws {ServiceError} `MODEL_BROKEN` with the file that is missing, damaged or has other tensors */
   static async load(
     model: ModelPackage<RecognizerManifest, CtcTwoPassContents>,
     options: GraphOptions,

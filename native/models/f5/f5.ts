@@ -71,7 +71,6 @@ export class F5 implements PieceModel {
     this.#references = references;
   }
 
-  /** @throws {ServiceError} `MODEL_BROKEN` with the file that is missing, damaged or has other tensors */
   static async load(model: ModelPackage<F5Manifest>, options: GraphOptions): Promise<F5> {
     const tokenOf = await readVocabularyLines(model);
     const references = new Map<string, Reference>();
@@ -124,7 +123,6 @@ export class F5 implements PieceModel {
     return x;
   }
 
-  /** Returns the frames of reference and speech together. */
   #frames({ audio, text }: Reference, { spokenText, speed }: SynthesisJob): number {
     const frames = Math.floor(audio.length / this.manifest.hopSamples) + 1;
     const ratio = Buffer.byteLength(spokenText) / Buffer.byteLength(text);

@@ -91,11 +91,9 @@ interface SynthesisParameters {
   readonly silenceBelow: number;
   /** Null: pieces keep the model's own loudness. */
   readonly loudness: LoudnessModel | null;
-  /** Null in a package without a `melody`. */
   readonly melody: PitchColumns | null;
 }
 
-/** A solved window of a piece. */
 export interface WindowOfPiece {
   readonly piece: SolverPiece;
   readonly window: VocoderWindow;
@@ -134,7 +132,6 @@ export class FlowMatching {
     };
   }
 
-  /** @throws {ServiceError} `MODEL_BROKEN` with the file that is missing, damaged or has other tensors */
   static async load(
     model: ModelPackage<MelSynthesizerManifest, FlowMatchingContents>,
     options: GraphOptions,
@@ -147,7 +144,6 @@ export class FlowMatching {
     });
   }
 
-  /** Milliseconds spent inside the runtime so far. */
   get busyMs(): number {
     return this.#busyMs;
   }
@@ -316,7 +312,6 @@ export class FlowMatching {
     }
   }
 
-  /** Frees the graphs' memory; nothing may run afterwards. */
   async release(): Promise<void> {
     for (const graph of Object.values(this.#graphs) as Graph[]) await graph.release();
   }

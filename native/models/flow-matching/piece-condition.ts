@@ -4,13 +4,10 @@ import type { PitchedCondition } from "../../../core/domain/synthesis/melody.js"
 /** A smaller rest joins the first run: a separate run would double its cost. */
 const LEAST_REST_PATCHES = 32;
 
-/** The condition graph's inputs for a piece. */
 export interface ConditionSource {
   /** `[1, tokens, hidden width]`, from the encoder. */
   readonly hidden: Tensor;
-  /** `[1]` */
   readonly voice: Tensor;
-  /** `[frames]` */
   readonly frameToToken: BigInt64Array;
   /** `[frames, 3]` */
   readonly position: Float32Array;
@@ -19,7 +16,6 @@ export interface ConditionSource {
 export interface ConditionGraph {
   /** Frames on each side on which a frame's condition depends. */
   readonly reach: number;
-  /** Frames per condition. */
   readonly patchFrames: number;
   run(feeds: InferenceSession.FeedsType): Promise<InferenceSession.ReturnType>;
   /** Changes the values of a finished part in place, before they are used. */

@@ -27,7 +27,6 @@ export interface SolverPiece {
   readonly schedule: Float64Array;
   /** The solver's start, `[patches, 2 * melBins]`, unit variance; independent of how chunks are cut. */
   readonly noise: GaussianNoise;
-  /** Solved in order. */
   readonly chunks: readonly SolverChunk[];
   /** Null once all chunks are solved. */
   solving: ChunkInFlight | null;
@@ -46,7 +45,6 @@ export interface SolverPiece {
   readonly sources: { readonly excitation: PulseTrain; readonly noise: GaussianNoise };
 }
 
-/** A chunk between two solver steps. */
 export interface ChunkInFlight {
   readonly index: number;
   /** Its own and those of its context. */

@@ -54,7 +54,6 @@ export class Matcha implements PieceModel {
     this.#tokenOf = new Map(contents.symbols.symbols.map((symbol, index) => [symbol, BigInt(index)]));
   }
 
-  /** @throws {ServiceError} `MODEL_BROKEN` with the file that is missing, damaged or has other tensors */
   static async load(
     model: ModelPackage<MatchaManifest, MatchaContents>,
     options: GraphOptions,
