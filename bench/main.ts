@@ -7,7 +7,7 @@ npm run bench -- --smoke      every micro bench and the capacity model in smoke 
 Results go to bench/results/NAME.json; a smoke run saves nothing.`;
 const ROOMS = ["micro", "capacity", "e2e"] as const;
 
-/** What a bench file exports. */
+/** The exports of a bench file. */
 interface BenchModule {
   run(options: { readonly smoke: boolean; readonly args: readonly string[] }): Promise<void>;
 }

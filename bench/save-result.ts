@@ -13,7 +13,7 @@ const SAMPLE_DIGITS = 4;
 /** A list of so many numbers is of raw samples. */
 const SAMPLES = 8;
 
-/** What every saved result says about where it comes from. */
+/** Origin of a saved result. */
 export interface ResultOrigin {
   readonly name: string;
   /** With `+` when tracked files differ from it; null outside a repository. */
@@ -49,7 +49,10 @@ export async function saveResult(name: string, data: Readonly<Record<string, unk
   return path;
 }
 
-/** JSON that a person can read and that stays small: a list of numbers, and an object of single values, on one line each. */
+/**
+ * JSON that a person can read and that stays small: a list of numbers, and an object of single values, on one
+ * line each.
+ */
 export function onFewLines(value: unknown): string {
   const to = (digits: number) => (item: unknown) =>
     typeof item === "number" && !Number.isInteger(item) ? Number(item.toPrecision(digits)) : item;

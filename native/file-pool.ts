@@ -17,7 +17,6 @@ interface FilePoolSettings extends WorkerSettings {
   readonly workerCount: number;
 }
 
-/** The workers of one device. */
 interface DevicePool {
   readonly placement: SharedPlacement;
   readonly pool: Piscina;
@@ -30,13 +29,13 @@ export function startFilePool(settings: FilePoolSettings): WorkerFilePool {
   return new WorkerFilePool(settings);
 }
 
-/** The pool that transcribes files: threads that take one task at a time, on one device or several. */
+/** A pool of threads that transcribe files, each one task at a time, on one or more devices. */
 class WorkerFilePool {
   readonly workerCount: number;
   readonly #settings: FilePoolSettings;
   readonly #placing: Placing;
   #opening: Promise<readonly DevicePool[]>;
-  /** Pools that were left since their provider failed. */
+  /** Pools abandoned after their provider failed. */
   readonly #closing: Promise<unknown>[] = [];
 
   constructor(settings: FilePoolSettings) {
@@ -46,14 +45,14 @@ class WorkerFilePool {
     this.#opening = this.#open();
   }
 
-  /** Frames of speech that fill the largest run of the second pass, on the provider of now; 0 where pieces run alone. */
+  /** Frames that fill the largest run of the second pass on the current provider; 0 if pieces run alone. */
   get runFrames(): number {
     const { rowsOn = usualRows } = this.#settings;
     const { fileRows } = rowsOn(this.#placing.provider);
     return Math.max(0, ...fileRows.map(({ rows, frames }) => rows * frames));
   }
 
-  /** Runs a task on the device with the least load. Rejects when its worker dies; failures of the task are values. */
+  /** Runs a task on the least loaded device. Rejects if its worker dies; a task's failure is a value. */
   async run(task: FileTask): Promise<unknown> {
     for (;;) {
       const opened = this.#opening;
@@ -71,18 +70,20 @@ class WorkerFilePool {
       const { provider, kind } = answer.provider;
       const error = new ProviderError(provider, kind, answer.message);
       if (!this.#placing.failed(error, task.type === "warm-up" ? "at load" : "later")) return answer;
-      // The first whose task fails opens the pools that all others go to.
-      if (this.#opening === opened) this.#reopen(pools);
+      // Only the first failed task reopens the pools.
+      if (this.#opening !== opened) continue;
+      this.#closing.push(...pools.map((each) => closed(each).catch(() => {})));
+      this.#opening = this.#open();
     }
   }
 
-  /** Waits for running tasks: a thread inside onnxruntime must not be killed. */
+  /** Waits for running tasks, since a thread inside onnxruntime must not be killed. */
   async close(): Promise<void> {
     const pools = await this.#opening.catch(() => []);
     await Promise.all([...this.#closing, ...pools.map(closed)]);
   }
 
-  /** The device with the least load of those that have a worker free; else the task waits at the first. */
+  /** Returns the least loaded device with a free worker, else the first. */
   #freest(pools: readonly DevicePool[]): DevicePool {
     const loads = pools.map(({ workerCount, atWork }, index) =>
       atWork < workerCount ? this.#placing.loadOf(index, atWork) : Number.POSITIVE_INFINITY,
@@ -96,20 +97,15 @@ class WorkerFilePool {
     this.#placing.served(pool.placement);
   }
 
-  #reopen(pools: readonly DevicePool[]): void {
-    this.#closing.push(...pools.map((pool) => closed(pool).catch(() => {})));
-    this.#opening = this.#open();
-  }
-
   #open(): Promise<readonly DevicePool[]> {
     const opening = this.#openPools();
-    // Told with every task.
+    // Every task reports the failure.
     opening.catch(() => {});
     return opening;
   }
 
   async #openPools(): Promise<readonly DevicePool[]> {
-    // With the first pool: many a process that could open one never does.
+    // Loaded on demand: many processes never open a pool.
     const { Piscina: Pool } = await import("piscina");
     const model = await readPackage<RecognizerManifest>(this.#settings.modelFolder, "transcription");
     const deviceCount = Math.min(this.#placing.places.length, this.workerCount);
@@ -127,8 +123,13 @@ class WorkerFilePool {
     model: ModelPackage<RecognizerManifest>,
     workerCount: number,
   ): Piscina {
-    const { intraOpThreads, runTimes, unpacked, entries = WORKER_ENTRIES } = this.#settings;
-    const { rowsOn = usualRows } = this.#settings;
+    const {
+      intraOpThreads,
+      runTimes,
+      unpacked,
+      entries = WORKER_ENTRIES,
+      rowsOn = usualRows,
+    } = this.#settings;
     const rows = rowsOn(placement.provider);
     const pool = new Pool({
       filename: entries.transcription.href,
@@ -137,14 +138,14 @@ class WorkerFilePool {
       maxThreads: workerCount,
       concurrentTasksPerWorker: 1,
       maxQueue: TASK_QUEUE_CAPACITY,
-      // Closing waits for the tasks in flight as long as they take; they see the cancel cell between two pieces.
+      // Long enough for all tasks in flight; they check their cells between two runs.
       closeTimeout: 600_000,
     });
     if (placement.provider !== "cpu") this.#watchThreads(pool);
     return pool;
   }
 
-  /** A thread that has ended has no id any more: those that are missing have ended. */
+  /** Detects ended threads by their missing ids: an ended thread has lost its own. */
   #watchThreads(pool: Piscina): void {
     let known = idsOf(pool);
     pool.on("workerCreate", () => {
@@ -171,7 +172,9 @@ async function runOn(pool: DevicePool, task: FileTask): Promise<FileAnswer<unkno
   }
 }
 
-/** Graphs that are not on the CPU are released by their threads: the end of a thread would do it beside runs of others. */
+/**
+ * Closes a pool. Graphs off the CPU are released in tasks: a thread's end would do so during others' runs.
+ */
 async function closed({ placement, pool, workerCount }: DevicePool): Promise<void> {
   if (placement.provider !== "cpu") {
     const cell = new SharedArrayBuffer(WARM_UP_CELL.count * Int32Array.BYTES_PER_ELEMENT);

@@ -5,7 +5,6 @@ import type { Provider } from "../core/domain/placement/provider.js";
 import { ProviderError } from "../core/domain/placement/provider-error.js";
 import { readPackage } from "./models/find-packages.js";
 import type { RecognizerManifest, SynthesizerManifest } from "./models/manifest.js";
-import type { SharedPlacement } from "./models/placement.js";
 import { onCpu, type Placing } from "./threads/placing.js";
 import type {
   FromLiveWorker,
@@ -18,9 +17,9 @@ import type {
 import { PROTOCOL_VERSION } from "./threads/protocol.js";
 import { WorkerHandle } from "./threads/worker-handle.js";
 
-/** Loading and warming up takes about a second; a machine under heavy load may take many times that. */
+/** Loading and warming up takes about a second, but many times that on a machine under heavy load. */
 const READY_WITHIN_MS = 120_000;
-/** Drivers compile each kernel at its first run, which a machine keeps for the next start or does not. */
+/** Drivers compile each kernel at its first run, and not all keep it for the next start. */
 const READY_ON_DEVICE_WITHIN_MS = 600_000;
 const STOP_WITHIN_MS = 10_000;
 
@@ -40,96 +39,77 @@ export const WORKER_ENTRIES: WorkerEntries = {
 export interface WorkerSettings {
   readonly modelFolder: string;
   readonly intraOpThreads: number;
-  /** Where its graphs run, the same of all workers of an engine; on the CPU when absent. */
+  /** Shared by all workers of an engine; on the CPU by default. */
   readonly placing?: Placing;
-  /** How many rows share runs on a provider's device; as on the CPU when absent. */
+  /** Batch sizes per provider; by default those for a CPU. */
   readonly rowsOn?: (provider: Provider) => BatchRows;
-  /** See `RunTimes`; nothing is timed when absent. */
   readonly runTimes?: SharedArrayBuffer;
-  /** Where recognisers keep their unpacked language model; nowhere when absent. */
+  /** Where recognisers cache their unpacked language model; not cached by default. */
   readonly unpacked?: UnpackedPlace;
-  /** `WORKER_ENTRIES` when absent. */
+  /** `WORKER_ENTRIES` by default. */
   readonly entries?: WorkerEntries;
 }
 
-/** @throws {ServiceError} `MODEL_BROKEN`; else as `WorkerHandle.start` */
+/** @throws {ServiceError} `MODEL_BROKEN`, or as `WorkerHandle.start` */
 export async function startLiveWorker(
-  {
-    modelFolder,
-    entries = WORKER_ENTRIES,
-    placing = onCpu(),
-    rowsOn = usualRows,
-    ...settings
-  }: WorkerSettings,
+  settings: WorkerSettings,
   cells: SharedArrayBuffer,
   onMessage: (message: Exclude<FromLiveWorker, WorkerStatus>) => void,
   lane = 0,
 ): Promise<WorkerHandle<ToLiveWorker>> {
-  const model = await readPackage<RecognizerManifest>(modelFolder, "transcription");
-  const data = { protocolVersion: PROTOCOL_VERSION, ...settings, model, cells, pcm: null } as const;
-  return startPlaced({ placing, lane }, (placement) =>
-    WorkerHandle.start<ToLiveWorker, FromLiveWorker>({
-      name: "live-worker",
-      entry: entries.live,
-      data: { ...data, placement, rows: rowsOn(placement.provider) } satisfies WorkerData,
-      ...limitsOn(placement),
-      onMessage,
-      onExit: (thread) => placing.threadEnded(thread),
-    }),
-  );
+  const model = await readPackage<RecognizerManifest>(settings.modelFolder, "transcription");
+  return startWorker("live", settings, { model, cells, pcm: null }, onMessage, lane);
 }
 
-/** @throws {ServiceError} `MODEL_BROKEN`; else as `WorkerHandle.start` */
+/** @throws {ServiceError} `MODEL_BROKEN`, or as `WorkerHandle.start` */
 export async function startSynthesisWorker(
-  {
-    modelFolder,
-    entries = WORKER_ENTRIES,
-    placing = onCpu(),
-    rowsOn = usualRows,
-    ...settings
-  }: WorkerSettings,
+  settings: WorkerSettings,
   shared: { readonly cells: SharedArrayBuffer; readonly pcm: SharedArrayBuffer },
   onMessage: (message: Exclude<FromSynthesisWorker, WorkerStatus>) => void,
   lane = 0,
 ): Promise<WorkerHandle<ToSynthesisWorker>> {
-  const model = await readPackage<SynthesizerManifest>(modelFolder, "synthesis");
-  const data = { protocolVersion: PROTOCOL_VERSION, ...settings, model, ...shared } as const;
-  return startPlaced({ placing, lane }, (placement) =>
-    WorkerHandle.start<ToSynthesisWorker, FromSynthesisWorker>({
-      name: "synthesis-worker",
-      entry: entries.synthesis,
-      data: { ...data, placement, rows: rowsOn(placement.provider) } satisfies WorkerData,
-      ...limitsOn(placement),
-      onMessage,
-      onExit: (thread) => placing.threadEnded(thread),
-    }),
-  );
+  const model = await readPackage<SynthesizerManifest>(settings.modelFolder, "synthesis");
+  return startWorker("synthesis", settings, { model, ...shared }, onMessage, lane);
 }
 
-function limitsOn({ provider }: SharedPlacement) {
-  const readyWithinMs = provider === "cpu" ? READY_WITHIN_MS : READY_ON_DEVICE_WITHIN_MS;
-  return { readyWithinMs, stopWithinMs: STOP_WITHIN_MS };
-}
-
-/** Of a device of which nothing was measured. */
+/** Returns the batch sizes for a device without measurements. */
 export function usualRows(): BatchRows {
   return USUAL_ROWS;
 }
 
 /**
- * Starts a worker where its engine's graphs run: a provider that does not take them is passed by, if another is in the list.
- * @throws {ProviderError} of the last provider in the list; what else `start` throws
+ * Starts a worker on the first provider of the engine's list that accepts its graphs.
+ * @throws {ProviderError} of the last provider in the list, or as `WorkerHandle.start`
  */
-async function startPlaced<To>(
-  { placing, lane }: { readonly placing: Placing; readonly lane: number },
-  start: (placement: SharedPlacement) => Promise<WorkerHandle<To>>,
+async function startWorker<To, From extends { readonly type: string }>(
+  engine: "live" | "synthesis",
+  {
+    modelFolder: _,
+    entries = WORKER_ENTRIES,
+    placing = onCpu(),
+    rowsOn = usualRows,
+    ...settings
+  }: WorkerSettings,
+  own: Pick<WorkerData, "model" | "cells" | "pcm">,
+  onMessage: (message: Exclude<From, WorkerStatus>) => void,
+  lane: number,
 ): Promise<WorkerHandle<To>> {
   for (;;) {
     const placement = placing.placementOf(lane);
+    const rows = rowsOn(placement.provider);
+    const data: WorkerData = { protocolVersion: PROTOCOL_VERSION, ...settings, ...own, placement, rows };
     try {
-      const worker = await start(placement);
+      const worker = await WorkerHandle.start<To, From>({
+        name: `${engine}-worker`,
+        entry: entries[engine],
+        data,
+        readyWithinMs: placement.provider === "cpu" ? READY_WITHIN_MS : READY_ON_DEVICE_WITHIN_MS,
+        stopWithinMs: STOP_WITHIN_MS,
+        onMessage,
+        onExit: (thread) => placing.threadEnded(thread),
+      });
       placing.served(placement);
-      // Before its owner hears of it, who starts another one.
+      // Registered before the owner's listener, which starts another worker.
       void worker.ended.then((reason) => reason instanceof ProviderError && placing.failed(reason, "later"));
       return worker;
     } catch (error) {

@@ -1,5 +1,5 @@
 import type { FilePiece, WavSource } from "../../native/threads/protocol.js";
-import { WavAudio } from "../../native/transcription/wav-audio.js";
+import { WavAudio } from "../../native/transcription/file-audio.js";
 import { MOST_PART_BYTES } from "./call-messages.js";
 
 /** Something that a node may ask for, byte by byte. */

@@ -7,8 +7,8 @@ import type {
   HeardPart,
   WavSource,
 } from "../../native/threads/protocol.js";
+import { samplesAt } from "../../native/transcription/file-audio.js";
 import { FILE_TASK_CELL } from "../../native/transcription/task-cell.js";
-import { samplesAt } from "../../native/transcription/wav-audio.js";
 import type { DecodeCall, FileCall, GiveUpNote, HearDone } from "./file-call.js";
 import { FileBytes, type Item } from "./file-items.js";
 import { type Call, CallLost } from "./fleet-calls.js";

@@ -4,8 +4,8 @@ import type { FileLength, FileTranscript } from "../../core/domain/decoding/tran
 import { ServiceError } from "../../core/domain/errors.js";
 import type { Log } from "../../core/observe/log.js";
 import type { Span } from "../../core/ports/span.js";
+import { openWav } from "../../native/transcription/file-audio.js";
 import { releaseWarmWorkers, WARM_UP_CELL } from "../../native/transcription/task-cell.js";
-import { openWav } from "../../native/transcription/wav-audio.js";
 import { type FilePool, FileQueue } from "./file-queue.js";
 import { FileRun, type FileRunOptions } from "./file-run.js";
 

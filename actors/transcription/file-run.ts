@@ -9,8 +9,8 @@ import type {
   HeardPart,
   WavSource,
 } from "../../native/threads/protocol.js";
+import { samplesAt } from "../../native/transcription/file-audio.js";
 import { FILE_TASK_CELL } from "../../native/transcription/task-cell.js";
-import { samplesAt } from "../../native/transcription/wav-audio.js";
 import { FILE_END_FRAMES, type FoundPiece, PieceFinder } from "./piece-finder.js";
 
 /** Frames of a part, 10 s to 60 s: enough parts for all workers, and little context that is heard twice. */

@@ -6,8 +6,8 @@ const RESULTS = new URL("../../../bench/results/", import.meta.url);
 const SIZES = [10_000, 100_000, 1_000_000];
 
 /**
- * What no saved result holds: measured once with a prototype on 2 cores of an Intel Xeon at 2.5 GHz (nats-server 2.9.10,
- * nats.js 3.4.0), or chosen.
+ * Inputs without a saved result: measured once with a prototype on 2 cores of an Intel Xeon at 2.5 GHz
+ * (nats-server 2.9.10, nats.js 3.4.0), or chosen.
  */
 const MEASURED_ONCE = { busMicrosPerFrame: 7.1 } as const;
 const CHOSEN = {
@@ -127,7 +127,7 @@ function short(value: number): string {
   return value < 10 ? value.toFixed(1) : whole(value);
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: each result has a shape of its own, and a field that is gone shows at once
+// biome-ignore lint/suspicious/noExplicitAny: results differ in shape, and a missing field is obvious
 function saved(name: string): any {
   return JSON.parse(readFileSync(new URL(`${name}.json`, RESULTS), "utf8"));
 }

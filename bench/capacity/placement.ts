@@ -17,8 +17,8 @@ const WHOLE = { ...CELL, cells: 50, sessions: 20_000, seconds: 600, lossEverySec
 const SMALL = { ...CELL, cells: 2, sessions: 20_000, seconds: 60, lossEverySeconds: 30 };
 
 /**
- * Sessions in cells that names are drawn for at random, over time, with a node lost in each every minute: how even nodes are
- * filled, and where a lost node's sessions go. `--smoke` simulates two cells for a minute.
+ * Simulates sessions in cells, with names drawn at random and a node lost in each cell every minute: how
+ * evenly nodes are filled, and where a lost node's sessions go. `--smoke` simulates two cells for a minute.
  */
 export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
   const { cells, ...cell } = smoke ? SMALL : WHOLE;

@@ -41,8 +41,9 @@ interface Sample {
 }
 
 /**
- * `npm run bench -- beside FOLDER [ROUNDS]`: this checkout beside another one (built, its packages installed), both services
- * on this machine, the same work given to each in turns. What is told are ratios, own by base, with the range of the turns.
+ * `npm run bench -- beside FOLDER [ROUNDS]`: this checkout compared with another one (built, its packages
+ * installed): both services on this machine get the same work, alternating. Reports ratios, own by base, with
+ * their range.
  */
 export async function run({
   smoke,

@@ -15,7 +15,7 @@ import {
 import { stepSession } from "../support/stepped-session.js";
 
 const MODEL = fileURLToPath(new URL("../../../models/svc-kk-ru-v2", import.meta.url));
-/** A hyphen stands where the speaker hesitates. */
+/** A hyphen marks a hesitation of the speaker. */
 const SENTENCES = [
   "Мен ертең таңертең - дүкенге барамын.",
   "Біздің үлкен - қалада жаңа мектеп ашылды.",
@@ -43,8 +43,8 @@ interface Row {
 }
 
 /**
- * `npm run bench -- cut-offs`: how many sentences with a pause inside are cut there, and how long after a sentence its final comes,
- * by threshold and way of endpointing. Counts of frames: the machine need not be quiet. Three minutes.
+ * `npm run bench -- cut-offs`: how many sentences with a pause inside are cut there, and how late finals are,
+ * by threshold and kind of endpointing. Counts frames, so the machine need not be quiet. Three minutes.
  */
 export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
   const pauses = smoke ? PAUSES_MS.slice(1, 2) : PAUSES_MS;

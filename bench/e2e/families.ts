@@ -31,7 +31,10 @@ const BESIDE = {
   transcription: join(ROOT, "models/svc-kk-v1"),
   synthesis: join(ROOT, "models/svc-kk-ru-v2"),
 };
-/** From the true end of speech. A 220 M conformer reads 4 s of speech in 0.8 s of a core, behind 0.1 s of silence. */
+/**
+ * From the true end of speech. A 220 M conformer reads 4 s of speech in 0.8 s of a core, after 0.1 s of
+ * silence.
+ */
 const REACH_P95_MS = 2_000;
 const COUNTS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96];
 const FILE_SECONDS = 60;
@@ -46,9 +49,10 @@ const TEXTS = {
 const SPOKEN_TIMES = 3;
 
 /**
- * `npm run bench -- families [FOLDER]`: what packages of real weights cost, each alone in a fresh service with one worker of a
- * kind and one thread a graph: load, memory, files, live sessions until p95 of finals is beyond two seconds, first audio.
- * FOLDER holds packages, those of the recipe `models/recipes/adapters/true_shapes` unless said otherwise.
+ * `npm run bench -- families [FOLDER]`: the cost of packages with real weights, each alone in a new service
+ * with one worker per kind and one thread per graph: load, memory, files, live sessions until p95 of finals
+ * exceeds two seconds, first audio. FOLDER contains packages; those of the recipe
+ * `models/recipes/adapters/true_shapes` by default.
  */
 export async function run(options: {
   readonly smoke: boolean;

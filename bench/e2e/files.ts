@@ -37,10 +37,10 @@ interface Contestant {
 }
 
 /**
- * `npm run bench -- files [ROUNDS]`: ten minutes of recordings of people with pauses between them, by the engine with one and with two
- * workers, beside sherpa-onnx offline with the same weights and one thread, by turns in one process, and beside the graphs
- * alone. The peer is handed the pieces of speech, which ours has to find, and decodes greedily, ours with the language model.
- * Five rounds take two minutes.
+ * `npm run bench -- files [ROUNDS]`: ten minutes of recordings of people with pauses between them, by the
+ * engine with one and with two workers, compared with sherpa-onnx offline (same weights, one thread,
+ * alternating in one process) and with the graphs alone. The peer gets the pieces of speech, which ours must
+ * find, and decodes greedily, ours with the language model. Five rounds take two minutes.
  */
 export async function run({
   smoke,
@@ -120,7 +120,7 @@ async function textOf(engine: TranscriptionEngine, path: string): Promise<string
   return segments.map(({ text }) => text).join(" ");
 }
 
-/** Recordings of people one behind the other, with pauses. */
+/** Recordings of people, concatenated with pauses. */
 async function joinedRecordings(seconds: number): Promise<Int16Array> {
   const pcm = new Int16Array(Math.round(seconds * RATE_HZ));
   const items: readonly SpokenItem[] = await readRecordings();
@@ -141,7 +141,7 @@ interface Span {
   readonly end: number;
 }
 
-/** Where speech lies, in samples. */
+/** Bounds of speech in samples. */
 async function piecesOf(model: RecognizerModel, pcm: Float32Array): Promise<Span[]> {
   const finder = new PieceFinder({ frameSamples: FRAME_SAMPLES, sampleCount: pcm.length });
   const found = [];
@@ -176,7 +176,9 @@ async function graphsAlone(
   return "";
 }
 
-/** A peer that may take what lies between pauses, and one that is given 30 s at a time, as without voice activity. */
+/**
+ * A peer that gets the speech between pauses, and one that gets 30 s at a time, as without voice activity.
+ */
 async function peers(
   smoke: boolean,
   pcm: Float32Array,

@@ -34,9 +34,9 @@ interface Cpu {
 }
 
 /**
- * `npm run bench -- fleet-tasks [ROUNDS]`: speech and files of one process beside those of a gateway with one engine process over
- * a real NATS server, request by request in turns: time to the first audio, time for a file of five minutes, and CPU time in
- * gateway, bus and engine. Three minutes for 30 rounds.
+ * `npm run bench -- fleet-tasks [ROUNDS]`: speech and files of one process compared with those of a gateway
+ * with one engine process over a real NATS server, alternating request by request: time to first audio, time
+ * for a file of five minutes, and CPU time in gateway, bus and engine. Three minutes for 30 rounds.
  */
 export async function run(options: {
   readonly smoke: boolean;

@@ -12,10 +12,10 @@ const FRAMES_PER_SECOND = 25;
 const SESSIONS = [8, 32];
 const ENGINES = [1, 2, 4];
 const PASSES = 4;
-/** One of two engines stands still from then on, for so long, while sessions speak. */
+/** When one of two engines is paused, and for how long, while sessions speak. */
 const FREEZE = { sessions: 16, afterMs: 6_000, forMs: 8_000 };
 
-/** Processes that serve live sessions together; all are there from the beginning and measured in turns. */
+/** Processes that serve live sessions together; all run from the start and are measured alternately. */
 interface Arrangement {
   /** Engine processes; 0 is a single process without a bus. */
   readonly engines: number;
@@ -34,10 +34,10 @@ interface FleetRound {
 }
 
 /**
- * `npm run bench -- fleet [8 32 ...]`: live sessions of one process beside those of a gateway with 1, 2 and 4 engine processes
- * over a real NATS server, all on this machine and in turns: end of speech to final, what the bus adds to it, CPU time for each
- * 40 ms of audio in gateway, bus and engines, and what an engine that stands still costs sessions on another. A quarter
- * of an hour for two numbers of sessions.
+ * `npm run bench -- fleet [8 32 ...]`: live sessions of one process compared with those of a gateway with 1,
+ * 2 and 4 engine processes over a real NATS server, all on this machine and alternating: end of speech to
+ * final, the bus's share of it, CPU time per 40 ms of audio in gateway, bus and engines, and the effect of a
+ * paused engine on sessions of another. 15 minutes for two numbers of sessions.
  */
 export async function run(options: {
   readonly smoke: boolean;
@@ -108,7 +108,7 @@ async function measure(
   return round;
 }
 
-/** Every arrangement with so many sessions, its passes together, beside the single process. */
+/** Every arrangement with this number of sessions, passes combined, compared with the single process. */
 function summarized(rounds: readonly FleetRound[], sessions: number) {
   const ofCount = rounds.filter(({ live }) => live.sessions === sessions);
   const alone = percentiles(finalsOf(ofCount.filter(({ engines }) => engines === 0)), 1)!;
@@ -154,8 +154,8 @@ function print(summary: ReturnType<typeof summarized>[number]): void {
 }
 
 /**
- * Two engines with as many sessions each, undisturbed and with one that stands still for a while. Which sessions were on it is
- * not told: they are those with the latest finals, half of all.
+ * Two engines with equal numbers of sessions, undisturbed and with one paused for some time. Its sessions are
+ * taken to be the half with the latest finals.
  */
 async function freezeOne(arrangement: Arrangement, stream: SpokenStream) {
   const { service, operatorPort, nodes } = arrangement;

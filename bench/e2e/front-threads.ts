@@ -24,8 +24,8 @@ interface Figure {
 }
 
 /**
- * `npm run bench -- front-threads [SOCKETS ...]`: CPU that a paced message and its answer cost the main thread, with the
- * front in it and in two threads of its own, around a recogniser that only answers. Rounds alternate.
+ * `npm run bench -- front-threads [SOCKETS ...]`: the main thread's CPU time per paced message and answer,
+ * with the front on it and on two separate threads, around a stub recogniser. Rounds alternate.
  */
 export async function run(options: {
   readonly smoke: boolean;
@@ -62,7 +62,7 @@ async function measure(threads: number, count: number, seconds: number): Promise
     for (const socket of sockets) socket.on("message", () => answers++);
     const before = { main: mainThreadCpuSecondsOf(pid), all: cpuSecondsOf(pid) };
     const messages = await speak(sockets, seconds);
-    // What is on its way belongs to the figure.
+    // Include messages in flight.
     await sleep(500);
     const mainSeconds = mainThreadCpuSecondsOf(pid) - before.main;
     const allSeconds = cpuSecondsOf(pid) - before.all;
@@ -95,7 +95,7 @@ async function openSockets(port: number, count: number): Promise<WebSocket[]> {
   return sockets;
 }
 
-/** Sends every socket's message when it is due, each at a moment of its own; returns how many were sent. */
+/** Sends each socket's message at its own due time; returns the number sent. */
 async function speak(sockets: readonly WebSocket[], seconds: number): Promise<number> {
   const sentCounts = new Uint32Array(sockets.length);
   const startMs = performance.now();

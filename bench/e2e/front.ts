@@ -48,8 +48,7 @@ const OWN: Runtime = {
 };
 
 /**
- * `npm run bench -- front`: the catalog and the way through a key, beside handlers with nothing around them.
- * `scripts/runtimes.mjs bench` gives it several runtimes, as JSON: all of them in one run.
+ * `npm run bench -- front`: the catalog and the check of a key, compared with handlers that do nothing else.
  */
 export async function run({
   smoke,
@@ -137,7 +136,7 @@ interface Ratio {
   readonly ratio: number;
 }
 
-/** The service beside a bare handler of its kind, and the native front beside the portable one. */
+/** The service compared with a bare handler of its kind, and the native front with the portable one. */
 function ratiosOf({ name, kinds }: Runtime, best: readonly Figure[]): Ratio[] {
   const prefix = name === "" ? "" : `${name} `;
   const perSecond = (server: string, path: string) =>

@@ -17,7 +17,7 @@ const RING_SAMPLES = 2 ** 21;
 interface Round {
   readonly sessions: number;
   readonly wantsPartials: boolean;
-  /** CPU of the process for a second of one session's audio. */
+  /** CPU time of the process per second of one session's audio. */
   readonly cpuPerAudioSecond: number;
   readonly partialsPerSecond: number;
   readonly finals: number;
@@ -25,14 +25,15 @@ interface Round {
   readonly firstPartialMs: Percentiles | null;
   /** From the end of speech to the final. */
   readonly finalMs: Percentiles | null;
-  /** Audio that was not stepped when the round was over. */
+  /** Audio not decoded at the end of the round. */
   readonly backlogSeconds: number;
 }
 
 /**
- * `npm run bench -- growing-partials FOLDER`: what partials cost of the package in FOLDER, whose graph cannot stream: one live
- * worker's loop without its thread, sessions that hear recordings as they are spoken, with partials and without. The clock counts
- * CPU time, so that other work on the machine slows nothing down but caches.
+ * `npm run bench -- growing-partials FOLDER`: the cost of partials for the package in FOLDER, whose graph
+ * cannot stream. Runs a live worker's loop without its thread, with sessions that receive recordings at the
+ * pace of speech, with and without partials. The clock counts CPU time, so that other load only affects
+ * caches.
  */
 export async function run(options: {
   readonly smoke: boolean;
@@ -56,7 +57,7 @@ export async function run(options: {
   if (!smoke) await saveResult("growing-partials", { parameters: { id, family, seconds: SECONDS }, rounds });
 }
 
-/** The time of a machine that does nothing else: this process's own CPU time, and waits that are skipped. */
+/** The clock of an otherwise idle machine: this process's CPU time, and skipped waits. */
 class QuietClock {
   #skippedMs = 0;
 
@@ -111,23 +112,9 @@ async function listen(recognizer: Recognizer, listening: Listening): Promise<Rou
   for (const [session, ring] of rings.entries()) {
     stepper.onMessage(liveOpen(session, ring.buffer, { wantsPartials }));
   }
-  const places = rings.map((_, session) => {
-    return Math.floor(((session / sessions) * pcm.length) / frameSamples) * frameSamples;
-  });
   const before = process.cpuUsage();
   startedAtMs = clock.nowMs();
-  for (let frame = 0; frame < (1_000 * seconds) / frameMs; ) {
-    const spoken = Math.floor((clock.nowMs() - startedAtMs) / frameMs);
-    for (; frame < spoken; frame++) {
-      for (const [session, ring] of rings.entries()) {
-        const at = (places[session]! + frame * frameSamples) % (pcm.length - frameSamples);
-        ring.write(pcm.subarray(at, at + frameSamples));
-      }
-    }
-    if (await stepper.step()) continue;
-    const nextFrameMs = startedAtMs + (frame + 1) * frameMs - clock.nowMs();
-    clock.skip(Math.max(0.1, Math.min(nextFrameMs, stepper.waitMs)));
-  }
+  await feed(stepper, rings, clock, { seconds, pcm, frameSamples, frameMs });
   const { user, system } = process.cpuUsage(before);
   const backlogs = rings.map((ring) => ring.written - ring.cursor);
   return {
@@ -140,6 +127,32 @@ async function listen(recognizer: Recognizer, listening: Listening): Promise<Rou
     finalMs: percentiles(finalMs),
     backlogSeconds: Math.max(...backlogs) / sampleRateHz,
   };
+}
+
+/** Writes the recordings at the pace of speech, each session from another position, and runs rounds. */
+async function feed(
+  stepper: LiveStepper,
+  rings: readonly PcmRing[],
+  clock: QuietClock,
+  audio: Pick<Listening, "seconds" | "pcm"> & { readonly frameSamples: number; readonly frameMs: number },
+): Promise<void> {
+  const { seconds, pcm, frameSamples, frameMs } = audio;
+  const startedAtMs = clock.nowMs();
+  const places = rings.map((_, session) => {
+    return Math.floor(((session / rings.length) * pcm.length) / frameSamples) * frameSamples;
+  });
+  for (let frame = 0; frame < (1_000 * seconds) / frameMs; ) {
+    const spoken = Math.floor((clock.nowMs() - startedAtMs) / frameMs);
+    for (; frame < spoken; frame++) {
+      for (const [session, ring] of rings.entries()) {
+        const at = (places[session]! + frame * frameSamples) % (pcm.length - frameSamples);
+        ring.write(pcm.subarray(at, at + frameSamples));
+      }
+    }
+    if (await stepper.step()) continue;
+    const nextFrameMs = startedAtMs + (frame + 1) * frameMs - clock.nowMs();
+    clock.skip(Math.max(0.1, Math.min(nextFrameMs, stepper.waitMs)));
+  }
 }
 
 function tableOf(rounds: readonly Round[]): string {

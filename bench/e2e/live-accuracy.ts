@@ -24,9 +24,10 @@ interface Heard {
 }
 
 /**
- * `npm run bench -- live-accuracy [20]`: error rates of live finals beside those of files, at most so many of each set; five
- * minutes for all. Both hear the very same samples, from the same first one on: frames that begin 20 ms later change
- * the word error rate of a set of two hundred recordings by up to four points, with no side to it.
+ * `npm run bench -- live-accuracy [20]`: error rates of live finals compared with those of files, at most so
+ * many of each set; five minutes for all. Both get exactly the same samples, from the same first one on:
+ * frames that begin 20 ms later change the word error rate of a set of two hundred recordings by up to four
+ * points in either direction.
  */
 export async function run(options: {
   readonly smoke: boolean;

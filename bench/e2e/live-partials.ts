@@ -34,7 +34,9 @@ const VOICES = ["aigul", "dauren", "saule", "timur"];
 const PEOPLE = ["human-asterisk-ru-core", "human-asterisk-ru-additional"];
 const RECORDINGS_PER_SET = 14;
 const UTTERANCES_PER_STREAM = 7;
-/** Longer than the threshold, and short enough that the next utterance begins before the last letters are out. */
+/**
+ * Longer than the threshold, and so short that the next utterance begins before the last letters are output.
+ */
 const PAUSE_SAMPLES = 0.26 * SAMPLE_RATE_HZ;
 const EOU_MS = [100, 200];
 const MESSAGE_SAMPLES = 640;
@@ -45,9 +47,9 @@ interface SpeechGroup {
 }
 
 /**
- * `npm run bench -- live-partials`: how well partials foretell their finals where pauses are short. Counts and error rates of
- * texts, in real time through the service's socket, half a minute for each threshold; then the streaming head's letters beside
- * words of the search, in turns, a minute.
+ * `npm run bench -- live-partials`: how well partials predict their finals where pauses are short. Counts and
+ * error rates of texts, in real time through the service's socket, half a minute per threshold; then the
+ * streaming head's letters compared with the search's words, alternating, a minute.
  */
 export async function run(options: { readonly smoke: boolean }): Promise<void> {
   const service = await startServiceProcess({ LIVE_PER_ORG: "100" });
@@ -88,7 +90,7 @@ export async function run(options: { readonly smoke: boolean }): Promise<void> {
   }
 }
 
-/** Partials as they are beside the letters of the streaming head, in turns over the same streams. */
+/** Compares partials with the letters of the streaming head, alternating over the same streams. */
 async function compareWays(groups: readonly SpeechGroup[]) {
   const searched = await recognizerIn(MODEL);
   const ways = { letters: withLetters(searched), words: searched };

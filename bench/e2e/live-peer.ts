@@ -10,7 +10,7 @@ import { SENTENCES, type SpokenStream, speakStream } from "../support/spoken-str
 const MODEL = fileURLToPath(new URL("../../../models/svc-kk-ru-v2", import.meta.url));
 const REACH_P99_MS = 300;
 const COUNTS = [1, 64, 96, 128, 192];
-/** Frames of 40 ms that the peer takes at a time: what it is exported for decides its latency and its throughput. */
+/** Frames of 40 ms per step of the peer: its export fixes its latency and its throughput. */
 const PEER_CHUNKS = [1, 2, 4];
 
 interface Contestant {
@@ -19,9 +19,9 @@ interface Contestant {
 }
 
 /**
- * `npm run bench -- live-peer [8 32 ...]`: sherpa-onnx with the same weights beside our live engine, one decoding
- * thread each, the same streams in the same process, by turns. Ours makes the second pass and the beam search besides. A load
- * takes a minute and a half, the usual five and the saturated runs eight.
+ * `npm run bench -- live-peer [8 32 ...]`: sherpa-onnx with the same weights compared with our live engine,
+ * one decoding thread each, the same streams in the same process, alternating. Ours also runs the second pass
+ * and the beam search. A load takes a minute and a half, the usual five and the saturated runs eight.
  */
 export async function run(options: {
   readonly smoke: boolean;
@@ -73,7 +73,7 @@ export async function run(options: {
   }
 }
 
-/** Every contestant goes on until it falls behind; they take turns, so that the machine's mood meets all of them. */
+/** Runs each contestant until it falls behind; they alternate, so that other load affects all of them. */
 async function risingLoad(
   contestants: readonly Contestant[],
   stream: SpokenStream,

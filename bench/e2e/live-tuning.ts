@@ -17,13 +17,15 @@ interface Shape {
   readonly frames: number;
   readonly rows: number;
   readonly stepMs: number;
-  /** Sessions that one worker would keep up with, were this all it did: rows that fit into the time a chunk lasts. */
+  /**
+   * Sessions that a worker could serve if steps were its only work: rows that fit into a chunk's duration.
+   */
   readonly sessions: number;
 }
 
 /**
- * `npm run bench -- live-tuning`: what a step costs by its chunk, its rows and the threads inside an operator. The shapes
- * of `native/live/batch-shapes.ts` come from this table; thresholds of silence are compared by `live-accuracy`.
+ * `npm run bench -- live-tuning`: the cost of a step by chunk, rows and threads per operator. The shapes in
+ * `native/live/batch-shapes.ts` come from this table; `live-accuracy` compares thresholds of silence.
  */
 export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
   const shapes: Shape[] = [];

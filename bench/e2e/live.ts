@@ -9,8 +9,9 @@ import { GAP_SAMPLES, SENTENCES, speakStream } from "../support/spoken-stream.js
 const REACH_P99_MS = 300;
 const COUNTS = [1, 8, 32, 64, 96, 128, 160, 192, 224, 256];
 /**
- * `npm run bench -- live [64 128 ...]`: latency from the true end of speech to the final, for rising numbers of paced
- * sessions. Without numbers it goes on until p99 is beyond 300 ms, and looks for the number where it is not yet.
+ * `npm run bench -- live [64 128 ...]`: latency from the true end of speech to the final, for rising numbers
+ * of paced sessions. Without numbers it goes on until p99 is beyond 300 ms, and looks for the number where it
+ * is not yet.
  */
 export async function run(options: {
   readonly smoke: boolean;
@@ -46,7 +47,7 @@ export async function run(options: {
   }
 }
 
-/** What is saved of a round: partials come by the thousand, their percentiles do. */
+/** The saved part of a round: percentiles instead of thousands of partials. */
 function kept({ partialLagsMs: _, metrics: __, ...round }: LiveRound) {
   const rounded = (values: readonly number[]) => values.map((value) => Math.round(10 * value) / 10);
   return {
@@ -75,7 +76,10 @@ function summary(round: LiveRound, idleBytes: number) {
     runShare: round.workerRunSeconds / Math.max(round.workerBusySeconds, 1e-9),
     meanStepMs: (1_000 * round.stepSeconds) / Math.max(round.steps, 1),
     residentMegabytes: Math.round(round.residentBytes / 1e6),
-    /** What the process has grown by since before the first session; memory of earlier rounds is not given back at once. */
+    /**
+     * Growth of the process since before the first session; memory of earlier rounds is not returned
+     * immediately.
+     */
     megabytesPerSession: (round.residentBytes - idleBytes) / 1e6 / round.sessions,
   };
 }

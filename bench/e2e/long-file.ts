@@ -24,8 +24,8 @@ interface Peaks {
 }
 
 /**
- * `npm run bench -- long-file`: two hours of speech in one MP3, and the memory that service and decoder take for it.
- * `FILE_WORKERS` reaches the service (1).
+ * `npm run bench -- long-file`: two hours of speech in one MP3, and the memory that service and decoder take
+ * for it. `FILE_WORKERS` reaches the service (1).
  */
 export async function run(options: { readonly smoke: boolean }): Promise<void> {
   const seconds = options.smoke ? SMOKE_SECONDS : WHOLE_SECONDS;

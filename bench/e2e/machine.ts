@@ -22,7 +22,7 @@ const FILE_REPEATS = 25;
 const LIVE_REPEATS = 2;
 const NFE = 16;
 
-/** What runs at once. */
+/** Concurrent work. */
 interface Mix {
   readonly name: string;
   readonly live: boolean;
@@ -41,9 +41,10 @@ const MIXES: readonly Mix[] = [
 ];
 
 /**
- * `npm run bench -- machine [CORES]`: live sessions, speech and files at once beside each alone, with automatic workers: delay of
- * finals, first audio, files' pace, and how late the main thread comes to what is due. With CORES the service runs on the
- * first so many, and the load on the others if there are any (Linux). Five minutes.
+ * `npm run bench -- machine [CORES]`: live sessions, speech and files at the same time compared with each
+ * alone, with automatic workers: delay of finals, first audio, speed of files, and delays of the main thread.
+ * With CORES, the service runs on the first so many, and the load on the others if there are any (Linux).
+ * Five minutes.
  */
 export async function run({
   smoke,
@@ -127,7 +128,7 @@ async function measure({ service, operatorPort, stream, cores, smoke }: Load, mi
     ...Array.from({ length: listeners }, (_, nth) => listener(nth)),
     ...Array.from({ length: uploads }, uploader),
   ]);
-  // Awaited at the end: until then a failure must not end the process, which would leave the service behind.
+  // Awaited at the end: an earlier unhandled failure would end this process and leave the service running.
   others.catch(() => {});
   const sessions = mix.live ? (smoke ? 1 : cores * SESSIONS_PER_CORE) : 0;
   const round = await runLiveRound({ service, operatorPort, stream: spoken, sessions });

@@ -19,9 +19,9 @@ const TURNS = 5;
 const SAMPLE_RATE_HZ = 16_000;
 
 /**
- * `npm run bench -- quantized [FOLDER...]`: recogniser packages beside their int8 variants, which it makes: size, CPU time of
- * utterances in turns with one thread, and how many rows of log-probs have the same best output. Packages of the true shapes
- * unless others are named.
+ * `npm run bench -- quantized [FOLDER...]`: recogniser packages compared with their int8 variants, which it
+ * makes: size, CPU time of utterances with one thread, alternating, and how many rows of log-probs have the
+ * same best output. Packages of the true shapes by default.
  */
 export async function run(options: {
   readonly smoke: boolean;
@@ -89,7 +89,7 @@ async function agreementOf(one: RecognizerModel, other: RecognizerModel, pcm: Fl
   return same / a.frames;
 }
 
-/** CPU time of the process, in which nothing else works: a shared machine lengthens it less than the time on the wall. */
+/** CPU time of this otherwise idle process: a shared machine affects it less than wall time. */
 async function timed(model: RecognizerModel, pcm: Float32Array): Promise<number> {
   const before = process.cpuUsage();
   await model.decodeUtterance(pcm);

@@ -38,9 +38,10 @@ interface Plan {
 }
 
 /**
- * `npm run bench -- rooms [--fast] [--rooms six,fan] [--who people] [--count 8] [--alone-minutes 10] [--sessions 40]`: how live
- * utterances end in rooms with other voices and noise, next to Silero VAD over the same samples. Paced clients of a real service
- * by default, 15 minutes; `--fast` runs unpaced and measures audio time. Only a paced run of everything is saved.
+ * `npm run bench -- rooms [--fast] [--rooms six,fan] [--who people] [--count 8] [--alone-minutes 10]
+ * [--sessions 40]`: how live utterances end in rooms with other voices and noise, next to Silero VAD over the
+ * same samples. Paced clients of a real service by default, 15 minutes; `--fast` runs unpaced and measures
+ * audio time. Only a paced run of everything is saved.
  */
 export async function run(options: {
   readonly smoke: boolean;
@@ -81,7 +82,10 @@ export async function run(options: {
   }
 }
 
-/** Collects finals first, while nothing else loads the machine, then runs voice activity over the same samples. */
+/**
+ * Collects finals first, while nothing else loads the machine, then runs voice activity over the same
+ * samples.
+ */
 async function hearAll(
   takes: readonly Take[],
   beds: Beds,

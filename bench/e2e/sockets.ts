@@ -45,9 +45,9 @@ interface PacedFigure {
 }
 
 /**
- * `npm run bench -- sockets [idle 10000] [paced 2000] [seconds 20]`: memory of idle sockets, and what the front, the sessions, the
- * rings and the usage journal add to paced ones, with a recogniser that only answers, every message once. This process is the
- * client, on the same machine. Two minutes.
+ * `npm run bench -- sockets [idle 10000] [paced 2000] [seconds 20]`: memory of idle sockets, and the cost of
+ * front, sessions, rings and usage journal for paced ones, with a stub recogniser, every message once. This
+ * process is the client, on the same machine. Two minutes.
  */
 export async function run(options: {
   readonly smoke: boolean;
@@ -139,7 +139,8 @@ async function measurePaced(service: StubService, count: number, seconds: number
   const answeredCounts = new Uint32Array(count);
   let missedDeadlines = 0;
   let startMs = 0;
-  // Nobody begins to speak at the same moment: the first messages, which take memory, are spread, and so are all others.
+  // Nobody begins to speak at the same moment: the first messages, which take memory, are spread, and so are
+  // all others.
   const beginsAtMs = Array.from({ length: count }, (_, index) => Math.round((index / count) * SPREAD_MS));
   const dueMs = (index: number, nth: number) => startMs + beginsAtMs[index]! + nth * MESSAGE_MS;
   const sockets = await openSockets(service.port, count, (index, text) => {

@@ -4,12 +4,18 @@ import { saveResult } from "../save-result.js";
 import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { type SpeechRun, streamPcm, streamSentences } from "../support/speech-client.js";
 import {
-  bareSpeaker,
-  type EngineFigures,
-  type FirstChunkMs,
-  measureEngine,
-  median,
-} from "../support/synthesis-floor.js";
+  describe,
+  type Order,
+  type Pass,
+  percentile,
+  pooledThroughput,
+  printEngine,
+  printPooled,
+  printRound,
+  type Round,
+  summary,
+} from "../support/synthesis-figures.js";
+import { bareSpeaker, type FirstChunkMs, measureEngine, median } from "../support/synthesis-floor.js";
 
 const MODEL = `${MODELS}svc-kk-v1`;
 const SENTENCES = [
@@ -18,50 +24,35 @@ const SENTENCES = [
   "Кітапхана сағат тоғызда ашылып, кешке дейін жұмыс істейді.",
   "Біз ертең достарымызбен бірге көлге барамыз.",
 ];
-/** What people send least often and what goes wrong first. */
+/** Rare texts, with which errors are most likely. */
 const SHORT_TEXTS = ["Сәлем", "А", "7"];
 const LONG_TEXT_CHARACTERS = 5_000;
-/** What is heard of a piece at once must not depend on its length: a word, a short sentence, one of nine seconds. */
+/** First sound must not depend on the length: a word, a short sentence, one of nine seconds. */
 const FIRST_SOUND_TEXTS = [
   "Сәлем!",
   "Біз ертең көлге барамыз.",
   "Қазақ тілі түркі тілдерінің қыпшақ тобына жатады, кітапхана сағат тоғызда ашылып, кешке дейін жұмыс істейді.",
 ];
-/** Streams that are asked for at once. */
-const CROWD = 8;
-/** Times that they are asked for, first those whose figures stand apart. */
-const FIRST_CROWDS = 2;
-const CROWDS = 8;
+/** Simultaneous streams in a burst. */
+const BURST_STREAMS = 8;
+/** Bursts with a cold service, reported separately. */
+const FIRST_BURSTS = 2;
+const BURSTS = 8;
 const NFE = 16;
-/** Load below which no listener may run dry. */
+/** Load below which no underruns may occur. */
 const UNDERRUN_LOAD = 0.7;
 const UNDERRUN_STREAMS = 8;
 
-/** Concurrent requests: sent at once to be shared, or one after another by a client who asked at the same time. */
-interface Pass {
-  readonly runs: readonly SpeechRun[];
-  readonly wallMs: number;
-  /** CPU time of the whole service. */
-  readonly cpuMs: number;
-}
-
-interface Round {
-  readonly nfe: number;
-  readonly streams: number;
-  readonly shared: readonly Pass[];
-  readonly serial: readonly Pass[];
-}
-
-type Order = "shared" | "serial";
-/** A machine that becomes faster or slower meanwhile favours neither. */
+/** The order cancels a drift of the machine. */
 const PASSES: readonly Order[] = ["shared", "serial", "serial", "shared"];
 
 /**
- * `npm run bench -- synthesis [1 2 4 8 16]`: first audio and real-time factor of concurrent streams, shared step by step
- * against the same service serving them one after another; what the engine adds to the model; first sound in chunks beside
- * the bare model; underruns; short and long texts. `SYNTHESIS_ROWS` reaches the service and the engine. All of it takes about
- * fifteen minutes on two quiet cores. With `first` among the arguments it measures what is heard first, and underruns, alone:
- * three minutes, into `first-sound`; `SYNTHESIS_WORKERS` reaches that service (1).
+ * `npm run bench -- synthesis [1 2 4 8 16]`: first audio and real-time factor of concurrent streams that
+ * share runs, compared with the same service serving them one by one; the engine's overhead over the model;
+ * first sound in chunks compared with the bare model; underruns; short and long texts. `SYNTHESIS_ROWS`
+ * applies to the service and the engine. Takes about fifteen minutes on two quiet cores. With the argument
+ * `first` it measures only first sound and underruns: three minutes, saved as `first-sound`;
+ * `SYNTHESIS_WORKERS` (1) applies to that service.
  */
 export async function run(options: {
   readonly smoke: boolean;
@@ -97,22 +88,9 @@ export async function run(options: {
     const sharing = pooledThroughput(rounds);
     printPooled(sharing);
     const idle = await measureIdle(service, smoke ? 1 : 10, smoke ? [4] : [16, 32]);
-    for (const { nfe, firstAudioMs, bareMs, ratio, pcmFirstAudioMs } of idle) {
-      console.log(
-        `idle, one sentence, nfe ${nfe}: first audio ${Math.round(median(firstAudioMs))} ms, bare model ` +
-          `${Math.round(median(bareMs))} ms, ratio ${ratio.toFixed(2)}` +
-          (pcmFirstAudioMs.length > 0 ? `; pcm ${Math.round(median(pcmFirstAudioMs))} ms` : ""),
-      );
-    }
     const paced = await measureUnderruns(service, smoke, "sentences");
     const heard = await measureHeard(service, smoke);
-    const texts = smoke ? SHORT_TEXTS.slice(0, 1) : [...SHORT_TEXTS, longText()];
-    const extremes = [];
-    for (const text of texts) {
-      const speech = await streamSentences(service, { text, nfe: 16 });
-      extremes.push({ characters: text.length, ...speech });
-      console.log(`${text.length} characters: ${describe(speech)}`);
-    }
+    const extremes = await measureExtremes(service, smoke);
     if (!smoke) {
       const parameters = { sentences: SENTENCES, rows, underrunLoad: UNDERRUN_LOAD };
       await saveResult("synthesis", {
@@ -172,7 +150,7 @@ async function measurePass(
   return { runs, wallMs, cpuMs: 1_000 * (service.cpuSeconds() - cpuBefore) };
 }
 
-/** One sentence to an idle service, in turn with the bare model, in milliseconds. */
+/** One sentence to an idle service, alternating with the bare model. */
 interface IdleFigures {
   readonly nfe: number;
   readonly firstAudioMs: readonly number[];
@@ -180,7 +158,7 @@ interface IdleFigures {
   readonly bareMs: readonly number[];
   /** Medians: first audio of a stream / the bare model's piece. */
   readonly ratio: number;
-  /** Of `pcm`, which is sent inside of a sentence; only at the interface's default of 32 steps. */
+  /** With `pcm`, which is sent within a sentence; only for the API's default of 32 steps. */
   readonly pcmFirstAudioMs: readonly number[];
 }
 
@@ -201,16 +179,26 @@ async function measureIdle(
       bareMs.push(await bare.speakMs(spoken, nfe));
       if (nfe === 32) pcmFirstAudioMs.push((await streamPcm(service, { input: text })).firstAudioMs);
     }
-    figures.push({
-      nfe,
-      firstAudioMs,
-      bareMs,
-      ratio: median(firstAudioMs) / median(bareMs),
-      pcmFirstAudioMs,
-    });
+    const ratio = median(firstAudioMs) / median(bareMs);
+    figures.push({ nfe, firstAudioMs, bareMs, ratio, pcmFirstAudioMs });
+    console.log(
+      `idle, one sentence, nfe ${nfe}: first audio ${Math.round(median(firstAudioMs))} ms, bare model ` +
+        `${Math.round(median(bareMs))} ms, ratio ${ratio.toFixed(2)}` +
+        (pcmFirstAudioMs.length > 0 ? `; pcm ${Math.round(median(pcmFirstAudioMs))} ms` : ""),
+    );
   }
   await bare.release();
   return figures;
+}
+
+async function measureExtremes(service: ServiceProcess, smoke: boolean) {
+  const extremes = [];
+  for (const text of smoke ? SHORT_TEXTS.slice(0, 1) : [...SHORT_TEXTS, longText()]) {
+    const speech = await streamSentences(service, { text, nfe: 16 });
+    extremes.push({ characters: text.length, ...speech });
+    console.log(`${text.length} characters: ${describe(speech)}`);
+  }
+  return extremes;
 }
 
 async function measureFirst(smoke: boolean): Promise<void> {
@@ -227,7 +215,7 @@ async function measureFirst(smoke: boolean): Promise<void> {
   }
 }
 
-/** What listeners of chunks hear: the first sound alone and in a crowd, and gaps. */
+/** Measures streams of chunks: first sound alone and in a burst, and underruns. */
 async function measureHeard(service: ServiceProcess, smoke: boolean) {
   const firstSound = await measureFirstSound(service, smoke ? 1 : 15);
   for (const { text, firstSoundMs, bareMs, ratio } of firstSound) {
@@ -238,20 +226,20 @@ async function measureHeard(service: ServiceProcess, smoke: boolean) {
         `(${beginMs.toFixed(0)} + ${stepsMs.toFixed(0)} + ${vocodeMs.toFixed(0)}), ratio ${ratio.toFixed(2)}`,
     );
   }
-  const crowd = await measureCrowd(service, smoke ? 2 : CROWD, smoke ? 1 : FIRST_CROWDS + CROWDS);
+  const crowd = await measureBurst(service, smoke ? 2 : BURST_STREAMS, smoke ? 1 : FIRST_BURSTS + BURSTS);
   const told = (name: string, { p50, p95 }: { p50: number; p95: number }) =>
     console.log(`${crowd.streams} streams at once, ${name}: first sound ${p50}/${p95} ms (p50/p95)`);
-  if (crowd.firstCrowdsMs !== null) told(`the first ${FIRST_CROWDS} times`, crowd.firstCrowdsMs);
+  if (crowd.firstCrowdsMs !== null) told(`the first ${FIRST_BURSTS} times`, crowd.firstCrowdsMs);
   told("later", crowd.firstSoundMs);
   return { firstSound, crowd, chunked: await measureUnderruns(service, smoke, "chunks") };
 }
 
-/** The first sound of a stream of chunks from an idle service, in turn with the bare model, in milliseconds. */
+/** First sound of a stream of chunks from an idle service, alternating with the bare model. */
 interface FirstSound {
   readonly text: string;
   readonly firstSoundMs: readonly number[];
   readonly bareMs: readonly FirstChunkMs[];
-  /** Medians: first sound / the bare model's runs before it. */
+  /** Medians: first sound / the bare model's runs up to it. */
   readonly ratio: number;
 }
 
@@ -263,7 +251,7 @@ async function measureFirstSound(service: ServiceProcess, rounds: number): Promi
     const [firstSoundMs, bareMs]: [number[], FirstChunkMs[]] = [[], []];
     await bare.firstChunkMs(spoken, NFE);
     for (let seed = 0; seed < rounds; seed++) {
-      // Another seed each time: what the cache holds is heard at once.
+      // Another seed each time, to miss the cache.
       const run = await streamSentences(service, { text, nfe: NFE, seed }, { frames: "chunks" });
       firstSoundMs.push(run.firstSoundMs);
       bareMs.push(await bare.firstChunkMs(spoken, NFE));
@@ -276,10 +264,10 @@ async function measureFirstSound(service: ServiceProcess, rounds: number): Promi
 }
 
 /**
- * Streams of chunks that are asked for in one moment, again and again. The first crowds that a service ever has meet code that
- * runs for the first time, on both sides, and connections that are opened: they are told apart.
+ * Requests simultaneous streams of chunks, repeatedly. The first bursts of a service meet cold code and new
+ * connections on both sides, so they are reported separately.
  */
-async function measureCrowd(service: ServiceProcess, streams: number, repeats: number) {
+async function measureBurst(service: ServiceProcess, streams: number, repeats: number) {
   const rounds: SpeechRun[][] = [];
   for (let seed = 0; seed < repeats; seed++) {
     const askedAtMs = performance.now();
@@ -291,7 +279,7 @@ async function measureCrowd(service: ServiceProcess, streams: number, repeats: n
     const times = some.flat().map(({ firstSoundMs }) => firstSoundMs);
     return { p50: percentile(times, 0.5), p95: percentile(times, 0.95) };
   };
-  const first = Math.min(FIRST_CROWDS, repeats - 1);
+  const first = Math.min(FIRST_BURSTS, repeats - 1);
   return {
     streams,
     firstSoundMs: heardIn(rounds.slice(first)),
@@ -300,7 +288,7 @@ async function measureCrowd(service: ServiceProcess, streams: number, repeats: n
   };
 }
 
-/** Streams that begin again as often as keeps the workers busy for the wanted share of the time. */
+/** Measures underruns with streams paced for the wanted load. */
 async function measureUnderruns(service: ServiceProcess, smoke: boolean, frames: "sentences" | "chunks") {
   const [streams, repeats] = smoke ? [2, 1] : [UNDERRUN_STREAMS, 4];
   const speak = (index: number, seed: number) =>
@@ -321,112 +309,4 @@ async function measureUnderruns(service: ServiceProcess, smoke: boolean, frames:
   const dry = runs.filter(({ underruns }) => underruns > 0).length;
   console.log(`${runs.length} paced requests in ${frames} at load ${load.toFixed(2)}: ${dry} with underruns`);
   return { frames, streams, periodMs, load, runs };
-}
-
-function summary({ nfe, streams, shared, serial }: Round) {
-  const firstAudio = (passes: readonly Pass[]) => {
-    const times = passes.flatMap(({ runs }) => runs.map(({ firstAudioMs }) => firstAudioMs));
-    return { p50: percentile(times, 0.5), p95: percentile(times, 0.95) };
-  };
-  const totalOf = (passes: readonly Pass[]) => ({
-    audioMs: sumOf(passes.flatMap(({ runs }) => runs.map(({ audioSeconds }) => 1_000 * audioSeconds))),
-    wallMs: sumOf(passes.map(({ wallMs }) => wallMs)),
-    cpuMs: sumOf(passes.map(({ cpuMs }) => cpuMs)),
-  });
-  const [sharedTotal, serialTotal] = [totalOf(shared), totalOf(serial)];
-  return {
-    nfe,
-    streams,
-    sharedFirstAudioMs: firstAudio(shared),
-    serialFirstAudioMs: firstAudio(serial),
-    sharedRealTimeFactor: sharedTotal.wallMs / sharedTotal.audioMs,
-    serialRealTimeFactor: serialTotal.wallMs / serialTotal.audioMs,
-    /** Audio per second, shared / serial. */
-    throughputRatio: serialTotal.wallMs / sharedTotal.wallMs,
-    /** The same in each half of the round: how far the machine can be trusted. */
-    throughputRatios: shared.map(({ wallMs }, pass) => serial[pass]!.wallMs / wallMs),
-    /** Audio per second of CPU, shared / serial. */
-    cpuRatio: serialTotal.cpuMs / sharedTotal.cpuMs,
-    /** First audio, shared / serial. */
-    firstAudioRatio: {
-      p50: firstAudio(shared).p50 / firstAudio(serial).p50,
-      p95: firstAudio(shared).p95 / firstAudio(serial).p95,
-    },
-  };
-}
-
-/** Of all rounds with more than one stream. */
-interface Pooled {
-  /** Geometric mean of audio per second, shared / serial, of pairs of passes, and where it lies 19 times of 20. */
-  readonly throughputRatio: Estimate;
-  /** The same of audio per second of CPU, to which other work on the machine does less. */
-  readonly cpuRatio: Estimate;
-  readonly pairs: number;
-}
-
-interface Estimate {
-  readonly mean: number;
-  readonly low: number;
-  readonly high: number;
-}
-
-function pooledThroughput(rounds: readonly Round[]): Pooled {
-  const pairs = rounds
-    .filter(({ streams }) => streams > 1)
-    .flatMap(({ shared, serial }) => shared.map((pass, nth) => ({ shared: pass, serial: serial[nth]! })));
-  return {
-    throughputRatio: geometricMean(pairs.map(({ shared, serial }) => serial.wallMs / shared.wallMs)),
-    cpuRatio: geometricMean(pairs.map(({ shared, serial }) => serial.cpuMs / shared.cpuMs)),
-    pairs: pairs.length,
-  };
-}
-
-/** With two standard errors of the logarithms on each side. */
-function geometricMean(ratios: readonly number[]): Estimate {
-  const logs = ratios.map(Math.log);
-  const mean = sumOf(logs) / logs.length;
-  const variance = sumOf(logs.map((log) => (log - mean) ** 2)) / (logs.length - 1);
-  const margin = 2 * Math.sqrt(variance / logs.length);
-  return { mean: Math.exp(mean), low: Math.exp(mean - margin), high: Math.exp(mean + margin) };
-}
-
-function sumOf(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0);
-}
-
-function percentile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return Math.round(sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN);
-}
-
-function describe({ firstAudioMs, audioSeconds, totalMs }: SpeechRun): string {
-  const factor = totalMs / 1_000 / audioSeconds;
-  return `first audio ${Math.round(firstAudioMs)} ms, ${audioSeconds.toFixed(1)} s of audio, RTF ${factor.toFixed(2)}`;
-}
-
-function printEngine({ busyShare, floorShare, runsAfterCancel }: EngineFigures): void {
-  console.log(
-    `worker inside the runtime ${(100 * busyShare).toFixed(1)} % of its time, bare model ${floorShare.toFixed(3)} of ` +
-      `the engine's time; at most ${Math.max(...runsAfterCancel)} model runs after a cancel`,
-  );
-}
-
-function printPooled({ throughputRatio, cpuRatio, pairs }: Pooled): void {
-  const shown = ({ mean, low, high }: Estimate) =>
-    `${mean.toFixed(3)} (${low.toFixed(3)} to ${high.toFixed(3)})`;
-  console.log(
-    `sharing against one after another, ${pairs} pairs of passes: throughput ${shown(throughputRatio)}, of CPU ${shown(cpuRatio)}`,
-  );
-}
-
-function printRound(round: Round): void {
-  const { sharedFirstAudioMs, serialFirstAudioMs, ...rest } = summary(round);
-  console.log(
-    `${String(rest.streams).padStart(3)} streams, nfe ${rest.nfe}: first audio ` +
-      `${sharedFirstAudioMs.p50}/${sharedFirstAudioMs.p95} ms shared, ` +
-      `${serialFirstAudioMs.p50}/${serialFirstAudioMs.p95} ms one after another (p50/p95); ` +
-      `RTF ${rest.sharedRealTimeFactor.toFixed(3)}, throughput ratio ${rest.throughputRatio.toFixed(2)} ` +
-      `(${rest.throughputRatios.map((ratio) => ratio.toFixed(2)).join(", ")}; of CPU time ${rest.cpuRatio.toFixed(2)}), ` +
-      `first audio ratio ${rest.firstAudioRatio.p50.toFixed(2)}/${rest.firstAudioRatio.p95.toFixed(2)}`,
-  );
 }

@@ -11,8 +11,8 @@ const RESAMPLINGS = 2_000;
 const SEED = 1;
 
 /**
- * The sum of edits over the sum of lengths, with the interval of a bootstrap over recordings, which are drawn with
- * replacement. The same figures give the same interval.
+ * The sum of edits over the sum of lengths, with the interval of a bootstrap over recordings, which are drawn
+ * with replacement. The same figures give the same interval.
  *
  * @param edits `[recordings]`; of a difference, by how many more
  * @param lengths `[recordings]`

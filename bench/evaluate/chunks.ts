@@ -35,7 +35,10 @@ interface ChunkRow extends ChunkRules {
   readonly pitchCorrelation: number;
   /** The loudest click that a border between two chunks adds, against the speech around it. */
   readonly worstSeamDb: number;
-  /** Level of a piece less that of the whole one, its deviation and the farthest; and the largest change of gain inside. */
+  /**
+   * Level of a piece relative to the whole one: mean, deviation and extreme; and the largest change of gain
+   * inside.
+   */
   readonly levelDeviationLu: number;
   readonly farthestLevelLu: number;
   /** Deviation of the levels of all pieces, whole and in chunks. */

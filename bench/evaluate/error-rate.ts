@@ -1,4 +1,6 @@
-/** Edits needed to turn a hypothesis into its reference, and the reference's length, both in the same units. */
+/**
+ * Edits needed to turn a hypothesis into its reference, and the reference's length, both in the same units.
+ */
 export interface EditCount {
   readonly edits: number;
   readonly length: number;
@@ -20,9 +22,9 @@ export interface ErrorRates {
 }
 
 /**
- * The form in which texts are compared: lower case, ё as е unless it is kept (most people write е), letters and digits of any script,
- * hyphens inside words; all other signs are dropped and white space becomes one space. A dash between spaces is
- * punctuation, a hyphen between letters is spelling.
+ * Normalizes a text for comparison: lower case, ё as е unless it is kept (most people write е), letters and
+ * digits of any script, hyphens inside words; all other signs are dropped and white space becomes one space.
+ * A dash between spaces is punctuation, a hyphen between letters is spelling.
  */
 export function normalizeForScoring(text: string, { keepsYo = false } = {}): string {
   return text
@@ -37,8 +39,8 @@ export function normalizeForScoring(text: string, { keepsYo = false } = {}): str
 }
 
 /**
- * Character and word error rates over a corpus: the sum of edits over the sum of reference lengths, so that long
- * sentences weigh more than short ones. Texts are normalised here; spaces count as characters.
+ * Character and word error rates over a corpus: the sum of edits over the sum of reference lengths, so that
+ * long sentences weigh more than short ones. Texts are normalised here; spaces count as characters.
  */
 export function errorRates(pairs: Iterable<ScoredPair>): ErrorRates {
   let pairCount = 0;

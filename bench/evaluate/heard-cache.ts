@@ -2,7 +2,7 @@ import { appendFile, mkdir, readFile, rm, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { HeardFile } from "../support/file-listener.js";
 
-/** What was heard of a file, or why nothing was: one line of the cache. */
+/** The transcript of a file, or its failure: one line of the cache. */
 interface Entry {
   readonly path: string;
   readonly bytes: number;
@@ -11,7 +11,7 @@ interface Entry {
   readonly failure: string | null;
 }
 
-/** What a recogniser has heard so far, in a file of lines, so that a run that was ended goes on where it was. */
+/** A recogniser's results so far, in a file of lines, so that an interrupted run can continue. */
 export class HeardCache {
   readonly #path: string;
   readonly #entries: Map<string, Entry>;
@@ -29,7 +29,10 @@ export class HeardCache {
     return new HeardCache(path, text.split("\n").flatMap(entryOf));
   }
 
-  /** As it was heard before, if the file is still the same; else as `hear` says, which is kept. Failures are values. */
+  /**
+   * Returns the cached result if the file is unchanged, else calls `hear` and caches its result. Failures are
+   * values.
+   */
   async get(
     path: string,
     hear: () => Promise<HeardFile>,

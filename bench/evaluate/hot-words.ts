@@ -9,12 +9,12 @@ import { readIndex, selectItems } from "./sets.js";
 
 const HELP = `npm run build && node dist/bench/evaluate/hot-words.js [--model svc-kk-ru-v2] [--limit 20] [--sets clean]
 
-What hot words do on the evaluation sentences, for several scores. Wanted are words of the reference that come out wrong
-without hot words and have five letters or more. Each sentence gets a list of 100: its wanted words and words of other
-sentences; and once more a list of words of other sentences alone, which should change nothing.`;
+Measures hot words on the evaluation sentences with several scores. Wanted words are words of the reference with
+five letters or more that are wrong without hot words. Each sentence gets a list of 100: its wanted words and words
+of other sentences; then a list of words of other sentences only, which should change nothing.`;
 const SCORES = [0, 0.5, 1, 1.5, 2, 3, 5];
 const LIST_SIZE = 100;
-/** Shorter ones are mostly function words, which nobody lists. */
+/** Shorter words are mostly function words, which users do not list. */
 const SHORTEST = 5;
 
 const { values } = parseArgs({
@@ -49,42 +49,33 @@ async function measure(): Promise<void> {
   const others = [...new Set(heard.flatMap(({ item }) => wordsOf(item.reference)))].filter(
     (word) => word.length >= SHORTEST,
   );
-  const rows = SCORES.map((characterScore) => {
+  const compile = (words: readonly string[], characterScore: number) =>
+    HotWords.compile(
+      words
+        .filter((word) => [...word].every((letter) => vocabulary.includes(letter)))
+        .map((text) => ({ text, characterScore })),
+      vocabulary,
+    );
+  const rows = SCORES.map((score) => {
+    const related: ScoredPair[] = [];
+    const unrelated: ScoredPair[] = [];
     let [hits, total, changed, insertions] = [0, 0, 0, 0];
-    const related: { reference: string; hypothesis: string }[] = [];
-    const unrelated: { reference: string; hypothesis: string }[] = [];
     for (const [i, one] of heard.entries()) {
-      const own = new Set(wordsOf(one.item.reference));
-      const strangers = others.filter((word) => !own.has(word));
-      const step = Math.max(1, Math.floor(strangers.length / LIST_SIZE));
-      const distractors = strangers.filter((_, at) => at % step === i % step).slice(0, LIST_SIZE);
-      const compile = (words: readonly string[]) =>
-        HotWords.compile(
-          words
-            .filter((word) => [...word].every((letter) => vocabulary.includes(letter)))
-            .map((text) => ({ text, characterScore })),
-          vocabulary,
-        );
-      const reference = one.item.reference;
-      const strange = textOf(one, compile(distractors));
-      unrelated.push({ reference, hypothesis: strange });
-      changed += editDistance(wordsOf(plain[i]!), wordsOf(strange));
-      insertions += Math.max(0, wordsOf(strange).length - wordsOf(plain[i]!).length);
+      const { reference } = one.item;
+      const distractors = distractorsFor(reference, others, i);
+      const distracted = textOf(one, compile(distractors, score));
+      unrelated.push({ reference, hypothesis: distracted });
+      changed += editDistance(wordsOf(plain[i]!), wordsOf(distracted));
+      insertions += Math.max(0, wordsOf(distracted).length - wordsOf(plain[i]!).length);
       const list = [...wanted[i]!, ...distractors].slice(0, LIST_SIZE);
-      const hypothesis = textOf(one, compile(list));
+      const hypothesis = textOf(one, compile(list, score));
       related.push({ reference, hypothesis });
       const found = new Set(wordsOf(hypothesis));
       hits += wanted[i]!.filter((word) => found.has(word)).length;
       total += wanted[i]!.length;
     }
-    return [
-      String(characterScore),
-      `${hits} of ${total}`,
-      percent(errorRates(related).wordErrorRate),
-      percent(errorRates(unrelated).wordErrorRate),
-      String(changed),
-      String(insertions),
-    ];
+    const errors = [related, unrelated].map((pairs) => percent(errorRates(pairs).wordErrorRate));
+    return [String(score), `${hits} of ${total}`, ...errors, String(changed), String(insertions)];
   });
   const head = [
     "score",
@@ -96,6 +87,19 @@ async function measure(): Promise<void> {
   ];
   console.log(table(head, rows));
   await recognizer.graphs.release();
+}
+
+interface ScoredPair {
+  readonly reference: string;
+  readonly hypothesis: string;
+}
+
+/** Selects words of other sentences, spread over all of them. */
+function distractorsFor(reference: string, others: readonly string[], nth: number): string[] {
+  const own = new Set(wordsOf(reference));
+  const foreign = others.filter((word) => !own.has(word));
+  const step = Math.max(1, Math.floor(foreign.length / LIST_SIZE));
+  return foreign.filter((_, at) => at % step === nth % step).slice(0, LIST_SIZE);
 }
 
 function wordsOf(text: string): string[] {

@@ -3,6 +3,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { GROWING_CHUNKS } from "../../core/domain/synthesis/solver-chunks.js";
 import type { SynthesisJob } from "../../core/ports/synthesizer.js";
 import type { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
+import { speakAlone } from "../../native/models/flow-matching/speak-alone.js";
 import { SPOKEN } from "./paths.js";
 import { weightsOf } from "./versions.js";
 
@@ -13,7 +14,7 @@ export interface KeptSpeech {
   readonly computeSeconds: number | null;
 }
 
-/** Speaks, and keeps what was spoken while the weights stay: another recogniser may then listen without the wait. */
+/** Speaks, and caches the speech by weights, so that another recogniser can use it without waiting. */
 export class KeptSpeaker {
   readonly #model: FlowMatching;
   readonly #folder: string;
@@ -39,7 +40,7 @@ export class KeptSpeaker {
       return { pcm: new Float32Array(samples), sampleRateHz, computeSeconds: null };
     }
     const before = performance.now();
-    const pcm = await this.#model.speakAlone({
+    const pcm = await speakAlone(this.#model, {
       modelId,
       voice,
       spokenText: text,

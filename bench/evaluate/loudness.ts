@@ -44,7 +44,8 @@ interface Measured {
 /**
  * Speaks held-out sentences with every voice and measures how equally loud they are.
  *
- * @param options.calibrate first fits the package's `loudness.json` to other sentences; the manifest is to be sealed then
+ * @param options.calibrate first fits the package's `loudness.json` to other sentences; the manifest is to be
+ *   sealed then
  */
 export async function evaluateLoudness(options: {
   readonly modelId: string;

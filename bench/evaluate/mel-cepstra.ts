@@ -83,7 +83,10 @@ function distance(a: Float64Array, b: Float64Array): number {
   return Math.sqrt(sum);
 }
 
-/** Cosine series of a log spectrum, coefficients 1 to 13: spectrum = sum of coefficient * cosine, as in MCD's formula. */
+/**
+ * Cosine series of a log spectrum, coefficients 1 to 13: spectrum = sum of coefficient * cosine, as in MCD's
+ * formula.
+ */
 function cosineSeries(values: readonly number[]): Float64Array {
   return Float64Array.from({ length: COEFFICIENTS }, (_, index) => {
     let sum = 0;

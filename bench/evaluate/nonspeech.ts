@@ -20,7 +20,9 @@ export interface NonSpeechRow {
   readonly live: string;
 }
 
-/** Sends sounds without speech through the whole service, as files and live; it uses the shipped recogniser. */
+/**
+ * Sends sounds without speech through the whole service, as files and live; it uses the shipped recogniser.
+ */
 export async function evaluateNonSpeech(limit: number): Promise<NonSpeechRow[]> {
   const folder = prepareSet("nonspeech");
   const lines = (await readFile(`${folder}index.jsonl`, "utf8")).split("\n").filter((line) => line !== "");

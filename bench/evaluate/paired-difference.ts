@@ -17,8 +17,9 @@ export interface RateDifference {
 }
 
 /**
- * Word error rate of the candidate minus that of the baseline over the same recordings, with the interval of a paired bootstrap:
- * recordings are drawn with replacement, so that what is hard for both counts for neither. The same texts give the same interval.
+ * Word error rate of the candidate minus that of the baseline over the same recordings, with the interval of
+ * a paired bootstrap: recordings are drawn with replacement, so that what is hard for both counts for
+ * neither. The same texts give the same interval.
  * @see Bisani and Ney, "Bootstrap estimates for confidence intervals in ASR performance evaluation", 2004.
  */
 export function wordErrorDifference(pairs: readonly PairedTexts[]): RateDifference {

@@ -42,7 +42,10 @@ interface PeopleReport {
   readonly weights: string;
   /** One for each set, and one of all where there are several. */
   readonly rows: readonly PeopleRow[];
-  /** Over the length of the audio, decoding of containers left out; recordings heard in earlier runs count as they did then. */
+  /**
+   * Relative to the length of the audio, without decoding of containers; cached results count with their time
+   * then.
+   */
   readonly realTimeFactor: number;
   /** Recordings that could not be heard, and why. */
   readonly failed: readonly string[];
@@ -59,7 +62,7 @@ interface PeopleRow {
   readonly withDigits: number;
 }
 
-/** What one recogniser heard of one recording, scored. */
+/** One recogniser's scored result for one recording. */
 interface Scored {
   readonly item: SpokenItem;
   readonly seconds: number;

@@ -25,7 +25,8 @@ export interface PitchRange {
  * F0 of frames in Hz, 0 where unvoiced: peaks of the normalised correlation, joined by the cheapest path.
  *
  * @param frames centres in seconds
- * @see Boersma, "Accurate short-term analysis of the fundamental frequency", 1993; Talkin's RAPT for the correlation
+ * @see Boersma, "Accurate short-term analysis of the fundamental frequency", 1993; Talkin's RAPT for the
+ *   correlation
  */
 export function trackPitch(
   pcm: Float32Array,
@@ -113,8 +114,8 @@ function changeCost(fromHz: number, toHz: number): number {
 }
 
 /**
- * Jitter (local): mean difference of neighbouring periods over the mean period; NaN without voiced periods. A period is the
- * shift at which the waveform repeats best, within a fifth of the tracked pitch.
+ * Jitter (local): mean difference of neighbouring periods over the mean period; NaN without voiced periods. A
+ * period is the shift at which the waveform repeats best, within a fifth of the tracked pitch.
  *
  * @param hz F0 of the frames around `centres`, 0 where unvoiced
  */

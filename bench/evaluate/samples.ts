@@ -3,7 +3,9 @@ import { resample } from "../../core/domain/audio/resample.js";
 import { WavSampleReader } from "../../core/domain/audio/wav-samples.js";
 import { FlacStream } from "../../src/input/media/flac-stream.js";
 
-/** Mono samples of a WAVE file, or of a FLAC file of one channel, at the wanted rate; `[samples]`, -1 to 1. */
+/**
+ * Mono samples of a WAVE file, or of a FLAC file of one channel, at the wanted rate; `[samples]`, -1 to 1.
+ */
 export async function readSamples(path: string, toHz: number): Promise<Float32Array> {
   const bytes = await readFile(path);
   const { samples, fromHz } = path.endsWith(".flac") ? fromFlac(bytes) : fromWav(bytes);

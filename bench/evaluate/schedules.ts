@@ -3,6 +3,7 @@ import type { SynthesisJob } from "../../core/ports/synthesizer.js";
 import { readPackage } from "../../native/models/find-packages.js";
 import { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
 import type { FlowMatchingContents } from "../../native/models/flow-matching/manifest.js";
+import { speakAlone } from "../../native/models/flow-matching/speak-alone.js";
 import type { MelSynthesizerManifest } from "../../native/models/manifest.js";
 import { corpusLines } from "../support/corpora.js";
 import { loadRecognizerParts } from "./acoustics.js";
@@ -16,7 +17,8 @@ const SWAYS = [0, -0.5, -1, -1.3];
 const STEPS = [8, 12, 16, 32];
 /**
  * Steps of a 32-step grid that are kept, before the sway.
- * @see Zheng et al., "Accelerating Flow-Matching-Based Text-to-Speech via Empirically Pruned Step Sampling", 2025
+ * @see Zheng et al., "Accelerating Flow-Matching-Based Text-to-Speech via Empirically Pruned Step Sampling",
+ *   2025
  */
 const PRUNED: readonly (readonly number[])[] = [
   [0, 2, 4, 6, 8, 16, 24, 32],
@@ -28,9 +30,11 @@ interface ScheduleRow {
   readonly name: string;
   readonly steps: number;
   readonly beam: ErrorRates;
-  /** Root mean square distance of normalised log-mel frames from those of 64 steps with the package's sway. */
+  /**
+   * Root mean square distance of normalised log-mel frames from those of 64 steps with the package's sway.
+   */
   readonly melDistance: number;
-  /** CPU time of a sentence until its first sound can be made, where it is solved as a whole; mean, milliseconds. */
+  /** CPU time of a sentence until its first sound, if it is solved as a whole; mean, milliseconds. */
   readonly solvingMs: number;
 }
 
@@ -77,7 +81,7 @@ export async function evaluateSchedules(options: {
       const { user, system } = process.cpuUsage(before);
       solvingMs += (user + system) / 1_000 / jobs.length;
       distance += rootMeanSquare(mel, references[index]!) / jobs.length;
-      const { beam } = await listen(await model.speakAlone(job, schedule));
+      const { beam } = await listen(await speakAlone(model, job, schedule));
       pairs.push({ reference: job.spokenText, hypothesis: beam });
     }
     rows.push({

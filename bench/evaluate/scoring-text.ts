@@ -19,8 +19,8 @@ export interface TextScore {
 const KAZAKH_LETTERS = /[әғқңөұүһі]/iu;
 
 /**
- * A text as it is compared: case, punctuation and spaces as in every other evaluation; figures in Kazakh as the service would
- * speak them. In other languages they stay digits.
+ * A text as it is compared: case, punctuation and spaces as in every other evaluation; figures in Kazakh as
+ * the service would speak them. In other languages they stay digits.
  *
  * @param language of the text, `kk` or `ru-RU` for example; where it is empty its letters tell
  */

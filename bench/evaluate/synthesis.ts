@@ -18,10 +18,12 @@ import { percent, table } from "./report.js";
 import { readSamples } from "./samples.js";
 
 const SEED = 1;
-/** Silence in front of and behind what the recogniser hears, as in its evaluation set. */
+/** Silence before and after the speech, as in the recogniser's evaluation set. */
 const PADDING_SECONDS = 0.3;
 
-/** One way to speak the sentences of one voice at one speed, compared with the reference speech at that speed. */
+/**
+ * One way to speak the sentences of one voice at one speed, compared with the reference speech at that speed.
+ */
 interface SynthesisRow {
   readonly voice: string;
   readonly speed: number;
@@ -31,11 +33,16 @@ interface SynthesisRow {
   readonly chunking?: Chunking;
   readonly greedy: ErrorRates;
   readonly beam: ErrorRates;
-  /** Mean over sentences, dB. Of the reference, this and the next two compare it with another take of its speaker. */
+  /**
+   * Mean over sentences, dB. Of the reference, this and the next two compare it with another take of its
+   * speaker.
+   */
   readonly melCepstralDistortionDb: number;
   /** Mean over sentences of |length - reference length| / reference length. */
   readonly durationError: number;
-  /** Mean over sentences of the correlation of log F0 with the reference's, frames as the warping pairs them. */
+  /**
+   * Mean over sentences of the correlation of log F0 with the reference's, frames as the warping pairs them.
+   */
   readonly pitchCorrelation: number;
   /** Jitter (local), mean over sentences. */
   readonly jitter: number;
@@ -73,7 +80,7 @@ interface Spoken {
 
 type Listener = (pcm: Float32Array) => Promise<{ greedy: string; beam: string }>;
 
-/** Speaks the reference sentences and lets the recogniser write down what it hears, in them and in the reference. */
+/** Speaks the reference sentences, and transcribes both them and the reference. */
 export async function evaluateSynthesis(options: {
   readonly modelId: string;
   readonly recognizerId: string;
@@ -192,7 +199,7 @@ interface ReferenceRow {
   readonly f0_range: readonly [lowestHz: number, highestHz: number];
 }
 
-/** What the recogniser writes for speech at the synthesizer's rate, on the service's path. */
+/** Transcribes speech at the synthesizer's rate, on the service's path. */
 export function listenerOf(recognizer: LoadedRecognizer, fromHz: number): Listener {
   const { graphs, manifest } = recognizer;
   const search = decoderOf(recognizer);

@@ -21,11 +21,13 @@ export interface Transcripts {
 }
 
 /**
- * Recordings with their transcripts: every folder below `folder` that holds a table (tabs between columns, a header or
- * `path<TAB>sentence`). Paths are relative to the table, or to `clips/` beside it, as in Common Voice. A set is named by
- * the folder of its table, the folder in a recording's path, and the locale, as far as there are any.
+ * Recordings with their transcripts: every folder below `folder` that holds a table (tabs between columns, a
+ * header or `path<TAB>sentence`). Paths are relative to the table, or to `clips/` beside it, as in Common
+ * Voice. A set is named by the folder of its table, the folder in a recording's path, and the locale, as far
+ * as there are any.
  *
- * @param split name of the table to take in each folder, without `.tsv`; else `test`, `validated`, or the only one
+ * @param split name of the table to take in each folder, without `.tsv`; else `test`, `validated`, or the
+ *   only one
  * @throws {RangeError} saying what is missing or cannot be told apart
  */
 export async function readTranscripts(folder: string, split: string | null): Promise<Transcripts> {

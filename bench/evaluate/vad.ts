@@ -27,7 +27,10 @@ export interface VadReport {
   readonly realTimeFactor: number;
 }
 
-/** Scores a graph of voice activity, Silero's or the near voice's, on recordings of people, pauses between them, and noise. */
+/**
+ * Scores a graph of voice activity, Silero's or the near voice's, on recordings of people, pauses between
+ * them, and noise.
+ */
 export async function evaluateVad(path: string): Promise<VadReport> {
   const vad = await loadVoiceActivity(await packageOf(path), { intraOpThreads: 1 });
   try {

@@ -8,7 +8,7 @@ import { percent, table } from "./report.js";
 /** Columns of the table; older versions stay in evaluation.json. */
 const SHOWN_VERSIONS = 3;
 
-/** What one version of the weights scored, finals with beam search and language model: name of a row to its rates. */
+/** Scores of one version of the weights, finals with beam search and language model, by row. */
 export interface VersionFigures {
   /** Short hash over the hashes of the package's files; "first" where the evaluation did not record it. */
   readonly weights: string;
@@ -31,7 +31,10 @@ export interface EvaluatedPackage {
   readonly versions?: readonly VersionFigures[];
 }
 
-/** Names the weights of a package, its voice activity and its decoding: other files or settings give another name. */
+/**
+ * Names the weights of a package, its voice activity and its decoding: other files or settings give another
+ * name.
+ */
 export function weightsOf(manifest: ModelManifest): string {
   const hash = createHash("sha256");
   for (const name of Object.keys(manifest.files).sort())
@@ -44,7 +47,10 @@ export function weightsOf(manifest: ModelManifest): string {
   return hash.digest("hex").slice(0, 8);
 }
 
-/** The versions of the file before, oldest first, and the one just evaluated; weights evaluated again replace their figures. */
+/**
+ * The versions of the file before, oldest first, and the one just evaluated; weights evaluated again replace
+ * their figures.
+ */
 export function addVersion(
   before: EvaluatedPackage | null,
   now: { readonly weights: string; readonly date: string; readonly rows: readonly EvaluatedRow[] },

@@ -1,6 +1,7 @@
 import { readPackage } from "../../native/models/find-packages.js";
 import { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
 import type { FlowMatchingContents } from "../../native/models/flow-matching/manifest.js";
+import { speakAlone } from "../../native/models/flow-matching/speak-alone.js";
 import type { ManifestVoice, MelSynthesizerManifest } from "../../native/models/manifest.js";
 import { saveResult } from "../save-result.js";
 import { loadRecognizerParts } from "./acoustics.js";
@@ -14,18 +15,23 @@ import { listenerOf } from "./synthesis.js";
 
 const SENTENCES = 40;
 const NFE = 16;
-/** What the tracker looks for around a voice's mean: voices fall farther than they rise. */
+/** The tracker's range around a voice's mean: voices fall farther than they rise. */
 const LOWEST_PITCH = 0.5;
 const HIGHEST_PITCH = 1.6;
 
-/** One voice as its model was trained, at its own pace and breath, and with its own melody too, over the same sentences. */
+/**
+ * One voice as its model was trained, at its own pace and breath, and with its own melody too, over the same
+ * sentences.
+ */
 interface VoiceRow {
   readonly voice: string;
   readonly manner: "as trained" | "pace, breath" | "own";
   readonly sentences: number;
   /** Mean length of a sentence, edges included. */
   readonly seconds: number;
-  /** Standard deviation of the pitch of voiced frames in semitones, and from the 5th to the 95th percentile. */
+  /**
+   * Standard deviation of the pitch of voiced frames in semitones, and from the 5th to the 95th percentile.
+   */
   readonly deviationSemitones: number;
   readonly rangeSemitones: number;
   /** Jitter (local), mean over sentences. */
@@ -68,7 +74,7 @@ export async function evaluateVoices(options: {
     ] as const) {
       const spoken = [];
       for (const spokenText of texts) {
-        const pcm = await model.speakAlone({ ...job, spokenText });
+        const pcm = await speakAlone(model, { ...job, spokenText });
         spoken.push({ spokenText, pcm, ...pitchOf(pcm, voice, model.manifest), ...(await listen(pcm)) });
       }
       rows.push(rowOf(name, manner, spoken, model.manifest.sampleRateHz));

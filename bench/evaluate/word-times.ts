@@ -9,7 +9,7 @@ const SENTENCES = 40;
 /** Words: with fewer a sentence is mostly its own edges, with more it is cut into pieces. */
 const WORDS = { min: 4, max: 16 };
 const NFE = 16;
-/** The pace of each sentence in turn, beside its voice. */
+/** Paces, assigned to sentences in turn. */
 const SPEEDS = [1, 0.8, 1.4] as const;
 const ENOUGH_CREDITS = 1_000_000;
 
@@ -20,7 +20,10 @@ interface WordTimesRow {
   readonly words: number;
   /** Words that the recogniser understood: only those can be compared. */
   readonly heard: number;
-  /** Milliseconds, less the recogniser's own lateness; mean is of absolute differences, bias their signed mean. */
+  /**
+   * Milliseconds, less the recogniser's own lateness; mean is of absolute differences, bias their signed
+   * mean.
+   */
   readonly start: Difference;
   readonly end: Difference;
 }
@@ -42,7 +45,7 @@ interface Spoken extends Omit<HeardSpeech, "samples" | "words"> {
   readonly speed: number;
 }
 
-/** Speaks held-out sentences through the whole service and compares the times it tells with those its recogniser hears. */
+/** Speaks held-out sentences through the whole service, and compares its word times with the recogniser's. */
 export async function evaluateWordTimes(limit: number): Promise<WordTimesReport> {
   const service = await startServiceProcess();
   try {

@@ -27,7 +27,7 @@ const LIVE_ROWS = [64, 96, 128, 192, 256];
 /** Of second passes: 2, 4, 10 and 20 s, and how many of each. */
 const PASS_FRAMES = [50, 100, 250, 500];
 const PASS_ROWS = [1, 2, 4, 8, 16, 32];
-/** Silence behind an utterance, which a live second pass encodes before it. */
+/** Silence after an utterance, which a live second pass encodes first. */
 const FLUSH_FRAMES = 8;
 /** Of a file, in one run of the encoder: 2 to 20 s. */
 const HEAR_FRAMES = [50, 100, 250, 500];
@@ -80,9 +80,9 @@ const MEASUREMENTS = {
 type Figures = Readonly<Record<keyof typeof MEASUREMENTS, readonly ShapeFigures[]>>;
 
 /**
- * `npm run bench -- device-tuning --provider cuda [--device N] [--seconds S] [--data-dir DIR]`: times runs by rows and lengths on
- * a device, those of a graph in turns, and writes how many pay within the latency budget to `device-tuning.json` of the data
- * folder, where the next start of the service finds them.
+ * `npm run bench -- device-tuning --provider cuda [--device N] [--seconds S] [--data-dir DIR]`: measures runs
+ * by rows and lengths on a device, alternating for each graph, and writes the numbers that pay within the
+ * latency budget to `device-tuning.json` in the data folder, for the next start of the service.
  */
 export async function run({
   smoke,

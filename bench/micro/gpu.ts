@@ -19,8 +19,7 @@ import {
   streamSizes,
   vocoderSizes,
 } from "../../native/devices/engine-shapes.js";
-import type { TrialRequest } from "../../native/devices/protocol.js";
-import type { GraphShapes, ShapeFigures } from "../../native/devices/trial.js";
+import type { GraphShapes, ShapeFigures, TrialRequest } from "../../native/devices/trial.js";
 import { type Trial, tryProvider } from "../../native/devices/try-provider.js";
 import { table } from "../evaluate/report.js";
 import { saveResult } from "../save-result.js";
@@ -30,7 +29,7 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const RECOGNIZER = join(ROOT, "models/svc-kk-ru-v2");
 const SYNTHESIZER = join(ROOT, "models/svc-kk-v1");
 const LIMIT = join(ROOT, "bench/peer/torch_limit.py");
-/** Seconds that a frame of a recogniser, and a patch of the solver stand for. */
+/** Duration of a recogniser's frame, and of a solver's patch, in seconds. */
 const FRAME_SECONDS = 0.04;
 const PATCH_SECONDS = 512 / 24_000;
 const SOLVER_STEPS = 16;
@@ -55,10 +54,10 @@ interface GpuOptions {
 }
 
 /**
- * `npm run bench -- gpu [--providers cuda,webgpu,cpu] [--device N] [--seconds S] [--torch PYTHON]`: every graph of the shipped
- * packages by rows and lengths on each provider, in a process of its own; which nodes ran on the CPU; the difference to the
- * CPU's graph; and torch's CUDA graph of the same as the limit. `--pack FILE.tar.xz [--runtime FOLDER]` writes all that a
- * machine without network needs for it.
+ * `npm run bench -- gpu [--providers cuda,webgpu,cpu] [--device N] [--seconds S] [--torch PYTHON]`: every
+ * graph of the shipped packages by rows and lengths on each provider, in separate processes; which nodes ran
+ * on the CPU; the difference from the CPU's graph; and torch's CUDA graph of the same as the limit. `--pack
+ * FILE.tar.xz [--runtime FOLDER]` writes everything that a machine without network needs for it.
  */
 export async function run({
   smoke,
@@ -227,7 +226,7 @@ function lineOf({ graph, sizes, p50Ms, p90Ms, firstMs, cpuMs, difference }: Shap
   ].join(": ");
 }
 
-/** What the device would do if these runs were all there was. */
+/** The device's throughput if these runs were its only work. */
 function capacities(shapes: readonly ShapeFigures[]): (readonly [string, string])[] {
   const msOf = (name: string, sizes: Readonly<Record<string, number>>) =>
     shapes.find(
@@ -267,7 +266,10 @@ function capacities(shapes: readonly ShapeFigures[]): (readonly [string, string]
   return rows;
 }
 
-/** Pieces of 192 patches, 16 steps each, and their vocoder: windows share runs as steps do, as far as they were measured. */
+/**
+ * Pieces of 192 patches, 16 steps each, with their vocoder; windows share runs like steps, as far as
+ * measured.
+ */
 function speechRate(
   rows: number,
   msOf: (name: string, sizes: Readonly<Record<string, number>>) => number | null,
@@ -300,7 +302,7 @@ async function sharedBy(provider: Provider, options: GpuOptions) {
   return figures;
 }
 
-/** What torch's CUDA graph of the same graphs takes; null where there is no torch with a device. */
+/** Time of torch's CUDA graphs of the same graphs; null without torch or a device. */
 async function torchLimit(python: string): Promise<unknown> {
   const out = join(tmpdir(), `dauys-torch-limit-${process.pid}.json`);
   const { status } = spawnSync(python, [LIMIT, SYNTHESIZER, RECOGNIZER, out], { stdio: "inherit" });

@@ -73,8 +73,9 @@ const SMOKE: Sizes = {
 };
 
 /**
- * Holds that are opened, extended and posted, and the journal of live sessions, on a private PostgreSQL: one statement each, as
- * services of the version before made them, beside those that go together, in turns. CPU times hold on a busy machine too.
+ * Opens, extends and posts holds, and writes the journal of live sessions, on a private PostgreSQL: one
+ * statement each, as the previous version did, compared with batches, alternating. CPU times are valid on a
+ * busy machine too.
  */
 export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
   const sizes = smoke ? SMOKE : FULL;
@@ -160,7 +161,9 @@ class LedgerBench {
     });
   }
 
-  /** The same for an organization that has so many holds in work, without and with a limit, which counts them. */
+  /**
+   * The same for an organization that has so many holds in work, without and with a limit, which counts them.
+   */
   async byHoldsInWork() {
     const figures = [];
     let organization = 1;

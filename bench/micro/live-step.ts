@@ -33,10 +33,10 @@ interface Measured {
 }
 
 /**
- * `npm run bench -- live-step`: rounds of the live worker's stepper with so many sessions that keep up, beside the same
- * batch run in a tight loop. The ratio is what gathering, handing out and bookkeeping cost; bytes are what they leave to
- * the garbage collector. Then the same with speech and all that comes of it, saturated; and a second pass over kept encoder
- * output beside one over the audio. Two minutes.
+ * `npm run bench -- live-step`: rounds of the live worker's stepper with sessions that keep up, compared with
+ * the same batch run in a tight loop. The ratio is the cost of gathering, distribution and bookkeeping; bytes
+ * are garbage. Then the same with speech, saturated; and a second pass over kept encoder output compared with
+ * one over the audio. Two minutes.
  */
 export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
   const recognizer = await recognizerIn(MODEL);

@@ -23,7 +23,10 @@ const FILES = [
 ];
 const HOT_WORDS = ["конференция", "номер", "абонент", "сәлем", "жиналыс"];
 
-/** Recordings of people with the shipped model's settings: the native search against its reference, with all they return. */
+/**
+ * Recordings of people with the shipped model's settings: the native search against its reference, with all
+ * they return.
+ */
 export async function run(options: { readonly smoke: boolean }): Promise<void> {
   const { binding, missing } = loadBinding();
   if (binding === null) {

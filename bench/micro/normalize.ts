@@ -20,8 +20,8 @@ const DENSE_TEXT = DENSE.repeat(Math.ceil(LONGEST_REQUEST / DENSE.length)).slice
 const WRITTEN_TEXT = corpusLines("kk-heldout.txt.br").join("\n").slice(0, LONGEST_REQUEST);
 
 /**
- * From a request's text to what a voice is given, for the longest text there is. Throughput is in MB of UTF-8 a second of
- * processor time, all threads counted: on a machine that does other work too, wall time says how much of it there was.
+ * From a request's text to the voice's input, for the longest text. Throughput is in MB of UTF-8 per second
+ * of CPU time of all threads: on a busy machine, wall time also contains other work.
  */
 export async function run(options: { readonly smoke: boolean }): Promise<void> {
   assert.ok(normalizeKazakh(DENSE_TEXT, { expand: true }).spoken.startsWith(SPOKEN_BEGIN));

@@ -33,8 +33,9 @@ const SHAPES = [
 ] as const;
 
 /**
- * `npm run bench -- voice-activity`: CPU time for a second of audio of one session, by Silero VAD, alone (one row, as sessions
- * one after another) and in batches, and by the near voice, in turns in one process. A minute; the first run installs Silero.
+ * `npm run bench -- voice-activity`: CPU time per second of audio of one session, by Silero VAD alone (one
+ * row, session by session) and in batches, and by the near voice, alternating in one process. A minute; the
+ * first run installs Silero.
  */
 export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
   const silero = await loadVoiceActivity(smoke ? await tinySilero() : await sileroPackage("v6"), {
@@ -77,7 +78,7 @@ export async function run({ smoke }: { readonly smoke: boolean }): Promise<void>
   }
 }
 
-/** What the tests have in Silero's place: smoke runs download nothing. */
+/** The tests' substitute for Silero: smoke runs download nothing. */
 async function tinySilero(): Promise<SealedFolder> {
   return { folder: TINY, manifest: (await readManifest(TINY))! };
 }

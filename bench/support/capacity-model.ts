@@ -1,4 +1,4 @@
-/** What one machine's measurements say, and what a fleet is planned with. Rates are for one second. */
+/** Measurements of one machine, as inputs for planning a fleet. Rates are per second. */
 export interface CapacityInputs {
   /** Live sessions on one worker, which is one core. */
   readonly sessionsPerWorker: number;
@@ -19,11 +19,13 @@ export interface CapacityInputs {
   readonly sessionSeconds: number;
   /** Credits are held ahead for so many seconds of audio. */
   readonly holdSeconds: number;
-  /** Openings, extensions and charges that one PostgreSQL carries, as services send them: many to a statement. */
+  /**
+   * Openings, extensions and charges that one PostgreSQL carries, as services send them: many to a statement.
+   */
   readonly ledgerPerSecond: number;
   /** The same for one organization: its account's row is locked. */
   readonly ledgerPerSecondOfOne: number;
-  /** Once a second each service writes down what its open holds have cost, as one value: CPU time for each of them. */
+  /** Once a second each service stores the costs of its open holds as one value: CPU time per hold. */
   readonly journalMicrosPerHold: number;
   /** Cores of PostgreSQL that the journal may have. */
   readonly journalCores: number;
@@ -31,7 +33,7 @@ export interface CapacityInputs {
   readonly synthesisStreamsPerSession: number;
 }
 
-/** What a number of sessions needs. */
+/** The resources that a number of sessions needs. */
 export interface CapacityRow {
   readonly sessions: number;
   readonly cells: number;

@@ -21,7 +21,10 @@ export interface CellOptions {
   readonly rule: Rule;
 }
 
-/** What was seen of one cell, once it was full. Loads are sessions of a node against the mean of all nodes that fronts know. */
+/**
+ * Observations of one cell, once it is full. Loads are a node's sessions relative to the mean of all nodes
+ * that fronts know.
+ */
 export interface CellFigures {
   /** Of the fullest node, at each look. */
   readonly highestShares: readonly number[];
@@ -48,16 +51,16 @@ interface Node {
 
 interface Front {
   readonly lanes: Node[];
-  /** What the front itself has sent to a node since its last beat. */
+  /** Sessions that the front itself has placed on a node since its last heartbeat. */
   readonly since: Map<Node, number>;
   /** Sessions, by node. */
   readonly sessions: Map<Node, number>;
 }
 
 /**
- * One cell over time: sessions come to a front at random, stay for an exponential while, and each goes to the node that the
- * front's rule picks among its lanes, by beats that are up to half a second old. Lost nodes' sessions are placed again at
- * once, and fronts take lanes on nodes that come.
+ * Simulates one cell: sessions arrive at a random front, stay for an exponentially distributed time, and each
+ * is placed on the node that the front's rule picks among its lanes, by heartbeats up to half a second old.
+ * Sessions of a lost node are placed again immediately, and fronts take lanes on new nodes.
  */
 export function simulateCell(options: CellOptions): CellFigures {
   const random = uniformRandom(options.seed);
@@ -138,7 +141,7 @@ function loseNode(cell: {
   return moved === 0 ? 1 : Math.max(...gained) / (moved / nodes.length);
 }
 
-/** A node comes: so many fronts as have a lane on any other take one there, each for that of its lanes which is told to be fullest. */
+/** Adds a node: as many fronts as have a lane on any other node take one there, each for its fullest lane. */
 function joinNode(nodes: Node[], fronts: readonly Front[], random: () => number): void {
   const joined = newNode();
   nodes.push(joined);
@@ -194,7 +197,10 @@ function pick<T>(list: readonly T[], random: () => number): T | null {
   return list[Math.floor(random() * list.length)] ?? null;
 }
 
-/** @see Knuth, The Art of Computer Programming, 3.4.1: products of uniform numbers; for the small means of a tick */
+/**
+ * @see Knuth, The Art of Computer Programming, 3.4.1: products of uniform numbers; for the small means of a
+ *   tick
+ */
 function poisson(mean: number, random: () => number): number {
   const limit = Math.exp(-mean);
   let count = 0;

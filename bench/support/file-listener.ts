@@ -7,6 +7,7 @@ import { createLog } from "../../core/observe/log.js";
 import type { AudioDecoder } from "../../core/ports/audio-decoder.js";
 import { recognizerFamilyOf } from "../../native/models/families.js";
 import type { Recognizer } from "../../native/recognition/load-recognizer.js";
+import { openWav, WavAudio } from "../../native/transcription/file-audio.js";
 import { performTask } from "../../native/transcription/perform.js";
 import { openWav, WavAudio } from "../../native/transcription/wav-audio.js";
 import { openDecoder } from "../../src/input/media/file-decoder.js";
@@ -21,7 +22,10 @@ export interface HeardFile {
   readonly workSeconds: number;
 }
 
-/** Transcribes files as the service does: its decoder processes and its engine, whose only worker is this thread. */
+/**
+ * Transcribes files as the service does: its decoder processes and its engine, whose only worker is this
+ * thread.
+ */
 export class FileListener {
   readonly #recognizer: Recognizer;
   readonly #folder: string;

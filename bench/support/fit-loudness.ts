@@ -20,17 +20,17 @@ const WINDOW_SAMPLES = 1_024;
 const HIGH_HZ = 12_000;
 const FLOOR = 1e-4;
 /**
- * Of the normalised log-mel. Without it a sentence with bands at 3 comes out 1.8 LU too soft; of 1.6 to 2.6 this one has the
- * smallest errors on sentences that are neither fitted to nor measured.
+ * Of the normalised log-mel. Without it a sentence with bands at 3 comes out 1.8 LU too soft; of 1.6 to 2.6
+ * this one has the smallest errors on sentences that are neither fitted to nor measured.
  */
 const CEILING = 2.2;
 /** Frames at both ends of a piece are faded, or half of their window is silence. */
 const EDGE_FRAMES = 3;
 
 /**
- * Learns how loud a mel will sound. Per band, the log-mel of the spoken samples is a line over the normalised log-mel they
- * were made from; the scatter around the line adds to the mean power, which the intercept takes in. What is left is one
- * number for each voice.
+ * Learns how loud a mel will sound. Per band, the log-mel of the spoken samples is a line over the normalised
+ * log-mel they were made from; the scatter around the line adds to the mean power, which the intercept takes
+ * in. What is left is one number for each voice.
  */
 export function fitLoudness(
   samples: readonly LevelSample[],
@@ -64,7 +64,7 @@ export function fitLoudness(
   };
 }
 
-/** Log-mel of a piece's samples, frame by frame, beside the mel that they were made from. */
+/** Log-mel of a piece's samples, frame by frame, with the mel from which they were made. */
 function addFrames(
   lines: readonly Line[],
   { mel, trim, pcm }: LevelSample,

@@ -9,16 +9,18 @@ const FIRST_PORT = 10_000;
 const PORTS = 10_000;
 const TRIES = 50;
 
-/** Holds a file for each port that a process of the same run has been given. The runner takes its folder away itself. */
+/**
+ * Holds a file for each port that a process of the same run has been given. The runner takes its folder away
+ * itself.
+ */
 const OF_RUN = process.env["TEST_PORTS_DIR"];
 const TAKEN = OF_RUN ?? join(tmpdir(), `dauys-ports-${process.pid}`);
 if (OF_RUN === undefined) process.once("exit", () => rmSync(TAKEN, { recursive: true, force: true }));
 
 /**
- * A free port of the loopback interface that no other process of this run of tests is given: a port that is only seen to be
- * free may be another test's before a service listens there.
- *
- * @throws {Error} when none is found
+ * Returns a free loopback port that no other process of this test run gets: a port that merely looks free may
+ * be taken by another test before a service listens on it.
+ * @throws {Error} if none is found
  */
 export async function freePort(): Promise<number> {
   mkdirSync(TAKEN, { recursive: true });

@@ -18,7 +18,7 @@ import { readManifest } from "../../native/models/find-packages.js";
 import { packageFiles } from "../../native/models/package-files.js";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
-/** What is run there; what these import goes with them. */
+/** Programs to run there; their imports are included. */
 const PROGRAMS = [
   "dist/bench/main.js",
   "dist/bench/micro/gpu.js",
@@ -42,7 +42,8 @@ exec ./node dist/bench/main.js $name "$@"
 /**
  * Writes node, the runtime, the shipped graphs and this bench into one file, compressed as its ending says.
  *
- * @param runtime a folder with libonnxruntime.so.1 and its CUDA provider, of the release of onnxruntime-node; null for none
+ * @param runtime a folder with libonnxruntime.so.1 and its CUDA provider, of the release of onnxruntime-node;
+ *   null for none
  */
 export async function packBench(file: string, runtime: string | null): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "dauys-gpu-pack-"));

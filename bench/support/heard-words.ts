@@ -19,8 +19,8 @@ export interface HeardSpeech {
   /** Those of them that were understood. */
   readonly heard: readonly HeardWord[];
   /**
-   * Seconds from the first sound, known from the audio itself, to where the recogniser hears the first word begin: its letters
-   * come out after they are spoken. Null when it did not understand that word.
+   * Seconds from the first sound, known from the audio itself, to where the recogniser hears the first word
+   * begin: its letters come out after they are spoken. Null when it did not understand that word.
    */
   readonly onsetLateness: number | null;
   readonly words: readonly SpeechWord[];

@@ -17,10 +17,9 @@ export interface HttpLoadResult {
 const OK = "HTTP/1.1 200";
 
 /**
- * Asks the same over and over on each connection, one request at a time.
- *
- * It counts bytes instead of parsing: all answers to one request are equally long, which the first of each connection
- * tells. A generator that costs more than what it measures would measure itself.
+ * Repeats a request on each connection, one at a time. Counts bytes instead of parsing: all answers to a
+ * request have the length of the connection's first one. A load generator that costs more than the server
+ * would measure itself.
  */
 export async function loadOverHttp(load: HttpLoad): Promise<HttpLoadResult> {
   const endMs = performance.now() + load.durationMs;

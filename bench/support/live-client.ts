@@ -20,7 +20,9 @@ export interface LiveRunOptions {
   readonly pcm: Int16Array;
   /** Samples of each message, or a list of sizes that is repeated. */
   readonly messageSamples: number | readonly number[];
-  /** Real time like a microphone: a message leaves when its last sample is spoken. Else as fast as it goes. */
+  /**
+   * Real time like a microphone: a message leaves when its last sample is spoken. Else as fast as it goes.
+   */
   readonly isPaced: boolean;
   readonly sampleRateHz?: number;
   readonly query?: string;

@@ -2,7 +2,7 @@ import type { ToLiveWorker } from "../../native/threads/protocol.js";
 
 type Open = Extract<ToLiveWorker, { type: "open" }>;
 
-/** What a live worker is told of a session that begins with its ring, by the interface's defaults. */
+/** The message that opens a session at the start of its ring, with the API's defaults. */
 export function liveOpen(session: number, ring: SharedArrayBuffer, changes: Partial<Open> = {}): Open {
   return {
     type: "open",

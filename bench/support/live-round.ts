@@ -3,7 +3,7 @@ import { type MetricValues, readMetrics, risen } from "./operator-metrics.js";
 import type { ServiceProcess } from "./service-process.js";
 import { GAP_SAMPLES, SAMPLE_RATE_HZ, type SpokenStream } from "./spoken-stream.js";
 
-/** What clients usually send: 40 ms a message. */
+/** Size of usual client messages: 40 ms. */
 export const MESSAGE_SAMPLES = 640;
 /** People do not start to speak at the same moment. */
 const SPREAD_MS = 2_000;
@@ -77,7 +77,9 @@ export async function runLiveRound(parts: {
   };
 }
 
-/** Latencies of one session. An utterance's final is the last one that ends within half a second of its end. */
+/**
+ * Latencies of one session. An utterance's final is the last one that ends within half a second of its end.
+ */
 function timesOf(live: LiveRun, stream: SpokenStream) {
   const wallOf = (sample: number) => live.startedAtMs + (sample / SAMPLE_RATE_HZ) * 1_000;
   const finalLatenciesMs: number[] = [];

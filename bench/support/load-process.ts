@@ -1,11 +1,11 @@
-// Loads one package in a process of its own, which holds nothing else, and prints what that took: `LoadFigures` as JSON.
+// Loads one package in a separate process, and prints the cost: `LoadFigures` as JSON.
 import { readFileSync } from "node:fs";
 import { synthesizerFamilyOf } from "../../native/models/families.js";
 import { readManifest, readPackage } from "../../native/models/find-packages.js";
 import type { SynthesizerManifest } from "../../native/models/manifest.js";
 import { recognizerIn } from "./recognizer.js";
 
-/** What loading a package takes in a process that holds nothing else. Bytes are resident ones. */
+/** Cost of loading a package in an otherwise empty process. Bytes are resident. */
 export interface LoadFigures {
   /** With the check of hashes. */
   readonly loadMs: number;

@@ -50,7 +50,10 @@ function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 }
 
-/** The head's shelf at 1.68 kHz. The standard's coefficients for 48 kHz, from their analogue prototype at any rate. */
+/**
+ * The head's shelf at 1.68 kHz. The standard's coefficients for 48 kHz, from their analogue prototype at any
+ * rate.
+ */
 function shelf(sampleRateHz: number): Biquad {
   const gain = 10 ** (3.999843853973347 / 20);
   const k = Math.tan((Math.PI * 1681.974450955533) / sampleRateHz);

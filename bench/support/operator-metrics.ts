@@ -1,4 +1,7 @@
-/** Values of a service's `/metrics` at one moment: by name, labels summed up, and each by its name with labels. */
+/**
+ * Values of a service's `/metrics` at one moment: by name, labels summed up, and each by its name with
+ * labels.
+ */
 export type MetricValues = ReadonlyMap<string, number>;
 
 /** Reads `/metrics` on the operator port of a service on this machine. */

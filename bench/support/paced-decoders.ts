@@ -5,7 +5,10 @@ import { SAMPLE_RATE_HZ, type SpokenStream } from "./spoken-stream.js";
 
 const FRAME_SAMPLES = 640;
 
-/** What sessions of one decoder took: CPU of this process, and the time from the end of each sentence to its text. */
+/**
+ * Cost of one decoder's sessions: CPU time of this process, and time from the end of each sentence to its
+ * text.
+ */
 export interface DecoderRun {
   readonly sessions: number;
   readonly finalLatenciesMs: readonly number[];
@@ -54,7 +57,7 @@ export function runEngine(
   });
 }
 
-/** The same with the peer: one thread that accepts what is due and decodes all streams that are ready as a batch. */
+/** The same with the peer: one thread that accepts due audio and decodes all ready streams as a batch. */
 export function runPeer(
   peer: PeerRecognizer,
   stream: SpokenStream,

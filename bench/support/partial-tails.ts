@@ -1,7 +1,9 @@
 import type { StreamServerMessage } from "../../core/protocol/stream-messages.js";
 import { editDistance } from "../evaluate/error-rate.js";
 
-/** A letter comes out later than this after the first sound of its utterance; what comes sooner is older. */
+/**
+ * Least delay of a letter after the first sound of its utterance; earlier letters belong to the previous one.
+ */
 const SOONEST_SECONDS = 0.08;
 /** Nearly all first letters come later than this: what comes sooner is older if it reads so. */
 const SOON_SECONDS = 0.12;
@@ -13,7 +15,10 @@ export interface ShownUtterance {
   readonly final: string;
   /** Empty when there was none. */
   readonly lastPartial: string;
-  /** From its first sound to where the audio of its first partial ended, in seconds; null where either is not known. */
+  /**
+   * From its first sound to where the audio of its first partial ended, in seconds; null where either is not
+   * known.
+   */
   readonly firstPartialAfter: number | null;
 }
 
@@ -37,7 +42,7 @@ export function shownUtterances(
     });
 }
 
-/** The partials begin with letters of the utterance before: they come before a letter of their own could, or read so. */
+/** Whether partials begin with letters of the previous utterance, by their time or by their text. */
 export function beginsWithTail(shown: ShownUtterance, previousFinal: string): boolean {
   const { firstPartialAfter } = shown;
   if (firstPartialAfter !== null && firstPartialAfter <= SOONEST_SECONDS) return true;
@@ -46,8 +51,8 @@ export function beginsWithTail(shown: ShownUtterance, previousFinal: string): bo
 }
 
 /**
- * How many letters at the beginning of the last partial are the end of the final before, and no part of its own final: each
- * of them is an edit between the two.
+ * Counts the leading letters of the last partial that are the end of the previous final, and not part of its
+ * own final: each is an edit between the two.
  */
 export function tailLetters(
   { final, lastPartial }: Pick<ShownUtterance, "final" | "lastPartial">,

@@ -8,7 +8,9 @@ const HEAD_END = "\r\n\r\n";
 /** Shared by all: a socket's bytes are looked at before the next one's are read. */
 const received = Buffer.allocUnsafe(1 << 16);
 
-/** A masked binary frame, made once and sent many times. The mask is zero, which the other side cannot know. */
+/**
+ * A masked binary frame, made once and sent many times. The mask is zero, which the other side cannot know.
+ */
 export function binaryFrame(payload: Uint8Array): Buffer {
   const frame = Buffer.alloc(8 + payload.length);
   frame[0] = BINARY_FRAME;
@@ -19,8 +21,9 @@ export function binaryFrame(payload: Uint8Array): Buffer {
 }
 
 /**
- * A WebSocket client for load: frames are written as they are and only text is read, which costs a third of what a whole
- * client does. Where load and service share the cores, the difference would be counted against the service.
+ * A WebSocket client for load: frames are written as they are and only text is read, which costs a third of
+ * what a whole client does. Where load and service share the cores, the difference would be counted against
+ * the service.
  */
 export class RawWebSocket {
   readonly #socket: Socket;

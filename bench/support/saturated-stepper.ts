@@ -42,7 +42,9 @@ export async function talk(sampleRateHz: number): Promise<Int16Array> {
   return whole;
 }
 
-/** A live worker's loop without its thread: sessions that all have audio in each round, partials, second passes and finals. */
+/**
+ * A live worker's loop without its thread: all sessions have audio in each round, with partials and finals.
+ */
 export async function runSaturated(
   { model, utterances }: Recognizer,
   options: {

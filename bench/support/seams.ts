@@ -1,11 +1,12 @@
-/** What a seam is measured within, and against. */
+/** Ranges within which a seam is measured. */
 const SEAM_SECONDS = 0.001;
 const AROUND_SECONDS = 0.3;
 
 /**
- * The click that a border between two chunks adds, in dB: the largest jump of slope within a millisecond of it, in what sounds
- * other than the whole piece, against the largest of the speech around. A click is a jump that the speech does not have; what
- * the two differ by around the border, since integer products round otherwise in another chunk, is taken off.
+ * The click that a border between two chunks adds, in dB: the largest jump of slope within a millisecond of
+ * it, in what sounds other than the whole piece, against the largest of the speech around. A click is a jump
+ * that the speech does not have; what the two differ by around the border, since integer products round
+ * otherwise in another chunk, is taken off.
  *
  * @param whole the piece solved as a whole, at the same level
  * @param border sample

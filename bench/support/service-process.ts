@@ -13,11 +13,22 @@ const MAIN = fileURLToPath(new URL("../../src/main.js", import.meta.url));
 const DAUYS = fileURLToPath(new URL("../../../bin/dauys.js", import.meta.url));
 const READY_WITHIN_MS = 300_000;
 const POLL_MS = 50;
-/** Linux counts CPU time in hundredths of a second. */
+/** Unit of CPU times on Linux. */
 const TICKS_PER_SECOND = 100;
-const PAID_LIMITS = { FREE_SYNTHESIS_PER_ORG: "20", FREE_FILES_PER_ORG: "10", FREE_LIVE_PER_ORG: "20" };
-
 export const TEST_KEY = `sk-svc-${"0123456789abcdef".repeat(3)}`;
+
+const DEFAULTS = {
+  MALLOC_TRIM_THRESHOLD_: "131072",
+  HOST: "127.0.0.1",
+  DEV_API_KEY: TEST_KEY,
+  LOG_LEVEL: "warn",
+  // The development organization uses its free grant, whose limits must not affect measurements.
+  ...{ FREE_SYNTHESIS_PER_ORG: "20", FREE_FILES_PER_ORG: "10", FREE_LIVE_PER_ORG: "20" },
+  // One worker each on any machine: results and tests assume it.
+  ...{ LIVE_WORKERS: "1", FILE_WORKERS: "1", SYNTHESIS_WORKERS: "1" },
+  // Tests and benches repeat sentences to run the model.
+  SENTENCE_CACHE_MB: "0",
+};
 
 export interface ServiceProcess {
   readonly url: string;
@@ -38,19 +49,19 @@ export interface ServiceProcess {
 }
 
 export interface ServiceProcessOptions {
-  /** Limits its descriptors. */
+  /** Limit of file descriptors. */
   readonly openFiles?: number;
-  /** Processors that it may run on, `0-3`; Linux alone. */
+  /** CPUs that it may use, `0-3`; Linux only. */
   readonly cpus?: string;
   /** Another checkout's program, or one whose threads fail. */
   readonly main?: string;
-  /** Command of the Node that it runs on, if not this one; its process is to stay the one that was started. */
+  /** Command of another Node, which must not fork. */
   readonly node?: readonly string[];
 }
 
 /**
- * Starts the real service in a process of its own on a free port of 127.0.0.1, with a data folder of its own unless
- * `environment` says which.
+ * Starts the real service in a process, on a free port of 127.0.0.1 and with a temporary data folder by
+ * default.
  */
 export async function startServiceProcess(
   environment: Readonly<Record<string, string>> = {},
@@ -68,22 +79,7 @@ export async function startServiceProcess(
     openFiles === undefined ? program : ["sh", "-c", `ulimit -n ${openFiles}; exec "$0" "$@"`, ...program];
   const [command = "", ...args] = cpus === undefined ? limited : ["taskset", "-c", cpus, ...limited];
   const child = spawn(command, args, {
-    env: {
-      ...process.env,
-      MALLOC_TRIM_THRESHOLD_: "131072",
-      HOST: "127.0.0.1",
-      PORT: String(port),
-      DATA_DIR: dataDir,
-      DEV_API_KEY: TEST_KEY,
-      LOG_LEVEL: "warn",
-      // The development organization lives on its free grant: measurements are not to meet its limits.
-      ...PAID_LIMITS,
-      // One of each, whatever the machine has: figures and files of tests speak of a worker.
-      ...{ LIVE_WORKERS: "1", FILE_WORKERS: "1", SYNTHESIS_WORKERS: "1" },
-      // Tests and benches say the same sentences again and again to see the model at work.
-      SENTENCE_CACHE_MB: "0",
-      ...environment,
-    },
+    env: { ...process.env, ...DEFAULTS, PORT: String(port), DATA_DIR: dataDir, ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const written: string[] = [];
@@ -91,7 +87,7 @@ export async function startServiceProcess(
   child.stderr.on("data", (bytes: Buffer) => written.push(bytes.toString()));
   const exited = new Promise<number | null>((resolve) =>
     child.once("exit", (code, signal) => {
-      // The only trace of native code that fails: nothing else tells.
+      // The only trace of a crash in native code.
       if (signal !== null) written.push(`\n(the service was ended by ${signal})\n`);
       resolve(code);
     }),
@@ -124,19 +120,19 @@ export async function startServiceProcess(
 
 async function temporaryDataFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "dauys-"));
-  // Root's service may have to hand the database to another user, who has to get there.
+  // A service run by root hands the database to another user, who needs access.
   await chmod(folder, 0o711);
   return folder;
 }
 
-/** A data folder of its own would have each service unpack its language model, which costs a second of CPU. */
+/** Shares unpacked language models: unpacking one in a new data folder costs a second of CPU. */
 async function shareLanguageModels(dataDir: string): Promise<void> {
   for (const folder of [UNPACKED.folder, dataDir]) await mkdir(folder, { recursive: true, mode: 0o711 });
   const link = join(dataDir, LANGUAGE_MODELS_FOLDER);
   if (!existsSync(link)) await symlink(UNPACKED.folder, link);
 }
 
-/** Pays for a benchmark that costs more than the free credits, as an operator would. @param environment of the service */
+/** Adds credits for a benchmark that costs more than the free grant. @param environment of the service */
 export async function creditDevelopment(
   service: ServiceProcess,
   credits: number,
@@ -149,8 +145,8 @@ export async function creditDevelopment(
 }
 
 /**
- * Settles at the first answer of `/ready` that says so.
- * @throws with what the process wrote when it ends before, or is not ready in time; then it is ended
+ * Settles once `/ready` succeeds.
+ * @throws with the process's output if it ends before, or on a timeout, after which it is killed
  */
 export async function untilReady(
   url: string,
@@ -175,7 +171,7 @@ export async function untilReady(
   try {
     await Promise.race([answer(), ending]);
   } catch (error) {
-    // No caller has a handle on it, and it would keep this process.
+    // No caller has a handle to it, and it would keep this process alive.
     child.kill("SIGKILL");
     throw error;
   } finally {
@@ -195,7 +191,7 @@ export function mainThreadCpuSecondsOf(pid: number): number {
 
 function cpuSecondsIn(path: string): number {
   const stat = readFileSync(path, "utf8");
-  // Fields are counted after the command's name, which may hold spaces: user time is the 12th, system time the 13th.
+  // Fields after the command's name, which may contain spaces: user time is the 12th, system time the 13th.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }

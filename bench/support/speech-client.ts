@@ -6,7 +6,10 @@ export interface SpeechRun {
   readonly firstSoundMs: number;
   readonly totalMs: number;
   readonly audioSeconds: number;
-  /** Times that a player which began with the first part had nothing left to play, and the longest of these gaps. */
+  /**
+   * Times that a player which began with the first part had nothing left to play, and the longest of these
+   * gaps.
+   */
   readonly underruns: number;
   readonly longestGapMs: number;
 }

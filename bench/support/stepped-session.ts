@@ -15,14 +15,17 @@ export type SteppedAnswer = Extract<LiveWorkerAnswer, { type: "partial" | "final
   readonly givenSamples: number;
 };
 
-/** What a live worker says of one session, and the CPU time of this process that it took. */
+/** A live worker's answers for one session, and the CPU time of this process. */
 export interface SteppedSession {
   readonly answers: readonly SteppedAnswer[];
   readonly cpuSeconds: number;
   readonly audioSeconds: number;
 }
 
-/** A session of a live worker without its thread, which has decoded each frame before the next one comes: no clock says what it tells. */
+/**
+ * A session of a live worker without its thread; each frame is decoded before the next one arrives, so that
+ * no clock affects the result.
+ */
 export async function stepSession(
   recognizer: Recognizer,
   pcm: Int16Array,
@@ -66,7 +69,7 @@ export async function stepSessions(
   }
   const untilQuiet = async () => {
     while (await stepper.step());
-    // What a second pass has found is told in a turn of its own.
+    // A second pass reports its result in a later turn of the event loop.
     await new Promise((resolve) => setImmediate(resolve));
   };
   const longest = Math.max(...pcms.map(({ length }) => length));

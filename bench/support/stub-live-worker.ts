@@ -1,4 +1,5 @@
-// A live worker without a recogniser, for benches of what is around it: it answers every 100 ms of audio with a partial.
+// A live worker without a recogniser, for benches of the code around it: sends a partial for every 100 ms of
+// audio.
 import { parentPort, workerData } from "node:worker_threads";
 import { PcmRing } from "../../native/ring/pcm-ring.js";
 import {

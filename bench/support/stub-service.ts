@@ -1,5 +1,6 @@
-// The service's front, live sessions, rings, the usage journal and a live worker without a recogniser, in a process of its own:
-// `node stub-service.js uws|node KEY [FRONT_THREADS]`. No store: everybody may do everything. Prints its port; ends with SIGTERM.
+// The service's front, live sessions, rings, usage journal and a live worker without a recogniser, in a
+// separate process: `node stub-service.js uws|node KEY [FRONT_THREADS]`. No store: everything is allowed.
+// Prints its port; ends on SIGTERM.
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

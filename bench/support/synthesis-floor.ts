@@ -7,17 +7,18 @@ import type { SynthesisJob } from "../../core/ports/synthesizer.js";
 import { readPackage } from "../../native/models/find-packages.js";
 import { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
 import type { FlowMatchingContents } from "../../native/models/flow-matching/manifest.js";
+import { speakAlone } from "../../native/models/flow-matching/speak-alone.js";
 import type { MelSynthesizerManifest } from "../../native/models/manifest.js";
 import { startSynthesisWorker } from "../../native/start-workers.js";
 
-/** What the engine adds to the model, measured on one worker without a service around it. */
+/** The engine's overhead over the model, on one worker without a service. */
 export interface EngineFigures {
   /** Share of the worker's wall time inside the runtime while pieces wait. */
   readonly busyShare: number;
-  /** Wall time of the same pieces by the bare model, one after another / the engine's; the median of rounds in turn. */
+  /** Wall time of the same pieces, bare model one by one / engine; median of alternating rounds. */
   readonly floorShare: number;
   readonly rounds: readonly { readonly engineMs: number; readonly bareMs: number; readonly busyMs: number }[];
-  /** Model runs that were begun after each cancel. */
+  /** Model runs started after each cancellation. */
   readonly runsAfterCancel: readonly number[];
 }
 
@@ -45,21 +46,9 @@ export async function measureEngine(options: {
     }),
   );
   let busyMs = 0;
-  const engine = new SynthesisEngine({
-    workerCount: 1,
-    startWorker: (shared, onMessage) => {
-      const rowsOn = () => ({ ...USUAL_ROWS, solverRows: rows, windowRows: rows });
-      return startSynthesisWorker({ modelFolder, intraOpThreads: 1, rowsOn }, shared, onMessage);
-    },
-    sampleRateHz: modelPackage.manifest.sampleRateHz,
-    observer: {
-      ran: (_runs, _rows, ranMs) => {
-        busyMs += ranMs;
-      },
-      pieces: () => {},
-    },
-    clock: systemClock,
-    log: pino({ level: "warn" }),
+  const { sampleRateHz } = modelPackage.manifest;
+  const engine = oneWorkerEngine({ modelFolder, rows, sampleRateHz }, (ranMs) => {
+    busyMs += ranMs;
   });
   await engine.start();
   const model = await FlowMatching.load(modelPackage, { intraOpThreads: 1 });
@@ -67,11 +56,11 @@ export async function measureEngine(options: {
     await Promise.all(jobs.map((job) => engine.speak(job, new AbortController().signal)));
   };
   const byModel = async () => {
-    for (const job of jobs) await model.speakAlone(job);
+    for (const job of jobs) await speakAlone(model, job);
   };
   await byEngine();
   await byModel();
-  // In turn, so that a machine that is busy with other things is so for both.
+  // Alternate, so that other load affects both.
   const rounds: { engineMs: number; bareMs: number; busyMs: number }[] = [];
   for (let round = 0; round < options.rounds; round++) {
     busyMs = 0;
@@ -89,7 +78,24 @@ export async function measureEngine(options: {
   return { busyShare, floorShare, rounds, runsAfterCancel };
 }
 
-/** Milliseconds of the bare model until a piece that is solved in chunks can be heard. */
+function oneWorkerEngine(
+  options: { readonly modelFolder: string; readonly rows: number; readonly sampleRateHz: number },
+  onRan: (ranMs: number) => void,
+): SynthesisEngine {
+  const { modelFolder, rows, sampleRateHz } = options;
+  const rowsOn = () => ({ ...USUAL_ROWS, solverRows: rows, windowRows: rows });
+  return new SynthesisEngine({
+    workerCount: 1,
+    startWorker: (shared, onMessage) =>
+      startSynthesisWorker({ modelFolder, intraOpThreads: 1, rowsOn }, shared, onMessage),
+    sampleRateHz,
+    observer: { ran: (_runs, _rows, ranMs) => onRan(ranMs), pieces: () => {} },
+    clock: systemClock,
+    log: pino({ level: "warn" }),
+  });
+}
+
+/** Milliseconds of the bare model until the first sound of a piece in chunks. */
 export interface FirstChunkMs {
   /** Encoder and condition of the whole piece. */
   readonly beginMs: number;
@@ -100,7 +106,7 @@ export interface FirstChunkMs {
   readonly totalMs: number;
 }
 
-/** Times the bare model: the floor of first audio. `release` ends it. */
+/** Measures the bare model: the lower bound of first audio. */
 export interface BareSpeaker {
   /** A whole piece. */
   speakMs(spokenText: string, nfe: number): Promise<number>;
@@ -117,7 +123,7 @@ export async function bareSpeaker(modelFolder: string): Promise<BareSpeaker> {
   const { id: modelId, defaultVoice: voice } = modelPackage.manifest;
   const jobOf = (spokenText: string, nfe: number) => ({ modelId, voice, spokenText, speed: 1, nfe, seed: 1 });
   return {
-    speakMs: (spokenText, nfe) => timed(() => model.speakAlone(jobOf(spokenText, nfe))),
+    speakMs: (spokenText, nfe) => timed(() => speakAlone(model, jobOf(spokenText, nfe))),
     async firstChunkMs(spokenText, nfe) {
       const startedAtMs = performance.now();
       const piece = await model.begin({ ...jobOf(spokenText, nfe), chunking: "growing" });

@@ -21,7 +21,7 @@ export function withLetters({ model, utterances }: Recognizer): Recognizer {
   return { model, utterances: new UtteranceDecoder(model, search, model.outputBias) };
 }
 
-/** What partials were worth, once their finals are known. */
+/** Quality of partials, judged by their finals. */
 export function worthOf(sessions: readonly SteppedSession[]) {
   const last: ScoredPair[] = [];
   const spoken: ScoredPair[] = [];

@@ -1,6 +1,7 @@
 /**
- * Numbers from 0 up to 1 without 1, the same for the same seed.
- * @see Steele and Vigna, "Computationally easy, spectrally good multipliers", 2022, for the mixing (splitmix32).
+ * Returns numbers in [0, 1), deterministic for a seed.
+ * @see Steele and Vigna, "Computationally easy, spectrally good multipliers", 2022, for the mixing
+ *   (splitmix32).
  */
 export function uniformRandom(seed: number): () => number {
   let state = seed >>> 0;

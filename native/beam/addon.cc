@@ -25,8 +25,8 @@ constexpr napi_type_tag kSearchTag = {0x2f7ae81b903d4c65, 0xb4c6150d82f947ea};
 constexpr uint32_t kMaxFrames = 1u << 20;
 
 /**
- * The models of the process: every thread that asks for one gets the same, and it is freed with its last holder. Outlives
- * every thread, and is never destroyed itself, since threads may end after `main` has returned.
+ * The process's models, shared by all threads and freed with their last holder. Never destroyed itself, since
+ * threads may end after `main` has returned.
  */
 class ModelRegistry {
  public:
@@ -40,7 +40,7 @@ class ModelRegistry {
     return FindLocked(key);
   }
 
-  /** Keeps the model that was there first, when two threads have read the same one. */
+  /** Keeps the first model if two threads have read the same one. */
   std::shared_ptr<const LanguageModel> Keep(const std::string& key, std::shared_ptr<const LanguageModel> model) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (auto known = FindLocked(key)) return known;
@@ -85,7 +85,7 @@ Array TypedArray(const Napi::Value& value, napi_typedarray_type type, const char
   return value.As<Array>();
 }
 
-/** A function of the addon: what C++ throws becomes an Error in JavaScript. */
+/** A function of the addon: C++ exceptions become JavaScript errors. */
 template <Napi::Value (*Body)(const Napi::CallbackInfo&)>
 Napi::Value Guarded(const Napi::CallbackInfo& info) {
   try {
@@ -97,7 +97,7 @@ Napi::Value Guarded(const Napi::CallbackInfo& info) {
   }
 }
 
-/** An object that owns a `T`, told from others by its tag; freed by the collector or with its thread. */
+/** An object that owns a `T`, identified by its tag; freed by the garbage collector or with its thread. */
 template <typename T>
 Napi::Value Wrap(Napi::Env env, T value, const napi_type_tag& tag) {
   auto holder = std::make_unique<T>(std::move(value));
@@ -117,13 +117,13 @@ T& Unwrap(const Napi::Value& value, const napi_type_tag& tag, const char* name) 
 
 using SharedModel = std::shared_ptr<const LanguageModel>;
 
-/** A search with its workspace, which serves one utterance at a time. */
+/** A search with its workspace, for one utterance at a time. */
 struct OwnedSearch {
   std::unique_ptr<PrefixBeamSearch> search;
   bool is_busy = false;
 };
 
-/** findModel(key): the model that some thread has read under this key, or null. */
+/** findModel(key): the model that a thread has read with this key, or null. */
 Napi::Value FindModel(const Napi::CallbackInfo& info) {
   if (!info[0].IsString()) Refuse(info.Env(), "key must be a string");
   SharedModel model = ModelRegistry::Instance().Find(info[0].As<Napi::String>());
@@ -142,7 +142,9 @@ Napi::Value ReadModel(const Napi::CallbackInfo& info) {
   return Wrap(info.Env(), ModelRegistry::Instance().Keep(info[0].As<Napi::String>(), std::move(model)), kModelTag);
 }
 
-/** readTables(key, path, vocabulary): as readModel, of a file that writeTables has left; null when that is no whole one. */
+/**
+ * readTables(key, path, vocabulary): like readModel, from a file of writeTables; null if it is not complete.
+ */
 Napi::Value ReadTables(const Napi::CallbackInfo& info) {
   if (!info[0].IsString() || !info[1].IsString()) Refuse(info.Env(), "key and path must be strings");
   auto model = LanguageModel::ReadTables(info[1].As<Napi::String>(), WholeNumber(info[2], "vocabulary", 128));
@@ -150,7 +152,7 @@ Napi::Value ReadTables(const Napi::CallbackInfo& info) {
   return Wrap(info.Env(), ModelRegistry::Instance().Keep(info[0].As<Napi::String>(), std::move(model)), kModelTag);
 }
 
-/** Writes the tables of a model on a thread of libuv's pool; the model lives until it has. */
+/** Writes the tables of a model on a thread of libuv's pool, and keeps the model alive meanwhile. */
 class TablesWriter : public Napi::AsyncWorker {
  public:
   TablesWriter(Napi::Env env, SharedModel model, std::string path)
@@ -169,7 +171,7 @@ class TablesWriter : public Napi::AsyncWorker {
   Napi::Promise::Deferred deferred_;
 };
 
-/** writeTables(model, path): a promise that settles when a new file has them. */
+/** writeTables(model, path): writes a new file; a promise. */
 Napi::Value WriteTables(const Napi::CallbackInfo& info) {
   const auto& model = Unwrap<SharedModel>(info[0], kModelTag, "model");
   if (!info[1].IsString()) Refuse(info.Env(), "path must be a string");
@@ -237,7 +239,9 @@ Array CopyOf(Napi::Env env, const std::vector<T>& values) {
   return array;
 }
 
-/** What both ways of searching are asked: (search, logProbs, frames, hotWords or null). Views of the arguments' arrays. */
+/**
+ * Arguments of both kinds of search: (search, logProbs, frames, hotWords or null), as views of their arrays.
+ */
 struct Query {
   OwnedSearch& owned;
   const float* log_probs;
@@ -278,26 +282,26 @@ Napi::Value Search(const Napi::CallbackInfo& info) {
   return ResultOf(info.Env(), found);
 }
 
-/** A search that no other thread is at work with. */
+/** A search that no other thread is using. */
 PrefixBeamSearch& IdleSearch(const Napi::Value& value) {
   auto& owned = Unwrap<OwnedSearch>(value, kSearchTag, "search");
   if (owned.is_busy) Refuse(value.Env(), "search is at work on another utterance");
   return *owned.search;
 }
 
-/** withBeam(search, beamWidth): a search of its own over the same model, for the same thread. */
+/** withBeam(search, beamWidth): another search over the same model, for the same thread. */
 Napi::Value WithBeam(const Napi::CallbackInfo& info) {
   const uint32_t beam_width = WholeNumber(info[1], "beamWidth", 4096);
   return Wrap(info.Env(), OwnedSearch{IdleSearch(info[0]).WithBeam(beam_width)}, kSearchTag);
 }
 
-/** begin(search): a text that grows. */
+/** begin(search): starts a growing text. */
 Napi::Value Begin(const Napi::CallbackInfo& info) {
   IdleSearch(info[0]).Begin();
   return info.Env().Undefined();
 }
 
-/** push(search, logProbs): a frame of it; a number that is another one when the best text is. */
+/** push(search, logProbs): takes a frame; returns a number that changes with the best text. */
 Napi::Value Push(const Napi::CallbackInfo& info) {
   PrefixBeamSearch& search = IdleSearch(info[0]);
   const auto row = TypedArray<Napi::Float32Array>(info[1], napi_float32_array, "logProbs");
@@ -305,13 +309,16 @@ Napi::Value Push(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), search.Push(row.Data()));
 }
 
-/** keepBestText(search): all other texts are given up. */
+/** keepBestText(search): drops all other texts. */
 Napi::Value KeepBestText(const Napi::CallbackInfo& info) {
   IdleSearch(info[0]).KeepBestText();
   return info.Env().Undefined();
 }
 
-/** grown(search, text): writes the best text's tokens into `text`, behind how many of them are settled; their count, fitting or not. */
+/**
+ * grown(search, text): writes the number of settled tokens and the best text's tokens, if they fit; their
+ * count.
+ */
 Napi::Value Grown(const Napi::CallbackInfo& info) {
   const PrefixBeamSearch& search = IdleSearch(info[0]);
   auto text = TypedArray<Napi::Uint16Array>(info[1], napi_uint16_array, "text");
@@ -324,7 +331,7 @@ Napi::Value Grown(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), static_cast<double>(tokens.size()));
 }
 
-/** expectation(search): what the language model expects behind the best text. */
+/** expectation(search): what the language model expects after the best text. */
 Napi::Value ExpectationOf(const Napi::CallbackInfo& info) {
   const beam::Expectation expected = IdleSearch(info[0]).Expected();
   Napi::Object result = Napi::Object::New(info.Env());
@@ -333,7 +340,7 @@ Napi::Value ExpectationOf(const Napi::CallbackInfo& info) {
   return result;
 }
 
-/** One search on a thread of libuv's pool. It holds its arguments, so that what it looks at outlives it. */
+/** A search on a thread of libuv's pool. Holds references to its arguments until it is done. */
 class AsideSearch : public Napi::AsyncWorker {
  public:
   explicit AsideSearch(const Napi::CallbackInfo& info)
@@ -409,7 +416,7 @@ Napi::Value ResampleSpan(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-/** Called once in every thread that loads the addon; nothing here belongs to one of them. */
+/** Called in every thread that loads the addon; keeps no state per thread. */
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("findModel", Napi::Function::New<Guarded<FindModel>>(env, "findModel"));
   exports.Set("readModel", Napi::Function::New<Guarded<ReadModel>>(env, "readModel"));

@@ -7,22 +7,21 @@ import type { HotWords } from "../../core/domain/decoding/hot-words.js";
 /** Where `scripts/build-native.mjs` puts it, seen from `dist/native/beam`. */
 const BUILT = fileURLToPath(new URL("../../../native/beam/build/Release/beam.node", import.meta.url));
 
-/** A language model in memory that all threads share. */
+/** A language model in memory, shared by all threads. */
 export type NativeModel = object & { readonly __nativeModel: never };
 /** A search with its workspace; belongs to the thread that made it. */
 export type NativeSearch = object & { readonly __nativeSearch: never };
 
-/** Texts of the beam, best first; `ends` says where each ends in `tokens`. */
 export interface NativeHypotheses {
   readonly tokens: Uint8Array;
+  /** End of each text in `tokens`. */
   readonly ends: Int32Array;
   readonly scores: Float64Array;
 }
 
-/** What `addon.cc` exports. */
 export interface NativeBinding {
   findModel(key: string): NativeModel | null;
-  /** @throws for sections that do not hold together */
+  /** @throws for inconsistent sections */
   readModel(
     key: string,
     sections: Uint8Array,
@@ -32,11 +31,11 @@ export interface NativeBinding {
     wordCount: number,
     isPacked: boolean,
   ): NativeModel;
-  /** As `readModel`, of a file that `writeTables` has left; null when that is no whole one. */
+  /** Reads a file written by `writeTables`; null if it is not complete. */
   readTables(key: string, path: string, vocabularySize: number): NativeModel | null;
   /**
-   * Writes the tables of a model to a new file, on another thread; for this machine alone.
-   * @throws when there is such a file, or it cannot be written; what was written until then stays
+   * Writes the tables of a model to a new file, on another thread; readable on this machine only.
+   * @throws if the file exists or cannot be written; a partial file stays
    */
   writeTables(model: NativeModel, path: string): Promise<void>;
   modelBytes(model: NativeModel): number;
@@ -55,7 +54,7 @@ export interface NativeBinding {
     },
     logAddTable: Float64Array,
   ): NativeSearch;
-  /** Works on the arrays in place. */
+  /** Reads the arrays in place. */
   search(
     search: NativeSearch,
     logProbs: Float32Array,
@@ -63,8 +62,8 @@ export interface NativeBinding {
     hotWords: HotWords | null,
   ): NativeHypotheses;
   /**
-   * The same on another thread, with `outputBias` added to each frame. Until it settles the search must not be asked again,
-   * and the arrays must stay as they are.
+   * The same on another thread, with `outputBias` added to each frame. Until it settles, the search must not
+   * be used and the arrays must not change.
    */
   searchAside(
     search: NativeSearch,
@@ -73,23 +72,22 @@ export interface NativeBinding {
     hotWords: HotWords | null,
     outputBias: Float32Array | null,
   ): Promise<NativeHypotheses>;
-  /** Another search over the same model; both share its cached answers, so that neither may be asked aside. */
+  /** Makes another search over the same model and its cache; neither may then run on another thread. */
   withBeam(search: NativeSearch, beamWidth: number): NativeSearch;
-  /** See `GrowingSearch`, here and below. */
+  /** See `GrowingSearch`, also for the methods below. */
   begin(search: NativeSearch): void;
   push(search: NativeSearch, logProbs: Float32Array): number;
   /**
-   * @param text receives how many tokens are settled, and then the tokens, if they fit
+   * @param text receives the number of settled tokens, then the tokens, if they fit
    * @returns the number of tokens
    */
   grown(search: NativeSearch, text: Uint16Array): number;
   expectation(search: NativeSearch): Expectation;
   keepBestText(search: NativeSearch): void;
-  /** @throws for arrays that do not fit each other */
+  /** @throws for arrays of mismatched sizes */
   readonly resample: Convolve;
 }
 
-/** The addon, or why there is none. */
 export type LoadedBinding =
   | { readonly binding: NativeBinding; readonly missing: null }
   | { readonly binding: null; readonly missing: string };

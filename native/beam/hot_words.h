@@ -7,8 +7,7 @@
 namespace beam {
 
 /**
- * The automaton of hot words that `core/domain/decoding/hot-words.ts` has made, over its own arrays: a view that lives no
- * longer than one search.
+ * A view of the hot-word automaton from `core/domain/decoding/hot-words.ts`, valid during one search.
  */
 class HotWordsView {
  public:
@@ -24,7 +23,7 @@ class HotWordsView {
     int32_t start_state;
   };
 
-  /** @throws std::invalid_argument for arrays that a search could be led out of, or into a circle */
+  /** @throws std::invalid_argument for arrays with invalid indices or cycles */
   explicit HotWordsView(const Arrays& arrays) : arrays_(arrays) {
     const size_t states = arrays.states;
     bool is_sound = states >= 1 && arrays.first_arc[0] == 0 && IsState(arrays.start_state) &&

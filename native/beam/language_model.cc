@@ -10,7 +10,7 @@ namespace beam {
 namespace {
 
 constexpr uint32_t kMaxStates = 1u << 24;
-/** The upper bit of a token in the file says that its n-gram is a state. */
+/** The upper bit of a token in the file marks an n-gram that is a state. */
 constexpr uint32_t kStateBit = 128;
 constexpr uint32_t kHashBuckets = 1u << 16;
 
@@ -18,7 +18,7 @@ constexpr uint32_t kHashBuckets = 1u << 16;
 
 }  // namespace
 
-/** Reads the sections of the file one after the other. */
+/** Reads the sections of the file in order. */
 class LanguageModel::SectionReader {
  public:
   SectionReader(const uint8_t* bytes, size_t size) : bytes_(bytes), size_(size) {}
@@ -70,10 +70,10 @@ LanguageModel::LanguageModel(const uint8_t* sections, size_t size, const Languag
 }
 
 void LanguageModel::ReadPlain(SectionReader& reader, const LanguageModelSizes& sizes) {
-  // The log-probs of words: the search only asks whether a word is known.
+  // Skip the log-probs of words: the search only checks whether a word is known.
   reader.Take(256 * sizeof(float));
   const size_t gap_bytes = size_t{sizes.words} * sizeof(uint32_t);
-  // Taken before there is memory for them: the header may say anything.
+  // Check the size before allocating: the header may claim anything.
   const uint8_t* gap_section = reader.Take(gap_bytes);
   std::vector<uint32_t> gaps(sizes.words);
   std::memcpy(gaps.data(), gap_section, gap_bytes);
@@ -109,11 +109,11 @@ void LanguageModel::ReadNodes(const uint8_t* arc_counts, const uint8_t* backoffs
   }
   if (arc != sizes.arcs) Broken("its arcs do not add up");
   nodes_[sizes.nodes] = {sizes.arcs, 0, 0};
-  // Every look-up ends at the root at the latest, which therefore must have an answer for every output.
+  // Every look-up ends at the root at the latest, so the root must have an arc for every output.
   if (arc_counts[0] != vocabulary_) Broken("its root must have an arc for every output");
 }
 
-/** States come breadth-first, so a suffix, being shorter, is complete before it is asked for. */
+/** States are breadth-first, so a suffix, being shorter, is complete before its first use. */
 void LanguageModel::LinkNodes(const uint8_t* state_tokens, const uint8_t* codes) {
   const uint32_t state_count = static_cast<uint32_t>(nodes_.size() - 1);
   const uint32_t arc_count = nodes_[state_count].first_arc;
@@ -121,7 +121,7 @@ void LanguageModel::LinkNodes(const uint8_t* state_tokens, const uint8_t* codes)
   targets_.resize(arc_count);
   uint32_t next_state = 1;
   for (uint32_t state = 0; state < state_count; state++) {
-    // A state that no arc has led to yet has no suffix.
+    // A state without an incoming arc so far has no suffix.
     if (state >= next_state) Broken("its states are not in order");
     uint32_t last_token = 0;
     for (uint32_t arc = nodes_[state].first_arc; arc < nodes_[state + 1].first_arc; arc++) {
@@ -144,7 +144,10 @@ void LanguageModel::LinkNodes(const uint8_t* state_tokens, const uint8_t* codes)
   if (next_state != state_count) Broken("it has fewer states than it says");
 }
 
-/** Suffixes have lower numbers than their states, whose arcs are therefore linked: this ends, at the root if need be. */
+/**
+ * Suffixes have lower numbers than their states and are already linked, so this ends, at the root at the
+ * latest.
+ */
 uint32_t LanguageModel::TargetFrom(uint32_t from, uint32_t token) const {
   for (uint32_t state = from; state != 0; state = nodes_[state].suffix) {
     const uint32_t arc = FindArc(state, token);

@@ -11,32 +11,31 @@
 
 namespace beam {
 
-/** Hash of no letters yet; 32-bit FNV-1a over output tokens, as in `core/domain/decoding/lexicon.ts`. */
+/** Initial hash: 32-bit FNV-1a over output tokens, as in `core/domain/decoding/lexicon.ts`. */
 constexpr uint32_t kEmptyWordHash = 2166136261u;
 
 inline uint32_t ExtendWordHash(uint32_t hash, uint32_t token) { return (hash ^ token) * 16777619u; }
 
 /**
- * Character n-gram model as a backing-off automaton, the same as `core/domain/decoding/language-model.ts` reads.
- * Never changes after it is made, so that any number of threads may ask it.
+ * Character n-gram model as a backing-off automaton, the same as `core/domain/decoding/language-model.ts`
+ * reads. Immutable, so any number of threads may use it.
  */
 class LanguageModel {
  public:
   /**
-   * @param sections the model file behind its header, after gunzip
+   * @param sections the model file after its header, after gunzip
    * @param is_packed whether it is of version 2
-   * @throws std::invalid_argument when it is cut short or does not hold together
+   * @throws std::invalid_argument if it is truncated or inconsistent
    */
   LanguageModel(const uint8_t* sections, size_t size, const LanguageModelSizes& sizes, bool is_packed);
 
   /**
-   * The model whose tables `WriteTables` has left there. Null when there is no such file, or not a whole one of this layout and
-   * vocabulary.
+   * Reads tables written by `WriteTables`; null without a complete file of this layout and vocabulary.
    */
   static std::shared_ptr<const LanguageModel> ReadTables(const std::string& path, uint32_t vocabulary);
   /**
-   * Writes the tables to a new file, which only its owner may read, and waits until the disk has them.
-   * @throws std::system_error; what was written until then stays
+   * Writes the tables to a new file, readable by its owner only, and syncs it to disk.
+   * @throws std::system_error; a partial file stays
    */
   void WriteTables(const std::string& path) const;
 
@@ -46,7 +45,7 @@ class LanguageModel {
   /** Bytes held by the tables. */
   size_t memory_bytes() const;
 
-  /** State after `token`, which must be below `vocabulary`; its log-prob, natural log, goes to `log_prob`. */
+  /** Returns the state after `token`, below `vocabulary`; writes its log-prob (natural log) to `log_prob`. */
   uint32_t Advance(uint32_t state, uint32_t token, double* log_prob) const {
     double backoff = 0;
     for (uint32_t at = state;;) {
@@ -102,7 +101,7 @@ class LanguageModel {
   uint32_t start_state_ = 0;
   std::array<double, 256> log_prob_codes_;
   std::array<double, 256> backoff_codes_;
-  /** One more than there are states: a state's arcs end where the next one's begin. */
+  /** One entry more than states: a state's arcs end where the next one's begin. */
   std::vector<LanguageModelNode> nodes_;
   std::vector<uint8_t> tokens_;
   /** Next state in the upper 24 bits, log-prob code in the lower 8. */

@@ -1,4 +1,5 @@
-// The tables of a model in a file, as they lie in memory: for this machine alone, and quicker to read than to unpack.
+// A model's tables in a file, in their memory layout: for this machine only, and faster to read than to
+// unpack.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,11 +13,11 @@
 namespace beam {
 namespace {
 
-/** Another number makes other files: raise it when the tables change, or what unpacking makes of a model. */
+/** Version of the files: raise it with any change of the tables or of the unpacking. */
 constexpr uint32_t kLayout = 1;
 constexpr char kMagic[8] = {'d', 'a', 'u', 'y', 's', ' ', 'l', 'm'};
 
-/** A descriptor that is closed. */
+/** A file descriptor that closes itself. */
 class File {
  public:
   File(const std::string& path, int flags, mode_t mode = 0) : descriptor_(open(path.c_str(), flags | O_CLOEXEC, mode)) {}
@@ -28,7 +29,7 @@ class File {
 
   bool is_open() const { return descriptor_ >= 0; }
 
-  /** Zero when it is not known. */
+  /** Zero if unknown. */
   uint64_t size() const {
     struct stat found;
     return fstat(descriptor_, &found) == 0 && S_ISREG(found.st_mode) ? static_cast<uint64_t>(found.st_size) : 0;
@@ -64,7 +65,7 @@ class File {
   int descriptor_;
 };
 
-/** Tells damage, not malice. Four sums side by side: one would wait for each of its multiplications. */
+/** Detects damage, not malice. Four independent sums, because a single one waits for each multiplication. */
 class Checksum {
  public:
   void Add(const void* bytes, size_t count) {
@@ -90,22 +91,22 @@ class Checksum {
 
 }  // namespace
 
-/** Begins the file; the tables follow. */
+/** Start of the file; the tables follow. */
 struct LanguageModel::TablesHeader {
   char magic[8];
   uint32_t layout;
-  /** Reads otherwise on a machine of another byte order. */
+  /** Differs on a machine with another byte order. */
   uint32_t byte_order;
   uint64_t vocabulary;
   uint64_t start_state;
-  /** One more than there are states. */
+  /** Number of states plus one. */
   uint64_t nodes;
   uint64_t arcs;
   uint64_t words;
   uint64_t hash_starts;
   double log_prob_codes[256];
   double backoff_codes[256];
-  /** Of all before it and of the tables. */
+  /** Over everything before it, and the tables. */
   uint64_t checksum;
 };
 
@@ -143,7 +144,7 @@ std::shared_ptr<const LanguageModel> LanguageModel::ReadTables(const std::string
   const File file(path, O_RDONLY);
   TablesHeader header;
   if (!file.is_open() || !file.Read(&header, sizeof header)) return nullptr;
-  // What it says of its tables must fill the file before there is memory for them.
+  // The tables' sizes must match the file before memory is allocated.
   constexpr uint64_t kMost = uint64_t{1} << 32;
   if (header.nodes > kMost || header.arcs > kMost || header.words > kMost || header.hash_starts > kMost) return nullptr;
   const uint64_t table_bytes = header.nodes * sizeof(LanguageModelNode) + header.arcs * (1 + sizeof(uint32_t)) +
@@ -161,7 +162,7 @@ std::shared_ptr<const LanguageModel> LanguageModel::ReadTables(const std::string
   model->hash_starts_.resize(header.hash_starts);
   bool is_whole = true;
   ForEachTable(*model, [&](void* bytes, size_t count) { is_whole = is_whole && file.Read(bytes, count); });
-  // Its own header, magic, layout and checksum with it, must be the one that it came with.
+  // The recomputed header, with magic, layout and checksum, must equal the one in the file.
   const TablesHeader found = model->HeaderOfTables();
   if (!is_whole || std::memcmp(&found, &header, sizeof header) != 0) return nullptr;
   return model;
@@ -176,7 +177,7 @@ void LanguageModel::WriteTables(const std::string& path) const {
   check(file.is_open());
   check(file.Write(&header, sizeof header));
   ForEachTable(*this, [&](const void* bytes, size_t count) { check(file.Write(bytes, count)); });
-  // A name that outlives a power cut must not stand for a file that did not.
+  // Sync before renaming: a name that survives a power cut must not refer to an incomplete file.
   check(file.Sync());
 }
 

@@ -14,12 +14,12 @@ import type { NativeBinding, NativeHypotheses, NativeModel, NativeSearch } from 
 import type { UnpackedModels } from "./unpacked-models.js";
 
 /**
- * The language model that the process keeps under this key, read from the file if no thread has done so yet. It is freed
- * when the last thread that uses it has ended.
+ * Returns the process's language model with this key; the first thread reads it from the file. It is freed
+ * when the last thread that uses it ends.
  *
- * @param key the file's hash, so that another file is another model
- * @param readFile gives the model file after gunzip
- * @param unpacked where an earlier process may have left what unpacking makes of the file; nowhere when null
+ * @param key the file's hash
+ * @param readFile returns the model file after gunzip
+ * @param unpacked cache of unpacked models from earlier processes, if any
  * @throws {ServiceError} `MODEL_BROKEN`, as `LanguageModel.parse`
  */
 export async function sharedModel(
@@ -39,7 +39,7 @@ export async function sharedModel(
     const { nodeCount, arcCount, wordCount } = header;
     const sizes = [vocabulary.length, nodeCount, arcCount, wordCount] as const;
     const model = binding.readModel(key, sections, ...sizes, header.version === 2);
-    // The model serves meanwhile.
+    // In the background.
     void unpacked?.write(binding, key, model);
     return model;
   } catch (error) {
@@ -47,12 +47,14 @@ export async function sharedModel(
   }
 }
 
-/** `PrefixBeamSearch` in C++: finds the same texts, about as many times faster as `bench/micro/native-beam-search.ts` says. */
+/**
+ * `PrefixBeamSearch` in C++, with the same results; see `bench/micro/native-beam-search.ts` for its speed.
+ */
 export class NativeBeamSearch implements TokenSearch {
   readonly #binding: NativeBinding;
   readonly #search: NativeSearch;
   readonly #hasModel: boolean;
-  /** With a workspace of its own, which is at work while this thread goes on. */
+  /** For another thread, with a separate workspace. */
   readonly #aside: NativeSearch;
   #asideIsDone: Promise<unknown> = Promise.resolve();
 
@@ -82,7 +84,7 @@ export class NativeBeamSearch implements TokenSearch {
     return new NativeGrowingSearch(this.#binding, this.#binding.withBeam(this.#search, beamWidth));
   }
 
-  /** One at a time, in the order in which they were asked for. */
+  /** Runs one search at a time, in the order of calls. */
   async searchAside(
     logProbs: Float32Array,
     frames: number,
@@ -97,7 +99,7 @@ export class NativeBeamSearch implements TokenSearch {
   }
 }
 
-/** What was asked for last, by whichever search of this thread. */
+/** Buffer for the last text, shared by all searches of this thread. */
 let text = new Uint16Array(1_024);
 
 class NativeGrowingSearch implements GrowingSearch {

@@ -18,7 +18,7 @@ constexpr uint32_t kOne = 1u << 24;
 constexpr uint32_t kLeastRest = 256;
 constexpr uint32_t kMostPerByte = 8;
 constexpr uint32_t kMostLevels = 64;
-/** States between what is asked for of the tables and what is worked on. */
+/** Distance, in states, between prefetch and use of the tables. */
 constexpr uint32_t kAhead = 8;
 
 constexpr uint32_t kCounts = 0;
@@ -37,7 +37,7 @@ constexpr uint32_t kLengthOfFive[] = {0, 0, 0, 0, 1, 1, 2, 3, 4};
 
 [[noreturn]] void Broken(const char* reason) { throw std::invalid_argument(reason); }
 
-/** Reads symbols by their shares, as `core/domain/decoding/packed-symbols.ts`. */
+/** Decodes symbols by their frequencies, like `core/domain/decoding/packed-symbols.ts`. */
 class SymbolReader {
  public:
   SymbolReader(const uint8_t* bytes, size_t size) {
@@ -116,7 +116,7 @@ class SymbolReader {
   uint32_t state_;
 };
 
-/** What the guesses are made of. */
+/** Inputs of the predictions. */
 struct Scales {
   const uint32_t* masses;
   const uint8_t* logs;
@@ -187,7 +187,7 @@ LanguageModelTables UnpackModel(const uint8_t* bytes, size_t size, const Languag
   targets.resize(sizes.arcs);
   std::vector<uint8_t> is_state(sizes.arcs);
   std::vector<uint8_t> entries(sizes.nodes);
-  /** Of the probabilities of each state's arcs. */
+  /** Sums of the probabilities of each state's arcs. */
   std::vector<uint32_t> sums(sizes.nodes);
   std::array<uint32_t, kTokens> seen;
   seen.fill(UINT32_MAX);
@@ -214,13 +214,13 @@ LanguageModelTables UnpackModel(const uint8_t* bytes, size_t size, const Languag
   uint32_t length = 0;
   uint32_t length_end = 1;
   for (uint32_t state = 1; state < sizes.nodes; state++) {
-    // A state that no arc has led to yet has no suffix.
+    // A state without an incoming arc so far has no suffix.
     if (state >= next) Broken("its states are not in order");
     if (state == length_end) {
       length = std::min(8u, length + 1);
       length_end = next;
     }
-    // What later states look at lies anywhere in the tables: asked for ahead of need, it is there when it is needed.
+    // Later states read from anywhere in the tables: prefetch their entries.
     if (state + 3 * kAhead < next) __builtin_prefetch(&nodes[nodes[state + 3 * kAhead].suffix]);
     if (state + 2 * kAhead < next) {
       const uint32_t suffix = nodes[state + 2 * kAhead].suffix;

@@ -6,7 +6,7 @@
 
 namespace beam {
 
-/** What the header of a model file says. */
+/** The header of a model file. */
 struct LanguageModelSizes {
   uint32_t vocabulary;
   uint32_t nodes;
@@ -14,7 +14,7 @@ struct LanguageModelSizes {
   uint32_t words;
 };
 
-/** What a look-up needs of a state, side by side: one cache line instead of three. */
+/** A state's data for a look-up, contiguous: one cache line instead of three. */
 struct LanguageModelNode {
   uint32_t first_arc;
   uint32_t suffix;
@@ -31,11 +31,11 @@ struct LanguageModelTables {
 };
 
 /**
- * Reads what stands behind the code books of a packed model file: the same as `core/domain/decoding/packed-states.ts`, which
- * says how it is packed.
+ * Reads the part of a packed model file after its code books, like `core/domain/decoding/packed-states.ts`,
+ * which describes the format.
  *
  * @param log_prob_codes, backoff_codes code books of 256 numbers, natural log
- * @throws std::invalid_argument when the bytes cannot be a model
+ * @throws std::invalid_argument for bytes that are not a model
  */
 LanguageModelTables UnpackModel(const uint8_t* bytes, size_t size, const LanguageModelSizes& sizes,
                                 const double* log_prob_codes, const double* backoff_codes);

@@ -107,7 +107,7 @@ size_t Ranking::CountWithin(double margin) const {
 double LogAdder::operator()(double a, double b) const {
   const double larger = a < b ? b : a;
   const double difference = a < b ? b - a : a - b;
-  // False for NaN, too, which is the difference of two infinities.
+  // Also false for NaN, the difference of two infinities.
   if (!(difference < kLogAddLimit)) return larger;
   const double place = difference * kLogAddStepsPerUnit;
   const auto step = static_cast<size_t>(place);
@@ -193,13 +193,13 @@ Expectation PrefixBeamSearch::Expected() const {
   return expected;
 }
 
-/** Without a space at the end. */
+/** Removes a space at the end. */
 int32_t PrefixBeamSearch::Trimmed(int32_t node) const {
   const bool has_space = node > 0 && static_cast<int32_t>(tree_[node].token) == options_.space;
   return has_space ? tree_[node].parent : node;
 }
 
-/** What all texts begin with. */
+/** The common prefix of all texts. */
 int32_t PrefixBeamSearch::CommonNode() const {
   int32_t common = beam_[0].node;
   for (const Alive& alive : beam_) {
@@ -215,7 +215,7 @@ int32_t PrefixBeamSearch::CommonNode() const {
   return common;
 }
 
-/** Without the letters behind the last space. */
+/** Removes the letters after the last space. */
 int32_t PrefixBeamSearch::WholeWords(int32_t node) const {
   while (node > 0 && static_cast<int32_t>(tree_[node].token) != options_.space) node = tree_[node].parent;
   return node;
@@ -260,7 +260,7 @@ size_t PrefixBeamSearch::ChooseCandidates(const float* row) {
   return count;
 }
 
-/** Paths that leave the text as it is, and paths that come from a prefix of the beam to one in the beam. */
+/** Adds paths that keep the text, and paths from one prefix in the beam to another. */
 void PrefixBeamSearch::Stay(const float* row, int32_t frame) {
   for (Alive& alive : beam_) alive.total = (*log_add_)(alive.blank, alive.token);
   for (size_t slot = 0; slot < beam_.size(); slot++) {
@@ -284,7 +284,7 @@ void PrefixBeamSearch::Stay(const float* row, int32_t frame) {
   }
 }
 
-/** Paths that add a token and lead to a prefix that is not in the beam. */
+/** Adds paths to prefixes that are not in the beam. */
 void PrefixBeamSearch::Extend(const float* row, int32_t frame, size_t candidate_count) {
   const double space_bound = std::max(0.0, -options_.word_bonus);
   for (size_t slot = 0; slot < beam_.size(); slot++) {
@@ -303,7 +303,7 @@ void PrefixBeamSearch::Extend(const float* row, int32_t frame, size_t candidate_
         hot_state = hot_words_->Advance(node.hot_state, token);
         child_score += hot_words_->ScoreOf(node.hot_state, hot_state);
       }
-      // The language model can only lower this, so most candidates are dropped without asking it.
+      // The language model can only lower this, so most candidates are dropped without a look-up.
       const double bound = acoustic + child_score + (is_space ? space_bound : 0);
       if (bound <= ranking_.worst() || bound < ranking_.best() - options_.beam_margin || acoustic == kImpossible) continue;
       uint32_t state = 0;
@@ -320,7 +320,7 @@ void PrefixBeamSearch::Extend(const float* row, int32_t frame, size_t candidate_
   }
 }
 
-/** Makes the ranked prefixes the new beam, adding those to the tree that were never kept before. */
+/** Makes the ranked prefixes the new beam, and adds new ones to the tree. */
 void PrefixBeamSearch::KeepBest() {
   for (const Alive& alive : beam_) tree_[alive.node].slot = -1;
   next_beam_.clear();
@@ -350,7 +350,7 @@ void PrefixBeamSearch::Finish(Hypotheses* found) const {
   }
   std::vector<size_t> order(beam_.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  // NaN would not be an order; among equals the one that was in the beam first comes first.
+  // NaN would break the order; among equals, the earlier one in the beam is first.
   for (double& score : scores) score = std::isnan(score) ? kImpossible : score;
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return scores[a] > scores[b]; });
   found->tokens.clear();
@@ -366,15 +366,15 @@ void PrefixBeamSearch::Finish(Hypotheses* found) const {
     found->scores.push_back(scores[slot]);
   }
   if (!found->ends.empty()) return;
-  // Frames without any possible output leave nothing alive: nothing was said.
+  // Frames without any possible output leave no text: return an empty one.
   found->ends.push_back(0);
   found->scores.push_back(kImpossible);
 }
 
-/** What the text's end adds: its last word is complete, and a word or sentence end follows. */
+/** Adds the scores at the text's end: its last word is complete, and a word or sentence end follows. */
 double PrefixBeamSearch::EndScore(int32_t index) const {
   const PrefixTree::Node& node = tree_[index];
-  // A hot word that is not complete by now has earned nothing.
+  // An incomplete hot word gets no bonus.
   const double broken = hot_words_ == nullptr ? 0 : -hot_words_->Credit(node.hot_state);
   if (model_ == nullptr || index == 0 || static_cast<int32_t>(node.token) == options_.space) return broken;
   double log_prob;

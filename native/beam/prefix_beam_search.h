@@ -31,7 +31,7 @@ struct BeamSearchOptions {
 constexpr int kLogAddLimit = 32;
 constexpr int kLogAddStepsPerUnit = 32;
 
-/** log(exp(a) + exp(b)) by the table of `core/domain/decoding/log-add.ts`, and therefore to the last bit the same. */
+/** log(exp(a) + exp(b)) by the table of `core/domain/decoding/log-add.ts`, with the same bits. */
 class LogAdder {
  public:
   static constexpr size_t kTableSize = size_t{kLogAddLimit} * kLogAddStepsPerUnit * 4;
@@ -47,14 +47,14 @@ class LogAdder {
 
 /** The beam at the end of an utterance, best text first. */
 struct Hypotheses {
-  /** Tokens of all texts, one after the other. */
+  /** Tokens of all texts, concatenated. */
   std::vector<uint8_t> tokens;
-  /** Where each text ends in `tokens`. */
+  /** End of each text in `tokens`. */
   std::vector<int32_t> ends;
   std::vector<double> scores;
 };
 
-/** What a language model expects behind a text; as in `core/domain/decoding/growing-search.ts`. */
+/** A language model's expectation after a text; as in `core/domain/decoding/growing-search.ts`. */
 struct Expectation {
   double end_log_prob = 0;
   double space_log_prob = 0;
@@ -69,7 +69,7 @@ class PrefixTree {
     uint32_t state;
     uint32_t word_hash;
     int32_t hot_state;
-    /** Its place in the current beam, or -1. */
+    /** Its index in the current beam, or -1. */
     int32_t slot;
     /** 0 at the root. */
     uint32_t token;
@@ -79,7 +79,7 @@ class PrefixTree {
   void Reset(const Node& root);
   /** The node of `parent` plus `token`, or -1. */
   int32_t Find(int32_t parent, uint32_t token) const;
-  /** Adds a node that `Find` did not know. */
+  /** Adds a node that `Find` did not find. */
   int32_t Add(const Node& node);
   Node& operator[](int32_t node) { return nodes_[static_cast<size_t>(node)]; }
   const Node& operator[](int32_t node) const { return nodes_[static_cast<size_t>(node)]; }
@@ -93,16 +93,16 @@ class PrefixTree {
   std::vector<int32_t> table_;
 };
 
-/** The best so many offers, in order of score; among equals the earlier offer wins. */
+/** The best offers, up to a limit, in order of score; among equals the earlier offer wins. */
 class Ranking {
  public:
   struct Entry {
     double blank;
     double acoustic;
     double text_score;
-    /** Beam slot that the offer comes from. */
+    /** Beam slot of its origin. */
     uint32_t slot;
-    /** Token it adds, or -1 when it stays as it is. */
+    /** Token that it adds, or -1 for none. */
     int32_t token;
     uint32_t state;
     uint32_t word_hash;
@@ -111,11 +111,11 @@ class Ranking {
 
   explicit Ranking(size_t capacity);
   size_t count() const { return count_; }
-  /** An offer must score more than this to be taken. */
+  /** Scores at or below this are rejected. */
   double worst() const { return worst_; }
   /** Score of the best entry so far. */
   double best() const { return count_ == 0 ? -std::numeric_limits<double>::infinity() : scores_[0]; }
-  /** How many entries score at most so much less than the best one. */
+  /** Number of entries within a margin of the best score. */
   size_t CountWithin(double margin) const;
   /** From best to worst. */
   const Entry& operator[](size_t rank) const { return entries_[order_[rank]]; }
@@ -133,8 +133,8 @@ class Ranking {
 };
 
 /**
- * Answers of a language model that were given lately. A prefix asks for the same continuations frame after frame, and
- * prefixes that end alike ask for the same; the tables behind the answers are far larger than a core's cache.
+ * A cache of recent answers of a language model. A prefix needs the same continuations in each frame, and
+ * prefixes with equal ends need the same ones; the model's tables are far larger than a core's cache.
  */
 class ModelCache {
  public:
@@ -142,7 +142,7 @@ class ModelCache {
 
   /** As `LanguageModel::Advance`. */
   uint32_t Advance(uint32_t state, uint32_t token, double* log_prob) {
-    // States have 24 bits, tokens 7: no key is the one of an empty place.
+    // States have 24 bits, tokens 7: no key equals that of an empty entry.
     const uint32_t key = (state << 7) | token;
     Entry& entry = entries_[(key * 0x9e3779b1u) >> (32 - kSizeBits)];
     if (entry.key != key) {
@@ -168,8 +168,9 @@ class ModelCache {
 };
 
 /**
- * CTC prefix beam search with a character language model: step by step the search of
- * `core/domain/decoding/prefix-beam-search.ts`, which explains it. Keeps its workspace between calls; not re-entrant.
+ * CTC prefix beam search with a character language model: the same steps as in
+ * `core/domain/decoding/prefix-beam-search.ts`, which explains them. Keeps its workspace between calls; not
+ * re-entrant.
  */
 class PrefixBeamSearch {
  public:
@@ -188,29 +189,29 @@ class PrefixBeamSearch {
   void Search(const float* log_probs, size_t frames, const HotWordsView* hot_words, Hypotheses* found);
 
   /**
-   * A search of its own with another beam over the same model, whose cached answers both share: they belong to one thread.
+   * Makes another search over the same model and cache; both belong to one thread.
    * @throws std::invalid_argument for a width out of bounds
    */
   std::unique_ptr<PrefixBeamSearch> WithBeam(uint32_t beam_width) const;
 
-  /** Begins a text that grows frame by frame, without hot words. */
+  /** Starts a text that grows frame by frame, without hot words. */
   void Begin();
   /**
    * @param row `[vocabulary]`, natural log
-   * @returns the node of the best text, another one when that is another text
+   * @returns the node of the best text, which changes with it
    */
   int32_t Push(const float* row);
   /**
-   * The best text so far, without a space at its end; returns how many of its tokens are whole words that all texts of the beam
-   * begin with.
+   * Writes the best text so far, without a space at its end; returns how many of its tokens are whole words
+   * with which all texts of the beam begin.
    */
   size_t Grown(std::vector<uint8_t>* tokens) const;
   Expectation Expected() const;
-  /** Gives up all texts but the best. */
+  /** Drops all texts but the best. */
   void KeepBestText();
 
  private:
-  /** A prefix alive after a frame: log-prob of its paths that end in blank, in its last token, and of both. */
+  /** A prefix in the beam: log-prob of its paths that end in blank, in its last token, and of both. */
   struct Alive {
     int32_t node;
     double blank;
@@ -242,9 +243,9 @@ class PrefixBeamSearch {
   std::vector<Alive> beam_;
   std::vector<Alive> next_beam_;
   std::vector<uint32_t> candidates_;
-  /** For each beam slot and token: the frame in which that child was in the beam already. */
+  /** For each beam slot and token: the last frame in which that child was in the beam. */
   std::vector<int32_t> covered_at_;
-  /** Frames of the text that grows. */
+  /** Frames of the growing text. */
   int32_t frame_ = 0;
 };
 

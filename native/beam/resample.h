@@ -6,7 +6,7 @@
 
 namespace beam {
 
-/** Filters of `up` phases, `taps` (a multiple of 4) each, and the place of the first output. */
+/** Filters of `up` phases, `taps` (a multiple of 4) each, and the phase of the first output. */
 struct Resampling {
   const float* table;
   size_t taps;
@@ -15,7 +15,7 @@ struct Resampling {
   size_t phase;
 };
 
-/** Four sums in double precision, as `dot` of `core/domain/audio/resample.ts` adds them: every bit is the same. */
+/** Four sums in double precision, added like `dot` in `core/domain/audio/resample.ts`: the same bits. */
 inline float Dot(const float* table, const float* samples, size_t count) {
   double sums[4] = {0, 0, 0, 0};
   for (size_t i = 0; i < count; i += 4) {
@@ -26,7 +26,7 @@ inline float Dot(const float* table, const float* samples, size_t count) {
   return static_cast<float>(sums[0] + sums[1] + (sums[2] + sums[3]));
 }
 
-/** Inputs that `count` outputs read. */
+/** Number of inputs for `count` outputs. */
 inline size_t InputsOf(const Resampling& by, size_t count) {
   return count == 0 ? 0 : ((count - 1) * by.down + by.phase) / by.up + by.taps;
 }

@@ -6,17 +6,17 @@ import type { NativeBinding, NativeModel } from "./binding.js";
 
 const TABLES = ".tables";
 const DRAFT = ".draft";
-/** Kept for as long as they are used: the models of a service, and the one before the last change. */
+/** Enough for the models of a service and those before its last change. */
 const MOST_MODELS = 3;
-/** Smaller ones are unpacked in less than a tenth of a second. */
+/** Smaller models are unpacked in less than 0.1 s. */
 const LEAST_BYTES = 8 * 2 ** 20;
-/** Writing takes seconds; a draft of this age is one that a killed process has left. */
+/** Writing takes seconds; an older draft belongs to a killed process. */
 const DRAFT_IS_LEFT_AFTER_MS = 600_000;
 
 /**
- * Language models as they lie in memory, in a folder, by the hash of the file that they were unpacked from: reading one takes a
- * twentieth of the CPU time of unpacking it. Any number of processes may share the folder: a file gets its name when it is
- * whole, and one that is damaged later is unpacked again. What cannot be kept is unpacked at every start.
+ * A cache folder of unpacked language models, by the hash of the packed file: reading one takes a twentieth
+ * of the CPU time of unpacking it. Processes may share the folder: a file gets its name once it is complete,
+ * and a damaged one is unpacked again. Without space for the cache, models are unpacked at every start.
  */
 export class UnpackedModels {
   readonly #place: UnpackedPlace;
@@ -27,23 +27,23 @@ export class UnpackedModels {
     this.#leastBytes = leastBytes;
   }
 
-  /** Null when it is not there, or not whole. The caller has checked the file that `key` is the hash of. */
+  /** Reads a model; null if missing or incomplete. The caller has checked `key`, the packed file's hash. */
   read(binding: NativeBinding, key: string, vocabularySize: number): NativeModel | null {
     const path = this.#pathOf(key);
     if (!existsSync(path)) return null;
     const model = binding.readTables(key, path, vocabularySize);
-    // The time of its last use: what was not used longest makes room. A folder that is read-only needs none.
+    // Record the last use, by which models are evicted. A read-only folder evicts none.
     if (model !== null) void utimes(path, new Date(), new Date()).catch(() => {});
     return model;
   }
 
-  /** Keeps a model for processes to come, if there is room. Whether it did; never rejects, since nothing depends on it. */
+  /** Stores a model if there is space. Returns whether it did; never rejects, since nothing depends on it. */
   async write(binding: NativeBinding, key: string, model: NativeModel): Promise<boolean> {
     const draft = join(this.#place.folder, `${key}.${crypto.randomUUID()}${DRAFT}`);
     try {
       if (binding.modelBytes(model) < this.#leastBytes) return false;
       await mkdir(this.#place.folder, { recursive: true, mode: 0o700 });
-      // Another thread, or another process, is at it.
+      // Another thread or process is writing it.
       if (await this.#hasDraftOf(key)) return false;
       if (!(await this.#hasRoomFor(binding.modelBytes(model)))) return false;
       await binding.writeTables(model, draft);
@@ -51,7 +51,7 @@ export class UnpackedModels {
       await this.#removeOldest();
       return true;
     } catch {
-      // A disk that is full or read-only: the next start unpacks it again.
+      // The disk is full or read-only: the next start unpacks it again.
       await rm(draft, { force: true }).catch(() => {});
       return false;
     }
@@ -61,7 +61,7 @@ export class UnpackedModels {
     return join(this.#place.folder, key + TABLES);
   }
 
-  /** Drafts that a killed process has left go. */
+  /** Whether a process is writing this model. Deletes the drafts of killed processes. */
   async #hasDraftOf(key: string): Promise<boolean> {
     let isAtWork = false;
     for (const { path, name, mtimeMs } of await this.#files(DRAFT)) {
@@ -86,7 +86,7 @@ export class UnpackedModels {
     const names = (await readdir(this.#place.folder)).filter((name) => name.endsWith(ending));
     const found = names.map(async (name) => {
       const path = join(this.#place.folder, name);
-      // One that another process has just renamed or removed is none any more.
+      // Another process may have renamed or removed it meanwhile.
       const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: null }));
       return mtimeMs === null ? [] : [{ name, path, mtimeMs }];
     });

@@ -2,38 +2,38 @@ import type { PackageFolder } from "../models/package.js";
 import type { Sizes } from "./feeds.js";
 import type { GraphShapes, ShapeFigures } from "./trial.js";
 
-/** What an engine does with one package, in runs of its graphs. */
+/** An engine's work with one package: which graphs it runs, and in which shapes. */
 export interface EngineWork {
   readonly engine: "live" | "files" | "speech";
   readonly graphs: readonly GraphShapes[];
-  /** What figures of these graphs come to; null when one of them is missing. */
+  /** Estimates throughput from measured runs; null if a graph is missing. */
   readonly worth: (figures: readonly ShapeFigures[]) => EngineWorth | null;
 }
 
-/** What a device would do if runs were all there was. */
+/** A device's throughput, counting graph runs only. */
 export interface EngineWorth {
-  /** Seconds of audio for a second of its time. */
+  /** Seconds of audio per second. */
   readonly audioSecondsPerSecond: number;
-  /** Of live: sessions that it keeps up with. */
+  /** For live: sessions that it keeps up with. */
   readonly sessions: number | null;
-  /** Live: of one step. Files: of ten seconds. Speech: of one piece. */
+  /** Duration: for live, of a step; for files, of ten seconds of audio; for speech, of a piece. */
   readonly ms: number;
 }
 
-/** Frames of a recogniser, 40 ms each. */
+/** Of a recogniser's frame. */
 const FRAME_SAMPLES = 640;
 const FRAME_SECONDS = 0.04;
 const LIVE_ROWS = 32;
-/** Ten seconds, as a file's pieces are long. */
+/** Ten seconds, the length of a file's piece. */
 const FILE_FRAMES = 250;
-/** Of the vocoder and the condition, at 24 kHz. */
+/** Of a frame of the vocoder and the condition, at 24 kHz. */
 const MEL_FRAME_SAMPLES = 256;
 const MEL_FRAME_SECONDS = MEL_FRAME_SAMPLES / 24_000;
 const SOLVER_STEPS = 16;
-/** A sentence of four seconds: two frames are a patch. */
+/** A sentence of four seconds, with two frames per patch. */
 const PIECE_PATCHES = 192;
 const PIECE_TOKENS = 80;
-/** A window of 256 frames with 10 of them as context on each side. */
+/** Including 10 frames of context on each side. */
 const WINDOW_FRAMES = 256;
 const WINDOW_CONTEXT_FRAMES = 20;
 
@@ -61,13 +61,13 @@ export function conditionSizes(tokens: number, frames: number): Sizes {
   return { batch: 1, tokens, frames };
 }
 
-/** What is tried of a package: the shipped families' graphs are known, of others nothing is. */
+/** Lists the work to test for a package; only the shipped families' graphs are known. */
 export function engineWork({ manifest }: PackageFolder): readonly EngineWork[] {
   if (manifest.family === "ctc-two-pass") return [LIVE, FILES];
   return manifest.family === "flow-matching" ? [SPEECH] : [];
 }
 
-/** One run of one graph of it: whether a provider works, and no more. */
+/** Reduces the work to one run of one graph, to test only whether a provider works. */
 export function smallWork({ engine, worth }: EngineWork): EngineWork {
   return { engine, worth, graphs: [SMALL[engine]] };
 }
@@ -85,7 +85,7 @@ const LIVE: EngineWork = {
     const ms = medianMs(figures, "stream");
     if (ms === null) return null;
     const audioSecondsPerSecond = (LIVE_ROWS * FRAME_SECONDS * 1_000) / ms;
-    // A session brings a second of audio in each second.
+    // Each session sends one second of audio per second.
     return { audioSecondsPerSecond, sessions: Math.floor(audioSecondsPerSecond), ms };
   },
 };

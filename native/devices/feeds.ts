@@ -1,14 +1,13 @@
 import { type InferenceSession, Tensor } from "onnxruntime-node";
 import { gaussianNoise } from "../../core/domain/synthesis/noise.js";
 
-/** Sizes of the dimensions that a graph leaves open, by the names it has for them. */
 export type Sizes = Readonly<Record<string, number>>;
 
-/** Value `index` of a tensor with rows of `length`, where noise would not do. */
+/** Computes value `index` of a tensor with rows of `length`. */
 type Fill = (index: number, length: number, sizes: Sizes) => number;
 
 const FILLS: Readonly<Record<string, Fill>> = {
-  // Zeros begin a stream.
+  // A stream starts with zeros.
   state: () => 0,
   history: () => 0,
   mask: () => 1,
@@ -21,10 +20,10 @@ const FILLS: Readonly<Record<string, Fill>> = {
   tokens: (index) => 1 + (index % 30),
   frame_to_token: (index, length, { tokens = 1 }) => Math.floor(((index % length) * tokens) / length),
 };
-/** What is as loud as speech, or as large as what the graph before it gives. */
+/** Scale of noise in realistic inputs. */
 const SCALES: Readonly<Record<string, number>> = { pcm: 0.05, mel: 0.5, x: 0.7 };
 
-/** Inputs of the right shapes for a graph, the same in every process, near enough to speech for its time and its differences. */
+/** Makes deterministic inputs for a graph, close enough to speech to compare durations and outputs. */
 export function feedsOf(graph: InferenceSession, sizes: Sizes): Record<string, Tensor> {
   return Object.fromEntries(graph.inputMetadata.map((input) => [input.name, tensorOf(input, sizes)]));
 }
@@ -34,26 +33,14 @@ function tensorOf(input: InferenceSession.ValueMetadata, sizes: Sizes): Tensor {
   const dims = input.shape.map((size) => (typeof size === "number" ? size : sizeOf(size, sizes)));
   const count = dims.reduce((product, size) => product * size, 1);
   const fill = FILLS[input.name] ?? noise(count, input.name);
-  const value = (index: number) => fill(index, dims.at(-1)!, sizes);
+  const values = Array.from({ length: count }, (_, index) => fill(index, dims.at(-1)!, sizes));
   switch (input.type) {
     case "int64":
-      return new Tensor(
-        "int64",
-        BigInt64Array.from({ length: count }, (_, at) => BigInt(value(at))),
-        dims,
-      );
+      return new Tensor("int64", BigInt64Array.from(values, BigInt), dims);
     case "uint8":
-      return new Tensor(
-        "uint8",
-        Uint8Array.from({ length: count }, (_, at) => value(at)),
-        dims,
-      );
+      return new Tensor("uint8", Uint8Array.from(values), dims);
     case "float32":
-      return new Tensor(
-        "float32",
-        Float32Array.from({ length: count }, (_, at) => value(at)),
-        dims,
-      );
+      return new Tensor("float32", Float32Array.from(values), dims);
     default:
       throw new TypeError(`input ${input.name} is of ${input.type}`);
   }

@@ -8,11 +8,11 @@ import type { Place } from "../../core/domain/placement/provider.js";
 
 const run = promisify(execFile);
 
-/** A shared library and where the loader would find it; null for one that it would not. */
 export interface FoundLibrary {
   readonly name: string;
+  /** Where the loader finds it; null if it does not. */
   readonly path: string | null;
-  /** What would bring it. */
+  /** How to install it. */
   readonly bring: string;
 }
 
@@ -20,16 +20,16 @@ export interface MachineFacts {
   readonly node: string;
   readonly platform: string;
   readonly onnxruntime: string;
-  /** Providers that the runtime's build knows, and whether they came with it. */
+  /** Providers of the runtime's build, and whether they are bundled. */
   readonly backends: readonly { readonly name: string; readonly bundled: boolean }[];
   readonly nvidia: readonly { readonly name: string; readonly driver: string; readonly memory: string }[];
   readonly cuda: readonly FoundLibrary[];
   readonly vulkan: readonly FoundLibrary[];
-  /** Drivers of Vulkan: the files that name them. */
+  /** Files that describe Vulkan drivers. */
   readonly vulkanDrivers: readonly string[];
 }
 
-/** CUDA 13 with cuDNN 9 is what onnxruntime's provider of this release links to, beside a driver for it. */
+/** This release of onnxruntime links to CUDA 13 and cuDNN 9. */
 const CUDA_REPOSITORY = "NVIDIA's repository (docs/operations.md)";
 const CUDA_LIBRARIES = [
   ["libcuda.so.1", "NVIDIA's driver, 580 or newer: apt-get install nvidia-driver"],
@@ -47,7 +47,7 @@ const CUDA_LIBRARIES = [
 const VULKAN_LIBRARIES = [["libvulkan.so.1", "apt-get install libvulkan1"]] as const;
 const VULKAN_FOLDERS = ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d"];
 
-/** What this machine has that graphs may run on. */
+/** Collects the machine's providers, devices, drivers and libraries for graphs. */
 export async function machineFacts(): Promise<MachineFacts> {
   const known = await loaderCache();
   const drivers = await vulkanDrivers();
@@ -74,7 +74,7 @@ export async function machineFacts(): Promise<MachineFacts> {
   };
 }
 
-/** The name of the device of a place; null where nothing tells it. */
+/** Returns the name of a place's device; null if unknown. */
 export async function deviceNameOf({ provider, device }: Place): Promise<string | null> {
   if (provider !== "cuda") return null;
   return (await nvidiaDevices())[device ?? 0]?.name ?? null;
@@ -84,7 +84,7 @@ async function nvidiaDevices(): Promise<MachineFacts["nvidia"]> {
   const query = ["--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"];
   const text = await run("nvidia-smi", query).then(
     ({ stdout }) => stdout.trim(),
-    // No driver, or no such program.
+    // No driver or no nvidia-smi.
     () => "",
   );
   const lines = text === "" ? [] : text.split("\n");
@@ -94,14 +94,14 @@ async function nvidiaDevices(): Promise<MachineFacts["nvidia"]> {
   });
 }
 
-/** Paths by names of libraries, as `ldconfig -p` tells them; nothing where it does not. */
+/** Returns the paths of libraries by name, from `ldconfig -p`; empty without it. */
 async function loaderCache(): Promise<ReadonlyMap<string, string>> {
   const { stdout } = await run("/sbin/ldconfig", ["-p"]).catch(() => ({ stdout: "" }));
   const found = [...stdout.matchAll(/^\t(\S+) \([^)\n]*\) => (\S+)$/gm)];
   return new Map(found.map(([, name = "", path = ""]) => [name, path]));
 }
 
-/** The loader looks in LD_LIBRARY_PATH first; a provider also beside the runtime. */
+/** Finds a library as the loader does: in LD_LIBRARY_PATH first; providers also next to the runtime. */
 async function libraryPath(name: string, known: ReadonlyMap<string, string>): Promise<string | null> {
   const folders = (process.env["LD_LIBRARY_PATH"] ?? "").split(":").filter((folder) => folder !== "");
   const isProvider = name.startsWith("libonnxruntime");
@@ -112,7 +112,7 @@ async function libraryPath(name: string, known: ReadonlyMap<string, string>): Pr
   return known.get(name) ?? null;
 }
 
-/** Where this process has the runtime's library from. */
+/** Returns the folder from which this process has loaded the runtime. */
 async function runtimeFolders(): Promise<readonly string[]> {
   const maps = await readFile("/proc/self/maps", "utf8").catch(() => "");
   const paths = [...maps.matchAll(/ (\/\S*)\/libonnxruntime\.so[.\d]*$/gm)].map(([, folder = ""]) => folder);

@@ -7,18 +7,18 @@ import type { FlowMatchingContents } from "../models/flow-matching/manifest.js";
 import type { SolverPiece } from "../models/flow-matching/solver-piece.js";
 import type { MelSynthesizerManifest } from "../models/manifest.js";
 
-/** Pieces that were made together, from their text to their samples. */
+/** Measurement of concurrent pieces, from text to samples. */
 export interface SpeechFigures {
   readonly streams: number;
   readonly audioSecondsPerSecond: number;
-  /** Of the wall time, what passed inside the runtime: the rest is ours. */
+  /** Share of wall time inside the runtime; the rest is our own code. */
   readonly runtimeShare: number;
 }
 
 const TEXT = "бүгін ауа райы жылы болады, кешке қарай жаңбыр жауады.";
 const SOLVER_STEPS = 16;
 
-/** Speaks as many pieces at a time as there are streams, each step and each window in one run; the second time counts. */
+/** Speaks concurrent pieces twice, each step and window in one run, and measures the second time. */
 export async function timeSpeech(
   folder: string,
   place: Place,
@@ -30,7 +30,7 @@ export async function timeSpeech(
   try {
     const figures: SpeechFigures[] = [];
     for (const count of streams) {
-      // What a device prepares for a shape is not speech.
+      // A device compiles each shape at its first run.
       await speakTogether(speaker, count);
       const [startedAtMs, busyMs] = [performance.now(), speaker.busyMs];
       const seconds = await speakTogether(speaker, count);
@@ -47,7 +47,6 @@ export async function timeSpeech(
   }
 }
 
-/** @returns how long the speech is, in seconds */
 async function speakTogether(speaker: FlowMatching, count: number): Promise<number> {
   const { id, defaultVoice, hopSamples, sampleRateHz } = speaker.manifest;
   const pieces: SolverPiece[] = [];

@@ -1,9 +1,8 @@
 import { json } from "node:stream/consumers";
 import { readManifest } from "../models/find-packages.js";
 import type { PackageFolder } from "../models/package.js";
-import type { TrialAnswer, TrialRequest } from "./protocol.js";
 import { timeSpeech } from "./speech-trial.js";
-import { placedNodes, timeShapes } from "./trial.js";
+import { placedNodes, type TrialAnswer, type TrialRequest, timeShapes } from "./trial.js";
 
 /** The program that `tryProvider` starts. */
 const { folder, place, graphs, placed, streams, ...options } = (await json(process.stdin)) as TrialRequest;
@@ -11,23 +10,23 @@ const manifest = await readManifest(folder);
 if (manifest === null) throw new TypeError(`${folder} is no model package`);
 const model: PackageFolder = { folder, manifest };
 for (const shapes of graphs) {
-  await told(shapes.graph, () =>
+  await reported(shapes.graph, () =>
     timeShapes(model, shapes, place, options, (figures) => answer({ type: "shape", figures })),
   );
 }
 for (const { graph, sizes } of placed) {
-  await told(graph, async () =>
+  await reported(graph, async () =>
     answer({ type: "placed", placed: await placedNodes(model, graph, place, sizes) }),
   );
 }
 
 if (streams.length > 0) {
-  await told("speech", async () => {
+  await reported("speech", async () => {
     for (const figures of await timeSpeech(folder, place, streams)) answer({ type: "speech", figures });
   });
 }
 
-async function told(graph: string, work: () => Promise<void>): Promise<void> {
+async function reported(graph: string, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {

@@ -7,61 +7,78 @@ import { ON_CPU, type Place } from "../../core/domain/placement/provider.js";
 import { checkGraphFiles } from "../models/graph-files.js";
 import type { GraphVariant, PackageFolder } from "../models/package.js";
 import { feedsOf, type Sizes } from "./feeds.js";
+import type { SpeechFigures } from "./speech-trial.js";
 
-/** A graph and the shapes that are tried of it. */
 export interface GraphShapes {
   readonly graph: string;
   readonly shapes: readonly Sizes[];
 }
 
-/** How long runs of one shape take. */
 export interface ShapeFigures {
   readonly graph: string;
   readonly variant: GraphVariant;
   readonly sizes: Sizes;
-  /** With what the provider prepares for a shape. */
+  /** Includes the provider's preparation for a shape. */
   readonly firstMs: number;
   readonly p50Ms: number;
   readonly p90Ms: number;
   readonly runs: number;
-  /** CPU time of this process per run, all its threads. */
+  /** CPU time of this process per run, all threads. */
   readonly cpuMs: number;
-  /** Beside the CPU's own graph, by output; null where nothing was compared. */
+  /** Compared with the CPU's own graph, by output; null if not compared. */
   readonly difference: Readonly<Record<string, Difference>> | null;
 }
 
-/** The largest difference of a tensor, and the largest of its values. */
 interface Difference {
+  /** Largest difference between two values. */
   readonly largest: number;
   readonly of: number;
 }
 
-/** Which nodes of a graph ran where. */
 export interface Placed {
   readonly graph: string;
-  /** By onnxruntime's name of the provider. */
+  /** Numbers of nodes by onnxruntime's name of the provider. */
   readonly nodes: Readonly<Record<string, number>>;
-  /** Copies between the CPU's memory and the device's inside of a run. */
+  /** Copies between CPU and device memory within a run. */
   readonly copies: number;
-  /** Names of operators that multiply matrices, and ran on the CPU. */
+  /** Operators that multiply matrices and ran on the CPU. */
   readonly productsOnCpu: readonly string[];
 }
 
 export interface TrialOptions {
-  /** At least so long, and at least `LEAST_RUNS`. */
+  /** Least duration per shape; at least `LEAST_RUNS` runs. */
   readonly shapeMs: number;
   readonly threads: number;
-  /** Runs the CPU's graph on the same inputs, too. */
+  /** Also runs the CPU's graph on the same inputs. */
   readonly compares: boolean;
-  /** Runs of a graph's shapes alternate: what else the machine does meanwhile favours none. */
+  /** Alternates runs of a graph's shapes, so that other load on the machine affects all alike. */
   readonly inTurns?: boolean;
 }
+
+/** Request to a process that tests a provider: JSON on its standard input. */
+export interface TrialRequest extends TrialOptions {
+  readonly folder: string;
+  readonly place: Place;
+  readonly graphs: readonly GraphShapes[];
+  /** Graphs and shapes for which to report where nodes run. */
+  readonly placed: readonly { readonly graph: string; readonly sizes: Sizes }[];
+  /** For a synthesizer: numbers of concurrent pieces to test in turn. */
+  readonly streams: readonly number[];
+}
+
+/** Answers, one JSON per line of its standard output. */
+export type TrialAnswer =
+  | { readonly type: "shape"; readonly figures: ShapeFigures }
+  | { readonly type: "placed"; readonly placed: Placed }
+  | { readonly type: "speech"; readonly figures: SpeechFigures }
+  /** A graph that cannot be loaded or run; the next ones follow. */
+  | { readonly type: "failed"; readonly graph: string; readonly reason: string };
 
 const LEAST_RUNS = 3;
 const MOST_RUNS = 400;
 const PRODUCTS = /MatMul|Gemm|Conv|Attention/;
 
-/** A graph of a package as it is loaded where it is placed, without what workers share. */
+/** Loads a graph of a package at a place, without the workers' shared state. */
 async function openGraph(
   model: PackageFolder,
   graph: string,
@@ -81,7 +98,7 @@ async function openGraph(
   return { session, variant };
 }
 
-/** Times each shape of a graph, one after the other or in turns. @throws what the runtime throws */
+/** Measures each shape of a graph, one by one or alternating. @throws errors of the runtime */
 export async function timeShapes(
   model: PackageFolder,
   { graph, shapes }: GraphShapes,
@@ -113,7 +130,7 @@ export async function timeShapes(
   }
 }
 
-/** Which provider ran which nodes of a graph, by the runtime's own profile. */
+/** Finds out which provider ran which nodes of a graph, from the runtime's profile. */
 export async function placedNodes(
   model: PackageFolder,
   graph: string,
@@ -154,7 +171,7 @@ function countNodes(events: readonly ProfileEvent[]): Omit<Placed, "graph"> {
   return { nodes, copies, productsOnCpu: [...productsOnCpu].sort() };
 }
 
-/** Runs of each of these inputs, in turns, for about so long in all. */
+/** Alternates runs of these inputs for about `forMs` in total. */
 async function timed(session: InferenceSession, feeds: readonly Record<string, Tensor>[], forMs: number) {
   const times = feeds.map(() => ({ tookMs: [] as number[], cpuMicros: 0 }));
   const stopAtMs = performance.now() + forMs;
@@ -180,7 +197,7 @@ function differences(
   expected: InferenceSession.ReturnType,
   found: InferenceSession.ReturnType,
 ): Readonly<Record<string, Difference>> {
-  // What a variant keeps in another tensor is compared by what comes out of it.
+  // Skip tensors that only one variant has; their effect shows in later outputs.
   const shared = Object.keys(expected).filter((name) => found[name]?.size === expected[name]!.size);
   return Object.fromEntries(shared.map((name) => [name, difference(expected[name]!, found[name]!)]));
 }
@@ -192,7 +209,7 @@ function difference(expected: Tensor, found: Tensor): Difference {
   let of = 0;
   for (let index = 0; index < a.length; index++) {
     const apart = Math.abs(Number(a[index]) - Number(b[index]));
-    // What is not a number is as far away as can be.
+    // NaN counts as the largest possible difference.
     largest = Number.isNaN(apart) ? Number.POSITIVE_INFINITY : Math.max(largest, apart);
     of = Math.max(of, Math.abs(Number(a[index])));
   }

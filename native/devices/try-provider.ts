@@ -1,25 +1,23 @@
 import { spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import type { TrialAnswer, TrialRequest } from "./protocol.js";
 import type { SpeechFigures } from "./speech-trial.js";
-import type { Placed, ShapeFigures } from "./trial.js";
+import type { Placed, ShapeFigures, TrialAnswer, TrialRequest } from "./trial.js";
 
-/** What came of a try, as far as it went. */
 export interface Trial {
   readonly shapes: readonly ShapeFigures[];
   readonly placed: readonly Placed[];
   readonly speech: readonly SpeechFigures[];
   readonly failures: readonly { readonly graph: string; readonly reason: string }[];
-  /** Why the process ended early: it crashed, or took too long; null when it did not. */
+  /** Why the process ended early (a crash or a timeout); null if it did not. */
   readonly ended: string | null;
 }
 
 const PROGRAM = fileURLToPath(new URL("./trial-process.js", import.meta.url));
-/** Of standard error, which says why when a driver ends the process. */
+/** Kept from the end of standard error, where a driver that ends the process says why. */
 const KEPT_CHARACTERS = 600;
 
-/** Tries a provider in a process of its own: what crashes there ends nothing here. */
+/** Tests a provider in a separate process, so that a crash does not end this one. */
 export async function tryProvider(
   request: TrialRequest,
   { withinMs, onAnswer }: { readonly withinMs: number; readonly onAnswer?: (answer: TrialAnswer) => void },
@@ -30,7 +28,7 @@ export async function tryProvider(
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     errors = (errors + text).slice(-KEPT_CHARACTERS);
   });
-  // One that has crashed does not read; how it ended is told below.
+  // A crashed process does not read; its exit is reported below.
   child.stdin.on("error", () => {});
   child.stdin.end(JSON.stringify(request));
   const closed = new Promise<readonly [number | null, NodeJS.Signals | null]>((resolve) => {
@@ -42,7 +40,7 @@ export async function tryProvider(
   const failures: { graph: string; reason: string }[] = [];
   for await (const line of linesOf(child.stdout)) {
     const answer = parsed(line);
-    // A driver may print what it likes.
+    // Drivers may print anything.
     if (answer === null) continue;
     if (answer.type === "shape") shapes.push(answer.figures);
     else if (answer.type === "placed") placed.push(answer.placed);

@@ -4,11 +4,9 @@ import { type BatchRows, USUAL_ROWS } from "../../core/domain/placement/batch-ro
 import type { Provider } from "../../core/domain/placement/provider.js";
 import type { RowsOfLength } from "../../core/domain/placement/shared-passes.js";
 
-/** What `npm run bench -- device-tuning` has found for a provider's device. */
 export interface DeviceTuning extends BatchRows {
-  /** The device that it was measured on. */
   readonly device: string;
-  /** When, as ISO 8601 says it. */
+  /** Time of the measurement in ISO 8601. */
   readonly measured: string;
 }
 
@@ -16,13 +14,12 @@ export type DeviceTunings = Readonly<Partial<Record<Provider, DeviceTuning>>>;
 
 const FILE = "device-tuning.json";
 const ROWS = ["solverRows", "windowRows", "liveRows"] as const;
-/** What a table that was written by an earlier release does not have. */
+/** Missing in files of earlier releases. */
 const LATER = ["finalRows", "fileRows", "hearFrames"] as const;
-/** More than any of them is ever. */
 const MOST_ROWS = 256;
 const MOST_FRAMES = 2_000;
 
-/** What was measured here so far; nothing when there is no such file. @throws {SyntaxError} when it is none of ours */
+/** Reads this machine's measurements; empty without a file. @throws {SyntaxError} for an invalid file */
 export async function readDeviceTuning(dataDir: string): Promise<DeviceTunings> {
   const path = join(dataDir, FILE);
   let text: string;
@@ -39,7 +36,7 @@ export async function readDeviceTuning(dataDir: string): Promise<DeviceTunings> 
   return Object.fromEntries(tunings) as DeviceTunings;
 }
 
-/** Keeps what was measured with other providers. @returns the file's path */
+/** Writes a provider's measurements and keeps those of others. @returns the file's path */
 export async function writeDeviceTuning(
   dataDir: string,
   provider: Provider,

@@ -1,43 +1,37 @@
 import type { StepBatch } from "../models/recognizer.js";
 import type { EncoderState } from "../models/state-rows.js";
 
-/** Rows of a batch; a few fixed shapes, so that buffers are made once. On a core a row costs no less above 64. */
+/** Batch sizes, few so that buffers can be reused. On a core, a row does not get cheaper above 64. */
 const BATCH_ROWS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256] as const;
 
-/** The last of them is `most`. */
+/** Lists the batch sizes up to `most`, which is the last. */
 export function batchRows(most: number): readonly number[] {
   return [...BATCH_ROWS.filter((rows) => rows < most), most];
 }
 
-/** A batch with a view of each row, made once. */
+/** A batch with views of its rows, made once. */
 export interface RowedBatch extends StepBatch {
   readonly pcmRows: readonly Float32Array[];
   readonly stateRows: readonly EncoderState[];
-  /** A view of each frame of each row, one row after the other. */
+  /** A view of each frame, row by row. */
   readonly encodedFrames: readonly Float32Array[];
 }
 
-/** Batches of the fixed shapes, made when they are first needed. */
 export class BatchShapes {
+  /** Batch sizes in ascending order. */
+  readonly rows: readonly number[];
   readonly #make: (rows: number, frames: number) => StepBatch;
-  readonly #rows: readonly number[];
   readonly #batches: RowedBatch[] = [];
 
-  /** @param most rows of a batch */
   constructor(make: (rows: number, frames: number) => StepBatch, most: number) {
     this.#make = make;
-    this.#rows = batchRows(most);
+    this.rows = batchRows(most);
   }
 
-  /** Rows that batches have, rising. */
-  get rows(): readonly number[] {
-    return this.#rows;
-  }
-
-  /** The smallest batch with room for so many rows. */
+  /** Returns the smallest batch with at least `count` rows. */
   forRows(count: number, frames: number): RowedBatch {
-    const rows = this.#rows.find((size) => size >= count)!;
-    const key = frames * (this.#rows.at(-1)! + 1) + rows;
+    const rows = this.rows.find((size) => size >= count)!;
+    const key = frames * (this.rows.at(-1)! + 1) + rows;
     let batch = this.#batches[key];
     if (batch === undefined) {
       batch = withRows(this.#make(rows, frames));

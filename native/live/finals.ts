@@ -3,46 +3,44 @@ import type { RowsOfLength } from "../../core/domain/placement/shared-passes.js"
 import type { RecognizerModel } from "../models/recognizer.js";
 import type { DecodedUtterance, UtteranceDecoder } from "../recognition/utterance-decoder.js";
 import type { LiveWorkerAnswer } from "../threads/protocol.js";
-import type { EndedText, LateOutputs, ToldText } from "./hypothesis.js";
+import type { StatePool } from "./encoder-states.js";
+import type { EndedText, FlushOutputs, PartialText } from "./hypothesis.js";
 import type { LiveTrack } from "./live-track.js";
 import { SecondPass, type SecondPassInput, SecondPassRunner } from "./second-pass.js";
-import type { StatePool } from "./state-pool.js";
 
-/** Second passes may take this long between two steps: those of other sessions wait meanwhile. */
+/** Time for second passes between two steps, during which other sessions wait. */
 const BUDGET_MS = 8;
-const NOTHING_SAID = { offsetSeconds: 0, speechMean: 1, hotWords: null };
+const WARM_UP = { offsetSeconds: 0, speechMean: 1, hotWords: null };
 const NO_PCM = new Float32Array(0);
 const NO_TEXT: Promise<DecodedUtterance> = Promise.resolve({ text: "", words: [] });
-const NOTHING_LATE: LateOutputs = { startFrame: -1, best: [] };
+const NO_OUTPUTS: FlushOutputs = { startFrame: -1, best: [] };
 
 type Ended = Extract<EndpointEvent, { type: "ended" }>;
 
-/** An utterance that has ended, as it was at that frame. */
 interface Ending {
   readonly track: LiveTrack;
   readonly event: Ended;
   readonly startFrame: number;
-  /** Frames of the session that had been heard. */
-  readonly heardFrames: number;
+  /** Frames of the session decoded so far. */
+  readonly endFrame: number;
   readonly pass: SecondPass | null;
   readonly hypothesis: EndedText | null;
 }
 
-/** A second pass that was asked for in a pause. */
-interface Waiting {
+/** A second pass requested in a pause. */
+interface PendingPass {
   readonly track: LiveTrack;
   readonly pass: SecondPass;
   readonly startFrame: number;
 }
 
-/** Second passes of all sessions of a live worker, and the finals that come of them. */
 export class LiveFinals {
   readonly #model: RecognizerModel;
   readonly #utterances: UtteranceDecoder;
   readonly #post: (message: LiveWorkerAnswer) => void;
   readonly #runner: SecondPassRunner;
-  /** Asked for at half of the threshold and needed at the threshold, in this order. */
-  readonly #waiting: Waiting[] = [];
+  /** Requested at half of the silence threshold, needed at the threshold; in order. */
+  readonly #pending: PendingPass[] = [];
   readonly #endings: Ending[] = [];
 
   constructor(
@@ -51,7 +49,6 @@ export class LiveFinals {
     parts: {
       readonly states: StatePool;
       readonly longestChunk: number;
-      /** See `BatchRows.finalRows`. */
       readonly rows: readonly RowsOfLength[];
       readonly post: (message: LiveWorkerAnswer) => void;
     },
@@ -66,63 +63,62 @@ export class LiveFinals {
     });
   }
 
-  /** Something waits that could be done now. */
-  get hasWaiting(): boolean {
-    return this.#waiting.length > 0;
+  get hasPending(): boolean {
+    return this.#pending.length > 0;
   }
 
   async warmUp(which: "usual shapes" | "every shape"): Promise<void> {
     await this.#runner.warmUp(which);
-    await this.#utterances.decode(new Float32Array(this.#model.manifest.sampleRateHz), NOTHING_SAID);
+    await this.#utterances.decode(new Float32Array(this.#model.manifest.sampleRateHz), WARM_UP);
   }
 
-  /** Half of the threshold has passed: the text will be needed unless speech resumes. */
+  /** Requests a second pass at half of the threshold: its text is needed unless speech resumes. */
   prepare(track: LiveTrack, flush: Omit<SecondPassInput, "encoded" | "hotWords" | "endSample">): void {
     const pass = this.#passOf(track, flush, flush.endFrame * this.#model.manifest.frameSamples);
     track.keepPass(pass);
-    this.#waiting.push({ track, pass, startFrame: flush.startFrame });
+    this.#pending.push({ track, pass, startFrame: flush.startFrame });
   }
 
-  /** Runs what waits for as long as steps may be held up, at least one. */
-  async runWaiting(): Promise<void> {
+  /** Runs pending passes within the budget, at least one. */
+  async runPending(): Promise<void> {
     const startedAtMs = performance.now();
-    while (this.#waiting.length > 0 && performance.now() - startedAtMs < BUDGET_MS) {
-      const run = this.#takeWaiting();
+    while (this.#pending.length > 0 && performance.now() - startedAtMs < BUDGET_MS) {
+      const run = this.#takePending();
       if (run.length === 0) return;
       await this.#runner.run(run.map(({ pass }) => pass));
-      for (const waiting of run) {
-        if (!waiting.track.wantsPartials) continue;
-        // A failure is told to the ending that needs the text.
-        waiting.pass.decoded.then(
-          ({ text }) => this.#tellReading(waiting, text),
+      for (const pending of run) {
+        if (!pending.track.wantsPartials) continue;
+        // The ending that needs the text handles a failure.
+        pending.pass.decoded.then(
+          ({ text }) => this.#reportSecondPass(pending, text),
           () => {},
         );
       }
     }
   }
 
-  /** The first that waits and those that share its run; nothing when none is needed any more. */
-  #takeWaiting(): readonly Waiting[] {
-    const needed = this.#waiting.filter(({ pass }) => !pass.isOver);
+  /** Takes the first pending pass and those that share its run; empty if all were dropped. */
+  #takePending(): readonly PendingPass[] {
+    const needed = this.#pending.filter(({ pass }) => !pass.isOver);
     const taken = new Set(needed.length === 0 ? [] : this.#runner.sharing(needed.map(({ pass }) => pass)));
-    this.#waiting.length = 0;
-    this.#waiting.push(...needed.filter((_, at) => !taken.has(at)));
+    this.#pending.length = 0;
+    this.#pending.push(...needed.filter((_, at) => !taken.has(at)));
     return needed.filter((_, at) => taken.has(at));
   }
 
-  /** Notes an end; nothing is said before `publishEndings`. */
+  /** Records the end of an utterance, to be published by `publishEndings`. */
   end(track: LiveTrack, event: Ended): void {
     const startFrame = track.toSessionFrame(event.startFrame);
-    // These two end in the past; the prepared pass reads on to the present.
+    // These two end in the past, but the prepared pass reads up to the present.
     if (event.reason === "too-long" || event.reason === "wordless") track.dropPass();
     const pass = track.takePass();
-    const { endFrame: heardFrames } = track.encoded;
-    const endFrame = track.toSessionFrame(event.endFrame);
-    const hypothesis = track.endHypothesis({ frame: endFrame, isMidSpeech: event.isMidSpeech });
-    this.#endings.push({ track, event, startFrame, heardFrames, pass, hypothesis });
+    const { endFrame } = track.encoded;
+    const frame = track.toSessionFrame(event.endFrame);
+    const hypothesis = track.endHypothesis({ frame, isMidSpeech: event.isMidSpeech });
+    this.#endings.push({ track, event, startFrame, endFrame, pass, hypothesis });
   }
 
-  /** Sees that the finals of all utterances that have ended are said when their searches end, those of a session in order. */
+  /** Runs the second passes of recorded endings; finals follow after their searches, in order per session. */
   async publishEndings(): Promise<void> {
     for (let index = 0; index < this.#endings.length; index++) {
       const ending = this.#endings[index]!;
@@ -132,16 +128,16 @@ export class LiveFinals {
       }
       const { decoded } = await this.#begin(ending, index);
       ending.track.afterFinals(async () => {
-        this.#publishLast(ending, (text) => text.takeLate(lateOf(ending)));
+        this.#publishLast(ending, (text) => text.takeFlush(flushOutputsOf(ending)));
         const found = await decoded;
-        this.#publishLast(ending, (text) => text.hearReading(found.text));
+        this.#publishLast(ending, (text) => text.takeSecondPass(found.text));
         this.#publish(ending, found);
       });
     }
     if (this.#endings.length > 0) this.#endings.length = 0;
   }
 
-  /** Ends the open utterance at `markSample`, which decoding has reached. */
+  /** Ends the open utterance at a mark that decoding has reached. */
   async finalizeAt(track: LiveTrack, markSample: number): Promise<void> {
     for (const event of track.endpointer.finalizeNow()) {
       if (event.type === "started") {
@@ -175,10 +171,7 @@ export class LiveFinals {
     return new SecondPass(input, this.#runner);
   }
 
-  /**
-   * Runs the graphs of an ending's second pass, unless that was done before, with those of endings behind it that share its run;
-   * the search goes on beside this thread.
-   */
+  /** Runs the second pass of an ending, unless done before, and of later endings that share its run. */
   async #begin(
     { track, event, startFrame, pass }: Ending,
     index: number,
@@ -188,7 +181,7 @@ export class LiveFinals {
       return { decoded: pass.decoded };
     }
     if (event.reason === "wordless" && !event.hasLetters) return { decoded: NO_TEXT };
-    // A cut lies in the past, where the encoder's state is gone: the audio itself is decoded, the way files are.
+    // A cut is in the past and its encoder state is lost: decode the audio itself, as for files.
     const { frameSamples, sampleRateHz } = this.#model.manifest;
     const startSample = startFrame * frameSamples;
     const pcm = new Float32Array(track.toSessionFrame(event.endFrame) * frameSamples - startSample);
@@ -213,20 +206,20 @@ export class LiveFinals {
     const { frameSamples, sampleRateHz } = this.#model.manifest;
     const endFrame = track.toSessionFrame(event.endFrame);
     const start = words[0]?.start ?? (startFrame * frameSamples) / sampleRateHz;
-    // What is cut in the middle of speech ends at the cut: the next one begins there.
+    // An utterance cut in speech ends at the cut, where the next one begins.
     const lastWord = event.isMidSpeech ? undefined : words.at(-1);
     const end = lastWord?.end ?? (endFrame * frameSamples) / sampleRateHz;
-    // A client that may have seen a partial must see how it ended, even with no text.
-    const isHeard = text !== "" || (track.wantsPartials && hypothesis?.hasLetters === true);
+    // A client that may have seen a partial must see its final, even without text.
+    const isReported = text !== "" || (track.wantsPartials && hypothesis?.hasLetters === true);
     const { isMidSpeech, speaker } = event;
     const resume = { sample: endFrame * frameSamples, isMidSpeech, ...(speaker !== null && { speaker }) };
-    const utterance = track.settle(resume, isHeard);
+    const utterance = track.settle(resume, isReported);
     this.#post({
       type: "final",
       session: track.session,
       epoch: track.epoch,
       utterance,
-      text: isHeard ? text : null,
+      text: isReported ? text : null,
       startSample: Math.round(start * sampleRateHz),
       endSample: Math.min(Math.round(end * sampleRateHz), track.audioEnd),
       words,
@@ -235,26 +228,27 @@ export class LiveFinals {
   }
 
   /**
-   * Says what came out since the last partial, so that a final follows the same text however the audio was cut. What is cut for
-   * length has been heard beyond its end, and the listener was told.
+   * Reports a last partial, so that the same text precedes a final however the audio was chunked. Not for an
+   * utterance that was cut for length: partials have already covered more than its final.
    */
-  #publishLast(ending: Ending, take: (text: EndedText) => ToldText | null): void {
-    const { track, event, startFrame, heardFrames, hypothesis } = ending;
+  #publishLast(ending: Ending, take: (text: EndedText) => PartialText | null): void {
+    const { track, event, startFrame, endFrame, hypothesis } = ending;
     if (track.isClosed || !track.wantsPartials || event.reason === "too-long") return;
     // Without letters there may be no final.
     if (hypothesis === null || !hypothesis.hasLetters) return;
     const last = take(hypothesis);
-    if (last !== null) this.#post(track.partial({ ...last, startFrame, heardFrames }));
+    if (last !== null) this.#post(track.partial({ ...last, startFrame, endFrame }));
   }
 
-  /** What the second pass reads in a pause that lasts is a partial: its final comes when the threshold has passed. */
-  #tellReading({ track, pass, startFrame }: Waiting, text: string): void {
+  /** Reports the second pass's text as a partial while the pause lasts; the final comes at the threshold. */
+  #reportSecondPass({ track, pass, startFrame }: PendingPass, text: string): void {
     if (track.isClosed || track.hasPendingFinals || !track.isKept(pass)) return;
-    const reading = track.hearReading(text);
-    if (reading !== null) this.#post(track.partial({ ...reading, startFrame, heardFrames: pass.endFrame }));
+    const partial = track.takeSecondPass(text);
+    if (partial !== null)
+      this.#post(track.partial({ ...partial, startFrame, endFrame: pass.input.endFrame }));
   }
 }
 
-function lateOf({ pass }: Ending): LateOutputs {
-  return pass === null ? NOTHING_LATE : { startFrame: pass.endFrame, best: pass.lateOutputs };
+function flushOutputsOf({ pass }: Ending): FlushOutputs {
+  return pass === null ? NO_OUTPUTS : { startFrame: pass.input.endFrame, best: pass.flushOutputs };
 }

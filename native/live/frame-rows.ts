@@ -1,17 +1,43 @@
-import type { RowPool } from "./state-pool.js";
-
-/** Frames of one block: 1.3 s. */
+/** Frames per block: 1.3 s. */
 export const BLOCK_FRAMES = 32;
+/** Rows of a pool are allocated so many at a time, contiguously. */
+const POOL_ROWS = 32;
+
+/** Rows of floats of one size, reused and never freed. */
+export class RowPool {
+  readonly #rowSize: number;
+  readonly #free: Float32Array[] = [];
+
+  constructor(rowSize: number) {
+    this.#rowSize = rowSize;
+  }
+
+  /** Returns a row with arbitrary content. */
+  acquire(): Float32Array {
+    if (this.#free.length === 0) {
+      const slab = new Float32Array(POOL_ROWS * this.#rowSize);
+      // Last row first, so that rows are acquired in the order of memory.
+      for (let row = POOL_ROWS - 1; row >= 0; row--) {
+        this.#free.push(slab.subarray(row * this.#rowSize, (row + 1) * this.#rowSize));
+      }
+    }
+    return this.#free.pop()!;
+  }
+
+  release(row: Float32Array): void {
+    this.#free.push(row);
+  }
+}
 
 /**
- * One row per frame for the last frames of a session, in blocks from a shared pool: a session holds as many blocks as
- * its open utterance is long, and a steady session allocates nothing.
+ * One row per frame for a session's last frames, in blocks from a shared pool: a session holds as many blocks
+ * as its open utterance needs, and a steady session allocates nothing.
  */
 export class FrameRows {
   readonly #width: number;
   readonly #pool: RowPool;
   readonly #blocks: Float32Array[] = [];
-  /** Number of the first block that is held, counted in blocks since frame 0. */
+  /** Number of the first block that is held, counted from frame 0. */
   #firstBlock: number;
   #endFrame: number;
 
@@ -31,7 +57,6 @@ export class FrameRows {
     return this.#endFrame;
   }
 
-  /** Appends the row of the next frame. */
   push(row: Float32Array): void {
     const index = this.#endFrame % BLOCK_FRAMES;
     const block = Math.floor(this.#endFrame / BLOCK_FRAMES) - this.#firstBlock;
@@ -40,8 +65,8 @@ export class FrameRows {
     this.#endFrame++;
   }
 
-  /** Gives up frames before `frame`, as far as whole blocks allow. */
-  forget(frame: number): void {
+  /** Releases the blocks that end before `frame`. */
+  discardBefore(frame: number): void {
     const keep = Math.floor(Math.min(frame, this.#endFrame) / BLOCK_FRAMES);
     while (this.#firstBlock < keep) {
       const block = this.#blocks.shift();
@@ -50,13 +75,13 @@ export class FrameRows {
     }
   }
 
-  /** Copies the rows of `startFrame` up to `endFrame`, which must be held. */
+  /** Copies the rows from `startFrame` to `endFrame`, which must be held. */
   copy(startFrame: number, endFrame: number, target: Float32Array): void {
     for (let frame = startFrame; frame < endFrame; ) {
       const block = Math.floor(frame / BLOCK_FRAMES);
       const until = Math.min(endFrame, (block + 1) * BLOCK_FRAMES);
       const rows = this.#blocks[block - this.#firstBlock];
-      if (rows === undefined) throw new RangeError(`frame ${frame} is not held any more`);
+      if (rows === undefined) throw new RangeError(`frame ${frame} is no longer held`);
       const from = (frame % BLOCK_FRAMES) * this.#width;
       target.set(
         rows.subarray(from, from + (until - frame) * this.#width),
@@ -66,7 +91,7 @@ export class FrameRows {
     }
   }
 
-  /** Gives everything back; nothing may be pushed afterwards. */
+  /** Releases all blocks; nothing may be pushed afterwards. */
   release(): void {
     for (const block of this.#blocks.splice(0)) this.#pool.release(block);
   }

@@ -2,17 +2,18 @@ import { type AgreedText, LocalAgreement } from "../../core/domain/decoding/loca
 import type { TimedWord } from "../../core/domain/decoding/words.js";
 import type { EndedText } from "./hypothesis.js";
 
-/** The first reading comes when so much was heard, later ones at least so much after the last: 0.6 and 0.32 s. */
+/** Frames before the first reading: 0.6 s. */
 const FIRST_FRAMES = 15;
+/** Least frames between two readings: 0.32 s. */
 const LEAST_FRAMES = 8;
-/** A reading of a longer window waits longer: for an eighth of what it reads. */
+/** The wait grows with the window: to an eighth of its frames. */
 const WINDOW_SHARE = 8;
-/** Read again before what is agreed, so that words have something to their left: 1.6 s. */
+/** Left context of a reading before the agreed text: 1.6 s. */
 const CONTEXT_FRAMES = 40;
 
 /**
- * An open utterance of a model that cannot stream: it is read again while it grows, and what readings agree on is stable.
- * Frames are the session's.
+ * An open utterance of a model that cannot stream: it is read repeatedly while it grows, and text on which
+ * readings agree is stable. Frames are the session's.
  */
 export class GrowingUtterance implements EndedText {
   readonly startFrame: number;
@@ -20,10 +21,10 @@ export class GrowingUtterance implements EndedText {
   readonly #agreement = new LocalAgreement();
   #readUntil: number;
   #windowFrames = 0;
-  #told: AgreedText = { text: "", stable: 0 };
+  #reported: AgreedText = { text: "", stable: 0 };
   #hasLetters: boolean;
 
-  /** @param wasShown another worker has told text of it */
+  /** @param wasShown another worker has reported text of it */
   constructor(startFrame: number, frameSeconds: number, wasShown: boolean) {
     this.startFrame = startFrame;
     this.#frameSeconds = frameSeconds;
@@ -31,12 +32,12 @@ export class GrowingUtterance implements EndedText {
     this.#hasLetters = wasShown;
   }
 
-  /** Text of it was told: its end must be told too. */
+  /** Text of it was reported, so its end must be too. */
   get hasLetters(): boolean {
     return this.#hasLetters;
   }
 
-  /** Frames by which a reading is overdue when `endFrame` frames were heard; below 0 when it is too soon. */
+  /** Returns the frames by which a reading is overdue at `endFrame`; negative if it is too early. */
   overdueFrames(endFrame: number): number {
     const isFirst = this.#windowFrames === 0;
     const wait = isFirst
@@ -45,39 +46,39 @@ export class GrowingUtterance implements EndedText {
     return endFrame - this.#readUntil - wait;
   }
 
-  /** First frame of the next reading: some context before what is agreed, and no more than `longestFrames` back. */
+  /** Returns the start of the next reading: before the agreed text, at most `longestFrames` back. */
   windowStart(endFrame: number, longestFrames: number): number {
     const agreedFrame = Math.floor(this.#agreement.agreedSeconds / this.#frameSeconds);
     return Math.max(this.startFrame, agreedFrame - CONTEXT_FRAMES, endFrame - longestFrames);
   }
 
   /**
-   * Takes what was read of the frames from `windowStart` to `endFrame`.
+   * Takes the result of reading the frames from `windowStart` to `endFrame`.
    *
    * @param words times in seconds of the session
-   * @returns what is to be told; null when that is nothing new
+   * @returns the text to report; null if it has not changed
    */
-  hear(words: readonly TimedWord[], windowStart: number, endFrame: number): AgreedText | null {
+  take(words: readonly TimedWord[], windowStart: number, endFrame: number): AgreedText | null {
     if (windowStart > this.startFrame) {
-      // What lies before is not read any more; within the context a word may have lost its beginning.
+      // Text before the window is never read again. Within the context, a word may lack its beginning.
       this.#agreement.settleBefore((windowStart + CONTEXT_FRAMES / 2) * this.#frameSeconds);
     }
     this.#readUntil = endFrame;
     this.#windowFrames = endFrame - windowStart;
     const agreed = this.#agreement.hear(words, endFrame * this.#frameSeconds);
     if (agreed.text === "") return null;
-    if (agreed.text === this.#told.text && agreed.stable === this.#told.stable) return null;
-    this.#told = agreed;
+    if (agreed.text === this.#reported.text && agreed.stable === this.#reported.stable) return null;
+    this.#reported = agreed;
     this.#hasLetters = true;
     return agreed;
   }
 
-  /** Its final comes next: what was not told is not told any more. */
-  takeLate(): null {
+  /** Its final is next, so no more partials are reported. */
+  takeFlush(): null {
     return null;
   }
 
-  hearReading(): null {
+  takeSecondPass(): null {
     return null;
   }
 }

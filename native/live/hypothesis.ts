@@ -1,50 +1,50 @@
 import { GreedyDecoder } from "../../core/domain/decoding/greedy.js";
+import { ENDPOINTER_DEFAULTS } from "../../core/domain/endpointing/endpointer.js";
+import type { RecognizerModel } from "../models/recognizer.js";
 
-/** Text that is told of an utterance before its final. */
-export interface ToldText {
+export interface PartialText {
   readonly text: string;
-  /** Code points that will not change; absent when it is all of them. */
+  /** Leading code points that will not change; all of them if absent. */
   readonly stable?: number;
 }
 
-/** The best outputs of a flush behind an utterance. */
-export interface LateOutputs {
+/** The streaming head's best outputs for the silence that flushes an utterance. */
+export interface FlushOutputs {
   readonly startFrame: number;
   readonly best: ArrayLike<number>;
 }
 
-/** What is left to say of an utterance that has ended, before its final. */
+/** Text of an utterance that has ended and awaits its final. */
 export interface EndedText {
-  /** Letters have come out since the utterance began: an utterance of which something was told must be seen to end. */
+  /** The utterance has had letters, so clients may have seen a partial and must see its end. */
   readonly hasLetters: boolean;
-  /** Takes what comes out in the silence of the flush; null when that is no news. */
-  takeLate(late: LateOutputs): ToldText | null;
-  /** The second pass has read so, in a pause that lasts or for the final; null when that is not told. */
-  hearReading(text: string): ToldText | null;
+  /** Takes the outputs of the flush; null if the text has not changed. */
+  takeFlush(flush: FlushOutputs): PartialText | null;
+  /** Takes the text of the second pass, in a pause or for the final; null if it is not reported. */
+  takeSecondPass(text: string): PartialText | null;
 }
 
-/** The text of an open utterance, which grows with the frames of the streaming head. */
+/** Text of an open utterance, which grows with the frames of the streaming head. */
 export interface OpenText extends EndedText {
-  /** Takes the best output of the next frame, and the frame itself where it is still known: the row at `offset`. */
+  /** Takes the next frame's best output, and its row at `offset` of `logProbs` unless it is forgotten. */
   take(best: number, logProb: number, logProbs?: Float32Array, offset?: number): void;
-  /** The text, which counts as told from now on; null when there is none or it was told before. */
-  takeNews(): ToldText | null;
-  /** Speech goes on behind a pause. */
-  goOn(): void;
+  /** Returns the text, which then counts as reported; null if it is empty or already reported. */
+  takeUpdate(): PartialText | null;
+  onResumed(): void;
 }
 
-/** The letters of the streaming head as they come out, for models without a language model: what the streaming head has heard of one utterance, and how much of that its listener was told. */
+/** Partials from the streaming head's letters alone, for models without a language model. */
 export class LiveHypothesis implements OpenText {
   readonly #vocabulary: readonly string[];
   readonly #greedy: GreedyDecoder;
   readonly #firstOwnFrame: number;
-  /** The frame that comes next; frames are the session's. */
+  /** The next frame of the session. */
   #nextFrame: number;
-  #toldTokens = 0;
-  #toldText = "";
+  #reportedTokens = 0;
+  #reportedText = "";
   #hasLetters = false;
 
-  /** @param firstOwnFrame letters that come out in frames before it were said in the utterance before */
+  /** @param firstOwnFrame letters in earlier frames belong to the previous utterance */
   constructor(vocabulary: readonly string[], startFrame: number, firstOwnFrame: number) {
     this.#vocabulary = vocabulary;
     this.#greedy = new GreedyDecoder(vocabulary);
@@ -52,7 +52,7 @@ export class LiveHypothesis implements OpenText {
     this.#firstOwnFrame = firstOwnFrame;
   }
 
-  /** Letters have come out since the utterance began, be they of the one before. */
+  /** Also true for letters of the previous utterance. */
   get hasLetters(): boolean {
     return this.#hasLetters;
   }
@@ -62,25 +62,25 @@ export class LiveHypothesis implements OpenText {
     this.#decode(best, logProb);
   }
 
-  takeLate({ startFrame, best }: LateOutputs): ToldText | null {
-    // Unless frames of the audio came out there.
+  takeFlush({ startFrame, best }: FlushOutputs): PartialText | null {
+    // Unless real frames of the audio have followed.
     if (startFrame === this.#nextFrame) for (let i = 0; i < best.length; i++) this.#decode(best[i]!, 0);
-    return this.takeNews();
+    return this.takeUpdate();
   }
 
-  /** All that was told is stable, and the second pass may read it otherwise. */
-  hearReading(): null {
+  /** Every partial counts as stable here, and the second pass may differ. */
+  takeSecondPass(): null {
     return null;
   }
 
-  goOn(): void {}
+  onResumed(): void {}
 
-  takeNews(): ToldText | null {
-    if (this.#greedy.tokenCount === this.#toldTokens) return null;
-    this.#toldTokens = this.#greedy.tokenCount;
+  takeUpdate(): PartialText | null {
+    if (this.#greedy.tokenCount === this.#reportedTokens) return null;
+    this.#reportedTokens = this.#greedy.tokenCount;
     const { text } = this.#greedy;
-    if (text === "" || text === this.#toldText) return null;
-    this.#toldText = text;
+    if (text === "" || text === this.#reportedText) return null;
+    this.#reportedText = text;
     return { text };
   }
 
@@ -88,4 +88,43 @@ export class LiveHypothesis implements OpenText {
     if (this.#nextFrame++ < this.#firstOwnFrame) this.#greedy.pass(best);
     else this.#greedy.take(best, logProb);
   }
+}
+
+/** Delay of the streaming head's letters, in frames. */
+export interface LetterTiming {
+  /** From a frame to its row, see `RecognizerModel`. */
+  readonly lagFrames: number;
+  /** Mean delay from a sound to the row with its letter. */
+  readonly delayFrames: number;
+}
+
+/** End of an utterance: one past its last frame of speech, or the frame of a cut. */
+export interface UtteranceEnd {
+  readonly frame: number;
+  readonly isMidSpeech: boolean;
+}
+
+export function letterTimingOf({ manifest, lagFrames }: RecognizerModel): LetterTiming {
+  const { frameSamples, sampleRateHz, decoding } = manifest;
+  const delaySeconds = decoding.emissionDelaySeconds ?? 0;
+  return { lagFrames, delayFrames: (delaySeconds * sampleRateHz) / frameSamples };
+}
+
+/**
+ * Returns the first frame with letters of the utterance that was detected at `frame`. Letters are late: those
+ * spoken at the end of the previous utterance may appear after the next one has begun.
+ *
+ * After a cut in speech, the mean delay separates the letters. After a pause, the detected onset is a better
+ * bound: no letter of the new speech appears within half of the mean delay.
+ */
+export function firstOwnFrame(
+  { lagFrames, delayFrames }: LetterTiming,
+  lastEnd: UtteranceEnd | null,
+  frame: number,
+): number {
+  if (lastEnd === null) return 0;
+  const afterEnd = lastEnd.frame + Math.ceil(delayFrames);
+  if (lastEnd.isMidSpeech) return lagFrames + afterEnd;
+  const onset = frame + 1 - ENDPOINTER_DEFAULTS.openingFrames;
+  return lagFrames + Math.min(afterEnd, onset + Math.floor(delayFrames / 2));
 }

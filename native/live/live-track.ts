@@ -12,46 +12,44 @@ import {
 import { patienceBehind } from "../../core/domain/endpointing/patience.js";
 import { PcmRing } from "../ring/pcm-ring.js";
 import type { LiveWorkerAnswer, ResumePoint, ToLiveWorker } from "../threads/protocol.js";
-import { FrameRows } from "./frame-rows.js";
+import { StatePlace, type StatePool } from "./encoder-states.js";
+import { FrameRows, type RowPool } from "./frame-rows.js";
 import { GrowingUtterance } from "./growing-utterance.js";
-import { type EndedText, LiveHypothesis, type OpenText, type ToldText } from "./hypothesis.js";
-import { firstOwnFrame, type LetterTiming, type UtteranceEnd } from "./letter-timing.js";
-import type { SearchPool } from "./search-pool.js";
-import { SearchedUtterance } from "./searched-utterance.js";
+import {
+  type EndedText,
+  firstOwnFrame,
+  type LetterTiming,
+  LiveHypothesis,
+  type OpenText,
+  type PartialText,
+  type UtteranceEnd,
+} from "./hypothesis.js";
+import { SearchedUtterance, type SearchPool } from "./searched-utterance.js";
 import type { SecondPass } from "./second-pass.js";
-import type { RowPool, StatePool } from "./state-pool.js";
-import { StatePlace } from "./state-slabs.js";
 
-/** An utterance begins before it is noticed: by its lead, or at a cut as far back as one is looked for. */
+/** An utterance begins before it is detected: by its lead, or at a cut within the cut window. */
 const REMEMBERED_FRAMES =
   ENDPOINTER_DEFAULTS.cutWindowFrames + ENDPOINTER_DEFAULTS.leadFrames + ENDPOINTER_DEFAULTS.openingFrames;
 
 export interface TrackModel {
   readonly letters: LetterTiming;
-  /** Steps tell text; else open utterances are read again. */
+  /** Steps output text; otherwise open utterances are read repeatedly. */
   readonly streams: boolean;
-  /** Rows of the encoder's state. */
   readonly states: StatePool;
-  /** Blocks of the encoder's output. */
   readonly encodedBlocks: RowPool;
   readonly encodedSize: number;
   readonly vocabulary: readonly string[];
   readonly outputBias: Float32Array | null;
-  /** Searches of utterances that are spoken; null where partials are the letters of the streaming head. */
+  /** Null without a language model: partials are then the streaming head's letters. */
   readonly searches: SearchPool | null;
   readonly frameSamples: number;
   readonly sampleRateHz: number;
   readonly contextFrames: number;
 }
 
-interface PartialText extends ToldText {
-  readonly startFrame: number;
-  readonly heardFrames: number;
-}
-
 /**
- * What the worker holds of one session: its place in the ring, the encoder's state and output, the utterance so far,
- * and the finals that are still to be said. Only its own methods change it.
+ * The worker's part of a session: its position in the ring, the encoder's state and output, the open
+ * utterance, and the pending finals.
  */
 export class LiveTrack {
   readonly session: number;
@@ -61,42 +59,36 @@ export class LiveTrack {
   readonly endpointer: Endpointer;
   /** The encoder's output, as far back as an utterance that is open or may open needs it. */
   readonly encoded: FrameRows;
-  /** Where the encoder's state lies. */
   readonly place: StatePlace;
   readonly #model: TrackModel;
-  /** Pauses last longer where the language model expects more. */
+  /** Adaptive endpointing: a pause may last longer if the language model expects more words. */
   readonly #isPatient: boolean;
   #ring: PcmRing;
-  /** First frame whose output counts; those before it only fill the encoder's left context. */
+  /** The first frame whose output counts; earlier ones only fill the encoder's left context. */
   readonly #baseFrame: number;
   #nextFrame: number;
-  /** 1 for each output that writes something. */
+  /** 1 for each output with text. */
   readonly #isLetter: Uint8Array;
-  /** Best outputs of the last frames, for utterances that are noticed after they have begun. */
+  /** Best outputs of the last frames, for utterances that are detected after their start. */
   readonly #bestTokens = new Uint16Array(REMEMBERED_FRAMES);
   readonly #bestLogProbs = new Float32Array(REMEMBERED_FRAMES);
-  /** Of the open utterance. */
   #hypothesis: OpenText | null = null;
-  /** Of its utterances, made for the first. */
+  /** Reused by all utterances of the session. */
   #search: GrowingSearch | null = null;
-  /** The open utterance of a model that cannot stream. */
   #growing: GrowingUtterance | null = null;
-  /** Another worker has told text of the next utterance. */
+  /** Another worker has reported text of the next utterance. */
   #wasShown: boolean;
-  /** Of the utterance before, in frames of the session; null before the first. */
+  /** End of the previous utterance in frames of the session; null before the first. */
   #lastEnd: UtteranceEnd | null;
-  /** Number of the next utterance that the client hears of. */
+  /** Number of the next utterance that is reported. */
   #nextUtterance: number;
-  /** Second pass whose text waits for the threshold. */
   #pass: SecondPass | null = null;
-  /** Where a replay would begin. */
   #resume: ResumePoint;
   #finalizeMarks: number[] = [];
-  /** All that were told, those that came too late among them. */
+  /** All marks received, including late ones. */
   #markCount: number;
   #finishSample: number | null = null;
   #isFinished = false;
-  /** Finals of utterances that have ended and are not said yet. */
   #pendingFinals = 0;
   #lastFinal: Promise<void> = Promise.resolve();
   #isClosed = false;
@@ -134,10 +126,10 @@ export class LiveTrack {
     this.#ring.cursor = this.#nextFrame * model.frameSamples;
   }
 
-  /** Frames that can be decoded at once: up to what is written, or to the next mark. */
+  /** Frames that can be decoded now: up to the last one written, or to the next mark. */
   get availableFrames(): number {
     let endFrame = Math.floor(this.#writtenSamples / this.#model.frameSamples);
-    // Asked after that: a mark that lies in what is written is on its way, and what is behind it must wait for it.
+    // Read after `written`: a mark in the written audio is still in flight, and audio after it must wait.
     if (this.#ring.marks !== this.#markCount) return 0;
     if (this.#finishSample !== null) {
       endFrame = Math.ceil(this.#finishSample / this.#model.frameSamples) + FINISH_FRAMES;
@@ -147,7 +139,7 @@ export class LiveTrack {
     return Math.max(0, endFrame - this.#nextFrame);
   }
 
-  /** A mark that decoding has reached: the utterance before it ends there. Null when there is none. */
+  /** Returns a mark that decoding has reached, at which the utterance ends; null without one. */
   takeReachedMark(): number | null {
     const mark = this.#finalizeMarks[0];
     if (mark === undefined || this.#nextFrame < Math.floor(mark / this.#model.frameSamples)) return null;
@@ -155,27 +147,25 @@ export class LiveTrack {
     return mark;
   }
 
-  /** True when all audio and the silence after it are decoded. */
+  /** All audio and the silence after it are decoded, and `finish` was not called yet. */
   get hasReachedFinish(): boolean {
     return this.#finishSample !== null && !this.#isFinished && this.availableFrames === 0;
   }
 
-  /** The end of the audio the client has sent, when it has said that there is no more. */
   get finishSample(): number | null {
     return this.#finishSample;
   }
 
-  /** The sample that no time of the session lies behind; infinite while more audio may come. */
+  /** Upper bound of the session's times; infinite while more audio may arrive. */
   get audioEnd(): number {
     return this.#finishSample ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Its end is said, or waits for its finals only. */
   finish(): void {
     this.#isFinished = true;
   }
 
-  /** The earliest frame of the session that an open utterance, or one that may open, begins at. */
+  /** The earliest frame of the session at which an open or future utterance can begin. */
   get earliestNeededFrame(): number {
     return this.toSessionFrame(this.endpointer.earliestNeededFrame);
   }
@@ -189,30 +179,30 @@ export class LiveTrack {
     this.#finishSample = atSample;
   }
 
-  /** Goes on in another ring that holds the same audio at the same positions. */
+  /** Switches to another ring with the same audio at the same positions. */
   useRing(buffer: SharedArrayBuffer): void {
     const { cursor } = this.#ring;
     this.#ring = PcmRing.attach(buffer);
     this.#ring.cursor = cursor;
   }
 
-  /** Copies the next frames into a row of the batch and moves on; silence where no audio is. */
+  /** Copies the next frames into a row of the batch and advances; silence beyond the audio. */
   takeFrames(frames: number, target: Float32Array): void {
     this.readPcm(this.#nextFrame * this.#model.frameSamples, target);
     this.#nextFrame += frames;
     this.#ring.cursor = Math.min(this.#nextFrame * this.#model.frameSamples, this.#writtenSamples);
   }
 
-  /** Copies samples of the session from `startSample` on; silence beyond what was written. */
+  /** Copies samples of the session from `startSample` on; silence beyond the audio. */
   readPcm(startSample: number, target: Float32Array): void {
     const inRing = Math.max(0, Math.min(target.length, this.#writtenSamples - startSample));
-    // The usual case makes no view.
-    const heard = inRing === target.length ? target : target.subarray(0, inRing);
-    this.#ring.copyOutFloat(startSample, heard);
+    // The usual case creates no view.
+    const audio = inRing === target.length ? target : target.subarray(0, inRing);
+    this.#ring.copyOutFloat(startSample, audio);
     if (inRing < target.length) target.fill(0, inRing);
   }
 
-  /** The session's frame number of the `index`-th of the `frames` frames taken last. */
+  /** Returns the session's number of the `index`-th of the last `frames` frames. */
   frameOf(index: number, frames: number): number {
     return this.#nextFrame - frames + index;
   }
@@ -222,15 +212,12 @@ export class LiveTrack {
     return frame >= this.#baseFrame;
   }
 
-  /** The endpointer counts from where this track began; the session counts from its first sample. */
+  /** Converts a frame of the endpointer, which counts from the track's start, to one of the session. */
   toSessionFrame(endpointerFrame: number): number {
     return endpointerFrame + this.#baseFrame;
   }
 
-  /**
-   * Takes the outputs of the next frame that counts: the row at `offset` of each.
-   * @returns a letter came out
-   */
+  /** Takes the streaming head's row for the next frame. @returns whether its best output is a letter */
   take(frame: number, logProbs: Float32Array, logProbOffset: number, width: number): boolean {
     const best = bestToken(logProbs, logProbOffset, width);
     const logProb = logProbs[logProbOffset + best]!;
@@ -245,7 +232,7 @@ export class LiveTrack {
     return this.#growing;
   }
 
-  /** Begins the hypothesis of an utterance with the frames from `startFrame` to `frame`, where it was noticed. */
+  /** Starts the text of an utterance with the frames from `startFrame` to its detection at `frame`. */
   beginHypothesis(startFrame: number, frame: number): void {
     if (!this.#model.streams) {
       const frameSeconds = this.#model.frameSamples / this.#model.sampleRateHz;
@@ -255,7 +242,7 @@ export class LiveTrack {
     }
     const firstFrame = Math.max(startFrame, frame - REMEMBERED_FRAMES + 1, this.#baseFrame);
     const firstOwn = firstOwnFrame(this.#model.letters, this.#lastEnd, frame);
-    const hypothesis = this.#openText(firstFrame, firstOwn);
+    const hypothesis = this.#makeText(firstFrame, firstOwn);
     for (let kept = firstFrame; kept <= frame; kept++) {
       const index = kept % REMEMBERED_FRAMES;
       hypothesis.take(this.#bestTokens[index]!, this.#bestLogProbs[index]!);
@@ -263,7 +250,7 @@ export class LiveTrack {
     this.#hypothesis = hypothesis;
   }
 
-  #openText(firstFrame: number, firstOwn: number): OpenText {
+  #makeText(firstFrame: number, firstOwn: number): OpenText {
     const { vocabulary, outputBias, searches } = this.#model;
     const isSearched = this.wantsPartials || this.#isPatient;
     if (searches === null || !isSearched) return new LiveHypothesis(vocabulary, firstFrame, firstOwn);
@@ -271,7 +258,7 @@ export class LiveTrack {
     return new SearchedUtterance({ search: this.#search, vocabulary, outputBias }, firstFrame, firstOwn);
   }
 
-  /** Gives away the hypothesis of the utterance that has ended so; letters of it may still come out. */
+  /** Detaches the text of the utterance that has ended; the flush may still add letters. */
   endHypothesis(end: UtteranceEnd): EndedText | null {
     const ended = this.#hypothesis ?? this.#growing;
     this.#lastEnd = end;
@@ -280,13 +267,17 @@ export class LiveTrack {
     return ended;
   }
 
-  /** Text of the open utterance that its listener was not told; null when there is none. It counts as told from here on. */
-  takeNews(): ToldText | null {
-    return this.#hypothesis?.takeNews() ?? null;
+  takeUpdate(): PartialText | null {
+    return this.#hypothesis?.takeUpdate() ?? null;
   }
 
-  /** What is said of text of an utterance that began at `startFrame`, when `heardFrames` of the session have been heard. */
-  partial({ text, stable, startFrame, heardFrames }: PartialText): LiveWorkerAnswer {
+  /** Makes the message with an utterance's text between two frames of the session. */
+  partial({
+    text,
+    stable,
+    startFrame,
+    endFrame,
+  }: PartialText & { readonly startFrame: number; readonly endFrame: number }): LiveWorkerAnswer {
     const { frameSamples } = this.#model;
     return {
       type: "partial",
@@ -295,72 +286,62 @@ export class LiveTrack {
       utterance: this.#nextUtterance,
       text,
       startSample: startFrame * frameSamples,
-      endSample: Math.min(heardFrames * frameSamples, this.audioEnd),
+      endSample: Math.min(endFrame * frameSamples, this.audioEnd),
       ...(stable !== undefined && { stable }),
     };
   }
 
-  /** The second pass has read the open utterance up to a pause that lasts; null when there is nothing to tell. */
-  hearReading(text: string): ToldText | null {
-    return this.#hypothesis?.hearReading(text) ?? null;
+  takeSecondPass(text: string): PartialText | null {
+    return this.#hypothesis?.takeSecondPass(text) ?? null;
   }
 
-  /** Speech goes on behind a pause, which the second pass was asked for in. */
-  goOn(): void {
+  onResumed(): void {
     this.dropPass();
-    this.#hypothesis?.goOn();
+    this.#hypothesis?.onResumed();
   }
 
-  /** It is kept for the utterance that is open. */
+  /** Whether the pass belongs to the current pause. */
   isKept(pass: SecondPass): boolean {
     return this.#pass === pass;
   }
 
-  /** Keeps a second pass until its utterance ends or goes on. */
+  /** Keeps a second pass until its utterance ends or resumes. */
   keepPass(pass: SecondPass): void {
     this.dropPass();
     this.#pass = pass;
   }
 
-  /** Gives away the second pass that was kept. */
   takePass(): SecondPass | null {
     const pass = this.#pass;
     this.#pass = null;
     return pass;
   }
 
-  /** Its text is not needed. */
   dropPass(): void {
     this.#pass?.drop();
     this.#pass = null;
   }
 
-  /**
-   * An utterance is over: a replay would begin behind it, and the next one that the client hears of has another number.
-   * @returns the utterance's own number
-   */
-  settle(resume: ResumePoint, isHeard: boolean): number {
+  /** Moves the resume point after an utterance. @returns its number, which is reused if not reported */
+  settle(resume: ResumePoint, isReported: boolean): number {
     this.#resume = resume;
-    return isHeard ? this.#nextUtterance++ : this.#nextUtterance;
+    return isReported ? this.#nextUtterance++ : this.#nextUtterance;
   }
 
-  /**
-   * Everything before `sample` is silence that is not needed any more. Told every `leastSamples`.
-   * @returns where a replay would begin, null when it is too soon to say so
-   */
-  rest(sample: number, leastSamples: number): ResumePoint | null {
+  /** Moves the resume point to `sample`, after silence; null within `leastSamples` of the last one. */
+  resumeAt(sample: number, leastSamples: number): ResumePoint | null {
     if (sample - this.#resume.sample < leastSamples) return null;
     const speaker = this.endpointer.speakerAt(sample / this.#model.frameSamples - this.#baseFrame);
     this.#resume = { sample, isMidSpeech: false, ...(speaker !== null && { speaker }) };
     return this.#resume;
   }
 
-  /** Finals of utterances that have ended are not said yet; nothing else may be said before them. */
+  /** Finals of ended utterances are pending; nothing may be reported before them. */
   get hasPendingFinals(): boolean {
     return this.#pendingFinals > 0;
   }
 
-  /** Calls `act` when the finals that are pending are said; until it has run, later ones wait for it. */
+  /** Calls `act` after all pending finals; later ones wait for it. */
   afterFinals(act: () => void | Promise<void>): void {
     this.#pendingFinals++;
     this.#lastFinal = this.#lastFinal.then(async () => {
@@ -368,14 +349,14 @@ export class LiveTrack {
       this.#pendingFinals--;
     });
     this.#lastFinal.catch((error: unknown) => {
-      // Ends the thread, as what fails inside of a step does: its owner replays the sessions on another.
+      // End the thread, as a failed step does: its owner replays the sessions on another.
       queueMicrotask(() => {
         throw error;
       });
     });
   }
 
-  /** The session is over; a batch may still hold its track. */
+  /** The session has ended; a batch may still use the track. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
@@ -384,7 +365,7 @@ export class LiveTrack {
     this.#isClosed = true;
   }
 
-  /** Gives its memory back to the pools, once no batch holds it. */
+  /** Returns memory to the pools; call it once no batch uses the track. */
   release(): void {
     this.dropPass();
     this.encoded.release();
@@ -401,7 +382,7 @@ export class LiveTrack {
 
   get #writtenSamples(): number {
     if (this.#finishSample !== null) return this.#finishSample;
-    // The ring counts modulo 2^32, far more than the longest session holds.
+    // Modulo 2^32, which no session reaches.
     return this.#ring.written;
   }
 }

@@ -4,18 +4,17 @@ import type { LiveWorkerAnswer } from "../threads/protocol.js";
 import type { GrowingUtterance } from "./growing-utterance.js";
 import type { LiveTrack } from "./live-track.js";
 
-/** Of the worker's time, when it has nothing else to do; the less, the more it has, and none at `BUSY_SHARE`. */
+/** Passes' share of an idle worker's time; falls with its load to 0 at `BUSY_SHARE`. */
 const PASS_SHARE = 0.4;
 const BUSY_SHARE = 0.9;
-/** With less than this left there are no partials for a second. */
+/** Below this share, partials pause for a second. */
 const LEAST_SHARE = 0.02;
 const LOAD_WINDOW_MS = 1_000;
-/** A final that becomes due while a pass runs waits for it: passes are cut to about so long. */
+/** Limits the delay of a final that becomes due during a pass. */
 const LONGEST_PASS_MS = 250;
-/** The longest window of a pass, and what it is cut to at most where the model is slow. */
 const LONGEST_WINDOW_SECONDS = 8;
+/** Slow models get shorter windows, but not shorter than this. */
 const SHORTEST_WINDOW_SECONDS = 3;
-/** Sessions of one pass. */
 const MAX_ROWS = 16;
 const WARM_UP_SECONDS = 2;
 
@@ -30,28 +29,29 @@ interface DueReading {
 export interface PartialPassesParts {
   readonly model: RecognizerModel;
   readonly decodeSoFar: NonNullable<RecognizerModel["decodeSoFar"]>;
-  /** Searches as it does for finals. */
+  /** The same search as for finals. */
   readonly utterances: UtteranceDecoder;
   readonly post: (message: LiveWorkerAnswer) => void;
-  /** Monotonic clock. */
   readonly nowMs: () => number;
 }
 
 /**
- * Partials of models that cannot stream: open utterances are read again while they grow, those of several sessions in one run.
+ * Partials of models that cannot stream: reads open utterances repeatedly while they grow, several sessions
+ * in one run.
  *
- * Finals come first: a pass runs between two rounds, when no second pass waits, no session lags, and none is so deep in a pause
- * that its second pass would be asked for before the pass is over. All passes together get a share of the worker's time, and
- * the sessions that have waited longest come first, so that partials become rarer with the load.
+ * Finals have priority: a pass runs between two rounds, if no second pass waits, no session has a backlog,
+ * and none is so deep in a pause that its second pass would become due during the pass. All passes together
+ * get a share of the worker's time, and sessions that have waited longest are first, so that partials become
+ * rarer under load.
  */
 export class PartialPasses {
   readonly #parts: PartialPassesParts;
   readonly #frameSeconds: number;
-  /** Of one second of one row; 0 before it was measured. */
+  /** Time for one second of one row; 0 before the first measurement. */
   #msPerSecond = 0;
   #restUntilMs = Number.NEGATIVE_INFINITY;
   #triedAtMs = Number.NEGATIVE_INFINITY;
-  /** Share of its time that the worker spends on steps and finals. */
+  /** Share of the worker's time for steps and finals. */
   #load = 0;
   #loadSinceMs: number;
   #otherMs = 0;
@@ -63,7 +63,7 @@ export class PartialPasses {
     this.#loadSinceMs = parts.nowMs();
   }
 
-  /** Runs the graph as passes will, and measures how long it takes. */
+  /** Runs the graph as passes do, and measures its speed. */
   async warmUp(): Promise<void> {
     const { decodeSoFar, model, nowMs } = this.#parts;
     const samples = WARM_UP_SECONDS * model.manifest.sampleRateHz;
@@ -74,7 +74,7 @@ export class PartialPasses {
     this.#msPerSecond = (nowMs() - startedAtMs) / WARM_UP_SECONDS;
   }
 
-  /** The worker has spent so long on steps and finals. */
+  /** Adds time that the worker has spent on steps and finals. */
   noteOther(ms: number): void {
     const nowMs = this.#parts.nowMs();
     this.#otherMs += ms;
@@ -85,14 +85,14 @@ export class PartialPasses {
     this.#loadSinceMs = nowMs;
   }
 
-  /** Milliseconds until a pass may be run that is due and had to rest; infinite when only more audio changes something. */
+  /** Returns the milliseconds until a due pass may run; infinite if more audio must arrive first. */
   waitMs(tracks: readonly LiveTrack[]): number {
     const hasRested = this.#restUntilMs <= this.#triedAtMs;
     if (hasRested || this.#dueOf(tracks).length === 0) return Number.POSITIVE_INFINITY;
     return Math.max(1, this.#restUntilMs - this.#parts.nowMs());
   }
 
-  /** Runs one pass, if one is due and its time has come. */
+  /** Runs one pass if one is due and allowed. Returns whether it did. */
   async run(tracks: readonly LiveTrack[]): Promise<boolean> {
     const startedAtMs = this.#parts.nowMs();
     this.#triedAtMs = startedAtMs;
@@ -124,9 +124,9 @@ export class PartialPasses {
     const found = await Promise.all(rows.map((row, index) => this.#search(row, read[index]!)));
     for (const [index, { track, growing, windowStart, endFrame }] of rows.entries()) {
       if (track.isClosed) continue;
-      const news = growing.hear(found[index]!.words, windowStart, endFrame);
-      if (news === null) continue;
-      post(track.partial({ ...news, startFrame: growing.startFrame, heardFrames: endFrame }));
+      const update = growing.take(found[index]!.words, windowStart, endFrame);
+      if (update === null) continue;
+      post(track.partial({ ...update, startFrame: growing.startFrame, endFrame }));
     }
   }
 
@@ -142,7 +142,7 @@ export class PartialPasses {
     });
   }
 
-  /** What could be read, the most overdue first. */
+  /** Lists the due readings, the most overdue first. */
   #dueOf(tracks: readonly LiveTrack[]): DueReading[] {
     const longestFrames = Math.floor(this.#longestSeconds / this.#frameSeconds);
     const due: DueReading[] = [];
@@ -158,7 +158,7 @@ export class PartialPasses {
     return due.sort((a, b) => b.overdueFrames - a.overdueFrames);
   }
 
-  /** As many of the first as fit into a pass. */
+  /** Takes as many readings as fit into a pass. */
   #rowsOf(due: readonly DueReading[]): DueReading[] {
     const rows: DueReading[] = [];
     for (const reading of due.slice(0, MAX_ROWS)) {
@@ -168,7 +168,7 @@ export class PartialPasses {
     return rows;
   }
 
-  /** Of the padded rows. */
+  /** Returns the length of all rows together, padding included. */
   #secondsOf(rows: readonly DueReading[]): number {
     const longest = Math.max(...rows.map(({ windowStart, endFrame }) => endFrame - windowStart));
     return rows.length * longest * this.#frameSeconds;
@@ -183,7 +183,7 @@ export class PartialPasses {
     return Math.min(LONGEST_WINDOW_SECONDS, Math.max(SHORTEST_WINDOW_SECONDS, fits));
   }
 
-  /** A session is so deep in a pause that its second pass will be asked for within this time. */
+  /** Whether a session's second pass will become due within this time. */
   #wouldHoldUp(tracks: readonly LiveTrack[], ms: number): boolean {
     return tracks.some(({ endpointer }) => {
       const frames = endpointer.framesToHalfway;

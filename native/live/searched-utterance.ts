@@ -2,17 +2,44 @@ import { continuedText } from "../../core/domain/decoding/continued-text.js";
 import type { GrowingSearch } from "../../core/domain/decoding/growing-search.js";
 import { textOf, withPiece } from "../../core/domain/decoding/words.js";
 import { countCodePoints } from "../../core/domain/text/code-points.js";
-import type { OpenText, ToldText } from "./hypothesis.js";
+import type { UtteranceDecoder } from "../recognition/utterance-decoder.js";
+import type { OpenText, PartialText } from "./hypothesis.js";
 
-/** Texts that the search of an open utterance keeps. */
-export const GROWING_BEAM_WIDTH = 8;
+const GROWING_BEAM_WIDTH = 8;
 const BLANK = 0;
-/** Log-prob of the other outputs of a frame of which only the best is remembered. */
+/** Log-prob of the other outputs in a frame of which only the best output is known. */
 const UNLIKELY = -30;
 const LEAST_PROBABILITY = 1e-9;
 
+/** Searches of open utterances, reused; a session has one until it ends. */
+export class SearchPool {
+  readonly #make: () => GrowingSearch | null;
+  readonly #free: GrowingSearch[] = [];
+
+  private constructor(make: () => GrowingSearch | null) {
+    this.#make = make;
+  }
+
+  /** Null without a language model: partials are then the streaming head's letters. */
+  static of(utterances: UtteranceDecoder): SearchPool | null {
+    const pool = new SearchPool(() => utterances.growing(GROWING_BEAM_WIDTH));
+    const first = pool.#make();
+    if (first === null) return null;
+    pool.release(first);
+    return pool;
+  }
+
+  acquire(): GrowingSearch {
+    return this.#free.pop() ?? this.#make()!;
+  }
+
+  release(search: GrowingSearch): void {
+    this.#free.push(search);
+  }
+}
+
 export interface SearchedUtteranceParts {
-  /** Its own until it ends. */
+  /** Not shared while the utterance is open. */
   readonly search: GrowingSearch;
   readonly vocabulary: readonly string[];
   /** Added to each frame, `[vocabulary]`; null for none. */
@@ -20,41 +47,41 @@ export interface SearchedUtteranceParts {
 }
 
 /**
- * What the streaming head has heard of an open utterance, as a beam search with the language model puts it into words. Frames
- * are the session's.
+ * Partials from a beam search with the language model over the streaming head's frames. Frames are the
+ * session's.
  *
- * A word is promised when all texts of the beam have it and it is what the streaming head heard, letter by letter: where the
- * language model had to correct, the second pass may still hear something else. In a pause that pass reads the utterance so far.
- * Its text is told instead, and stays if speech goes on: the search then adds what comes behind the pause.
+ * A word is stable when all texts of the beam have it and the streaming head has output exactly its letters:
+ * where the language model had to correct, the second pass may still decide otherwise. In a pause the second
+ * pass decodes the utterance so far. Its text replaces the search's, and stays if speech resumes; the search
+ * then appends new words.
  */
 export class SearchedUtterance implements OpenText {
   readonly #parts: SearchedUtteranceParts;
-  /** The frame that is taken, `[vocabulary]`. */
+  /** The current frame, `[vocabulary]`. */
   readonly #row: Float32Array;
   readonly #firstOwnFrame: number;
   #nextFrame: number;
-  /** Best output of the last frame. */
   #lastBest = BLANK;
-  /** A run of it that began in a frame that was passed goes on. */
+  /** The current run of this output began in a frame of the previous utterance. */
   #isPassing = false;
   #hasLetters = false;
-  /** What the streaming head gave out behind `#read`, spaces left out. */
+  /** The streaming head's letters after `#decoded`, without spaces. */
   readonly #letters: number[] = [];
   #bestText = 0;
-  #hasNews = false;
-  /** What the second pass read before the last pause, and how many tokens of the search it stands for. */
-  #read = "";
-  #readTokens = 0;
-  /** Tokens that were settled when the search was asked last, and the text of those behind `#readTokens`. */
+  #hasUpdate = false;
+  /** Text of the second pass before the last pause, and the number of search tokens that it replaces. */
+  #decoded = "";
+  #decodedTokens = 0;
+  /** Settled tokens at the last update, and the text of those after `#decodedTokens`. */
   #settledTokens = 0;
   #settledText = "";
-  #promisedTokens = 0;
-  /** What it reads in the pause that lasts. */
-  #reading: string | null = null;
-  #told = "";
-  #promised = "";
+  #stableTokens = 0;
+  /** Text of the second pass in the current pause. */
+  #pauseText: string | null = null;
+  #reported = "";
+  #stable = "";
 
-  /** @param firstOwnFrame letters that come out in frames before it were said in the utterance before */
+  /** @param firstOwnFrame letters in earlier frames belong to the previous utterance */
   constructor(parts: SearchedUtteranceParts, startFrame: number, firstOwnFrame: number) {
     this.#parts = parts;
     this.#row = new Float32Array(parts.vocabulary.length);
@@ -78,40 +105,40 @@ export class SearchedUtterance implements OpenText {
     if (logProbs === undefined) this.#remember(best, logProb);
     else this.#copy(logProbs, offset);
     const bestText = this.#parts.search.push(this.#row);
-    this.#hasNews ||= bestText !== this.#bestText;
+    this.#hasUpdate ||= bestText !== this.#bestText;
     this.#bestText = bestText;
   }
 
-  takeNews(): ToldText | null {
-    // What the second pass reads is better than what the search has.
-    if (!this.#hasNews || !this.#hasLetters || this.#reading !== null) return null;
-    this.#hasNews = false;
+  takeUpdate(): PartialText | null {
+    // The text of the second pass is better.
+    if (!this.#hasUpdate || !this.#hasLetters || this.#pauseText !== null) return null;
+    this.#hasUpdate = false;
     const { tokens, settled } = this.#parts.search.grown();
     if (settled > this.#settledTokens) this.#settle(tokens, settled);
-    return this.#tell(this.#behindRead(this.#searched(tokens, tokens.length)));
+    return this.#report(this.#afterDecoded(this.#searched(tokens, tokens.length)));
   }
 
-  hearReading(text: string): ToldText | null {
+  takeSecondPass(text: string): PartialText | null {
     if (text === "" || !this.#hasLetters) return null;
-    this.#reading = continuedText(this.#promised, text);
-    return this.#tell(this.#reading);
+    this.#pauseText = continuedText(this.#stable, text);
+    return this.#report(this.#pauseText);
   }
 
-  goOn(): void {
-    if (this.#reading === null) return;
-    this.#read = this.#reading;
-    this.#promised = this.#reading;
-    this.#reading = null;
+  onResumed(): void {
+    if (this.#pauseText === null) return;
+    this.#decoded = this.#pauseText;
+    this.#stable = this.#pauseText;
+    this.#pauseText = null;
     this.#letters.length = 0;
     this.#parts.search.keepBestText();
-    this.#readTokens = this.#parts.search.grown().tokens.length;
-    this.#settledTokens = this.#readTokens;
+    this.#decodedTokens = this.#parts.search.grown().tokens.length;
+    this.#settledTokens = this.#decodedTokens;
     this.#settledText = "";
-    this.#promisedTokens = this.#readTokens;
+    this.#stableTokens = this.#decodedTokens;
   }
 
-  /** The second pass has them. */
-  takeLate(): null {
+  /** The second pass includes the flush. */
+  takeFlush(): null {
     return null;
   }
 
@@ -122,25 +149,25 @@ export class SearchedUtterance implements OpenText {
   #settle(tokens: ArrayLike<number>, settled: number): void {
     this.#settledText = this.#searched(tokens, settled);
     this.#settledTokens = settled;
-    const promised = this.#endAsHeard(tokens, settled);
-    if (promised <= this.#promisedTokens) return;
-    this.#promisedTokens = promised;
-    const own = Array.prototype.slice.call(tokens, this.#readTokens, promised);
-    this.#promised = this.#behindRead(textOf(own, this.#parts.vocabulary));
+    const stable = this.#agreedEnd(tokens, settled);
+    if (stable <= this.#stableTokens) return;
+    this.#stableTokens = stable;
+    const own = Array.prototype.slice.call(tokens, this.#decodedTokens, stable);
+    this.#stable = this.#afterDecoded(textOf(own, this.#parts.vocabulary));
   }
 
-  /** Behind the last of the settled words that are what the streaming head gave out. */
-  #endAsHeard(tokens: ArrayLike<number>, settled: number): number {
-    let end = this.#readTokens;
-    let heard = 0;
-    for (let i = this.#readTokens; i < settled; i++) {
+  /** Returns the end of the settled words whose letters equal those of the streaming head. */
+  #agreedEnd(tokens: ArrayLike<number>, settled: number): number {
+    let end = this.#decodedTokens;
+    let letter = 0;
+    for (let i = this.#decodedTokens; i < settled; i++) {
       if (!this.#isLetter(tokens[i]!)) end = i;
-      else if (this.#letters[heard++] !== tokens[i]) return end;
+      else if (this.#letters[letter++] !== tokens[i]) return end;
     }
     return settled;
   }
 
-  /** The search's text behind what was read, up to the token `end`. */
+  /** Returns the search's text after `#decodedTokens`, up to the token `end`. */
   #searched(tokens: ArrayLike<number>, end: number): string {
     const { vocabulary } = this.#parts;
     let text = this.#settledText;
@@ -148,14 +175,14 @@ export class SearchedUtterance implements OpenText {
     return text;
   }
 
-  #behindRead(text: string): string {
-    return this.#read === "" || text === "" ? this.#read + text : `${this.#read} ${text}`;
+  #afterDecoded(text: string): string {
+    return this.#decoded === "" || text === "" ? this.#decoded + text : `${this.#decoded} ${text}`;
   }
 
-  #tell(text: string): ToldText | null {
-    if (text === "" || text === this.#told) return null;
-    this.#told = text;
-    return { text, stable: countCodePoints(this.#promised) };
+  #report(text: string): PartialText | null {
+    if (text === "" || text === this.#reported) return null;
+    this.#reported = text;
+    return { text, stable: countCodePoints(this.#stable) };
   }
 
   #copy(logProbs: Float32Array, offset: number): void {

@@ -6,116 +6,95 @@ import { copyState, type EncoderState } from "../models/state-rows.js";
 import type { DecodedUtterance, UtteranceDecoder } from "../recognition/utterance-decoder.js";
 import { warmUpRefining } from "../recognition/warm-up.js";
 import { BatchShapes, type RowedBatch } from "./batch-shapes.js";
+import type { StatePool } from "./encoder-states.js";
 import { BLOCK_FRAMES, type FrameRows } from "./frame-rows.js";
-import type { StatePool } from "./state-pool.js";
 
-const NOTHING_LATE = new Uint16Array(0);
-
-/** What a second pass works on; all of it is the same whatever the chunks were that the audio was stepped in. */
+/** Input of a second pass; does not depend on the chunks in which the audio was stepped. */
 export interface SecondPassInput {
-  /** The track's, which holds the encoder's output of the frames below. */
+  /** The track's encoder output, which includes the frames below. */
   readonly encoded: FrameRows;
   readonly hotWords: HotWords | null;
   /** Frames of the session, the end exclusive. */
   readonly startFrame: number;
   readonly endFrame: number;
-  /** Encoder state to flush from; copied. */
+  /** Encoder state before the flush; copied. */
   readonly state: EncoderState;
-  /** Audio between that state and the silence of the flush: whole frames before `endFrame`, and a part of one after it. */
+  /** Audio between that state and the flush: whole frames before `endFrame`, and a part of one after it. */
   readonly pcm: Float32Array;
-  /** How many of its frames lie before `endFrame`. */
+  /** Whole frames in `pcm`, which are encoded again. */
   readonly replayedFrames: number;
   /** End of the utterance's audio, in samples of the session. */
   readonly endSample: number;
-  /** Mean probability of speech of its frames up to the last of speech. */
+  /** Mean probability of speech up to the last frame of speech. */
   readonly speechMean: number;
 }
 
 /**
- * The second pass over one utterance: the encoder's output of its frames, then of some silence after them, goes through
- * the full-context half and the beam search. Frames that the streaming step has encoded are not encoded again.
+ * The second pass over one utterance: its frames as the streaming step has encoded them, and the encoded
+ * silence of a flush, go through the full-context half and the beam search.
  */
 export class SecondPass {
-  readonly #input: SecondPassInput;
+  readonly input: SecondPassInput;
+  /** The encoder's state before the flush; invalid once the pass is over. */
+  readonly state: EncoderState;
   readonly #runner: SecondPassRunner;
-  readonly #state: EncoderState;
   #result: Promise<DecodedUtterance> | null = null;
-  #lateOutputs: Uint16Array = NOTHING_LATE;
+  #flushOutputs: Uint16Array = new Uint16Array(0);
   #isOver = false;
 
   constructor(input: SecondPassInput, runner: SecondPassRunner) {
-    this.#input = input;
+    this.input = input;
     this.#runner = runner;
-    this.#state = runner.states.acquire(true);
-    copyState(input.state, this.#state);
+    this.state = runner.states.acquire(true);
+    copyState(input.state, this.state);
   }
 
-  /** Where its flush begins, a frame of the session. */
-  get endFrame(): number {
-    return this.#input.endFrame;
+  /** The streaming head's best output for each frame of the flush, after the run. */
+  get flushOutputs(): Uint16Array {
+    return this.#flushOutputs;
   }
 
-  /** The streaming head's best output of each frame of the flush, once it has run. */
-  get lateOutputs(): Uint16Array {
-    return this.#lateOutputs;
-  }
-
-  /** Run, or not needed any more. */
+  /** It has run or was dropped. */
   get isOver(): boolean {
     return this.#isOver;
   }
 
-  get input(): SecondPassInput {
-    return this.#input;
-  }
-
-  /** The encoder's, to flush from; none when it is over. */
-  get state(): EncoderState {
-    return this.#state;
-  }
-
-  /** Its graphs have run; the search goes on beside this thread. */
+  /** Its graphs have run; the search may still be running on another thread. */
   get hasRun(): boolean {
     return this.#result !== null;
   }
 
-  /** What the graphs have given: the search begins. */
-  take({ logProbs, frames, lateOutputs }: RefinedPass): void {
-    this.#lateOutputs = lateOutputs;
-    this.#result = this.#runner.search(this.#input, logProbs, frames);
-    // An ending that needs the text awaits it and is told; it may never be needed.
-    this.#result.catch(() => {});
-    this.drop();
-  }
-
-  /** What it reads; to be asked when it has run. */
+  /** The decoded text; valid after the run. */
   get decoded(): Promise<DecodedUtterance> {
     return this.#result!;
   }
 
-  /** Its text is not needed. May be called twice. */
+  /** Takes the output of the graphs and starts the search. */
+  take({ logProbs, frames }: LogProbs, flushOutputs: Uint16Array): void {
+    this.#flushOutputs = flushOutputs;
+    this.#result = this.#runner.search(this.input, logProbs, frames);
+    // Whoever needs the text awaits it and handles a failure; perhaps nobody does.
+    this.#result.catch(() => {});
+    this.drop();
+  }
+
+  /** Releases the state; may be called twice. */
   drop(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#runner.states.release(this.#state);
+    this.#runner.states.release(this.state);
   }
-}
-
-/** What the graphs make of a second pass. */
-interface RefinedPass extends LogProbs {
-  /** See `SecondPass.lateOutputs`. */
-  readonly lateOutputs: Uint16Array;
 }
 
 export interface SecondPassRunnerParts {
   readonly states: StatePool;
-  /** The most frames a state to flush from may lie behind. */
+  /** Upper bound of `replayedFrames`. */
   readonly longestReplay: number;
-  /** How many share a run, see `BatchRows.finalRows`. */
+  /** Passes per run, see `BatchRows.finalRows`. */
   readonly rows: readonly RowsOfLength[];
 }
 
-/** The buffers that second passes share; one run at a time, of one pass or of several that are about as long. */
+/** Runs second passes over shared buffers, one run at a time: one pass, or several of similar length. */
 export class SecondPassRunner {
   readonly states: StatePool;
   readonly #model: RecognizerModel;
@@ -144,7 +123,7 @@ export class SecondPassRunner {
     this.#encoded = new Float32Array(BLOCK_FRAMES * model.encodedSize);
   }
 
-  /** Runs the kernels once, so that the first utterance does not pay for their setup: devices compile for each shape. */
+  /** Runs shapes once, so that no utterance waits for it: devices compile for each shape. */
   async warmUp(which: "usual shapes" | "every shape"): Promise<void> {
     if (which === "usual shapes") {
       await this.#flushes.forRows(1, this.#flushFrames).run();
@@ -157,13 +136,13 @@ export class SecondPassRunner {
     await warmUpRefining(this.#model, this.#rows);
   }
 
-  /** Those of these that share the run of the first, and it. @returns their places */
+  /** Selects the first pass and those that share its run. @returns their indices */
   sharing(passes: readonly SecondPass[]): readonly number[] {
     const framesOf = ({ input }: SecondPass) => input.endFrame - input.startFrame + this.#flushFrames;
     return sharedRun(passes.map(framesOf), this.#rows);
   }
 
-  /** Runs the graphs, of all in one run each, and begins the searches, which go on beside this thread. */
+  /** Runs each graph once for all passes, and starts their searches on another thread. */
   async run(passes: readonly SecondPass[]): Promise<void> {
     const longestReplay = Math.max(...passes.map(({ input }) => input.replayedFrames));
     const flush = this.#flushes.forRows(passes.length, longestReplay + this.#flushFrames);
@@ -175,30 +154,30 @@ export class SecondPassRunner {
     await flush.run();
     const refined = await this.#model.refine(this.#encodedOf(passes, flush));
     for (const [row, pass] of passes.entries()) {
-      pass.take({ ...refined[row]!, lateOutputs: this.#lateOutputsOf(pass, flush, row) });
+      pass.take(refined[row]!, this.#flushOutputsOf(pass, flush, row));
     }
   }
 
-  /** The encoder's output of each pass, that of its flush behind it; valid until the next run. */
+  /** Returns the encoder's output for each pass and its flush; valid until the next run. */
   #encodedOf(passes: readonly SecondPass[], flush: RowedBatch): Float32Array[] {
     const { encodedSize } = this.#model;
     const framesOf = ({ startFrame, endFrame }: SecondPassInput) => endFrame - startFrame;
     const frames = passes.reduce((sum, { input }) => sum + framesOf(input) + this.#flushFrames, 0);
     let left = this.#workspace(frames * encodedSize);
     return passes.map(({ input }, row) => {
-      const heard = framesOf(input) * encodedSize;
-      const size = heard + this.#flushFrames * encodedSize;
+      const ownSize = framesOf(input) * encodedSize;
+      const size = ownSize + this.#flushFrames * encodedSize;
       const encoded = left.subarray(0, size);
       left = left.subarray(size);
       input.encoded.copy(input.startFrame, input.endFrame, encoded);
-      // What lies behind its flush is another's replay: a step depends on nothing behind it.
+      // Frames after its flush are padding for a longer replay; a causal step does not depend on them.
       const from = (row * flush.frames + input.replayedFrames) * encodedSize;
-      encoded.set(flush.encoded.subarray(from, from + size - heard), heard);
+      encoded.set(flush.encoded.subarray(from, from + size - ownSize), ownSize);
       return encoded;
     });
   }
 
-  #lateOutputsOf({ input }: SecondPass, flush: RowedBatch, row: number): Uint16Array {
+  #flushOutputsOf({ input }: SecondPass, flush: RowedBatch, row: number): Uint16Array {
     const width = this.#model.vocabulary.length;
     const first = row * flush.frames + input.replayedFrames;
     return Uint16Array.from({ length: this.#flushFrames }, (_, frame) =>

@@ -2,14 +2,14 @@ import type { StepCapacity } from "../models/recognizer.js";
 import { batchRows } from "./batch-shapes.js";
 import type { LiveTrack } from "./live-track.js";
 
-/** Frames a row may take in one step, short chunks first: paced sessions take one or two, those that lag take more. */
+/** Frames per row and step: paced sessions take one or two, sessions with a backlog take more. */
 export const CHUNK_FRAMES = [1, 2, 4, 8, 16] as const;
-/** Chunks up to this length are of sessions that keep up; nothing may hold those up for long. */
+/** The longest chunk of sessions that keep up, which must not wait for others. */
 export const FRESH_FRAMES = 2;
-/** With 64 rows 128 frames, about 20 ms on one core: a backlog delays others by no more. */
+/** 128 frames with 64 rows take about 20 ms on a core: a backlog delays other sessions by no more. */
 const FRAMES_PER_ROW = 2;
 
-/** The largest batch. @param rows see `BatchRows.liveRows` */
+/** Returns the size of the largest batch. @param rows see `BatchRows.liveRows` */
 export function stepCapacity(rows: number): StepCapacity {
   return { rows, frames: FRAMES_PER_ROW * rows };
 }
@@ -19,11 +19,10 @@ interface BatchShape {
   readonly frames: number;
 }
 
-/** What most batches of a CPU have. */
+/** The most frequent shapes on a CPU. */
 export const USUAL_SHAPES: readonly BatchShape[] = [1, 2, 4, 8].flatMap((rows) =>
   [1, 2, 4].map((frames) => ({ rows, frames })),
 );
-/** All that batches can have. */
 export function everyShape(capacity: StepCapacity): readonly BatchShape[] {
   return CHUNK_FRAMES.flatMap((frames) =>
     batchRows(capacity.rows)
@@ -32,13 +31,12 @@ export function everyShape(capacity: StepCapacity): readonly BatchShape[] {
   );
 }
 
-/** Sessions that take chunks of the same length in one round. */
+/** Sessions with chunks of the same length in one round. */
 export class StepGroup {
   readonly frames: number;
-  /** The most rows of one batch. */
   readonly maxRows: number;
   count = 0;
-  /** Which of them comes first. */
+  /** Index of the session that is first in this round. */
   first = 0;
   readonly #tracks: (LiveTrack | undefined)[] = [];
 
@@ -55,7 +53,7 @@ export class StepGroup {
     return this.#tracks[(this.first + index) % this.count]!;
   }
 
-  /** Forgets the sessions of the last round, those that have ended among them. */
+  /** Drops references to sessions, which may have ended. */
   clear(): void {
     this.#tracks.fill(undefined, 0, this.count);
     this.count = 0;

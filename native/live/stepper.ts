@@ -6,15 +6,13 @@ import { copyState, type EncoderState } from "../models/state-rows.js";
 import type { UtteranceDecoder } from "../recognition/utterance-decoder.js";
 import type { LiveWorkerAnswer, ToLiveWorker } from "../threads/protocol.js";
 import { BatchShapes, type RowedBatch } from "./batch-shapes.js";
+import { StatePool, StateSlabs, slabOf } from "./encoder-states.js";
 import { LiveFinals } from "./finals.js";
-import { BLOCK_FRAMES } from "./frame-rows.js";
-import { letterTimingOf } from "./letter-timing.js";
+import { BLOCK_FRAMES, RowPool } from "./frame-rows.js";
+import { letterTimingOf } from "./hypothesis.js";
 import { LiveTrack, type TrackModel } from "./live-track.js";
 import { PartialPasses } from "./partial-passes.js";
-import { SearchPool } from "./search-pool.js";
-import { GROWING_BEAM_WIDTH } from "./searched-utterance.js";
-import { RowPool, StatePool } from "./state-pool.js";
-import { StateSlabs, slabOf } from "./state-slabs.js";
+import { SearchPool } from "./searched-utterance.js";
 import {
   CHUNK_FRAMES,
   everyShape,
@@ -24,24 +22,14 @@ import {
   USUAL_SHAPES,
 } from "./step-groups.js";
 
-/** Silence goes back to the ring this often: 2 s. */
+/** Interval in which silence is released from the ring: 2 s. */
 const IDLE_REPORT_FRAMES = 50;
 const NO_PCM = new Float32Array(0);
 
-/** Null without a language model: partials are then the letters of the streaming head. */
-function searchesOf(utterances: UtteranceDecoder): SearchPool | null {
-  const first = utterances.growing(GROWING_BEAM_WIDTH);
-  if (first === null) return null;
-  const pool = new SearchPool(() => utterances.growing(GROWING_BEAM_WIDTH)!);
-  pool.release(first);
-  return pool;
-}
-
-/** A row of a batch that has run. */
 interface TakenRow {
   readonly batch: RowedBatch;
   readonly row: number;
-  /** Of its session before the batch. */
+  /** The session's state before the batch. */
   readonly stateBefore: EncoderState;
 }
 
@@ -49,24 +37,24 @@ export interface LiveStepperParts {
   readonly model: RecognizerModel;
   readonly utterances: UtteranceDecoder;
   readonly post: (message: LiveWorkerAnswer) => void;
-  /** Told how long each batched step took. */
   readonly onStep: (stepMs: number) => void;
-  /** Sessions in one step and second passes in one run, at most; as many as pay on a core when absent. */
+  /** Limits for sessions per step and second passes per run; for a CPU core by default. */
   readonly rows?: Pick<BatchRows, "liveRows" | "finalRows">;
-  /** Monotonic clock, by which partials get their share of the time; `performance.now` when absent. */
+  /** Monotonic clock for the time share of partials; `performance.now` by default. */
   readonly nowMs?: () => number;
 }
 
 /**
- * Steps all sessions of a live worker: gather what is ready, run batches of fixed shapes, hand each session its frames.
- * A steady round allocates one small object a row here: groups, batches and states are kept, and text is made when it changes.
+ * Steps all sessions of a live worker: gathers the ready ones, runs batches of fixed shapes, and gives each
+ * session its frames. A steady round allocates one small object per row: groups, batches and states are
+ * reused.
  */
 export class LiveStepper {
   readonly #model: RecognizerModel;
   readonly #post: (message: LiveWorkerAnswer) => void;
   readonly #onStep: (stepMs: number) => void;
   readonly #trackModel: TrackModel;
-  /** Of the frame that is handed out. */
+  /** The current frame's features for the endpointer; reused. */
   readonly #heard = { levelDb: 0, hasLetter: true };
   readonly #finals: LiveFinals;
   /** Null for models that stream. */
@@ -77,11 +65,11 @@ export class LiveStepper {
   readonly #capacity: StepCapacity;
   readonly #groups: readonly StepGroup[];
   readonly #tracks = new Map<number, LiveTrack>();
-  /** The same sessions, for loops. */
+  /** The same sessions as an array, for fast loops. */
   readonly #active: LiveTrack[] = [];
-  /** Sessions that have ended while a batch may still be working on them. */
+  /** Ended sessions, whose memory a batch may still use. */
   readonly #closed: LiveTrack[] = [];
-  /** Counts rounds: those that lag take turns. */
+  /** Counts rounds, so that sessions with a backlog take turns. */
   #turn = 0;
   #hasLagging = false;
 
@@ -107,7 +95,7 @@ export class LiveStepper {
       encodedSize: model.encodedSize,
       vocabulary: model.vocabulary,
       outputBias: model.outputBias,
-      searches: searchesOf(utterances),
+      searches: SearchPool.of(utterances),
       letters: letterTimingOf(model),
       streams: decodeSoFar === null,
       frameSamples: model.manifest.frameSamples,
@@ -137,7 +125,7 @@ export class LiveStepper {
     else this.#close(track);
   }
 
-  /** Runs shapes once, so that the first session does not pay for their setup: devices compile for each shape. */
+  /** Runs shapes once, so that no session waits for it: devices compile for each shape. */
   async warmUp(which: "usual shapes" | "every shape" = "usual shapes"): Promise<void> {
     const shapes = which === "every shape" ? everyShape(this.#capacity) : USUAL_SHAPES;
     for (const { rows, frames } of shapes) await this.#shapes.forRows(rows, frames).run();
@@ -149,17 +137,20 @@ export class LiveStepper {
     return this.#active.length;
   }
 
-  /** A session lags, or second passes wait: the next round should begin at once. */
+  /** A session has a backlog or a second pass is pending: the next round should start immediately. */
   get isBehind(): boolean {
-    return this.#hasLagging || this.#finals.hasWaiting;
+    return this.#hasLagging || this.#finals.hasPending;
   }
 
-  /** Milliseconds after which a round has something to do although no audio has come; infinite as a rule. */
+  /** Milliseconds until a round has work even without new audio; usually infinite. */
   get waitMs(): number {
     return this.#passes?.waitMs(this.#active) ?? Number.POSITIVE_INFINITY;
   }
 
-  /** One round over all sessions, and a pass for partials if there is time; false when none had anything to do. */
+  /**
+   * Runs a round over all sessions, and a pass for partials if there is time.
+   * @returns whether there was work
+   */
   async step(): Promise<boolean> {
     if (this.#passes === null) return this.#round();
     const startedAtMs = this.#nowMs();
@@ -180,7 +171,7 @@ export class LiveStepper {
         this.#hasLagging = true;
         group.first = this.#turn % group.count;
       }
-      // Of those that lag one batch a round: those that keep up come again before the rest of them.
+      // One batch per round for a backlog: sessions that keep up are served again before the rest of it.
       const end = group.frames <= FRESH_FRAMES ? group.count : Math.min(group.count, group.maxRows);
       for (let first = 0; first < end; first += group.maxRows) {
         await this.#runBatch(group, first, Math.min(end, first + group.maxRows));
@@ -188,8 +179,8 @@ export class LiveStepper {
       }
       group.clear();
     }
-    if (!this.#finals.hasWaiting) return hasWorked;
-    await this.#finals.runWaiting();
+    if (!this.#finals.hasPending) return hasWorked;
+    await this.#finals.runPending();
     return true;
   }
 
@@ -205,7 +196,7 @@ export class LiveStepper {
   }
 
   #gather(): void {
-    // Always in the same order: then the rows of a batch are often those of the last one.
+    // Keep the order: batches with the same rows as the last one need no copies of states.
     for (let index = 0; index < this.#active.length; index++) {
       const track = this.#active[index]!;
       const available = track.availableFrames;
@@ -245,7 +236,7 @@ export class LiveStepper {
     this.#onStep(performance.now() - startedAtMs);
   }
 
-  /** Hands a session its frames; true when an utterance has ended in them. */
+  /** Gives a session its frames. Returns whether an utterance has ended. */
   #takeRow(track: LiveTrack, taken: TakenRow): boolean {
     const { batch, row } = taken;
     const { frames } = batch;
@@ -285,7 +276,7 @@ export class LiveStepper {
         return;
       case "halfway": {
         const isLast = index === batch.frames - 1;
-        // Within a chunk the state behind this frame is not known: the flush takes the chunk's frames up to it again.
+        // The state after a frame inside a chunk is unknown: the flush encodes the chunk up to it again.
         const replayedFrames = isLast ? 0 : index + 1;
         this.#finals.prepare(track, {
           startFrame,
@@ -298,14 +289,14 @@ export class LiveStepper {
         return;
       }
       case "resumed":
-        track.goOn();
+        track.onResumed();
         return;
       case "ended":
         this.#finals.end(track, event);
     }
   }
 
-  /** Ends utterances at marks that decoding has reached, and sessions whose audio is all decoded. */
+  /** Ends utterances at marks that decoding has reached, and sessions with fully decoded audio. */
   async #settleMarks(): Promise<boolean> {
     let hasWorked = false;
     for (let index = 0; index < this.#active.length; index++) {
@@ -329,24 +320,23 @@ export class LiveStepper {
 
   #report(track: LiveTrack): void {
     if (track.isClosed) return;
-    track.encoded.forget(track.earliestNeededFrame);
+    track.encoded.discardBefore(track.earliestNeededFrame);
     if (track.hasPendingFinals) return;
     if (track.endpointer.isOpen) this.#reportPartial(track);
     else this.#reportIdle(track);
   }
 
   #reportPartial(track: LiveTrack): void {
-    const news = track.wantsPartials ? track.takeNews() : null;
-    if (news === null) return;
+    const update = track.wantsPartials ? track.takeUpdate() : null;
+    if (update === null) return;
     const startFrame = track.earliestNeededFrame;
-    const heardFrames = track.encoded.endFrame;
-    this.#post(track.partial({ ...news, startFrame, heardFrames }));
+    this.#post(track.partial({ ...update, startFrame, endFrame: track.encoded.endFrame }));
   }
 
   #reportIdle(track: LiveTrack): void {
     const { frameSamples } = this.#trackModel;
     const sample = track.earliestNeededFrame * frameSamples;
-    const resume = track.rest(sample, IDLE_REPORT_FRAMES * frameSamples);
+    const resume = track.resumeAt(sample, IDLE_REPORT_FRAMES * frameSamples);
     if (resume !== null) this.#post({ type: "idle", session: track.session, epoch: track.epoch, resume });
   }
 }

@@ -5,11 +5,12 @@ import { ProviderError } from "../../core/domain/placement/provider-error.js";
 import type { RecognizerManifest } from "../models/manifest.js";
 import type { RecognizerModel } from "../models/recognizer.js";
 import { loadRecognizer } from "../recognition/load-recognizer.js";
-import { failureOf } from "../threads/failures.js";
+
 import { NICENESS, takeNiceness } from "../threads/niceness.js";
 import { PaceMeter } from "../threads/pace-meter.js";
 import {
   type FromLiveWorker,
+  failureOf,
   LIVE_CELL,
   type LiveWorkerAnswer,
   PROTOCOL_VERSION,
@@ -19,11 +20,11 @@ import {
 import { LiveStepper } from "./stepper.js";
 
 /**
- * Rounds of sessions that keep up begin at least so far apart. Without it a worker that is not busy runs batches of one or two
- * rows all the time, which cost several times as much a row.
+ * Least time between two rounds of sessions that keep up. Without it, an idle worker would run batches of one
+ * or two rows, which cost several times as much per row.
  */
 const ROUND_MS = 10;
-/** With so many sessions twice as far: half as many batches take a tenth less of the processor, and finals come 5 ms later. */
+/** From this number of sessions on, rounds are twice as long: 10 % less CPU time, finals 5 ms later. */
 const BUSY_SESSIONS = 16;
 const BUSY_ROUND_MS = 20;
 
@@ -33,15 +34,15 @@ const cells = new Int32Array(data.cells);
 const isOnDevice = data.placement.provider !== "cpu";
 let isStopping = false;
 
-/** Answers of this turn that are not posted yet. */
+/** Answers to post at the end of this microtask queue. */
 let answers: LiveWorkerAnswer[] = [];
 
 function post(message: FromLiveWorker): void {
   port.postMessage(message);
 }
 
-/** All that is said before the worker waits for anything again leaves as one message. */
-function say(answer: LiveWorkerAnswer): void {
+/** Collects answers: all that arise before the next wait are posted as one message. */
+function postLater(answer: LiveWorkerAnswer): void {
   if (answers.length === 0) queueMicrotask(postAnswers);
   answers.push(answer);
 }
@@ -51,7 +52,7 @@ function postAnswers(): void {
   answers = [];
 }
 
-/** A message may change what there is to do, so it rings like audio does. */
+/** Wakes the worker: a message may bring new work, as audio does. */
 function ring(): void {
   Atomics.add(cells, LIVE_CELL.bell, 1);
   Atomics.notify(cells, LIVE_CELL.bell);
@@ -71,7 +72,7 @@ async function start(): Promise<Started> {
   });
   const pace = new PaceMeter(() => model.runMs, post);
   const stepper = new LiveStepper({
-    ...{ model, utterances, rows: data.rows, post: say },
+    ...{ model, utterances, rows: data.rows, post: postLater },
     onStep: (stepMs) => pace.step(stepMs),
   });
   await stepper.warmUp(preparesShapes(data.placement.provider) ? "every shape" : "usual shapes");
@@ -83,7 +84,7 @@ function roundMs({ sessionCount }: LiveStepper): number {
   return sessionCount < BUSY_SESSIONS ? ROUND_MS : BUSY_ROUND_MS;
 }
 
-/** Keeps its own pace: works while there is audio, sleeps on the bell when there is none. */
+/** Runs rounds while there is work, else sleeps on the bell. */
 async function serve({ stepper, pace }: Started): Promise<void> {
   while (!isStopping) {
     const rung = Atomics.load(cells, LIVE_CELL.bell);
@@ -102,14 +103,14 @@ async function serve({ stepper, pace }: Started): Promise<void> {
 }
 
 /**
- * Serves until it is told to stop, or what the graphs run on is lost. Graphs that are not on the CPU end before their thread
- * does: its end would release them beside runs of other threads.
+ * Serves until the thread is asked to stop or the provider fails. Graphs off the CPU are released before the
+ * thread ends: its end would release them concurrently with runs of other threads.
  */
 async function serveToTheEnd(started: Started): Promise<void> {
   try {
     await serve(started);
   } catch (error) {
-    // Nobody else's is caught: the thread ends with it and its owner replays the sessions on another.
+    // Any other error ends the thread; its owner replays the sessions on another.
     if (!(error instanceof ProviderError)) throw error;
     const { message, provider, kind } = error;
     post({ type: "lost", message, provider: { provider, kind } });
@@ -120,7 +121,7 @@ async function serveToTheEnd(started: Started): Promise<void> {
 
 takeNiceness(NICENESS.live);
 
-/** Messages that came before the models were loaded wait here. */
+/** Messages that arrived before the models were loaded. */
 const early: Exclude<ToLiveWorker, { type: "stop" }>[] = [];
 let deliver = (message: Exclude<ToLiveWorker, { type: "stop" }>): void => {
   early.push(message);

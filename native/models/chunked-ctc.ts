@@ -4,23 +4,22 @@ import type { LogProbs } from "./recognizer.js";
 import { copyRows, type Tokens } from "./tokens.js";
 import { type CtcHead, writeBlank } from "./voiced-recognizer.js";
 
-/** Feature frames that come of one step, which is a frame of audio. */
+/** Feature frames per step, which is one frame of audio. */
 const STEP_FRAMES = 4;
-/** The frame before the audio is left out. */
+/** The first step leaves out the feature frame before the audio. */
 const FIRST_STEP_FRAMES = STEP_FRAMES - 1;
-/** Audio kept before a step: more than the longest window reaches back. */
+/** Audio kept before a step: more than the longest window needs. */
 const HISTORY_SAMPLES = 400;
 
-/** A graph that reads features chunk by chunk, with caches that live in a stream's state. */
+/** A graph that reads features in chunks; its caches are part of a stream's state. */
 export interface ChunkGraph {
   readonly windowFrames: number;
   readonly shiftFrames: number;
-  /** Frames of zeros in front of the first frame. */
+  /** Frames of zeros before the first frame. */
   readonly leadFrames: number;
-  /** Rows of log-probs per run, and feature frames that each stands for. */
   readonly rowsPerChunk: number;
   readonly subsampling: number;
-  /** Floats of all caches; zeros begin a stream. */
+  /** Floats in all caches; a stream starts with zeros. */
   readonly cacheSize: number;
   /**
    * @param features `[windowFrames, bins]`
@@ -32,11 +31,12 @@ export interface ChunkGraph {
 }
 
 /**
- * Streams audio through a chunked graph: features are computed as soon as their windows are complete, collected until a chunk is
- * whole, and its rows are handed out one per step. So rows lag by up to two chunks: one that fills, one that is handed out.
+ * Streams audio through a chunked graph: computes features as soon as their windows are complete, collects
+ * them until a chunk is full, and returns its rows one per step. Rows lag by up to two chunks: one filling,
+ * one being returned.
  *
- * Frame f of the features is done in the step that completes its window; with 25 ms centred on a grid of 10 ms those are
- * frames 4 k - 1 to 4 k + 2 of step k, and the frame before the audio is left out.
+ * Step k completes the windows of feature frames 4k - 1 to 4k + 2 (25 ms, centred on a 10 ms grid). Frame -1,
+ * before the audio, is left out.
  */
 export class ChunkedCtc implements CtcHead {
   readonly vocabulary: readonly string[];
@@ -47,7 +47,6 @@ export class ChunkedCtc implements CtcHead {
   readonly #graph: ChunkGraph;
   readonly #tokens: Tokens;
   readonly #at: StateLayout;
-  /** Steps for which a row of the graph is handed out. */
   readonly #stepsPerRow: number;
   readonly #samples = new Float32Array(HISTORY_SAMPLES + FRAME_SAMPLES);
   readonly #window: Float32Array;
@@ -67,7 +66,8 @@ export class ChunkedCtc implements CtcHead {
     this.#ordered = new Float32Array(graph.rowsPerChunk * width);
     this.#at = layoutOf(graph, logMel.bins, width);
     this.stateSize = this.#at.size;
-    // The first chunk is whole in this step; a chunk lasts as many steps as its rows, so all later ones are in time.
+    // The step that fills the first chunk. A chunk lasts as many steps as it has rows, so later ones are
+    // never late.
     this.lagFrames = Math.ceil((graph.windowFrames - graph.leadFrames - FIRST_STEP_FRAMES) / STEP_FRAMES);
   }
 
@@ -83,7 +83,7 @@ export class ChunkedCtc implements CtcHead {
       return;
     }
     row.set(state.subarray(queue, queue + width));
-    // A row stands for one or more steps; greedy decoding folds its repeats.
+    // A row is repeated for each of its steps; greedy decoding collapses repeats.
     state[turns] = state[turns]! + 1;
     if (state[turns] < this.#stepsPerRow) return;
     state[turns] = 0;
@@ -91,7 +91,7 @@ export class ChunkedCtc implements CtcHead {
     state[queueCount] = state[queueCount]! - 1;
   }
 
-  /** The same runs as a stream's, with silence behind the audio until its last frame is in a chunk. */
+  /** Runs the same chunks as a stream does, then silence until the last frame of the audio is in a chunk. */
   async decode(pcm: Float32Array): Promise<LogProbs> {
     const { shiftFrames, rowsPerChunk } = this.#graph;
     const width = this.vocabulary.length;
@@ -116,7 +116,7 @@ export class ChunkedCtc implements CtcHead {
     await this.#graph.release();
   }
 
-  /** Takes a step's audio; `onChunk` is called when `#ordered` holds the rows of a chunk. */
+  /** Takes a step's audio; calls `onChunk` whenever `#ordered` holds the rows of a chunk. */
   async #advance(state: Float32Array, pcm: Float32Array, onChunk: () => void): Promise<void> {
     const { bins } = this.#logMel;
     const { windowFrames, shiftFrames } = this.#graph;
@@ -155,7 +155,6 @@ export class ChunkedCtc implements CtcHead {
   }
 }
 
-/** Where the parts of a stream's state begin. */
 interface StateLayout {
   readonly isRunning: number;
   readonly featureCount: number;
@@ -173,17 +172,8 @@ function layoutOf(graph: ChunkGraph, bins: number, width: number): StateLayout {
   const features = history + HISTORY_SAMPLES;
   const queueCount = features + (graph.windowFrames + STEP_FRAMES) * bins;
   const queue = queueCount + 1;
-  // A chunk comes when the one before it is nearly handed out.
+  // Three chunks: the next one arrives before the last is used up.
   const caches = queue + 3 * graph.rowsPerChunk * width;
-  return {
-    isRunning: 0,
-    featureCount: 1,
-    turns: 2,
-    history,
-    features,
-    queueCount,
-    queue,
-    caches,
-    size: caches + graph.cacheSize,
-  };
+  const size = caches + graph.cacheSize;
+  return { isRunning: 0, featureCount: 1, turns: 2, history, features, queueCount, queue, caches, size };
 }

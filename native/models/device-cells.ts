@@ -1,21 +1,20 @@
 import { PROVIDER_ERROR_KINDS, type ProviderErrorKind } from "../../core/domain/placement/provider-error.js";
 
-/** Int32 cells of the lock: the thread that holds it, 0 for none, and how many wait for it. */
+/** Int32 cells of the lock: the id of its holder's thread (0: free), and the number of waiters. */
 const HOLDER = 0;
 const WAITING = 1;
 const FIRST_ERROR = 2;
 const FIRST_BUSY = FIRST_ERROR + PROVIDER_ERROR_KINDS.length;
-/** Numbers of devices that are told apart. */
 const DEVICE_COUNT = 64;
 
-/** A wake-up that was lost costs no more than this. */
+/** Upper bound for the cost of a lost wake-up. */
 const LOOK_AGAIN_MS = 1_000;
-/** How long one that gives the lock up lets a waiting worker take it. */
+/** How long a worker that releases the lock waits for another to take it. */
 const HAND_OVER_MS = 2;
 
 /**
- * What all workers of a process share that run graphs elsewhere than on the CPU: the lock of providers that bear one thread at
- * a time, errors by kind, and the time each device was at work, in microseconds modulo 2^32.
+ * State shared by all workers of a process that run graphs off the CPU: a lock for providers that are not
+ * thread-safe, error counts by kind, and each device's busy time in microseconds modulo 2^32.
  */
 export class DeviceCells {
   static readonly BYTES = (FIRST_BUSY + DEVICE_COUNT) * Int32Array.BYTES_PER_ELEMENT;
@@ -37,7 +36,7 @@ export class DeviceCells {
     return Atomics.load(this.#cells, FIRST_ERROR + PROVIDER_ERROR_KINDS.indexOf(kind)) >>> 0;
   }
 
-  /** @param device null for the one device of a provider that takes no number */
+  /** @param device null for a provider without device numbers */
   addBusy(device: number | null, micros: number): void {
     Atomics.add(this.#cells, FIRST_BUSY + ((device ?? 0) % DEVICE_COUNT), micros);
   }
@@ -47,19 +46,22 @@ export class DeviceCells {
   }
 
   /**
-   * Does `work` while no other worker does any: WebGPU's calls from two threads at a time end the process (onnxruntime issues
-   * 32561 and 31627), creating and releasing sessions included. The thread hears its messages while it waits.
+   * Runs `work` while no other worker does: concurrent WebGPU calls, including creation and release of
+   * sessions, crash the process (onnxruntime issues 32561 and 31627). The event loop stays free while the
+   * thread waits.
    */
   async holdingLock<T>(thread: number, work: () => Promise<T>): Promise<T> {
     await this.#take(thread);
     try {
       return await work();
     } finally {
-      this.#giveUp(thread);
+      // Without a hand-over, a worker that starts its next run immediately would always win the lock again.
+      this.releaseLockOf(thread);
+      if (Atomics.load(this.#cells, WAITING) > 0) Atomics.wait(this.#cells, HOLDER, 0, HAND_OVER_MS);
     }
   }
 
-  /** For a thread that has ended, wherever it was. */
+  /** Releases the lock if the thread holds it; also called for threads that have ended. */
   releaseLockOf(thread: number): void {
     if (Atomics.compareExchange(this.#cells, HOLDER, thread, 0) === thread) {
       Atomics.notify(this.#cells, HOLDER);
@@ -74,13 +76,7 @@ export class DeviceCells {
       await Atomics.waitAsync(this.#cells, HOLDER, holder, LOOK_AGAIN_MS).value;
       Atomics.sub(this.#cells, WAITING, 1);
     }
-    // The one that has handed it over looks for that.
+    // Ends the previous holder's wait for the hand-over.
     Atomics.notify(this.#cells, HOLDER);
-  }
-
-  /** A worker that begins its next run at once would take the lock again before any other is awake. */
-  #giveUp(thread: number): void {
-    this.releaseLockOf(thread);
-    if (Atomics.load(this.#cells, WAITING) > 0) Atomics.wait(this.#cells, HOLDER, 0, HAND_OVER_MS);
   }
 }

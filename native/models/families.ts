@@ -1,17 +1,100 @@
-import { ServiceError } from "../../core/domain/errors.js";
-import { CTC_TWO_PASS } from "./ctc-two-pass/family.js";
-import { F5_TTS } from "./f5/family.js";
+import type { CtcTwoPassContents } from "./ctc-two-pass/manifest.js";
+import type { F5Manifest } from "./f5/manifest.js";
 import type { Family, RecognizerFamily, SynthesizerFamily } from "./family.js";
-import { FLOW_MATCHING } from "./flow-matching/family.js";
-import { GIGAAM_CTC } from "./gigaam-ctc/family.js";
-import type { RecognizerManifest, SynthesizerManifest } from "./manifest.js";
-import { MATCHA } from "./matcha/family.js";
-import { NEMO_CTC } from "./nemo-ctc/family.js";
-import { NEMO_STREAMING_CTC } from "./nemo-streaming-ctc/family.js";
-import { VITS } from "./vits/family.js";
-import { ZIPFORMER2_CTC } from "./zipformer2-ctc/family.js";
+import type { FlowMatchingContents } from "./flow-matching/manifest.js";
+import type { MelSynthesizerManifest, RecognizerManifest, SynthesizerManifest } from "./manifest.js";
+import type { MatchaContents, MatchaManifest } from "./matcha/manifest.js";
+import { brokenModel } from "./package.js";
+import { publicRecognizer } from "./public-recognizer.js";
+import type { VitsContents, VitsManifest } from "./vits/manifest.js";
 
-/** Every family of models. A new one is a folder beside these and a line here. */
+/** A streaming encoder with CTC and speech outputs, and a full-context second pass. */
+const CTC_TWO_PASS: RecognizerFamily<RecognizerManifest, CtcTwoPassContents> = {
+  name: "ctc-two-pass",
+  task: "transcription",
+  can: { livePartials: true, forget: () => true },
+  voiceSource: () => "model",
+  schema: async () => (await import("./ctc-two-pass/manifest.js")).CTC_TWO_PASS_PACKAGE,
+  load: async (model, options) =>
+    (await import("./ctc-two-pass/ctc-two-pass.js")).CtcTwoPass.load(model, options),
+  vocabulary: async ({ contents }) => contents.vocabulary,
+};
+
+const GIGAAM_CTC = publicRecognizer({
+  name: "gigaam-ctc",
+  schema: async () => (await import("./gigaam-ctc/manifest.js")).GIGAAM_CTC_PACKAGE,
+  loadHead: async (model, options) =>
+    (await import("./gigaam-ctc/gigaam-ctc.js")).loadGigaamCtc(model, options),
+});
+
+const NEMO_CTC = publicRecognizer({
+  name: "nemo-ctc",
+  schema: async () => (await import("./nemo-ctc/manifest.js")).NEMO_CTC_PACKAGE,
+  loadHead: async (model, options) => (await import("./nemo-ctc/nemo-ctc.js")).loadNemoCtc(model, options),
+});
+
+const NEMO_STREAMING_CTC = publicRecognizer({
+  name: "nemo-streaming-ctc",
+  schema: async () => (await import("./nemo-streaming-ctc/manifest.js")).NEMO_STREAMING_CTC_PACKAGE,
+  loadHead: async (model, options) =>
+    (await import("./nemo-streaming-ctc/nemo-streaming-ctc.js")).loadNemoStreamingCtc(model, options),
+});
+
+const ZIPFORMER2_CTC = publicRecognizer({
+  name: "zipformer2-ctc",
+  schema: async () => (await import("./zipformer2-ctc/manifest.js")).ZIPFORMER2_CTC_PACKAGE,
+  loadHead: async (model, options) =>
+    (await import("./zipformer2-ctc/zipformer2-ctc.js")).loadZipformer2Ctc(model, options),
+});
+
+/** Text encoder, condition, solver step and vocoder; concurrent pieces share runs. */
+const FLOW_MATCHING: SynthesizerFamily<MelSynthesizerManifest, FlowMatchingContents> = {
+  name: "flow-matching",
+  task: "synthesis",
+  can: { wordTimes: () => true, solverSteps: true },
+  schema: async () => (await import("./flow-matching/manifest.js")).FLOW_MATCHING_PACKAGE,
+  load: async (model, options) => {
+    const { FlowMatching } = await import("./flow-matching/flow-matching.js");
+    return { shares: "steps", model: await FlowMatching.load(model, options) };
+  },
+};
+
+/** Public weights whose graphs do not output durations. */
+const MATCHA: SynthesizerFamily<MatchaManifest, MatchaContents> = {
+  name: "matcha",
+  task: "synthesis",
+  can: { wordTimes: () => false, solverSteps: false },
+  schema: async () => (await import("./matcha/manifest.js")).MATCHA_PACKAGE,
+  load: async (model, options) => {
+    const { Matcha } = await import("./matcha/matcha.js");
+    return { shares: "nothing", model: await Matcha.load(model, options) };
+  },
+};
+
+/** Public weights whose graphs do not output durations. */
+const F5_TTS: SynthesizerFamily<F5Manifest, object> = {
+  name: "f5",
+  task: "synthesis",
+  can: { wordTimes: () => false, solverSteps: false },
+  schema: async () => (await import("./f5/manifest.js")).F5_PACKAGE,
+  load: async (model, options) => {
+    const { F5 } = await import("./f5/f5.js");
+    return { shares: "nothing", model: await F5.load(model, options) };
+  },
+};
+
+const VITS: SynthesizerFamily<VitsManifest, VitsContents> = {
+  name: "vits",
+  task: "synthesis",
+  can: { wordTimes: ({ durations }) => durations !== undefined, solverSteps: false },
+  schema: async () => (await import("./vits/manifest.js")).VITS_PACKAGE,
+  load: async (model, options) => {
+    const { Vits } = await import("./vits/vits.js");
+    return { shares: "nothing", model: await Vits.load(model, options) };
+  },
+};
+
+/** Every model family. A new one is a folder next to this file, and an entry here. */
 export const FAMILIES: readonly Family[] = [
   CTC_TWO_PASS,
   GIGAAM_CTC,
@@ -27,11 +110,11 @@ export const FAMILIES: readonly Family[] = [
 export function recognizerFamilyOf({ family: name }: RecognizerManifest): RecognizerFamily {
   const family = FAMILIES.find((candidate) => candidate.name === name);
   if (family?.task === "transcription") return family;
-  throw new ServiceError("MODEL_BROKEN", `Cannot transcribe with a model of the family ${name}`);
+  throw brokenModel(`Cannot transcribe with a model of the family ${name}`);
 }
 
 export function synthesizerFamilyOf({ family: name }: SynthesizerManifest): SynthesizerFamily {
   const family = FAMILIES.find((candidate) => candidate.name === name);
   if (family?.task === "synthesis") return family;
-  throw new ServiceError("MODEL_BROKEN", `Cannot speak with a model of the family ${name}`);
+  throw brokenModel(`Cannot speak with a model of the family ${name}`);
 }

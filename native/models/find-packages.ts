@@ -3,29 +3,31 @@ import { join } from "node:path";
 import { ServiceError } from "../../core/domain/errors.js";
 import { FAMILIES } from "./families.js";
 import type { Family } from "./family.js";
-import { ANY_MANIFEST, type ModelManifest } from "./manifest.js";
-import { fileNameOf, type ModelPackage, type PackageFolder, readPackageFile } from "./package.js";
-import type { PackageSchema } from "./package-schema.js";
+import { ANY_MANIFEST, type ModelManifest, type PackageSchema } from "./manifest.js";
+import {
+  brokenModel,
+  fileNameOf,
+  type ModelPackage,
+  type PackageFolder,
+  readPackageFile,
+} from "./package.js";
 import { brokenRule } from "./rules.js";
 
-/** A folder whose manifest cannot be used. */
 export interface BrokenPackage {
   readonly folder: string;
-  /** As far as its manifest says it, else the folder's name. */
+  /** The manifest's id if it has one, else the folder's name. */
   readonly id: string;
   readonly error: ServiceError;
 }
 
-/** What a models folder holds. */
 export interface FoundPackages {
-  /** Sorted by id. */
   readonly packages: PackageFolder[];
   readonly broken: readonly BrokenPackage[];
 }
 
 /**
- * Every package of a models folder, its manifest checked, and beside them what cannot be used. Folders without a manifest are
- * not packages; a name that begins with a dot is one that is being made. Links to folders count.
+ * Finds every package in a models folder, and the broken ones. Skips folders without a manifest, and names
+ * that start with a dot (installations in progress). Follows links to folders.
  */
 export async function surveyPackages(modelsFolder: string): Promise<FoundPackages> {
   const packages: PackageFolder[] = [];
@@ -42,13 +44,13 @@ export async function surveyPackages(modelsFolder: string): Promise<FoundPackage
       broken.push({ folder, id: (await writtenId(folder)) ?? entry.name, error });
     }
   }
-  // Of two with one id the first folder comes first.
+  // The sort is stable: of two packages with the same id, the first folder stays first.
   return { packages: packages.sort((a, b) => a.manifest.id.localeCompare(b.manifest.id)), broken };
 }
 
 /**
- * The packages of a models folder that is whole.
- * @throws {ServiceError} `MODEL_BROKEN` naming the first file that is wrong, and what is wrong with it
+ * Finds the packages of a models folder without broken ones.
+ * @throws {ServiceError} `MODEL_BROKEN` with the first broken file and the reason
  */
 export async function findPackages(modelsFolder: string): Promise<PackageFolder[]> {
   const { packages, broken } = await surveyPackages(modelsFolder);
@@ -58,17 +60,16 @@ export async function findPackages(modelsFolder: string): Promise<PackageFolder[
 }
 
 /**
- * Null for a folder without a manifest, and for a part of other packages.
- * @throws {ServiceError} `MODEL_BROKEN` naming the file and what is wrong with it
+ * Reads and checks a manifest. Null for a folder without one, and for a part of other packages.
+ * @throws {ServiceError} `MODEL_BROKEN` with the file and the reason
  */
 export async function readManifest(folder: string): Promise<ModelManifest | null> {
-  const checked = await checkManifest(folder);
-  return checked === null ? null : checked.manifest;
+  return (await checkManifest(folder))?.manifest ?? null;
 }
 
 /**
- * The package in `folder`, which must be one for `task`, with what its JSON files say.
- * @throws {ServiceError} `MODEL_BROKEN` naming the file and what is wrong with it
+ * Reads the package in `folder`, which must be for `task`, with its JSON files.
+ * @throws {ServiceError} `MODEL_BROKEN` with the file and the reason
  */
 export async function readPackage<M extends ModelManifest, C = unknown>(
   folder: string,
@@ -78,14 +79,11 @@ export async function readPackage<M extends ModelManifest, C = unknown>(
   if (checked?.manifest.task === task) {
     const { manifest, schema } = checked;
     const contents = await readContents({ folder, manifest }, schema);
-    // The schema is that of the family, whose name is in the manifest.
+    // The manifest names the family whose schema has checked both.
     return { folder, manifest: manifest as M, contents: contents as C };
   }
   const found = checked === null ? "no manifest.json" : `one for ${checked.manifest.task}`;
-  throw new ServiceError(
-    "MODEL_BROKEN",
-    `Cannot load ${folder}: it must be a package for ${task}, found ${found}`,
-  );
+  throw brokenModel(`Cannot load ${folder}: it must be a package for ${task}, found ${found}`);
 }
 
 async function checkManifest(
@@ -99,10 +97,9 @@ async function checkManifest(
     const { code } = error as NodeJS.ErrnoException;
     // A link may lead to a file, or to nothing.
     if (code === "ENOENT" || code === "ENOTDIR") return null;
-    throw new ServiceError("MODEL_BROKEN", `Cannot read ${path}`, { cause: error });
+    throw brokenModel(`Cannot read ${path}`, error);
   }
-  const broken = (rule: string, cause?: unknown) =>
-    new ServiceError("MODEL_BROKEN", `Cannot use ${path}: ${rule}`, { cause });
+  const broken = (rule: string, cause?: unknown) => brokenModel(`Cannot use ${path}: ${rule}`, cause);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -123,12 +120,12 @@ async function checkManifest(
   return { manifest: checked.data, schema };
 }
 
-/** A part is no package: recognisers of other packages load it, see `readNearVoice`. */
+/** A part is not a package: recognisers of other packages load it, see `readNearVoice`. */
 function isPart(value: unknown): boolean {
   return typeof value === "object" && value !== null && "task" in value && value.task === "part";
 }
 
-/** The id in a manifest that breaks other rules; null where there is none. */
+/** Reads the id of a manifest that breaks other rules; null if it has none. */
 async function writtenId(folder: string): Promise<string | null> {
   try {
     const value: unknown = JSON.parse(await readFile(join(folder, "manifest.json"), "utf8"));
@@ -147,10 +144,9 @@ async function readContents(model: PackageFolder, schema: PackageSchema): Promis
   const checked = schema.contents(model.manifest).safeParse(values, { reportInput: true });
   if (checked.success) return checked.data;
   const name = String(checked.error.issues[0]?.path[0]);
-  // The rule that a file must be there is told as that of every other file.
+  // For a missing file, throw the same error as for any other missing file.
   if (!(name in values)) await readPackageFile(model, name);
-  const rule = brokenRule(checked.error, 1);
-  throw new ServiceError("MODEL_BROKEN", `Cannot load ${fileNameOf(model, name)}: ${rule}`);
+  throw brokenModel(`Cannot load ${fileNameOf(model, name)}: ${brokenRule(checked.error, 1)}`);
 }
 
 async function readJson(model: PackageFolder, name: string): Promise<unknown> {
@@ -158,9 +154,6 @@ async function readJson(model: PackageFolder, name: string): Promise<unknown> {
   try {
     return JSON.parse(text);
   } catch (error) {
-    const reason = (error as Error).message;
-    throw new ServiceError("MODEL_BROKEN", `Cannot load ${fileNameOf(model, name)}: ${reason}`, {
-      cause: error,
-    });
+    throw brokenModel(`Cannot load ${fileNameOf(model, name)}: ${(error as Error).message}`, error);
   }
 }

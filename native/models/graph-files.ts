@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { dirname, normalize, relative } from "node:path";
-import { ServiceError } from "../../core/domain/errors.js";
 import {
+  brokenModel,
   type GraphVariant,
   graphFile,
   namedFile,
@@ -14,37 +14,35 @@ import {
 } from "./package.js";
 import type { PackageFile } from "./package-files.js";
 
-/** Graphs of this size keep no packed copy of their weights: a run takes a tenth longer, and workers share all of them. */
+/** Graphs from this size on keep no packed weights: runs take 10 % longer, but workers share all weights. */
 export const SHARED_FROM_BYTES = 2 ** 30;
 
 const READ_BYTES = 1 << 20;
 /**
- * How a graph writes where the data of a tensor lies: an entry of `external_data` whose key, its first field, is `location`;
- * its value follows. Every exporter writes it so, and a graph that hides it otherwise is still pinned by its hash.
+ * Marks the name of a side file in a graph: an entry of a tensor's `external_data` with the key `location`,
+ * followed by its value. Every exporter writes it so; a graph that writes it otherwise is still pinned by its
+ * hash.
  */
 const LOCATION_KEY = Buffer.from("\n\x08location\x12", "latin1");
-/** Longest name of a side file that is understood, with the bytes that say how long it is. */
 const LONGEST_LOCATION = 1_024;
 
-/** A graph on the disk and the files its weights lie in, hashed and not changed since. */
+/** A graph on disk and the files with its weights, hashed and unchanged since. */
 export interface GraphFiles {
   readonly path: string;
-  /** As errors name it. */
   readonly name: string;
   readonly variant: GraphVariant;
-  /** Of all its files. */
   readonly byteCount: number;
   readonly hasSideFiles: boolean;
-  /** @throws {ServiceError} `MODEL_BROKEN` when one of them is not the file that was hashed */
+  /** @throws {ServiceError} `MODEL_BROKEN` if a file is no longer the one that was hashed */
   requireUnchanged(): Promise<void>;
 }
 
 /**
- * Checks the hashes of a graph and of the side files that its manifest names, in constant memory.
+ * Checks the hashes of a graph and of its side files, in constant memory.
  *
- * @param placement where the graph will run, which its variant is chosen by
- * @throws {ServiceError} `MODEL_BROKEN` when a file is missing, is another one, or when the graph's weights lie in a file that
- * the manifest does not name
+ * @param placement where the graph will run, which selects its variant
+ * @throws {ServiceError} `MODEL_BROKEN` if a file is missing, has another hash, or is a side file that the
+ *   manifest does not list
  */
 export async function checkGraphFiles(
   model: SealedFolder,
@@ -61,10 +59,8 @@ export async function checkGraphFiles(
   const fullName = `${model.manifest.id}/${file.path}`;
   if (unnamed !== undefined) {
     const field = variant === "gpu" ? `${name}.gpu` : name;
-    throw new ServiceError(
-      "MODEL_BROKEN",
-      `Cannot load ${fullName}: its weights lie in ${unnamed}, which files.${field}.external does not name`,
-    );
+    const rule = `its weights lie in ${unnamed}, which files.${field}.external does not name`;
+    throw brokenModel(`Cannot load ${fullName}: ${rule}`);
   }
   const all = [graph, ...sides];
   return {
@@ -80,8 +76,8 @@ export async function checkGraphFiles(
 }
 
 /**
- * What of a file changes when it is written to or another one is put in its place. Not its ctime: packages share files by
- * hard links, and one that is made meanwhile would change it.
+ * The attributes that change when a file is written or replaced. Not its ctime, which changes with every new
+ * hard link: packages share files that way.
  */
 interface FileIdentity {
   readonly dev: bigint;
@@ -110,18 +106,15 @@ async function hashFile(model: SealedFolder, file: PackageFile, finder: Location
     });
     const { dev, ino, size, mtimeNs } = identity;
     if (now.dev === dev && now.ino === ino && now.size === size && now.mtimeNs === mtimeNs) return;
-    throw new ServiceError(
-      "MODEL_BROKEN",
-      `Cannot load ${model.manifest.id}: ${path} was changed while it was loaded`,
-    );
+    throw brokenModel(`Cannot load ${model.manifest.id}: ${path} was changed while it was loaded`);
   };
   return { path, identity, locations: finder?.locations ?? [], requireUnchanged };
 }
 
-/** Finds the names of side files in the bytes of a graph, in any cut. */
+/** Finds the names of side files in the bytes of a graph, however they are split into chunks. */
 export class LocationFinder {
   readonly #locations = new Set<string>();
-  /** The end of what came, where an entry may begin. */
+  /** The last bytes so far, in which an entry may begin. */
   #held = Buffer.alloc(0);
 
   get locations(): readonly string[] {
@@ -142,7 +135,7 @@ export class LocationFinder {
   }
 }
 
-/** Null when the bytes end within the name; empty when what follows is no name. */
+/** Reads a name; null if the bytes end within it, empty if it is not a name. */
 function locationAt(bytes: Buffer, offset: number): string | null {
   const first = bytes[offset];
   if (first === undefined) return null;

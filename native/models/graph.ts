@@ -1,33 +1,31 @@
 import "./no-telemetry.js";
 import { dirname } from "node:path";
 import { InferenceSession } from "onnxruntime-node";
-import { ServiceError } from "../../core/domain/errors.js";
 import { checkGraphFiles, type GraphFiles, SHARED_FROM_BYTES } from "./graph-files.js";
-import type { Graph, GraphContract } from "./graph-interface.js";
+import { type Graph, type GraphContract, rowsOf } from "./graph-interface.js";
 import { graphOverMappedWeights } from "./mapped-graph.js";
-import type { SealedFolder } from "./package.js";
+import { brokenModel, type SealedFolder } from "./package.js";
 import { PlacedGraph } from "./placed-graph.js";
 import { CPU_PLACEMENT, type Placement } from "./placement.js";
-import { RunTimes } from "./run-times.js";
-import { timed } from "./timed-graph.js";
+import { type OnRun, RunTimes } from "./run-times.js";
 
 export interface GraphOptions {
-  /** Threads inside one operator; one is best when workers are as many as cores. */
+  /** Threads per operator; 1 is best with as many workers as cores. */
   readonly intraOpThreads: number;
-  /** The CPU when absent. */
   readonly placement?: Placement | undefined;
-  /** Gets how long runs take, see `RunTimes`; nothing is timed when it is absent. */
+  /** Receives the durations of runs, see `RunTimes`. */
   readonly runTimes?: SharedArrayBuffer | undefined;
 }
 
-/** Graphs of this size have their weights mapped from the file; below, nothing would be gained by it. */
+/** Graphs from this size on have their weights mapped from the file; smaller ones gain nothing by it. */
 const MAPPED_FROM_BYTES = 64 * 2 ** 20;
 
 /**
- * Loads one graph of a package, by its path: its weights never lie in this process's heap, and those in side files are
- * found. A file that is changed between its hash and the end of the load is refused.
- * @throws {ServiceError} `MODEL_BROKEN` naming the file: wrong hash, damaged, or other tensors than the contract's
- * @throws {ProviderError} when another provider than the CPU does not take it
+ * Loads a graph of a package by path: its weights never enter this process's heap, and side files are found.
+ * Rejects a file that changes between its hash check and the end of the load.
+ * @throws {ServiceError} `MODEL_BROKEN` with the file: wrong hash, damaged, or other tensors than in the
+ *   contract
+ * @throws {ProviderError} if a provider other than the CPU rejects it
  */
 export async function loadGraph(
   model: SealedFolder,
@@ -59,10 +57,28 @@ async function onCpu<T>(name: string, load: () => Promise<T>): Promise<T> {
   try {
     return await load();
   } catch (error) {
-    throw new ServiceError("MODEL_BROKEN", `Cannot load ${name}: ${(error as Error).message}`, {
-      cause: error,
-    });
+    throw brokenModel(`Cannot load ${name}: ${(error as Error).message}`, error);
   }
+}
+
+/** Reports the duration of each run; returns the session itself if nobody listens. */
+function timed(session: InferenceSession, onRun: OnRun | null): Graph {
+  if (onRun === null) return session;
+  const { inputNames, outputNames, inputMetadata, outputMetadata } = session;
+  return {
+    ...{ inputNames, outputNames, inputMetadata, outputMetadata },
+    run: (feeds, fetches) => {
+      const startedAtMs = performance.now();
+      const running = fetches === undefined ? session.run(feeds) : session.run(feeds, fetches);
+      // The caller awaits the same promise and handles its failure.
+      running.then(
+        () => onRun(performance.now() - startedAtMs, rowsOf(feeds)),
+        () => {},
+      );
+      return running;
+    },
+    release: () => session.release(),
+  };
 }
 
 async function create(
@@ -75,11 +91,11 @@ async function create(
     intraOpNumThreads: intraOpThreads,
     interOpNumThreads: 1,
     graphOptimizationLevel: "all",
-    // Spinning threads of one worker would take the core of another.
+    // A spinning thread would take a core from another worker.
     extra: { session: { intra_op: { allow_spinning: "0" }, ...session } },
   });
   const packing = { disable_prepacking: files.byteCount < SHARED_FROM_BYTES ? "0" : "1" };
-  // The runtime maps what lies in side files by itself.
+  // The runtime maps side files itself.
   if (files.byteCount < MAPPED_FROM_BYTES || files.hasSideFiles) {
     return InferenceSession.create(files.path, options(packing));
   }
@@ -88,7 +104,7 @@ async function create(
   return InferenceSession.create(graph, options({ ...packing, ...folder }));
 }
 
-/** @throws {ServiceError} `MODEL_BROKEN` naming the file and the tensors that the graph lacks */
+/** @throws {ServiceError} `MODEL_BROKEN` with the file and the missing tensors */
 export function requireContract(graph: Graph, name: string, { inputs, outputs }: GraphContract): void {
   requireTensors(name, "inputs", inputs, graph.inputNames);
   requireTensors(name, "outputs", outputs, graph.outputNames);
@@ -102,15 +118,11 @@ function requireTensors(
 ): void {
   const missing = expected.filter((tensor) => !found.includes(tensor));
   if (missing.length === 0) return;
-  throw new ServiceError(
-    "MODEL_BROKEN",
-    `Cannot load ${name}: ${kind} must contain ${missing.join(", ")}, found ${found.join(", ")}`,
-  );
+  const rule = `${kind} must contain ${missing.join(", ")}, found ${found.join(", ")}`;
+  throw brokenModel(`Cannot load ${name}: ${rule}`);
 }
 
-/**
- * The dimensions a graph declares for a tensor: numbers where fixed, names where not; null when there is no such tensor.
- */
+/** Returns a tensor's declared dimensions: numbers if fixed, else names; null without such a tensor. */
 function dimensionsOf(graph: Graph, tensor: string): readonly (number | string)[] | null {
   const values = [...graph.inputMetadata, ...graph.outputMetadata];
   const found = values.find((value) => value.name === tensor);
@@ -118,19 +130,19 @@ function dimensionsOf(graph: Graph, tensor: string): readonly (number | string)[
 }
 
 /**
- * The last dimension of a tensor, which the graph must declare as fixed.
- * @param name of the model or the file, for the error
- * @throws {ServiceError} `MODEL_BROKEN` naming the tensor
+ * Returns the last dimension of a tensor, which must be fixed.
+ * @param name model or file, for the error
+ * @throws {ServiceError} `MODEL_BROKEN` with the tensor
  */
 export function lastDimension(graph: Graph, tensor: string, name: string): number {
   const size = dimensionsOf(graph, tensor)?.at(-1);
   if (typeof size === "number" && size > 0) return size;
-  throw new ServiceError("MODEL_BROKEN", `Cannot load ${name}: last dimension of ${tensor} must be fixed`);
+  throw brokenModel(`Cannot load ${name}: last dimension of ${tensor} must be fixed`);
 }
 
 /**
- * Checks a dimension that the graph declares as fixed; one that it leaves open passes.
- * @throws {ServiceError} `MODEL_BROKEN` naming file and tensor
+ * Checks a dimension; one that the graph leaves open passes.
+ * @throws {ServiceError} `MODEL_BROKEN` with the file and the tensor
  */
 export function requireDimension(
   graph: Graph,
@@ -140,8 +152,7 @@ export function requireDimension(
 ): void {
   const found = dimensionsOf(graph, tensor)?.at(axis);
   if (typeof found !== "number" || found < 0 || found === expected) return;
-  throw new ServiceError(
-    "MODEL_BROKEN",
+  throw brokenModel(
     `Cannot load ${name}: dimension ${axis} of ${tensor} must be ${expected}, found ${found}`,
   );
 }

@@ -8,11 +8,11 @@ import type { VoiceActivity } from "./voice-activity.js";
 const OWN_FILE = "vad";
 
 /**
- * Voice activity for a package: its file `vad`, of either kind, else the one that comes with the repository. It runs on the
- * CPU wherever the package's other graphs do: a run takes less than a transfer to a device.
+ * Loads voice activity for a package: its file `vad`, of either kind, else the near voice of the repository.
+ * It always runs on the CPU: a run takes less time than a transfer to a device.
  *
- * @param nearVoice what a package without a file `vad` gets
- * @throws {ServiceError} `MODEL_BROKEN` naming the file that is missing, damaged or of another interface
+ * @param nearVoice used for a package without a file `vad`
+ * @throws {ServiceError} `MODEL_BROKEN` with the file that is missing, damaged or has other tensors
  */
 export async function loadVoiceActivity(
   model: SealedFolder,
@@ -22,7 +22,7 @@ export async function loadVoiceActivity(
   const hasOwn = OWN_FILE in model.manifest.files;
   const folder = hasOwn ? model : nearVoice();
   const file = hasOwn ? OWN_FILE : NEAR_VOICE_FILE;
-  // Which tensors it must have is known once its kind is. Run times are counted by the package's own files.
+  // Its kind decides which tensors it must have. Run times are recorded for the package's own files only.
   const contract = { file, inputs: [], outputs: [] };
   const graph = await loadGraph(folder, contract, {
     intraOpThreads,

@@ -1,70 +1,39 @@
 import { z } from "zod";
-import type { SpeechDoubt } from "../../core/domain/decoding/beam-decoder.js";
 import { type ManifestFile, packageFiles } from "./package-files.js";
 import { between, choice, number, refuse, text, whole } from "./rules.js";
 
-export interface ManifestVoice {
-  readonly name: string;
-  /** The voice's row in the graphs' embedding. */
-  readonly index: number;
-  readonly gender: string | null;
-  readonly style: string | null;
-  readonly best_for: string | null;
-  /** How it speaks beside what was trained; see `VoiceManner`. */
-  readonly pace?: number | undefined;
-  readonly breath?: number | undefined;
-  readonly roomToneHz?: number | undefined;
-  /** Of families that can change a voice's pitch. */
+export interface ManifestVoice extends Readonly<z.output<z.ZodObject<typeof VOICE_FIELDS>>> {
+  /** Pitch range, for families that can change it. */
   readonly melody?: number | undefined;
-  /** Mean of its pitch in log Hz, which `melody` leaves where it is. */
+  /** Mean of its pitch on a log scale, which `melody` keeps. */
   readonly pitchHz?: number | undefined;
 }
 
 interface ManifestBase {
   readonly id: string;
-  /** A name of `FAMILIES`. */
   readonly family: string;
   readonly languages: readonly string[];
   readonly sampleRateHz: number;
-  /** Version of the tensor interface that the adapter named by `family` speaks. */
+  /** Version of the tensor interface, as the family's adapter expects it. */
   readonly interfaceVersion: number;
-  /** What the model cannot do, in sentences for its users. */
+  /** Limitations of the model, in sentences for users. */
   readonly notes?: string | undefined;
-  /** The day its weights were made, `2026-11-21`. */
+  /** Date of its weights, `2026-11-21`. */
   readonly created?: string | undefined;
   readonly files: Readonly<Record<string, ManifestFile>>;
 }
 
-/** A recogniser, with everything filled in that its family lets a manifest leave out. */
+/** A recogniser's manifest, defaults of its family applied. */
 export interface RecognizerManifest extends ManifestBase {
   readonly task: "transcription";
   readonly frameSamples: number;
-  /** Left context of the streaming encoder: after this many frames its output forgets where it began. */
+  /** Left context of the streaming encoder: so many frames later, its output does not depend on the start. */
   readonly contextFrames: number;
-  /** Digital silence appended after an utterance so that its last letters come out. */
+  /** Digital silence appended to an utterance to flush its last letters. */
   readonly flushSamples: number;
   readonly decoding: DecodingParameters;
 }
 
-export interface DecodingParameters {
-  readonly beamWidth: number;
-  readonly languageModelWeight: number;
-  readonly characterBonus: number;
-  readonly wordBonus: number;
-  /** See `BeamDecoder`; without it every text is taken. */
-  readonly evidencePerCharacter?: number | undefined;
-  /** See `BeamDecoder`; without it voice activity is never doubted. */
-  readonly doubt?: SpeechDoubt | undefined;
-  /** Share of the outputs' priors (file `priors`) that the search takes out; see `outputBias`. */
-  readonly priorWeight?: number | undefined;
-  /**
-   * How long after it was spoken a letter is given out, which words' times are put right by, and by which the letters of live
-   * partials are told apart at an utterance's end; 0 when absent. CTC is free to be late: nothing in its training says when.
-   */
-  readonly emissionDelaySeconds?: number | undefined;
-}
-
-/** A synthesizer. */
 export interface SynthesizerManifest extends ManifestBase {
   readonly task: "synthesis";
   readonly voices: readonly ManifestVoice[];
@@ -79,6 +48,15 @@ export interface MelSynthesizerManifest extends SynthesizerManifest {
 
 export type ModelManifest = RecognizerManifest | SynthesizerManifest;
 
+/** What a package of a family must contain. */
+export interface PackageSchema<M extends ModelManifest = ModelManifest, C = unknown> {
+  readonly manifest: z.ZodType<M>;
+  /** Names of its JSON files; the schema sees `undefined` for one that the manifest does not list. */
+  readonly jsonFiles: readonly string[];
+  /** What these files contain together, by name. */
+  contents(manifest: M): z.ZodType<C>;
+}
+
 const PLAIN_FILE = z.object({
   path: z.custom<string>(
     (path) => typeof path === "string" && !path.includes("..") && !path.startsWith("/"),
@@ -90,7 +68,7 @@ const PLAIN_FILE = z.object({
   external: z.array(text(), { error: "must be a list of names of files" }).optional(),
 });
 const FILE = z.preprocess(
-  // A file that is nothing breaks the rule of its path.
+  // For a null file, report the rule of its path.
   (file) => file ?? {},
   PLAIN_FILE.extend({ gpu: PLAIN_FILE.optional() }),
 );
@@ -104,7 +82,7 @@ const FILES = z
     }
   });
 
-/** The runtime looks for a graph's side files in the folder of the graph, and nowhere else. */
+/** The runtime looks for a graph's side files only in the graph's folder. */
 function requireSideFile(
   context: z.core.$RefinementCtx,
   graph: { readonly at: readonly string[]; readonly path: string },
@@ -112,16 +90,12 @@ function requireSideFile(
 ): void {
   const at = [...graph.at, "external"];
   if (path === undefined) refuse(context, at, `must be names of files, found ${side}`);
-  else if (!path.startsWith(folderOf(graph.path))) {
+  else if (!path.startsWith(graph.path.slice(0, graph.path.lastIndexOf("/") + 1))) {
     refuse(context, at, `must lie in the folder of ${graph.path} or below it, found ${path}`);
   }
 }
 
-function folderOf(path: string): string {
-  return path.slice(0, path.lastIndexOf("/") + 1);
-}
-
-/** What every manifest must say, in the order in which it is checked. */
+/** Fields of every manifest, in the order of their checks. */
 const BASE = {
   id: text(),
   family: text(),
@@ -135,36 +109,44 @@ const BASE = {
   files: FILES,
 };
 
-/** Fields of every manifest, before its family is known. */
+/** Checks a manifest whose family is not known yet. */
 export const ANY_MANIFEST = z.object({ ...BASE, task: z.unknown() });
 
-/** Fields of every recogniser; a family adds its own. */
 export const RECOGNIZER_FIELDS = { ...BASE, task: choice(["transcription"]) };
 
-/** How the beam weighs what it finds. */
 export const DECODING_FIELDS = {
   beamWidth: number(),
   languageModelWeight: number(),
   characterBonus: number(),
   wordBonus: number(),
+  /** See `BeamDecoder`; without it every text is accepted. */
   evidencePerCharacter: number().optional(),
+  /** See `BeamDecoder`; without it voice activity is never doubted. */
   doubt: z.object({ below: number(), evidence: number() }).optional(),
+  /** Share of the outputs' priors (file `priors`) to remove before the search, see `outputBias`. */
   priorWeight: number().optional(),
+  /**
+   * Mean delay from a spoken letter to its output, 0 by default: CTC training does not fix it. Corrects word
+   * times, and assigns letters of live partials at the end of an utterance.
+   */
   emissionDelaySeconds: number().optional(),
 };
 
+export type DecodingParameters = z.output<z.ZodObject<typeof DECODING_FIELDS>>;
+
 export const VOICE_FIELDS = {
   name: text(),
+  /** The voice's row in the graphs' embedding. */
   index: whole(0),
   gender: z.string().nullable().default(null),
   style: z.string().nullable().default(null),
   best_for: z.string().nullable().default(null),
+  /** Adjustments to the trained voice, see `VoiceManner`. */
   pace: between(0.5, 2).optional(),
   breath: between(0, 4).optional(),
   roomToneHz: between(50, 12_000).optional(),
 };
 
-/** Fields of every synthesizer; a family adds its own. */
 export const SYNTHESIZER_FIELDS = {
   ...BASE,
   task: choice(["synthesis"]),
@@ -173,23 +155,21 @@ export const SYNTHESIZER_FIELDS = {
   defaultVoice: text(),
 };
 
-/** Fields of every `MelSynthesizerManifest`. */
 export const MEL_SYNTHESIZER_FIELDS = { ...SYNTHESIZER_FIELDS, hopSamples: number(), melBins: number() };
 
-/** The voices of a family whose voices say more than `VOICE_FIELDS`. */
 export function voicesOf<T extends z.core.$ZodLooseShape>(fields: T) {
   const error = "must be a list that is not empty";
   return z.array(z.object(fields), { error }).min(1, { error });
 }
 
-/** Refuses two voices of one name, and a default voice that is none of them. */
+/** Rejects duplicate names of voices, and a default voice that is not in the list. */
 export function requireVoices(
   { voices, defaultVoice }: Pick<SynthesizerManifest, "voices" | "defaultVoice">,
   context: z.core.$RefinementCtx,
 ): void {
   const names = voices.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) refuse(context, ["voices"], `must have names of their own, found ${twice} twice`);
+  if (twice !== undefined) refuse(context, ["voices"], `must have unique names, found ${twice} twice`);
   if (names.includes(defaultVoice)) return;
   refuse(context, ["defaultVoice"], `must be one of the voices, found ${defaultVoice}`);
 }

@@ -1,16 +1,16 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { basename } from "node:path";
 
-/** Tensors from this size on stay in the file; smaller ones are read with the graph. */
+/** Tensors from this size on stay in the file; smaller ones are copied with the graph. */
 const LEAST_MAPPED_BYTES = 4_096;
 const WINDOW_BYTES = 1 << 16;
 
-/** Wire types of protobuf that ONNX uses. */
+/** Protobuf wire types in ONNX files. */
 const VARINT = 0;
 const FIXED64 = 1;
 const LENGTH_DELIMITED = 2;
 const FIXED32 = 5;
-/** Numbers of fields in `onnx.proto`. */
+/** Field numbers in `onnx.proto`. */
 const MODEL_GRAPH = 7;
 const GRAPH_INITIALIZER = 5;
 const TENSOR_RAW_DATA = 9;
@@ -21,19 +21,19 @@ const EXTERNAL = 1;
 interface Field {
   readonly number: number;
   readonly wireType: number;
-  /** Where the field, and where its content begins; where both end. */
+  /** Start of the field and of its content, and the end of both. */
   readonly start: number;
   readonly contentStart: number;
   readonly end: number;
 }
 
 /**
- * A graph file without its weights: each large tensor of its initializers says at which bytes of the same file it lies, as if the
- * file were its own side file. The runtime then maps the weights instead of reading and copying them, and all workers that
- * have the file open share its pages.
+ * Copies a graph file without its weights: each large initializer refers to its bytes in the original file,
+ * as if that were a side file. The runtime then maps the weights instead of copying them, and all workers
+ * share the pages.
  *
- * @returns the bytes of that graph, to be loaded with the file's folder as the place of side files
- * @throws {RangeError} when the file is not a protobuf message
+ * @returns the bytes of that graph; load them with the file's folder as the folder of side files
+ * @throws {RangeError} if the file is not a protobuf message
  */
 export async function graphOverMappedWeights(path: string): Promise<Uint8Array> {
   const file = await open(path, "r");
@@ -60,7 +60,7 @@ class MappedGraph {
     );
   }
 
-  /** A message with some of its fields replaced; null keeps a field as it is. */
+  /** Copies a message with some fields replaced; null keeps a field. */
   async #rewrite(
     start: number,
     end: number,
@@ -107,7 +107,7 @@ class MappedGraph {
   }
 }
 
-/** Reads fields of a protobuf file where they are asked for, and nothing between them. */
+/** Reads single fields of a protobuf file, without the rest. */
 class FieldReader {
   readonly size: number;
   readonly #file: FileHandle;
@@ -154,7 +154,7 @@ class FieldReader {
     let scale = 1;
     for (let at = start; at < this.#windowEnd && at < start + 10; at++) {
       const byte = this.#window[at - this.#windowStart]!;
-      // Ten bytes may hold more than a double counts exactly; sizes and numbers never do.
+      // Ten bytes may exceed a double's exact range; sizes and field numbers never do.
       value += (byte & 0x7f) * scale;
       scale *= 128;
       if (byte < 0x80) return { value, end: at + 1 };
@@ -162,13 +162,13 @@ class FieldReader {
     throw new RangeError(`byte ${start} must begin a whole number`);
   }
 
-  /** Sees that these bytes are in the window. */
+  /** Loads these bytes into the window. */
   async #hold(start: number, end: number): Promise<void> {
     if (start >= this.#windowStart && end <= this.#windowEnd) return;
     const { bytesRead } = await this.#file.read(this.#window, 0, WINDOW_BYTES, start);
     this.#windowStart = start;
     this.#windowEnd = start + bytesRead;
-    if (this.#windowEnd < end) throw new RangeError(`byte ${end} lies behind the end of the file`);
+    if (this.#windowEnd < end) throw new RangeError(`byte ${end} is beyond the end of the file`);
   }
 }
 

@@ -1,26 +1,21 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ServiceError } from "../../core/domain/errors.js";
-import type { SealedFolder } from "./package.js";
+import { brokenModel, type SealedFolder } from "./package.js";
 
-/** Id of the voice activity that comes with the repository, and its folder among the shipped packages. */
+/** Id and folder of the voice activity in the repository. */
 export const NEAR_VOICE_ID = "near-voice-v1";
-/** The graph's name among the files of its manifest. */
+/** Name of its graph in the manifest. */
 export const NEAR_VOICE_FILE = "near";
-/**
- * From `dist/native/models` to the folder beside `package.json`. It is found from the code, not from
- * MODELS_DIR: packages that an operator keeps there need it too.
- */
+/** From `dist/native/models`, not from MODELS_DIR: packages that an operator keeps there need it too. */
 const FOLDER = join(import.meta.dirname, "../../../models", NEAR_VOICE_ID);
 
 /**
- * The shipped voice activity, its graph not yet hashed. It is read by hand, since worker threads do not load zod.
- * @throws {ServiceError} `MODEL_BROKEN` naming the manifest and what is wrong with it
+ * Reads the manifest of the shipped voice activity. Checks it manually, since worker threads do not load zod.
+ * @throws {ServiceError} `MODEL_BROKEN` with the manifest and the reason
  */
 export function readNearVoice(folder: string = FOLDER): SealedFolder {
   const path = join(folder, "manifest.json");
-  const broken = (rule: string, cause?: unknown) =>
-    new ServiceError("MODEL_BROKEN", `Cannot use ${path}: ${rule}`, { cause });
+  const broken = (rule: string, cause?: unknown) => brokenModel(`Cannot use ${path}: ${rule}`, cause);
   let manifest: Partial<SealedFolder["manifest"]> | null;
   try {
     manifest = JSON.parse(readFileSync(path, "utf8"));

@@ -11,23 +11,20 @@ const TENSORS = {
 } as const satisfies Omit<GraphContract, "file">;
 
 /**
- * Voice activity that follows the near speaker, by `models/recipes/voice-activity`: one run takes the frames of all rows. Rows
- * do not depend on each other, any cut of the audio gives the same bits, and its memory ends.
+ * Voice activity that follows the near speaker (`models/recipes/voice-activity`). One run takes the frames of
+ * all rows. Rows are independent, any chunking of the audio gives the same bits, and its memory is finite.
  */
 export class NearVoice implements VoiceActivity {
   readonly stateSize: number;
   readonly stateBytes: number;
-  /** Samples and convolutions reach so far back, and nothing else remembers. */
+  /** Reach of its convolutions, its only memory. */
   readonly contextFrames = 37;
   readonly #graph: Graph;
-  /** Of as many rows as ever ran together. */
+  /** With as many rows as have ever run together. */
   #from: StateRows;
   #to: StateRows;
 
-  /**
-   * @param name as errors name the graph
-   * @throws {ServiceError} `MODEL_BROKEN` naming the tensors that it lacks
-   */
+  /** @param name for errors. @throws {ServiceError} `MODEL_BROKEN` with the missing tensors */
   constructor(graph: Graph, name: string) {
     requireContract(graph, name, { file: name, ...TENSORS });
     this.stateSize = lastDimension(graph, "state", name);
@@ -37,7 +34,7 @@ export class NearVoice implements VoiceActivity {
     this.#to = new StateRows(this, 1);
   }
 
-  /** Such a graph takes PCM as it is; Silero's calls it `input`. */
+  /** Tells such a graph by its input `pcm`; Silero's has `input`. */
   static isIts(graph: Graph): boolean {
     return graph.inputNames.includes("pcm");
   }

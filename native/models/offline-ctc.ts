@@ -2,30 +2,29 @@ import { Tensor } from "onnxruntime-node";
 import { binsFirst, type LogMel, normalizeBins } from "../../core/domain/audio/log-mel.js";
 import { bestToken } from "../../core/domain/decoding/greedy.js";
 import { passesOver, stitchPasses } from "../../core/domain/decoding/stitched-passes.js";
-import { ServiceError } from "../../core/domain/errors.js";
 import { requireDimension } from "./graph.js";
 import type { Graph } from "./graph-interface.js";
+import { brokenModel } from "./package.js";
 import type { LogProbs } from "./recognizer.js";
 import { copyRows, type Tokens } from "./tokens.js";
 import { type CtcHead, writeBlank } from "./voiced-recognizer.js";
 
-/** Audio that two passes over a long utterance have in common: a word and its context fit into a quarter of it. */
+/** Overlap of two passes over a long utterance: a word with its context fits into a quarter of it. */
 const OVERLAP_SECONDS = 4;
 const SAMPLE_RATE_HZ = 16_000;
-/** What is read twice to see whether rows of a batch depend on each other, the second of them padded. */
+/** Lengths of the batch that tests whether rows depend on each other; the second row is padded. */
 const PROBE_SAMPLES = [16_000, 9_600] as const;
-/** The last rows of a padded utterance may be another's: convolutions look at the padding. */
+/** The last rows of a padded utterance may differ: convolutions see the padding. */
 const EDGE_ROWS = 2;
 
-/** Features of an utterance, `[bins, frames]`. */
 export interface Features {
+  /** `[bins, frames]` */
   readonly values: Float32Array;
   readonly frames: number;
 }
 
 export interface OfflineCtcParts {
   readonly graph: Graph;
-  /** The graph's file, for errors. */
   readonly name: string;
   readonly tensors: { readonly features: string; readonly length: string; readonly logProbs: string };
   readonly tokens: Tokens;
@@ -33,23 +32,22 @@ export interface OfflineCtcParts {
   readonly subsampling: number;
   readonly hopSamples: number;
   readonly features: (pcm: Float32Array) => Promise<Features>;
-  /** The longest audio that one pass takes; absent when any goes. */
+  /** The longest audio of one pass; unlimited if absent. */
   readonly longestSeconds?: number | undefined;
-  /** Other graphs that the features need; released with this one. */
+  /** Graphs that compute the features; released with this one. */
   readonly helpers?: readonly Graph[];
 }
 
-/** A full-context CTC graph over features, `[B, bins, frames]` and lengths in, `[B, frames / subsampling, outputs]` out. */
+/** A full-context CTC graph, from features `[B, bins, frames]` to `[B, frames / subsampling, outputs]`. */
 export class OfflineCtc implements CtcHead {
   readonly vocabulary: readonly string[];
   readonly outputFrameSamples: number;
   readonly stateSize = 0;
   readonly lagFrames = 0;
   readonly #parts: OfflineCtcParts;
-  /** Null until it was tried. */
   #takesBatches: boolean | null = null;
 
-  /** @throws {ServiceError} `MODEL_BROKEN` when the graph's outputs are not as many as the vocabulary's */
+  /** @throws {ServiceError} `MODEL_BROKEN` if the graph and the vocabulary differ in the number of outputs */
   constructor(parts: OfflineCtcParts) {
     this.#parts = parts;
     this.vocabulary = parts.tokens.vocabulary;
@@ -65,12 +63,10 @@ export class OfflineCtc implements CtcHead {
     return Promise.resolve();
   }
 
-  /** Audio longer than a pass is read in passes that overlap. */
+  /** Splits audio longer than a pass into overlapping passes. */
   async decode(pcm: Float32Array): Promise<LogProbs> {
-    const { longestSeconds } = this.#parts;
-    if (longestSeconds === undefined || pcm.length <= longestSeconds * SAMPLE_RATE_HZ) {
-      return this.#read(pcm);
-    }
+    const { longestSeconds = Number.POSITIVE_INFINITY } = this.#parts;
+    if (pcm.length <= longestSeconds * SAMPLE_RATE_HZ) return this.#read(pcm);
     const passes = passesOver(pcm.length, {
       longestSamples: longestSeconds * SAMPLE_RATE_HZ,
       overlapSamples: OVERLAP_SECONDS * SAMPLE_RATE_HZ,
@@ -102,7 +98,7 @@ export class OfflineCtc implements CtcHead {
     return read!;
   }
 
-  /** One run over several utterances, the shorter ones padded with zeros, which lengths tell from features. */
+  /** Runs the graph over several utterances, the shorter ones padded with zeros. */
   async #readTogether(pcms: readonly Float32Array[]): Promise<LogProbs[]> {
     const { graph, tensors, bins } = this.#parts;
     const all: Features[] = [];
@@ -124,13 +120,11 @@ export class OfflineCtc implements CtcHead {
   #rowsOf(found: Tensor, row: number, frames: number): LogProbs {
     const { tensors, tokens, subsampling, name } = this.#parts;
     if (found.dims[2] !== tokens.width || found.type !== "float32") {
-      throw new ServiceError(
-        "MODEL_BROKEN",
-        `Cannot run ${name}: ${tensors.logProbs} must be float32 of ${tokens.width} outputs, ` +
-          `found ${found.type} [${found.dims.join(", ")}]`,
-      );
+      const rule = `must be float32 of ${tokens.width} outputs`;
+      const shape = `${found.type} [${found.dims.join(", ")}]`;
+      throw brokenModel(`Cannot run ${name}: ${tensors.logProbs} ${rule}, found ${shape}`);
     }
-    // Exports may round a length up; rows beyond the audio are padding.
+    // Some exports round the length up; rows beyond the audio are padding.
     const rows = found.dims[1]!;
     const count = Math.min(rows, Math.ceil(frames / subsampling));
     const start = row * rows * tokens.width;
@@ -139,14 +133,14 @@ export class OfflineCtc implements CtcHead {
     return { logProbs, frames: count };
   }
 
-  /** Whether utterances that share a run are read as they are alone. Exports differ: some mask padding, some do not. */
+  /** Tests whether a batch gives the same outputs as single rows. Not all exports mask padding. */
   async #areRowsIndependent(): Promise<boolean> {
     const pcms = PROBE_SAMPLES.map((samples) => probeOf(samples));
     let together: LogProbs[];
     try {
       together = await this.#readTogether(pcms);
     } catch {
-      // A batch of a fixed size is refused by the runtime; rows one by one are fine.
+      // The export has a fixed batch size of one.
       return false;
     }
     for (const [index, pcm] of pcms.entries()) {
@@ -167,7 +161,6 @@ export class OfflineCtc implements CtcHead {
   }
 }
 
-/** A tone that rises, with a second one on top. */
 function probeOf(samples: number): Float32Array {
   return Float32Array.from(
     { length: samples },
@@ -175,7 +168,7 @@ function probeOf(samples: number): Float32Array {
   );
 }
 
-/** `[rows, bins, longest]`; a single row is not copied. */
+/** Stacks features to `[rows, bins, longest]`; a single row is not copied. */
 function padded(all: readonly Features[], bins: number, longest: number): Float32Array {
   if (all.length === 1) return all[0]!.values;
   const values = new Float32Array(all.length * bins * longest);
@@ -187,7 +180,7 @@ function padded(all: readonly Features[], bins: number, longest: number): Float3
   return values;
 }
 
-/** Features computed here, with or without normalization over the utterance. */
+/** Makes a function that computes features, with or without normalization over the utterance. */
 export function featuresOf(logMel: LogMel, isNormalized: boolean): (pcm: Float32Array) => Promise<Features> {
   return (pcm) => {
     const features = logMel.compute(pcm);

@@ -5,65 +5,55 @@ import { ServiceError } from "../../core/domain/errors.js";
 import type { ModelManifest } from "./manifest.js";
 import type { ManifestFile, PackageFile } from "./package-files.js";
 
-/** A folder and the files in it that a manifest names by their hashes. */
+/** A folder, and the files in it that a manifest lists with their hashes. */
 export interface SealedFolder {
   readonly folder: string;
   readonly manifest: Pick<ModelManifest, "id" | "files">;
 }
 
-/** A folder whose manifest was checked. */
 export interface PackageFolder<M extends ModelManifest = ModelManifest> extends SealedFolder {
   readonly manifest: M;
 }
 
-/** A package, checked by its family's schema; it may be sent to another thread. */
+/** A package checked by its family's schema. Plain data: it may be posted to another thread. */
 export interface ModelPackage<M extends ModelManifest = ModelManifest, C = unknown> extends PackageFolder<M> {
-  /** What its JSON files say, as the family's schema gives it. */
   readonly contents: C;
 }
 
-/** Which form of a graph a provider runs. */
 export type GraphVariant = "cpu" | "gpu";
 
-/** A graph's file for one provider. */
-export interface GraphFile extends PackageFile {
-  readonly variant: GraphVariant;
+export function brokenModel(message: string, cause?: unknown): ServiceError {
+  return new ServiceError("MODEL_BROKEN", message, cause === undefined ? undefined : { cause });
 }
 
-const CPU = "cpu";
-
 /**
- * The file that a graph is loaded from where it is placed: off the CPU its variant for GPUs, where the package has one.
- * @throws {ServiceError} `MODEL_BROKEN` when the manifest does not name the graph
+ * Selects the file to load a graph from: off the CPU, its GPU variant if the package has one.
+ * @throws {ServiceError} `MODEL_BROKEN` if the manifest does not list the graph
  */
 export function graphFile(
   model: SealedFolder,
   name: string,
   { provider }: { readonly provider: string },
-): GraphFile {
+): PackageFile & { readonly variant: GraphVariant } {
   const { gpu, ...file } = namedFile(model, name);
-  const isForGpu = provider !== CPU && gpu !== undefined;
+  const isForGpu = provider !== "cpu" && gpu !== undefined;
   return isForGpu ? { ...gpu, variant: "gpu" } : { ...file, variant: "cpu" };
 }
 
-/** @throws {ServiceError} `MODEL_BROKEN` when the manifest does not name it */
+/** @throws {ServiceError} `MODEL_BROKEN` if the manifest does not list it */
 export function namedFile(model: SealedFolder, name: string): ManifestFile {
   const file = model.manifest.files[name];
   if (file !== undefined) return file;
-  throw new ServiceError(
-    "MODEL_BROKEN",
-    `Cannot load ${model.manifest.id}: its manifest names no file "${name}"`,
-  );
+  throw brokenModel(`Cannot load ${model.manifest.id}: its manifest names no file "${name}"`);
 }
 
-/** Where a file of a package lies. */
 export function placeOf({ folder }: SealedFolder, { path }: PackageFile): string {
   return join(folder, path);
 }
 
 /**
- * The bytes of one file of a package, after its hash was checked. Graphs are not read but loaded by path, see `loadGraph`.
- * @throws {ServiceError} `MODEL_BROKEN` when the file is not named, missing, or not the one the manifest was made for
+ * Reads a file of a package and checks its hash. Graphs are loaded by path instead, see `loadGraph`.
+ * @throws {ServiceError} `MODEL_BROKEN` if the file is missing or not listed, or its hash is wrong
  */
 export async function readPackageFile(model: SealedFolder, name: string): Promise<Uint8Array> {
   const file = namedFile(model, name);
@@ -78,28 +68,23 @@ export async function readPackageFile(model: SealedFolder, name: string): Promis
   return bytes;
 }
 
-/** Where a file of a package lies. @throws {ServiceError} `MODEL_BROKEN` when the manifest does not name it */
+/** Returns the path of a listed file. @throws {ServiceError} `MODEL_BROKEN` if it is not listed */
 export function pathOf(model: SealedFolder, name: string): string {
   return placeOf(model, namedFile(model, name));
 }
 
-/** @throws {ServiceError} `MODEL_BROKEN` when `found` is not the hash that the manifest says */
+/** @throws {ServiceError} `MODEL_BROKEN` if `found` is not the hash in the manifest */
 export function requireHash(model: SealedFolder, file: PackageFile, found: string): void {
   if (found === file.sha256) return;
-  throw new ServiceError(
-    "MODEL_BROKEN",
-    `Cannot load ${model.manifest.id}: sha256 of ${placeOf(model, file)} must be ${file.sha256}, found ${found}`,
-  );
+  const rule = `sha256 of ${placeOf(model, file)} must be ${file.sha256}, found ${found}`;
+  throw brokenModel(`Cannot load ${model.manifest.id}: ${rule}`);
 }
 
-/** What is thrown for a file of a package that cannot be read. */
 export function unreadable(model: SealedFolder, path: string, cause: unknown): ServiceError {
-  return new ServiceError("MODEL_BROKEN", `Cannot load ${model.manifest.id}: ${path} cannot be read`, {
-    cause,
-  });
+  return brokenModel(`Cannot load ${model.manifest.id}: ${path} cannot be read`, cause);
 }
 
-/** A package's file as errors name it. */
+/** Returns the name of a package's file for error messages. */
 export function fileNameOf(model: SealedFolder, file: string): string {
   return `${model.manifest.id}/${model.manifest.files[file]?.path}`;
 }

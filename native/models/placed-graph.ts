@@ -6,21 +6,17 @@ import { type Graph, type GraphContract, rowsOf } from "./graph-interface.js";
 import type { Placement } from "./placement.js";
 import type { OnRun } from "./run-times.js";
 
-/** The runtime warns of every node that it leaves to the CPU; only errors are of interest. */
+/** Log errors only: the runtime warns of every node that it leaves on the CPU. */
 const ERRORS_ALONE = 3;
 
 interface PlacedGraphParts {
-  /** As errors name it. */
   readonly name: string;
   readonly contract: GraphContract;
   readonly placement: Placement;
   readonly onRun: OnRun | null;
 }
 
-/**
- * A graph that runs elsewhere than on the CPU. What its runs throw is a `ProviderError`; rows that a device has no memory for
- * run in two halves.
- */
+/** A graph off the CPU. Runs throw `ProviderError`; if memory does not suffice, rows run in two halves. */
 export class PlacedGraph implements Graph {
   readonly inputNames: readonly string[];
   readonly outputNames: readonly string[];
@@ -42,7 +38,7 @@ export class PlacedGraph implements Graph {
     } = session);
   }
 
-  /** @throws {ProviderError} `missing` naming provider, graph and what the runtime says */
+  /** @throws {ProviderError} `missing` with the provider, the graph and the runtime's message */
   static async create({
     create,
     ...parts
@@ -104,7 +100,7 @@ export class PlacedGraph implements Graph {
     const half = Math.ceil(rows / 2);
     const first = await this.run(someRows(feeds, 0, half), fetchedRows(fetches, 0, half));
     const second = await this.run(someRows(feeds, half, rows), fetchedRows(fetches, half, rows));
-    // What was preallocated is written in place already.
+    // Preallocated outputs were written in place.
     if (fetches !== undefined && !isNames(fetches)) return fetches as InferenceSession.ReturnType;
     return Object.fromEntries(
       Object.entries(first).map(([name, value]) => [name, stacked(value as Tensor, second[name] as Tensor)]),
@@ -112,14 +108,14 @@ export class PlacedGraph implements Graph {
   }
 }
 
-/** Options of a session on another provider than the CPU, for which the runtime keeps what the provider does not know. */
+/** Makes session options for a provider off the CPU; operators that it lacks run on the CPU. */
 export function sessionOptionsFor({ provider, device }: Place): InferenceSession.SessionOptions {
   const name = { name: provider } as InferenceSession.ExecutionProviderConfig;
   const numbered = { name: provider, deviceId: device ?? 0 } as InferenceSession.ExecutionProviderConfig;
   return { executionProviders: [takesDevice(provider) ? numbered : name], logSeverityLevel: ERRORS_ALONE };
 }
 
-/** WebGPU bears one thread of the process at a time. */
+/** Runs work under the lock that WebGPU needs: it is not thread-safe. */
 export function alone<T>({ provider, thread, cells }: Placement, work: () => Promise<T>): Promise<T> {
   return provider === "webgpu" ? new DeviceCells(cells).holdingLock(thread, work) : work();
 }
@@ -150,7 +146,6 @@ function fetchedRows(
   return someRows(fetches as InferenceSession.FeedsType, start, end);
 }
 
-/** Views of some rows of each tensor. */
 function someRows(tensors: InferenceSession.FeedsType, start: number, end: number): Record<string, Tensor> {
   const part = ({ type, data, dims }: Tensor): Tensor => {
     const [rows = 1, ...widths] = dims;

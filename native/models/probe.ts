@@ -4,15 +4,15 @@ import { ProviderError } from "../../core/domain/placement/provider-error.js";
 import { alone, sessionOptionsFor } from "./placed-graph.js";
 import type { Placement } from "./placement.js";
 
-/** An ONNX graph of one node, `c = a @ b` of floats, `a` and `b` `[2, 2]`: the smallest that a provider takes for itself. */
+/** An ONNX graph of one node: `c = a @ b`, float32 `[2, 2]`. */
 const MATRIX_PRODUCT = Buffer.from(
   "CAg6WwoRCgFhCgFiEgFjIgZNYXRNdWwSB3Byb2R1Y3RaEwoBYRIOCgwIARIICgIIAgoCCAJaEwoBYhIOCgwIARIICgIIAgoCCAJiEwoBYxIOCgwIARIICgIIAgoCCAJCBAoAEA0=",
   "base64",
 );
 
 /**
- * Runs a matrix product on a provider, which says more than that its library is there.
- * @throws {ProviderError} `missing`, with what the runtime or the driver says
+ * Runs a matrix product on a provider: proves more than that its library exists.
+ * @throws {ProviderError} `missing`, with the message of the runtime or the driver
  */
 export async function probeProvider(placement: Placement): Promise<void> {
   const { provider } = placement;

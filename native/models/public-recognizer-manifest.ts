@@ -4,37 +4,35 @@ import type { FrontEnd } from "../../core/domain/audio/front-ends.js";
 import {
   DECODING_FIELDS,
   type DecodingParameters,
+  type PackageSchema,
   RECOGNIZER_FIELDS,
   type RecognizerManifest,
 } from "./manifest.js";
-import type { PackageSchema } from "./package-schema.js";
 import { number, refuse, text, whole } from "./rules.js";
 
-/** Chunks of a graph that streams, in feature frames of 10 ms. */
+/** Chunks of a streaming graph, in feature frames of 10 ms. */
 export interface StreamShape {
-  /** Frames that a run sees, and frames by which the next run's begin later. */
   readonly windowFrames: number;
+  /** Distance between the starts of two chunks. */
   readonly shiftFrames: number;
 }
 
-/** A recogniser of public weights, with everything filled in that a manifest may leave out. */
+/** A manifest for public weights, defaults applied. */
 export interface PublicRecognizerManifest extends RecognizerManifest {
   readonly frontEnd: FrontEnd;
   readonly melBins: number;
-  /** Feature frames per row of log-probs. */
   readonly subsampling: number;
-  /** Symbols of its vocabulary that are never given out. */
+  /** Symbols of its vocabulary that are never output. */
   readonly maskedOutputs?: readonly string[] | undefined;
 }
 
-/** A recogniser that reads whole utterances. */
 export interface OfflineRecognizerManifest extends PublicRecognizerManifest {
-  /** The longest audio that one pass takes; absent for a graph that takes what an utterance may last. */
+  /** The longest audio of one pass; absent for a graph that takes the longest utterance. */
   readonly longestSeconds?: number | undefined;
 }
 
 const FRONT_END_FRAMES = 4;
-/** Without a language model the beam only adds up paths, and a narrow one does. */
+/** Without a language model the beam only sums paths, so a narrow one is enough. */
 const DECODING_DEFAULTS: DecodingParameters = {
   beamWidth: 16,
   languageModelWeight: 0,
@@ -43,7 +41,7 @@ const DECODING_DEFAULTS: DecodingParameters = {
 };
 const FILES = ["model", "vocabulary"];
 
-/** What a manifest of every family of public recognisers says. */
+/** Makes the manifest fields that all public recognisers share. */
 export function publicRecognizerFields(family: string) {
   return {
     ...RECOGNIZER_FIELDS,
@@ -63,27 +61,24 @@ export function publicRecognizerFields(family: string) {
   };
 }
 
-/** The longest audio of a pass: with less than this, passes would overlap more than they bring. */
+/** Shorter passes would mostly overlap. */
 const LEAST_PASS_SECONDS = 10;
 
-/** Of a graph that reads whole utterances. */
 export function longestSecondsField() {
   return number().refine((seconds) => seconds >= LEAST_PASS_SECONDS, {
     error: (issue) => `must be at least ${LEAST_PASS_SECONDS}, found ${String(issue.input)}`,
   });
 }
 
-/** Feature frames per row of log-probs. */
 export function subsamplingField() {
   return whole(1).refine((frames) => frames % FRONT_END_FRAMES === 0, {
     error: (issue) => `must be a multiple of ${FRONT_END_FRAMES}, found ${String(issue.input)}`,
   });
 }
 
-/** Fields of a graph that reads chunks. */
 export const STREAM_FIELDS = { windowFrames: whole(1), shiftFrames: whole(1) };
 
-/** Refuses a chunk that does not hold whole rows. */
+/** Rejects a chunk that does not hold whole rows. */
 export function requireWholeRows(
   { windowFrames, shiftFrames, subsampling }: StreamShape & { readonly subsampling: number },
   context: z.core.$RefinementCtx,
@@ -93,16 +88,16 @@ export function requireWholeRows(
   refuse(context, ["shiftFrames"], rule);
 }
 
-/** What every such recogniser has in common besides its manifest. */
+/** Manifest fields that are the same for all public recognisers. */
 export const PUBLIC_RECOGNIZER = {
   frameSamples: FRAME_SAMPLES,
-  /** Left context after a replay: what the near voice reaches back, Silero's memory and a chunk need to settle. */
+  /** Enough for the near voice's reach, for Silero's memory and for a chunk to settle after a replay. */
   contextFrames: 40,
-  // A part of a frame before a mark lies in it; the head itself needs none.
+  // For the partial frame before a mark; the head itself needs no flush.
   flushSamples: FRAME_SAMPLES,
 } as const;
 
-/** The package of a family that has no JSON files but its manifest. */
+/** Makes the schema of a package whose only JSON file is its manifest. */
 export function manifestOnly<M extends RecognizerManifest>(manifest: z.ZodType<M>): PackageSchema<M, object> {
   return { manifest, jsonFiles: [], contents: () => z.object({}) };
 }

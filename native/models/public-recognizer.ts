@@ -1,7 +1,7 @@
 import type { RecognizerFamily, VoiceSource } from "./family.js";
 import type { GraphOptions } from "./graph.js";
+import type { PackageSchema } from "./manifest.js";
 import type { ModelPackage } from "./package.js";
-import type { PackageSchema } from "./package-schema.js";
 import type { PublicRecognizerManifest } from "./public-recognizer-manifest.js";
 import { readTokens } from "./tokens.js";
 import type { CtcHead } from "./voiced-recognizer.js";
@@ -11,19 +11,19 @@ const PROBE_SAMPLES = 16_000;
 const voiceSource = ({ files }: PublicRecognizerManifest): VoiceSource =>
   "vad" in files ? "package" : "near-voice";
 
-/** A family of public weights: its own CTC head, with voice activity beside it. */
+/** Describes a family of public weights: its own CTC head, combined with separate voice activity. */
 export function publicRecognizer<M extends PublicRecognizerManifest>(family: {
   readonly name: string;
-  readonly can: Pick<RecognizerFamily["can"], "livePartials">;
   readonly schema: () => Promise<PackageSchema<M, object>>;
   readonly loadHead: (model: ModelPackage<M>, options: GraphOptions) => Promise<CtcHead>;
 }): RecognizerFamily<M, object> {
-  const { name, can, schema, loadHead } = family;
+  const { name, schema, loadHead } = family;
   return {
     name,
     task: "transcription",
-    // The near voice's memory ends, Silero's does not. A head's is only for partials, which files have none of.
-    can: { ...can, forget: (manifest) => voiceSource(manifest) === "near-voice" },
+    // The near voice's memory is finite, Silero's is not. The head's is used for partials only, so not for
+    // files.
+    can: { livePartials: true, forget: (manifest) => voiceSource(manifest) === "near-voice" },
     voiceSource,
     schema,
     load: async (model, options) => {
@@ -31,7 +31,8 @@ export function publicRecognizer<M extends PublicRecognizerManifest>(family: {
       const { VoicedRecognizer } = await import("./voiced-recognizer.js");
       const voice = await loadVoiceActivity(model, options);
       const head = await loadHead(model, options);
-      // Shapes that graphs leave open show when they run: better now than in the first utterance.
+      // Wrong shapes in dimensions that a graph leaves open show only in a run: fail here, not in an
+      // utterance.
       await head.decode(Float32Array.from({ length: PROBE_SAMPLES }, (_, i) => 0.1 * Math.sin(i)));
       return new VoicedRecognizer(model.manifest, head, voice);
     },

@@ -1,36 +1,33 @@
 import type { RecognizerManifest } from "./manifest.js";
 import type { EncoderState, StateRows } from "./state-rows.js";
 
-/** Sizes of the buffers that batches of several shapes share: only one of them runs at a time. */
+/** Size of the buffers that batches of several shapes share; only one runs at a time. */
 export interface StepCapacity {
   readonly rows: number;
-  /** Rows times frames. */
   readonly frames: number;
 }
 
-/** The buffers of one batch shape of the streaming step, allocated once and reused by every run of that shape. */
+/** Buffers for one batch shape of the streaming step, allocated once and reused by every run. */
 export interface StepBatch {
   readonly rows: number;
   readonly frames: number;
   /** `[rows, frames * frameSamples]`, -1 to 1. */
   readonly pcm: Float32Array;
   readonly state: EncoderState;
-  /** `[rows, frames, vocabulary]`, natural log, of the streaming head. */
+  /** Streaming head: `[rows, frames, vocabulary]`, natural log. */
   readonly logProbs: Float32Array;
   /** `[rows, frames]`, probability that the frame is speech. */
   readonly speech: Float32Array;
-  /** `[rows, frames, encodedSize]`, what the second pass works on. */
+  /** Input of the second pass: `[rows, frames, encodedSize]`. */
   readonly encoded: Float32Array;
-  /** Of each row's owner after the run. */
   readonly nextState: EncoderState;
   /**
-   * @param from holds the rows' states instead of `state`
-   * @param to gets them instead of `nextState`; another one than `from`
+   * @param from states to use instead of `state`
+   * @param to receives the states instead of `nextState`; must not be `from`
    */
   run(from?: StateRows, to?: StateRows): Promise<void>;
 }
 
-/** Log-probs of an utterance. */
 export interface LogProbs {
   /** `[frames * vocabulary]`, natural log. */
   readonly logProbs: Float32Array;
@@ -38,44 +35,44 @@ export interface LogProbs {
   readonly frames: number;
 }
 
-/** What live and file workers need of a recogniser, whatever its family. Runs are synchronous inside onnxruntime. */
+/** A recogniser of any family, as live and file workers use it. Runs are synchronous inside onnxruntime. */
 export interface RecognizerModel {
   readonly manifest: RecognizerManifest;
-  /** Output 0 is the blank. A space, alone or at the beginning of an output, begins a word. */
+  /** Output 0 is the blank. A space, alone or at the start of an output, starts a word. */
   readonly vocabulary: readonly string[];
-  /** Floats of one stream's state. */
+  /** Floats in a stream's state. */
   readonly stateSize: number;
-  /** Bytes of it besides. */
+  /** Additional bytes in a stream's state. */
   readonly stateBytes: number;
-  /** Floats that a step leaves of each frame for the second pass. */
+  /** Floats per frame that a step outputs for the second pass. */
   readonly encodedSize: number;
-  /** Frames of audio before a frame on which what a step leaves of it depends, at most. */
+  /** Previous frames on which this output depends. */
   readonly reachFrames: number;
-  /** Samples that one row of the second pass stands for. */
+  /** Samples per row of the second pass. */
   readonly outputFrameSamples: number;
-  /** Steps by which a frame's row of log-probs may come later than the frame, the same throughout a stream. */
+  /** Steps between a frame and its row of log-probs, constant throughout a stream. */
   readonly lagFrames: number;
-  /** What the outputs' priors add to log-probs before the search, see `outputBias`; null for a model without them. */
+  /** Added to log-probs before the search, see `outputBias`; null without priors. */
   readonly outputBias: Float32Array | null;
   /** Milliseconds spent in runs of the graphs so far. */
   readonly runMs: number;
-  /** Makes batches of any shape that fits, over one set of buffers. */
+  /** Makes batches of any shape within the capacity, over one set of buffers. */
   stepBatches(capacity: StepCapacity): (rows: number, frames: number) => StepBatch;
-  /** Buffers of its own for batches of this shape. */
+  /** Makes a batch with separate buffers. */
   stepBatch(rows: number, frames: number): StepBatch;
-  /** Like `stepBatch`, for who wants voice activity alone: what `logProbs` holds is not said. */
+  /** Like `stepBatch`, for callers without need for `logProbs`, which may stay empty. */
   speechBatch(rows: number, frames: number): StepBatch;
-  /** Second passes that share a run give to the last bit what each gives alone; else they are run one by one. */
+  /** Whether second passes in one run give the same bits as alone; otherwise they run one by one. */
   readonly refinesTogether: boolean;
-  /** The second pass over what the steps have left of consecutive frames, `[frames, encodedSize]` of each utterance. */
+  /** Runs the second pass over consecutive output frames of steps, `[frames, encodedSize]` per utterance. */
   refine(utterances: readonly Float32Array[]): Promise<readonly LogProbs[]>;
-  /** The second pass over the audio itself: mono, -1 to 1, at the manifest's rate. */
+  /** Runs the second pass over audio: mono, -1 to 1, at the manifest's rate. */
   decodeUtterance(pcm: Float32Array): Promise<LogProbs>;
   /**
-   * For models whose steps tell no text: log-probs of utterances that are still spoken, several in a run where the graph takes
-   * them. Each is mono, -1 to 1. What comes may differ from `decodeUtterance` at the end of the audio. Null for models that stream.
+   * Decodes utterances that are still being spoken (mono, -1 to 1), several per run if the graph allows. May
+   * differ from `decodeUtterance` at the end of the audio. Null for models that stream.
    */
   readonly decodeSoFar: ((pcms: readonly Float32Array[]) => Promise<readonly LogProbs[]>) | null;
-  /** Frees the graphs' memory; nothing may be run afterwards. */
+  /** Frees the graphs' memory; nothing may run afterwards. */
   release(): Promise<void>;
 }

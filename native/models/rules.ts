@@ -1,49 +1,38 @@
 import { z } from "zod";
 
-/** What the rule of a field knows when it is broken. */
-interface Broken {
-  readonly input?: unknown;
+function found(rule: string) {
+  return ({ input }: { readonly input?: unknown }): string =>
+    `${rule}, found ${typeof input === "object" && input !== null ? JSON.stringify(input) : String(input)}`;
 }
 
-function found(rule: string): (issue: Broken) => string {
-  return ({ input }) => `${rule}, found ${shown(input)}`;
-}
-
-function shown(value: unknown): string {
-  return typeof value === "object" && value !== null ? JSON.stringify(value) : String(value);
-}
-
-/** A string that is not empty. */
+/** A non-empty string. */
 export function text() {
   const error = found("must be a string");
   return z.string({ error }).min(1, { error });
 }
 
-/** A finite number. */
 export function number() {
   return z.number({ error: found("must be a number") });
 }
 
-/** A number from `least` to `most`. */
 export function between(least: number, most: number) {
   const error = found(`must be a number from ${least} to ${most}`);
   return z.number({ error }).min(least, { error }).max(most, { error });
 }
 
-/** A whole number of at least `least`. */
+/** An integer of at least `least`. */
 export function whole(least: number) {
   const error = found(`must be a whole number of at least ${least}`);
   return z.int({ error }).min(least, { error });
 }
 
-/** One of `choices`. */
 export function choice<const T extends readonly [string, ...string[]]>(choices: T) {
   return z.enum(choices, {
     error: found(`must be ${choices.length > 1 ? "one of " : ""}${choices.join(", ")}`),
   });
 }
 
-/** A list of `length` whole numbers of at least 1. */
+/** A list of `length` positive integers. */
 export function counts(length: number) {
   const error = found(`must be ${length} whole numbers of at least 1`);
   return z.custom<readonly number[]>(
@@ -63,12 +52,12 @@ export function numbers(length: number) {
   );
 }
 
-/** Breaks a rule of several fields; the message is told behind `path`. */
+/** Reports a broken rule that involves several fields; the message follows `path`. */
 export function refuse(context: z.core.$RefinementCtx, path: readonly string[], message: string): void {
   context.addIssue({ code: "custom", path: [...path], message });
 }
 
-/** The first rule that is broken, behind the path of its field. */
+/** Formats the first broken rule, after the path of its field. */
 export function brokenRule({ issues }: z.core.$ZodError, from = 0): string {
   const [issue] = issues;
   const path = (issue?.path ?? []).slice(from).map(String).join(".");

@@ -1,30 +1,26 @@
 import type { SealedFolder } from "./package.js";
 
-/** Upper bounds of the histogram's buckets: from a step of one row to a whole file's second pass. */
+/** Upper bounds of histogram buckets: from a step of one row to the second pass over a whole file. */
 export const RUN_MS_BUCKETS = [0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000] as const;
 
-/** Counts of each bucket, one of all longer runs, the sum in microseconds, and the rows of all runs. */
+/** A count per bucket, one for longer runs, the sum in microseconds, and the rows of all runs. */
 const CELLS_PER_GRAPH = RUN_MS_BUCKETS.length + 3;
 const SUM = CELLS_PER_GRAPH - 2;
 const ROWS = CELLS_PER_GRAPH - 1;
 
 export interface GraphRunTimes {
-  /** A name among the package's files. */
   readonly graph: string;
-  /** Of each bucket on its own, the last without a bound. */
+  /** Not cumulative; the last bucket has no upper bound. */
   readonly counts: readonly number[];
   readonly sumMs: number;
-  /** Of all runs together, those that fill a batch up among them. */
+  /** Of all runs, padding rows included. */
   readonly rows: number;
 }
 
-/** Told of each run: how long it took, and how many rows it had. */
+/** Receives the duration and the number of rows of each run. */
 export type OnRun = (ms: number, rows: number) => void;
 
-/**
- * How long the runs of a package's graphs take and how many rows they have, counted by all of its workers in shared memory: a worker says nothing of a
- * run, and who wants to know reads.
- */
+/** Durations and rows of graph runs, counted by all workers of a package in shared memory. */
 export class RunTimes {
   readonly cells: SharedArrayBuffer;
   readonly #graphs: readonly string[];
@@ -36,7 +32,7 @@ export class RunTimes {
     );
   }
 
-  /** What a worker calls after each run of a graph; null without cells, and for a file that is none of its graphs by name. */
+  /** Makes the callback for a graph's runs; null without cells, or if the package has no such graph. */
   static writer(cells: SharedArrayBuffer | undefined, model: SealedFolder, graph: string): OnRun | null {
     if (cells === undefined) return null;
     const index = graphsOf(model).indexOf(graph);
@@ -51,7 +47,6 @@ export class RunTimes {
     };
   }
 
-  /** Of every graph, from the beginning on. */
   read(): readonly GraphRunTimes[] {
     const all = new BigInt64Array(this.cells);
     return this.#graphs.map((graph, index) => {
@@ -62,7 +57,7 @@ export class RunTimes {
   }
 }
 
-/** Names of the graphs among a package's files, in the manifest's order. */
+/** Lists the graphs of a package by name, in the manifest's order. */
 export function graphsOf({ manifest }: SealedFolder): readonly string[] {
   return Object.entries(manifest.files).flatMap(([name, { path }]) => (path.endsWith(".onnx") ? [name] : []));
 }

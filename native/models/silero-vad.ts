@@ -17,40 +17,43 @@ const MEMORY_LAYERS = 2;
 const MEMORY_WIDTH = 128;
 const MEMORY_SIZE = MEMORY_LAYERS * MEMORY_WIDTH;
 const SAMPLE_RATE_HZ = 16_000n;
-/** Where a stream's state keeps the graph's memory, the context, the samples of an unfinished window and their count. */
+/** Layout of a stream's state: the graph's memory, the unfinished window with its context, its samples. */
 const MEMORY = 0;
 const INPUT = MEMORY + MEMORY_SIZE;
 const PENDING = INPUT + INPUT_SAMPLES;
 
-/** Batches that are compared with single rows at load: kernels are chosen by shape, so different sizes may round differently. */
+/** Batch sizes compared with single rows at load: kernels are chosen by shape and may round differently. */
 const TRIED_ROWS = [2, 3, 8, 33] as const;
 
 /**
- * Silero VAD, versions 5 and 6, at 16 kHz: windows of 512 samples behind 64 samples of context, and a recurrent state. A
- * frame's probability is the highest of the windows that end in it, one or two. Windows of several streams share a run.
+ * Silero VAD, versions 5 and 6, at 16 kHz: windows of 512 samples after 64 samples of context, and a
+ * recurrent state. A frame's probability is the highest of the one or two windows that end in it. Streams
+ * share runs.
  *
- * @see snakers4/silero-vad at 0a7d1f6, `src/silero_vad/utils_vad.py`, `OnnxWrapper`: input f32 [B, 576], state f32 [2, B, 128],
- * sr int64; output f32 [B, 1], stateN. Version 4, with h and c, is another interface and is refused.
+ * @see snakers4/silero-vad at 0a7d1f6, `src/silero_vad/utils_vad.py`, `OnnxWrapper`: input f32 [B, 576],
+ *   state f32 [2, B, 128], sr int64; output f32 [B, 1], stateN. Version 4 (h and c) has other tensors and is
+ *   rejected.
  */
 export class SileroVad implements VoiceActivity {
   readonly stateSize = PENDING + 1;
   readonly stateBytes = 0;
-  /** Its memory never ends, but so long after its start it hardly says anything else. */
+  /** Its memory is infinite, but after so many frames the start hardly matters. */
   readonly contextFrames = 40;
+  /** Whether windows of several streams share a run. */
+  readonly sharesRuns: boolean;
   readonly #runs: WindowRuns;
-  readonly #sharesRuns: boolean;
 
   private constructor(runs: WindowRuns, sharesRuns: boolean) {
     this.#runs = runs;
-    this.#sharesRuns = sharesRuns;
+    this.sharesRuns = sharesRuns;
   }
 
   /**
-   * Windows share runs where this graph, on this machine, gives rows of a batch the bits that each gets alone; else they are
-   * run one by one, so that what a stream hears never depends on the others.
+   * Wraps a loaded graph. Windows share runs only if batches give the same bits as single rows on this
+   * machine, so that a stream's result never depends on other streams.
    *
-   * @param name as errors name the graph
-   * @throws {ServiceError} `MODEL_BROKEN` naming the tensors that it lacks
+   * @param name for errors
+   * @throws {ServiceError} `MODEL_BROKEN` with the missing tensors
    */
   static async over(graph: Graph, name: string): Promise<SileroVad> {
     requireContract(graph, name, { file: name, ...TENSORS });
@@ -58,15 +61,10 @@ export class SileroVad implements VoiceActivity {
     return new SileroVad(runs, await givesSameBits(runs));
   }
 
-  /** @throws {ServiceError} `MODEL_BROKEN` naming the file `vad` of the package */
+  /** Loads the file `vad` of a package. @throws {ServiceError} `MODEL_BROKEN` with the file */
   static async load(model: SealedFolder, options: GraphOptions): Promise<SileroVad> {
     const contract = { file: "vad", ...TENSORS };
     return SileroVad.over(await loadGraph(model, contract, options), fileNameOf(model, "vad"));
-  }
-
-  /** Whether windows of several streams share a run. */
-  get sharesRuns(): boolean {
-    return this.#sharesRuns;
   }
 
   async hear({ frames, pcm, speech, states }: VoiceFrames): Promise<void> {
@@ -93,7 +91,7 @@ export class SileroVad implements VoiceActivity {
    * Takes the next samples of one stream, of any length.
    *
    * @param state `[stateSize]`, changed in place
-   * @returns probability of speech, the highest of the windows that end in these samples; 0 when none does
+   * @returns the highest probability of speech of the windows that end in these samples; 0 without one
    */
   async push(state: Float32Array, samples: Float32Array): Promise<number> {
     let probability = 0;
@@ -111,14 +109,14 @@ export class SileroVad implements VoiceActivity {
   }
 
   async #run(states: readonly Float32Array[]): Promise<readonly number[]> {
-    if (this.#sharesRuns) return this.#runs.run(states);
+    if (this.sharesRuns) return this.#runs.run(states);
     const probabilities: number[] = [];
     for (const state of states) probabilities.push(...(await this.#runs.run([state])));
     return probabilities;
   }
 }
 
-/** Moves samples into a stream's unfinished window. @returns how many */
+/** Moves samples into a stream's unfinished window and returns their number. */
 function fill(state: Float32Array, samples: Float32Array): number {
   const pending = state[PENDING]!;
   const part = samples.subarray(0, WINDOW_SAMPLES - pending);
@@ -127,13 +125,12 @@ function fill(state: Float32Array, samples: Float32Array): number {
   return part.length;
 }
 
-/** Tensors of one count of rows, over the buffers of all. */
 interface Shape {
   readonly feeds: InferenceSession.FeedsType;
   readonly fetches: InferenceSession.OnnxValueMapType;
 }
 
-/** Runs finished windows of several streams, whose memory the graph wants layer by layer. */
+/** Runs full windows of several streams; the graph's memory is stored layer by layer. */
 class WindowRuns {
   readonly #graph: Graph;
   readonly #rate = new Tensor("int64", BigInt64Array.of(SAMPLE_RATE_HZ), []);
@@ -148,10 +145,7 @@ class WindowRuns {
     this.#graph = graph;
   }
 
-  /**
-   * @param states of streams whose window is full: each gets its next memory and an empty window
-   * @returns a probability for each
-   */
+  /** Runs streams with a full window and updates their states. @returns a probability for each */
   async run(states: readonly Float32Array[]): Promise<readonly number[]> {
     const rows = states.length;
     const { feeds, fetches } = this.#shapeOf(rows);
@@ -214,7 +208,7 @@ class WindowRuns {
   }
 }
 
-/** Runs a window of different streams together and alone, and compares probabilities and memories bit by bit. */
+/** Runs windows of different streams together and alone, and compares the results bit by bit. */
 async function givesSameBits(runs: WindowRuns): Promise<boolean> {
   const alone = Array.from({ length: Math.max(...TRIED_ROWS) }, (_, row) => triedStream(row));
   const full = alone.map((state) => state.slice());
@@ -222,7 +216,7 @@ async function givesSameBits(runs: WindowRuns): Promise<boolean> {
   for (const state of alone) expected.push(...(await runs.run([state])));
   for (const rows of TRIED_ROWS) {
     const together = full.slice(0, rows).map((state) => state.slice());
-    // An export may be fixed to one row.
+    // The export may have a fixed batch size of one.
     const found = await runs.run(together).catch(() => null);
     if (found === null || found.some((value, row) => value !== expected[row])) return false;
     if (together.some((state, row) => state.some((value, at) => value !== alone[row]![at]))) return false;
@@ -230,7 +224,7 @@ async function givesSameBits(runs: WindowRuns): Promise<boolean> {
   return true;
 }
 
-/** A stream in the middle of something, with a full window. */
+/** Makes a stream with some memory and a full window. */
 function triedStream(row: number): Float32Array {
   const state = Float32Array.from({ length: PENDING + 1 }, (_, at) => {
     return 0.2 * Math.sin(at * 0.04 * (1 + row / 10)) * Math.sin(at * 1.7 + row);

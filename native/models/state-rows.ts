@@ -1,36 +1,33 @@
 import { Tensor } from "onnxruntime-node";
 
-/** What an encoder remembers of one session's audio, or of the rows of a batch one after the other; zeros are the beginning. */
+/** An encoder's state for one session, or for the rows of a batch; a session starts with zeros. */
 export interface EncoderState {
   /** `[rows, stateSize]` */
   readonly values: Float32Array;
-  /** `[rows, stateBytes]`, quantized as the graph quantizes them; empty for graphs that have none. */
+  /** `[rows, stateBytes]`, quantized by the graph; empty for graphs without. */
   readonly bytes: Uint8Array;
 }
 
-/** Copies a state over another of the same size. */
+/** Copies a state into another of the same size. */
 export function copyState(from: EncoderState, to: EncoderState): void {
   to.values.set(from.values);
   if (to.bytes.length > 0) to.bytes.set(from.bytes);
 }
 
-/** What one state is made of. */
 export interface StateSize {
-  /** Floats. */
   readonly stateSize: number;
-  /** Bytes besides. */
+  /** Additional bytes per state. */
   readonly stateBytes: number;
 }
 
-/** The first rows as the graph takes them; `bytes` is null for graphs that have none. */
+/** States as the graph's input. */
 export interface StateTensors {
   /** `[rows, stateSize]` */
   readonly values: Tensor;
-  /** `[rows, stateBytes]` */
+  /** `[rows, stateBytes]`; null for graphs without. */
   readonly bytes: Tensor | null;
 }
 
-/** Several states in one piece of memory, which a batch may be run from or into. */
 export class StateRows implements EncoderState {
   readonly values: Float32Array;
   readonly bytes: Uint8Array;
@@ -49,7 +46,7 @@ export class StateRows implements EncoderState {
     this.#size = size;
   }
 
-  /** Of the first `count` rows, made once. */
+  /** Returns tensors over the first `count` rows; cached. */
   tensors(count: number): StateTensors {
     let tensors = this.#tensors[count];
     if (tensors === undefined) {
@@ -64,7 +61,6 @@ export class StateRows implements EncoderState {
     return tensors;
   }
 
-  /** The first `count` rows. */
   first(count: number): EncoderState {
     return {
       values: this.values.subarray(0, count * this.#size.stateSize),

@@ -1,7 +1,7 @@
 import { type InferenceSession, Tensor } from "onnxruntime-node";
-import { ServiceError } from "../../core/domain/errors.js";
+import { brokenModel } from "./package.js";
 
-/** A cache that a graph takes and gives back, for a batch of one. */
+/** A cache that is both input and output of a graph, for a batch of one. */
 export interface CacheTensor {
   readonly input: string;
   readonly output: string;
@@ -15,18 +15,14 @@ interface Slot extends CacheTensor {
   readonly values: Float32Array | BigInt64Array;
 }
 
-/**
- * Caches of a graph as a run of floats within a stream's state. Counts are kept as floats too, which is exact up to 2^24: days of
- * audio in any frame rate.
- */
+/** A graph's caches, stored as floats in a stream's state. Integers are exact up to 2^24: days of audio. */
 export class StreamCaches {
   readonly size: number;
-  /** Tensors over buffers that `load` fills; allocated once. */
+  /** Tensors over the buffers that `load` fills. */
   readonly feeds: Readonly<Record<string, Tensor>>;
   readonly #name: string;
   readonly #slots: readonly Slot[];
 
-  /** @param name the graph's file, for errors */
   constructor(name: string, tensors: readonly CacheTensor[]) {
     this.#name = name;
     let offset = 0;
@@ -57,18 +53,15 @@ export class StreamCaches {
   }
 
   /**
-   * Copies what a run gave back into a stream's caches.
-   * @throws {ServiceError} `MODEL_BROKEN` naming the tensor whose shape or type has changed
+   * Copies the caches that a run has returned into a stream's state.
+   * @throws {ServiceError} `MODEL_BROKEN` with the tensor if its type or size is wrong
    */
   store(answer: InferenceSession.OnnxValueMapType, caches: Float32Array): void {
     for (const { output, offset, size, type, dims } of this.#slots) {
       const found = answer[output]!;
       if (found.type !== type || found.data.length !== size) {
-        throw new ServiceError(
-          "MODEL_BROKEN",
-          `Cannot run ${this.#name}: ${output} must be ${type} [${dims.join(", ")}], ` +
-            `found ${found.type} [${found.dims.join(", ")}]`,
-        );
+        const [expected, actual] = [`${type} [${dims.join(", ")}]`, shapeOf(found)];
+        throw brokenModel(`Cannot run ${this.#name}: ${output} must be ${expected}, found ${actual}`);
       }
       if (found.data instanceof Float32Array) caches.set(found.data, offset);
       else for (let i = 0; i < size; i++) caches[offset + i] = Number(found.data[i]);
@@ -78,7 +71,7 @@ export class StreamCaches {
 
 /**
  * Copies a run's log-probs.
- * @throws {ServiceError} `MODEL_BROKEN` when there are not as many rows or columns as the manifest and the vocabulary say
+ * @throws {ServiceError} `MODEL_BROKEN` if their number does not match the manifest and the vocabulary
  */
 export function takeRows(
   name: string,
@@ -91,9 +84,10 @@ export function takeRows(
     rows.set(found.data as Float32Array);
     return;
   }
-  throw new ServiceError(
-    "MODEL_BROKEN",
-    `Cannot run ${name}: ${tensor} must hold ${rows.length} float32 values a chunk, ` +
-      `found ${found.type} [${found.dims.join(", ")}]`,
-  );
+  const rule = `must hold ${rows.length} float32 values a chunk, found ${shapeOf(found)}`;
+  throw brokenModel(`Cannot run ${name}: ${tensor} ${rule}`);
+}
+
+function shapeOf({ type, dims }: Tensor): string {
+  return `${type} [${dims.join(", ")}]`;
 }

@@ -1,10 +1,9 @@
-import { ServiceError } from "../../core/domain/errors.js";
-import { fileNameOf, type PackageFolder, readPackageFile } from "./package.js";
+import { brokenModel, fileNameOf, type PackageFolder, readPackageFile } from "./package.js";
 import type { PublicRecognizerManifest } from "./public-recognizer-manifest.js";
 
 const BLANKS: ReadonlySet<string> = new Set(["<blk>", "<blank>", "<eps>"]);
 
-/** Outputs of a graph in our order, the blank first; those that the package masks are none of ours. */
+/** Outputs of a graph in our order: the blank first, masked ones left out. */
 export interface Tokens {
   readonly vocabulary: readonly string[];
   /** The graph's column of each of our outputs. */
@@ -14,30 +13,24 @@ export interface Tokens {
 }
 
 /**
- * Reads `tokens.txt`: a symbol, a space and the symbol's column on each line, as k2 and the exports of NeMo and GigaAM write it.
- * The blank is `<blk>`, wherever it stands; `▁` begins a word; other symbols in angle brackets are not text. A symbol may be
- * the space itself. The manifest's `maskedOutputs` are left out.
+ * Reads `tokens.txt`: a symbol, a space and the symbol's column on each line, as k2 and the exports of NeMo
+ * and GigaAM write it. `<blk>` at any position is the blank; `▁` starts a word; other symbols in angle
+ * brackets are not text. A symbol may be a space. The manifest's `maskedOutputs` are left out.
  *
- * @throws {ServiceError} `MODEL_BROKEN` naming the file and the line, or the symbol that cannot be masked
+ * @throws {ServiceError} `MODEL_BROKEN` with the file and the line, or the symbol that cannot be masked
  */
 export async function readTokens(model: PackageFolder<PublicRecognizerManifest>): Promise<Tokens> {
   const text = new TextDecoder().decode(await readPackageFile(model, "vocabulary"));
   try {
     return parseTokens(text, model.manifest.maskedOutputs);
   } catch (error) {
-    throw new ServiceError(
-      "MODEL_BROKEN",
-      `Cannot load ${fileNameOf(model, "vocabulary")}: ${(error as Error).message}`,
-      {
-        cause: error,
-      },
-    );
+    throw brokenModel(`Cannot load ${fileNameOf(model, "vocabulary")}: ${(error as Error).message}`, error);
   }
 }
 
 /**
- * Characters that hot words may be made of: none where outputs are pieces of words. These may hold a lone space and single
- * letters too: all outputs must be characters.
+ * Returns the characters that hot words may contain: none if outputs are word pieces. Word pieces may include
+ * single characters, so every output must be one.
  */
 export function alphabetOf(vocabulary: readonly string[]): ReadonlySet<string> {
   const characters = vocabulary.filter((token) => token !== "");
@@ -46,8 +39,8 @@ export function alphabetOf(vocabulary: readonly string[]): ReadonlySet<string> {
 }
 
 /**
- * @param masked symbols whose outputs are left out, as they stand in the text
- * @throws {RangeError} saying which line is wrong, or which symbol cannot be masked
+ * @param masked symbols whose outputs are left out, as written in the text
+ * @throws {RangeError} with the wrong line, or the symbol that cannot be masked
  */
 export function parseTokens(text: string, masked: readonly string[] = []): Tokens {
   const lines = text.replaceAll("\r", "").split("\n");
@@ -80,8 +73,7 @@ export function parseTokens(text: string, masked: readonly string[] = []): Token
 }
 
 /**
- * Copies rows of a graph's output in our order of outputs. Where outputs are masked, the probabilities of the others are
- * raised until they add up to 1 again.
+ * Copies rows of a graph's output in our order. If outputs are masked, renormalizes the others.
  *
  * @param rows `[count, width]` of the graph, natural log
  * @param target receives `[count, columns]`

@@ -3,34 +3,31 @@ import type { LogProbs, RecognizerModel, StepBatch, StepCapacity } from "./recog
 import { copyState, type EncoderState, StateRows } from "./state-rows.js";
 import type { VoiceActivity } from "./voice-activity.js";
 
-/** Public weights of one recogniser, without voice activity. */
+/** A public recogniser without voice activity. */
 export interface CtcHead {
   readonly vocabulary: readonly string[];
-  /** Samples that one row of `decode` stands for. */
+  /** Samples per row of `decode`. */
   readonly outputFrameSamples: number;
-  /** Floats of a stream's state, zeros begin a stream; 0 when the graph cannot stream. */
+  /** Floats in a stream's state, which starts with zeros; 0 if the graph cannot stream. */
   readonly stateSize: number;
-  /** Steps by which `step` writes the row of a frame later than it takes the frame. */
+  /** Steps between a frame and its row. */
   readonly lagFrames: number;
-  /**
-   * Takes one frame of a stream and writes a row of log-probs, which may lag behind the frame.
-   * Heads that cannot stream write the blank.
-   */
+  /** Takes a stream's next frame and writes a row, which may lag; the blank if it cannot stream. */
   step(state: Float32Array, pcm: Float32Array, row: Float32Array): Promise<void>;
-  /** Log-probs of a whole utterance, in the order of `vocabulary`. */
+  /** Returns log-probs of a whole utterance, in the order of `vocabulary`. */
   decode(pcm: Float32Array): Promise<LogProbs>;
-  /** As `decode`, of several utterances at once, each no longer than a pass; absent where `step` writes rows. */
+  /** Decodes several utterances, each at most one pass long; absent if the head streams. */
   decodeTogether?(pcms: readonly Float32Array[]): Promise<readonly LogProbs[]>;
   release(): Promise<void>;
 }
 
 /**
- * A recogniser made of two: a CTC head that knows no voice activity, and voice activity beside it. Utterances are found by the
- * second and read by the first, whole, for files and live finals alike; partials come from heads that stream, and from others
- * by reading what was said so far again. What a step leaves for the second pass is the audio itself.
+ * Combines a CTC head with separate voice activity. Voice activity finds utterances; the head reads them
+ * whole, for files and live finals alike. Partials come from heads that stream; other heads read the open
+ * utterance repeatedly. The output of a step for the second pass is the audio itself.
  *
- * Voice activity hears all rows of a step at once. Heads run row by row: public exports differ in whether a batch of streams is
- * possible at all.
+ * Voice activity takes all rows of a step in one run. Heads run row by row: not all public exports accept
+ * batches.
  */
 export class VoicedRecognizer implements RecognizerModel {
   readonly manifest: RecognizerManifest;
@@ -39,7 +36,7 @@ export class VoicedRecognizer implements RecognizerModel {
   readonly stateBytes: number;
   readonly reachFrames = 0;
   readonly outputBias = null;
-  /** Exports differ in whether they mask padding. */
+  /** Not all exports mask padding. */
   readonly refinesTogether = false;
   readonly encodedSize: number;
   readonly outputFrameSamples: number;
@@ -85,7 +82,7 @@ export class VoicedRecognizer implements RecognizerModel {
   }
 
   async decodeUtterance(pcm: Float32Array): Promise<LogProbs> {
-    // Digital silence at the end is what a flush adds: it would shift features that are normalized over the utterance.
+    // Strip the digital silence of the flush: it would shift features that are normalized over the utterance.
     let end = pcm.length;
     while (end > 0 && pcm[end - 1] === 0) end--;
     const startedAtMs = performance.now();
@@ -135,7 +132,7 @@ export class VoicedRecognizer implements RecognizerModel {
     };
   }
 
-  /** @param states one for each row, changed in place: voice activity's part, then the head's */
+  /** @param states one per row, updated in place: voice activity's part, then the head's */
   async #run(
     { frames, pcm, speech, logProbs }: Omit<StepBatch, "run">,
     states: readonly EncoderState[],
@@ -157,7 +154,7 @@ export class VoicedRecognizer implements RecognizerModel {
   }
 }
 
-/** A row that says blank: certain, but with no other output impossible. */
+/** Fills a row with a near-certain blank; other outputs stay possible. */
 export function writeBlank(row: Float32Array): void {
   row.fill(-30);
   row[0] = 0;

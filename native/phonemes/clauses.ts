@@ -1,31 +1,30 @@
-/** What espeak-ng is asked for in one go, and the sign that a voice hears after it. */
+/** A clause for espeak-ng, with its punctuation for the voice. */
 export interface Clause {
-  /** Without its sign; it holds a letter or a digit. */
+  /** Without punctuation; contains a letter or a digit. */
   readonly text: string;
-  /** One of `. , ? ! : ;`, or nothing where a long clause was cut between two words. */
+  /** One of `. , ? ! : ;`, or empty after a cut in a long clause. */
   readonly sign: string;
 }
 
-/** Signs that end a sentence: what stands behind them is spoken by itself. */
 const SENTENCE_SIGNS = new Set([".", "?", "!"]);
-/** Runs of signs; a dash and dots count as one. */
+/** Runs of signs, such as "?!" or "...". */
 const SIGNS = /[.,?!:;…—–]+/gu;
 const HEARD = /[\p{L}\p{N}]/u;
 const CAPITAL = /\p{Lu}/u;
 const DOTS = /\.\.|…/u;
-/** espeak-ng cuts a clause of 725 bytes by itself, and reads lines of 999. */
+/** espeak-ng splits clauses at 725 bytes, and reads lines of up to 999. */
 const LONGEST_CLAUSE_BYTES = 600;
-/** Nothing that is heard: joiners, marks of direction, soft hyphens. */
+/** Joiners, direction marks and soft hyphens. */
 const INVISIBLE = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060\ufeff]/gu;
 /**
- * Quotes, brackets, and all that espeak-ng might take for a command: phonemes in `[[ ]]`, tags, control characters and the
- * private characters that it works with.
+ * Quotes, brackets, and everything that espeak-ng might take for a command: phonemes in `[[ ]]`, tags,
+ * control characters, and the private-use characters that it works with.
  */
 const NEUTRALIZED = /[\p{C}\s«»„“”"‟‹›()[\]{}<>|\\^~`_]+/gu;
 
 /**
- * A text as clauses, where espeak-ng would end them: at a sign with a space or the end behind it. A dot before a small
- * letter is an abbreviation's, unless the text has no capitals at all, as a normalized one.
+ * Splits a text into clauses as espeak-ng does: after a sign that a space or the end follows. A dot before a
+ * lower-case letter marks an abbreviation, unless the text has no capitals at all, like a normalized text.
  */
 export function clausesOf(raw: string): Clause[] {
   const text = raw.normalize("NFC").replace(INVISIBLE, "").replace(NEUTRALIZED, " ").trim();
@@ -38,7 +37,7 @@ export function clausesOf(raw: string): Clause[] {
     const sign = signOf(run, end === text.length);
     if (sign === "." && hasCapitals && isSmall(text[end + 1])) continue;
     const clause = text.slice(start, index);
-    // A sign before the first word is none: "— Иә."
+    // Ignore signs before the first word: "— Иә."
     if (HEARD.test(clause)) clauses.push(...cut(clause, sign));
     start = end;
   }
@@ -51,7 +50,7 @@ export function endsSentence({ sign }: Clause): boolean {
   return SENTENCE_SIGNS.has(sign);
 }
 
-/** The sign that a run of them stands for: "?!" asks, dots inside a sentence hold on, a dash parts like a semicolon. */
+/** Reduces a run of signs to one: "?!" to "?", dots inside a sentence to ",", a dash to ";". */
 function signOf(run: string, isLast: boolean): string {
   const loud = /[?!]/u.exec(run);
   if (loud !== null) return loud[0];
@@ -64,7 +63,7 @@ function isSmall(character = ""): boolean {
   return character !== character.toUpperCase();
 }
 
-/** A clause in parts that espeak-ng takes whole, cut between words. */
+/** Cuts a clause between words into parts that espeak-ng does not split. */
 function cut(clause: string, sign: string): Clause[] {
   const parts: string[] = [];
   let part = "";
@@ -80,7 +79,7 @@ function cut(clause: string, sign: string): Clause[] {
   return heard.map((text, index) => ({ text, sign: index === heard.length - 1 ? sign : "" }));
 }
 
-/** A word of hundreds of letters is no word: it is cut anywhere. */
+/** Cuts a "word" of hundreds of letters anywhere. */
 function shortWords(word: string): string[] {
   const points = [...word];
   if (points.length <= LONGEST_CLAUSE_BYTES / 4) return [word];

@@ -6,47 +6,45 @@ import { type Clause, clausesOf } from "./clauses.js";
 import type { ReadClause } from "./piper-phonemes.js";
 
 export interface EspeakOptions {
-  /** A language of espeak-ng: `kk`, `ru`, `en-us`. */
+  /** An espeak-ng voice: `kk`, `ru`, `en-us`. */
   readonly voice: string;
-  /** Absolute path of espeak-ng. */
   readonly program: string;
-  /** How long one answer may take; 10 s when absent. */
+  /** Timeout of an answer; 10 s by default. */
   readonly answerWithinMs?: number;
 }
 
-/** How a child has ended. */
 interface ChildEnd {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** A sentence takes it 10 ms. */
+/** A sentence takes 10 ms. */
 const ANSWER_WITHIN_MS = 10_000;
-/** It writes no file; its audio library, which is not used, sets up 64 MB of shared memory that counts as one. */
+/** It writes no files, but its (unused) audio library sets up 64 MB of shared memory, which counts as one. */
 const LIMITS = {
   cpuSeconds: 5,
   memoryBytes: 512 << 20,
   fileBytes: 128 << 20,
-  // A listener waits for it.
+  // A listener is waiting.
   niceness: 0,
 } as const satisfies ProcessLimits;
-/** A piece has 180 characters, and its phonemes some 400 bytes. */
+/** A piece has 180 characters, and its phonemes about 400 bytes. */
 const LONGEST_ANSWER_BYTES = 1 << 18;
 const STDERR_CHARACTERS = 1_000;
-/** A piece whose child died twice is taken to be the cause. */
+/** After two crashes, the text is assumed to be the cause. */
 const ATTEMPTS = 2;
 
-/** Path of espeak-ng, or null where it is not installed. */
+/** Finds the path of espeak-ng; null if it is not installed. */
 export function findEspeak(searchPath: string): string | null {
   return findProgram({ name: "espeak-ng", versionArgument: "--version" }, searchPath);
 }
 
 /**
- * Debian's espeak-ng, asked for the phonemes of one piece of text after another.
+ * Debian's espeak-ng as a phonemizer.
  *
- * Each child answers one piece and ends, which is how its answer is known to be complete; the next one is started
- * before it is needed and waits for its text. So nothing that a piece holds can change, delay or enter the answer to another.
+ * Each child process answers one piece and exits, which marks the end of its answer; the next child is
+ * started in advance. So no text can affect the answer to another.
  */
 export class Espeak {
   readonly #programs = new LimitedSpawn();
@@ -56,14 +54,14 @@ export class Espeak {
   #isClosed = false;
 
   constructor({ voice, program, answerWithinMs = ANSWER_WITHIN_MS }: EspeakOptions) {
-    // The text goes in by standard input, line by line: an argument would be seen by everybody on the machine.
+    // The text is sent on standard input: every user of the machine could read an argument.
     this.#command = [program, "-v", voice, "-q", "--ipa"];
     this.#answerWithinMs = answerWithinMs;
   }
 
   /**
-   * The clauses of a text with their phonemes; none where nothing in it can be said.
-   * @throws {ServiceError} `CANCELLED` when `signal` is aborted, `WORKER_LOST` when two children have died over the text
+   * Returns the clauses of a text with their phonemes; none if nothing in it can be spoken.
+   * @throws {ServiceError} `CANCELLED` after `signal`, `WORKER_LOST` if two children have failed
    */
   async read(text: string, signal: AbortSignal): Promise<ReadClause[]> {
     const clauses = clausesOf(text);
@@ -72,7 +70,6 @@ export class Espeak {
     return zip(clauses, linesOf(await this.#answerTo(input, signal)));
   }
 
-  /** Ends the child that waits. */
   close(): void {
     this.#isClosed = true;
     this.#waiting?.kill();
@@ -85,7 +82,7 @@ export class Espeak {
       const child = this.#waiting ?? this.#start();
       this.#waiting = null;
       const { code, stdout, stderr } = await child.answer(input, signal, this.#answerWithinMs);
-      // Not sooner: it would compete with the answer for the processor.
+      // Not earlier: it would compete with the answer for the CPU.
       if (!this.#isClosed) this.#waiting = this.#start();
       if (signal.aborted) throw new ServiceError("CANCELLED", "synthesis was cancelled");
       if (code === 0) return stdout;
@@ -103,7 +100,7 @@ export class Espeak {
   }
 }
 
-/** One process for one answer. While it waits it keeps no thread alive. */
+/** A process for one answer. While it waits, it does not keep the event loop alive. */
 class EspeakChild {
   readonly #child: ChildProcess;
   readonly #ended: Promise<ChildEnd>;
@@ -119,7 +116,7 @@ class EspeakChild {
     child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       stderr = (stderr + text).slice(-STDERR_CHARACTERS);
     });
-    // A child that has died takes no text: its end says so.
+    // A dead child does not read; its exit is handled below.
     child.stdin?.on("error", () => {});
     this.#ended = new Promise((resolve) => {
       child.once("error", (error) => resolve({ code: null, stdout, stderr: error.message }));
@@ -128,7 +125,7 @@ class EspeakChild {
     this.#keepAlive(false);
   }
 
-  /** Gives it all it is asked for, and waits for its end. */
+  /** Sends the text and waits for the child's end. */
   async answer(input: string, signal: AbortSignal, withinMs: number): Promise<ChildEnd> {
     this.#keepAlive(true);
     const kill = () => this.kill();
@@ -150,7 +147,7 @@ class EspeakChild {
   #keepAlive(isWanted: boolean): void {
     const { stdin, stdout, stderr } = this.#child;
     for (const handle of [this.#child, stdin, stdout, stderr]) {
-      // Pipes of a child are sockets, which their types do not say.
+      // A child's pipes are sockets, although not by their types.
       const { ref, unref } = handle as unknown as Partial<Record<"ref" | "unref", () => void>>;
       (isWanted ? ref : unref)?.call(handle);
     }
@@ -161,10 +158,7 @@ function linesOf(answer: string): string[] {
   return answer.split("\n").filter((line) => line.trim() !== "");
 }
 
-/**
- * espeak-ng answers a clause with a line. Where it has seen other clauses than we have, all phonemes come in order, with
- * the last sign alone.
- */
+/** Pairs clauses with espeak-ng's lines. If it has split the text otherwise, joins all into one clause. */
 function zip(clauses: readonly Clause[], lines: readonly string[]): ReadClause[] {
   if (lines.length === clauses.length) {
     return clauses.map((clause, index) => ({ ...clause, ipa: lines[index]! }));

@@ -1,22 +1,22 @@
 import { type Clause, endsSentence } from "./clauses.js";
 
-/** A clause as espeak-ng has read it. */
 export interface ReadClause extends Clause {
-  /** Its phonemes in IPA, words parted by spaces. */
+  /** IPA, words separated by spaces. */
   readonly ipa: string;
 }
 
-/** Names of languages around words that are read as those of another: "(en)ɪntˈɜːnət(kk)". */
+/** Language flags around foreign words: "(en)ɪntˈɜːnət(kk)". */
 const LANGUAGE_FLAG = /\([^()]*\)/gu;
-/** Signs inside a sentence; a space comes after them. */
+/** Signs inside a sentence; a space follows them. */
 const INNER_SIGNS = new Set([",", ":", ";"]);
 
 /**
- * The phonemes of each sentence, one code point each, as Piper's voices were trained on them: decomposed, with the signs of
- * the clauses among them, and a space behind a sign inside the sentence.
+ * Returns the phonemes of each sentence, one code point each, as in the training of Piper's voices:
+ * decomposed, with the clauses' signs, and a space after a sign inside the sentence.
  *
- * @param phonemeMap phonemes that stand for others, from the voice's own file
- * @see rhasspy/piper-phonemize at 3d97686, `src/phonemize.cpp`, and OHF-Voice/piper1-gpl at 3207498, `phonemize_espeak.py`
+ * @param phonemeMap replacements of phonemes, from the voice's config
+ * @see rhasspy/piper-phonemize at 3d97686, `src/phonemize.cpp`, and OHF-Voice/piper1-gpl at 3207498,
+ *   `phonemize_espeak.py`
  */
 export function sentencesOfPhonemes(
   clauses: readonly ReadClause[],

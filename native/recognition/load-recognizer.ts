@@ -18,9 +18,8 @@ export interface Recognizer {
 }
 
 /**
- * Loads the graphs and the language model, if there is one, of a recogniser package.
- *
- * @param options `unpacked` where language models are kept as they lie in memory; nowhere when it is absent
+ * Loads the graphs and the optional language model of a recogniser package.
+ * @param options `unpacked`: where to cache unpacked language models; not cached if absent
  */
 export async function loadRecognizer(
   options: GraphOptions & {
@@ -34,10 +33,7 @@ export async function loadRecognizer(
   return { model, utterances: new UtteranceDecoder(model, search, model.outputBias) };
 }
 
-/**
- * The native search, whose language model all threads share; without the addon the same in TypeScript, with a model for
- * this thread alone.
- */
+/** Makes the native search, whose model all threads share; without the addon, the same in TypeScript. */
 async function loadSearch(
   modelPackage: ModelPackage<RecognizerManifest>,
   vocabulary: readonly string[],

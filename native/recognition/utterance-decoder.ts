@@ -11,20 +11,17 @@ export interface DecodedUtterance {
 }
 
 export interface UtteranceOptions {
-  /** Time of the first sample in the session or file, added to the words' times. */
+  /** Time of the first sample in the session or file; added to word times. */
   readonly offsetSeconds: number;
-  /** Mean probability of speech, 0 to 1. */
   readonly speechMean: number;
-  /** As compiled for the model's vocabulary. */
   readonly hotWords: HotWords | null;
 }
 
 /**
- * The second pass, the same for live finals and files: full context, then a beam search with the language model. The
- * search runs beside this thread, which may begin another utterance meanwhile.
+ * The second pass of live finals and files: full context, then a beam search with the language model. The
+ * search runs on another thread, so that this one can start the next utterance.
  */
 export class UtteranceDecoder {
-  /** What it searches with. */
   readonly tokenSearch: TokenSearch;
   readonly #model: RecognizerModel;
   readonly #decoder: BeamDecoder;
@@ -39,7 +36,7 @@ export class UtteranceDecoder {
     this.#decoder = new BeamDecoder(model.vocabulary, search, { evidencePerCharacter, doubt, outputBias });
   }
 
-  /** A search for utterances that are still spoken, with the same language model; null without one. */
+  /** Makes a search for open utterances with the same language model; null without one. */
   growing(beamWidth: number): GrowingSearch | null {
     return this.tokenSearch.growing?.(beamWidth) ?? null;
   }
@@ -50,7 +47,7 @@ export class UtteranceDecoder {
     return decoded;
   }
 
-  /** As `decode`; settles when the graphs have run, and the search that then begins goes on beside this thread. */
+  /** Like `decode`, but settles when the graphs have run, and the search has started. */
   async begin(
     pcm: Float32Array,
     options: UtteranceOptions,
@@ -58,16 +55,16 @@ export class UtteranceDecoder {
     const { logProbs, frames } = await this.#model.decodeUtterance(pcm);
     const endSeconds = options.offsetSeconds + pcm.length / this.#model.manifest.sampleRateHz;
     const decoded = this.search(logProbs, frames, { ...options, endSeconds });
-    // A caller that awaits it is told; none may.
+    // A caller that awaits it handles a failure; perhaps none does.
     decoded.catch(() => {});
     return { decoded };
   }
 
   /**
-   * The search alone, over log-probs of the full-context head.
+   * Runs the search alone, over log-probs of the full-context head.
    *
-   * @param logProbs `[frames, vocabulary]`, natural log; must stay as they are until it settles
-   * @param options the end of the audio in the session or file, in seconds
+   * @param logProbs `[frames, vocabulary]`, natural log; must not change until it settles
+   * @param options `endSeconds`: end of the audio in the session or file
    */
   async search(
     logProbs: Float32Array,
@@ -85,7 +82,7 @@ export class UtteranceDecoder {
       speechMean,
       hotWords,
     });
-    // Nothing is spoken before the audio begins, and what comes out in the silence of the flush was spoken at its end.
+    // No word begins before the audio, and letters from the silence of the flush were spoken at its end.
     return { text, words: words.map((timed) => within(timed, offsetSeconds, endSeconds)) };
   }
 }

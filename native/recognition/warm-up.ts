@@ -1,10 +1,10 @@
 import { paddedShapes, type RowsOfLength } from "../../core/domain/placement/shared-passes.js";
 import type { RecognizerModel } from "../models/recognizer.js";
 
-/** No utterance and no piece of a file is longer, its flush included. */
+/** The longest utterance or piece of a file, including its flush. */
 const LONGEST_SECONDS = 31;
 
-/** Runs the second pass in every shape that it has where a provider prepares each, so that no utterance pays for that. */
+/** Runs the second pass in every shape, for providers that compile each one. */
 export async function warmUpRefining(model: RecognizerModel, table: readonly RowsOfLength[]): Promise<void> {
   const { sampleRateHz, frameSamples } = model.manifest;
   const longest = Math.ceil((LONGEST_SECONDS * sampleRateHz) / frameSamples);

@@ -1,8 +1,8 @@
 import { RingBuffer } from "ringbuf.js";
 
 /**
- * 16-bit PCM from one thread to another, over a SharedArrayBuffer: one writer and one reader, for life. What is read is gone;
- * the audio of a live session, which is looked at before it is released, lies in a `PcmRing` instead.
+ * A queue of 16-bit PCM over a SharedArrayBuffer, with one writer and one reader for life. Reading removes
+ * samples; a live session, whose audio may be replayed, uses a `PcmRing` instead.
  */
 export class PcmQueue {
   readonly buffer: SharedArrayBuffer;
@@ -23,7 +23,7 @@ export class PcmQueue {
     return new PcmQueue(RingBuffer.getStorageForCapacity(capacitySamples, Int16Array));
   }
 
-  /** The other end of a queue made by `create`, usually in another thread. */
+  /** Opens the other end of a queue made by `create`, usually in another thread. */
   static attach(buffer: SharedArrayBuffer): PcmQueue {
     return new PcmQueue(buffer);
   }
@@ -33,9 +33,8 @@ export class PcmQueue {
   }
 
   /**
-   * Writer only. Takes all samples, or none while there is no room for all of them; never waits.
-   *
-   * @throws {RangeError} for more samples than the queue holds, for which there will never be room
+   * Writes all samples, or none if they do not fit now. For the writer only; never waits.
+   * @throws {RangeError} for more samples than the queue's capacity
    */
   write(samples: Int16Array): boolean {
     if (samples.length > this.capacitySamples) {
@@ -49,9 +48,8 @@ export class PcmQueue {
   }
 
   /**
-   * Reader only. Takes the oldest samples out.
-   *
-   * @throws {Error} when fewer than `count` are there: the writer tells how many it has written, after it has
+   * Removes the oldest samples. For the reader only.
+   * @throws {Error} if there are fewer than `count`: the writer must announce samples after writing them
    */
   read(count: number): Int16Array {
     const samples = new Int16Array(count);

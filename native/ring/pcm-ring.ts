@@ -1,21 +1,23 @@
-/** Shared header, in Int32 cells, counts of samples since the beginning modulo 2^32, and one of marks. */
+/** Header of Int32 cells: three positions in samples modulo 2^32, and a count of marks. */
 const WRITTEN = 0;
 const RELEASED = 1;
 const CURSOR = 2;
 const MARKS = 3;
 const HEADER_BYTES = 16;
-/** A power of two: the product is exact, as the quotient is. */
+/** A power of two, so that the product is exact. */
 const SAMPLE_SCALE = 1 / 32_768;
 
 /**
- * 16-bit PCM over a SharedArrayBuffer, with replay. One thread writes for the ring's life, one at a time reads:
+ * A ring of 16-bit PCM over a SharedArrayBuffer that allows replay. One thread writes for life, one at a time
+ * reads:
  *
- * - The writer is the session's feed: it alone calls `write`, sets `marks`, calls `release` and `moveTo`.
- * - The reader is the session's track in a live worker: it reads at any position that is written and not released
- *   (`copyOut`, `copyOutFloat`), and sets `cursor`, how far it has worked. Reading gives nothing up.
+ * - The writer is the session's feed: only it calls `write`, `release` and `moveTo`, and sets `marks`.
+ * - The reader is the session's track in a live worker: it reads any audio that is written and not released
+ *   (`copyOut`, `copyOutFloat`), and sets `cursor` to its progress. Reading releases nothing.
  *
- * The writer releases, because only it knows what no worker will need again: audio before the last final, less the
- * context of a replay. So a worker that takes over from a lost one finds in the ring what it has to decode again.
+ * The writer releases, because only it knows which audio no worker will need again: all before the last
+ * final, less the context of a replay. A worker that replaces a lost one finds everything to decode again in
+ * the ring.
  */
 export class PcmRing {
   readonly buffer: SharedArrayBuffer;
@@ -33,8 +35,8 @@ export class PcmRing {
   }
 
   /**
-   * @param capacitySamples a power of two, at most 2^30, so that wraps of the 32-bit indices are exact
-   * @param fromSample where its audio begins: what lies before counts as written, read and released
+   * @param capacitySamples a power of two, at most 2^30, so that 32-bit indices wrap exactly
+   * @param fromSample position of its first sample; earlier ones count as written, read and released
    */
   static create(capacitySamples: number, fromSample = 0): PcmRing {
     if (!Number.isInteger(Math.log2(capacitySamples)) || capacitySamples > 2 ** 30 || capacitySamples < 2) {
@@ -47,14 +49,14 @@ export class PcmRing {
     return ring;
   }
 
-  /** The other end of a ring made by `create`, usually in another thread. */
+  /** Opens the other end of a ring made by `create`, usually in another thread. */
   static attach(buffer: SharedArrayBuffer): PcmRing {
     return new PcmRing(buffer);
   }
 
   /**
-   * A ring of another size that holds what is not released here, at the same positions; called by the writer, who
-   * goes on in the new one. Its cursor is the reader's last, until the reader sets it there.
+   * Copies the audio that is not released to a ring of another size, at the same positions. The writer
+   * continues there; its cursor is the reader's last.
    */
   moveTo(capacitySamples: number): PcmRing {
     const { usedSamples, released, written } = this;
@@ -70,7 +72,7 @@ export class PcmRing {
     const firstRun = Math.min(usedSamples, this.capacitySamples - start);
     moved.write(this.#storage.subarray(start, start + firstRun));
     moved.write(this.#storage.subarray(0, usedSamples - firstRun));
-    if (moved.written !== written) throw new Error("the writer of a ring must be the one who moves it");
+    if (moved.written !== written) throw new Error("Cannot move a PCM ring: only its writer may do so");
     return moved;
   }
 
@@ -79,17 +81,16 @@ export class PcmRing {
     return Atomics.load(this.#indices, WRITTEN) >>> 0;
   }
 
-  /** Samples ever released, modulo 2^32; everything before it is gone. */
+  /** Samples ever released, modulo 2^32. */
   get released(): number {
     return Atomics.load(this.#indices, RELEASED) >>> 0;
   }
 
-  /** Samples that are written and not released. */
   get usedSamples(): number {
     return (this.written - this.released) >>> 0;
   }
 
-  /** How far the reader has worked; between this and `written` lies what it has not looked at. */
+  /** Position up to which the reader has processed the audio. */
   get cursor(): number {
     return Atomics.load(this.#indices, CURSOR) >>> 0;
   }
@@ -99,17 +100,17 @@ export class PcmRing {
     Atomics.store(this.#indices, CURSOR, position | 0);
   }
 
-  /** Marks that the writer has made between samples, told apart from the ring: no sample behind one is seen before this counts it. */
+  /** Number of marks. They are sent as messages, but counted here before any later sample is written. */
   get marks(): number {
     return Atomics.load(this.#indices, MARKS);
   }
 
-  /** Set by the writer only, before it writes what is behind the mark. */
+  /** Set by the writer only, before it writes the samples after the mark. */
   set marks(count: number) {
     Atomics.store(this.#indices, MARKS, count);
   }
 
-  /** Takes as many samples as fit and returns how many; never waits, never allocates. */
+  /** Writes as many samples as fit and returns their number; never waits. */
   write(samples: Int16Array): number {
     const writeIndex = this.written;
     const takenSamples = Math.min(
@@ -124,24 +125,20 @@ export class PcmRing {
       this.#storage.set(samples.subarray(0, firstRun), start);
       this.#storage.set(samples.subarray(firstRun, takenSamples), 0);
     }
-    // Publish last: a reader that sees the new index must also see the samples behind it.
+    // Publish last: a reader that sees the new index must also see the samples.
     Atomics.store(this.#indices, WRITTEN, (writeIndex + takenSamples) | 0);
     return takenSamples;
   }
 
-  /**
-   * Copies samples from `position` on into `target` as floats in -1..1 without releasing them.
-   * The caller has checked that the range is written and not released.
-   */
+  /** Copies samples from `position` on, as floats from -1 to 1. The caller checks that the ring has them. */
   copyOutFloat(position: number, target: Float32Array): void {
     const start = position & this.#mask;
     const firstRun = Math.min(target.length, this.capacitySamples - start);
-    // Two plain loops: with the wrap in each index they take twice as long.
+    // Two plain loops: a wrap in each index would take twice as long.
     for (let i = 0; i < firstRun; i++) target[i] = this.#storage[start + i]! * SAMPLE_SCALE;
     for (let i = firstRun; i < target.length; i++) target[i] = this.#storage[i - firstRun]! * SAMPLE_SCALE;
   }
 
-  /** Copies samples from `position` on into `target` without releasing them. */
   copyOut(position: number, target: Int16Array): void {
     const start = position & this.#mask;
     const firstRun = Math.min(target.length, this.capacitySamples - start);
@@ -149,7 +146,9 @@ export class PcmRing {
     target.set(this.#storage.subarray(0, target.length - firstRun), firstRun);
   }
 
-  /** Frees everything before `position`; positions at or before the last release change nothing. Called by the writer only. */
+  /**
+   * Releases everything before `position`; has no effect if that is already released. For the writer only.
+   */
   release(position: number): void {
     const advance = ((position >>> 0) - this.released) | 0;
     if (advance > 0) Atomics.store(this.#indices, RELEASED, position | 0);

@@ -1,18 +1,18 @@
-/** Shared header, in Int32 cells: counts of bytes since the beginning modulo 2^32, and whether the reader was told. */
+/** Header of Int32 cells: two positions in bytes modulo 2^32, and whether the bell was rung. */
 const WRITTEN = 0;
 const RELEASED = 1;
 const RUNG = 2;
 const HEADER_BYTES = 16;
 
-/** Kind, channel and length come before the bytes of a record; records begin at multiples of this. */
+/** Kind, channel and length precede the bytes of a record; records are aligned to this size. */
 const RECORD_HEADER_BYTES = 16;
-/** Fills the rest of the storage, so that every record lies in one piece. */
+/** Kind of a record that fills the end of the storage, so that every record is contiguous. */
 const FILLER = -1;
 
-/** Told about one record; the bytes are lent for the length of the call. */
+/** Receives a record; the bytes are valid during the call only. */
 export type RecordVisitor = (kind: number, channel: number, bytes: Uint8Array) => void;
 
-/** Small records over a SharedArrayBuffer, in order: one writing thread, one reading thread, for life. */
+/** A queue of small records over a SharedArrayBuffer, with one writing and one reading thread for life. */
 export class RecordRing {
   readonly buffer: SharedArrayBuffer;
   readonly capacityBytes: number;
@@ -30,7 +30,7 @@ export class RecordRing {
     this.#mask = this.capacityBytes - 1;
   }
 
-  /** @param capacityBytes a power of two from 64 to 2^30; a record may take half of it, its header included */
+  /** @param capacityBytes a power of two from 64 to 2^30; a record with its header may take half of it */
   static create(capacityBytes: number): RecordRing {
     if (!Number.isInteger(Math.log2(capacityBytes)) || capacityBytes < 64 || capacityBytes > 2 ** 30) {
       throw new RangeError(
@@ -40,16 +40,15 @@ export class RecordRing {
     return new RecordRing(new SharedArrayBuffer(HEADER_BYTES + capacityBytes));
   }
 
-  /** The other end of a ring made by `create`, usually in another thread. */
+  /** Opens the other end of a ring made by `create`, usually in another thread. */
   static attach(buffer: SharedArrayBuffer): RecordRing {
     return new RecordRing(buffer);
   }
 
   /**
-   * Copies a record in; false when there is no room for it now.
-   *
+   * Writes a record; false if it does not fit now.
    * @param kind 0 or more
-   * @throws {RangeError} for a record that takes more than half of the ring, for which there might never be room
+   * @throws {RangeError} for a record larger than half of the ring, which might never fit
    */
   write(kind: number, channel: number, bytes: Uint8Array): boolean {
     const recordBytes = RECORD_HEADER_BYTES + roundUp(bytes.length);
@@ -71,12 +70,12 @@ export class RecordRing {
     return true;
   }
 
-  /** Whether the reader has to be told that there is something; true once for each time that it looks. */
+  /** Whether the writer must notify the reader; true once per call of `drain`. */
   needsBell(): boolean {
     return Atomics.exchange(this.#header, RUNG, 1) === 0;
   }
 
-  /** Blocks the writing thread, which must not be a main thread, until the reader has taken something or `timeoutMs` are over. */
+  /** Blocks the writing thread (not a main thread) until the reader takes a record, or for `timeoutMs`. */
   waitForRoom(timeoutMs: number): void {
     const released = Atomics.load(this.#header, RELEASED);
     if (released === Atomics.load(this.#header, WRITTEN)) return;
@@ -84,12 +83,12 @@ export class RecordRing {
   }
 
   /**
-   * Hands what is there to `visit`, in order, but no more than about `mostRecords`; whatever it throws leaves the rest for
-   * the next time.
-   * @returns whether something was left, for which no bell rings
+   * Passes records to `visit` in order, about `mostRecords` at most. If it throws, the rest stays in the
+   * ring.
+   * @returns whether records were left, for which the bell does not ring again
    */
   drain(visit: RecordVisitor, mostRecords = Number.POSITIVE_INFINITY): boolean {
-    // Cleared first: what is written from here on rings again.
+    // Clear first, so that records written from here on ring again.
     Atomics.store(this.#header, RUNG, 0);
     const written = Atomics.load(this.#header, WRITTEN);
     let position = Atomics.load(this.#header, RELEASED);
@@ -103,7 +102,7 @@ export class RecordRing {
     return position !== written;
   }
 
-  /** Returns the position after the record, which is released although the visitor throws. */
+  /** Visits a record and releases it, even if the visitor throws. @returns the position after it */
   #visitAt(position: number, visit: RecordVisitor): number {
     const start = (position >>> 0) & this.#mask;
     const [kind = FILLER, channel = 0, length = 0] = this.#cells.subarray(start / 4, start / 4 + 3);

@@ -1,9 +1,9 @@
-/** A ring begins with room for 4 s: an utterance of usual length and the replay context. */
+/** 4 s at 16 kHz: an average utterance and the replay context. */
 const LEAST_RING_SAMPLES = 2 ** 16;
-/** Holds the longest utterance, the replay context and a full backlog: 131 s at 16 kHz. */
+/** 131 s at 16 kHz: the longest utterance, the replay context and a full backlog. */
 const MOST_RING_SAMPLES = 2 ** 21;
 
-/** How large the ring of a live session is that has to hold so many samples, as far as it may grow. */
+/** Returns the capacity for the ring of a live session that must hold so many samples, within limits. */
 export function ringCapacityFor(sampleCount: number): number {
   let capacity = LEAST_RING_SAMPLES;
   while (capacity < sampleCount && capacity < MOST_RING_SAMPLES) capacity *= 2;

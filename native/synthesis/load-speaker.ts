@@ -2,34 +2,33 @@ import type { BatchRows } from "../../core/domain/placement/batch-rows.js";
 import { ON_CPU, preparesShapes } from "../../core/domain/placement/provider.js";
 import type { SynthesisJob } from "../../core/ports/synthesizer.js";
 import { synthesizerFamilyOf } from "../models/families.js";
+import { speakAlone } from "../models/flow-matching/speak-alone.js";
 import type { GraphOptions } from "../models/graph.js";
 import type { SynthesizerManifest } from "../models/manifest.js";
 import type { ModelPackage } from "../models/package.js";
 import { PieceQueue } from "./piece-queue.js";
 import { SharedSolver, type SolverRequest, type SolverSink } from "./shared-solver.js";
 
-/** Makes the pieces of a worker, shared step by step or one after another, as the family allows. */
+/** Synthesizes a worker's pieces: concurrently in shared runs, or one by one, depending on the family. */
 export interface PieceSpeaker {
   speak(request: SolverRequest): void;
-  /** Answered with `gaveUp` if the job is still there. */
+  /** Calls `gaveUp` if the job is not done yet. */
   cancel(jobId: number): void;
-  /** Settles when no piece is left. */
   idle(): Promise<void>;
-  /** Frees the graphs' memory; nothing may be spoken afterwards. */
+  /** Frees the graphs' memory; nothing may run afterwards. */
   release(): Promise<void>;
 }
 
 export interface SpeakerParts extends GraphOptions {
   readonly rows: Pick<BatchRows, "solverRows" | "windowRows">;
-  /** See `SYNTHESIS_CELL`. */
   readonly cells: Int32Array;
   readonly sink: SolverSink;
 }
 
-/** Measured in this room's README: more make the last of a crowd's first sounds come sooner, and the first ones later. */
+/** With more rows, the last first sounds of a burst arrive sooner, but the first ones later (README). */
 const FIRST_CHUNK_ROWS = 4;
 
-/** Loads a synthesizer package and speaks a word, so that the first request does not pay for the kernels' setup. */
+/** Loads a synthesizer package and speaks a word to warm up. */
 export async function loadSpeaker(
   modelPackage: ModelPackage<SynthesizerManifest>,
   { rows, cells, sink, ...options }: SpeakerParts,
@@ -40,7 +39,7 @@ export async function loadSpeaker(
     await loaded.model.speak(warmUp, { signal: NEVER, checkpoint: nothing, give: nothing });
     return new PieceQueue(loaded.model, { cells, sink });
   }
-  await loaded.model.speakAlone(warmUp);
+  await speakAlone(loaded.model, warmUp);
   const { provider } = options.placement ?? ON_CPU;
   if (provider !== "cpu") {
     const lengths = preparesShapes(provider) ? "every octave" : "the shortest";
@@ -58,7 +57,7 @@ export async function loadSpeaker(
   });
 }
 
-/** At least as many as there are lengths to be warmed up. */
+/** At least the number of lengths to warm up. */
 const WARM_UP_STEPS = 16;
 const NEVER = new AbortController().signal;
 const nothing = () => Promise.resolve();

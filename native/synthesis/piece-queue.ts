@@ -6,7 +6,7 @@ import { SYNTHESIS_CELL } from "../threads/protocol.js";
 import type { SolverRequest, SolverSink } from "./shared-solver.js";
 import { SpeechOut } from "./speech-out.js";
 
-/** Speaks pieces of a model that shares nothing, one after another; what is due first comes first. */
+/** Speaks pieces of a model without shared runs one by one, in the order in which they are due. */
 export class PieceQueue {
   readonly #model: PieceModel;
   readonly #cells: Int32Array;
@@ -15,7 +15,7 @@ export class PieceQueue {
   #speaking: { readonly jobId: number; readonly abort: AbortController } | null = null;
   #working: Promise<void> | null = null;
 
-  /** @param parts `cells` as `SYNTHESIS_CELL` says: a piece counts as one run */
+  /** @param parts `cells`: see `SYNTHESIS_CELL`; a piece counts as one run */
   constructor(model: PieceModel, parts: { readonly cells: Int32Array; readonly sink: SolverSink }) {
     this.#model = model;
     this.#cells = parts.cells;
@@ -27,13 +27,12 @@ export class PieceQueue {
     this.#working ??= this.#work();
   }
 
-  /** A piece that is being made ends with its run. */
+  /** A piece in progress ends after its current run. */
   cancel(jobId: number): void {
     if (this.#speaking?.jobId === jobId) this.#speaking.abort.abort();
     else if (this.#waiting.delete(jobId)) this.#sink.gaveUp(jobId, cancelled());
   }
 
-  /** Settles when no piece is left. */
   async idle(): Promise<void> {
     await this.#working;
   }
@@ -44,7 +43,7 @@ export class PieceQueue {
 
   async #work(): Promise<void> {
     for (;;) {
-      // Messages that came during the last run are handled in this turn, before the next one is chosen.
+      // Handle messages that arrived during the last run before choosing the next piece.
       await nextTurn();
       const request = this.#next();
       if (request === null) break;
@@ -68,8 +67,8 @@ export class PieceQueue {
     Atomics.add(this.#cells, SYNTHESIS_CELL.runs, 1);
     Atomics.add(this.#cells, SYNTHESIS_CELL.rows, 1);
     const { signal } = abort;
-    const checkpoint = () => hearMessages(signal);
-    // Waiting for room in the queue is no work.
+    const checkpoint = () => receiveMessages(signal);
+    // Waiting for space in the queue is not busy time.
     const busy = new BusyTime(this.#cells);
     try {
       const out = new SpeechOut(this.#model.manifest.sampleRateHz, async (samples) => {
@@ -82,7 +81,7 @@ export class PieceQueue {
     } catch (thrown) {
       const error = asServiceError(thrown);
       if (error instanceof ProviderError) {
-        // No piece is to blame: another worker makes them all.
+        // Not caused by a piece: another worker takes all of them.
         this.#waiting.clear();
         this.#sink.lost(error);
       } else this.#sink.gaveUp(jobId, error);
@@ -93,7 +92,7 @@ export class PieceQueue {
   }
 }
 
-/** Adds up the time that a piece takes, in `SYNTHESIS_CELL.busyMicros`. */
+/** Adds the time that a piece takes to `SYNTHESIS_CELL.busyMicros`. */
 class BusyTime {
   readonly #cells: Int32Array;
   #sinceMs = performance.now();
@@ -117,8 +116,8 @@ class BusyTime {
   }
 }
 
-/** Messages that came during a run are heard in this turn. */
-async function hearMessages(signal: AbortSignal): Promise<void> {
+/** Lets the thread handle messages that arrived during a run. */
+async function receiveMessages(signal: AbortSignal): Promise<void> {
   await nextTurn();
   if (signal.aborted) throw cancelled();
 }

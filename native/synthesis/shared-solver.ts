@@ -16,16 +16,15 @@ import type { FlowMatching } from "../models/flow-matching/flow-matching.js";
 import type { SolverPiece } from "../models/flow-matching/solver-piece.js";
 import { SYNTHESIS_CELL } from "../threads/protocol.js";
 
-/** Where the solver's work goes. */
 export interface SolverSink {
-  /** The next samples of the job; settles when there is room for more. */
+  /** Sends the next samples of a job; settles when there is space for more. */
   pcm(jobId: number, samples: Int16Array): Promise<void>;
-  /** Before the first samples of a piece whose chunks grow. @param characterBounds see `SpeakOptions.onBounds` */
+  /** Precedes the first samples of a piece with growing chunks; see `SpeakOptions.onBounds`. */
   begun(jobId: number, characterBounds: Int32Array): void;
   /** @param characterBounds see `SynthesizedPiece` */
   spoken(jobId: number, characterBounds: Int32Array | null): void;
   gaveUp(jobId: number, error: ServiceError): void;
-  /** What the graphs run on cannot go on; no piece of these is told of any more. */
+  /** The provider has failed; no other call follows for the current pieces. */
   lost(error: ProviderError): void;
 }
 
@@ -33,7 +32,7 @@ export interface SolverRequest {
   readonly jobId: number;
   readonly job: SynthesisJob;
   readonly dueAtMs: number;
-  /** When its listener hears its first sample; null when that is as soon as it is made. */
+  /** Start of its playback; null for immediate playback. */
   readonly playsFromMs: number | null;
 }
 
@@ -44,14 +43,14 @@ interface Flight {
   playsFromMs: number | null;
   /** Null until its text is encoded. */
   piece: SolverPiece | null;
-  /** Frame of the piece up to which samples were sent; null until its first speech is known. */
+  /** Frame of the piece up to which samples were sent; null until its first speech is solved. */
   sentFrames: number | null;
   sentSamples: number;
 }
 
 /**
- * Speaks several pieces at once, one model run after another. Each run has its own batch, and between two
- * runs the event loop turns: pieces that have come join, pieces that were cancelled leave.
+ * Speaks several pieces concurrently, one model run after another. Each run has its own batch; between two
+ * runs, the thread handles messages, so that new pieces join and cancelled ones leave.
  */
 export class SharedSolver {
   readonly #model: FlowMatching;
@@ -79,7 +78,6 @@ export class SharedSolver {
     this.#sink.gaveUp(jobId, new ServiceError("CANCELLED", "synthesis was cancelled"));
   }
 
-  /** Settles when no piece is left. */
   async idle(): Promise<void> {
     await this.#working;
   }
@@ -90,7 +88,7 @@ export class SharedSolver {
 
   async #work(): Promise<void> {
     for (;;) {
-      // Messages that came during the last run are handled in this turn, before the next one is chosen.
+      // Handle messages that arrived during the last run before choosing the next one.
       await nextTurn();
       const pieces = Array.from(this.#flights.values(), (flight) => this.#pieceOf(flight));
       const run = nextRun(pieces, this.#limits);
@@ -103,13 +101,15 @@ export class SharedSolver {
   async #perform(run: ModelRun): Promise<void> {
     const flights = (run.type === "begin" ? [run.id] : run.ids).map((id) => this.#flights.get(id)!);
     try {
-      if (run.type === "begin") await this.#begin(flights[0]!);
-      else if (run.type === "step") await this.#step(flights, run.patches);
+      if (run.type === "begin") {
+        const flight = flights[0]!;
+        flight.piece = await this.#counted(1, () => this.#model.begin(flight.job));
+      } else if (run.type === "step") await this.#step(flights, run.patches);
       else await this.#vocode(flights);
     } catch (thrown) {
       const error = asServiceError(thrown);
       if (error instanceof ProviderError) {
-        // No piece is to blame: another worker makes them all.
+        // Not caused by a piece: another worker takes all of them.
         this.#flights.clear();
         this.#sink.lost(error);
         return;
@@ -118,10 +118,6 @@ export class SharedSolver {
         if (this.#flights.delete(jobId)) this.#sink.gaveUp(jobId, error);
       }
     }
-  }
-
-  async #begin(flight: Flight): Promise<void> {
-    flight.piece = await this.#counted(1, () => this.#model.begin(flight.job));
   }
 
   async #step(flights: readonly Flight[], patches: number): Promise<void> {
@@ -143,7 +139,7 @@ export class SharedSolver {
   #beginSound(flight: Flight): void {
     const { jobId, job, piece } = flight;
     flight.sentFrames = piece!.trim!.start;
-    // A piece that is cancelled meanwhile tells nothing.
+    // Unless cancelled meanwhile.
     if (job.chunking === "growing" && this.#flights.has(jobId))
       this.#sink.begun(jobId, this.#model.characterBoundsOf(piece!));
   }
@@ -160,14 +156,14 @@ export class SharedSolver {
     const padded = new Float32Array(before + samples.length + after);
     padded.set(samples, before);
     flight.sentSamples += padded.length;
-    // A piece may be cancelled while another one waits for room.
+    // It may have been cancelled while another piece waited for space.
     if (this.#flights.has(flight.jobId)) await this.#sink.pcm(flight.jobId, toInt16(padded));
     this.#dueAgain(flight);
     if (!isLast || !this.#flights.delete(flight.jobId)) return;
     this.#sink.spoken(flight.jobId, this.#model.characterBoundsOf(piece));
   }
 
-  /** What comes next is due when the listener has heard what was sent; a piece that is heard as a whole is due once. */
+  /** Sets the due time of the next chunk: the end of playback of the samples sent. Not for whole pieces. */
   #dueAgain(flight: Flight): void {
     if (flight.job.chunking !== "growing") return;
     flight.playsFromMs ??= performance.now();
@@ -194,12 +190,12 @@ export class SharedSolver {
     return { type: "step", patches, stepsDone, steps: piece.schedule.length - 1 };
   }
 
-  /** What may be heard already goes before the next step: where windows begin never depends on what else is made. */
+  /** Returns the next window to vocode, if any; windows do not depend on other pieces. */
   #windowOf({ piece, sentFrames }: Flight): VocoderWindow | null {
     return sentFrames === null ? null : this.#model.windowOf(piece!, sentFrames);
   }
 
-  /** Counts a run when it begins, and the time inside the runtime when it has ended. */
+  /** Counts a run at its start, and its time inside the runtime at its end. */
   async #counted<T>(rows: number, run: () => Promise<T>): Promise<T> {
     Atomics.add(this.#cells, SYNTHESIS_CELL.runs, 1);
     Atomics.add(this.#cells, SYNTHESIS_CELL.rows, rows);

@@ -2,17 +2,17 @@ import { toInt16 } from "../../core/domain/audio/pcm.js";
 import { Resampler } from "../../core/domain/audio/resample.js";
 import { SPEECH_RATE_HZ } from "../../core/domain/synthesis/speech-rate.js";
 
-/** Samples that go into the PCM queue at once: a piece may be longer than the queue. */
+/** Samples per write to the PCM queue: a piece may be longer than the queue. */
 const PART_SAMPLES = 1 << 14;
 
-/** The samples of one piece on their way out: at the rate of all speech, without a seam between two parts. */
+/** Resamples the parts of one piece to the rate of all speech, without seams. */
 export class SpeechOut {
   readonly #resampler: Resampler;
   readonly #ratio: number;
   readonly #send: (samples: Int16Array) => Promise<void>;
   #sampleCount = 0;
 
-  /** @param send takes at most {@link PART_SAMPLES}; settles when there is room for more */
+  /** @param send takes at most {@link PART_SAMPLES}; settles when there is space for more */
   constructor(rateHz: number, send: (samples: Int16Array) => Promise<void>) {
     this.#resampler = new Resampler({ fromHz: rateHz, toHz: SPEECH_RATE_HZ });
     this.#ratio = SPEECH_RATE_HZ / rateHz;
@@ -23,7 +23,7 @@ export class SpeechOut {
     await this.#sendAll(this.#resampler.push(samples));
   }
 
-  /** Sends what the resampler holds back. @returns `bounds` in samples that were sent */
+  /** Sends the resampler's rest. @returns `bounds` converted to output samples */
   async end(bounds: Int32Array | null): Promise<Int32Array | null> {
     await this.#sendAll(this.#resampler.flush());
     return bounds?.map((sample) => Math.min(Math.round(sample * this.#ratio), this.#sampleCount)) ?? null;

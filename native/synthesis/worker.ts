@@ -2,24 +2,25 @@ import { setTimeout as delay } from "node:timers/promises";
 import { parentPort, threadId, workerData } from "node:worker_threads";
 import type { SynthesizerManifest } from "../models/manifest.js";
 import { PcmQueue } from "../ring/pcm-queue.js";
-import { failureOf } from "../threads/failures.js";
+
 import { NICENESS, takeNiceness } from "../threads/niceness.js";
 import {
   type FromSynthesisWorker,
+  failureOf,
   PROTOCOL_VERSION,
   type ToSynthesisWorker,
   type WorkerData,
 } from "../threads/protocol.js";
 import { loadSpeaker, type PieceSpeaker } from "./load-speaker.js";
 
-/** How often a worker whose queue is full looks again; the engine empties it at each message. */
+/** Poll interval while the queue is full; the engine empties it at each message. */
 const ROOM_POLL_MS = 2;
 
 const port = parentPort!;
 const data = workerData as WorkerData<SynthesizerManifest>;
 const queue = PcmQueue.attach(data.pcm!);
 
-/** Null while the model is loaded. */
+/** Null until the model is loaded. */
 let speaker: PieceSpeaker | null = null;
 
 function post(message: FromSynthesisWorker): void {
@@ -48,7 +49,7 @@ async function start(): Promise<void> {
   post({ type: "ready", protocolVersion: PROTOCOL_VERSION, warmupMs: performance.now() - startedAtMs });
 }
 
-/** Graphs that are not on the CPU end before their thread does: its end would release them beside runs of other threads. */
+/** Releases graphs off the CPU first: the thread's end would do so during runs of other threads. */
 async function end(): Promise<void> {
   if (data.placement.provider !== "cpu") await speaker?.release().catch(() => {});
   port.close();

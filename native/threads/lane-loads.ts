@@ -1,27 +1,26 @@
 import type { DeviceCells } from "../models/device-cells.js";
 
-/** A share is measured over at least this long. */
+/** Least duration of a measurement. */
 const MEASURE_MS = 500;
-/** What an idle device counts as: two that do nothing are told apart by what they were given. */
+/** Least share, so that idle devices compare by the work they were given. */
 const IDLE_SHARE = 0.05;
 
 interface Measured {
   readonly atMs: number;
   readonly busyMicros: number;
   readonly share: number;
-  /** Counts measurements. */
   readonly nth: number;
 }
 
 /**
- * How much more work a lane can take, where lanes are on several devices: by the share of the time its device was at work, for
- * whichever engine, and by what the lane was given since that was measured. So a device twice as fast gets twice as much.
+ * Loads of lanes on several devices: the share of time that the lane's device was busy, for any engine,
+ * scaled by the work the lane was given since that measurement. A device twice as fast gets twice the work.
  */
 export class LaneLoads {
   readonly #cells: DeviceCells;
   readonly #nowMs: () => number;
   readonly #devices = new Map<number, Measured>();
-  /** What each lane had when its device was last measured. */
+  /** Work of each lane at its device's last measurement. */
   readonly #counts = new Map<number, { readonly nth: number; readonly count: number }>();
 
   constructor(cells: DeviceCells, nowMs: () => number = () => performance.now()) {
@@ -29,7 +28,7 @@ export class LaneLoads {
     this.#nowMs = nowMs;
   }
 
-  /** Of a lane with `count` sessions or pieces, one more given: the lane with the least takes the next. */
+  /** Returns the load of a lane with `count` sessions or pieces if it got one more. */
   of(lane: number, device: number, count: number): number {
     const { share, nth } = this.#measured(device);
     let before = this.#counts.get(lane);
@@ -45,7 +44,7 @@ export class LaneLoads {
     const last = this.#devices.get(device);
     if (last !== undefined && atMs - last.atMs < MEASURE_MS) return last;
     const busyMicros = this.#cells.busyMicros(device);
-    // Counted modulo 2^32.
+    // Modulo 2^32.
     const micros = last === undefined ? 0 : (busyMicros - last.busyMicros) >>> 0;
     const share = last === undefined ? 0 : micros / 1_000 / (atMs - last.atMs);
     const measured = { atMs, busyMicros, share, nth: (last?.nth ?? 0) + 1 };

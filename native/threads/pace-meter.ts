@@ -1,17 +1,17 @@
 import type { LivePace } from "./protocol.js";
 
 const REPORT_EVERY_MS = 1_000;
-/** More steps in one second than this do not happen. */
+/** More than any number of steps in a second. */
 const CAPACITY = 2_048;
 
-/** Adds up how a live worker spends its time, and says so about every second while it works. */
+/** Measures how a live worker spends its time, and reports it about every second while it works. */
 export class PaceMeter {
   readonly #runMs: () => number;
   readonly #post: (pace: LivePace) => void;
   readonly #stepsMs = new Float32Array(CAPACITY);
   #stepCount = 0;
   #reportedAtMs = performance.now();
-  /** Null before the first round: what was run to warm up does not count. */
+  /** Null before the first round: warm-up does not count. */
   #reportedRunMs: number | null = null;
   #busyMs = 0;
   #awakeSinceMs: number | null = null;
@@ -26,7 +26,7 @@ export class PaceMeter {
     if (this.#stepCount < CAPACITY) this.#stepsMs[this.#stepCount++] = stepMs;
   }
 
-  /** A round begins. */
+  /** Marks the start of a round. */
   wake(): void {
     const nowMs = performance.now();
     if (this.#awakeSinceMs !== null) this.#busyMs += nowMs - this.#awakeSinceMs;
@@ -35,7 +35,7 @@ export class PaceMeter {
     if (nowMs - this.#reportedAtMs >= REPORT_EVERY_MS && this.#stepCount > 0) this.#report(nowMs);
   }
 
-  /** Nothing is left to do. */
+  /** Marks the start of an idle time. */
   sleep(): void {
     if (this.#awakeSinceMs !== null) this.#busyMs += performance.now() - this.#awakeSinceMs;
     this.#awakeSinceMs = null;

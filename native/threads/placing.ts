@@ -4,30 +4,29 @@ import { DeviceCells } from "../models/device-cells.js";
 import type { SharedPlacement } from "../models/placement.js";
 import { LaneLoads } from "./lane-loads.js";
 
-/** Told what becomes of an engine's list of providers. */
+/** Receives the changes of an engine's placement. */
 interface PlacingObserver {
   /** The engine's workers start on `to` from now on. */
   fellBack(from: Provider, to: Provider, reason: string): void;
-  /** A worker is up there. */
   placed(place: Place): void;
-  /** A provider that has served is lost, and no other is in the list: only another process can go on. */
+  /** The last provider has failed after having served: only a new process can recover. */
   exhausted(error: ProviderError): void;
 }
 
 export interface PlacingOptions {
-  /** In the order of preference, one at least. */
+  /** In order of preference, at least one. */
   readonly providers: readonly Provider[];
-  /** Numbers of devices, which are dealt over the workers; one at least. */
+  /** Device numbers, distributed over the workers; at least one. */
   readonly devices: readonly number[];
   /** See `DeviceCells`. */
   readonly cells: SharedArrayBuffer;
   readonly observer: PlacingObserver;
 }
 
-/** Runs may fail so often, for want of memory or without a known reason, before the engine moves on. */
+/** Tolerated failed runs, out of memory or of unknown cause, before the engine moves to the next provider. */
 const FAILED_RUNS = 1;
 
-/** Where the workers of one engine run their graphs: on the first provider of its list that works. */
+/** Places the workers of an engine: on the first provider of its list that works. */
 export class Placing {
   readonly #options: PlacingOptions;
   readonly #shared: DeviceCells;
@@ -46,42 +45,38 @@ export class Placing {
     return this.#options.providers[this.#at]!;
   }
 
-  /** Places that workers are dealt over now. */
+  /** The places over which workers are distributed. */
   get places(): readonly Place[] {
     return placesOf(this.provider, this.#options.devices);
   }
 
-  /** For a worker of the engine, counted from 0; a restarted one keeps its number. */
+  /** Returns a worker's place; lanes count from 0, and a restarted worker keeps its lane. */
   placementOf(lane: number): SharedPlacement {
     const { places } = this;
     return { ...places[lane % places.length]!, cells: this.#options.cells };
   }
 
-  /**
-   * What `count` sessions or pieces on a lane weigh when the next one is given to the lane with the least: so many on one
-   * device, and on several by how busy each is; see `LaneLoads`.
-   */
+  /** Returns a lane's load with `count` sessions or pieces; on several devices by `LaneLoads`. */
   loadOf(lane: number, count: number): number {
     const { places } = this;
     if (places.length < 2) return count;
     return this.#loads.of(lane, places[lane % places.length]!.device ?? 0, count);
   }
 
-  /** A worker is up. */
   served({ provider, device }: Place): void {
     if (provider === this.provider) this.#hasServed = true;
     this.#options.observer.placed({ provider, device });
   }
 
-  /** A worker's thread has ended, however it did: what it held of what all share is free. */
+  /** Frees the lock that an ended thread may still hold. */
   threadEnded(thread: number): void {
     this.#shared.releaseLockOf(thread);
   }
 
   /**
-   * What a provider's failure means for the engine: it moves on, unless another worker has said the same before, or the
-   * worker may try once more where it was.
-   * @param when a provider that does not load the graphs, or does not get through their first runs, is not tried again
+   * Handles a provider's failure: moves to the next one, unless another worker has already reported it or the
+   * failure is tolerated.
+   * @param when a failure to load or warm up is never tolerated
    * @returns whether there is a provider to start on
    */
   failed(error: ProviderError, when: "at load" | "later"): boolean {
@@ -102,12 +97,12 @@ export class Placing {
   }
 }
 
-/** The places of a provider, one for each device that it is told to use. */
+/** Lists a provider's places, one per configured device. */
 export function placesOf(provider: Provider, devices: readonly number[]): readonly Place[] {
   return (takesDevice(provider) ? devices : [null]).map((device) => ({ provider, device }));
 }
 
-/** For workers whose graphs run on the CPU, and nothing asks where. */
+/** Makes a placement on the CPU, without an observer. */
 export function onCpu(): Placing {
   const ignore = () => {};
   return new Placing({

@@ -9,8 +9,8 @@ import type { ProbeAnswers } from "./probe-worker.js";
 const ENTRY = new URL("./probe-worker.js", import.meta.url);
 
 /**
- * Tries providers on this machine, in a thread of its own: the main thread has no graphs.
- * @returns of those that cannot be used, or not on all of the devices, why
+ * Tests providers in a separate thread, since the main thread has no graphs.
+ * @returns the reason for each provider that fails on at least one device
  */
 export async function probeProviders(
   providers: readonly Provider[],
@@ -22,7 +22,7 @@ export async function probeProviders(
   const worker = new Worker(ENTRY, { name: "provider-probe", workerData: placements });
   const ended = once(worker, "exit");
   const [answers] = (await once(worker, "message")) as [ProbeAnswers];
-  // Its end releases what the runtime holds: nothing else may begin before.
+  // Its end releases the runtime's resources: nothing else may start before.
   await ended;
   const missing = new Map<Provider, string>();
   for (const [index, { provider }] of places.entries()) {

@@ -2,7 +2,7 @@ import { parentPort, threadId, workerData } from "node:worker_threads";
 import type { SharedPlacement } from "../models/placement.js";
 import { probeProvider } from "../models/probe.js";
 
-/** What is wrong with each place that was asked for, in their order; null of one that works. */
+/** The error of each requested place, in order; null for one that works. */
 export type ProbeAnswers = readonly (string | null)[];
 
 const answers: (string | null)[] = [];

@@ -1,51 +1,45 @@
 import { Worker } from "node:worker_threads";
 import { ServiceError } from "../../core/domain/errors.js";
 import { settlesWithin, whenReady } from "../../core/kernel/readiness.js";
-import { errorOf } from "./failures.js";
-import { PROTOCOL_VERSION, type WorkerStatus } from "./protocol.js";
+import { errorOf, PROTOCOL_VERSION, type WorkerStatus } from "./protocol.js";
 
 export interface WorkerHandleOptions<From> {
   readonly name: string;
-  /** The compiled thread entry. */
   readonly entry: URL;
-  /** `WorkerData`, for workers of ours. */
   readonly data: object;
   readonly readyWithinMs: number;
   readonly stopWithinMs: number;
   readonly onMessage: (message: Exclude<From, WorkerStatus>) => void;
-  /** Told when the thread has ended, whatever it was doing. */
+  /** Called after the thread has ended for any reason. */
   readonly onExit?: (thread: number) => void;
 }
 
 /**
- * A worker thread that is loaded and warmed up.
- *
- * It is never terminated from outside: ending a thread inside onnxruntime aborts the whole process. It is asked to
- * stop and ends by itself between two runs.
+ * A worker thread that is loaded and warmed up. It is never terminated from outside, which would abort the
+ * process if the thread is inside onnxruntime: it is asked to stop, and ends between two runs.
  */
 export class WorkerHandle<To> {
-  /** Null after `stop`, else why the thread ended. Never rejects. */
+  /** Resolves to null after `stop`, else to the reason why the thread ended. Never rejects. */
   readonly ended: Promise<Error | null>;
   readonly warmupMs: number;
   readonly #worker: Worker;
   readonly #stopWithinMs: number;
   #isStopping = false;
 
-  private constructor(parts: {
-    worker: Worker;
-    ended: Promise<Error>;
-    warmupMs: number;
-    stopWithinMs: number;
-  }) {
-    this.#worker = parts.worker;
-    this.#stopWithinMs = parts.stopWithinMs;
-    this.warmupMs = parts.warmupMs;
-    this.ended = parts.ended.then((reason) => (this.#isStopping ? null : reason));
+  private constructor(
+    worker: Worker,
+    ended: Promise<Error>,
+    { warmupMs, stopWithinMs }: { readonly warmupMs: number; readonly stopWithinMs: number },
+  ) {
+    this.#worker = worker;
+    this.#stopWithinMs = stopWithinMs;
+    this.warmupMs = warmupMs;
+    this.ended = ended.then((reason) => (this.#isStopping ? null : reason));
   }
 
   /**
-   * Settles once the thread is loaded and warmed up.
-   * @throws {ServiceError} the worker's own error, or `WORKER_LOST` when it ends or stays silent before it is ready
+   * Starts a thread; settles once it is loaded and warmed up.
+   * @throws {ServiceError} the worker's own error, or `WORKER_LOST` if it ends or times out before
    */
   static async start<To, From extends { readonly type: string }>(
     options: WorkerHandleOptions<From>,
@@ -60,29 +54,27 @@ export class WorkerHandle<To> {
         resolve(lost ?? new ServiceError("WORKER_LOST", `${options.name} ended (${code})`)),
       );
     });
-    const told = {
-      onLost: (reason: Error) => {
-        lost = reason;
-      },
+    const onLost = (reason: Error) => {
+      lost = reason;
     };
-    const { name, readyWithinMs } = options;
+    const { name, readyWithinMs, stopWithinMs } = options;
     const warmupMs = await whenReady<number>({
       ended,
       withinMs: readyWithinMs,
-      listen: (ready, failed) => listen(worker, options, { ...told, ready, failed }),
+      listen: (ready, failed) => listen(worker, options, { onLost, ready, failed }),
       giveUp: () => {
         worker.postMessage({ type: "stop" });
         return new ServiceError("WORKER_LOST", `${name} was not ready within ${readyWithinMs} ms`);
       },
     });
-    return new WorkerHandle<To>({ worker, ended, warmupMs, stopWithinMs: options.stopWithinMs });
+    return new WorkerHandle<To>(worker, ended, { warmupMs, stopWithinMs });
   }
 
   post(message: To): void {
     this.#worker.postMessage(message);
   }
 
-  /** Asks the thread to end and waits for it. A thread that hangs in native code is left to the process's end. */
+  /** Asks the thread to end and waits. A thread that hangs in native code stays until the process ends. */
   async stop(): Promise<void> {
     if (!this.#isStopping) {
       this.#isStopping = true;
@@ -94,7 +86,7 @@ export class WorkerHandle<To> {
 
 const STATUSES: readonly string[] = ["ready", "failed", "lost"] satisfies WorkerStatus["type"][];
 
-/** Hears the worker's messages: what it says of itself is heard here, all others are the owner's. */
+/** Handles the worker's status messages, and passes all others to the owner. */
 function listen<From extends { readonly type: string }>(
   worker: Worker,
   options: WorkerHandleOptions<From>,
@@ -105,7 +97,7 @@ function listen<From extends { readonly type: string }>(
   }: {
     readonly ready: (warmupMs: number) => void;
     readonly failed: (reason: Error) => void;
-    /** Told why the thread is about to end. */
+    /** The thread is about to end for this reason. */
     readonly onLost: (reason: Error) => void;
   },
 ): void {

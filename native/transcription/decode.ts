@@ -5,16 +5,15 @@ import { ProviderError } from "../../core/domain/placement/provider-error.js";
 import { type RowsOfLength, sharedRuns } from "../../core/domain/placement/shared-passes.js";
 import type { LogProbs, RecognizerModel } from "../models/recognizer.js";
 import type { Recognizer } from "../recognition/load-recognizer.js";
-import type { DecodedUtterance } from "../recognition/utterance-decoder.js";
 import type { AudioSource, DecodedPiece, FileAnswer, FilePiece } from "../threads/protocol.js";
-import { type FileAudio, openAudio } from "./open-audio.js";
+import { type FileAudio, openAudio } from "./file-audio.js";
 import { LEAD_FRAMES } from "./read-spans.js";
 import { obeyCell } from "./task-cell.js";
 
 /**
- * The second pass over some pieces of files: those that are about as long share a run, and the searches of a run go on beside
- * the graphs of the next. What goes wrong with one is its own outcome.
- * @param rows how many share a run, see `BatchRows.fileRows`
+ * Runs the second pass over pieces of files. Pieces of similar length share a run, and the searches of a run
+ * overlap with the graphs of the next. Each piece succeeds or fails separately.
+ * @param rows pieces per run, see `BatchRows.fileRows`
  */
 export async function decodePieces(
   pieces: readonly FilePiece[],
@@ -60,26 +59,26 @@ export async function decodePieces(
   }
 }
 
-/** Frames of its encoder output, but for a flush. */
+/** Returns the frames of a piece without the flush. */
 function framesOf({ startFrame, endFrame }: FilePiece): number {
   return endFrame - startFrame;
 }
 
-/** @throws {ProviderError} all pieces go to another worker */
+/** @throws {ProviderError} all pieces must go to another worker */
 function outcomeOf(error: unknown): FileAnswer<never> {
   if (error instanceof ProviderError) throw error;
   return failureOf(error);
 }
 
 interface Leads {
-  /** Of the first frames of each piece, `[pieces, size]`. */
+  /** `[pieces, size]` */
   readonly encoded: Float32Array;
   readonly size: number;
-  /** Of pieces whose audio could not be read, by their place. */
+  /** Errors of pieces whose audio could not be read, by index. */
   readonly failures: ReadonlyMap<number, unknown>;
 }
 
-/** The encoder's output of the first frames of each piece, in one run. */
+/** Encodes the first frames of all pieces in one run. */
 async function encodeLeads(
   pieces: readonly FilePiece[],
   files: OpenFiles,
@@ -106,7 +105,7 @@ async function encodeLeads(
 /** The files of a task's pieces. */
 class OpenFiles {
   readonly #rateHz: number;
-  /** By their paths, or by themselves if they lie in memory. */
+  /** By path, or by source for audio in memory. */
   readonly #files = new Map<unknown, Promise<FileAudio>>();
 
   constructor(rateHz: number) {
@@ -124,7 +123,7 @@ class OpenFiles {
 
   async close(): Promise<void> {
     for (const opening of this.#files.values()) {
-      // One that could not be opened is the outcome of its pieces.
+      // Pieces report the failure to open a file.
       await opening.then((audio) => audio.close()).catch(() => {});
     }
   }
@@ -143,12 +142,8 @@ async function searchPiece(
     speechMean: piece.speechMean,
     hotWords,
   });
-  return withoutScores(decoded);
-}
-
-/** What a transcript says of its words; here, since the main thread would need 10 ms for the words of two hours. */
-function withoutScores({ text, words }: DecodedUtterance): DecodedPiece {
-  return { text, words: words.map(({ word, start, end }) => ({ word, start, end })) };
+  // Strip scores here: on the main thread, that would take 10 ms for the words of two hours.
+  return { text: decoded.text, words: decoded.words.map(({ word, start, end }) => ({ word, start, end })) };
 }
 
 function failureOf(error: unknown): FileAnswer<never> {
@@ -156,7 +151,6 @@ function failureOf(error: unknown): FileAnswer<never> {
   return { ok: false, code, message };
 }
 
-/** Pieces of a file have the same words. */
 function compiledOnce(vocabulary: readonly string[]): (piece: FilePiece) => HotWords | null {
   const compiled = new Map<SharedArrayBuffer, HotWords | null>();
   return ({ cell, hotWords }) => {
@@ -169,7 +163,7 @@ function compiledOnce(vocabulary: readonly string[]): (piece: FilePiece) => HotW
   };
 }
 
-/** What the second pass works on, `[frames, encodedSize]`. */
+/** Assembles the input of the second pass, `[frames, encodedSize]`. */
 async function encodedOf(piece: FilePiece, audio: FileAudio, model: RecognizerModel): Promise<Float32Array> {
   const { encodedSize, manifest } = model;
   const { startFrame, endFrame, isCutBefore, isCutBehind } = piece;
@@ -196,7 +190,7 @@ async function encodedOf(piece: FilePiece, audio: FileAudio, model: RecognizerMo
   return encoded;
 }
 
-/** The encoder's output where nothing was before, and of silence behind it. */
+/** Encodes frames without earlier context, and some silence after them. */
 async function encodeAlone(
   audio: FileAudio,
   model: RecognizerModel,

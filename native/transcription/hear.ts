@@ -3,13 +3,12 @@ import { USUAL_ROWS } from "../../core/domain/placement/batch-rows.js";
 import type { RecognizerModel, StepBatch } from "../models/recognizer.js";
 import { copyState, type EncoderState } from "../models/state-rows.js";
 import type { FileTask, HeardPart } from "../threads/protocol.js";
-import { openAudio } from "./open-audio.js";
+import { openAudio } from "./file-audio.js";
 import { obeyCell } from "./task-cell.js";
 
 /**
- * Runs the encoder over a part of a file: how likely each frame is speech, and what the second pass works on. A part without a
- * state begins with the model's context before it.
- * @param mostFrames of one run of the encoder; the bits are the same whatever they are
+ * Runs the encoder over a part of a file. A part without a state starts with the model's context before it.
+ * @param mostFrames per run of the encoder; does not change the result
  * @throws {ServiceError} `CANCELLED`
  */
 export async function hearPart(
@@ -55,7 +54,7 @@ export async function hearPart(
   }
 }
 
-/** The memory of an earlier part, if it is large enough. */
+/** Reuses the memory of an earlier part if it is large enough. */
 function roomFor(room: SharedArrayBuffer | null, floats: number): SharedArrayBuffer {
   const bytes = floats * Float32Array.BYTES_PER_ELEMENT;
   return room !== null && room.byteLength >= bytes ? room : new SharedArrayBuffer(bytes);

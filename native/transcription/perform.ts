@@ -9,13 +9,13 @@ import { awaitOtherWorkers } from "./task-cell.js";
 
 export interface TaskOptions {
   readonly rows: Pick<BatchRows, "fileRows" | "hearFrames">;
-  /** What is run to warm up: devices compile for each shape. */
+  /** Shapes to run for warm-up: devices compile each shape. */
   readonly shapes: "usual shapes" | "every shape";
 }
 
 const USUAL: TaskOptions = { rows: USUAL_ROWS, shapes: "usual shapes" };
 
-/** @returns the value of the task; of those that each worker has once its thread id */
+/** Runs a task. @returns its value; for tasks that each worker runs once, the thread id */
 export async function performTask(
   task: FileTask,
   loaded: Recognizer,

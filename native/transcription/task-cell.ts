@@ -1,12 +1,12 @@
 import { ServiceError } from "../../core/domain/errors.js";
 
-/** What the cell of a file task says to its workers, who look between two runs. */
+/** Values of a file's cell, which its workers check between two runs. */
 export const FILE_TASK_CELL = { goOn: 0, giveUp: 1 } as const;
 
-/** Int32 cells that workers share while they warm up: how many are warm, and whether one has failed. */
+/** Int32 cells that workers share during warm-up: the number of warm workers, and whether one has failed. */
 export const WARM_UP_CELL = { warm: 0, failed: 1, count: 2 } as const;
 
-/** Blocks a warm worker until all of `workerCount` are, or one has failed: else a quick one would take another's task. */
+/** Blocks until all workers are warm or one has failed: a fast worker must not take another's task. */
 export function awaitOtherWorkers(cell: Int32Array, workerCount: number): void {
   const { warm, failed } = WARM_UP_CELL;
   Atomics.add(cell, warm, 1);
@@ -18,15 +18,15 @@ export function awaitOtherWorkers(cell: Int32Array, workerCount: number): void {
   }
 }
 
-/** Lets workers go on that wait for one that will never be warm. */
+/** Unblocks workers that wait for a failed one. */
 export function releaseWarmWorkers(cell: Int32Array): void {
   Atomics.store(cell, WARM_UP_CELL.failed, 1);
-  // A worker may be between its look at `failed` and its wait: another count ends the wait before it begins.
+  // A worker may be between its check of `failed` and its wait: the new count keeps it from waiting.
   Atomics.add(cell, WARM_UP_CELL.warm, 1);
   Atomics.notify(cell, WARM_UP_CELL.warm);
 }
 
-/** @throws {ServiceError} `CANCELLED` when the task is given up */
+/** @throws {ServiceError} `CANCELLED` if the task was cancelled */
 export function obeyCell(cell: Int32Array): void {
   if (Atomics.load(cell, 0) === FILE_TASK_CELL.goOn) return;
   throw new ServiceError("CANCELLED", "transcription was cancelled");

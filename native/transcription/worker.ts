@@ -1,25 +1,14 @@
 import { threadId, workerData } from "node:worker_threads";
-import type { UnpackedPlace } from "../../core/domain/decoding/unpacked-place.js";
-import type { BatchRows } from "../../core/domain/placement/batch-rows.js";
 import { preparesShapes } from "../../core/domain/placement/provider.js";
 import type { RecognizerManifest } from "../models/manifest.js";
-import type { ModelPackage } from "../models/package.js";
-import type { SharedPlacement } from "../models/placement.js";
 import { loadRecognizer, type Recognizer } from "../recognition/load-recognizer.js";
-import { failureOf } from "../threads/failures.js";
+
 import { NICENESS, takeNiceness } from "../threads/niceness.js";
-import type { FileAnswer, FileTask } from "../threads/protocol.js";
+import { type FileAnswer, type FileTask, failureOf, type WorkerData } from "../threads/protocol.js";
 import { performTask, type TaskOptions } from "./perform.js";
 import { awaitOtherWorkers } from "./task-cell.js";
 
-const options = workerData as {
-  readonly model: ModelPackage<RecognizerManifest>;
-  readonly intraOpThreads: number;
-  readonly placement: SharedPlacement;
-  readonly runTimes?: SharedArrayBuffer | undefined;
-  readonly rows: BatchRows;
-  readonly unpacked?: UnpackedPlace | undefined;
-};
+const options = workerData as Omit<WorkerData<RecognizerManifest>, "protocolVersion" | "cells" | "pcm">;
 const taskOptions: TaskOptions = {
   rows: options.rows,
   shapes: preparesShapes(options.placement.provider) ? "every shape" : "usual shapes",
@@ -27,7 +16,7 @@ const taskOptions: TaskOptions = {
 let recognizer: Promise<Recognizer> | undefined;
 takeNiceness(NICENESS.transcription);
 
-/** The pool's entry: one task at a time on each worker. Expected failures are values, since classes do not travel. */
+/** The pool's entry: runs one task at a time. Failures are values, since classes cannot be posted. */
 export default async function runTask(task: FileTask): Promise<FileAnswer<unknown>> {
   if (task.type === "release") return release(task);
   try {
@@ -39,7 +28,7 @@ export default async function runTask(task: FileTask): Promise<FileAnswer<unknow
   }
 }
 
-/** A worker whose models were not loaded, or could not be, has nothing to release but lets the others go. */
+/** Releases the model if it was loaded, and counts this worker for the others that wait. */
 async function release(task: Extract<FileTask, { type: "release" }>): Promise<FileAnswer<unknown>> {
   const loaded = await recognizer?.catch(() => undefined);
   recognizer = undefined;

@@ -23,7 +23,7 @@ const INPUTS: CapacityInputs = {
   synthesisStreamsPerSession: 0.1,
 };
 
-test("a million sessions: cells, fronts, cores, network and statements as worked out by hand", () => {
+test("a million sessions need the cells, fronts, cores, network and statements computed manually", () => {
   const row = plan(1_000_000, INPUTS);
   assert.deepEqual([row.cells, row.fronts, row.engineCores], [50, 500, 6_250]);
   assert.equal(row.audioGbits, 256);
@@ -33,7 +33,7 @@ test("a million sessions: cells, fronts, cores, network and statements as worked
   assert.equal(Math.round(row.ledgerPerSecond), 27_778);
 });
 
-test("walls stand in order, and a size names those that it has passed", () => {
+test("limits are sorted, and a size lists those that it exceeds", () => {
   const walls = wallsOf(INPUTS);
   assert.deepEqual(
     walls.map(({ sessions }) => sessions),

@@ -15,12 +15,12 @@ test("texts are compared in lower case, without punctuation, with ё as е", () 
   assert.equal(normalizeForScoring("e\u0301te\u0301"), "été");
 });
 
-test("a hyphen inside a word stays, a dash between words goes", () => {
+test("a hyphen inside a word is kept, a dash between words is removed", () => {
   assert.equal(normalizeForScoring("кое-как — ас-астың -де"), "кое-как ас-астың де");
   assert.equal(normalizeForScoring("- - -"), "");
 });
 
-test("normalised text stays as it is when normalised again", () => {
+test("normalizing a text twice changes nothing", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme" }), (text) => {
       assert.equal(normalizeForScoring(normalizeForScoring(text)), normalizeForScoring(text));
@@ -60,7 +60,7 @@ test("a corpus is scored by summed edits over summed lengths", () => {
   assert.equal(rates.characterErrorRate, (3 + 5) / 18);
 });
 
-test("an empty reference counts what was inserted and never divides by zero", () => {
+test("an empty reference counts insertions and never divides by zero", () => {
   assert.equal(errorRates([{ reference: "", hypothesis: "" }]).wordErrorRate, 0);
   assert.equal(errorRates([{ reference: "!", hypothesis: "да нет" }]).wordErrorRate, 2);
   assert.equal(errorRates([]).characterErrorRate, 0);

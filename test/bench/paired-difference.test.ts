@@ -15,7 +15,7 @@ test("the difference of error rates is the candidate's extra errors over the wor
   assert.deepEqual([low, high], [0, 1 / 4]);
 });
 
-test("errors that both make on the same recordings leave no room for chance", () => {
+test("errors of both on the same recordings give an interval of zero width", () => {
   const pairs = ["бір", "бір екі", "алма", ""].map((text) => {
     return { reference: REFERENCE, candidate: text, baseline: text };
   });

@@ -2,18 +2,18 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { beginsWithTail, shownUtterances, tailLetters } from "../../bench/support/partial-tails.js";
 
-test("letters of the final before at the beginning of a partial are counted", () => {
+test("letters of the previous final at the start of a partial are counted", () => {
   const shown = { lastPartial: "лы мендүкенге барамын", final: "мен дүкенге барамын" };
   assert.equal(tailLetters(shown, "бүгін күн жылы"), 2);
   assert.equal(tailLetters({ ...shown, lastPartial: "мендүкенге барамын" }, "бүгін күн жылы"), 0);
 });
 
-test("what an utterance says itself is no tail, be it the end of the one before", () => {
+test("an utterance's own words are no tail, even if they equal the end of the previous one", () => {
   assert.equal(tailLetters({ lastPartial: "лы ой", final: "лы ой" }, "жылы"), 0);
   assert.equal(tailLetters({ lastPartial: "рала", final: "рама" }, "балалар"), 0);
 });
 
-test("a partial that comes before a letter could is a tail, one that comes late is none", () => {
+test("a partial earlier than a first letter is a tail, a late one is not", () => {
   const shown = { lastPartial: "ы мен", final: "мен" };
   assert.equal(beginsWithTail({ ...shown, firstPartialAfter: 0.07 }, "жоқ"), true);
   assert.equal(beginsWithTail({ ...shown, firstPartialAfter: 0.1 }, "жылы"), true);
@@ -22,7 +22,7 @@ test("a partial that comes before a letter could is a tail, one that comes late 
   assert.equal(beginsWithTail({ ...shown, firstPartialAfter: null }, "жылы"), true);
 });
 
-test("utterances are put together from a session's messages", () => {
+test("utterances are assembled from a session's messages", () => {
   const times = { start: 0.9, end: 1.5 };
   const shown = shownUtterances(
     [

@@ -21,7 +21,7 @@ test("a table has columns by their names, or a path and a sentence", () => {
   assert.throws(() => parseTable("a.mp3\tСәлем.\nb.mp3", "my.tsv"), /my\.tsv, line 2: it must hold a path/);
 });
 
-test("recordings lie beside the table or in clips, and sets are named by folder and locale", async () => {
+test("recordings are next to the table or in clips, and sets are named by folder and locale", async () => {
   const folder = await temporaryFolder();
   await mkdir(join(folder, "cv/clips"), { recursive: true });
   await mkdir(join(folder, "own/aigul"), { recursive: true });
@@ -73,7 +73,7 @@ test("a rate has the interval of recordings drawn again", () => {
   assert.ok(mixed.low < 0.25 && mixed.high > 0.25);
 });
 
-test("a recogniser is scored on a folder of recordings, beside another, and a second run hears nothing again", async () => {
+test("a recogniser is scored on a folder of recordings with another one, and a second run uses the cache", async () => {
   const folder = await temporaryFolder();
   const cache = join(folder, "cache");
   const set = join(folder, "set");
@@ -127,7 +127,7 @@ test("a recogniser is scored on a folder of recordings, beside another, and a se
   assert.deepEqual(await lines(), heard);
 });
 
-test("a folder without recordings and a recogniser that is not installed are told in a line", async () => {
+test("a folder without recordings and a missing recogniser are reported in one line", async () => {
   const run = (...args: string[]) =>
     runProgram("dist/bench/evaluate/main.js", ["people", ...args], {
       env: { MODELS_DIR: "test/fixtures/adapters" },

@@ -82,7 +82,7 @@ test("correlation is that of log F0 where both are voiced", () => {
   assert.ok(Number.isNaN(pitchCorrelation(rising.map((hz) => [hz, 0]))));
 });
 
-test("warping pairs every hop with the one it was repeated from", () => {
+test("warping pairs every hop with its original", () => {
   const rows = [0, 3, 1, 4].map((value) => new Float64Array(13).fill(value));
   const slow = rows.flatMap((row) => [row, row]);
   const { distortionDb, pairs } = warp(rows, slow);

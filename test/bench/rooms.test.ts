@@ -75,7 +75,7 @@ test("a near speaker is trimmed and has the level of every other one", () => {
   assert.ok(clip.steps.every((step) => step === 1));
 });
 
-test("a background is as far below the speaker as its cell says", () => {
+test("a background has its cell's level below the speaker", () => {
   const rooms = ROOMS.filter(({ name }) => name === "quiet" || name === "pink");
   const beds = new Beds([], rooms);
   const clip = nearClip(SAID, tones(3_000, [[700, 1_500]]));
@@ -93,7 +93,7 @@ test("a background is as far below the speaker as its cell says", () => {
   }
 });
 
-test("a crowd has nobody who is at the microphone", () => {
+test("a crowd contains no voice near the microphone", () => {
   const talk = (hz: number) => Float32Array.from({ length: 2 * RATE_HZ }, (_, i) => Math.sin(i * hz));
   const talkers = [
     { who: "people", speaker: "near", talk: talk(0.1) },
@@ -130,7 +130,7 @@ test("an utterance that ends while the speaker speaks is cut, one that ends in a
   assert.equal(isCut([utterance(500, 1_500, null)], truth), false);
 });
 
-test("an utterance is of the background when the speaker has no part in it", () => {
+test("an utterance without the speaker counts as background", () => {
   const truth = truthOf(tones(4_000, [[1_000, 2_000]]));
   const before = utterance(200, 900, 1_100);
   const after = utterance(2_100, 2_500, 2_700);
@@ -172,7 +172,7 @@ test("a frame has the highest probability of the windows that end in it", () => 
   assert.deepEqual([...framesOfWindows(windows)], [...Float32Array.of(0.1, 0.2, 0.3, 0.5)]);
 });
 
-test("endings that never come are later than all others", () => {
+test("endings that never happen are later than all others", () => {
   assert.deepEqual(delayPercentiles([200, null, 210, 220]), { p50: 220, p90: null, p99: null });
   assert.deepEqual(delayPercentiles([null, null, 210]), { p50: null, p90: null, p99: null });
 });

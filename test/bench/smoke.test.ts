@@ -4,7 +4,7 @@ import { runProgram } from "../support/run-program.js";
 
 const BENCH = "dist/bench/main.js";
 
-test("the bench of families goes through load, files, live sessions and speech", async () => {
+test("the bench of families runs load, files, live sessions and speech", async () => {
   const { code, stdout, stderr } = await runProgram(BENCH, ["families", "--smoke"]);
   assert.equal(code, 0, stderr);
   assert.match(stdout, /tiny-gigaam-ctc: .* loaded in .* with a peak of/);

@@ -40,7 +40,7 @@ describe("versions of weights", () => {
     );
   });
 
-  test("a row that a version lacks is a dash, and the reference speech has a name of its own", () => {
+  test("a row that a version lacks is a dash, and the reference speech has its own name", () => {
     const versions = addVersion(FIRST, {
       ...SECOND,
       rows: [

@@ -81,8 +81,8 @@ export function textOf(finals: readonly Final[]): string {
 }
 
 /**
- * Renders the cells as a Markdown table: ours next to Silero with its own rule. An utterance in which the streaming head
- * hears no letter ends without a final.
+ * Renders the cells as a Markdown table: ours next to Silero with its own rule. An utterance in which the
+ * streaming head hears no letter ends without a final.
  */
 export function cellTable(cells: readonly Cell[]): string {
   const endHead = ["no end", "cut", "opened"];

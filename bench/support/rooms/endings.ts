@@ -83,7 +83,8 @@ export function endpointed({ speech: frames, levels, letters }: FrameEvidence): 
 }
 
 /**
- * Finds utterances by Silero's own rule. A window between the two thresholds neither resets a pause nor ends the utterance.
+ * Finds utterances by Silero's own rule. A window between the two thresholds neither resets a pause nor ends
+ * the utterance.
  * @see snakers4/silero-vad at 0a7d1f6, `src/silero_vad/utils_vad.py`, `VADIterator`
  */
 export function iterated(windows: Float32Array): Utterance[] {

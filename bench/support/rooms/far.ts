@@ -35,7 +35,10 @@ export function heardFrom(voice: Float32Array, distance: Distance, seed: number)
   return straight.map((sample, i) => sample + echoes[i]!);
 }
 
-/** @see Karjalainen and Järveläinen, "Reverberation modeling using velvet noise", 2007: sparse impulses give a smooth tail. */
+/**
+ * @see Karjalainen and Järveläinen, "Reverberation modeling using velvet noise", 2007: sparse impulses give a
+ *   smooth tail.
+ */
 function roomResponse({ ringSeconds, directDb }: Distance, seed: number): Response {
   const random = uniformRandom(seed);
   const fallen = (seconds: number) => 10 ** ((-3 * seconds) / ringSeconds);

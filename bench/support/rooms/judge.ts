@@ -38,7 +38,10 @@ export function isOfBackground({ start, end }: Utterance, truth: Truth): boolean
   return end <= truth.onset + MARGIN_SAMPLES || start >= truth.end - MARGIN_SAMPLES;
 }
 
-/** Milliseconds from the end of speech to the end of the speaker's last utterance; null if it does not end in time. */
+/**
+ * Milliseconds from the end of speech to the end of the speaker's last utterance; null if it does not end in
+ * time.
+ */
 export function endDelayMs(utterances: readonly Utterance[], truth: Truth): number | null {
   const last = utterances.findLast((utterance) => !isOfBackground(utterance, truth));
   if (last === undefined || last.decidedAt === null) return null;

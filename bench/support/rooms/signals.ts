@@ -5,7 +5,10 @@ export type Random = () => number;
 
 type FilterKind = "low" | "high" | "band";
 
-/** Noise whose power falls by 3 dB an octave. @see Kellet's filter, musicdsp.org 76: within 0.05 dB above 10 Hz */
+/**
+ * Noise whose power falls by 3 dB an octave.
+ * @see Kellet's filter, musicdsp.org 76: within 0.05 dB above 10 Hz
+ */
 export function pinkNoise(length: number, seed: number): Float32Array {
   const pink = gaussianNoise(length, seed);
   const poles = [0.99886, 0.99332, 0.969, 0.8665, 0.55, -0.7616];

@@ -26,8 +26,8 @@ interface Person {
 }
 
 /**
- * People and the sets of their recordings. The last recording has noise 14 dB below the speech, which hides where the speech
- * ends, so this person talks in the background only.
+ * People and the sets of their recordings. The last recording has noise 14 dB below the speech, which hides
+ * where the speech ends, so this person talks in the background only.
  */
 const PEOPLE: readonly Person[] = [
   { speaker: "asterisk", behind: "human-asterisk-ru-core", near: "human-asterisk-ru-additional" },

@@ -1,12 +1,11 @@
 import { Tensor } from "onnxruntime-node";
 import { outputBias } from "../../../core/domain/decoding/output-bias.js";
-import { ServiceError } from "../../../core/domain/errors.js";
 import { ON_CPU, preparesShapes } from "../../../core/domain/placement/provider.js";
 import { paddedFrames, paddedRows } from "../../../core/domain/placement/shared-passes.js";
 import { type GraphOptions, lastDimension, loadGraph } from "../graph.js";
 import type { Graph, GraphContract } from "../graph-interface.js";
 import type { RecognizerManifest } from "../manifest.js";
-import type { ModelPackage } from "../package.js";
+import { brokenModel, type ModelPackage } from "../package.js";
 import type { LogProbs, RecognizerModel, StepBatch, StepCapacity } from "../recognizer.js";
 import { StateRows, type StateTensors } from "../state-rows.js";
 import type { CtcTwoPassContents } from "./manifest.js";
@@ -18,8 +17,8 @@ const STREAM = {
   isRowwise: true,
 } as const satisfies GraphContract;
 /**
- * A streaming graph may keep the history of its quantized convolutions as bytes in a tensor of their own: a quarter of the
- * memory to move, and the same numbers to the last bit (`models/recipes/recognizer/pack.py`).
+ * A streaming graph may keep the history of its quantized convolutions as bytes in a separate tensor: a
+ * quarter of the memory to move, with the same bits (`models/recipes/recognizer/pack.py`).
  */
 const HISTORY = { input: "history", output: "next_history" } as const;
 const FULL = {
@@ -30,9 +29,8 @@ const FULL = {
 } as const satisfies GraphContract;
 
 /**
- * The recogniser's graphs: a causal streaming encoder with CTC and speech heads, and a full-context second pass over
- * the encoder's output. Rows of a batch do not depend on each other. Runs are synchronous inside onnxruntime, so
- * this lives in a worker thread only.
+ * A causal streaming encoder with CTC and speech heads, and a full-context second pass over the encoder's
+ * output. Rows of a batch are independent. Runs are synchronous inside onnxruntime: for worker threads only.
  */
 export class CtcTwoPass implements RecognizerModel {
   readonly manifest: RecognizerManifest;
@@ -46,54 +44,45 @@ export class CtcTwoPass implements RecognizerModel {
   readonly outputBias: Float32Array | null;
   readonly #stream: Graph;
   readonly #full: Graph;
-  /** Runs of the second pass have few shapes, since each is prepared. */
+  /** Pads second passes to a few shapes, for providers that compile each shape. */
   readonly #isPadded: boolean;
   #runMs = 0;
 
-  private constructor(parts: {
-    manifest: RecognizerManifest;
-    vocabulary: readonly string[];
-    priors: readonly number[] | undefined;
-    stream: Graph;
-    full: Graph;
-    isPadded: boolean;
-  }) {
-    this.manifest = parts.manifest;
-    this.vocabulary = parts.vocabulary;
-    this.#stream = parts.stream;
-    this.#full = parts.full;
-    this.#isPadded = parts.isPadded;
-    const { priorWeight } = parts.manifest.decoding;
-    const { priors } = parts;
+  private constructor(
+    { manifest, contents }: ModelPackage<RecognizerManifest, CtcTwoPassContents>,
+    { stream, full }: { readonly stream: Graph; readonly full: Graph },
+    isPadded: boolean,
+  ) {
+    const { vocabulary, priors } = contents;
+    const { id } = manifest;
+    this.manifest = manifest;
+    this.vocabulary = vocabulary;
+    this.#stream = stream;
+    this.#full = full;
+    this.#isPadded = isPadded;
+    const { priorWeight } = manifest.decoding;
     this.outputBias =
       priorWeight === undefined || priors === undefined ? null : outputBias(priors, priorWeight);
-    this.stateSize = lastDimension(parts.stream, "state", parts.manifest.id);
-    this.stateBytes = parts.stream.inputNames.includes(HISTORY.input)
-      ? lastDimension(parts.stream, HISTORY.input, parts.manifest.id)
-      : 0;
-    this.encodedSize = lastDimension(parts.full, "encoded", parts.manifest.id);
-    const outputs = lastDimension(parts.full, "log_probs", parts.manifest.id);
-    if (outputs !== parts.vocabulary.length) {
-      throw new ServiceError(
-        "MODEL_BROKEN",
-        `Cannot load ${parts.manifest.id}: vocabulary must have ${outputs} entries, found ${parts.vocabulary.length}`,
-      );
-    }
+    this.stateSize = lastDimension(stream, "state", id);
+    const hasHistory = stream.inputNames.includes(HISTORY.input);
+    this.stateBytes = hasHistory ? lastDimension(stream, HISTORY.input, id) : 0;
+    this.encodedSize = lastDimension(full, "encoded", id);
+    const outputs = lastDimension(full, "log_probs", id);
+    if (outputs === vocabulary.length) return;
+    throw brokenModel(
+      `Cannot load ${id}: vocabulary must have ${outputs} entries, found ${vocabulary.length}`,
+    );
   }
 
-  /** @throws {ServiceError} `MODEL_BROKEN` naming the file that is missing, damaged or of another interface */
   static async load(
     model: ModelPackage<RecognizerManifest, CtcTwoPassContents>,
     options: GraphOptions,
   ): Promise<CtcTwoPass> {
-    const { vocabulary, priors } = model.contents;
     const stream = await loadGraph(model, STREAM, options);
     const full = await loadGraph(model, FULL, options);
-    const isPadded = preparesShapes((options.placement ?? ON_CPU).provider);
-    return new CtcTwoPass({ manifest: model.manifest, vocabulary, priors, stream, full, isPadded });
+    return new CtcTwoPass(model, { stream, full }, preparesShapes((options.placement ?? ON_CPU).provider));
   }
 
-  /** Milliseconds spent in runs of the graphs so far. */
   get runMs(): number {
     return this.#runMs;
   }
@@ -106,12 +95,11 @@ export class CtcTwoPass implements RecognizerModel {
     return this.manifest.frameSamples;
   }
 
-  /** One network says both. */
+  /** The same graph outputs speech and log-probs. */
   speechBatch(rows: number, frames: number): StepBatch {
     return this.stepBatch(rows, frames);
   }
 
-  /** Makes batches of any shape that fits, over one set of buffers. */
   stepBatches(capacity: StepCapacity): (rows: number, frames: number) => StepBatch {
     const { frameSamples } = this.manifest;
     const vocabulary = this.vocabulary.length;
@@ -151,17 +139,11 @@ export class CtcTwoPass implements RecognizerModel {
     };
   }
 
-  /** Buffers of its own for batches of this shape. */
   stepBatch(rows: number, frames: number): StepBatch {
     return this.stepBatches({ rows, frames: rows * frames })(rows, frames);
   }
 
-  /**
-   * The second pass over what the streaming encoder gave, one run for all.
-   *
-   * @param utterances `[frames, encodedSize]` each, consecutive frames; the graph takes what is masked for the world outside
-   * @returns `[frames, vocabulary]` of each, natural log; views of one tensor
-   */
+  /** Runs the second pass over all utterances at the same time; the results are views of one tensor. */
   async refine(utterances: readonly Float32Array[]): Promise<readonly LogProbs[]> {
     const startedAtMs = performance.now();
     const counts = utterances.map(({ length }) => length / this.encodedSize);
@@ -185,7 +167,7 @@ export class CtcTwoPass implements RecognizerModel {
     });
   }
 
-  /** `[rows, frames, encodedSize]`; what fills them alone is not copied. */
+  /** Stacks utterances to `[rows, frames, encodedSize]`; a single one of full length is not copied. */
   #stacked(utterances: readonly Float32Array[], rows: number, frames: number): Float32Array {
     const size = frames * this.encodedSize;
     const [first] = utterances;
@@ -195,12 +177,7 @@ export class CtcTwoPass implements RecognizerModel {
     return stacked;
   }
 
-  /**
-   * Log-probs of a whole utterance with full context.
-   *
-   * @param pcm mono, `[samples]`, -1 to 1, at the manifest's rate; silence to flush the tail is added here
-   * @returns `[frames * vocabulary]`, natural log, and the frame count (flush frames included)
-   */
+  /** Decodes a whole utterance with full context; adds the silence that flushes its tail. */
   async decodeUtterance(pcm: Float32Array): Promise<LogProbs> {
     const { frameSamples, flushSamples } = this.manifest;
     const frames = Math.ceil((pcm.length + flushSamples) / frameSamples);
@@ -215,14 +192,13 @@ export class CtcTwoPass implements RecognizerModel {
     return refined!;
   }
 
-  /** Frees the graphs' memory; nothing may be run afterwards. */
   async release(): Promise<void> {
     await this.#stream.release();
     await this.#full.release();
   }
 }
 
-/** `[rows, frames]`, 1 where an utterance has a frame. */
+/** Makes a mask `[rows, frames]`: 1 where an utterance has a frame. */
 function maskOf(counts: readonly number[], rows: number, frames: number): Float32Array {
   const mask = new Float32Array(rows * frames);
   for (const [row, count] of counts.entries()) mask.fill(1, row * frames, row * frames + count);

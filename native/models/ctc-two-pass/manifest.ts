@@ -1,13 +1,16 @@
 import { z } from "zod";
-import { DECODING_FIELDS, RECOGNIZER_FIELDS, type RecognizerManifest } from "../manifest.js";
-import type { PackageSchema } from "../package-schema.js";
+import {
+  DECODING_FIELDS,
+  type PackageSchema,
+  RECOGNIZER_FIELDS,
+  type RecognizerManifest,
+} from "../manifest.js";
 import { number, refuse } from "../rules.js";
 
-/** What the JSON files of a package say. */
 export interface CtcTwoPassContents {
-  /** Outputs: characters, after the blank. */
+  /** Outputs: the blank, then characters. */
   readonly vocabulary: readonly string[];
-  /** Of each output, 0 to 1; taken out of the outputs by `decoding.priorWeight`. */
+  /** Prior of each output, 0 to 1; removed as far as `decoding.priorWeight` says. */
   readonly priors?: readonly number[] | undefined;
 }
 

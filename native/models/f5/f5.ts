@@ -7,7 +7,7 @@ import { KAZAKH_LETTERS } from "../../../core/domain/text/kazakh/letters.js";
 import type { SynthesisJob } from "../../../core/ports/synthesizer.js";
 import { type GraphOptions, loadGraph } from "../graph.js";
 import type { Graph, GraphContract } from "../graph-interface.js";
-import { fileNameOf, type ModelPackage, readPackageFile } from "../package.js";
+import { brokenModel, fileNameOf, type ModelPackage, readPackageFile } from "../package.js";
 import type { PieceModel, PieceTurn } from "../synthesizer.js";
 import type { F5Manifest, F5Voice } from "./manifest.js";
 
@@ -16,7 +16,7 @@ const PREPROCESS = {
   inputs: ["audio", "text_ids", "max_duration"],
   outputs: ["noise", "rope_cos", "rope_sin", "cat_mel_text", "cat_mel_text_drop", "ref_signal_len"],
 } as const satisfies GraphContract;
-/** Its outputs, the next x and the next time step, are taken by their places: an input has the second one's name. */
+/** Its outputs, the next x and time step, are taken by position: the second has the name of an input. */
 const TRANSFORMER = {
   file: "transformer",
   inputs: ["noise", "rope_cos", "rope_sin", "cat_mel_text", "cat_mel_text_drop", "time_step"],
@@ -42,14 +42,16 @@ interface Graphs {
 }
 
 /**
- * F5-TTS in three graphs: audio int16 [1, 1, L], text_ids int32 [1, N], max_duration int64 to noise f32 [1, T, bins] and what the
- * transformer is conditioned on; the transformer, run after run, from noise and time_step int32 [1] to both again; then
- * denoised, ref_signal_len to output_audio [1, 1, samples] without the reference, int16 or f32. Text is characters, reference
- * first; a duration is the reference's, by the bytes of both texts. The number of steps, guidance and sway are part of the
- * graphs, and so is the draw of the noise: `nfe` and `seed` of a request change nothing.
+ * F5-TTS in three graphs. Preprocessing: audio int16 [1, 1, L], text_ids int32 [1, N], max_duration int64 to
+ * noise f32 [1, T, bins] and the transformer's condition. The transformer, run repeatedly: noise and
+ * time_step int32 [1] to the next of both. Decoding: denoised, ref_signal_len to output_audio [1, 1, samples]
+ * without the reference, int16 or f32.
  *
- * @see DakeQQ/F5-TTS-ONNX at 0ab2c16, `Export_ONNX/F5_TTS/Export_F5.py`. Exports before it had four tensors for the rotary embedding
- * and are refused.
+ * Text is characters, reference first; the duration is the reference's, scaled by the bytes of both texts.
+ * Steps, guidance, sway and noise are part of the graphs: `nfe` and `seed` of a request have no effect.
+ *
+ * @see DakeQQ/F5-TTS-ONNX at 0ab2c16, `Export_ONNX/F5_TTS/Export_F5.py`. Earlier exports, with four tensors
+ *   for the rotary embedding, are rejected.
  */
 export class F5 implements PieceModel {
   readonly manifest: F5Manifest;
@@ -57,19 +59,18 @@ export class F5 implements PieceModel {
   readonly #tokenOf: ReadonlyMap<string, number>;
   readonly #references: ReadonlyMap<string, Reference>;
 
-  private constructor(parts: {
-    manifest: F5Manifest;
-    graphs: Graphs;
-    tokenOf: ReadonlyMap<string, number>;
-    references: ReadonlyMap<string, Reference>;
-  }) {
-    this.manifest = parts.manifest;
-    this.#graphs = parts.graphs;
-    this.#tokenOf = parts.tokenOf;
-    this.#references = parts.references;
+  private constructor(
+    manifest: F5Manifest,
+    graphs: Graphs,
+    tokenOf: ReadonlyMap<string, number>,
+    references: ReadonlyMap<string, Reference>,
+  ) {
+    this.manifest = manifest;
+    this.#graphs = graphs;
+    this.#tokenOf = tokenOf;
+    this.#references = references;
   }
 
-  /** @throws {ServiceError} `MODEL_BROKEN` naming the file that is missing, damaged or of another interface */
   static async load(model: ModelPackage<F5Manifest>, options: GraphOptions): Promise<F5> {
     const tokenOf = await readVocabularyLines(model);
     const references = new Map<string, Reference>();
@@ -79,7 +80,7 @@ export class F5 implements PieceModel {
       transformer: await loadGraph(model, TRANSFORMER, options),
       decode: await loadGraph(model, DECODE, options),
     };
-    return new F5({ manifest: model.manifest, graphs, tokenOf, references });
+    return new F5(model.manifest, graphs, tokenOf, references);
   }
 
   async speak(job: SynthesisJob, turn: PieceTurn): Promise<null> {
@@ -122,7 +123,6 @@ export class F5 implements PieceModel {
     return x;
   }
 
-  /** Of reference and speech together. */
   #frames({ audio, text }: Reference, { spokenText, speed }: SynthesisJob): number {
     const frames = Math.floor(audio.length / this.manifest.hopSamples) + 1;
     const ratio = Buffer.byteLength(spokenText) / Buffer.byteLength(text);
@@ -130,16 +130,14 @@ export class F5 implements PieceModel {
   }
 }
 
-/** `vocab.txt`: a symbol on each line, its number the line's. */
+/** Reads `vocab.txt`: each line is the symbol with the line's number, from 0. */
 async function readVocabularyLines(model: ModelPackage<F5Manifest>): Promise<ReadonlyMap<string, number>> {
   const lines = new TextDecoder().decode(await readPackageFile(model, "vocabulary")).split("\n");
   const tokenOf = new Map(lines.map((symbol, index) => [symbol.replace("\r", ""), index]));
   const missing = [...KAZAKH_LETTERS, " "].filter((character) => !tokenOf.has(character));
   if (missing.length === 0) return tokenOf;
-  throw new ServiceError(
-    "MODEL_BROKEN",
-    `Cannot load ${fileNameOf(model, "vocabulary")}: lines must contain ${missing.map((c) => `"${c}"`).join(", ")}`,
-  );
+  const rule = `lines must contain ${missing.map((c) => `"${c}"`).join(", ")}`;
+  throw brokenModel(`Cannot load ${fileNameOf(model, "vocabulary")}: ${rule}`);
 }
 
 async function readReference(model: ModelPackage<F5Manifest>, voice: F5Voice): Promise<Reference> {
@@ -153,8 +151,6 @@ async function readReference(model: ModelPackage<F5Manifest>, voice: F5Voice): P
     return { audio, text: voice.referenceText };
   } catch (error) {
     const name = fileNameOf(model, voice.reference);
-    throw new ServiceError("MODEL_BROKEN", `Cannot load ${name}: ${(error as Error).message}`, {
-      cause: error,
-    });
+    throw brokenModel(`Cannot load ${name}: ${(error as Error).message}`, error);
   }
 }

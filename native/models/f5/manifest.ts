@@ -1,32 +1,19 @@
 import { z } from "zod";
 import {
-  type ManifestVoice,
   MEL_SYNTHESIZER_FIELDS,
-  type MelSynthesizerManifest,
+  type PackageSchema,
   requireVoices,
   VOICE_FIELDS,
   voicesOf,
 } from "../manifest.js";
-import type { PackageSchema } from "../package-schema.js";
 import { refuse, text, whole } from "../rules.js";
-
-/** A voice is a recording and what is said in it. */
-export interface F5Voice extends ManifestVoice {
-  /** Name of a WAVE file among the package's files. */
-  readonly reference: string;
-  readonly referenceText: string;
-}
-
-export interface F5Manifest extends MelSynthesizerManifest {
-  readonly voices: readonly F5Voice[];
-  /** How often the transformer runs: the export's solver steps, divided by those it fuses. */
-  readonly transformerRuns: number;
-}
 
 const MANIFEST = z
   .object({
     ...MEL_SYNTHESIZER_FIELDS,
+    /** A voice is a recording (the name of a WAV file in the manifest) with its transcript. */
     voices: voicesOf({ ...VOICE_FIELDS, reference: text(), referenceText: text() }),
+    /** The export's solver steps, divided by the steps that it fuses into one run. */
     transformerRuns: whole(1),
   })
   .superRefine(requireVoices)
@@ -35,6 +22,9 @@ const MANIFEST = z
     if (lost !== undefined)
       refuse(context, ["files"], `must name "${lost.reference}" for voice ${lost.name}`);
   });
+
+export type F5Manifest = z.output<typeof MANIFEST>;
+export type F5Voice = F5Manifest["voices"][number];
 
 export const F5_PACKAGE: PackageSchema<F5Manifest, object> = {
   manifest: MANIFEST,

@@ -68,7 +68,7 @@ const VOCODER = {
   isRowwise: true,
 } as const satisfies GraphContract;
 
-/** Tells the noise of the vocoder from the noise the flow starts with. */
+/** Gives the vocoder other noise than the flow. */
 const VOCODER_SEED = 0x5bd1e995;
 const WARM_UP_PATCHES = [8, 16, 32, 64, 128] as const;
 const FADE_SECONDS = 0.005;
@@ -83,28 +83,26 @@ interface Graphs {
 interface SynthesisParameters {
   readonly solver: SolverSchedule;
   readonly noiseTemperature: number;
-  /** Frames on each side that the vocoder's samples depend on. */
+  /** Frames on each side on which the vocoder's samples depend. */
   readonly vocoderReach: number;
-  /** Frames on each side that a frame's condition depends on; null in a package that does not say: then it is made at once. */
+  /** Frames on each side on which a frame's condition depends; if null, one run makes all of it. */
   readonly conditionReach: number | null;
-  /** A frame whose normalised log-mel has a lower mean is silent. */
+  /** A frame with a lower mean of its normalised log-mel is silent. */
   readonly silenceBelow: number;
-  /** Null in a package that says nothing about it: its pieces stay as loud as the model makes them. */
+  /** Null: pieces keep the model's own loudness. */
   readonly loudness: LoudnessModel | null;
-  /** Null in a package without a voice whose melody is changed. */
   readonly melody: PitchColumns | null;
 }
 
-/** One window of a piece that is solved so far. */
 export interface WindowOfPiece {
   readonly piece: SolverPiece;
   readonly window: VocoderWindow;
 }
 
 /**
- * The synthesizer's graphs: text encoder with durations, frame condition with pitch, one solver step with a timestep
- * of its own per row, and the vocoder. Runs are synchronous inside onnxruntime: worker threads only. Rows of a batch do
- * not see each other, so a piece sounds the same alone and in any company.
+ * The synthesizer's graphs: text encoder with durations, frame condition with pitch, one solver step with a
+ * separate time per row, and the vocoder. Rows of a batch are independent, so a piece sounds the same alone
+ * and in any batch. Runs are synchronous inside onnxruntime: for worker threads only.
  *
  * @see Lipman et al., "Flow Matching for Generative Modeling", 2023
  */
@@ -115,31 +113,15 @@ export class FlowMatching {
   readonly #parameters: SynthesisParameters;
   #busyMs = 0;
 
-  private constructor(parts: {
-    manifest: MelSynthesizerManifest;
-    graphs: Graphs;
-    symbols: readonly string[];
-    parameters: SynthesisParameters;
-  }) {
-    this.manifest = parts.manifest;
-    this.#graphs = parts.graphs;
-    this.#tokenOf = new Map(parts.symbols.map((symbol, index) => [symbol, index]));
-    this.#parameters = parts.parameters;
-  }
-
-  /** @throws {ServiceError} `MODEL_BROKEN` naming the file that is missing, damaged or of another interface */
-  static async load(
-    model: ModelPackage<MelSynthesizerManifest, FlowMatchingContents>,
-    options: GraphOptions,
-  ): Promise<FlowMatching> {
-    const { symbols, synthesis, loudness = null, melody = null } = model.contents;
-    const graphs = {
-      encoder: await loadGraph(model, ENCODER, options),
-      condition: await loadGraph(model, CONDITION, options),
-      step: await loadGraph(model, STEP, options),
-      vocoder: await loadGraph(model, VOCODER, options),
-    };
-    const parameters = {
+  private constructor(
+    { manifest, contents }: ModelPackage<MelSynthesizerManifest, FlowMatchingContents>,
+    graphs: Graphs,
+  ) {
+    const { symbols, synthesis, loudness = null, melody = null } = contents;
+    this.manifest = manifest;
+    this.#graphs = graphs;
+    this.#tokenOf = new Map(symbols.symbols.map((symbol, index) => [symbol, index]));
+    this.#parameters = {
       solver: synthesis.solver,
       noiseTemperature: synthesis.noise_temperature,
       vocoderReach: synthesis.vocoder_context_frames,
@@ -148,24 +130,34 @@ export class FlowMatching {
       loudness,
       melody,
     };
-    return new FlowMatching({ manifest: model.manifest, graphs, symbols: symbols.symbols, parameters });
   }
 
-  /** Milliseconds spent inside the runtime so far. */
+  static async load(
+    model: ModelPackage<MelSynthesizerManifest, FlowMatchingContents>,
+    options: GraphOptions,
+  ): Promise<FlowMatching> {
+    return new FlowMatching(model, {
+      encoder: await loadGraph(model, ENCODER, options),
+      condition: await loadGraph(model, CONDITION, options),
+      step: await loadGraph(model, STEP, options),
+      vocoder: await loadGraph(model, VOCODER, options),
+    });
+  }
+
   get busyMs(): number {
     return this.#busyMs;
   }
 
   /**
-   * Encodes the text, lays it out in time and in chunks, as the job says, and begins the first of them.
-   * @param schedule times of the solver's steps, `nfe + 1` of them; the package's own when absent
-   * @param chunkRules other chunks than those of the service
-   * @throws {ServiceError} `UNKNOWN_VOICE`, `INTERNAL` for a text that holds no model symbols alone
+   * Encodes the text, assigns frames and chunks to it, and prepares the first chunk.
+   * @param schedule `nfe + 1` times of solver steps; the package's own by default
+   * @param chunkRules the service's by default
+   * @throws {ServiceError} `UNKNOWN_VOICE`, `INTERNAL` for a character without a model symbol
    */
   async begin(job: SynthesisJob, schedule?: Float64Array, chunkRules?: ChunkRules): Promise<SolverPiece> {
     const symbols = ["^", ...job.spokenText, "$"];
     const tokens = this.#tokenize(symbols);
-    const speaker = this.manifest.voices.find((voice) => voice.name === job.voice);
+    const speaker = this.manifest.voices.find(({ name }) => name === job.voice);
     if (speaker === undefined) throw new ServiceError("UNKNOWN_VOICE", `voice ${job.voice} is not known`);
     const voice = new Tensor("int64", [BigInt(speaker.index)], [1]);
     const encoded = await this.#run("encoder", {
@@ -215,10 +207,10 @@ export class FlowMatching {
     return piece;
   }
 
-  /** One Euler step of each piece's chunk, each at a time of its own, all padded to `patches`. */
+  /** Runs one Euler step for each piece's chunk, each at its own time, all padded to `patches`. */
   async step(pieces: readonly UnsolvedPiece[], patches: number): Promise<void> {
     const x = PATCH_FRAMES * this.manifest.melBins;
-    // The rest of a piece's condition is made with its second chunk, when the first is on its way to the listener.
+    // Conditions are computed late: the listener already has the first chunk while the second one's is made.
     for (const piece of pieces)
       piece.solving.condition ??= await this.#conditionOf(piece, piece.chunks[piece.solving.index]!);
     const { x_next } = await this.#run("step", stepFeeds(pieces, patches, x));
@@ -231,26 +223,25 @@ export class FlowMatching {
     }
   }
 
-  /** Whether something is left for the solver. */
   isUnsolved(piece: SolverPiece): piece is UnsolvedPiece {
     return piece.solving !== null;
   }
 
-  /** Which frames of a piece whose speech has begun are sent, as far as it is solved. */
+  /** Returns a piece's frames to send, as far as solved. Throws before its first speech is solved. */
   trimOf(piece: SolverPiece): PieceTrim {
     if (piece.trim === null)
       throw new ServiceError("INTERNAL", "Cannot trim: no speech of the piece is solved");
     return piece.trim;
   }
 
-  /** Where in the samples of a piece its characters are said; see `SynthesizedPiece` and `SpeakOptions.onBounds`. */
+  /** Returns the samples at which characters are spoken, see `SynthesizedPiece`. */
   characterBoundsOf(piece: SolverPiece): Int32Array {
     const trim = this.trimOf(piece);
     const stop = this.isUnsolved(piece) ? piece.frames : trim.stop;
     return characterBounds(piece.durations, { ...trim, stop }, this.manifest.hopSamples);
   }
 
-  /** The window of a piece that begins at frame `start`; null while no more of it may be sent. See `vocoderWindow`. */
+  /** Returns the window that begins at frame `start`, see `vocoderWindow`; null while it is not solved. */
   windowOf({ frames, knownFrames, trim }: SolverPiece, start: number): VocoderWindow | null {
     const reach = this.#parameters.vocoderReach;
     const reached = knownFrames === frames ? frames : knownFrames - reach;
@@ -259,48 +250,32 @@ export class FlowMatching {
   }
 
   /**
-   * Samples of windows that are all given the same number of frames, at their piece's level, faded where they are an end of it.
+   * Runs the vocoder over windows of the same length; applies each piece's gain, and fades at its ends.
    * @returns `[(end - start) * hopSamples]` for each, about -1 to 1
    */
   async vocode(windows: readonly WindowOfPiece[]): Promise<Float32Array[]> {
     const { hopSamples, melBins, sampleRateHz } = this.manifest;
     const frames = windows[0]!.window.contextEnd - windows[0]!.window.contextStart;
     const rows = windows.length;
-    const stack = (width: number, valuesOf: (piece: SolverPiece, end: number) => Float32Array) => {
+    const stack = (
+      width: number,
+      valuesOf: (piece: SolverPiece, end: number) => Float32Array,
+      dims = [rows, frames * width],
+    ) => {
       const stacked = new Float32Array(rows * frames * width);
       for (const [row, { piece, window }] of windows.entries()) {
         const values = valuesOf(piece, window.contextEnd * width);
         const context = values.subarray(window.contextStart * width, window.contextEnd * width);
         stacked.set(context, row * frames * width);
       }
-      return stacked;
+      return new Tensor("float32", stacked, dims);
     };
     const { pcm } = await this.#run("vocoder", {
-      mel: new Tensor(
-        "float32",
-        stack(melBins, (piece) => piece.mel),
-        [rows, frames, melBins],
-      ),
-      f0: new Tensor(
-        "float32",
-        stack(1, (piece) => piece.f0),
-        [rows, frames],
-      ),
-      voicing: new Tensor(
-        "float32",
-        stack(1, (piece) => piece.voicing),
-        [rows, frames],
-      ),
-      excitation: new Tensor(
-        "float32",
-        stack(hopSamples, ({ sources }, end) => sources.excitation.upTo(end)),
-        [rows, frames * hopSamples],
-      ),
-      noise: new Tensor(
-        "float32",
-        stack(hopSamples, ({ sources }, end) => sources.noise.upTo(end)),
-        [rows, frames * hopSamples],
-      ),
+      mel: stack(melBins, ({ mel }) => mel, [rows, frames, melBins]),
+      f0: stack(1, ({ f0 }) => f0),
+      voicing: stack(1, ({ voicing }) => voicing),
+      excitation: stack(hopSamples, ({ sources }, end) => sources.excitation.upTo(end)),
+      noise: stack(hopSamples, ({ sources }, end) => sources.noise.upTo(end)),
     });
     const samples = pcm!.data as Float32Array;
     return windows.map(({ piece, window }, row) => {
@@ -317,26 +292,7 @@ export class FlowMatching {
     });
   }
 
-  /** Speaks a piece from begin to end with nothing beside it: the bare model. */
-  async speakAlone(
-    job: SynthesisJob,
-    schedule?: Float64Array,
-    chunkRules?: ChunkRules,
-  ): Promise<Float32Array> {
-    const piece = await this.begin(job, schedule, chunkRules);
-    const parts: Float32Array[] = [];
-    for (let start: number | null = null; this.isUnsolved(piece); ) {
-      await this.solveChunk(piece);
-      start ??= piece.trim?.start ?? null;
-      if (start !== null) start = await this.#vocodeFrom(piece, start, parts);
-    }
-    const { hopSamples } = this.manifest;
-    const { silentFramesBefore, silentFramesAfter } = this.trimOf(piece);
-    const silence = (frames: number) => new Float32Array(frames * hopSamples);
-    return joined([silence(silentFramesBefore), ...parts, silence(silentFramesAfter)]);
-  }
-
-  /** All steps of the next chunk of a piece, alone. */
+  /** Runs all steps of a piece's next chunk, in a batch of one. */
   async solveChunk(piece: SolverPiece): Promise<void> {
     const index = piece.solving?.index;
     while (this.isUnsolved(piece) && piece.solving.index === index) {
@@ -344,7 +300,7 @@ export class FlowMatching {
     }
   }
 
-  /** Runs steps of one row and of `rows`, so that no request pays for what a device prepares at a first run. */
+  /** Runs steps with one row and with `rows`, so that no request waits while a device compiles. */
   async warmUp(job: SynthesisJob, rows: number, lengths: "every octave" | "the shortest"): Promise<void> {
     for (const count of new Set([1, rows])) {
       const pieces: UnsolvedPiece[] = [];
@@ -356,7 +312,6 @@ export class FlowMatching {
     }
   }
 
-  /** Frees the graphs' memory; nothing may be run afterwards. */
   async release(): Promise<void> {
     for (const graph of Object.values(this.#graphs) as Graph[]) await graph.release();
   }
@@ -365,14 +320,6 @@ export class FlowMatching {
     const { melody } = this.#parameters;
     if (range !== 1 && melody !== null && pitchHz !== undefined)
       scaleMelody(piece, { range, centreHz: pitchHz }, melody);
-  }
-
-  /** @returns the first frame whose samples are not among `parts` */
-  async #vocodeFrom(piece: SolverPiece, start: number, parts: Float32Array[]): Promise<number> {
-    const window = this.windowOf(piece, start);
-    if (window === null) return start;
-    parts.push(...(await this.vocode([{ piece, window }])));
-    return this.#vocodeFrom(piece, window.end, parts);
   }
 
   #chunkOf(piece: SolverPiece, index: number): ChunkInFlight | null {
@@ -395,7 +342,7 @@ export class FlowMatching {
     return padRows(values, contextEnd - contextStart, condition.width);
   }
 
-  /** Keeps what a chunk has become, its context on the right too, and begins the next one. */
+  /** Stores a solved chunk with its right context, updates trim and gain, and prepares the next chunk. */
   #chunkSolved(piece: SolverPiece, { index, patches, x }: ChunkInFlight): void {
     const { melBins } = this.manifest;
     const { start, end, contextStart, contextEnd, overlap } = piece.chunks[index]!;
@@ -412,24 +359,22 @@ export class FlowMatching {
     piece.solvedFrames = end * PATCH_FRAMES;
     piece.knownFrames = contextEnd * PATCH_FRAMES;
     const sentFrames = piece.trim?.stop;
-    const { frames } = piece;
+    const { silenceBelow } = this.#parameters;
     const solved = piece.mel.subarray(0, piece.solvedFrames * melBins);
-    piece.trim = trimSoFar(solved, { melBins, silenceBelow: this.#parameters.silenceBelow, frames });
+    piece.trim = trimSoFar(solved, { melBins, silenceBelow, frames: piece.frames });
     piece.solving = this.#chunkOf(piece, index + 1);
     if (piece.trim === null) return;
-    const gain = this.#gainOf(piece, piece.trim);
-    piece.gain = withGain(piece.gain, sentFrames ?? piece.trim.start, gain);
+    piece.gain = withGain(piece.gain, sentFrames ?? piece.trim.start, this.#gainOf(piece, piece.trim));
   }
 
   #gainOf(piece: SolverPiece, trim: PieceTrim): number {
     const { loudness } = this.#parameters;
     if (loudness === null) return 1;
     const { hopSamples, sampleRateHz } = this.manifest;
-    const isSolved = !this.isUnsolved(piece);
-    const { knownFrames, mel, job } = piece;
-    const known = isSolved ? trim : { ...trim, stop: knownFrames };
+    const { knownFrames, mel, job, solving } = piece;
+    const known = solving === null ? trim : { ...trim, stop: knownFrames };
     const gain = pieceGain(melLevelDb(mel, known, loudness, hopSamples / sampleRateHz), job.voice, loudness);
-    return isSolved ? gain : gainSoFar(gain, knownFrames);
+    return solving === null ? gain : gainSoFar(gain, knownFrames);
   }
 
   async #run(graph: keyof Graphs, feeds: InferenceSession.FeedsType): Promise<InferenceSession.ReturnType> {
@@ -447,14 +392,4 @@ export class FlowMatching {
       return BigInt(token);
     });
   }
-}
-
-function joined(parts: readonly Float32Array[]): Float32Array {
-  const whole = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let offset = 0;
-  for (const part of parts) {
-    whole.set(part, offset);
-    offset += part.length;
-  }
-  return whole;
 }

@@ -1,41 +1,19 @@
 import { z } from "zod";
-import type { LoudnessModel } from "../../../core/domain/synthesis/loudness.js";
-import type { PitchColumns } from "../../../core/domain/synthesis/melody.js";
-import type { SolverSchedule } from "../../../core/domain/synthesis/schedule.js";
 import { SPEECH_RATE_HZ } from "../../../core/domain/synthesis/speech-rate.js";
 import {
   MEL_SYNTHESIZER_FIELDS,
   type MelSynthesizerManifest,
+  type PackageSchema,
   requireVoices,
   VOICE_FIELDS,
   voicesOf,
 } from "../manifest.js";
-import type { PackageSchema } from "../package-schema.js";
 import { between, number, numbers, refuse, whole } from "../rules.js";
 
-/** Of a patch, as in `solver-piece.ts`, which is not imported here: it brings the runtime. */
+/** As in `solver-piece.ts`, which cannot be imported here: it loads onnxruntime. */
 const PATCH_FRAMES = 2;
 
-/** What the JSON files of a package say. */
-export interface FlowMatchingContents {
-  readonly symbols: { readonly symbols: readonly string[] };
-  readonly synthesis: {
-    readonly solver: SolverSchedule;
-    readonly noise_temperature: number;
-    /** Frames on each side that the vocoder's samples depend on. */
-    readonly vocoder_context_frames: number;
-    /** The same of the condition; a package without it has a piece's condition made in one run. */
-    readonly condition_context_frames?: number | undefined;
-    /** A frame whose normalised log-mel has a lower mean is silent. */
-    readonly silence: { readonly mel_mean_below: number };
-  };
-  /** A package without it has pieces as loud as the model makes them. */
-  readonly loudness?: LoudnessModel | undefined;
-  /** Needed where a voice has a `melody`. */
-  readonly melody?: PitchColumns | undefined;
-}
-
-/** Times of the solver by number of steps. */
+/** Solver times by number of steps. */
 const TIMES = z.record(z.string(), z.array(number())).superRefine((times, context) => {
   for (const [nfe, list] of Object.entries(times)) {
     const isAscending = list.every((time, step) => step === 0 || time > list[step - 1]!);
@@ -45,7 +23,9 @@ const TIMES = z.record(z.string(), z.array(number())).superRefine((times, contex
 });
 const COLUMNS = `must be ${PATCH_FRAMES} lists of numbers`;
 
-function contents({ melBins, voices }: MelSynthesizerManifest): z.ZodType<FlowMatchingContents> {
+export type FlowMatchingContents = z.output<ReturnType<typeof contents>>;
+
+function contents({ melBins, voices }: MelSynthesizerManifest) {
   const melody = z.object({
     logHzPerUnit: number(),
     lowestHz: number(),
@@ -57,10 +37,14 @@ function contents({ melBins, voices }: MelSynthesizerManifest): z.ZodType<FlowMa
     synthesis: z.object({
       solver: z.object({ sway: number(), times: TIMES.optional() }),
       noise_temperature: number(),
+      /** Frames on each side on which the vocoder's samples depend. */
       vocoder_context_frames: whole(0),
+      /** The same for the condition; without it, one run makes a piece's whole condition. */
       condition_context_frames: whole(0).optional(),
+      /** A frame with a lower mean of its normalised log-mel is silent. */
       silence: z.object({ mel_mean_below: number() }),
     }),
+    /** Without it, pieces keep the model's own loudness. */
     loudness: z
       .object({
         targetLufs: number(),
@@ -70,6 +54,7 @@ function contents({ melBins, voices }: MelSynthesizerManifest): z.ZodType<FlowMa
         voiceLufs: z.record(z.string(), number()),
       })
       .optional(),
+    /** Required if a voice has a `melody`. */
     melody: voices.some((voice) => voice.melody !== undefined) ? melody : melody.optional(),
   });
 }
@@ -83,7 +68,7 @@ export const FLOW_MATCHING_PACKAGE: PackageSchema<MelSynthesizerManifest, FlowMa
         melody: between(0, 2).optional(),
         pitchHz: between(40, 800).optional(),
       }),
-      // Pieces that share runs leave their worker as they are made.
+      // Pieces that share runs are not resampled.
       sampleRateHz: number().refine((rateHz) => rateHz === SPEECH_RATE_HZ, {
         error: ({ input }) => `must be ${SPEECH_RATE_HZ}, found ${String(input)}`,
       }),

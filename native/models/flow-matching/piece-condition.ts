@@ -1,43 +1,40 @@
 import { type InferenceSession, Tensor } from "onnxruntime-node";
 import type { PitchedCondition } from "../../../core/domain/synthesis/melody.js";
 
-/** Smaller rests are made at once: a run of their own would cost as much again as they do. */
+/** A smaller rest joins the first run: a separate run would double its cost. */
 const LEAST_REST_PATCHES = 32;
 
-/** What the condition graph is given of a piece. */
 export interface ConditionSource {
   /** `[1, tokens, hidden width]`, from the encoder. */
   readonly hidden: Tensor;
-  /** `[1]` */
   readonly voice: Tensor;
-  /** `[frames]` */
   readonly frameToToken: BigInt64Array;
   /** `[frames, 3]` */
   readonly position: Float32Array;
 }
 
 export interface ConditionGraph {
-  /** Frames on each side that a frame's condition depends on. */
+  /** Frames on each side on which a frame's condition depends. */
   readonly reach: number;
-  /** Frames that share one condition. */
   readonly patchFrames: number;
   run(feeds: InferenceSession.FeedsType): Promise<InferenceSession.ReturnType>;
-  /** Changes what was made of some frames, in place, before anybody sees it. */
+  /** Changes the values of a finished part in place, before they are used. */
   finish(part: PitchedCondition): void;
 }
 
 /**
- * Condition of the flow, pitch and voicing of a piece, made as far as they are needed: a listener waits for those of the first
- * chunk alone. With all that a frame depends on around it, the parts are those of one run over the piece.
+ * A piece's condition, pitch and voicing, computed on demand: a listener waits only for those of the first
+ * chunk. Each run includes the frames around a part that it depends on, so that parts equal one run over the
+ * piece.
  */
 export class PieceCondition {
-  /** Hz, `[frames]`; 0 where it is not made. */
+  /** Hz, `[frames]`; 0 where not computed yet. */
   readonly f0: Float32Array;
-  /** 0 to 1, `[frames]`; 0 where it is not made. */
+  /** 0 to 1, `[frames]`; 0 where not computed yet. */
   readonly voicing: Float32Array;
   readonly #source: ConditionSource;
   readonly #graph: ConditionGraph;
-  /** `[frames / patchFrames, width]`, from the first run on. */
+  /** `[frames / patchFrames, width]`, after the first run. */
   #values = new Float32Array(0);
   #width = 0;
   #madePatches = 0;
@@ -49,7 +46,7 @@ export class PieceCondition {
     this.voicing = new Float32Array(source.frameToToken.length);
   }
 
-  /** Values of a patch, known once some are made. */
+  /** Values per patch, known after the first run. */
   get width(): number {
     return this.#width;
   }
@@ -66,7 +63,7 @@ export class PieceCondition {
     const frames = frameToToken.length;
     const patches = frames / patchFrames;
     const made = this.#madePatches;
-    // Pulses are drawn towards the pitch of the frame behind. What is not needed now is made all at once.
+    // One patch more: pulses glide towards the pitch of the next frame. The second run computes all the rest.
     const isRestSmall = patches - wanted <= LEAST_REST_PATCHES + reach / patchFrames;
     const end = made > 0 || isRestSmall ? patches : wanted + 1;
     const from = Math.max(0, made * patchFrames - reach);

@@ -8,61 +8,59 @@ import { paddedPatches } from "../../../core/domain/synthesis/solver-schedule.js
 import type { SynthesisJob } from "../../../core/ports/synthesizer.js";
 import type { PieceCondition } from "./piece-condition.js";
 
-/** Frames that one row of the decoder holds. */
+/** Frames per position of the decoder. */
 export const PATCH_FRAMES = 2;
 
-/** What the solver has made of a piece so far, and all it needs for its next run. */
+/** A piece in synthesis: the solver's results so far, and the inputs of its next run. */
 export interface SolverPiece {
   readonly job: SynthesisJob;
   readonly voiceIndex: bigint;
   readonly frames: number;
   readonly patches: number;
-  /** Frames of each token: begin mark, characters, end mark. */
+  /** Frames of each token: start mark, characters, end mark. */
   readonly durations: Int32Array;
   readonly condition: PieceCondition;
-  /** As far as the condition is made. */
+  /** Known as far as the condition is computed, like `voicing`. */
   readonly f0: Float32Array;
   readonly voicing: Float32Array;
   /** `nfe + 1` times from 0 to 1. */
   readonly schedule: Float64Array;
-  /** `[patches, 2 * melBins]`, of unit variance: what the solver starts from, whichever chunk a patch is solved in. */
+  /** The solver's start, `[patches, 2 * melBins]`, unit variance; independent of how chunks are cut. */
   readonly noise: GaussianNoise;
-  /** Solved one after another. */
   readonly chunks: readonly SolverChunk[];
-  /** The chunk on its way; null when all are solved. */
+  /** Null once all chunks are solved. */
   solving: ChunkInFlight | null;
-  /** `[knownFrames, melBins]` at least, normalised log-mel. */
+  /** At least `[knownFrames, melBins]`, normalised log-mel. */
   mel: Float32Array;
-  /** Frames whose chunk is solved. */
   solvedFrames: number;
-  /** Frames behind them are known less exactly: the context of the last chunk. The vocoder reaches into it. */
+  /**
+   * Solved frames and the last chunk's right context: less exact, but good enough for the vocoder's reach.
+   */
   knownFrames: number;
-  /** Known as far as `solvedFrames`; see `trimSoFar`. */
+  /** Known up to `solvedFrames`; see `trimSoFar`. */
   trim: PieceTrim | null;
-  /** What its samples are multiplied with, as far as `solvedFrames`. */
+  /** Factors for its samples, up to `solvedFrames`. */
   gain: GainCurve;
-  /** `[frames * hopSamples]` each, drawn as far as windows have reached. */
+  /** `[frames * hopSamples]` each, generated on demand. */
   readonly sources: { readonly excitation: PulseTrain; readonly noise: GaussianNoise };
 }
 
-/** A chunk between two solver steps. */
 export interface ChunkInFlight {
   readonly index: number;
-  /** Its own and those around it. */
+  /** Its own and those of its context. */
   readonly patches: number;
-  /** `[paddedPatches(patches), condition width]`, zero beyond `patches`; null until its first step needs it. */
+  /** `[paddedPatches(patches), condition width]`, zero beyond `patches`; null before its first step. */
   condition: Float32Array | null;
-  /** `[at least paddedPatches(patches), 2 * melBins]`, noise at first, log-mel in the end; zero beyond `patches`. */
+  /** At least `[paddedPatches(patches), 2 * melBins]`, from noise to log-mel; zero beyond `patches`. */
   x: Float32Array;
   stepsDone: number;
 }
 
-/** A piece that the solver goes on with. */
 export type UnsolvedPiece = SolverPiece & { readonly solving: ChunkInFlight };
 
 /**
- * The feeds of one solver step over `pieces`, each row at a time of its own, padded to `patches`.
- * @param width values of a patch of `x`
+ * Makes the feeds of one solver step over `pieces`, each row at its own time, padded to `patches`.
+ * @param width values per patch of `x`
  */
 export function stepFeeds(
   pieces: readonly UnsolvedPiece[],
@@ -76,29 +74,24 @@ export function stepFeeds(
   const mask = new Float32Array(rows * patches);
   for (const [row, chunk] of chunks.entries()) mask.fill(1, row * patches, row * patches + chunk.patches);
   const conditionWidth = pieces[0]!.condition.width;
-  const x = stackRows(
-    chunks.map((chunk) => chunk.x),
-    patches * width,
-  );
-  const condition = stackRows(
-    chunks.map((chunk) => chunk.condition!),
-    patches * conditionWidth,
-  );
+  const x = chunks.map((chunk) => chunk.x);
+  const conditions = chunks.map(({ condition }) => condition!);
+  const voices = BigInt64Array.from(pieces, ({ voiceIndex }) => voiceIndex);
   return {
-    x: new Tensor("float32", x, [rows, patches, width]),
-    condition: new Tensor("float32", condition, [rows, patches, conditionWidth]),
+    x: new Tensor("float32", stackRows(x, patches * width), [rows, patches, width]),
+    condition: new Tensor("float32", stackRows(conditions, patches * conditionWidth), [
+      rows,
+      patches,
+      conditionWidth,
+    ]),
     t: new Tensor("float32", Float32Array.from(times), [rows]),
     dt: new Tensor("float32", Float32Array.from(steps), [rows]),
-    voice: new Tensor(
-      "int64",
-      BigInt64Array.from(pieces, (piece) => piece.voiceIndex),
-      [rows],
-    ),
+    voice: new Tensor("int64", voices, [rows]),
     mask: new Tensor("float32", mask, [rows, patches, 1]),
   };
 }
 
-/** Zero-padded to the length the solver runs so many patches at when they run alone, so that those runs copy nothing. */
+/** Pads with zeros to the length of a run of one row, so that such a run copies nothing. */
 export function padRows(values: Float32Array, patches: number, width: number): Float32Array {
   const padded = new Float32Array(paddedPatches(patches) * width);
   padded.set(values.subarray(0, patches * width));
@@ -110,7 +103,7 @@ function stackRows(values: readonly Float32Array[], rowLength: number): Float32A
   if (first !== undefined && values.length === 1 && first.length === rowLength) return first;
   const stacked = new Float32Array(values.length * rowLength);
   for (const [row, one] of values.entries()) {
-    // Beyond a chunk's own patches there are zeros in a longer array, and nothing to copy from a shorter one.
+    // The array may be longer (zeros beyond the chunk) or shorter (the stack is zero there).
     stacked.set(one.subarray(0, rowLength), row * rowLength);
   }
   return stacked;

@@ -16,11 +16,12 @@ const CONTRACT = {
 } as const satisfies GraphContract;
 
 /**
- * GigaAM CTC as its own `to_onnx` exports it: features f32 [B, 64, T], feature_lengths int64 [B]; log_probs f32 [B, T / 4, outputs],
- * the blank last. Full context only: partials come by reading again.
+ * Loads GigaAM CTC, exported by its own `to_onnx`: features f32 [B, 64, T], feature_lengths int64 [B];
+ * log_probs f32 [B, T / 4, outputs], the blank last. Full context only: partials come from repeated reading.
  *
- * @see salute-developers/GigaAM at 47b458f, `gigaam/model.py`, `GigaAMASR._to_onnx`; windows by version in `front-ends.ts`
- * @throws {ServiceError} `MODEL_BROKEN` naming the file and tensor
+ * @see salute-developers/GigaAM at 47b458f, `gigaam/model.py`, `GigaAMASR._to_onnx`; windows in
+ *   `front-ends.ts`
+ * @throws {ServiceError} `MODEL_BROKEN` with the file and the tensor
  */
 export async function loadGigaamCtc(
   model: ModelPackage<OfflineRecognizerManifest>,
@@ -42,8 +43,8 @@ export async function loadGigaamCtc(
     subsampling,
     hopSamples: logMel.options.hopSamples,
     longestSeconds,
-    // Audio of 8 kHz that was resampled in floats has nothing at all above 4 kHz, which this model has never heard: its word error
-    // nearly doubles. Files and sessions hold 16 bits anyway, and rounding what is rounded changes nothing.
+    // 8 kHz audio resampled in floats is exactly silent above 4 kHz, unlike all training audio: word errors
+    // nearly double. Files and sessions hold 16 bits anyway, so rounding again changes nothing there.
     features: (pcm) => features(roundedTo16Bits(pcm)),
   });
 }

@@ -9,7 +9,7 @@ import {
 } from "../public-recognizer-manifest.js";
 import { choice } from "../rules.js";
 
-/** Its positions were trained on no longer audio; from 30 s on words are lost. */
+/** The longest audio in training; from 30 s on it loses words. */
 const LONGEST_SECONDS = 25;
 
 export const GIGAAM_CTC_PACKAGE = manifestOnly<OfflineRecognizerManifest>(

@@ -1,19 +1,8 @@
 import { z } from "zod";
 import { KAZAKH_LETTERS } from "../../../core/domain/text/kazakh/letters.js";
-import { MEL_SYNTHESIZER_FIELDS, type MelSynthesizerManifest, requireVoices } from "../manifest.js";
-import type { PackageSchema } from "../package-schema.js";
+import { MEL_SYNTHESIZER_FIELDS, type PackageSchema, requireVoices } from "../manifest.js";
 import { number } from "../rules.js";
 
-export interface MatchaManifest extends MelSynthesizerManifest {
-  /** Of the noise the flow starts from; at 0 equal jobs give equal samples. */
-  readonly temperature: number;
-  /** Length of the speech at speed 1, in units of what the durations say. */
-  readonly lengthScale: number;
-  /** A blank before, between and after the symbols, as the original trains. */
-  readonly addsBlanks: boolean;
-}
-
-/** What the JSON files of a package say. */
 export interface MatchaContents {
   readonly symbols: { readonly symbols: readonly string[] };
 }
@@ -21,11 +10,16 @@ export interface MatchaContents {
 const MANIFEST = z
   .object({
     ...MEL_SYNTHESIZER_FIELDS,
+    /** Of the flow's initial noise; at 0, equal jobs give equal samples. */
     temperature: number().min(0, { error: "must be at least 0" }).default(0.667),
+    /** Factor for durations at speed 1. */
     lengthScale: number().gt(0, { error: "must be more than 0" }).default(1),
+    /** Puts a blank before, between and after symbols, as in the original training. */
     addsBlanks: z.boolean({ error: "must be true or false" }).default(true),
   })
   .superRefine(requireVoices);
+
+export type MatchaManifest = z.output<typeof MANIFEST>;
 
 const SYMBOLS = z
   .array(z.string(), { error: "must be a list of characters" })

@@ -3,7 +3,7 @@ import { ServiceError } from "../../../core/domain/errors.js";
 import type { SynthesisJob } from "../../../core/ports/synthesizer.js";
 import { type GraphOptions, loadGraph, requireDimension } from "../graph.js";
 import type { Graph, GraphContract } from "../graph-interface.js";
-import { fileNameOf, type ModelPackage } from "../package.js";
+import { brokenModel, fileNameOf, type ModelPackage } from "../package.js";
 import type { PieceModel, PieceTurn } from "../synthesizer.js";
 import type { MatchaContents, MatchaManifest } from "./manifest.js";
 
@@ -18,24 +18,25 @@ const WHOLE = {
   inputs: ["x", "x_lengths", "scales"],
   outputs: ["wav", "wav_lengths"],
 } as const satisfies GraphContract;
-/** Its one input and its first output are taken by their places. */
+/** Its input and its first output are taken by position. */
 const VOCODER = { file: "vocoder", inputs: [], outputs: [] } as const satisfies GraphContract;
 
-/** Token between two symbols, and around them. */
+/** Token before, between and after symbols. */
 const BLANK = 0n;
-/** The most samples that the fade at either end takes: 5 ms at 22,050 Hz. */
+/** Longest fade at either end: 5 ms at 22,050 Hz. */
 const FADE_SAMPLES = 110;
 
 /**
- * Matcha-TTS as its own export writes it, with a vocoder graph beside it or embedded: x int64 [B, N], x_lengths int64 [B],
- * scales f32 [2] of temperature and length scale, spks int64 [B] if there are voices; mel f32 [B, bins, T] and mel_lengths, or
- * wav f32 [B, samples] and wav_lengths. The vocoder takes the mel and gives f32 [B, 1, samples] or [B, samples]. The number
- * of solver steps is part of the graph: `nfe` of a request changes nothing.
+ * Matcha-TTS as its own export writes it, with a separate or embedded vocoder: x int64 [B, N], x_lengths
+ * int64 [B], scales f32 [2] of temperature and length, spks int64 [B] if there are voices; mel f32 [B, bins,
+ * T] and mel_lengths, or wav f32 [B, samples] and wav_lengths. The vocoder maps mel to f32 [B, 1, samples] or
+ * [B, samples]. The number of solver steps is part of the graph: `nfe` of a request has no effect.
  *
- * Symbols are characters of the spoken text, since there is no phonemizer: weights trained on phonemes do not fit.
+ * Symbols are characters of the spoken text, since there is no phonemizer: weights trained on phonemes do not
+ * fit.
  *
- * @see shivammehta25/Matcha-TTS at 0a46247, `matcha/onnx/export.py`, and at 1b204ed, `matcha/onnx/infer.py`; blanks between symbols
- * from `process_text` in `matcha/cli.py` at 14d903f
+ * @see shivammehta25/Matcha-TTS at 0a46247, `matcha/onnx/export.py`, and at 1b204ed, `matcha/onnx/infer.py`;
+ *   blanks between symbols from `process_text` in `matcha/cli.py` at 14d903f
  */
 export class Matcha implements PieceModel {
   readonly manifest: MatchaManifest;
@@ -43,38 +44,30 @@ export class Matcha implements PieceModel {
   readonly #vocoder: Graph | null;
   readonly #tokenOf: ReadonlyMap<string, bigint>;
 
-  private constructor(parts: {
-    manifest: MatchaManifest;
-    acoustic: Graph;
-    vocoder: Graph | null;
-    tokenOf: ReadonlyMap<string, bigint>;
-  }) {
-    this.manifest = parts.manifest;
-    this.#acoustic = parts.acoustic;
-    this.#vocoder = parts.vocoder;
-    this.#tokenOf = parts.tokenOf;
+  private constructor(
+    { manifest, contents }: ModelPackage<MatchaManifest, MatchaContents>,
+    { acoustic, vocoder }: { readonly acoustic: Graph; readonly vocoder: Graph | null },
+  ) {
+    this.manifest = manifest;
+    this.#acoustic = acoustic;
+    this.#vocoder = vocoder;
+    this.#tokenOf = new Map(contents.symbols.symbols.map((symbol, index) => [symbol, BigInt(index)]));
   }
 
-  /** @throws {ServiceError} `MODEL_BROKEN` naming the file that is missing, damaged or of another interface */
   static async load(
     model: ModelPackage<MatchaManifest, MatchaContents>,
     options: GraphOptions,
   ): Promise<Matcha> {
     const { manifest } = model;
-    const { symbols } = model.contents.symbols;
-    const tokenOf = new Map(symbols.map((symbol, index) => [symbol, BigInt(index)]));
     const hasVocoder = "vocoder" in manifest.files;
     const acoustic = await loadGraph(model, hasVocoder ? ACOUSTIC : WHOLE, options);
     const name = fileNameOf(model, "acoustic");
     if (hasVocoder) requireDimension(acoustic, name, "mel", { axis: 1, expected: manifest.melBins });
     if (manifest.voices.length > 1 && !acoustic.inputNames.includes("spks")) {
-      throw new ServiceError(
-        "MODEL_BROKEN",
-        `Cannot load ${name}: inputs must contain spks for ${manifest.voices.length} voices`,
-      );
+      throw brokenModel(`Cannot load ${name}: inputs must contain spks for ${manifest.voices.length} voices`);
     }
     const vocoder = hasVocoder ? await loadGraph(model, VOCODER, options) : null;
-    return new Matcha({ manifest, acoustic, vocoder, tokenOf });
+    return new Matcha(model, { acoustic, vocoder });
   }
 
   async speak(job: SynthesisJob, turn: PieceTurn): Promise<null> {
@@ -111,7 +104,7 @@ export class Matcha implements PieceModel {
     return { spks: new Tensor("int64", BigInt64Array.of(BigInt(index)), [1]) };
   }
 
-  /** Signs that the weights have no symbol for are left out; letters are checked when the package is loaded. */
+  /** Leaves out signs without a symbol; the package's schema requires all letters. */
   #tokenize(spokenText: string): BigInt64Array {
     const symbols: bigint[] = [];
     for (const character of spokenText) {
@@ -123,13 +116,13 @@ export class Matcha implements PieceModel {
   }
 }
 
-/** The samples that belong to the piece: exports pad. */
+/** Cuts the padding that exports add. */
 function cut(waves: Tensor, lengths: Tensor, samplesPerUnit: number): Float32Array {
   const length = Number((lengths.data as BigInt64Array)[0]) * samplesPerUnit;
   return (waves.data as Float32Array).slice(0, length);
 }
 
-/** Nothing says that a vocoder begins and ends at zero, and a click is heard where it does not. */
+/** Fades both ends: a vocoder's output may not start and end at zero, which is heard as a click. */
 function faded(samples: Float32Array): Float32Array {
   const length = Math.min(FADE_SAMPLES, samples.length >> 1);
   for (let i = 0; i < length; i++) {

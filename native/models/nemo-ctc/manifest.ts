@@ -10,7 +10,7 @@ import {
 import { choice } from "../rules.js";
 
 export interface NemoCtcManifest extends OfflineRecognizerManifest {
-  /** Of the features over an utterance. */
+  /** Normalization of features over an utterance. */
   readonly normalize: "per-feature" | "none";
 }
 

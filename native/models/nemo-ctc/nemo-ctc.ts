@@ -14,7 +14,7 @@ const CONTRACT = {
   inputs: ["audio_signal", "length"],
   outputs: ["logprobs"],
 } as const satisfies GraphContract;
-/** Features in a graph of their own, if the package has one. */
+/** An optional graph that computes features. */
 const PREPROCESSOR = {
   file: "preprocessor",
   inputs: ["waveforms", "waveforms_lens"],
@@ -22,13 +22,15 @@ const PREPROCESSOR = {
 } as const satisfies GraphContract;
 
 /**
- * Offline NeMo CTC (QuartzNet, Conformer, FastConformer) as `model.export` writes it: audio_signal f32 [B, bins, T], length int64 [B];
- * logprobs f32 [B, T / subsampling, outputs], the blank last. Features are computed here, or by a graph from
- * waveforms f32 [B, N], waveforms_lens int64 [B] to features f32 [B, bins, T], features_lens int64 [B]. Full context only.
+ * Loads an offline NeMo CTC (QuartzNet, Conformer, FastConformer), exported by `model.export`: audio_signal
+ * f32 [B, bins, T], length int64 [B]; logprobs f32 [B, T / subsampling, outputs], the blank last. Features
+ * are computed here, or by a graph: waveforms f32 [B, N], waveforms_lens int64 [B] to features f32 [B, bins,
+ * T], features_lens int64 [B]. Full context only.
  *
- * @see k2-fsa/sherpa-onnx at 1c4fd97, `scripts/nemo/parakeet-tdt_ctc-0.6b-ja/export-onnx-ctc.py`; istupakov/onnx-asr at 0820e39,
- * `src/onnx_asr/models/nemo.py` (tensor names), and at 25d42e7, `preprocessors/nemo.py` (the preprocessor's graph)
- * @throws {ServiceError} `MODEL_BROKEN` naming the file and tensor
+ * @see k2-fsa/sherpa-onnx at 1c4fd97, `scripts/nemo/parakeet-tdt_ctc-0.6b-ja/export-onnx-ctc.py`;
+ *   istupakov/onnx-asr at 0820e39, `src/onnx_asr/models/nemo.py` (tensor names), and at 25d42e7,
+ *   `preprocessors/nemo.py` (preprocessor)
+ * @throws {ServiceError} `MODEL_BROKEN` with the file and the tensor
  */
 export async function loadNemoCtc(
   model: ModelPackage<NemoCtcManifest>,
@@ -68,7 +70,7 @@ async function preprocess(graph: Graph, pcm: Float32Array): Promise<Features> {
   const frames = Number((features_lens!.data as BigInt64Array)[0]);
   const values = features!.data as Float32Array;
   if (frames === width) return { values, frames };
-  // Frames beyond the length are padding.
+  // Cut the padding.
   const kept = new Float32Array(bins * frames);
   for (let bin = 0; bin < bins; bin++)
     kept.set(values.subarray(bin * width, bin * width + frames), bin * frames);

@@ -12,8 +12,9 @@ import {
 import { counts } from "../rules.js";
 
 export interface NemoStreamingCtcManifest extends PublicRecognizerManifest, StreamShape {
-  /** Shapes of NeMo's caches without their batch: layers, length, width; layers, width, length. */
+  /** Shape of the cache without its batch: layers, length, width. */
   readonly cacheLastChannel: readonly number[];
+  /** Layers, width, length. */
   readonly cacheLastTime: readonly number[];
 }
 

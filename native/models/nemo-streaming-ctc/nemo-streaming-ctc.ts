@@ -17,16 +17,19 @@ const CONTRACT = {
 } as const satisfies GraphContract;
 
 /**
- * Cache-aware streaming CTC as NeMo exports it with `cache_support`: audio_signal f32 [B, bins, window], length int64 [B],
- * cache_last_channel f32 [B, layers, length, width], cache_last_time f32 [B, layers, width, length], cache_last_channel_len int64 [B];
- * logprobs f32 [B, shift / subsampling, outputs] with the blank last, and the three caches again. Features are not normalized.
+ * Loads a cache-aware streaming CTC, exported by NeMo with `cache_support`: audio_signal f32 [B, bins,
+ * window], length int64 [B], cache_last_channel f32 [B, layers, length, width], cache_last_time f32 [B,
+ * layers, width, length], cache_last_channel_len int64 [B]; logprobs f32 [B, shift / subsampling, outputs]
+ * with the blank last, and the three next caches. Features are not normalized.
  *
- * A window is the encoder's `chunk_size[1]` behind its `pre_encode_cache_size[1]`; a stream begins with zeros in place of the
- * latter, because the export drops what the encoder makes of it in every run (`drop_extra_pre_encoded`).
+ * A window is the encoder's `pre_encode_cache_size[1]`, then its `chunk_size[1]`. A stream starts with zeros
+ * in place of the former: the export drops the encoder's output for it in every run
+ * (`drop_extra_pre_encoded`).
  *
- * @see k2-fsa/sherpa-onnx at 6122a67, `scripts/nemo/fast-conformer-hybrid-transducer-ctc/export-onnx-ctc.py` (shapes, window_size,
- * chunk_shift) and at 001b311, `sherpa-onnx/csrc/online-nemo-ctc-model.cc`; names from NeMo's `ConformerEncoder.output_types`
- * @throws {ServiceError} `MODEL_BROKEN` naming the file and tensor
+ * @see k2-fsa/sherpa-onnx at 6122a67, `scripts/nemo/fast-conformer-hybrid-transducer-ctc/export-onnx-ctc.py`
+ *   (shapes, window_size, chunk_shift), and at 001b311, `sherpa-onnx/csrc/online-nemo-ctc-model.cc`; names
+ *   from NeMo's `ConformerEncoder.output_types`
+ * @throws {ServiceError} `MODEL_BROKEN` with the file and the tensor
  */
 export async function loadNemoStreamingCtc(
   model: ModelPackage<NemoStreamingCtcManifest>,
@@ -45,20 +48,11 @@ export async function loadNemoStreamingCtc(
     for (const [i, expected] of dims.entries())
       requireDimension(graph, name, tensor, { axis: i + 1, expected });
   }
+  const [channel, time] = ["cache_last_channel", "cache_last_time"];
   const caches = new StreamCaches(name, [
-    {
-      input: "cache_last_channel",
-      output: "cache_last_channel_next",
-      type: "float32",
-      dims: [1, ...cacheLastChannel],
-    },
-    {
-      input: "cache_last_time",
-      output: "cache_last_time_next",
-      type: "float32",
-      dims: [1, ...cacheLastTime],
-    },
-    { input: "cache_last_channel_len", output: "cache_last_channel_next_len", type: "int64", dims: [1] },
+    { input: channel, output: `${channel}_next`, type: "float32", dims: [1, ...cacheLastChannel] },
+    { input: time, output: `${time}_next`, type: "float32", dims: [1, ...cacheLastTime] },
+    { input: `${channel}_len`, output: `${channel}_next_len`, type: "int64", dims: [1] },
   ]);
   const signal = new Float32Array(melBins * windowFrames);
   const feeds = {

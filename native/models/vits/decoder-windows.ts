@@ -1,11 +1,11 @@
 import { Tensor } from "onnxruntime-node";
 
-/** Frames of the first window: a third of a second or two are heard while the rest is made. */
+/** Length of the first window: it is short, so that listening can start early. */
 const FIRST_FRAMES = 64;
-/** Of the others: with 64 frames of context on each side a third is computed twice. */
+/** Length of the others: with 64 frames of context on each side, a third is computed twice. */
 const NEXT_FRAMES = 384;
 
-/** Frames [start, stop) that are wanted, and [from, to) that are run for them. */
+/** The wanted frames [start, stop), and the frames [from, to) to run for them. */
 export interface DecoderWindow {
   readonly start: number;
   readonly stop: number;
@@ -13,7 +13,7 @@ export interface DecoderWindow {
   readonly to: number;
 }
 
-/** @param contextFrames on each side, on which a frame's samples depend */
+/** @param contextFrames frames on each side on which a frame's samples depend */
 export function decoderWindows(frames: number, contextFrames: number): DecoderWindow[] {
   const windows: DecoderWindow[] = [];
   for (let start = 0; start < frames; ) {
@@ -29,7 +29,7 @@ export function decoderWindows(frames: number, contextFrames: number): DecoderWi
   return windows;
 }
 
-/** The frames [from, to) of a tensor [1, channels, frames]. */
+/** Copies the frames [from, to) of a tensor [1, channels, frames]. */
 export function framesOf(tensor: Tensor, { from, to }: DecoderWindow): Tensor {
   const [, channels, frames] = tensor.dims as [number, number, number];
   const source = tensor.data as Float32Array;

@@ -1,49 +1,9 @@
 import { z } from "zod";
-import { requireVoices, SYNTHESIZER_FIELDS, type SynthesizerManifest } from "../manifest.js";
-import type { PackageSchema } from "../package-schema.js";
+import { type PackageSchema, requireVoices, SYNTHESIZER_FIELDS } from "../manifest.js";
 import { number, refuse, text, whole } from "../rules.js";
 import { BEGIN, END, PAD, type PhonemeIds } from "./phoneme-ids.js";
 
-export interface VitsManifest extends SynthesizerManifest {
-  /** Samples of a frame, which durations and windows count in. */
-  readonly hopSamples: number;
-  /** Of the noise that speech is made from; what the voice's own file says when absent, else 0.667. */
-  readonly noiseScale?: number | undefined;
-  /** Of the noise in the durations; the voice's own, else 0.8. */
-  readonly durationNoiseScale?: number | undefined;
-  /** Length of the speech at speed 1; the voice's own, else 1. */
-  readonly lengthScale?: number | undefined;
-  /** A blank before, between and after characters, as MMS trains. */
-  readonly addsBlanks: boolean;
-  /** Output of the graph with the frames of each token: with it the voice tells when it says its words. */
-  readonly durations?: string | undefined;
-  /** Frames on each side that the decoder's samples depend on, for a graph in two halves. */
-  readonly decoderContextFrames: number;
-}
-
-/** A voice's `.onnx.json`, as Piper writes it. What it says beside this is not used. */
-export interface PiperConfig {
-  readonly audio: { readonly sample_rate: number };
-  readonly espeak?: { readonly voice: string } | undefined;
-  readonly phoneme_type: "espeak" | "text";
-  readonly inference: {
-    readonly noise_scale?: number | undefined;
-    readonly length_scale?: number | undefined;
-    readonly noise_w?: number | undefined;
-  };
-  readonly phoneme_map: Readonly<Record<string, readonly string[]>>;
-  readonly phoneme_id_map: PhonemeIds;
-  readonly num_speakers: number;
-}
-
-/** What the JSON files of a package say: a voice of Piper's has `config`, one of MMS has `symbols`. */
-export interface VitsContents {
-  readonly config?: PiperConfig | undefined;
-  /** `vocab.json`: the number of each character. */
-  readonly symbols?: Readonly<Record<string, number>> | undefined;
-}
-
-/** Beyond it is a folder of espeak-ng's data, or an option. */
+/** Anything else could be an option, or a path to espeak-ng's data. */
 const ESPEAK_VOICE = /^[a-z][\w-]{0,31}$/i;
 
 const scale = () => number().min(0, { error: "must be at least 0" }).optional();
@@ -52,12 +12,19 @@ const lengthScale = () => number().gt(0, { error: "must be more than 0" }).optio
 const MANIFEST = z
   .object({
     ...SYNTHESIZER_FIELDS,
+    /** Samples per frame, the unit of durations and windows. */
     hopSamples: whole(1).default(256),
+    /** Scale of the latent noise; default: the voice's config, else 0.667. */
     noiseScale: scale(),
+    /** Scale of the noise in durations; default: the voice's config, else 0.8. */
     durationNoiseScale: scale(),
+    /** Factor for durations at speed 1; default: the voice's config, else 1. */
     lengthScale: lengthScale(),
+    /** Puts a blank before, between and after characters, as in the training of MMS. */
     addsBlanks: z.boolean({ error: "must be true or false" }).default(true),
+    /** Output of the graph with the frames of each token, if any: required for word times. */
     durations: text().optional(),
+    /** Frames on each side on which the decoder's samples depend, for a graph in two halves. */
     decoderContextFrames: whole(0).default(64),
   })
   .superRefine(requireVoices)
@@ -73,6 +40,8 @@ const MANIFEST = z
     }
   });
 
+export type VitsManifest = z.output<typeof MANIFEST>;
+
 const PHONEME_IDS = z
   .record(z.string(), z.array(whole(0), { error: "must be lists of numbers" }), {
     error: "must be a map of phonemes",
@@ -81,6 +50,7 @@ const PHONEME_IDS = z
     error: ({ input }) => `must contain ${missingIn(input as PhonemeIds).join(", ")}`,
   });
 
+/** A voice's `.onnx.json`, as Piper writes it; other fields are ignored. */
 const CONFIG = z
   .object({
     audio: z.object({ sample_rate: number() }, { error: "must say sample_rate" }),
@@ -103,6 +73,15 @@ const CONFIG = z
     }
   });
 
+export type PiperConfig = z.output<typeof CONFIG>;
+
+/** A Piper voice has `config`, an MMS voice has `symbols`. */
+export interface VitsContents {
+  readonly config?: PiperConfig | undefined;
+  /** `vocab.json`: the number of each character. */
+  readonly symbols?: Readonly<Record<string, number>> | undefined;
+}
+
 export const VITS_PACKAGE: PackageSchema<VitsManifest, VitsContents> = {
   manifest: MANIFEST,
   jsonFiles: ["config", "symbols"],
@@ -118,7 +97,7 @@ export const VITS_PACKAGE: PackageSchema<VitsManifest, VitsContents> = {
       .superRefine(({ config }, context) => requireSameVoices(manifest, config, context)),
 };
 
-/** A manifest's voices are rows of the voice's own table. */
+/** Requires the manifest to agree with the voice's config: its sample rate, and speakers for all voices. */
 function requireSameVoices(
   { sampleRateHz, voices }: VitsManifest,
   config: PiperConfig | undefined,

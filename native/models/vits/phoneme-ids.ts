@@ -1,22 +1,22 @@
-/** What a voice has learned for each phoneme: one code point, and the numbers that stand for it. */
+/** Ids by phoneme, which is one code point. */
 export type PhonemeIds = Readonly<Record<string, readonly number[]>>;
 
 export const PAD = "_";
 export const BEGIN = "^";
 export const END = "$";
 
-/** The numbers of a sentence, and which of them belong to which of its phonemes. */
+/** The ids of a sentence, aligned with its phonemes. */
 export interface EncodedSentence {
   readonly ids: BigInt64Array;
-  /** `[phonemes + 1]`: where in `ids` each phoneme begins, its padding behind it, and where the end mark is. */
+  /** `[phonemes + 1]`: index in `ids` of each phoneme (its padding follows), and of the end mark. */
   readonly starts: Int32Array;
-  /** Phonemes that the voice does not know; they are left out. */
+  /** Number of phonemes without an id; they are left out. */
   readonly unknown: number;
 }
 
 /**
- * Start symbol, phonemes, end symbol, with a pad after each but the last.
- * @see rhasspy/piper-phonemize at 2407c89, `src/phoneme_ids.cpp`: the start symbol has a pad too
+ * Encodes start symbol, phonemes and end symbol, with a pad after each but the last.
+ * @see rhasspy/piper-phonemize at 2407c89, `src/phoneme_ids.cpp`: a pad follows the start symbol too
  */
 export function encodePhonemes(phonemes: readonly string[], idsOf: PhonemeIds): EncodedSentence {
   const pad = idsOf[PAD]!;
@@ -35,9 +35,8 @@ export function encodePhonemes(phonemes: readonly string[], idsOf: PhonemeIds): 
 }
 
 /**
- * Characters as numbers, with a blank before, between and behind them if the weights were trained so.
- * @see huggingface/transformers, `VitsTokenizer`: characters that are not in the vocabulary are left out, and so is white
- * space at the ends
+ * Encodes characters, with a blank before, between and after them if `blank` is given.
+ * @see huggingface/transformers, `VitsTokenizer`: leaves out unknown characters, and white space at the ends
  */
 export function encodeCharacters(
   characters: readonly string[],

@@ -6,7 +6,7 @@ import { Espeak, findEspeak } from "../../phonemes/espeak.js";
 import { sentencesOfPhonemes } from "../../phonemes/piper-phonemes.js";
 import { type GraphOptions, loadGraph } from "../graph.js";
 import type { Graph, GraphContract } from "../graph-interface.js";
-import { fileNameOf, type ModelPackage } from "../package.js";
+import { brokenModel, fileNameOf, type ModelPackage } from "../package.js";
 import type { PieceModel, PieceTurn } from "../synthesizer.js";
 import { decoderWindows, framesOf } from "./decoder-windows.js";
 import type { VitsContents, VitsManifest } from "./manifest.js";
@@ -34,15 +34,15 @@ const MMS = {
   outputs: ["y"],
 } as const satisfies GraphContract;
 
-/** Number of the blank of MMS's tokenizer. */
+/** Id of the blank in MMS's tokenizer. */
 const BLANK = 0;
-/** As Piper's own program sets them where a voice does not. */
+/** Defaults of Piper's own program. */
 const DEFAULTS = { noiseScale: 0.667, lengthScale: 1, durationNoiseScale: 0.8 };
-/** Between two sentences of one piece, as Piper's own program has it. */
+/** Between two sentences of a piece, as in Piper's own program. */
 const SENTENCE_SILENCE_SECONDS = 0.2;
 const FADE_SECONDS = 0.005;
 
-/** Phonemes or characters of a sentence, and the numbers that the graph takes for them. */
+/** The phonemes or characters of a sentence, with their ids. */
 interface Sentence extends EncodedSentence {
   readonly phonemes: readonly string[];
 }
@@ -51,22 +51,24 @@ type Reader = (text: string, signal: AbortSignal) => Promise<Sentence[]>;
 type Answer = InferenceSession.ReturnType;
 
 interface Graphs {
-  /** From tokens to samples, or to `z` where there is a decoder. */
+  /** From tokens to samples, or to `z` if there is a decoder. */
   readonly model: Graph;
   readonly decoder: Graph | null;
 }
 
 /**
- * VITS as Piper and MMS export it. Piper: input int64 [1, N], input_lengths int64 [1], scales f32 [3] of noise, length and
- * noise of the durations, sid int64 [1] if there are speakers; output f32 [1, 1, samples] or [1, 1, 1, samples]. MMS by
- * sherpa-onnx: x, x_length and the three scales as f32 [1]; y. A graph in two halves, by Piper's streaming export, gives z
- * f32 [1, channels, T], y_mask [1, 1, T] and g if there are speakers, and its decoder is run in windows.
+ * VITS as Piper and MMS export it. Piper: input int64 [1, N], input_lengths int64 [1], scales f32 [3] of
+ * noise, length and duration noise, sid int64 [1] if there are speakers; output f32 [1, 1, samples] or [1, 1,
+ * 1, samples]. MMS by sherpa-onnx: x, x_length and the three scales as f32 [1]; y. In Piper's streaming
+ * export, the encoder outputs z f32 [1, channels, T], y_mask [1, 1, T] and g if there are speakers; its
+ * decoder runs in windows.
  *
- * Phonemes are espeak-ng's, which must be installed. Noise is drawn inside the graph: the same job gives other samples each
- * time, unless both noise scales are 0 or the graph has an input `seed`, int64 [1]. There is no solver: `nfe` of a request
- * changes nothing.
+ * Phonemes come from espeak-ng, which must be installed. The graph draws the noise: equal jobs give different
+ * samples, unless both noise scales are 0 or the graph has an input `seed`, int64 [1]. `nfe` of a request has
+ * no effect.
  *
- * @see rhasspy/piper, `piper_train/export_onnx.py` and `export_onnx_streaming.py` at 7f66948; k2-fsa/sherpa, MMS export
+ * @see rhasspy/piper, `piper_train/export_onnx.py` and `export_onnx_streaming.py` at 7f66948; k2-fsa/sherpa,
+ *   MMS export
  */
 export class Vits implements PieceModel {
   readonly manifest: VitsManifest;
@@ -76,16 +78,16 @@ export class Vits implements PieceModel {
   readonly #scales: typeof DEFAULTS;
   #unknownPhonemes = 0;
 
-  private constructor(parts: {
-    model: ModelPackage<VitsManifest, VitsContents>;
-    graphs: Graphs;
-    espeak: Espeak | null;
-  }) {
-    const { manifest, contents } = parts.model;
+  private constructor(
+    model: ModelPackage<VitsManifest, VitsContents>,
+    graphs: Graphs,
+    espeak: Espeak | null,
+  ) {
+    const { manifest, contents } = model;
     this.manifest = manifest;
-    this.#graphs = parts.graphs;
-    this.#espeak = parts.espeak;
-    this.#read = readerOf(parts.model, parts.espeak);
+    this.#graphs = graphs;
+    this.#espeak = espeak;
+    this.#read = readerOf(model, espeak);
     const { noise_scale, length_scale, noise_w } = contents.config?.inference ?? {};
     this.#scales = {
       noiseScale: manifest.noiseScale ?? noise_scale ?? DEFAULTS.noiseScale,
@@ -94,17 +96,13 @@ export class Vits implements PieceModel {
     };
   }
 
-  /**
-   * @throws {ServiceError} `MODEL_BROKEN` naming the file that is missing, damaged or of another interface, or espeak-ng
-   *   where it is needed and not installed
-   */
+  /** @throws {ServiceError} `MODEL_BROKEN` with the missing or wrong file, or if espeak-ng is missing */
   static async load(model: ModelPackage<VitsManifest, VitsContents>, options: GraphOptions): Promise<Vits> {
     const espeak = await openEspeak(model);
-    const graphs = await loadGraphs(model, options);
-    return new Vits({ model, graphs, espeak });
+    return new Vits(model, await loadGraphs(model, options), espeak);
   }
 
-  /** Phonemes and characters so far that the weights have no number for; they were left out. */
+  /** Number of phonemes and characters left out so far, because they have no id. */
   get unknownPhonemes(): number {
     return this.#unknownPhonemes;
   }
@@ -153,7 +151,7 @@ export class Vits implements PieceModel {
     return feeds;
   }
 
-  /** Gives the samples of a sentence; how many they were. */
+  /** Sends the samples of a sentence and returns their number. */
   async #give(answer: Answer, turn: PieceTurn): Promise<number> {
     const { decoder } = this.#graphs;
     const fade = Math.round(FADE_SECONDS * this.manifest.sampleRateHz);
@@ -191,7 +189,7 @@ export class Vits implements PieceModel {
     return samples.length;
   }
 
-  /** The sample at which each phoneme begins, from the graph's durations; null where it has none. */
+  /** Returns the sample at which each phoneme begins; null if the graph has no durations. */
   #samplesOf({ starts }: Sentence, answer: Answer, samplesBefore: number): Float64Array | null {
     const { durations, hopSamples } = this.manifest;
     if (durations === undefined) return null;
@@ -211,25 +209,19 @@ async function openEspeak(model: ModelPackage<VitsManifest, VitsContents>): Prom
   const { id } = model.manifest;
   const program = findEspeak(process.env["PATH"] ?? "");
   if (program === null) {
-    throw new ServiceError(
-      "MODEL_BROKEN",
-      `Cannot load ${id}: its voices need espeak-ng, which is not on PATH: apt-get install espeak-ng`,
-    );
+    const rule = "its voices need espeak-ng, which is not on PATH: apt-get install espeak-ng";
+    throw brokenModel(`Cannot load ${id}: ${rule}`);
   }
   const { voice } = config.espeak;
   const espeak = new Espeak({ voice, program });
   try {
-    // A language that it does not know shows now, not with the first sentence.
+    // Report an unknown language now, not with the first sentence.
     await espeak.read("а", new AbortController().signal);
   } catch (error) {
     espeak.close();
     const reason = ((error as Error).cause as Error | undefined)?.message ?? (error as Error).message;
-    throw new ServiceError(
-      "MODEL_BROKEN",
-      `Cannot load ${fileNameOf(model, "config")}: espeak.voice must be a voice of espeak-ng that speaks, ` +
-        `found ${voice}: ${reason}`,
-      { cause: error },
-    );
+    const rule = `espeak.voice must be a voice of espeak-ng that speaks, found ${voice}: ${reason}`;
+    throw brokenModel(`Cannot load ${fileNameOf(model, "config")}: ${rule}`, error);
   }
   return espeak;
 }
@@ -244,10 +236,8 @@ async function loadGraphs(
   const outputs = [...contract.outputs, ...(durations === undefined ? [] : [durations])];
   const graph = await loadGraph(model, { ...contract, outputs }, options);
   if (voices.length > 1 && !graph.inputNames.includes("sid")) {
-    throw new ServiceError(
-      "MODEL_BROKEN",
-      `Cannot load ${fileNameOf(model, contract.file)}: inputs must contain sid for ${voices.length} voices`,
-    );
+    const rule = `inputs must contain sid for ${voices.length} voices`;
+    throw brokenModel(`Cannot load ${fileNameOf(model, contract.file)}: ${rule}`);
   }
   return { model: graph, decoder: isSplit ? await loadGraph(model, PIPER_DECODER, options) : null };
 }
@@ -261,11 +251,11 @@ function readerOf(
     const blank = manifest.addsBlanks ? BLANK : null;
     return (text) => {
       const phonemes = [...text.normalize("NFC").toLowerCase()];
-      return Promise.resolve(heard({ phonemes, ...encodeCharacters(phonemes, symbols!, { blank }) }));
+      return Promise.resolve(knownOnly({ phonemes, ...encodeCharacters(phonemes, symbols!, { blank }) }));
     };
   }
   const encoded = (phonemes: readonly string[]) =>
-    heard({ phonemes, ...encodePhonemes(phonemes, config.phoneme_id_map) });
+    knownOnly({ phonemes, ...encodePhonemes(phonemes, config.phoneme_id_map) });
   if (espeak === null) {
     return (text) => Promise.resolve(encoded([...text.toLowerCase().normalize("NFD")]));
   }
@@ -275,8 +265,8 @@ function readerOf(
   };
 }
 
-/** A sentence, or none where the weights know nothing of it. */
-function heard(sentence: Sentence): Sentence[] {
+/** Drops a sentence without a single known phoneme. */
+function knownOnly(sentence: Sentence): Sentence[] {
   return sentence.unknown === sentence.phonemes.length ? [] : [sentence];
 }
 

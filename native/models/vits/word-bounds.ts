@@ -1,16 +1,16 @@
 const WORD = /\S+/gu;
 const SOUND = /[\p{L}\p{N}]/u;
 
-/** A sentence of a piece: its phonemes, and the sample of the piece at which each begins and the last one ends. */
+/** A sentence of a piece with its timing. */
 export interface SaidSentence {
   readonly phonemes: readonly string[];
-  /** `[phonemes + 1]` */
+  /** `[phonemes + 1]`: samples of the piece at which each phoneme begins, and at which the last one ends. */
   readonly samples: Float64Array;
 }
 
 /**
- * Where in a piece's samples its characters are said, word by word; inside a word evenly. Null where the phonemes have
- * other words than the text: to guess would be to be believed.
+ * Computes the samples at which characters are spoken: exact for words, evenly spaced within. Null if the
+ * phonemes have another number of words than the text, since a guess would be taken for a measurement.
  *
  * @returns as `SynthesizedPiece.characterBounds`
  */
@@ -23,7 +23,7 @@ export function wordBounds(text: string, sentences: readonly SaidSentence[]): In
   let sample = said[0]!.start;
   for (const [index, { 0: word, index: at }] of written.entries()) {
     const { start, end } = said[index]!;
-    // What is between two words belongs to neither.
+    // The gap between two words belongs to neither.
     bounds.fill(Math.round(sample), unit, at);
     const length = soundLength(word);
     for (let i = 0; i <= word.length; i++) {
@@ -36,7 +36,7 @@ export function wordBounds(text: string, sentences: readonly SaidSentence[]): In
   return bounds;
 }
 
-/** Without the signs behind it. */
+/** Returns the length of a word without trailing signs. */
 function soundLength(word: string): number {
   let length = word.length;
   while (!SOUND.test(word[length - 1]!)) length--;

@@ -1,11 +1,10 @@
 import { Tensor } from "onnxruntime-node";
 import { FRONT_ENDS } from "../../../core/domain/audio/front-ends.js";
 import { LogMel } from "../../../core/domain/audio/log-mel.js";
-import { ServiceError } from "../../../core/domain/errors.js";
 import { ChunkedCtc, type ChunkGraph } from "../chunked-ctc.js";
 import { type GraphOptions, loadGraph, requireDimension } from "../graph.js";
 import type { Graph, GraphContract } from "../graph-interface.js";
-import { fileNameOf, type ModelPackage } from "../package.js";
+import { brokenModel, fileNameOf, type ModelPackage } from "../package.js";
 import { type CacheTensor, StreamCaches, takeRows } from "../stream-caches.js";
 import { readTokens } from "../tokens.js";
 import type { CtcHead } from "../voiced-recognizer.js";
@@ -18,13 +17,14 @@ const CONTRACT = {
 } as const satisfies GraphContract;
 
 /**
- * Streaming zipformer2 CTC as icefall exports it: x f32 [N, T, 80] of Kaldi features; per encoder layer cached_key, cached_nonlin_attn,
- * cached_val1, cached_val2 (batch second), cached_conv1, cached_conv2 (batch first); embed_states, processed_lens int64 [N];
- * log_probs f32 [N, chunk / 4, outputs] with the blank at 0, and each cache again as `new_` and its name. The export's metadata
- * `T` and `decode_chunk_len` are `windowFrames` and `shiftFrames` of the manifest: T = decode_chunk_len + 13.
+ * Loads a streaming zipformer2 CTC, exported by icefall: x f32 [N, T, 80] of Kaldi features; per encoder
+ * layer cached_key, cached_nonlin_attn, cached_val1, cached_val2 (batch second), cached_conv1, cached_conv2
+ * (batch first); embed_states, processed_lens int64 [N]; log_probs f32 [N, chunk / 4, outputs] with the blank
+ * at 0, and each next cache as `new_` and its name. The export's metadata `T` and `decode_chunk_len` are
+ * `windowFrames` and `shiftFrames` in the manifest: T = decode_chunk_len + 13.
  *
  * @see k2-fsa/icefall at 102b5b7, `egs/librispeech/ASR/zipformer/export-onnx-streaming-ctc.py`
- * @throws {ServiceError} `MODEL_BROKEN` naming the file and tensor
+ * @throws {ServiceError} `MODEL_BROKEN` with the file and the tensor
  */
 export async function loadZipformer2Ctc(
   model: ModelPackage<Zipformer2CtcManifest>,
@@ -59,24 +59,22 @@ export async function loadZipformer2Ctc(
   return new ChunkedCtc(new LogMel(FRONT_ENDS.kaldi(melBins)), chunks, tokens);
 }
 
-/** Every input but the features is a cache, with the batch as its only open dimension. */
+/** Lists the caches: every input but the features, with the batch as its only open dimension. */
 function cachesOf(graph: Graph, name: string): CacheTensor[] {
   return graph.inputMetadata
     .filter((input) => input.name !== "x")
     .map((input) => {
       const output = `new_${input.name}`;
       if (!graph.outputNames.includes(output)) {
-        throw new ServiceError("MODEL_BROKEN", `Cannot load ${name}: outputs must contain ${output}`);
+        throw brokenModel(`Cannot load ${name}: outputs must contain ${output}`);
       }
       const shape = input.isTensor ? input.shape : [];
       const dims = shape.map((dim) => (typeof dim === "number" && dim > 0 ? dim : 1));
       const openCount = shape.filter((dim) => typeof dim !== "number" || dim < 1).length;
       const isKnown = input.isTensor && (input.type === "float32" || input.type === "int64");
       if (!isKnown || openCount > 1) {
-        throw new ServiceError(
-          "MODEL_BROKEN",
-          `Cannot load ${name}: ${input.name} must be float32 or int64 with every dimension but the batch fixed`,
-        );
+        const rule = "must be float32 or int64 with every dimension but the batch fixed";
+        throw brokenModel(`Cannot load ${name}: ${input.name} ${rule}`);
       }
       return { input: input.name, output, type: input.type as CacheTensor["type"], dims };
     });

@@ -81,7 +81,7 @@ test("the native search finds what the reference finds, to the last bit", { skip
   );
 });
 
-test("both searches tell the same of a text that grows", { skip }, async () => {
+test("both searches agree on a growing text", { skip }, async () => {
   await fc.assert(
     fc.asyncProperty(
       modelFiles,
@@ -162,7 +162,7 @@ test("a model is read once", { skip }, async () => {
   assert.equal(binding!.modelBytes(first), binding!.modelBytes(second));
 });
 
-test("a model file that is damaged is refused or still harmless", { skip }, async () => {
+test("a damaged model file is rejected or harmless", { skip }, async () => {
   await fc.assert(
     fc.asyncProperty(
       modelFiles,
@@ -192,7 +192,9 @@ test("a model file that is damaged is refused or still harmless", { skip }, asyn
   );
 });
 
-test("searches aside find the same, several at once and with a bias of the outputs", { skip }, async () => {
+test("searches on another thread find the same, several concurrently and with an output bias", {
+  skip,
+}, async () => {
   await fc.assert(
     fc.asyncProperty(
       modelFiles,
@@ -219,7 +221,7 @@ test("searches aside find the same, several at once and with a bias of the outpu
   );
 });
 
-test("a search aside that fails holds up none behind it", { skip }, async () => {
+test("a failed search on another thread does not block later ones", { skip }, async () => {
   const { native } = await searchesOf(null, {
     beamWidth: 4,
     languageModelWeight: 0,
@@ -235,7 +237,7 @@ test("a search aside that fails holds up none behind it", { skip }, async () => 
   assert.deepEqual(plain(await found), plain(native.search(logProbs, 2, null)));
 });
 
-test("a search at work is not asked again", { skip }, async () => {
+test("a running search cannot be used again", { skip }, async () => {
   const search = smallSearch();
   const logProbs = new Float32Array(3 * 2_000).fill(-1);
   const atWork = binding!.searchAside(search, logProbs, 2_000, null, null);
@@ -291,7 +293,7 @@ test("the addon is built wherever there is a compiler", () => {
   assert.ok(binding !== null || !hasCompiler, "npm run build-native must have built native/beam");
 });
 
-test("without the addon the reason is told", () => {
+test("without the addon the reason is reported", () => {
   const { binding: none, missing } = loadBinding("/nonexistent/beam.node");
   assert.equal(none, null);
   assert.match(missing ?? "", /nonexistent/);

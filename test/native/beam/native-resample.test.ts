@@ -32,7 +32,7 @@ test("native resampling equals TypeScript's to the last bit", () => {
   );
 });
 
-test("native resampling refuses arrays that do not fit each other", () => {
+test("native resampling rejects arrays of mismatched sizes", () => {
   const { resample } = native();
   const [table, inputs, outputs] = [new Float32Array(8), new Float32Array(6), new Float32Array(3)];
   resample(table, 4, 2, 2, 1, inputs, outputs);

@@ -72,7 +72,7 @@ test("the native search finds with a packed model what the reference finds with 
   }
 });
 
-test("a packed file that is damaged is refused by both readers, or harmless", { skip }, async () => {
+test("a damaged packed file is rejected by both readers, or harmless", { skip }, async () => {
   const draw = generator(5);
   const sections = 8 + new DataView(packed.buffer, packed.byteOffset).getUint32(4, true);
   let refused = 0;
@@ -110,13 +110,13 @@ function isBroken(rule: RegExp): (error: unknown) => boolean {
     error instanceof ServiceError && error.code === "MODEL_BROKEN" && rule.test(error.message);
 }
 
-test("a file that ends early is said to be cut short", { skip }, async () => {
+test("a truncated file is reported as such", { skip }, async () => {
   for (const read of readersOf(packed.slice(0, packed.length - 40), "packed-cut")) {
     await assert.rejects(read, isBroken(/it is cut short/));
   }
 });
 
-test("counts that the file's bytes cannot hold are refused before there is memory for them", {
+test("counts beyond the file's size are rejected before memory is allocated", {
   skip,
 }, async () => {
   for (const [bytes, name] of [

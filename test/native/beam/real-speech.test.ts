@@ -16,6 +16,7 @@ import type { CtcTwoPassContents } from "../../../native/models/ctc-two-pass/man
 import { readPackage } from "../../../native/models/find-packages.js";
 import { FlowMatching } from "../../../native/models/flow-matching/flow-matching.js";
 import type { FlowMatchingContents } from "../../../native/models/flow-matching/manifest.js";
+import { speakAlone } from "../../../native/models/flow-matching/speak-alone.js";
 import type { MelSynthesizerManifest, RecognizerManifest } from "../../../native/models/manifest.js";
 import { readPackageFile } from "../../../native/models/package.js";
 import { joined, noise, RATE_HZ, silence, speech, tone } from "../../support/audio.js";
@@ -103,7 +104,7 @@ for (const { sentence, name, voice } of NAMES) {
   });
 }
 
-test("a recording of a person is heard right with the words it is about", async () => {
+test("hot words correct a recording of a person", async () => {
   const heard = await hear(speech("asterisk-ru-core/conf-lockednow.flac"));
   const hotWords = compiled(["конференция", "закрыта"], 1);
   for (const decoder of decoders) {
@@ -112,7 +113,7 @@ test("a recording of a person is heard right with the words it is about", async 
   }
 });
 
-test("names that are not said are not heard, and change little where speech was hard to understand", async () => {
+test("hot words that are not spoken are not found, and hardly change speech that is hard to understand", async () => {
   const hotWords = compiled(
     NAMES.map(({ name }) => name),
     1,
@@ -144,7 +145,7 @@ test("names that are not said are not heard, and change little where speech was 
   assert.ok(changed <= wordCount / 15, `${changed} of ${wordCount} words are others`);
 });
 
-test("a hundred hot words of the highest score put no word into silence, tones or noise", async () => {
+test("a hundred hot words with the highest score add no word to silence, tones or noise", async () => {
   const letters = model.vocabulary.slice(3, 45);
   const many = Array.from({ length: 70 }, (_, i) => letters[i % 42]! + letters[(i * 7) % 42]!);
   const hotWords = compiled([...many, ...letters.slice(0, 30)], 5);
@@ -164,7 +165,7 @@ test("a hundred hot words of the highest score put no word into silence, tones o
   }
 });
 
-test("words that are right are surer than words that are wrong", async () => {
+test("correct words have higher confidence than wrong ones", async () => {
   const heard = await hear(await spoken("жиналысты әбдісаламат бастады", "aigul"));
   const confident = decode(decoders[0]!, heard, null).words;
   const right = confident.filter(({ word }) => word === "жиналысты" || word === "бастады");
@@ -198,7 +199,7 @@ function hear(pcm: Int16Array): Promise<Heard> {
 /** Speech of our own synthesizer, which always says a sentence in the same way. */
 async function spoken(spokenText: string, voice: string): Promise<Int16Array> {
   const modelId = synthesizer.manifest.id;
-  const pcm = await synthesizer.speakAlone({ modelId, voice, spokenText, speed: 1, nfe: 8, seed: 1 });
+  const pcm = await speakAlone(synthesizer, { modelId, voice, spokenText, speed: 1, nfe: 8, seed: 1 });
   const heard = resample(pcm, { fromHz: synthesizer.manifest.sampleRateHz, toHz: RATE_HZ });
   return joined(
     silence(0.2),

@@ -45,7 +45,7 @@ suite("unpacked language models", {
     });
   };
 
-  test("one that was kept finds what the unpacked one finds, bit for bit", async () => {
+  test("a cached model has the results of the unpacked one, bit for bit", async () => {
     const model = await unpack();
     assert.equal(read(), null);
     assert.equal(await kept.write(binding!, key, model), true);
@@ -58,7 +58,7 @@ suite("unpacked language models", {
     assert.deepEqual(textsOf(found!), textsOf(model));
   });
 
-  test("the model that is asked for comes from there, and its own file is looked at all the same", async () => {
+  test("a model is read from the cache, and its own file is still checked", async () => {
     await kept.write(binding!, key, await unpack("of-an-earlier-process"));
     let reads = 0;
     const file = async () => {
@@ -73,7 +73,7 @@ suite("unpacked language models", {
     await assert.rejects(sharedModel(binding!, `${key}-other`, others, file, kept), /vocabulary/);
   });
 
-  test("a file that was cut short or damaged anywhere is none, and is written again", async () => {
+  test("a truncated or damaged file is ignored and written again", async () => {
     const model = await unpack();
     await kept.write(binding!, key, model);
     const whole = await readFile(pathOf());
@@ -94,12 +94,12 @@ suite("unpacked language models", {
     assert.deepEqual(await readFile(pathOf()), whole);
   });
 
-  test("one of another vocabulary is none", async () => {
+  test("a file for another vocabulary is ignored", async () => {
     await kept.write(binding!, key, await unpack());
     assert.equal(kept.read(binding!, key, WIDTH + 1), null);
   });
 
-  test("several that write at once leave one whole file and no draft, for its owner alone", async () => {
+  test("concurrent writers leave one complete file and no draft, readable by its owner only", async () => {
     const model = await unpack();
     await mkdir(folder);
     // What a killed process has left long ago.
@@ -113,7 +113,7 @@ suite("unpacked language models", {
     assert.equal((await stat(pathOf())).mode & 0o777, 0o600);
   });
 
-  test("while another process writes it, it is left to that one", async () => {
+  test("a model that another process is writing is not written", async () => {
     const model = await unpack();
     await mkdir(folder);
     await writeFile(join(folder, `${key}.other.draft`), "half");
@@ -121,7 +121,7 @@ suite("unpacked language models", {
     assert.equal(await kept.write(binding!, `${key}-other`, model), true);
   });
 
-  test("where there is no room, or no folder can be, nothing is kept and nothing is left", async () => {
+  test("without space or a folder, nothing is cached and nothing is left behind", async () => {
     const model = await unpack();
     const floor = { folder, leastFreeBytes: Number.MAX_SAFE_INTEGER };
     assert.equal(await new UnpackedModels(floor, ANY_SIZE).write(binding!, key, model), false);
@@ -136,7 +136,7 @@ suite("unpacked language models", {
     assert.equal(isKept, process.getuid?.() === 0);
   });
 
-  test("small models are not kept; of the others the three that were used last are", async () => {
+  test("small models are not cached; of the others the three most recently used are kept", async () => {
     const model = await unpack();
     const place = { folder, leastFreeBytes: 0 };
     assert.equal(await new UnpackedModels(place).write(binding!, key, model), false);

@@ -33,7 +33,7 @@ test("the fewest rows are taken that give nearly the best rate within the budget
   assert.equal(chooseRows([...times, { rows: 128, ms: 24 }], 25), 128);
 });
 
-test("what was measured on one provider stays when another is measured", async () => {
+test("measurements of one provider are kept when another is measured", async () => {
   const folder = join(await temporaryFolder(), "data");
   assert.deepEqual(await readDeviceTuning(folder), {});
   await writeDeviceTuning(folder, "cuda", TUNING);
@@ -41,7 +41,7 @@ test("what was measured on one provider stays when another is measured", async (
   assert.deepEqual(await readDeviceTuning(folder), { cuda: TUNING, webgpu: { ...TUNING, solverRows: 4 } });
 });
 
-test("a table that was measured before second passes were has their usual rows", async () => {
+test("a table without second passes gets their default rows", async () => {
   const folder = await temporaryFolder();
   const { finalRows, fileRows, hearFrames, ...before } = TUNING;
   await writeFile(join(folder, "device-tuning.json"), JSON.stringify({ cuda: before }));

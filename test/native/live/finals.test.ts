@@ -67,7 +67,7 @@ before(async () => {
 });
 after(() => recognizer.model.release());
 
-test("a search that takes its time holds up its own session's words, and nobody else's", async () => {
+test("a slow search delays only its own session's words", async () => {
   const { stepper, search, told } = stepperWithHeldSearch();
   const [slow, other] = [0, 1].map((session) => {
     const ring = PcmRing.create(2 ** 19);
@@ -109,7 +109,7 @@ test("a search that takes its time holds up its own session's words, and nobody 
   assert.deepEqual(newsOf(0), ["final 1", "finished"]);
 });
 
-test("a session that is closed while its search runs is told nothing more", async () => {
+test("a session that is closed during its search gets no more messages", async () => {
   const { stepper, search, told } = stepperWithHeldSearch();
   const ring = PcmRing.create(2 ** 19);
   stepper.onMessage(liveOpen(0, ring.buffer, { wantsPartials: false }));
@@ -122,7 +122,7 @@ test("a session that is closed while its search runs is told nothing more", asyn
   assert.deepEqual(told, []);
 });
 
-test("what is behind a mark is not heard before the mark has come", async () => {
+test("audio after a mark is not decoded before the mark arrives", async () => {
   const cut = Math.floor(SPEECH.length / 2);
   const finals: LiveWorkerAnswer[][] = [];
   for (const isLate of [false, true]) {

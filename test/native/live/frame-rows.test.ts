@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BLOCK_FRAMES, FrameRows } from "../../../native/live/frame-rows.js";
-import { RowPool, StatePool } from "../../../native/live/state-pool.js";
+import { StatePool } from "../../../native/live/encoder-states.js";
+import { BLOCK_FRAMES, FrameRows, RowPool } from "../../../native/live/frame-rows.js";
 import * as fc from "../../support/properties.js";
 
 const WIDTH = 3;
@@ -11,7 +11,7 @@ function rowOf(frame: number): number[] {
   return [frame, frame + 0.25, -frame];
 }
 
-test("rows equal a plain list of those that were not forgotten", () => {
+test("rows equal a plain list of those that were not discarded", () => {
   fc.assert(
     fc.property(
       fc.nat(100),
@@ -26,7 +26,7 @@ test("rows equal a plain list of those that were not forgotten", () => {
         for (const { push, forget } of actions) {
           for (let count = 0; count < push; count++) rows.push(Float32Array.from(rowOf(end++)));
           kept += Math.floor(forget * (end - kept));
-          rows.forget(kept);
+          rows.discardBefore(kept);
           assert.equal(rows.endFrame, end);
           const copied = new Float32Array((end - kept) * WIDTH);
           rows.copy(kept, end, copied);
@@ -38,27 +38,27 @@ test("rows equal a plain list of those that were not forgotten", () => {
   );
 });
 
-test("blocks that are given back are used again", () => {
+test("released blocks are reused", () => {
   const pool = new RowPool(BLOCK_FRAMES * WIDTH);
   const first = new FrameRows(pool, WIDTH, 0);
   const row = new Float32Array(WIDTH);
   for (let frame = 0; frame < 40 * BLOCK_FRAMES; frame++) {
     first.push(row);
-    first.forget(frame);
+    first.discardBefore(frame);
   }
   first.release();
   const seen = new Set(Array.from({ length: 32 }, () => pool.acquire().buffer));
   assert.equal(seen.size, 1, "forty blocks went through the first slab");
 });
 
-test("a frame that is not held any more is refused", () => {
+test("a discarded frame cannot be copied", () => {
   const rows = new FrameRows(new RowPool(BLOCK_FRAMES * WIDTH), WIDTH, 0);
   for (let frame = 0; frame < 3 * BLOCK_FRAMES; frame++) rows.push(new Float32Array(WIDTH));
-  rows.forget(2 * BLOCK_FRAMES);
-  assert.throws(() => rows.copy(0, 1, new Float32Array(WIDTH)), /frame 0 is not held any more/);
+  rows.discardBefore(2 * BLOCK_FRAMES);
+  assert.throws(() => rows.copy(0, 1, new Float32Array(WIDTH)), /frame 0 is no longer held/);
 });
 
-test("a state is handed out as zeros, whatever was in it", () => {
+test("an acquired state contains zeros, regardless of its last use", () => {
   const pool = new StatePool({ stateSize: 4, stateBytes: 2 });
   const state = pool.acquire();
   state.values.fill(7);

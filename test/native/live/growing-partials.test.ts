@@ -182,7 +182,7 @@ function assertAgrees(agreed: string, final: string): void {
   assert.ok(others.length <= agreed.split(" ").length / 5, `"${agreed}" before "${final}"`);
 }
 
-test("partials come while an utterance is spoken, what is stable grows, and the final says it too", async () => {
+test("partials arrive during an utterance, their stable part grows, and the final contains it", async () => {
   const watched = await heard(AUDIO);
   const finals = watched.finalsOf();
   assert.equal(finals.length, 2);
@@ -217,7 +217,7 @@ test("finals are bit for bit those of files, with partials and without", async (
   );
 });
 
-test("partials take at most two fifths of the time, and come more rarely where they take longer", async () => {
+test("partials take at most 40 % of the time, and are rarer if they take longer", async () => {
   const counts: number[] = [];
   for (const passMs of [0, 400]) {
     const watched = await heard(AUDIO, {}, passMs);
@@ -229,7 +229,7 @@ test("partials take at most two fifths of the time, and come more rarely where t
   assert.ok(counts[0]! > counts[1]! && counts[1]! > 0, counts.join(", "));
 });
 
-test("a worker that is busy otherwise makes no partials", async () => {
+test("a busy worker makes no partials", async () => {
   const watched = new Watched();
   const ring = watched.open(0);
   for (let at = 0; at < AUDIO.length; at += FRAME_SAMPLES) {
@@ -244,7 +244,7 @@ test("a worker that is busy otherwise makes no partials", async () => {
   assert.ok(watched.passes <= 3, `${watched.passes} passes`);
 });
 
-test("finals come first: no pass runs before one that waits, nor when one would be asked for during it", async () => {
+test("finals have priority: no pass runs before a pending one, nor if one would become due during it", async () => {
   const watched = new Watched();
   watched.passMs = 200;
   await watched.stepper.warmUp();
@@ -295,7 +295,7 @@ test("utterances of several sessions are read in one run", async () => {
   assert.equal(watched.finalsOf(1)[0]!.text, alone.finalsOf()[0]!.text);
 });
 
-test("a long utterance is read from a little before what is agreed on", async () => {
+test("a long utterance is read from shortly before the agreed text", async () => {
   const longest: number[] = [];
   const watched = new Watched();
   const { model } = recognizer;
@@ -320,7 +320,7 @@ test("a long utterance is read from a little before what is agreed on", async ()
   assert.ok(text.length > 20, text);
 });
 
-test("a worker that takes over ends an utterance that was shown, even if it has no text", async () => {
+test("a replacement worker ends an utterance that was shown, even without text", async () => {
   const hum = joined(silence(0.4), tone(0.4, [120]), silence(0.6));
   const texts: (string | null)[] = [];
   for (const wasShown of [false, true]) {
@@ -335,7 +335,7 @@ test("a worker that takes over ends an utterance that was shown, even if it has 
   assert.deepEqual(texts, [null, ""]);
 });
 
-test("a worker that takes over goes on from the last final with the same finals", async () => {
+test("a replacement worker continues from the last final with the same finals", async () => {
   const whole = await heard(AUDIO);
   const [first, second] = whole.finalsOf();
   const watched = new Watched();
@@ -348,7 +348,7 @@ test("a worker that takes over goes on from the last final with the same finals"
   agreedOf(watched.partialsOf());
 });
 
-test("a session that is closed during a pass is told nothing more", async () => {
+test("a session that is closed during a pass gets no more messages", async () => {
   const sent: number[] = [];
   const watched: Watched = new Watched(() => {
     watched.stepper.onMessage({ type: "close", session: 0 });

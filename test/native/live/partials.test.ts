@@ -147,7 +147,7 @@ for (const eouMs of [100, 200]) {
   }
 }
 
-test("whatever comes before an utterance, its partials are those of its letters", async () => {
+test("partials contain the utterance's own letters, regardless of the audio before it", async () => {
   const alone: string[] = [];
   for (const recording of RECORDINGS) {
     alone.push(...lastTexts(await told(joinedStream([recording], 0.5 * SAMPLE_RATE_HZ).pcm)));
@@ -160,7 +160,7 @@ test("whatever comes before an utterance, its partials are those of its letters"
   assert.ok(changed.length <= 1, `${behind.join(" | ")} / ${alone.join(" | ")}`);
 });
 
-test("an utterance in which nobody speaks is shown no letters of the one before", async () => {
+test("an utterance without speech shows no letters of the previous one", async () => {
   const hum = joined(silence(0.4), RECORDINGS[0]!, silence(0.26), tone(0.12, [200]), silence(1));
   const { partials, finals } = await told(hum);
   assert.equal(finals[0]?.utterance, 0);
@@ -170,7 +170,7 @@ test("an utterance in which nobody speaks is shown no letters of the one before"
   );
 });
 
-test("however the audio is cut, an utterance ends with the same partial", async () => {
+test("the last partial does not depend on how the audio is chunked", async () => {
   const { pcm } = joinedStream([...RECORDINGS, KAZAKH], 0.26 * SAMPLE_RATE_HZ);
   const byFrame = await told(pcm);
   const texts = new Set(byFrame.partials.map(({ utterance, text }) => `${utterance} ${text}`));
@@ -182,7 +182,7 @@ test("however the audio is cut, an utterance ends with the same partial", async 
   }
 });
 
-test("a worker that goes on from a final tells the same partials", async () => {
+test("a worker that continues after a final sends the same partials", async () => {
   const { pcm } = joinedStream(RECORDINGS, 0.26 * SAMPLE_RATE_HZ);
   const whole = await told(pcm);
   for (const from of whole.finals.slice(0, -1)) {
@@ -195,7 +195,7 @@ test("a worker that goes on from a final tells the same partials", async () => {
   }
 });
 
-test("letters said before a mark in the middle of speech are partials of the utterance before it", async () => {
+test("letters spoken before a mark in mid-speech belong to the partials of the utterance before it", async () => {
   for (const second of [1.3, 1.7, 2.2, 2.6, 3.9]) {
     const mark = Math.round(second * SAMPLE_RATE_HZ);
     const { partials, finals } = await told(KAZAKH, { eouMs: 800, marks: [mark] });
@@ -207,7 +207,7 @@ test("letters said before a mark in the middle of speech are partials of the utt
   }
 });
 
-test("the last letters before a mark are shown although they come out behind it", async () => {
+test("the last letters before a mark are shown although they are output after it", async () => {
   const [recording] = RECORDINGS;
   const spoken = joined(silence(0.4), recording!);
   const whole = lastTexts(await told(joined(spoken, silence(0.6))));

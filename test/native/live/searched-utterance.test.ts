@@ -27,7 +27,7 @@ function stablePart({ text, stable }: Extract<SteppedAnswer, { type: "partial" }
   return [...text].slice(0, stable ?? Number.POSITIVE_INFINITY).join("");
 }
 
-test("partials keep what they promise and end as their finals do", async () => {
+test("stable text of partials is kept, and the last partial equals the final", async () => {
   for (const recordings of [[KAZAKH], PEOPLE]) {
     const { pcm } = joinedStream(recordings, 0.26 * SAMPLE_RATE_HZ);
     const { answers } = await stepSession(recognizer, pcm, {});
@@ -49,7 +49,7 @@ test("partials keep what they promise and end as their finals do", async () => {
   }
 });
 
-test("finals are the same whatever partials are made of, and without them", async () => {
+test("finals are the same with any kind of partials, and without", async () => {
   const { pcm } = joinedStream(PEOPLE, 0.26 * SAMPLE_RATE_HZ);
   const [told, untold] = await Promise.all(
     [true, false].map((wantsPartials) => stepSession(recognizer, pcm, { wantsPartials })),
@@ -80,32 +80,32 @@ function heard(outputs: readonly number[], firstOwnFrame = 0): OpenText {
   return text;
 }
 
-test("letters of the utterance before, and runs of them, are none of this one's", () => {
-  assert.equal(heard([2, 3, 3, 0, 2], 2).takeNews()?.text, "а");
-  assert.equal(heard([2, 3, 0, 3, 2], 2).takeNews()?.text, "ба");
+test("letters of the previous utterance, and runs of them, are not part of this one", () => {
+  assert.equal(heard([2, 3, 3, 0, 2], 2).takeUpdate()?.text, "а");
+  assert.equal(heard([2, 3, 0, 3, 2], 2).takeUpdate()?.text, "ба");
 });
 
-test("what is read in a pause is told, and stays when speech goes on", () => {
+test("the second pass's text in a pause is reported, and stays when speech resumes", () => {
   const text = heard([2, 0, 1, 3, 0]);
-  assert.equal(text.takeNews()?.text, "а б");
-  assert.deepEqual(text.hearReading("аа бб"), { text: "аа бб", stable: 0 });
+  assert.equal(text.takeUpdate()?.text, "а б");
+  assert.deepEqual(text.takeSecondPass("аа бб"), { text: "аа бб", stable: 0 });
   // The pause lasts: letters that come late are the reading's already.
   text.take(2, -0.01, frameOf(2));
-  assert.equal(text.takeNews(), null);
-  text.goOn();
+  assert.equal(text.takeUpdate(), null);
+  text.onResumed();
   for (const output of [1, 3, 0]) text.take(output, -0.01, frameOf(output));
-  assert.deepEqual(text.takeNews(), { text: "аа бб б", stable: 5 });
-  assert.equal(text.hearReading("аа бб ба")?.text, "аа бб ба");
+  assert.deepEqual(text.takeUpdate(), { text: "аа бб б", stable: 5 });
+  assert.equal(text.takeSecondPass("аа бб ба")?.text, "аа бб ба");
 });
 
-test("nothing is told before a letter has come out", () => {
+test("nothing is reported before the first letter", () => {
   const text = heard([0, 1, 0]);
-  assert.equal(text.takeNews(), null);
-  assert.equal(text.hearReading("а"), null);
+  assert.equal(text.takeUpdate(), null);
+  assert.equal(text.takeSecondPass("а"), null);
   assert.equal(text.hasLetters, false);
 });
 
-test("adaptive endpointing waits in the middle of a sentence, fixed does not", async () => {
+test("adaptive endpointing waits in mid-sentence, fixed endpointing does not", async () => {
   const kept: string[] = [];
   for (const name of ["user-not-avail-menu", "nevernyj-vybor", "enter-conf-pin-number"]) {
     const pcm = joined(silence(0.4), speech(`asterisk-ru-additional/${name}.flac`), silence(1));

@@ -68,7 +68,7 @@ for (const [name, leadFrames] of [
   });
 }
 
-test("rows come out in order, each for as many steps as it stands for, and caches are the stream's own", async () => {
+test("rows are returned in order, each for its number of steps, and streams have separate caches", async () => {
   const logMel = new LogMel(FRONT_ENDS.nemo(BINS));
   const head = new ChunkedCtc(logMel, new NotingGraph(9), TOKENS);
   const pcm = signal(640 * 24);

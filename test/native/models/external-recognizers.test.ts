@@ -205,7 +205,7 @@ for (const { id } of TINY_RECOGNIZERS.filter(({ streams }) => streams)) {
   });
 }
 
-test("the second pass of a live session is that of a file, whatever silence a flush adds", async () => {
+test("the second pass of a live session equals that of a file, regardless of the flush's silence", async () => {
   const model = await load(`${FOLDER}tiny-nemo-ctc`);
   const pcm = signal().subarray(0, 40 * STEP_SAMPLES - 17);
   const expected = await model.decodeUtterance(pcm);
@@ -255,7 +255,7 @@ for (const id of ["tiny-gigaam-ctc", "tiny-nemo-ctc"]) {
   });
 }
 
-test("symbols that a package masks are never given out", async () => {
+test("masked symbols are never output", async () => {
   const folder = await copyOfPackage(`${FOLDER}tiny-gigaam-ctc`);
   const all = await load(folder);
   const { logProbs, frames } = await all.decodeUtterance(signal());
@@ -277,7 +277,7 @@ test("symbols that a package masks are never given out", async () => {
   await model.release();
 });
 
-test("GigaAM hears samples of 16 bits, whatever it is given", async () => {
+test("GigaAM gets samples rounded to 16 bits", async () => {
   const model = await load(`${FOLDER}tiny-gigaam-ctc`);
   // Telephone audio resampled in floats: nothing at all above 4 kHz.
   const pcm = resample(toFloat(speech("asterisk-ru-core/digits_19.flac", 8_000)), {
@@ -290,7 +290,7 @@ test("GigaAM hears samples of 16 bits, whatever it is given", async () => {
   await model.release();
 });
 
-test("an offline graph has no partials of its own: its stream says blank", async () => {
+test("the stream of an offline graph outputs blanks only", async () => {
   const model = await load(`${FOLDER}tiny-gigaam-ctc`);
   const { rows } = await stepThrough(model, signal(), 10);
   assert.ok(rows.every((row) => row[0] === 0 && row.subarray(1).every((logProb) => logProb < -20)));
@@ -342,7 +342,7 @@ for (const [id, change, message] of WRONG) {
   });
 }
 
-test("caches of another shape than the manifest's are refused with the tensor", async () => {
+test("caches of another shape than in the manifest are rejected with the tensor", async () => {
   const folder = await copyOfPackage(`${FOLDER}tiny-nemo-streaming-ctc`);
   await changeManifest(folder, (manifest) => ({ ...manifest, cacheLastChannel: [2, 5, 6] }));
   await assert.rejects(load(folder), brokenModel(/dimension 2 of cache_last_channel must be 5, found 4/));

@@ -53,7 +53,7 @@ async function replaceFile(folder: string, name: string, bytes: Uint8Array): Pro
   await writeFile(join(folder, `${name}.bin`), bytes);
 }
 
-test("a piece lasts as the reference does, by the bytes of both texts and the speed", async () => {
+test("a piece's duration follows the reference, by the bytes of both texts and the speed", async () => {
   const model = await load();
   const ratio = Buffer.byteLength(JOB.spokenText) / Buffer.byteLength(REFERENCE_TEXT);
   for (const speed of [0.5, 1, 2]) {
@@ -65,7 +65,7 @@ test("a piece lasts as the reference does, by the bytes of both texts and the sp
   await model.release();
 });
 
-test("the transformer runs as often as the manifest says, from where it was, and text changes the samples", async () => {
+test("the transformer runs as often as the manifest says, each run from the last output, and text changes the samples", async () => {
   // The tiny graph is at its condition after four runs, whatever noise it began with; after three it is not.
   const model = await load();
   const samples = await spoken(model, JOB);
@@ -80,7 +80,7 @@ test("the transformer runs as often as the manifest says, from where it was, and
   await unfinished.release();
 });
 
-test("a piece that nobody wants any more ends before the next run", async () => {
+test("a cancelled piece ends before the next run", async () => {
   const model = await load();
   let checks = 0;
   const cancel = async () => {
@@ -91,7 +91,7 @@ test("a piece that nobody wants any more ends before the next run", async () => 
   await model.release();
 });
 
-test("a voice that the package does not have is refused", async () => {
+test("an unknown voice is rejected", async () => {
   const model = await load();
   await assert.rejects(spoken(model, { ...JOB, voice: "nobody" }), /voice nobody is not known/);
   await model.release();
@@ -106,20 +106,20 @@ for (const file of ["preprocess", "transformer", "decode"]) {
   });
 }
 
-test("a reference that is no WAVE file is refused with its name", async () => {
+test("a reference that is not a WAV file is rejected with its name", async () => {
   const folder = await copyOfPackage(FOLDER);
   await replaceFile(folder, "tone", await readFile(join(folder, "vocab.txt")));
   await assert.rejects(load(folder), brokenModel(/tiny-f5\/tone\.bin: /));
 });
 
-test("a vocabulary that lacks a letter is refused with file and letter", async () => {
+test("a vocabulary without a letter is rejected with file and letter", async () => {
   const folder = await copyOfPackage(FOLDER);
   const lines = await readFile(join(folder, "vocab.txt"), "utf8");
   await replaceFile(folder, "vocabulary", Buffer.from(lines.replace("ғ\n", "")));
   await assert.rejects(load(folder), brokenModel(/tiny-f5\/vocabulary\.bin: lines must contain "ғ"/));
 });
 
-test("a voice without its recording or its text is refused with its name", async () => {
+test("a voice without its recording or its text is rejected with its name", async () => {
   const folder = await copyOfPackage(FOLDER);
   const voice = { name: "tone", index: 0, gender: null, style: null, best_for: null };
   const withVoice = (change: Json) =>

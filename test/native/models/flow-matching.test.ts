@@ -11,6 +11,7 @@ import { readPackage } from "../../../native/models/find-packages.js";
 import { FlowMatching } from "../../../native/models/flow-matching/flow-matching.js";
 import type { FlowMatchingContents } from "../../../native/models/flow-matching/manifest.js";
 import type { SolverPiece } from "../../../native/models/flow-matching/solver-piece.js";
+import { speakAlone } from "../../../native/models/flow-matching/speak-alone.js";
 import type { MelSynthesizerManifest } from "../../../native/models/manifest.js";
 import { changeManifest, copyOfPackage, type Json, SYNTHESIZER_FOLDER } from "../../support/folders.js";
 
@@ -74,7 +75,7 @@ test("a piece in a batch that changes at each step equals the piece alone, to th
   }
 });
 
-test("windows side by side, alone or in a batch, equal the vocoder's one run over the piece", async () => {
+test("adjacent windows, alone or in a batch, equal one run of the vocoder over the piece", async () => {
   const piece = await solve(await model.begin(JOB));
   const trim = model.trimOf(piece);
   const whole = { start: trim.start, end: trim.stop, contextStart: 0, contextEnd: piece.frames };
@@ -118,7 +119,7 @@ function conditionOf({ condition, patches }: SolverPiece): Promise<Float32Array>
   return condition.of(0, patches);
 }
 
-test("the condition of a piece is made as far as its first chunk needs it, then the rest, to the last bit as in one run", async () => {
+test("the condition is computed for the first chunk, then for the rest, with the same bits as in one run", async () => {
   const spokenText = LEVEL_TEXTS.slice(3, 6).join(" ");
   for (const job of [
     { ...JOB, spokenText, melody: 1.2 },
@@ -135,7 +136,7 @@ test("the condition of a piece is made as far as its first chunk needs it, then 
   }
 });
 
-test("a piece in growing chunks is the whole piece but for rounding of the ear, and its borders add no click", async () => {
+test("a piece in growing chunks sounds like the whole piece, and its borders add no click", async () => {
   for (const job of [JOB, OTHERS[1]!, { ...JOB, voice: "dauren", spokenText: LEVEL_TEXTS[6]! }]) {
     const whole = await solve(await model.begin(job));
     whole.gain = [];
@@ -159,7 +160,7 @@ test("a piece in growing chunks is the whole piece but for rounding of the ear, 
   }
 });
 
-test("the measure of what a border adds finds a click", () => {
+test("the measure for borders detects a click", () => {
   const tone = Float32Array.from(
     { length: RATE_HZ },
     (_, i) => 0.3 * Math.sin((2 * Math.PI * 220 * i) / RATE_HZ),
@@ -169,7 +170,7 @@ test("the measure of what a border adds finds a click", () => {
   assert.ok(addedClickDb(tone, tone, 12_000, RATE_HZ) < -100);
 });
 
-test("chunks of one piece share steps with other pieces and come out as they do alone", async () => {
+test("chunks that share steps with other pieces have the same result as alone", async () => {
   const alone = await inChunks(JOB);
   const [piece, mate] = [
     await model.begin({ ...JOB, chunking: "growing" }),
@@ -193,7 +194,7 @@ test("pieces join without a click: no impulse at a seam above -45 dB of the spee
   const texts = ["кітапхана сағат тоғызда ашылып,", "кешке дейін жұмыс істейді.", "ас-астың орны бар."];
   for (const voice of ["aigul", "dauren"]) {
     const pieces: Float32Array[] = [];
-    for (const spokenText of texts) pieces.push(await model.speakAlone({ ...JOB, spokenText, voice }));
+    for (const spokenText of texts) pieces.push(await speakAlone(model, { ...JOB, spokenText, voice }));
     for (const [left, right] of [
       [pieces[0]!, pieces[1]!],
       [pieces[1]!, pieces[2]!],
@@ -204,7 +205,7 @@ test("pieces join without a click: no impulse at a seam above -45 dB of the spee
   }
 });
 
-test("the measure of a seam finds a click", () => {
+test("the measure for seams detects a click", () => {
   const tone = Float32Array.from(
     { length: RATE_HZ },
     (_, i) => 0.3 * Math.sin((2 * Math.PI * 220 * i) / RATE_HZ),
@@ -231,7 +232,7 @@ function seamImpulseDb(left: Float32Array, right: Float32Array): number {
 
 test("each piece begins and ends with silence of the same length, and so does a fast one", async () => {
   for (const job of [JOB, ...OTHERS, { ...JOB, speed: 2 }, { ...JOB, spokenText: "а." }]) {
-    const pcm = await model.speakAlone(job);
+    const pcm = await speakAlone(model, job);
     const isLoud = (sample: number) => Math.abs(sample) > 1e-3;
     const lead = (pcm.findIndex(isLoud) / RATE_HZ) * 1_000;
     const tail = ((pcm.length - 1 - pcm.findLastIndex(isLoud)) / RATE_HZ) * 1_000;
@@ -248,7 +249,7 @@ test("loudness: the meter reads a tone as the standard says", () => {
   assert.ok(Math.abs(integratedLoudness(tone, RATE_HZ) + 3.01) < 0.1);
 });
 
-test("a package says how loud its mel will be in full, or not at all", async () => {
+test("a package has a complete loudness model or none", async () => {
   const folder = await copyOfPackage(SYNTHESIZER_FOLDER);
   const load = async () => {
     const modelPackage = await readPackage<MelSynthesizerManifest, FlowMatchingContents>(folder, "synthesis");
@@ -306,7 +307,7 @@ for (const voice of ["aigul", "dauren", "saule", "timur"]) {
   test(`pieces of ${voice} lie within 1 LU of their mean, and none is clipped`, async (context) => {
     const levels: number[] = [];
     for (const spokenText of LEVEL_TEXTS) {
-      const pcm = await model.speakAlone({ ...JOB, voice, spokenText });
+      const pcm = await speakAlone(model, { ...JOB, voice, spokenText });
       assert.ok(pcm.every((sample) => Math.abs(sample) < 1));
       levels.push(integratedLoudness(pcm, RATE_HZ));
     }
@@ -324,7 +325,7 @@ function deviationOf({ f0, voicing }: SolverPiece): number {
   return Math.sqrt(semitones.reduce((sum, one) => sum + (one - mean) ** 2, 0) / semitones.length);
 }
 
-test("the same sentence takes another time and another range of pitch in each voice's own manner", async () => {
+test("each voice's manner changes the duration and the pitch range of a sentence", async () => {
   const seconds = new Map<string, number>();
   for (const { name, pace, breath, melody = 1 } of model.manifest.voices) {
     const plain = await model.begin({ ...JOB, voice: name });
@@ -344,7 +345,7 @@ test("the same sentence takes another time and another range of pitch in each vo
   }
 });
 
-test("of a piece with another melody the condition is that of its pitch, and commas take the voice's breath", async () => {
+test("the condition follows a changed melody, and commas follow the voice's breath", async () => {
   const spokenText = "иә, жоқ, бар.";
   const plain = await model.begin({ ...JOB, spokenText });
   const wide = await model.begin({ ...JOB, spokenText, melody: 1.2 });

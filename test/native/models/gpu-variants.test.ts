@@ -58,7 +58,7 @@ for (const model of await findPackages("models")) {
   });
 }
 
-test("the GPU variant of the streaming graph remembers in one state what the graph keeps as floats and bytes", async () => {
+test("the GPU variant of the streaming graph keeps floats and bytes in one state", async () => {
   const [model] = await findPackages("models");
   const { cpu, gpu } = await bothOf(model!, "stream");
   let feeds = feedsOf(cpu, SHAPES["stream"]!);

@@ -56,18 +56,18 @@ test("a graph that keeps its contract is loaded", async () => {
   await graph.release();
 });
 
-test("a graph that was cut short is refused by its name", async () => {
+test("a truncated graph is rejected with its name", async () => {
   const bytes = await shipped(SYNTHESIZER_FOLDER, "vocoder.onnx");
   const model = await packageOf({ graph: bytes.subarray(0, bytes.length / 2) });
   await assert.rejects(loadGraph(model, VOCODER, OPTIONS), brokenModel(/Cannot load made-up\/graph\.bin: /));
 });
 
-test("an empty graph is refused by its name", async () => {
+test("an empty graph is rejected with its name", async () => {
   const model = await packageOf({ graph: new Uint8Array(0) });
   await assert.rejects(loadGraph(model, VOCODER, OPTIONS), brokenModel(/Cannot load made-up\/graph\.bin: /));
 });
 
-test("another graph in its place is refused with the tensors that are missing and those that are there", async () => {
+test("a wrong graph is rejected with its missing and its actual tensors", async () => {
   const model = await packageOf({ graph: await shipped(SYNTHESIZER_FOLDER, "encoder.onnx") });
   await assert.rejects(
     loadGraph(model, VOCODER, OPTIONS),
@@ -75,7 +75,7 @@ test("another graph in its place is refused with the tensors that are missing an
   );
 });
 
-test("a graph that lacks an output is refused with its name", async () => {
+test("a graph without an output is rejected with its name", async () => {
   const model = await packageOf({ graph: await shipped(SYNTHESIZER_FOLDER, "vocoder.onnx") });
   const contract = { ...VOCODER, outputs: ["pcm", "loudness"] };
   await assert.rejects(
@@ -134,14 +134,14 @@ async function packageWithSideFile(
   return { ...model, manifest: { ...model.manifest, files } };
 }
 
-test("weights that lie beside a graph are loaded with it", async () => {
+test("a graph's side file is loaded with it", async () => {
   const graph = await loadGraph(await packageWithSideFile("data.bin", ["data"]), ADDING, OPTIONS);
   const { y } = await graph.run({ x: new Tensor("float32", Float32Array.of(1, 2, 3, 4), [4]) });
   assert.deepEqual(y!.data, Float32Array.of(2, 22, 303, 4_004));
   await graph.release();
 });
 
-test("weights beside a graph must be those that the manifest was made for", async () => {
+test("a side file must have the hash in the manifest", async () => {
   const model = await packageWithSideFile("data.bin", ["data"]);
   await writeFile(join(model.folder, "data.bin"), Buffer.alloc(WEIGHTS.length));
   await assert.rejects(loadGraph(model, ADDING, OPTIONS), brokenModel(/sha256 of .*data\.bin must be/));
@@ -149,7 +149,7 @@ test("weights beside a graph must be those that the manifest was made for", asyn
   await assert.rejects(loadGraph(model, ADDING, OPTIONS), brokenModel(/data\.bin cannot be read/));
 });
 
-test("a graph whose weights lie in a file that the manifest does not name is refused with it", async () => {
+test("a graph with an unlisted side file is rejected with that file", async () => {
   for (const [location, external] of [
     ["data.bin", []],
     ["other.bin", ["data"]],
@@ -163,7 +163,7 @@ test("a graph whose weights lie in a file that the manifest does not name is ref
   }
 });
 
-test("a graph's variant for GPUs is held to its own hash, and to the files that its weights lie in", async () => {
+test("a GPU variant must have its own hash, and those of its side files", async () => {
   const model = await packageWithSideFile("data.bin", ["data"]);
   const { data, graph } = model.manifest.files;
   const withVariant = (external: readonly string[]) => {
@@ -187,7 +187,7 @@ test("a graph's variant for GPUs is held to its own hash, and to the files that 
   );
 });
 
-test("names of side files are found however a graph's bytes are cut", () => {
+test("names of side files are found however a graph's bytes are chunked", () => {
   const graph = Buffer.concat([graphWithWeightsIn("one.data"), graphWithWeightsIn("folder/two.data")]);
   for (let size = 1; size < 40; size++) {
     const finder = new LocationFinder();
@@ -196,7 +196,7 @@ test("names of side files are found however a graph's bytes are cut", () => {
   }
 });
 
-test("a graph whose weights are mapped from its file gives what the whole graph gives, and is a part of it", async () => {
+test("a graph with mapped weights gives the results of the whole graph, and is a part of it", async () => {
   const path = "test/fixtures/adapters/tiny-gigaam-ctc/model.onnx";
   const mapped = await graphOverMappedWeights(path);
   assert.ok(mapped.length < 0.7 * (await readFile(path)).length, `${mapped.length} bytes`);
@@ -245,7 +245,7 @@ test("a graph of more than 64 MiB is loaded with its weights mapped", async () =
   await loaded.release();
 });
 
-test("weights of a file that is no graph cannot be mapped", async () => {
+test("weights of a file that is not a graph cannot be mapped", async () => {
   const path = join(await temporaryFolder(), "graph.onnx");
   for (const bytes of [Buffer.from("no graph, but text"), field(7, "abc").subarray(0, 3)]) {
     await writeFile(path, bytes);
@@ -253,7 +253,7 @@ test("weights of a file that is no graph cannot be mapped", async () => {
   }
 });
 
-test("a file that is written to after it was hashed, or replaced, is noticed; another name for it is not", async () => {
+test("a file that is written to or replaced after its hash is detected; a new hard link is fine", async () => {
   const model = await packageWithSideFile("data.bin", ["data"]);
   const data = join(model.folder, "data.bin");
   const files = await checkGraphFiles(model, "graph");
@@ -268,7 +268,7 @@ test("a file that is written to after it was hashed, or replaced, is noticed; an
   await assert.rejects(again.requireUnchanged(), brokenModel(/data\.bin was changed while it was loaded/));
 });
 
-test("a recogniser whose vocabulary has another size than its output is refused", async () => {
+test("a recogniser whose vocabulary and output differ in size is rejected", async () => {
   const model = await packageOf({
     stream: await shipped(RECOGNIZER_FOLDER, "stream.onnx"),
     full: await shipped(RECOGNIZER_FOLDER, "full.onnx"),

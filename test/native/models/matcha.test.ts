@@ -49,7 +49,7 @@ async function replaceFile(folder: string, name: string, bytes: Uint8Array): Pro
   await writeFile(join(folder, `${name}.bin`), bytes);
 }
 
-test("a piece is as long as its symbols with blanks between them, and no longer", async () => {
+test("a piece's length follows its symbols with blanks between them", async () => {
   const model = await load();
   // The tiny graph gives a blank one frame and a symbol four, and pads by two.
   const symbols = [...JOB.spokenText].length;
@@ -103,7 +103,7 @@ test("a sign without a symbol is left out", async () => {
   await model.release();
 });
 
-test("symbols that lack a letter are refused with file and letter", async () => {
+test("symbols without a letter are rejected with file and letter", async () => {
   const folder = await copyOfPackage(FOLDER);
   const { symbols } = JSON.parse(await readFile(join(folder, "symbols.json"), "utf8")) as {
     symbols: string[];
@@ -113,7 +113,7 @@ test("symbols that lack a letter are refused with file and letter", async () => 
   await assert.rejects(load(folder), brokenModel(/tiny-matcha\/symbols\.bin: symbols must contain "ң"/));
 });
 
-test("a vocoder in the place of the acoustic graph is refused with file and tensors", async () => {
+test("a vocoder in place of the acoustic graph is rejected with file and tensors", async () => {
   const folder = await copyOfPackage(FOLDER);
   await replaceFile(folder, "acoustic", await readFile(join(folder, "vocoder.onnx")));
   await assert.rejects(
@@ -122,7 +122,7 @@ test("a vocoder in the place of the acoustic graph is refused with file and tens
   );
 });
 
-test("without a vocoder the graph must give samples", async () => {
+test("without a vocoder the graph must output samples", async () => {
   const folder = await copyOfPackage(FOLDER);
   await changeManifest(folder, (manifest) => {
     const { vocoder: _, ...files } = manifest["files"] as Record<string, Json>;

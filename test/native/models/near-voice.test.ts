@@ -53,7 +53,7 @@ async function hear(rows: readonly Float32Array[], sizes: readonly number[]): Pr
   return heard;
 }
 
-test("any cut and any batch give a row the bits that it gets alone", async () => {
+test("a row gets the same bits in any chunking and any batch", async () => {
   const alone: number[][] = [];
   for (const audio of AUDIO) alone.push((await hear([audio], [1]))[0]!);
   assert.ok(
@@ -82,17 +82,17 @@ test("a replay that begins contextFrames earlier gives the same bits, wherever i
   assert.ok(PUBLIC_RECOGNIZER.contextFrames >= voice.contextFrames);
 });
 
-test("digital silence is no speech", async () => {
+test("digital silence is not speech", async () => {
   const [found] = await hear([new Float32Array(20 * FRAME)], [20]);
   assert.ok(found!.every((value) => value < 0.5));
 });
 
-test("a package without a file of voice activity gets the one that ships, wherever its folder is", () => {
+test("a package without voice activity gets the shipped one, wherever its folder is", () => {
   assert.ok(voice instanceof NearVoice);
   assert.equal(readNearVoice().manifest.id, "near-voice-v1");
 });
 
-test("a missing or damaged part is refused by its file", async () => {
+test("a missing or damaged part is rejected with its file", async () => {
   const broken = (folder: string, pattern: RegExp) =>
     assert.rejects(
       loadVoiceActivity(NONE, GRAPH, () => readNearVoice(folder)),

@@ -165,13 +165,13 @@ test("a folder without a manifest holds no package", async () => {
   assert.equal(await readManifest(await temporaryFolder()), null);
 });
 
-test("a manifest that cannot be read is no missing one", async () => {
+test("an unreadable manifest does not count as missing", async () => {
   const folder = await temporaryFolder();
   await mkdir(join(folder, "manifest.json"));
   await assert.rejects(readManifest(folder), brokenModel(/Cannot read .*manifest\.json/));
 });
 
-test("a file of a package is read when its hash is the one it must have", async () => {
+test("a package's file is read if its hash is right", async () => {
   const content = Buffer.from("weights");
   const sha256 = createHash("sha256").update(content).digest("hex");
   const model = await packageWith({ stream: { path: "stream.onnx", sha256 } });
@@ -179,7 +179,7 @@ test("a file of a package is read when its hash is the one it must have", async 
   assert.deepEqual(Buffer.from(await readPackageFile(model, "stream")), content);
 });
 
-test("a file with another hash is refused with its path and both hashes", async () => {
+test("a file with a wrong hash is rejected with its path and both hashes", async () => {
   const model = await packageWith({ stream: { path: "stream.onnx", sha256: SHA256 } });
   await writeFile(join(model.folder, "stream.onnx"), "other weights");
   const found = createHash("sha256").update("other weights").digest("hex");
@@ -189,12 +189,12 @@ test("a file with another hash is refused with its path and both hashes", async 
   );
 });
 
-test("a missing file is named", async () => {
+test("a missing file is reported with its path", async () => {
   const model = await packageWith({ stream: { path: "stream.onnx", sha256: SHA256 } });
   await assert.rejects(readPackageFile(model, "stream"), brokenModel(/ears: .*stream\.onnx cannot be read/));
 });
 
-test("a file that the manifest does not name is refused by its name", async () => {
+test("an unlisted file is rejected with its name", async () => {
   const model = await packageWith({});
   await assert.rejects(readPackageFile(model, "full"), brokenModel(/its manifest names no file "full"/));
 });
@@ -216,14 +216,14 @@ async function contentsWith(priors: string): Promise<CtcTwoPassContents> {
   return (await readPackage<RecognizerManifest, CtcTwoPassContents>(folder, "transcription")).contents;
 }
 
-test("priors are read with the outputs that they are of", async () => {
+test("priors are read with their outputs", async () => {
   assert.deepEqual(await contentsWith("[0, 0.25, 0.75]"), {
     vocabulary: ["", "а", "б"],
     priors: [0, 0.25, 0.75],
   });
 });
 
-test("priors that are not one number for each output are refused", async () => {
+test("priors that are not one number per output are rejected", async () => {
   for (const content of ["[0, 1]", "[0, 0.5, -0.5]", '[0, "0.5", 0.5]', "{}"]) {
     await assert.rejects(
       contentsWith(content),
@@ -253,14 +253,14 @@ test("packages of a folder are found by their manifests and sorted by id", async
   );
 });
 
-test("one broken package makes the whole folder fail with its path", async () => {
+test("one broken package fails the whole folder with its path", async () => {
   const models = await temporaryFolder();
   await mkdir(join(models, "bad"));
   await writeFile(join(models, "bad", "manifest.json"), "{}");
   await assert.rejects(findPackages(models), brokenModel(/bad\/manifest\.json: id must be a string/));
 });
 
-test("the shipped packages are whole", async () => {
+test("the shipped packages are complete", async () => {
   const packages = await findPackages("models");
   assert.deepEqual(
     packages.map(({ folder }) => folder),
@@ -271,7 +271,7 @@ test("the shipped packages are whole", async () => {
   }
 });
 
-test("off the CPU a graph's variant for GPUs is its file, where it has one", async () => {
+test("off the CPU a graph's GPU variant is used, if it has one", async () => {
   const gpu = { path: "stream.gpu.onnx", sha256: "1".repeat(64), external: ["stream"] };
   const stream = { path: "stream.onnx", sha256: SHA256 };
   const full = { path: "full.onnx", sha256: SHA256 };

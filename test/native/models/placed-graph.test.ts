@@ -43,7 +43,7 @@ function batchOf(model: CtcTwoPass): StepBatch {
   return batch;
 }
 
-test("rows that a device has no memory for run in parts, with the results of the whole", async () => {
+test("rows that exceed a device's memory run in parts, with the same results", async () => {
   const [whole, halved] = [batchOf(onCpu), batchOf(onDevice)];
   await whole.run();
   const before = cells.errorCount("out-of-memory");
@@ -57,7 +57,7 @@ test("rows that a device has no memory for run in parts, with the results of the
   assert.equal(cells.errorCount("out-of-memory") - before, 4);
 });
 
-test("a single row without memory, and a device that is gone, are failures of the provider by their kind", async () => {
+test("a single row without memory and a lost device are provider failures with their kind", async () => {
   for (const [fault, kind] of [
     ["no-memory", "out-of-memory"],
     ["lost", "lost"],
@@ -87,7 +87,7 @@ async function encodedOf(counts: readonly number[]): Promise<Float32Array[]> {
   return encoded;
 }
 
-test("second passes that share a run give what each gives alone, to the last bit, whatever is padded", async () => {
+test("second passes in one run give the same bits as alone, with any padding", async () => {
   const counts = [9, 61, 1, 37, 150];
   const utterances = await encodedOf(counts);
   for (const model of [onCpu, onDevice]) {
@@ -103,7 +103,7 @@ test("second passes that share a run give what each gives alone, to the last bit
   }
 });
 
-test("runs are counted by their graph and rows, and by the device they kept busy", async () => {
+test("runs are counted by graph, rows and busy device", async () => {
   const count = () => runTimes.read().find(({ graph }) => graph === "stream")!;
   const [before, busyBefore] = [count(), cells.busyMicros(0)];
   await batchOf(onDevice).run();
@@ -132,7 +132,7 @@ for (const [message, kind] of SAID) {
   });
 }
 
-test("a lock is held by one at a time, and one whose thread has ended is free", async () => {
+test("a lock has one holder at a time, and is free once its thread has ended", async () => {
   let holders = 0;
   const hold = async (thread: number) =>
     cells.holdingLock(thread, async () => {

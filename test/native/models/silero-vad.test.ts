@@ -66,7 +66,7 @@ async function hear(
   return heard;
 }
 
-test("each window is heard behind its context, with the memory of those before it", async () => {
+test("each window follows its context, with the memory of earlier windows", async () => {
   for (const audio of AUDIO) {
     const expected = expectedSpeech(audio);
     assert.ok(new Set(expected.map((value) => value.toFixed(3))).size > 5, "the windows differ");
@@ -76,7 +76,7 @@ test("each window is heard behind its context, with the memory of those before i
   }
 });
 
-test("any cut and any batch give a row the bits that it gets alone", async () => {
+test("a row gets the same bits in any chunking and any batch", async () => {
   assert.equal(vad.sharesRuns, true);
   const alone: number[][] = [];
   for (const audio of AUDIO) alone.push((await hear(vad, [audio], [1]))[0]!);
@@ -92,7 +92,7 @@ test("any cut and any batch give a row the bits that it gets alone", async () =>
   );
 });
 
-test("streams whose windows end at different times share runs and stay apart", async () => {
+test("streams whose windows end at different times share runs independently", async () => {
   const [first, second] = AUDIO as [Float32Array, Float32Array];
   const expected = [(await hear(vad, [first], [1]))[0]!, (await hear(vad, [second], [1]))[0]!];
   const { rows: states } = new StateRows(vad, 2);

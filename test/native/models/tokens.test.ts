@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { alphabetOf, copyRows, parseTokens } from "../../../native/models/tokens.js";
 
-test("the blank comes first wherever it stood, and everything else keeps its order", () => {
+test("the blank is moved to the front, and everything else keeps its order", () => {
   const last = parseTokens("  0\nа 1\nб 2\n<blk> 3\n");
   assert.deepEqual(last.vocabulary, ["", " ", "а", "б"]);
   assert.deepEqual([...last.columns], [3, 0, 1, 2]);
@@ -11,7 +11,7 @@ test("the blank comes first wherever it stood, and everything else keeps its ord
   assert.deepEqual([...first.columns], [0, 1, 2, 3, 4, 5]);
 });
 
-test("lines may come in any order, with carriage returns and without an end", () => {
+test("lines may have any order, carriage returns, and no final newline", () => {
   assert.deepEqual(parseTokens("б 1\r\n<blk> 2\r\nа 0").vocabulary, ["", "а", "б"]);
 });
 
@@ -33,7 +33,7 @@ test("rows are copied column by column", () => {
   assert.deepEqual(target, Float32Array.of(3, 1, 2, 6, 4, 5));
 });
 
-test("masked outputs are no outputs, and the others' probabilities add up to 1 without them", () => {
+test("masked outputs are removed, and the others' probabilities add up to 1", () => {
   const tokens = parseTokens("▁ 0\na 1\nа 2\nb 3\n<blk> 4", ["a", "b"]);
   assert.deepEqual(tokens.vocabulary, ["", " ", "а"]);
   const target = new Float32Array(6);
@@ -50,7 +50,7 @@ test("only symbols of the vocabulary can be masked, and the blank cannot", () =>
   }
 });
 
-test("a vocabulary of several alphabets gives hot words those that are not masked", () => {
+test("hot words use the alphabets that are not masked", () => {
   const alphabet = (first: string, count: number) =>
     Array.from({ length: count }, (_, i) => String.fromCodePoint(first.codePointAt(0)! + i));
   const latin = alphabet("a", 26);
@@ -64,7 +64,7 @@ test("a vocabulary of several alphabets gives hot words those that are not maske
   assert.deepEqual(alphabetOf(vocabulary), new Set([" ", ...alphabet("а", 32), ..."ёәіңғүұқөһ'"]));
 });
 
-test("hot words have an alphabet where all outputs are characters, and none among pieces", () => {
+test("hot words have an alphabet if all outputs are characters, and none with word pieces", () => {
   assert.deepEqual([...alphabetOf(["", " ", "а", "", "ә"])], [" ", "а", "ә"]);
   assert.equal(alphabetOf(["", " ", "а", " сә"]).size, 0);
   assert.equal(alphabetOf(["", "а", "ә"]).size, 0);

@@ -76,7 +76,7 @@ function brokenModel(pattern: RegExp): (error: unknown) => boolean {
   };
 }
 
-test("phonemes become Piper's numbers: a pad behind each and behind the begin mark, unknown ones left out", () => {
+test("phonemes become Piper's ids: a pad after each and after the start mark, unknown ones left out", () => {
   // By the voice's own map: ^ 1, _ 0, $ 2, space 3.
   const { ids, unknown } = encodePhonemes([..."sælˈem, ælˈem漢!"], CONFIG.phoneme_id_map);
   assert.deepEqual([...ids].map(Number), [
@@ -91,13 +91,13 @@ test("phonemes become Piper's numbers: a pad behind each and behind the begin ma
   ]);
 });
 
-test("characters have a blank between them and around, and none where the weights had none", () => {
+test("characters have blanks between and around them, unless the weights have none", () => {
   const idOf = { а: 5, б: 6 };
   assert.deepEqual([...encodeCharacters([..."аxб"], idOf, { blank: 0 }).ids].map(Number), [0, 5, 0, 6, 0]);
   assert.deepEqual([...encodeCharacters([..."аб"], idOf, { blank: null }).ids].map(Number), [5, 6]);
 });
 
-test("a piece is as long as its phonemes, speed and length scale stretch it, the voice changes it", async () => {
+test("a piece's length follows its phonemes, speed and length scale, and the voice changes it", async () => {
   const [usual, again, slow, other, second] = await spoken(
     {},
     ...[{}, {}, { speed: 0.5 }, { spokenText: "sal om" }, { voice: "second" }],
@@ -135,7 +135,7 @@ test("phonemes that the voice does not know are counted, and a piece of nothing 
   await model.release();
 });
 
-test("windows of the decoder are together what it makes of the whole", async () => {
+test("windows of the decoder together equal one run", async () => {
   const long = { spokenText: "sal em dal kem ".repeat(20).trim() };
   const [whole] = await spoken({}, long);
   const halves = { encoder: "encoder.onnx", decoder: "decoder.onnx" };
@@ -171,7 +171,7 @@ test("a graph of MMS takes characters, and a seed where it has an input for one"
   await model.release();
 });
 
-test("durations that the graph gives tell when each word is said", async () => {
+test("the graph's durations determine when each word is spoken", async () => {
   const [piece] = await spoken({ durations: "durations" }, {});
   // Begin mark and its pad, then three letters with a pad each.
   const frames = [2, 2 + 3 * 4, 2 + 3 * 4 + 2, 2 + 3 * 4 + 2 + 2 * 4].map((frame) => frame * HOP);
@@ -182,7 +182,7 @@ test("durations that the graph gives tell when each word is said", async () => {
   assert.equal(silent!.bounds, null);
 });
 
-test("words of other number than the text's have no times", () => {
+test("phonemes with another number of words than the text have no times", () => {
   const sentence = { phonemes: [..."ab cd"], samples: Float64Array.of(0, 10, 20, 30, 40, 50) };
   assert.deepEqual([...wordBounds("ab, — cd", [sentence])!], [0, 10, 20, 20, 20, 20, 30, 40, 50]);
   assert.equal(wordBounds("ab c d", [sentence]), null);
@@ -201,7 +201,7 @@ test("text is read by espeak-ng, sentence by sentence, with silence between", NE
   await model.release();
 });
 
-test("without espeak-ng a voice of phonemes is refused, and the package says what to install", async () => {
+test("without espeak-ng a voice with phonemes is rejected, and the error says what to install", async () => {
   const path = process.env["PATH"];
   process.env["PATH"] = "/nowhere";
   try {
@@ -211,7 +211,7 @@ test("without espeak-ng a voice of phonemes is refused, and the package says wha
   }
 });
 
-test("a language that espeak-ng does not know is refused by the file's name", NEEDS_ESPEAK, async () => {
+test("a language unknown to espeak-ng is rejected with the file's name", NEEDS_ESPEAK, async () => {
   const folder = await packageWith({ files: { config: { ...CONFIG, espeak: { voice: "xx-none" } } } });
   await assert.rejects(
     load(folder),
@@ -232,7 +232,7 @@ for (const [change, message] of [
         { name: "first", index: 1 },
       ],
     },
-    /voices must have names of their own/,
+    /voices must have unique names/,
   ],
   [{ noiseScale: -1 }, /noiseScale must be at least 0/],
   [{ lengthScale: 0 }, /lengthScale must be more than 0/],

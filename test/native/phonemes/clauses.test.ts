@@ -4,27 +4,27 @@ import { clausesOf } from "../../../native/phonemes/clauses.js";
 
 const shown = (text: string) => clausesOf(text).map(({ text: clause, sign }) => `${clause}|${sign}`);
 
-test("a clause ends at a sign with a space or the end behind it, and keeps the sign", () => {
+test("a clause ends at a sign that a space or the end follows, and keeps the sign", () => {
   assert.deepEqual(shown("сәлем, әлем! қалайсың? жақсы: иә; мақұл."), [
     ...["сәлем|,", "әлем|!", "қалайсың|?", "жақсы|:", "иә|;", "мақұл|."],
   ]);
   assert.deepEqual(shown("сағат 12:30 мен 3,5 пайыз"), ["сағат 12:30 мен 3,5 пайыз|"]);
 });
 
-test("a dash parts like a semicolon, a hyphen not at all, and a dash at the beginning is none", () => {
+test("a dash separates like a semicolon, a hyphen does not, and a leading dash is ignored", () => {
   assert.deepEqual(shown("— алматы — көк-жасыл қала."), ["алматы|;", "көк-жасыл қала|."]);
 });
 
-test("of several signs the loud one counts, and dots hold on", () => {
+test('"?" and "!" win among several signs, and dots inside a sentence become a comma', () => {
   assert.deepEqual(shown("не?! жоқ... иә,, солай…"), ["не|?", "жоқ|,", "иә|,", "солай|."]);
 });
 
-test("a dot before a small letter is an abbreviation's where the text has capitals", () => {
+test("a dot before a lower-case letter marks an abbreviation if the text has capitals", () => {
   assert.deepEqual(shown("Это т.е. так. Да."), ["Это т.е. так|.", "Да|."]);
   assert.deepEqual(shown("бір. екі."), ["бір|.", "екі|."]);
 });
 
-test("commands to espeak-ng, tags, quotes and control characters are not handed on", () => {
+test("commands to espeak-ng, tags, quotes and control characters are removed", () => {
   assert.deepEqual(shown("[[kk]] <break time='9s'/> «бір»\u0001V \n\u0000\ue000 е\u00adкі."), [
     "kk break time='9s'/ бір V екі|.",
   ]);

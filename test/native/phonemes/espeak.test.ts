@@ -64,12 +64,12 @@ test("hostile text is text: no command, no option, no file, no other sentence", 
   espeak.close();
 });
 
-test("text without anything to say asks nobody", async () => {
+test("text without anything to speak starts no process", async () => {
   const { program } = await inItsPlace("exit 3");
   assert.deepEqual(await new Espeak({ voice: "kk", program }).read(" … — !", NEVER), []);
 });
 
-test("a child that dies is replaced once, then the text is given up and the next one is heard", async () => {
+test("a child that dies is replaced once, then the text fails and the next one succeeds", async () => {
   const { program } = await inItsPlace("mkdir FOLDER/first 2>/dev/null && exit 3\nexec cat");
   const once = new Espeak({ voice: "kk", program });
   assert.deepEqual(await once.read("бір, екі.", NEVER), [
@@ -86,7 +86,7 @@ test("a child that dies is replaced once, then the text is given up and the next
   espeak.close();
 });
 
-test("a child that hangs is killed when its time is over, or when the piece is cancelled", async () => {
+test("a child that hangs is killed on timeout or when the piece is cancelled", async () => {
   const { program } = await inItsPlace("exec tail -f /dev/null");
   const espeak = new Espeak({ voice: "kk", program, answerWithinMs: 50 });
   await assert.rejects(espeak.read("бір.", NEVER), failsWith("WORKER_LOST"));
@@ -100,14 +100,14 @@ test("a child that hangs is killed when its time is over, or when the piece is c
   patient.close();
 });
 
-test("a child that says too much is killed", async () => {
+test("a child with too much output is killed", async () => {
   const { program } = await inItsPlace("exec yes");
   const espeak = new Espeak({ voice: "kk", program });
   await assert.rejects(espeak.read("бір.", NEVER), failsWith("WORKER_LOST"));
   espeak.close();
 });
 
-test("a program that is not there is an error of the text, not of the process", async () => {
+test("a missing program fails the text, not the process", async () => {
   const espeak = new Espeak({ voice: "kk", program: "/nowhere/espeak-ng" });
   await assert.rejects(espeak.read("бір.", NEVER), failsWith("WORKER_LOST"));
   espeak.close();

@@ -55,7 +55,7 @@ test("a public recogniser without a file of voice activity finds the utterances 
   }
 });
 
-test("and those of a live session", async () => {
+test("a public recogniser without a file of voice activity finds the utterances of a live session", async () => {
   const engine = await liveEngine({
     startWorker: (cells, onMessage) =>
       startLiveWorker({ modelFolder: folder, intraOpThreads: 1 }, cells, onMessage),

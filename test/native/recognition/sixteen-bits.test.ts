@@ -44,7 +44,7 @@ function isOf16Bits(samples: Float32Array): boolean {
   return samples.every((sample) => Number.isInteger(sample * 32_768));
 }
 
-test("features of a file are made of samples of 16 bits, whatever it holds", async () => {
+test("features of a file are computed from samples rounded to 16 bits", async () => {
   const folder = await temporaryFolder();
   const wavPath = join(folder, "telephone.wav");
   await writeFile(

@@ -42,7 +42,7 @@ test("a PCM queue equals a plain array, wherever it wraps", () => {
   );
 });
 
-test("a part without room is not written in half, and one that never fits is refused", () => {
+test("a part is never written partially, and one that can never fit is rejected", () => {
   const queue = PcmQueue.create(4);
   assert.equal(queue.write(Int16Array.of(1, 2, 3)), true);
   assert.equal(queue.write(Int16Array.of(4, 5)), false);
@@ -51,14 +51,14 @@ test("a part without room is not written in half, and one that never fits is ref
   assert.deepEqual([...queue.read(4)], [1, 2, 3, 4]);
 });
 
-test("samples that were never written are not read", () => {
+test("samples that were never written cannot be read", () => {
   const queue = PcmQueue.create(4);
   queue.write(Int16Array.of(1));
   assert.throws(() => queue.read(2), /1 of 2 samples/);
   assert.throws(() => queue.read(1), /0 of 1 samples/);
 });
 
-test("a capacity below one sample is refused", () => {
+test("a capacity below one sample is rejected", () => {
   for (const capacity of [0, -1, 2.5, Number.NaN]) {
     assert.throws(() => PcmQueue.create(capacity), /capacity must be a positive integer, received/);
   }

@@ -115,7 +115,7 @@ test("a ring equals a plain array, across the wrap of its indices too", () => {
   );
 });
 
-test("a ring that moves to another size keeps its positions and what is not released", () => {
+test("a ring that moves to another size keeps its positions and its unreleased audio", () => {
   fc.assert(
     fc.property(
       fc.oneof(
@@ -156,7 +156,7 @@ test("a write that wraps inside the storage keeps order", () => {
   assert.deepEqual([...seen], [1, 2, 3, 4, 5]);
 });
 
-test("a capacity that is no power of two, or beyond the index, is refused", () => {
+test("a capacity that is not a power of two, or too large for the index, is rejected", () => {
   for (const capacity of [0, 1, 3, 100, 2.5, 2 ** 31, Number.NaN]) {
     assert.throws(() => PcmRing.create(capacity), /capacity must be a power of two, received/);
   }

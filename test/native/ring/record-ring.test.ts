@@ -61,19 +61,19 @@ test("a visitor that throws loses its own record and no other", () => {
   assert.deepEqual(seen, [0, 1, 2]);
 });
 
-test("the bell is asked for once between two looks", () => {
+test("the bell is needed once between two drains", () => {
   const ring = RecordRing.create(256);
   assert.deepEqual([ring.needsBell(), ring.needsBell()], [true, false]);
   ring.drain(() => {});
   assert.equal(ring.needsBell(), true);
 });
 
-test("a record that takes more than half of the ring is refused loudly, as is an odd capacity", () => {
+test("a record larger than half of the ring throws, and so does an odd capacity", () => {
   assert.throws(() => RecordRing.create(256).write(0, 0, new Uint8Array(113)), /takes 144 bytes of 256/);
   assert.throws(() => RecordRing.create(100), /power of two, received 100/);
 });
 
-test("between two threads every record arrives once and in order, though the writer has to wait", async () => {
+test("every record passes between two threads once and in order, although the writer must wait", async () => {
   const ring = RecordRing.create(4_096);
   const count = 20_000;
   const worker = new Worker(new URL("../../support/record-writer.js", import.meta.url), {

@@ -54,7 +54,7 @@ function request(jobId: number, dueAtMs: number, spokenText = String(jobId)) {
   return { jobId, job: { ...JOB, spokenText }, dueAtMs, playsFromMs: null };
 }
 
-test("whoever is due first comes first, and a piece leaves in parts", async () => {
+test("the piece that is due first is spoken first, and is sent in parts", async () => {
   const { model, texts, run } = gatedModel();
   const { queue, told, cells } = queueOf(model);
   for (const [jobId, dueAtMs] of [
@@ -72,7 +72,7 @@ test("whoever is due first comes first, and a piece leaves in parts", async () =
   assert.equal(cells[SYNTHESIS_CELL.runs], 3);
 });
 
-test("a piece that is cancelled while it is made says nothing but that, and one that waits is not begun", async () => {
+test("a piece cancelled in progress only reports that, and a waiting one is not started", async () => {
   const { model, texts, run } = gatedModel();
   const { queue, told } = queueOf(model);
   for (const jobId of [1, 2, 3]) queue.speak(request(jobId, jobId));
@@ -87,7 +87,7 @@ test("a piece that is cancelled while it is made says nothing but that, and one 
   assert.deepEqual(texts, ["1", "3"]);
 });
 
-test("a piece that fails is given up with its error, and the next one is spoken", async () => {
+test("a failed piece reports its error, and the next one is spoken", async () => {
   const { model, run } = gatedModel(10);
   const { queue, told } = queueOf(model);
   queue.speak(request(1, 1, "broken"));

@@ -13,13 +13,13 @@ function deal(loads: LaneLoads, lanes: number[], count: number): void {
   }
 }
 
-test("devices that nothing is known of are given the same", () => {
+test("unmeasured devices get equal work", () => {
   const lanes = [0, 0];
   deal(new LaneLoads(new DeviceCells(DeviceCells.create()), () => 0), lanes, 10);
   assert.deepEqual(lanes, [5, 5]);
 });
 
-test("a device that needs twice the time for as much is given half as much", () => {
+test("a device that is half as fast gets half the work", () => {
   let nowMs = 0;
   const cells = new DeviceCells(DeviceCells.create());
   const loads = new LaneLoads(cells, () => nowMs);
@@ -32,7 +32,7 @@ test("a device that needs twice the time for as much is given half as much", () 
   assert.deepEqual(lanes, [20, 40]);
 });
 
-test("a device that another engine keeps busy is given what the idle one has no room for", () => {
+test("a device busy with another engine gets only what exceeds the idle one", () => {
   let nowMs = 0;
   const cells = new DeviceCells(DeviceCells.create());
   const loads = new LaneLoads(cells, () => nowMs);
@@ -46,7 +46,7 @@ test("a device that another engine keeps busy is given what the idle one has no 
   assert.deepEqual(lanes, [0, 10]);
 });
 
-test("lanes of one device are told apart by what they have, and so are those of the CPU", () => {
+test("lanes on one device, and on the CPU, are compared by their work", () => {
   for (const { placing } of [placingLog(["cuda"], [3]), placingLog(["cpu"], [0, 1])])
     for (const lane of [0, 1]) for (const count of [0, 7]) assert.equal(placing.loadOf(lane, count), count);
 });

@@ -13,7 +13,7 @@ function serve(placing: Placing): void {
   placing.served(placing.placementOf(0));
 }
 
-test("devices are dealt over the workers of an engine, and a worker's successor has the same", () => {
+test("devices are distributed over an engine's workers, and a restarted worker keeps its device", () => {
   const { placing } = placingLog(["cuda", "webgpu"], [2, 5]);
   const devices = () => [0, 1, 2, 0].map((lane) => placing.placementOf(lane).device);
   assert.deepEqual(devices(), [2, 5, 2, 2]);
@@ -30,7 +30,7 @@ test("a provider that does not load is passed by, once for all workers of the en
   assert.deepEqual(events, ["cuda to webgpu", "webgpu to cpu", "on cpu null"]);
 });
 
-test("a run that fails is tried again where it was, and the second one moves the engine", () => {
+test("a failed run is retried on the same provider, and the second failure moves the engine", () => {
   for (const kind of ["out-of-memory", "other"] as const) {
     const { placing, events } = placingLog(["cuda", "cpu"]);
     serve(placing);
@@ -41,7 +41,7 @@ test("a run that fails is tried again where it was, and the second one moves the
   }
 });
 
-test("the last provider of a list that has served is missed by the process, one that has not by its start", () => {
+test("the loss of the last provider ends the process if it has served, else the start", () => {
   const started = placingLog(["cuda"]);
   assert.ok(!started.placing.failed(failure("cuda", "missing"), "at load"));
   assert.deepEqual(started.events, []);

@@ -7,8 +7,8 @@ import { toFloat } from "../../../core/domain/audio/pcm.js";
 import type { Recognizer } from "../../../native/recognition/load-recognizer.js";
 import type { FilePiece, HeardPart, WavSource } from "../../../native/threads/protocol.js";
 import { decodePieces } from "../../../native/transcription/decode.js";
+import { openWav, WavAudio } from "../../../native/transcription/file-audio.js";
 import { hearPart } from "../../../native/transcription/hear.js";
-import { openWav, WavAudio } from "../../../native/transcription/wav-audio.js";
 import { joined, silence, speech, wavOf } from "../../support/audio.js";
 import { RECOGNIZER_FOLDER, temporaryFolder } from "../../support/folders.js";
 
@@ -50,7 +50,7 @@ function rowsOf({ encoded, encodedSize }: HeardPart, startFrame: number, endFram
   return new Float32Array(encoded).slice(startFrame * encodedSize, endFrame * encodedSize);
 }
 
-test("parts of a file, heard alone or each where the one before it ended, are bit for bit the file heard at once", async () => {
+test("parts of a file, encoded alone or from the previous state, equal the whole file bit for bit", async () => {
   const whole = await hear(0, frameCount);
   const borders = [0, 37, 50, 131, frameCount];
   let before: HeardPart | null = null;
@@ -88,7 +88,7 @@ async function pieceOf(
   };
 }
 
-test("a piece that is cut out of speech is decoded as its audio is, as if nothing were around it", async () => {
+test("a piece cut out of speech is decoded as its audio alone", async () => {
   const [startFrame, endFrame] = [25, 95];
   const audio = await WavAudio.open(source, 16_000);
   const pcm = await audio.read({ start: startFrame * FRAME_SAMPLES, end: endFrame * FRAME_SAMPLES });
@@ -105,7 +105,7 @@ test("a piece that is cut out of speech is decoded as its audio is, as if nothin
   assert.deepEqual(answer, { ok: true, value: { text: expected.text, words } });
 });
 
-test("pieces of several files that share runs are decoded as each is alone", async () => {
+test("pieces of several files that share runs are decoded as alone", async () => {
   const path = join(await temporaryFolder(), "other.wav");
   await writeFile(path, wavOf(AUDIO, 24_000, 1));
   const other = await openWav(path);
@@ -136,7 +136,7 @@ test("pieces of several files that share runs are decoded as each is alone", asy
   assert.deepEqual(ran, [2, 2]);
 });
 
-test("of pieces of several files those of one that is given up are refused, and the others decoded", async () => {
+test("pieces of a cancelled file are rejected, and those of other files decoded", async () => {
   const piece = await pieceOf(5, 100, {});
   const [alone] = await decodePieces([piece], recognizer);
   assert.ok(alone?.ok === true && alone.value.text !== "");
@@ -145,7 +145,7 @@ test("of pieces of several files those of one that is given up are refused, and 
   assert.ok(answers[0]?.ok === false && answers[0].code === "CANCELLED");
 });
 
-test("a file that cannot be read any more is the outcome of its own pieces", async () => {
+test("an unreadable file fails only its own pieces", async () => {
   const piece = await pieceOf(5, 100, {});
   const [alone] = await decodePieces([piece], recognizer);
   const gone = { ...source, path: `${source.path}.gone` };
@@ -158,7 +158,7 @@ test("a file that cannot be read any more is the outcome of its own pieces", asy
   assert.deepEqual(answers[1], alone);
 });
 
-test("samples are those of 16 bits at the model's rate, and silence behind the end", async () => {
+test("samples have 16 bits at the model's rate, and silence follows the end", async () => {
   const path = join(await temporaryFolder(), "same-rate.wav");
   const pcm = speech("asterisk-ru-core/conf-getconfno.flac");
   await writeFile(path, wavOf(joined(pcm, pcm), 16_000, 2));

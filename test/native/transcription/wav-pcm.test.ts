@@ -3,13 +3,13 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { toFloat } from "../../../core/domain/audio/pcm.js";
-import { openWav, WavAudio } from "../../../native/transcription/wav-audio.js";
+import { openWav, WavAudio } from "../../../native/transcription/file-audio.js";
 import { joined, noise, silence, wavOf } from "../../support/audio.js";
 import { temporaryFolder } from "../../support/folders.js";
 
 const PCM = joined(silence(0.1), noise(0.5, 0.4), Int16Array.of(-32_768, 32_767, 1));
 
-test("samples read as bytes are those that are read as numbers, at any rate, also behind the end", async () => {
+test("samples read as bytes equal those read as numbers, at any rate, also beyond the end", async () => {
   for (const [rateHz, channels] of [
     [16_000, 1],
     [16_000, 2],

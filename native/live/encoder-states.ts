@@ -1,23 +1,47 @@
 import { copyState, type EncoderState, StateRows, type StateSize } from "../models/state-rows.js";
 
-/** At most so many; a slab of 64 rows is a megabyte. */
+/** States of a pool are allocated so many at a time, contiguously. */
+const POOL_ROWS = 32;
+/** A slab of 64 rows is a megabyte. */
 const MAX_SLABS = 8;
 
-/** Where the state of one track lies: where the last batch has left it, or in memory of its own. */
+/** Encoder states, reused and never freed. */
+export class StatePool {
+  readonly #size: StateSize;
+  readonly #free: EncoderState[] = [];
+
+  constructor(size: StateSize) {
+    this.#size = size;
+  }
+
+  /** Returns the initial state of a session, or, if `isDirtyFine`, one that the caller overwrites. */
+  acquire(isDirtyFine = false): EncoderState {
+    if (this.#free.length === 0) this.#free.push(...new StateRows(this.#size, POOL_ROWS).rows.toReversed());
+    const state = this.#free.pop()!;
+    if (isDirtyFine) return state;
+    state.values.fill(0);
+    state.bytes.fill(0);
+    return state;
+  }
+
+  release(state: EncoderState): void {
+    this.#free.push(state);
+  }
+}
+
+/** Where a track's state is: in the slab of its last batch, or in its own memory. */
 export class StatePlace {
-  /** Memory of its own. */
   readonly own: EncoderState;
   #state: EncoderState;
   #slab: StateSlab | null = null;
   #row = 0;
 
-  /** @param own holds the state that the track begins with */
+  /** @param own holds the track's initial state */
   constructor(own: EncoderState) {
     this.own = own;
     this.#state = own;
   }
 
-  /** The state as it is now. */
   get state(): EncoderState {
     return this.#state;
   }
@@ -30,7 +54,7 @@ export class StatePlace {
     return this.#slab === slab && this.#row === row;
   }
 
-  /** A batch has left a newer state in this row. */
+  /** A batch has written a newer state to this row. */
   moveTo(slab: StateSlab, row: number): void {
     this.#slab?.forget(this.#row);
     slab.hold(row, this);
@@ -39,21 +63,21 @@ export class StatePlace {
     this.#state = slab.states.rows[row]!;
   }
 
-  /** The slab is wanted for something else. */
-  moveHome(): void {
+  /** Copies the state to the track's own memory, so that the slab can be reused. */
+  moveToOwn(): void {
     copyState(this.#state, this.own);
     this.leave();
     this.#state = this.own;
   }
 
-  /** Gives the row up; the state is nowhere. */
+  /** Gives up the row; the state is lost. */
   leave(): void {
     this.#slab?.forget(this.#row);
     this.#slab = null;
   }
 }
 
-/** States as one batch has left them, as long as a track has them. */
+/** Output states of one batch that tracks still use. Only `StatePlace` calls `hold` and `forget`. */
 export class StateSlab {
   readonly states: StateRows;
   readonly #places: (StatePlace | null)[];
@@ -64,45 +88,42 @@ export class StateSlab {
     this.#places = new Array<StatePlace | null>(rows).fill(null);
   }
 
-  /** How many of its rows hold a track's state. */
   get count(): number {
     return this.#count;
   }
 
-  /** Called by `StatePlace` only. */
   hold(row: number, place: StatePlace): void {
     this.#places[row] = place;
     this.#count++;
   }
 
-  /** Called by `StatePlace` only. */
   forget(row: number): void {
     this.#places[row] = null;
     this.#count--;
   }
 
-  /** Moves what is left into the tracks' own memory. */
+  /** Moves the states in use to their tracks' own memory. */
   clear(): void {
-    for (let row = 0; row < this.#places.length && this.#count > 0; row++) this.#places[row]?.moveHome();
+    for (let row = 0; row < this.#places.length && this.#count > 0; row++) this.#places[row]?.moveToOwn();
   }
 }
 
 /**
- * Where batches leave the states of tracks. A state is not copied back to its track: it stays in the batch's output
- * until a later batch has left a newer one elsewhere, and a batch of the same tracks in the same rows runs from there.
+ * Slabs for the output states of batches. A state is not copied back to its track: it stays in the batch's
+ * output until a later batch writes a newer one elsewhere. A batch of the same tracks in the same rows reads
+ * it from there.
  */
 export class StateSlabs {
   readonly #size: StateSize;
   readonly #rows: number;
   readonly #slabs: StateSlab[] = [];
 
-  /** @param rows of the largest batch */
   constructor(size: StateSize, rows: number) {
     this.#size = size;
     this.#rows = rows;
   }
 
-  /** A slab that holds no track's state; states may be moved for it. */
+  /** Returns an unused slab; may clear one for it. */
   take(): StateSlab {
     let fewest: StateSlab | null = null;
     for (let index = 0; index < this.#slabs.length; index++) {
@@ -120,7 +141,7 @@ export class StateSlabs {
   }
 }
 
-/** Where one batch has left the states of just these tracks in just these rows; null when none has. */
+/** Returns the slab with the states of exactly these tracks in exactly these rows; null without one. */
 export function slabOf(
   tracks: { at(index: number): { readonly place: StatePlace } },
   first: number,

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { StatePool } from "../../../native/live/state-pool.js";
-import { StatePlace, StateSlabs, slabOf } from "../../../native/live/state-slabs.js";
+import { StatePlace, StatePool, StateSlabs, slabOf } from "../../../native/live/encoder-states.js";
 import { copyState, type EncoderState, StateRows } from "../../../native/models/state-rows.js";
 import * as fc from "../../support/properties.js";
 
@@ -28,7 +27,7 @@ function contentOf({ values, bytes }: EncoderState): number[] {
   return [...values, ...bytes];
 }
 
-test("every session finds its own state, whichever sessions are stepped together, in any order", () => {
+test("every session keeps its own state, whichever sessions are stepped together, in any order", () => {
   const batch = fc.record({
     /** Sessions by their place among those that are open; `again` takes those of the last batch. */
     picks: fc.array(fc.nat(20), { minLength: 1, maxLength: ROWS }),
@@ -81,7 +80,7 @@ test("every session finds its own state, whichever sessions are stepped together
   assert.ok(inPlace > 100, `${inPlace} batches ran from where the last one had left its states`);
 });
 
-test("a state is moved into its session's own memory when its slab is wanted", () => {
+test("a state moves to its session's own memory when its slab is reused", () => {
   const slabs = new StateSlabs(SIZE, ROWS);
   const pool = new StatePool(SIZE);
   const idle = Array.from({ length: 30 }, () => new StatePlace(pool.acquire()));
