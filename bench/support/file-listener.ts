@@ -9,7 +9,6 @@ import { recognizerFamilyOf } from "../../native/models/families.js";
 import type { Recognizer } from "../../native/recognition/load-recognizer.js";
 import { openWav, WavAudio } from "../../native/transcription/file-audio.js";
 import { performTask } from "../../native/transcription/perform.js";
-import { openWav, WavAudio } from "../../native/transcription/wav-audio.js";
 import { openDecoder } from "../../src/input/media/file-decoder.js";
 
 /** The longest file that the service takes. */
