@@ -98,7 +98,7 @@ function table(rows: readonly CapacityRow[], inputs: CapacityInputs): string {
   const columns = [...rows.map(since), cell];
   const line = (name: string, of: (row: CapacityRow) => string) =>
     `| ${[name, ...columns.map(of)].join(" | ")} |`;
-  const heads = [...rows.map(({ sessions }) => `${whole(sessions)} sessions`), "a cell"];
+  const heads = [...rows.map(({ sessions }) => `${whole(sessions)} sessions`), "per cell"];
   return [
     `| | ${heads.join(" | ")} |`,
     `|---|${"---:|".repeat(columns.length)}`,
@@ -107,11 +107,11 @@ function table(rows: readonly CapacityRow[], inputs: CapacityInputs): string {
     line("cores of live workers", ({ engineCores }) => whole(engineCores)),
     line("audio in, and the same out", ({ audioGbits }) => `${short(audioGbits)} Gbit/s`),
     line("cores of bus servers, with routes", ({ busCores }) => short(busCores * inputs.busRouteFactor)),
-    line("streams of speech beside", ({ synthesisStreams }) => whole(synthesisStreams)),
+    line("concurrent speech streams", ({ synthesisStreams }) => whole(synthesisStreams)),
     line("cores of synthesis workers", ({ synthesisCores }) => whole(synthesisCores)),
-    line("statements of the ledger a second", ({ ledgerPerSecond }) => whole(ledgerPerSecond)),
-    line("first wall on the way from the size before", ({ walls }) => named(walls.slice(0, 1))),
-    line("then", ({ walls }) => named(walls.slice(1))),
+    line("ledger statements per second", ({ ledgerPerSecond }) => whole(ledgerPerSecond)),
+    line("first bottleneck since the previous size", ({ walls }) => named(walls.slice(0, 1))),
+    line("next bottlenecks", ({ walls }) => named(walls.slice(1))),
   ].join("\n");
 }
 

@@ -39,7 +39,7 @@ const TREE = {
     otherwise: "all",
     means:
       "what the process does: everything; `gateway`, everything except running models; `engine`, running models for " +
-      "gateways ([beyond one machine](fleet.md))",
+      "gateways ([several machines](fleet.md))",
   }),
   host: setting("HOST", HOST_NAME, { otherwise: DEFAULT_HOST, means: "address to listen on" }),
   port: setting("PORT", PORT, {
