@@ -22,7 +22,7 @@ export async function drawLiveChart(figures: readonly ChartFigure[], reachMs: nu
   await writeFile(PATH, liveChart(figures, reachMs));
 }
 
-/** Pure: the chart as SVG. Sessions on a square-root axis, so that few and many are both told apart. */
+/** Pure: the chart as SVG. Sessions on a square-root axis, so that few and many can both be read. */
 function liveChart(figures: readonly ChartFigure[], reachMs: number): string {
   const most = Math.max(...figures.map(({ sessions }) => sessions), 1);
   // A round beyond saturation would flatten everything else.
