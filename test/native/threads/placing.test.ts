@@ -22,31 +22,31 @@ test("devices are distributed over an engine's workers, and a restarted worker k
 });
 
 test("a provider that does not load is skipped, once for all workers of the engine", () => {
-  const { placing, log } = placingLog(["cuda", "webgpu", "cpu"]);
+  const { placing, told } = placingLog(["cuda", "webgpu", "cpu"]);
   for (const kind of ["missing", "missing", "other"] as const)
     assert.ok(placing.failed(failure("cuda", kind), "at load"));
   assert.ok(placing.failed(failure("webgpu", "out-of-memory"), "at load"));
   serve(placing);
-  assert.deepEqual(log, ["cuda to webgpu", "webgpu to cpu", "on cpu null"]);
+  assert.deepEqual(told, ["cuda to webgpu", "webgpu to cpu", "on cpu null"]);
 });
 
 test("a failed run is retried on the same provider, and the second failure moves the engine", () => {
   for (const kind of ["out-of-memory", "other"] as const) {
-    const { placing, log } = placingLog(["cuda", "cpu"]);
+    const { placing, told } = placingLog(["cuda", "cpu"]);
     serve(placing);
     assert.ok(placing.failed(failure("cuda", kind), "later"));
     assert.equal(placing.provider, "cuda");
     assert.ok(placing.failed(failure("cuda", kind), "later"));
-    assert.deepEqual(log, ["on cuda 0", "cuda to cpu"]);
+    assert.deepEqual(told, ["on cuda 0", "cuda to cpu"]);
   }
 });
 
 test("the loss of the last provider ends the process if it has served, else the start", () => {
   const started = placingLog(["cuda"]);
   assert.ok(!started.placing.failed(failure("cuda", "missing"), "at load"));
-  assert.deepEqual(started.log, []);
+  assert.deepEqual(started.told, []);
   const served = placingLog(["cuda"]);
   serve(served.placing);
   assert.ok(!served.placing.failed(failure("cuda", "lost"), "later"));
-  assert.deepEqual(served.log, ["on cuda 0", "no more: lost"]);
+  assert.deepEqual(served.told, ["on cuda 0", "no more: lost"]);
 });
