@@ -33,7 +33,7 @@ function savedInputs(): CapacityInputs {
   const sockets = saved("sockets");
   const synthesis = saved("synthesis");
   const ledger = saved("ledger");
-  const [crowd] = synthesis.rounds.filter(({ nfe }: { nfe: number }) => nfe === 16).toReversed();
+  const [largest] = synthesis.rounds.filter(({ nfe }: { nfe: number }) => nfe === 16).toReversed();
   return {
     ...MEASURED_ONCE,
     ...CHOSEN,
@@ -42,7 +42,7 @@ function savedInputs(): CapacityInputs {
     journalMicrosPerHold: journalMicros(ledger),
     sessionsPerWorker: live.highestSessionsWithin.sessions,
     sessionsPerFront: sockets.figures.find(({ front }: { front: string }) => front === "uws").paced.sockets,
-    synthesisRealTimeFactor: crowd.sharedRealTimeFactor,
+    synthesisRealTimeFactor: largest.sharedRealTimeFactor,
   };
 }
 

@@ -6,6 +6,7 @@ import { readSamples } from "../evaluate/samples.js";
 import { readRecordings, selectItems } from "../evaluate/sets.js";
 import { saveResult } from "../save-result.js";
 import { runLive } from "../support/live-client.js";
+import { qualityOf, withLetters } from "../support/partial-quality.js";
 import { beginsWithTail, type ShownUtterance, shownUtterances } from "../support/partial-tails.js";
 import { recognizerIn } from "../support/recognizer.js";
 import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
@@ -17,7 +18,6 @@ import {
   speechOf,
 } from "../support/spoken-stream.js";
 import { type SteppedSession, stepSession } from "../support/stepped-session.js";
-import { withLetters, worthOf } from "../support/told-partials.js";
 
 const MODEL = fileURLToPath(new URL("../../../models/svc-kk-ru-v2", import.meta.url));
 /** Short ones, as in talk: their ends weigh most. */
@@ -101,8 +101,8 @@ async function compareWays(groups: readonly SpeechGroup[]) {
       heard.letters.push(await stepSession(ways.letters, pcm, {}));
       heard.words.push(await stepSession(ways.words, pcm, {}));
     }
-    worth.push({ group, way: "letters", ...worthOf(heard.letters) });
-    worth.push({ group, way: "words", ...worthOf(heard.words) });
+    worth.push({ group, way: "letters", ...qualityOf(heard.letters) });
+    worth.push({ group, way: "words", ...qualityOf(heard.words) });
   }
   await searched.model.release();
   return worth;

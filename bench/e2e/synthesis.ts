@@ -226,12 +226,12 @@ async function measureHeard(service: ServiceProcess, smoke: boolean) {
         `(${beginMs.toFixed(0)} + ${stepsMs.toFixed(0)} + ${vocodeMs.toFixed(0)}), ratio ${ratio.toFixed(2)}`,
     );
   }
-  const crowd = await measureBurst(service, smoke ? 2 : BURST_STREAMS, smoke ? 1 : FIRST_BURSTS + BURSTS);
-  const told = (name: string, { p50, p95 }: { p50: number; p95: number }) =>
-    console.log(`${crowd.streams} streams at once, ${name}: first sound ${p50}/${p95} ms (p50/p95)`);
-  if (crowd.firstCrowdsMs !== null) told(`the first ${FIRST_BURSTS} times`, crowd.firstCrowdsMs);
-  told("later", crowd.firstSoundMs);
-  return { firstSound, crowd, chunked: await measureUnderruns(service, smoke, "chunks") };
+  const burst = await measureBurst(service, smoke ? 2 : BURST_STREAMS, smoke ? 1 : FIRST_BURSTS + BURSTS);
+  const print = (name: string, { p50, p95 }: { p50: number; p95: number }) =>
+    console.log(`${burst.streams} simultaneous streams, ${name}: first sound ${p50}/${p95} ms (p50/p95)`);
+  if (burst.firstCrowdsMs !== null) print(`the first ${FIRST_BURSTS} times`, burst.firstCrowdsMs);
+  print("later", burst.firstSoundMs);
+  return { firstSound, crowd: burst, chunked: await measureUnderruns(service, smoke, "chunks") };
 }
 
 /** First sound of a stream of chunks from an idle service, alternating with the bare model. */

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { HotWords } from "../../core/domain/decoding/hot-words.js";
 import { decoderOf, type Heard, hear, loadRecognizerParts } from "./acoustics.js";
-import { editDistance, errorRates, normalizeForScoring } from "./error-rate.js";
+import { editDistance, errorRates, normalizeForScoring, type ScoredPair } from "./error-rate.js";
 import { MODELS } from "./paths.js";
 import { prepareSet } from "./prepare.js";
 import { percent, table } from "./report.js";
@@ -87,11 +87,6 @@ async function measure(): Promise<void> {
   ];
   console.log(table(head, rows));
   await recognizer.graphs.release();
-}
-
-interface ScoredPair {
-  readonly reference: string;
-  readonly hypothesis: string;
 }
 
 /** Selects words of other sentences, spread over all of them. */

@@ -28,7 +28,7 @@ export interface Transcripts {
  *
  * @param split name of the table to take in each folder, without `.tsv`; else `test`, `validated`, or the
  *   only one
- * @throws {RangeError} saying what is missing or cannot be told apart
+ * @throws {RangeError} with the missing or ambiguous item
  */
 export async function readTranscripts(folder: string, split: string | null): Promise<Transcripts> {
   const tables = await tablesBelow(folder, split, 0);

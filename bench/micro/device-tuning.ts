@@ -192,7 +192,7 @@ function tableOf(figures: Figures, tuning: DeviceTuning): string {
     timesBy(size, all)
       .map(({ rows, ms }) => `${rows}: ${ms.toFixed(2)}`)
       .join(", ");
-  const told = (all: readonly RowsOfLength[]) =>
+  const tableText = (all: readonly RowsOfLength[]) =>
     all.length === 0 ? "1" : all.map(({ frames, rows }) => `${rows} to ${frames} frames`).join(", ");
   const ofLength = (frames: number) => figures.pass.filter(({ sizes }) => sizes["frames"] === frames);
   const passes = PASS_FRAMES.filter((frames) => ofLength(frames).length > 0);
@@ -220,9 +220,9 @@ function tableOf(figures: Figures, tuning: DeviceTuning): string {
         "and flush",
         shown(figures.flush, "batch"),
         String(BUDGET_MS.final),
-        told(tuning.finalRows),
+        tableText(tuning.finalRows),
       ],
-      ["fileRows", "", "", String(BUDGET_MS.file), told(tuning.fileRows)],
+      ["fileRows", "", "", String(BUDGET_MS.file), tableText(tuning.fileRows)],
       [
         "hearFrames",
         "stream",

@@ -45,7 +45,7 @@ const LOOK_TICKS = 10;
 interface Node {
   used: number;
   /** As the last beat said. */
-  told: number;
+  reported: number;
   isLost: boolean;
 }
 
@@ -94,7 +94,7 @@ export function simulateCell(options: CellOptions): CellFigures {
     for (let one = 0; one < arrivals; one++) place(fronts[Math.floor(random() * fronts.length)]!);
     for (const front of fronts) endSome(front, TICK_SECONDS / options.sessionSeconds, random);
     if (tick % TICKS_PER_BEAT === 0) {
-      for (const node of nodes) node.told = node.used;
+      for (const node of nodes) node.reported = node.used;
       for (const front of fronts) front.since.clear();
     }
     if (returning.at(0) === tick) {
@@ -147,7 +147,7 @@ function joinNode(nodes: Node[], fronts: readonly Front[], random: () => number)
   nodes.push(joined);
   for (const { lanes } of fronts) {
     if (random() >= lanes.length / nodes.length) continue;
-    const fullest = lanes.reduce((most, node) => (node.told > most.told ? node : most));
+    const fullest = lanes.reduce((most, node) => (node.reported > most.reported ? node : most));
     // Its sessions there stay until they end.
     lanes[lanes.indexOf(fullest)] = joined;
   }
@@ -158,7 +158,7 @@ function addLane({ lanes }: Front, nodes: readonly Node[], random: () => number)
   const others = nodes.filter((node) => !lanes.includes(node));
   const [one, other] = [pick(others, random), pick(others, random)];
   if (one === null || other === null) return;
-  lanes.push(other.told < one.told ? other : one);
+  lanes.push(other.reported < one.reported ? other : one);
 }
 
 function choose(
@@ -166,12 +166,12 @@ function choose(
   { rule, sessionsPerNode }: CellOptions,
   random: () => number,
 ): Node | null {
-  const load = (node: Node) => node.told + (since.get(node) ?? 0);
+  const load = (node: Node) => node.reported + (since.get(node) ?? 0);
   const open = lanes.filter((node) => load(node) < sessionsPerNode);
   // Everybody hears the same beats: until the next they all name the same node.
   if (rule === "least told") {
     return open.reduce<Node | null>(
-      (least, node) => (least === null || node.told < least.told ? node : least),
+      (least, node) => (least === null || node.reported < least.reported ? node : least),
       null,
     );
   }
@@ -190,7 +190,7 @@ function endSome(front: Front, probability: number, random: () => number): void 
 }
 
 function newNode(): Node {
-  return { used: 0, told: 0, isLost: false };
+  return { used: 0, reported: 0, isLost: false };
 }
 
 function pick<T>(list: readonly T[], random: () => number): T | null {

@@ -6,12 +6,12 @@ import { normalizeForScoring } from "../evaluate/error-rate.js";
 /** One word's times as the synthesizer tells them, less those that the recogniser hears in its audio. */
 interface HeardWord {
   readonly word: string;
-  /** Seconds; positive where the word is told too late. */
+  /** Seconds; positive if the word is reported too late. */
   readonly startDifference: number;
   readonly endDifference: number;
 }
 
-/** How well the told times fit what is heard. */
+/** How well the reported times match the recogniser's. */
 export interface HeardSpeech {
   readonly text: string;
   /** Words that are said as they are written. */
@@ -42,8 +42,8 @@ interface Timed {
 export async function hearWords(client: DauysClient, request: SpeechRequest): Promise<HeardSpeech> {
   const { wav, words = [] } = await client.speak(request, { timestamps: true });
   const { words: heard = [] } = await client.transcribe(wav, { timestamps: true });
-  const told = words.filter(({ spoken }) => spoken === undefined);
-  const pairs = commonWords(told.map(scored), heard.map(scored));
+  const reported = words.filter(({ spoken }) => spoken === undefined);
+  const pairs = commonWords(reported.map(scored), heard.map(scored));
   const samples = new WavSampleReader(wav.length).push(wav);
   const [first] = pairs;
   const isFirst = first !== undefined && first[0].start === words[0]?.start;
@@ -52,7 +52,7 @@ export async function hearWords(client: DauysClient, request: SpeechRequest): Pr
     samples,
     onsetLateness: isFirst ? first[1].start - onsetSeconds(samples, SAMPLE_RATE_HZ) : null,
     text: request.text,
-    wordCount: told.length,
+    wordCount: reported.length,
     heard: pairs.map(([mine, theirs]) => ({
       word: mine.word,
       startDifference: mine.start - theirs.start,

@@ -94,7 +94,7 @@ test("both searches agree on a growing text", { skip }, async () => {
         const ways = [native.growing(6)!, reference.growing(6)!];
         // Twice, since the workspace is kept; the others share its model's answers.
         for (let round = 0; round < 2; round++) {
-          const told = ways.map((growing) => {
+          const results = ways.map((growing) => {
             growing.begin();
             return Array.from({ length: logProbs.length / WIDTH }, (_, frame) => {
               const best = growing.push(logProbs.subarray(frame * WIDTH, (frame + 1) * WIDTH));
@@ -103,7 +103,7 @@ test("both searches agree on a growing text", { skip }, async () => {
               return { best, tokens: Array.from(tokens), settled, expected: growing.expectation() };
             });
           });
-          assert.deepEqual(told[0], told[1]);
+          assert.deepEqual(results[0], results[1]);
         }
       },
     ),

@@ -24,6 +24,6 @@ for (let round = 0; round < rounds; round++) {
   // Every other time beside this thread, which may then be ended while the search goes on.
   const found = round % 2 === 0 ? here : await search.searchAside(logProbs, frames, null, null);
   parentPort!.postMessage(found.map(({ score }) => score));
-  // A turn of the event loop, in which the thread can be told to end.
+  // A turn of the event loop, in which the thread can be asked to end.
   await new Promise((resolve) => setImmediate(resolve));
 }

@@ -52,14 +52,14 @@ let recognizer: Recognizer;
 function stepperWithHeldSearch() {
   const { model } = recognizer;
   const search = new HeldSearch(model.vocabulary);
-  const told: LiveWorkerAnswer[] = [];
+  const posted: LiveWorkerAnswer[] = [];
   const stepper = new LiveStepper({
     model,
     utterances: new UtteranceDecoder(model, search),
-    post: (answer) => told.push(answer),
+    post: (answer) => posted.push(answer),
     onStep: () => {},
   });
-  return { stepper, search, told };
+  return { stepper, search, posted };
 }
 
 before(async () => {
@@ -68,7 +68,7 @@ before(async () => {
 after(() => recognizer.model.release());
 
 test("a slow search delays only its own session's words", async () => {
-  const { stepper, search, told } = stepperWithHeldSearch();
+  const { stepper, search, posted } = stepperWithHeldSearch();
   const [slow, other] = [0, 1].map((session) => {
     const ring = PcmRing.create(2 ** 19);
     stepper.onMessage(liveOpen(session, ring.buffer));
@@ -77,40 +77,42 @@ test("a slow search delays only its own session's words", async () => {
   const untilQuiet = async () => {
     while (await stepper.step());
   };
-  /** What was told of a session since the last time. */
-  const newsOf = (session: number) => {
-    const news = told.filter((answer) => answer.session === session);
-    for (const answer of news) told.splice(told.indexOf(answer), 1);
-    return news.map((answer) => ("utterance" in answer ? `${answer.type} ${answer.utterance}` : answer.type));
+  /** Answers for a session since the last call. */
+  const answersOf = (session: number) => {
+    const answers = posted.filter((answer) => answer.session === session);
+    for (const answer of answers) posted.splice(posted.indexOf(answer), 1);
+    return answers.map((answer) =>
+      "utterance" in answer ? `${answer.type} ${answer.utterance}` : answer.type,
+    );
   };
 
   slow.write(joined(SPEECH, PAUSE));
   await untilQuiet();
   assert.equal(search.asked, 1);
-  assert.deepEqual([...new Set(newsOf(0))], ["partial 0"], "its final waits for the search");
+  assert.deepEqual([...new Set(answersOf(0))], ["partial 0"], "its final waits for the search");
 
   slow.write(SPEECH);
   other.write(SPEECH);
   await untilQuiet();
-  assert.deepEqual(newsOf(0), [], "nothing overtakes a final");
-  assert.deepEqual([...new Set(newsOf(1))], ["partial 0"], "others are served meanwhile");
+  assert.deepEqual(answersOf(0), [], "nothing overtakes a final");
+  assert.deepEqual([...new Set(answersOf(1))], ["partial 0"], "others are served meanwhile");
 
   await search.let();
-  assert.deepEqual(newsOf(0), ["final 0"]);
+  assert.deepEqual(answersOf(0), ["final 0"]);
   slow.write(silence(0.04));
   await untilQuiet();
-  assert.deepEqual([...new Set(newsOf(0))], ["partial 1"], "the next utterance has the next number");
+  assert.deepEqual([...new Set(answersOf(0))], ["partial 1"], "the next utterance has the next number");
 
   stepper.onMessage({ type: "finish", session: 0, atSample: slow.written });
   await untilQuiet();
   assert.equal(search.asked, 2);
-  assert.deepEqual(newsOf(0), [], "the end waits for the last final");
+  assert.deepEqual(answersOf(0), [], "the end waits for the last final");
   await search.let();
-  assert.deepEqual(newsOf(0), ["final 1", "finished"]);
+  assert.deepEqual(answersOf(0), ["final 1", "finished"]);
 });
 
 test("a session that is closed during its search gets no more messages", async () => {
-  const { stepper, search, told } = stepperWithHeldSearch();
+  const { stepper, search, posted } = stepperWithHeldSearch();
   const ring = PcmRing.create(2 ** 19);
   stepper.onMessage(liveOpen(0, ring.buffer, { wantsPartials: false }));
   ring.write(joined(SPEECH, PAUSE));
@@ -119,15 +121,19 @@ test("a session that is closed during its search gets no more messages", async (
   stepper.onMessage({ type: "close", session: 0 });
   await stepper.step();
   await search.let();
-  assert.deepEqual(told, []);
+  assert.deepEqual(posted, []);
 });
 
 test("audio after a mark is not decoded before the mark arrives", async () => {
   const cut = Math.floor(SPEECH.length / 2);
   const finals: LiveWorkerAnswer[][] = [];
   for (const isLate of [false, true]) {
-    const told: LiveWorkerAnswer[] = [];
-    const stepper = new LiveStepper({ ...recognizer, post: (answer) => told.push(answer), onStep: () => {} });
+    const posted: LiveWorkerAnswer[] = [];
+    const stepper = new LiveStepper({
+      ...recognizer,
+      post: (answer) => posted.push(answer),
+      onStep: () => {},
+    });
     const untilQuiet = async () => {
       while (await stepper.step());
     };
@@ -140,12 +146,12 @@ test("audio after a mark is not decoded before the mark arrives", async () => {
     ring.write(joined(SPEECH.subarray(cut), PAUSE));
     await untilQuiet();
     if (isLate) {
-      assert.deepEqual(told, []);
+      assert.deepEqual(posted, []);
       mark();
       await untilQuiet();
     }
-    await eventually("two finals", () => told.length >= 2);
-    finals.push(told);
+    await eventually("two finals", () => posted.length >= 2);
+    finals.push(posted);
   }
   assert.equal(finals[0]?.length, 2);
   assert.deepEqual(finals[1], finals[0]);

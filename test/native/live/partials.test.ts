@@ -30,7 +30,7 @@ const KAZAKH = speech("kazakh-speech-commands/example_1.flac");
 type Partial = Extract<LiveWorkerAnswer, { type: "partial" }>;
 type Final = Extract<LiveWorkerAnswer, { type: "final" }>;
 
-interface Told {
+interface Transcribed {
   readonly partials: readonly Partial[];
   readonly finals: readonly Final[];
 }
@@ -70,7 +70,7 @@ before(async () => {
 after(() => recognizer.model.release());
 
 /** What a live worker says of a session; it has decoded each message before the next one comes. */
-async function told(pcm: Int16Array, hearing: Hearing = {}): Promise<Told> {
+async function transcribed(pcm: Int16Array, hearing: Hearing = {}): Promise<Transcribed> {
   const { eouMs = 200, sizes = [FRAME_SAMPLES], marks = [], from } = hearing;
   const answers: LiveWorkerAnswer[] = [];
   const { model } = recognizer;
@@ -120,12 +120,12 @@ function byUtterance(partials: readonly Partial[]): Map<number, Partial[]> {
 }
 
 /** The last partial of each utterance. */
-function lastTexts({ partials }: Told): string[] {
+function lastTexts({ partials }: Transcribed): string[] {
   return [...byUtterance(partials).values()].map((own) => own.at(-1)!.text);
 }
 
 /** No utterance is shown letters before one of its own could have come out. */
-function assertOwnLetters({ partials }: Told, onsets: readonly number[]): void {
+function assertOwnLetters({ partials }: Transcribed, onsets: readonly number[]): void {
   const utterances = byUtterance(partials);
   // Where the threshold is all but the pause, one of them may be too short.
   assert.ok(utterances.size >= onsets.length - 1, `${utterances.size} utterances`);
@@ -139,10 +139,10 @@ function assertOwnLetters({ partials }: Told, onsets: readonly number[]): void {
 
 for (const eouMs of [100, 200]) {
   for (const pauseMs of [210, 260, 400]) {
-    test(`behind a pause of ${pauseMs} ms partials begin with letters of their own (eou_ms ${eouMs})`, async () => {
+    test(`after a pause of ${pauseMs} ms partials begin with letters of their own (eou_ms ${eouMs})`, async () => {
       const stream = joinedStream(RECORDINGS, (pauseMs / 1_000) * SAMPLE_RATE_HZ);
       const onsets = stream.utterances.map(({ onsetSample }) => onsetSample);
-      assertOwnLetters(await told(stream.pcm, { eouMs }), onsets);
+      assertOwnLetters(await transcribed(stream.pcm, { eouMs }), onsets);
     });
   }
 }
@@ -150,19 +150,19 @@ for (const eouMs of [100, 200]) {
 test("partials contain the utterance's own letters, regardless of the audio before it", async () => {
   const alone: string[] = [];
   for (const recording of RECORDINGS) {
-    alone.push(...lastTexts(await told(joinedStream([recording], 0.5 * SAMPLE_RATE_HZ).pcm)));
+    alone.push(...lastTexts(await transcribed(joinedStream([recording], 0.5 * SAMPLE_RATE_HZ).pcm)));
   }
   const { pcm } = joinedStream(RECORDINGS, 0.26 * SAMPLE_RATE_HZ);
-  const behind = lastTexts(await told(pcm));
-  assert.equal(behind.length, alone.length);
+  const after = lastTexts(await transcribed(pcm));
+  assert.equal(after.length, alone.length);
   // What the encoder has heard before may change a letter (ч for ш), and hardly ever a first one.
-  const changed = behind.filter((text, i) => text[0] !== alone[i]![0]);
-  assert.ok(changed.length <= 1, `${behind.join(" | ")} / ${alone.join(" | ")}`);
+  const changed = after.filter((text, i) => text[0] !== alone[i]![0]);
+  assert.ok(changed.length <= 1, `${after.join(" | ")} / ${alone.join(" | ")}`);
 });
 
 test("an utterance without speech shows no letters of the previous one", async () => {
   const hum = joined(silence(0.4), RECORDINGS[0]!, silence(0.26), tone(0.12, [200]), silence(1));
-  const { partials, finals } = await told(hum);
+  const { partials, finals } = await transcribed(hum);
   assert.equal(finals[0]?.utterance, 0);
   assert.deepEqual(
     partials.filter(({ utterance }) => utterance > 0),
@@ -172,10 +172,10 @@ test("an utterance without speech shows no letters of the previous one", async (
 
 test("the last partial does not depend on how the audio is chunked", async () => {
   const { pcm } = joinedStream([...RECORDINGS, KAZAKH], 0.26 * SAMPLE_RATE_HZ);
-  const byFrame = await told(pcm);
+  const byFrame = await transcribed(pcm);
   const texts = new Set(byFrame.partials.map(({ utterance, text }) => `${utterance} ${text}`));
   for (const sizes of [[1_600], [4_800, 17, 333], [10_240]]) {
-    const heard = await told(pcm, { sizes });
+    const heard = await transcribed(pcm, { sizes });
     assert.deepEqual(heard.finals, byFrame.finals);
     assert.deepEqual(lastTexts(heard), lastTexts(byFrame));
     for (const { utterance, text } of heard.partials) assert.ok(texts.has(`${utterance} ${text}`), text);
@@ -184,9 +184,9 @@ test("the last partial does not depend on how the audio is chunked", async () =>
 
 test("a worker that continues after a final sends the same partials", async () => {
   const { pcm } = joinedStream(RECORDINGS, 0.26 * SAMPLE_RATE_HZ);
-  const whole = await told(pcm);
+  const whole = await transcribed(pcm);
   for (const from of whole.finals.slice(0, -1)) {
-    const replayed = await told(pcm, { from });
+    const replayed = await transcribed(pcm, { from });
     const later = whole.partials.filter(({ utterance }) => utterance > from.utterance);
     // A letter in the middle may come out otherwise with less context; see `stablePartial`.
     const shownOf = (partials: readonly Partial[]) =>
@@ -198,11 +198,11 @@ test("a worker that continues after a final sends the same partials", async () =
 test("letters spoken before a mark in mid-speech belong to the partials of the utterance before it", async () => {
   for (const second of [1.3, 1.7, 2.2, 2.6, 3.9]) {
     const mark = Math.round(second * SAMPLE_RATE_HZ);
-    const { partials, finals } = await told(KAZAKH, { eouMs: 800, marks: [mark] });
+    const { partials, finals } = await transcribed(KAZAKH, { eouMs: 800, marks: [mark] });
     const [, next] = [...byUtterance(partials).values()];
     const behindFrames = (next![0]!.endSample - mark) / FRAME_SAMPLES;
     // 0.18 s, and the frame in which a letter comes out.
-    assert.ok(behindFrames > 5, `"${next![0]!.text}" ${behindFrames} frames behind the mark at ${second} s`);
+    assert.ok(behindFrames > 5, `"${next![0]!.text}" ${behindFrames} frames after the mark at ${second} s`);
     assert.equal(finals.length, 2);
   }
 });
@@ -210,7 +210,7 @@ test("letters spoken before a mark in mid-speech belong to the partials of the u
 test("the last letters before a mark are shown although they are output after it", async () => {
   const [recording] = RECORDINGS;
   const spoken = joined(silence(0.4), recording!);
-  const whole = lastTexts(await told(joined(spoken, silence(0.6))));
-  const marked = lastTexts(await told(joined(spoken, silence(0.6)), { marks: [spoken.length] }));
+  const whole = lastTexts(await transcribed(joined(spoken, silence(0.6))));
+  const marked = lastTexts(await transcribed(joined(spoken, silence(0.6)), { marks: [spoken.length] }));
   assert.deepEqual(marked, whole);
 });

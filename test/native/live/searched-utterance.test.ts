@@ -38,11 +38,11 @@ test("stable text of partials is kept, and the last partial equals the final", a
       ({ utterance }) => utterance,
     );
     for (const { utterance, text } of finals) {
-      const told = partials.get(utterance)!;
-      for (const [index, later] of told.slice(1).entries()) {
-        assert.ok(later.text.startsWith(stablePart(told[index]!)), `${told[index]!.text} > ${later.text}`);
+      const texts = partials.get(utterance)!;
+      for (const [index, later] of texts.slice(1).entries()) {
+        assert.ok(later.text.startsWith(stablePart(texts[index]!)), `${texts[index]!.text} > ${later.text}`);
       }
-      const last = told.at(-1)!;
+      const last = texts.at(-1)!;
       // Its final is what the listener was shown, where no promise stands against it.
       if (text!.startsWith(stablePart(last))) assert.equal(last.text, text);
     }
@@ -51,14 +51,14 @@ test("stable text of partials is kept, and the last partial equals the final", a
 
 test("finals are the same with any kind of partials, and without", async () => {
   const { pcm } = joinedStream(PEOPLE, 0.26 * SAMPLE_RATE_HZ);
-  const [told, untold] = await Promise.all(
+  const [withPartials, without] = await Promise.all(
     [true, false].map((wantsPartials) => stepSession(recognizer, pcm, { wantsPartials })),
   );
-  const finals = told!.answers.filter(({ type }) => type === "final");
+  const finals = withPartials!.answers.filter(({ type }) => type === "final");
   assert.ok(finals.length >= PEOPLE.length);
   assert.deepEqual(
     finals.filter(({ text }) => text),
-    untold!.answers.filter(({ text }) => text),
+    without!.answers.filter(({ text }) => text),
   );
 });
 

@@ -41,8 +41,8 @@ before(async () => {
 });
 after(() => recognizer.model.release());
 
-/** What is told of each session, when so many samples of all of them come at once. */
-async function told(rows: BatchRows, givenSamples: number): Promise<readonly LiveWorkerAnswer[][]> {
+/** Returns the answers for each session when each gets so many samples at a time. */
+async function answersWith(rows: BatchRows, givenSamples: number): Promise<readonly LiveWorkerAnswer[][]> {
   const { model } = recognizer;
   const answers: LiveWorkerAnswer[][] = AUDIO.map(() => []);
   const weights = { beamWidth: 8, languageModelWeight: 0, characterBonus: 0, wordBonus: 0 };
@@ -81,14 +81,14 @@ for (const [how, givenSamples] of [
 ] as const) {
   test(`second passes of sessions that share a run say what each says alone: ${how}`, async () => {
     ran.length = 0;
-    const alone = await told(USUAL_ROWS, givenSamples);
+    const alone = await answersWith(USUAL_ROWS, givenSamples);
     assert.ok(ran.length >= AUDIO.length && ran.every((count) => count === 1));
     for (const answers of alone) {
       assert.ok(answers.some((answer) => answer.type === "final" && (answer.text ?? "").length > 10));
       assert.equal(answers.at(-1)?.type, "finished");
     }
     ran.length = 0;
-    const shared = await told(SHARING, givenSamples);
+    const shared = await answersWith(SHARING, givenSamples);
     assert.ok(ran.some((count) => count > 1) && ran.every((count) => count <= 3), ran.join(" "));
     assert.deepEqual(shared, alone);
   });

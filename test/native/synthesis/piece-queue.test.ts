@@ -34,20 +34,20 @@ function gatedModel(samples = 20_000): { model: PieceModel; texts: string[]; run
   return { model, texts, run };
 }
 
-function queueOf(model: PieceModel): { queue: PieceQueue; told: string[]; cells: Int32Array } {
-  const told: string[] = [];
+function queueOf(model: PieceModel): { queue: PieceQueue; events: string[]; cells: Int32Array } {
+  const events: string[] = [];
   const cells = new Int32Array(SYNTHESIS_CELL.count);
   const sink = {
-    begun: (jobId: number) => told.push(`${jobId} begun`),
+    begun: (jobId: number) => events.push(`${jobId} begun`),
     pcm: (jobId: number, samples: Int16Array) => {
-      told.push(`${jobId} pcm ${samples.length}`);
+      events.push(`${jobId} pcm ${samples.length}`);
       return Promise.resolve();
     },
-    spoken: (jobId: number) => told.push(`${jobId} spoken`),
-    gaveUp: (jobId: number, error: ServiceError) => told.push(`${jobId} ${error.code}`),
-    lost: ({ kind }: ProviderError) => told.push(kind),
+    spoken: (jobId: number) => events.push(`${jobId} spoken`),
+    gaveUp: (jobId: number, error: ServiceError) => events.push(`${jobId} ${error.code}`),
+    lost: ({ kind }: ProviderError) => events.push(kind),
   };
-  return { queue: new PieceQueue(model, { cells, sink }), told, cells };
+  return { queue: new PieceQueue(model, { cells, sink }), events, cells };
 }
 
 function request(jobId: number, dueAtMs: number, spokenText = String(jobId)) {
@@ -56,7 +56,7 @@ function request(jobId: number, dueAtMs: number, spokenText = String(jobId)) {
 
 test("the piece that is due first is spoken first, and is sent in parts", async () => {
   const { model, texts, run } = gatedModel();
-  const { queue, told, cells } = queueOf(model);
+  const { queue, events, cells } = queueOf(model);
   for (const [jobId, dueAtMs] of [
     [1, 300],
     [2, 100],
@@ -67,33 +67,33 @@ test("the piece that is due first is spoken first, and is sent in parts", async 
   for (let i = 0; i < 4; i++) await run();
   await queue.idle();
   assert.deepEqual(texts, ["2", "3", "1"]);
-  assert.deepEqual(told.slice(0, 3), ["2 pcm 16384", "2 pcm 3616", "2 spoken"]);
-  assert.equal(told.at(-1), "1 spoken");
+  assert.deepEqual(events.slice(0, 3), ["2 pcm 16384", "2 pcm 3616", "2 spoken"]);
+  assert.equal(events.at(-1), "1 spoken");
   assert.equal(cells[SYNTHESIS_CELL.runs], 3);
 });
 
 test("a piece cancelled in progress only reports that, and a waiting one is not started", async () => {
   const { model, texts, run } = gatedModel();
-  const { queue, told } = queueOf(model);
+  const { queue, events } = queueOf(model);
   for (const jobId of [1, 2, 3]) queue.speak(request(jobId, jobId));
   await new Promise((resolve) => setImmediate(resolve));
   queue.cancel(1);
   queue.cancel(2);
   queue.cancel(99);
-  assert.deepEqual(told, ["2 CANCELLED"]);
+  assert.deepEqual(events, ["2 CANCELLED"]);
   for (let i = 0; i < 3; i++) await run();
   await queue.idle();
-  assert.deepEqual(told, ["2 CANCELLED", "1 CANCELLED", "3 pcm 16384", "3 pcm 3616", "3 spoken"]);
+  assert.deepEqual(events, ["2 CANCELLED", "1 CANCELLED", "3 pcm 16384", "3 pcm 3616", "3 spoken"]);
   assert.deepEqual(texts, ["1", "3"]);
 });
 
 test("a failed piece reports its error, and the next one is spoken", async () => {
   const { model, run } = gatedModel(10);
-  const { queue, told } = queueOf(model);
+  const { queue, events } = queueOf(model);
   queue.speak(request(1, 1, "broken"));
   queue.speak(request(2, 2));
   await new Promise((resolve) => setImmediate(resolve));
   for (let i = 0; i < 2; i++) await run();
   await queue.idle();
-  assert.deepEqual(told, ["1 MODEL_BROKEN", "2 pcm 10", "2 spoken"]);
+  assert.deepEqual(events, ["1 MODEL_BROKEN", "2 pcm 10", "2 spoken"]);
 });

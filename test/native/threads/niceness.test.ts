@@ -61,11 +61,11 @@ test("on one core live goes before synthesis, synthesis before files, and none s
     over.abort();
     await Promise.all(others);
     const of = (kind: keyof typeof NICENESS) => ticks.get(NICENESS[kind]) ?? 0;
-    const told = `live ${of("live")}, synthesis ${of("synthesis")}, files ${of("transcription")} ticks`;
-    context.diagnostic(told);
-    assert.ok(of("live") > 1.5 * of("synthesis"), told);
-    assert.ok(of("synthesis") > 1.5 * of("transcription"), told);
-    assert.ok(of("transcription") > 0, told);
+    const report = `live ${of("live")}, synthesis ${of("synthesis")}, files ${of("transcription")} ticks`;
+    context.diagnostic(report);
+    assert.ok(of("live") > 1.5 * of("synthesis"), report);
+    assert.ok(of("synthesis") > 1.5 * of("transcription"), report);
+    assert.ok(of("transcription") > 0, report);
   } finally {
     over.abort();
     await Promise.all(engines.map((engine) => engine.stop()));

@@ -22,7 +22,7 @@ export function withLetters({ model, utterances }: Recognizer): Recognizer {
 }
 
 /** Quality of partials, judged by their finals. */
-export function worthOf(sessions: readonly SteppedSession[]) {
+export function qualityOf(sessions: readonly SteppedSession[]) {
   const last: ScoredPair[] = [];
   const spoken: ScoredPair[] = [];
   let stableWords = 0;
