@@ -3,14 +3,14 @@ import { ServiceError } from "../../core/domain/errors.js";
 import type { Clock } from "../../core/ports/clock.js";
 import type { StopReason } from "../../core/ports/conversations.js";
 
-/** One client's file: it is transcribed, fails, or is stopped, and the first of these counts. */
+/** One client's file. The first of transcript, failure and stop counts. */
 export class TranscriptionSession {
-  /** Rejects at once when the session is stopped, with `CANCELLED` or `SHUTTING_DOWN`, or with what the work throws. */
+  /** Rejects with the error of the work, or immediately with `CANCELLED` or `SHUTTING_DOWN` when it is stopped. */
   readonly transcript: Promise<TimedTranscript>;
   readonly #abort = new AbortController();
   #isOver = false;
 
-  /** @param transcribe ends early when its signal aborts */
+  /** @param transcribe must end early when its signal aborts */
   constructor(clock: Clock, transcribe: (signal: AbortSignal) => Promise<FileTranscript>) {
     const startedAtMs = clock.nowMs();
     const { signal } = this.#abort;

@@ -41,14 +41,14 @@ const LOOK_TICKS = 10;
 
 interface Node {
   used: number;
-  /** As the last beat said. */
+  /** As the last heartbeat said. */
   told: number;
   isLost: boolean;
 }
 
 interface Front {
   readonly lanes: Node[];
-  /** What the front itself has sent to a node since its last beat. */
+  /** What the front itself has sent to a node since its last heartbeat. */
   readonly since: Map<Node, number>;
   /** Sessions, by node. */
   readonly sessions: Map<Node, number>;
@@ -56,7 +56,7 @@ interface Front {
 
 /**
  * One cell over time: sessions come to a front at random, stay for an exponential while, and each goes to the node that the
- * front's rule picks among its lanes, by beats that are up to half a second old. Lost nodes' sessions are placed again at
+ * front's rule picks among its lanes, by heartbeats that are up to half a second old. Lost nodes' sessions are placed again at
  * once, and fronts take lanes on nodes that come.
  */
 export function simulateCell(options: CellOptions): CellFigures {
@@ -165,7 +165,7 @@ function choose(
 ): Node | null {
   const load = (node: Node) => node.told + (since.get(node) ?? 0);
   const open = lanes.filter((node) => load(node) < sessionsPerNode);
-  // Everybody hears the same beats: until the next they all name the same node.
+  // Everybody hears the same heartbeats: until the next they all name the same node.
   if (rule === "least told") {
     return open.reduce<Node | null>(
       (least, node) => (least === null || node.told < least.told ? node : least),

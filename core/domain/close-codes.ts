@@ -32,4 +32,4 @@ export const CLOSE_MEANING = {
 } as const satisfies Record<Closing, string>;
 
 /** Of fronts, for a flood on a socket whose owner left no words for it; live sockets do. */
-export const UNTOLD_FLOOD = 1008;
+export const FLOOD_CODE = 1008;

@@ -360,7 +360,7 @@ export class Metrics {
 
   /** Asked for what is known of engine processes at each scrape. */
   observeFleet(
-    read: () => { readonly capacity: number; readonly used: number; readonly oldestBeatMs: number },
+    read: () => { readonly capacity: number; readonly used: number; readonly oldestHeartbeatMs: number },
   ): void {
     const gauge = (name: string, help: string, value: () => number) =>
       new Gauge({
@@ -376,7 +376,7 @@ export class Metrics {
     gauge(
       "fleet_beat_age_seconds",
       "Since the last sign of life of the engine process that has been silent longest",
-      () => read().oldestBeatMs / 1_000,
+      () => read().oldestHeartbeatMs / 1_000,
     );
   }
 

@@ -3,7 +3,7 @@ import { NO_TRACER, type Span, type SpanAttributes, type Tracer } from "../ports
 import type { Log } from "./log.js";
 
 /** Spans that wait to be sent; beyond them the newest are dropped, so that a receiver that is away costs memory and no more. */
-const MOST_WAITING = 8_192;
+const MAX_WAITING = 8_192;
 const SENT_EVERY_MS = 1_000;
 const SEND_WITHIN_MS = 5_000;
 /** A header of W3C's trace context, version 00; later versions begin alike. */
@@ -47,7 +47,7 @@ export async function openTraces({ endpoint, version, instance, log }: TraceOpti
   });
   const processor = new trace.BatchSpanProcessor({
     exporter,
-    maxQueueSize: MOST_WAITING,
+    maxQueueSize: MAX_WAITING,
     scheduledDelayMillis: SENT_EVERY_MS,
     exportTimeoutMillis: SEND_WITHIN_MS,
   });
@@ -63,7 +63,7 @@ export async function openTraces({ endpoint, version, instance, log }: TraceOpti
   const wrap = (span: OtelSpan, context: typeof ROOT_CONTEXT): Span => {
     const { traceId, spanId, traceFlags } = span.spanContext();
     return {
-      isTold: true,
+      isTraced: true,
       traceparent: `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, "0")}`,
       child: (name, more = {}) => start(name, api.trace.setSpan(context, span), SpanKind.INTERNAL, more),
       event: (name, more = {}) => void span.addEvent(name, { ...more }),

@@ -4,7 +4,7 @@ export interface BusMessage {
   /** Lent for the length of the call, at any offset of its buffer: copy before a view of wider elements. */
   readonly bytes: Uint8Array;
   /** Nothing was published here: what named this as its reply subject found no subscriber. `bytes` is empty. */
-  readonly isUnheard: boolean;
+  readonly isUndelivered: boolean;
 }
 
 /**

@@ -83,14 +83,14 @@ export interface SocketEvents {
    * joined; an empty one never does.
    */
   binary(bytes: Uint8Array): void;
-  /** The front has said `floodFarewell` and hands on nothing any more; `closed` follows. At most once. */
+  /** The front has said `floodClosingMessage` and hands on nothing any more; `closed` follows. At most once. */
   flooded?(): void;
   /** 1006 when the client vanished without a closing message. */
   closed(code: number, reason: string): void;
 }
 
 /** The last that a client hears on its socket. */
-export interface Farewell {
+export interface ClosingMessage {
   readonly messages: readonly (string | Uint8Array)[];
   readonly code: number;
   readonly reason: string;
@@ -108,7 +108,7 @@ export type UpgradeDecision =
        * What the front says to a client that sends more messages than a front takes, of which it hands on none any more.
        * The owner is told `flooded`. Without it the front closes with 1008 and no word.
        */
-      readonly floodFarewell?: Farewell | undefined;
+      readonly floodClosingMessage?: ClosingMessage | undefined;
       /** Called once the socket is open; returns who is told about it. */
       readonly open: (socket: FrontSocket) => SocketEvents;
     };

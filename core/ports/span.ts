@@ -6,7 +6,7 @@ export type SpanAttributes = Readonly<Record<string, string | number | boolean>>
 /** A part of the way of one request, for traces. Everything that works for a request tells its span; mostly there is no listener. */
 export interface Span {
   /** False of {@link NO_SPAN}: what only serves to tell it can be spared. */
-  readonly isTold: boolean;
+  readonly isTraced: boolean;
   /** The header by which another process goes on with the trace; null when there is none. */
   readonly traceparent: string | null;
   /** A part of this part, which has to be ended as well. */
@@ -26,7 +26,7 @@ export interface Tracer {
 
 /** Of a request that is not traced. */
 export const NO_SPAN: Span = {
-  isTold: false,
+  isTraced: false,
   traceparent: null,
   child: () => NO_SPAN,
   event: () => {},
@@ -49,7 +49,7 @@ export function together(spans: readonly Span[]): Span {
     for (const span of spans) act(span);
   };
   return {
-    isTold: spans.some(({ isTold }) => isTold),
+    isTraced: spans.some(({ isTraced }) => isTraced),
     traceparent: first.traceparent,
     child: (name, attributes) => together(spans.map((span) => span.child(name, attributes))),
     event: (name, attributes) => each((span) => span.event(name, attributes)),

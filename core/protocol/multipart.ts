@@ -7,7 +7,7 @@ export type MultipartEvent =
   | { readonly type: "part-end" };
 
 const LONGEST_PART_HEADER_BYTES = 16 * 1024;
-const MOST_PARTS = 100;
+const MAX_PARTS = 100;
 const NEW_LINE = Buffer.from("\r\n");
 const BLANK_LINE = Buffer.from("\r\n\r\n");
 
@@ -95,7 +95,7 @@ export class MultipartReader {
     // The line break stays: with it, a part without headers looks like any other.
     this.#take(end);
     this.#state = "headers";
-    if (++this.#parts > MOST_PARTS) throw invalid(`a multipart body must have at most ${MOST_PARTS} parts`);
+    if (++this.#parts > MAX_PARTS) throw invalid(`a multipart body must have at most ${MAX_PARTS} parts`);
     return null;
   }
 

@@ -5,7 +5,7 @@ import { growthBy, soughtWord, spokenPronunciation } from "../domain/text/kazakh
 import { given, kindOf, shown } from "./fields.js";
 import { unknownNameRule } from "./known-names.js";
 
-const MOST_ENTRIES = 100;
+const MAX_ENTRIES = 100;
 const LONGEST_ENTRY = 60;
 /** What a dictionary may add to a text of any length: the text is what is billed. */
 const FREE_GROWTH = 200;
@@ -25,7 +25,7 @@ const ENTRY = z.strictObject({
   }),
 });
 
-const { $schema: _, ...ENTRIES_SCHEMA } = z.toJSONSchema(z.array(ENTRY).max(MOST_ENTRIES), { io: "input" });
+const { $schema: _, ...ENTRIES_SCHEMA } = z.toJSONSchema(z.array(ENTRY).max(MAX_ENTRIES), { io: "input" });
 
 /** How words of the text are said, as they are looked up and spoken; absent and null mean no words. */
 export const PRONUNCIATIONS = given(
@@ -44,7 +44,7 @@ export const PRONUNCIATIONS = given(
     .optional(),
 ).meta({
   ...ENTRIES_SCHEMA,
-  description: `How words and phrases of the text are said: at most ${MOST_ENTRIES}, an extension`,
+  description: `How words and phrases of the text are said: at most ${MAX_ENTRIES}, an extension`,
 });
 
 /** @throws {ServiceError} `INVALID_REQUEST` */
@@ -59,8 +59,8 @@ export function requireBoundedGrowth(text: string, pronunciations?: readonly Dic
 
 function readEntries(value: unknown): readonly DictionaryEntry[] {
   if (!Array.isArray(value)) throw broken("", `must be a list of {"word", "say"}, received ${kindOf(value)}`);
-  if (value.length > MOST_ENTRIES) {
-    throw broken("", `must be at most ${MOST_ENTRIES} entries, received ${value.length}`);
+  if (value.length > MAX_ENTRIES) {
+    throw broken("", `must be at most ${MAX_ENTRIES} entries, received ${value.length}`);
   }
   const words = new Set<string>();
   return value.map((entry: unknown, index) => {

@@ -7,12 +7,12 @@ import { type Query, readQuery } from "./query.js";
 const DAY_MS = 86_400_000;
 /** When nothing is said: today and the days before it. */
 const USUAL_DAYS = 30;
-const MOST_DAYS = 366;
+const MAX_DAYS = 366;
 
 export const USAGE_QUERY = {
   schema: z.object({
     from: day("from").meta({ description: `First day, UTC; ${USUAL_DAYS - 1} days before \`to\`` }),
-    to: day("to").meta({ description: `Last day, UTC, at most ${MOST_DAYS} in all; today` }),
+    to: day("to").meta({ description: `Last day, UTC, at most ${MAX_DAYS} in all; today` }),
   }),
   others: "refused",
 } as const satisfies Query;
@@ -28,7 +28,7 @@ export function parseUsageQuery(query: URLSearchParams, now: Date): UsagePeriod 
   const from = given ?? toDay(Date.parse(to) - (USUAL_DAYS - 1) * DAY_MS);
   const days = (Date.parse(to) - Date.parse(from)) / DAY_MS + 1;
   if (days < 1) throw invalid(`from must not be later than to, received ${from} and ${to}`);
-  if (days > MOST_DAYS) throw invalid(`from and to must be at most ${MOST_DAYS} days, received ${days}`);
+  if (days > MAX_DAYS) throw invalid(`from and to must be at most ${MAX_DAYS} days, received ${days}`);
   return { from, to };
 }
 

@@ -43,9 +43,9 @@ export class InProcessHub {
     const lent = new Uint8Array(bytes.length + 1).subarray(1);
     lent.set(bytes);
     this.soon(() => {
-      const isHeard = this.#deliver({ subject, bytes: lent, isUnheard: false });
+      const isHeard = this.#deliver({ subject, bytes: lent, isUndelivered: false });
       if (isHeard || replyTo === undefined) return;
-      this.soon(() => this.#deliver({ subject: replyTo, bytes: new Uint8Array(), isUnheard: true }));
+      this.soon(() => this.#deliver({ subject: replyTo, bytes: new Uint8Array(), isUndelivered: true }));
     });
   }
 

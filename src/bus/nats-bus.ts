@@ -81,10 +81,10 @@ class NatsBus implements Bus {
         // What is thrown in a callback ends the client's reader, and with it the connection.
         try {
           if (error !== null) throw error;
-          const isUnheard = saysNoResponders(message);
-          const bytes = isUnheard ? NO_BYTES : unsealed(message.data);
+          const isUndelivered = saysNoResponders(message);
+          const bytes = isUndelivered ? NO_BYTES : unsealed(message.data);
           if (bytes === null) this.#observer.damaged();
-          else hear({ subject: message.subject, bytes, isUnheard });
+          else hear({ subject: message.subject, bytes, isUndelivered });
         } catch (thrown) {
           this.#observer.fault(thrown);
         }

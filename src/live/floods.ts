@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { ServiceError } from "../../core/domain/errors.js";
 import type { Clock } from "../../core/ports/clock.js";
-import type { Farewell } from "../../core/ports/front.js";
+import type { ClosingMessage } from "../../core/ports/front.js";
 import { CLOSE_CODE } from "../../core/protocol/error-status.js";
 import { FLOOD_DETAIL } from "../front/shared/message-budget.js";
 import { type BucketSize, TokenBucket } from "../front/shared/token-bucket.js";
@@ -14,7 +14,7 @@ const FLOODS: BucketSize = { burst: 4, perSecond: 2 };
 const MOST_CLIENTS = 10_000;
 
 /** What the front says for us to a client that sends more messages than it takes. */
-export function floodFarewell(translation: LiveTranslation): Farewell {
+export function floodClosingMessage(translation: LiveTranslation): ClosingMessage {
   return {
     messages: translation.toClient({ type: "error", code: FLOOD, detail: FLOOD_DETAIL, retryable: false }),
     code: CLOSE_CODE.INVALID_REQUEST,

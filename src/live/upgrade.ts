@@ -18,7 +18,7 @@ import { LiveAuthorization } from "./authorization.js";
 import { LISTEN_DIALECT } from "./dialects/deepgram.js";
 import type { ErrorMessage, LiveDialect } from "./dialects/dialect.js";
 import { STREAM_DIALECT } from "./dialects/stream.js";
-import { Floods, floodFarewell } from "./floods.js";
+import { Floods, floodClosingMessage } from "./floods.js";
 import { LiveSocket, serverFault } from "./live-socket.js";
 
 /** A path of the endpoint table without a dialect does not compile. */
@@ -74,7 +74,7 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
         return { ...events, flooded };
       };
       const { ignored } = translation;
-      return { ...accept({ ...accepted, ignored }, open), floodFarewell: floodFarewell(translation) };
+      return { ...accept({ ...accepted, ignored }, open), floodClosingMessage: floodClosingMessage(translation) };
     } catch (thrown) {
       const error = asServiceError(thrown);
       span.end(errorName(error.code));

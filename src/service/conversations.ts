@@ -24,7 +24,7 @@ import type { RecognizerManifest } from "../../native/models/manifest.js";
 import { withDecodedFile } from "../input/media/decoded-file.js";
 import type { Config } from "../settings/settings.js";
 import type { Engines, SynthesizerEngine } from "./engines.js";
-import { tellHolds, tellLive, tellSpeech } from "./told-spans.js";
+import { traceHolds, traceLive, traceSpeech } from "./trace-spans.js";
 
 export interface ConversationParts {
   readonly engines: Engines;
@@ -69,7 +69,7 @@ function speak(parts: ConversationParts): Conversations["synthesis"] {
       synthesizer,
       delivery,
       clock: systemClock,
-      observer: span.isTold ? tellSpeech(span, observer) : observer,
+      observer: span.isTraced ? traceSpeech(span, observer) : observer,
       log: log.child({ requestId: caller.requestId }),
     };
     const plan = await planSynthesis(request, model);
@@ -155,14 +155,14 @@ export function listen({ recognizers, meter, metrics, log }: ListenParts): Conve
         sampleRateHz: manifest.sampleRateHz,
         options,
         decoder: lease.engine,
-        meter: span.isTold ? tellHolds(span, meter) : meter,
+        meter: span.isTraced ? traceHolds(span, meter) : meter,
         organizationId: caller.identity.organizationId,
         origin: usageOrigin(caller),
         ...(caller.mostAtOnce !== undefined && { mostAtOnce: caller.mostAtOnce }),
         sink,
         log: log.child({ requestId: caller.requestId }),
-        observer: span.isTold ? tellLive(span, counting) : counting,
-        ...(span.isTold && { span }),
+        observer: span.isTraced ? traceLive(span, counting) : counting,
+        ...(span.isTraced && { span }),
         onEnded: () => lease.release(),
       });
       lease.granted.catch((error: ServiceError) => session.unavailable(error));
@@ -195,8 +195,8 @@ function engineOf<E>(engines: ReadonlyMap<string, E>, id: string): E {
 
 /** What was paid for under an idempotency key is not paid for again. */
 function meterOf({ meter, config }: ConversationParts, { paid, span = NO_SPAN }: Caller): UsageMeter {
-  const told = span.isTold ? tellHolds(span, meter) : meter;
-  return paid === undefined ? told : new PrepaidMeter(told, config.tariffs, paid);
+  const traced = span.isTraced ? traceHolds(span, meter) : meter;
+  return paid === undefined ? traced : new PrepaidMeter(traced, config.tariffs, paid);
 }
 
 /** A manifest names every file of the weights by its hash. */

@@ -29,7 +29,7 @@ async function namesOf(): Promise<ReadonlySet<string>> {
   metrics.observeHeldSpeech(() => 0);
   metrics.observeDeviceErrors([], () => 0);
   metrics.observeRuns([], () => []);
-  metrics.observeFleet(() => ({ capacity: 0, used: 0, oldestBeatMs: 0 }));
+  metrics.observeFleet(() => ({ capacity: 0, used: 0, oldestHeartbeatMs: 0 }));
   metrics.observeCallRoom(() => ({}));
   const text = await metrics.text();
   return new Set([...text.matchAll(/^# TYPE (\S+) /gm)].map((match) => match[1]!));

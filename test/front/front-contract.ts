@@ -641,7 +641,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
 
     test("a client that floods hears its owner's last words, and no more of it is handed on", async () => {
       const SENT = 5_000;
-      const floodFarewell = { messages: ["too much", Uint8Array.of(7)], code: 4400, reason: "flood" };
+      const floodClosingMessage = { messages: ["too much", Uint8Array.of(7)], code: 4400, reason: "flood" };
       let handedOn = 0;
       let told = 0;
       const ended = deferred<void>();
@@ -651,7 +651,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
         flooded: () => void told++,
         closed: () => ended.resolve(),
       };
-      decide = async () => ({ ...accepted(null, () => owner), floodFarewell });
+      decide = async () => ({ ...accepted(null, () => owner), floodClosingMessage });
       const socket = new WebSocket(`ws://127.0.0.1:${port}/`);
       const heard: unknown[] = [];
       socket.on("message", (data: Buffer, isBinary) => heard.push(isBinary ? [...data] : String(data)));

@@ -1,7 +1,7 @@
 import { decode, encode } from "@msgpack/msgpack";
 import {
   BundleWriter,
-  MOST_BUNDLE_BYTES,
+  MAX_BUNDLE_BYTES,
   RECORD,
   type RecordType,
   readBundle,
@@ -24,7 +24,7 @@ export class LaterPeer extends PassedOnBus {
 /** The same bundle, a record behind each of its own, and more keys in those that have keys. */
 function moreRecords(bytes: Uint8Array): Uint8Array {
   // A full one has no room for more.
-  if (bytes.length > MOST_BUNDLE_BYTES - ROOM_BYTES) return bytes;
+  if (bytes.length > MAX_BUNDLE_BYTES - ROOM_BYTES) return bytes;
   const { version, nth, records } = readBundle(bytes);
   const writer = new BundleWriter(version);
   for (const { type, body, ...of } of records) {
@@ -35,7 +35,7 @@ function moreRecords(bytes: Uint8Array): Uint8Array {
   return writer.take(nth);
 }
 
-/** A beat, a report or the body of a record, with a key and an answer that are not known yet. */
+/** A heartbeat, a report or the body of a record, with a key and an answer that are not known yet. */
 function moreKeys(bytes: Uint8Array): Uint8Array {
   const known = decode(bytes) as { readonly answers?: readonly unknown[] };
   const later = { type: "later", session: 0, epoch: 1, of: "a release to come" };

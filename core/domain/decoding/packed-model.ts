@@ -11,7 +11,7 @@ import { SHARE_BITS, SYMBOLS, SymbolReader } from "./packed-symbols.js";
 import type { SectionReader } from "./section-reader.js";
 
 /** Of arcs, states and words each; the shipped model has fewer than one. Bounds what a reader sets aside for them. */
-const MOST_PER_BYTE = 8;
+const MAX_PER_BYTE = 8;
 
 /**
  * The sections of a packed file as a plain one has them, but for the words' log-probs, which are left at zero, and the
@@ -32,7 +32,7 @@ export function unpackSections(
   const { nodeCount, arcCount, wordCount, vocabulary } = header;
   const books = reader.bytes(2 * 1_024);
   for (const [name, count] of Object.entries({ nodeCount, arcCount, wordCount })) {
-    const most = MOST_PER_BYTE * reader.rest.length;
+    const most = MAX_PER_BYTE * reader.rest.length;
     if (Number.isInteger(count) && count >= 0 && count <= most) continue;
     throw brokenLanguageModel(`${name} must be 0 to ${most}, found ${count}`);
   }

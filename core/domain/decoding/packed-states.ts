@@ -4,11 +4,11 @@ import { brokenLanguageModel } from "./broken-language-model.js";
 export const STATE_BIT = 128;
 const MAX_ARCS_OF_A_STATE = 256;
 /** Suffixes that a state may have one behind the other, far more than any order. */
-const MOST_LEVELS = 64;
+const MAX_LEVELS = 64;
 /** Probabilities as whole numbers, 1 being this: their sums are exact. */
 const ONE = 1 << 24;
 /** What is left of a sum of them; quantized as they are, less says nothing. */
-const LEAST_REST = 256;
+const MIN_REST = 256;
 /** ln 2 * 65536 / 256: 256ths of an octave to 65536ths of a natural logarithm. */
 const SLOPE = 177.44567822334599;
 
@@ -127,7 +127,7 @@ export function walkStates(coder: StateCoder, tables: StateTables, vocabularySiz
     let size = 0;
     let shift = 0;
     for (let level = 0; size < count; level++) {
-      if (level > MOST_LEVELS) throw brokenLanguageModel("its histories are too long");
+      if (level > MAX_LEVELS) throw brokenLanguageModel("its histories are too long");
       const begin = firstArc[at]!;
       const end = firstArc[at + 1]!;
       let left = end - begin;
@@ -204,8 +204,8 @@ export function walkStates(coder: StateCoder, tables: StateTables, vocabularySiz
       targets[arc] = (target << 8) | code;
     }
     sums[state] = sum;
-    const ownRest = logOf(logs, Math.max(LEAST_REST, ONE - sum), 0);
-    const lowerRest = logOf(logs, Math.max(LEAST_REST, ONE - lowerSum), 0);
+    const ownRest = logOf(logs, Math.max(MIN_REST, ONE - sum), 0);
+    const lowerRest = logOf(logs, Math.max(MIN_REST, ONE - lowerSum), 0);
     const weight = Math.floor(((ownRest - lowerRest) * backoffSlope + 32_768) / 65_536) + backoffOfOne;
     const guess = Math.max(0, Math.min(255, weight));
     const fine = Math.max(0, Math.min(63, (24 * 256 - ownRest) >> 5));

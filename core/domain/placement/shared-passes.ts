@@ -5,7 +5,7 @@ export interface RowsOfLength {
 }
 
 /** The shortest pass of a run has at least this share of the longest one's frames: the rest is padding. */
-const LEAST_SHARE = 2 / 3;
+const MIN_SHARE = 2 / 3;
 /** Lengths of one octave that runs are padded to, where a provider prepares each shape. */
 const LENGTHS_PER_OCTAVE = 4;
 const SHORTEST_FRAMES = 16;
@@ -34,7 +34,7 @@ export function sharedRun(frames: readonly number[], table: readonly RowsOfLengt
   for (let at = 1; at < frames.length; at++) {
     const low = Math.min(shortest, frames[at]!);
     const high = Math.max(longest, frames[at]!);
-    if (low < LEAST_SHARE * high || run.length >= rowsOfLength(table, high)) continue;
+    if (low < MIN_SHARE * high || run.length >= rowsOfLength(table, high)) continue;
     [shortest, longest] = [low, high];
     run.push(at);
   }

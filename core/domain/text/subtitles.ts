@@ -9,7 +9,7 @@ export interface Cue {
 }
 
 const LINE_CHARACTERS = 42;
-const MOST_LINES = 2;
+const MAX_LINES = 2;
 const SHORTEST_SECONDS = 0.8;
 const LONGEST_SECONDS = 7;
 /** A silence this long ends a cue: its words would otherwise stand there before they are spoken. */
@@ -97,7 +97,7 @@ class Group {
       this.lines[this.lines.length - 1] += ` ${word}`;
       this.#lineLength += 1 + length;
     } else {
-      if (this.lines.length === MOST_LINES) return false;
+      if (this.lines.length === MAX_LINES) return false;
       this.lines.push(word);
       this.#lineLength = length;
     }

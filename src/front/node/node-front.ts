@@ -253,7 +253,7 @@ export class NodeFront implements Front {
         watch: this.#watch,
         turn: this.#messageTurns.of(webSocket),
         remoteAddress: req.socket.remoteAddress ?? "",
-        floodFarewell: decision.floodFarewell,
+        floodClosingMessage: decision.floodClosingMessage,
         onEnded: () => {
           this.#sockets.delete(front);
           if (this.#sockets.size === 0) this.#onNoSockets?.();

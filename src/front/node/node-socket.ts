@@ -1,7 +1,7 @@
 import type { RawData, WebSocket } from "ws";
 import { CLOSE } from "../../../core/domain/close-codes.js";
 import type {
-  Farewell,
+  ClosingMessage,
   FrontHandlers,
   FrontLimits,
   FrontSocket,
@@ -25,7 +25,7 @@ export interface NodeSocketParts {
   readonly watch: FloodWatch;
   readonly turn: SocketTurn;
   readonly remoteAddress: string;
-  readonly floodFarewell: Farewell | undefined;
+  readonly floodClosingMessage: ClosingMessage | undefined;
   /** The socket is over. */
   readonly onEnded: () => void;
 }
@@ -39,21 +39,21 @@ export class NodeFrontSocket implements FrontSocket {
   readonly #budget: MessageBudget;
   readonly #turn: SocketTurn;
   readonly #onFlood: () => void;
-  readonly #floodFarewell: Farewell | undefined;
+  readonly #floodClosingMessage: ClosingMessage | undefined;
   #events: SocketEvents | null = null;
   #isClosing = false;
   #isAlive = true;
   #closingTimer: NodeJS.Timeout | null = null;
 
   constructor(parts: NodeSocketParts) {
-    const { ws, handlers, limits, watch, turn, remoteAddress, floodFarewell, onEnded } = parts;
+    const { ws, handlers, limits, watch, turn, remoteAddress, floodClosingMessage, onEnded } = parts;
     this.#ws = ws;
     this.#handlers = handlers;
     this.#limits = limits;
     this.#budget = new MessageBudget(undefined, watch.burstShare(remoteAddress));
     this.#turn = turn;
     this.#onFlood = () => watch.flooded(remoteAddress);
-    this.#floodFarewell = floodFarewell;
+    this.#floodClosingMessage = floodClosingMessage;
     this.#onEnded = onEnded;
   }
 
@@ -137,7 +137,7 @@ export class NodeFrontSocket implements FrontSocket {
       () => events?.flooded?.(),
       () => {},
     );
-    sayFarewell(this, this.#floodFarewell);
+    sayFarewell(this, this.#floodClosingMessage);
     this.#ws.pause();
     // Its goodbye will not be heard.
     setTimeout(() => this.terminate(), FLOOD_LINGER_MS).unref();

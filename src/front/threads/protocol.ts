@@ -1,5 +1,5 @@
 import { type ErrorCode, ServiceError } from "../../../core/domain/errors.js";
-import type { Farewell, FrontLimits, Headers } from "../../../core/ports/front.js";
+import type { ClosingMessage, FrontLimits, Headers } from "../../../core/ports/front.js";
 
 /** Everything a front thread is started with. */
 export interface FrontThreadData {
@@ -54,7 +54,7 @@ export type WireDecision =
       readonly type: "accept";
       readonly protocol: string | null;
       readonly headers: Headers;
-      readonly floodFarewell?: Farewell | undefined;
+      readonly floodClosingMessage?: ClosingMessage | undefined;
     };
 
 export type SocketOrder =

@@ -213,7 +213,7 @@ export class UwsFront implements Front {
     key: string,
     context: object,
   ): void {
-    const socket = new UwsFrontSocket(this.#limits.closingMs, decision.floodFarewell);
+    const socket = new UwsFrontSocket(this.#limits.closingMs, decision.floodClosingMessage);
     this.#sockets.add(socket);
     const data: UwsSocketData = { socket };
     this.#corkHost.run(() => {
@@ -270,7 +270,7 @@ export class UwsFront implements Front {
       () => events?.flooded?.(),
       () => {},
     );
-    sayFarewell(socket, socket.floodFarewell);
+    sayFarewell(socket, socket.floodClosingMessage);
   }
 
   #socketClosed(ws: UwsSocket, code: number, reason: ArrayBuffer): void {

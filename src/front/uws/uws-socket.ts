@@ -1,4 +1,4 @@
-import type { Farewell, FrontSocket, SocketEvents } from "../../../core/ports/front.js";
+import type { ClosingMessage, FrontSocket, SocketEvents } from "../../../core/ports/front.js";
 import { MessageBudget } from "../shared/message-budget.js";
 import type { UwsSocket } from "./uws-binding.js";
 
@@ -22,7 +22,7 @@ export interface UwsSocketData {
 export class UwsFrontSocket implements FrontSocket {
   readonly budget = new MessageBudget();
   /** Of a client that sends too much. */
-  readonly floodFarewell: Farewell | undefined;
+  readonly floodClosingMessage: ClosingMessage | undefined;
   readonly #closingMs: number;
   #ws: UwsSocket | null = null;
   #events: SocketEvents | null = null;
@@ -30,9 +30,9 @@ export class UwsFrontSocket implements FrontSocket {
   #queuedBytes = 0;
   #closing: { readonly code: number; readonly reason: string; readonly timer: NodeJS.Timeout } | null = null;
 
-  constructor(closingMs: number, floodFarewell?: Farewell) {
+  constructor(closingMs: number, floodClosingMessage?: ClosingMessage) {
     this.#closingMs = closingMs;
-    this.floodFarewell = floodFarewell;
+    this.floodClosingMessage = floodClosingMessage;
   }
 
   opened(ws: UwsSocket): void {

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { open, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { RESTART_LIMITS } from "../../../core/kernel/restart-budget.js";
+import { RESTART_LIMITS } from "../../../core/kernel/supervisor.js";
 import { Supervisor } from "../../../core/kernel/supervisor.js";
 import type { Log } from "../../../core/observe/log.js";
 import { type FolderLock, type LockPurpose, lockFolder } from "./folder-lock.js";

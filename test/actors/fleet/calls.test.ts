@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { frontGone, nodeGone } from "../../../actors/fleet/call-subjects.js";
 import { type CallEnding, CallLost, FleetCalls } from "../../../actors/fleet/fleet-calls.js";
+import { frontGone, nodeGone } from "../../../actors/fleet/subjects.js";
 import { CallHost, type CallHostOptions, type HostedCall } from "../../../actors/node/call-host.js";
 import { ServiceError } from "../../../core/domain/errors.js";
 import type { Bus } from "../../../core/ports/bus.js";
@@ -12,7 +12,7 @@ import { deferred } from "../../support/deferred.js";
 import { eventually } from "../../support/eventually.js";
 import { LossyBus } from "../../support/lossy-bus.js";
 import { SILENT } from "../../support/silent-log.js";
-import { ToldSpans } from "../../support/told-spans.js";
+import { TraceSpans } from "../../support/trace-spans.js";
 
 const NEVER = new AbortController().signal;
 const WANTED = { kind: "synthesis", model: "m", manifest: "h", traceparents: [] } as const;
@@ -100,14 +100,14 @@ for (const { name, skip, open } of BUSES) {
     });
 
     test("a host goes on with the traces of all requests that share a call", async () => {
-      const tracer = new ToldSpans();
+      const tracer = new TraceSpans();
       const { begin, end } = await pair(async ({ span }) => span.event("seen"), { tracer });
       await begin(null).answer;
-      assert.deepEqual(tracer.told, []);
+      assert.deepEqual(tracer.spans, []);
       const traceparents = ["00-1-1-01", "00-2-2-01"];
       await begin(null, NEVER, { traceparents }).answer;
       assert.deepEqual(
-        tracer.told.map(({ name, parent, events, ends }) => ({ name, parent, events, ends })),
+        tracer.spans.map(({ name, parent, events, ends }) => ({ name, parent, events, ends })),
         traceparents.map((parent) => ({ name: "engine synthesis", parent, events: ["seen"], ends: 1 })),
       );
       await end();

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { test } from "node:test";
-import { beatsOf } from "../../../actors/fleet/call-subjects.js";
 import { FleetDirectory } from "../../../actors/fleet/directory.js";
 import { type CallEnding, FleetCalls } from "../../../actors/fleet/fleet-calls.js";
 import { FleetFilePool } from "../../../actors/fleet/fleet-file-pool.js";
 import { NodePlaces } from "../../../actors/fleet/node-places.js";
+import { heartbeatsOf } from "../../../actors/fleet/subjects.js";
 import { CallHost } from "../../../actors/node/call-host.js";
 import { workingOnFiles } from "../../../actors/node/file-host.js";
 import { TranscriptionEngine } from "../../../actors/transcription/engine.js";
@@ -28,7 +28,7 @@ import { lightModels } from "../../support/light-models.js";
 import { LossyBus } from "../../support/lossy-bus.js";
 import { SILENT } from "../../support/silent-log.js";
 import { TINY_PACKAGES, TINY_RECOGNIZERS } from "../../support/tiny-packages.js";
-import { ToldSpans } from "../../support/told-spans.js";
+import { TraceSpans } from "../../support/trace-spans.js";
 
 const NEVER = new AbortController().signal;
 const OF_FLEET = { cell: "c", zone: "z", manifest: "h" };
@@ -96,10 +96,10 @@ async function fleet(recognizer: Loaded, waitMs = 60_000) {
   const buses = openHub();
   const hosts: CallHost[] = [];
   /** Of all nodes. */
-  const engineSpans = new ToldSpans();
+  const engineSpans = new TraceSpans();
   const bus = await buses.connect();
   const directory = new FleetDirectory({
-    ...{ bus, beats: beatsOf(own.kind), lostMs: 20_000, clock: systemClock, log: SILENT },
+    ...{ bus, heartbeats: heartbeatsOf(own.kind), lostMs: 20_000, clock: systemClock, log: SILENT },
   });
   const lost: CallEnding[] = [];
   const calls = new FleetCalls({
@@ -217,7 +217,7 @@ test("files heard by nodes", async (t) => {
     const { engine, engineSpans, startNode, end } = await fleet(shipped!);
     await startNode();
     await startNode();
-    const gateway = new ToldSpans();
+    const gateway = new TraceSpans();
     await engine.transcribe(path, NEVER, { span: gateway.begin("file", undefined) });
     await engine.transcribe(path, NEVER);
     const runs = gateway.named("worker run");
@@ -225,10 +225,10 @@ test("files heard by nodes", async (t) => {
     // Of tasks at work together either may reach its node first.
     const inOrder = (told: readonly (readonly unknown[])[]) => told.map(String).toSorted();
     assert.deepEqual(
-      inOrder(engineSpans.told.map(({ name, parent, attributes }) => [name, parent, attributes["node"]])),
+      inOrder(engineSpans.spans.map(({ name, parent, attributes }) => [name, parent, attributes["node"]])),
       inOrder(runs.map((run) => ["engine transcription", run.traceparent, run.attributes["node"]])),
     );
-    for (const span of [...runs, ...engineSpans.told]) assert.equal(span.ends, 1);
+    for (const span of [...runs, ...engineSpans.spans]) assert.equal(span.ends, 1);
     await end();
   });
 

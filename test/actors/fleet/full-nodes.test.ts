@@ -58,7 +58,7 @@ async function fleet(t: TestContext, lanes: number) {
         await host.start();
       }
       await eventually("the gateway knows them", () => {
-        const known = new Set(directory.beats.map(({ node }) => node));
+        const known = new Set(directory.heartbeats.map(({ node }) => node));
         return names.every((name) => known.has(name));
       });
       return names.map((name) => hosts.get(name)!);
@@ -140,6 +140,6 @@ test("a lane with sessions on two nodes goes on at the one when the other is los
     ],
   );
   for (const session of [one, other]) assert.equal((await session.finish()).type, "finished");
-  // Its last beat may be fresh enough for the lane to be offered to it once more.
+  // Its last heartbeat may be fresh enough for the lane to be offered to it once more.
   assert.deepEqual([endings[0], ...endings.slice(1).filter((ending) => ending !== "gone")], ["unknown"]);
 });

@@ -5,7 +5,7 @@ import {
   decodeOpen,
   encodeOpen,
   LANE_VERSIONS,
-  MOST_BUNDLE_BYTES,
+  MAX_BUNDLE_BYTES,
   RECORD,
   type RecordType,
   readBundle,
@@ -106,7 +106,7 @@ test("a bundle takes what it has room for, and nothing more", () => {
   assert.ok(!writer.hasRoomFor(0));
   assert.throws(() => writer.add(RECORD.close, of), /a bundle holds 65536 bytes/);
   const bundle = writer.take(0);
-  assert.ok(bundle.length <= MOST_BUNDLE_BYTES && bundle.length > MOST_BUNDLE_BYTES - 4);
+  assert.ok(bundle.length <= MAX_BUNDLE_BYTES && bundle.length > MAX_BUNDLE_BYTES - 4);
   assert.equal(samplesOf(readBundle(bundle).records[0]!).length, room);
 });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { InOrder, LaneWindow } from "../../../actors/fleet/lane-window.js";
+import { LaneWindow, SequenceCheck } from "../../../actors/fleet/lane-window.js";
 import * as fc from "../../support/properties.js";
 
 test("what is on its way is what was sent and not said to be heard, whatever is said when", () => {
@@ -32,7 +32,7 @@ test("what is on its way is what was sent and not said to be heard, whatever is 
 test("a row is in order up to the first number that is missing, and not after it", () => {
   fc.assert(
     fc.property(fc.nat({ max: 30 }), fc.nat({ max: 30 }), (length, missing) => {
-      const order = new InOrder();
+      const order = new SequenceCheck();
       const taken = Array.from({ length }, (_, nth) => nth)
         .filter((nth) => nth !== missing)
         .filter((nth) => order.take(nth));

@@ -198,7 +198,7 @@ test("a node that hangs up costs a replay on the next one, and no word", async (
     await leaving.stop();
   });
   assert.deepEqual(finals, expected);
-  // Its last beat may be fresh enough for the lane to be offered to it once more.
+  // Its last heartbeat may be fresh enough for the lane to be offered to it once more.
   assert.deepEqual(
     [endings[0], ...new Set(endings.slice(1))],
     ["unknown", ...(endings.length > 1 ? ["gone"] : [])],

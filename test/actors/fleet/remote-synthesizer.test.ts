@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { beatsOf } from "../../../actors/fleet/call-subjects.js";
 import { FleetDirectory } from "../../../actors/fleet/directory.js";
 import { type CallEnding, FleetCalls } from "../../../actors/fleet/fleet-calls.js";
 import { NodePlaces } from "../../../actors/fleet/node-places.js";
 import { RemoteSynthesizer } from "../../../actors/fleet/remote-synthesizer.js";
 import { toSpeakCall, urgencyOf } from "../../../actors/fleet/speak-call.js";
+import { heartbeatsOf } from "../../../actors/fleet/subjects.js";
 import { CallHost } from "../../../actors/node/call-host.js";
 import { speakingWith } from "../../../actors/node/synthesis-host.js";
 import { concatenatePcm } from "../../../core/domain/audio/pcm.js";
@@ -65,7 +65,7 @@ async function fleet({ waitMs = 60_000, capacity = 4 } = {}) {
   };
   const bus = await buses.connect();
   const directory = new FleetDirectory({
-    ...{ bus, beats: beatsOf("synthesis"), lostMs: 20_000, clock: systemClock, log: SILENT },
+    ...{ bus, heartbeats: heartbeatsOf("synthesis"), lostMs: 20_000, clock: systemClock, log: SILENT },
   });
   const lost: CallEnding[] = [];
   const calls = new FleetCalls({

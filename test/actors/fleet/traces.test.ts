@@ -6,33 +6,35 @@ import { joined, silence, speech } from "../../support/audio.js";
 import { eventually } from "../../support/eventually.js";
 import { liveHost, remoteLiveEngine } from "../../support/fleet.js";
 import { LiveListener } from "../../support/live-listener.js";
-import { ToldSpans } from "../../support/told-spans.js";
+import { TraceSpans } from "../../support/trace-spans.js";
 
 const TRACEPARENT = `00-${"a".repeat(32)}-${"b".repeat(16)}-01`;
 
 test("an engine goes on with the trace of a gateway's session, until the session leaves it", async () => {
   const faults: unknown[] = [];
   const hub = new InProcessHub((error) => void faults.push(error));
-  const tracer = new ToldSpans();
+  const tracer = new TraceSpans();
   const host = await liveHost(hub.connect(), { tracer });
   await host.start();
   const { engine, directory } = await remoteLiveEngine(hub.connect(), { workerCount: 1 });
   try {
     await engine.start();
-    const traced = new LiveListener(engine, { span: { ...NO_SPAN, isTold: true, traceparent: TRACEPARENT } });
+    const traced = new LiveListener(engine, {
+      span: { ...NO_SPAN, isTraced: true, traceparent: TRACEPARENT },
+    });
     const untraced = new LiveListener(engine);
     for (const listener of [traced, untraced]) listener.feed.write(samples());
     for (const listener of [traced, untraced]) await listener.finish();
     await eventually("the sessions have left the engine", () => host.sessionCount === 0);
     assert.deepEqual(
-      tracer.told.map(({ name, parent, ends }) => ({ name, parent, ends })),
+      tracer.spans.map(({ name, parent, ends }) => ({ name, parent, ends })),
       [{ name: "engine session", parent: TRACEPARENT, ends: 1 }],
     );
-    const told = tracer.told[0]!;
-    assert.equal(told.attributes["epoch"], 1);
+    const session = tracer.spans[0]!;
+    assert.equal(session.attributes["epoch"], 1);
     assert.ok(traced.finals.length > 0);
     assert.deepEqual(
-      told.events,
+      session.events,
       traced.finals.map(() => "final"),
     );
   } finally {

@@ -50,7 +50,7 @@ test("a child that ends before it is ready is told by the reason of its end", as
   await assert.rejects(start, /heap/);
   const stopped = starting();
   stopped.ended.resolve(null);
-  await assert.rejects(stopped.start, /Stopped before it was ready/);
+  await assert.rejects(stopped.start, /stopped before it was ready/);
 });
 
 test("at the deadline the child is given up, once", async (t) => {

@@ -5,7 +5,7 @@ import { MeasuredCapacity } from "../../../actors/node/measured-capacity.js";
 /** A worker that takes 100 sessions and has been at work for `share` of its time, told each second for 20 s. */
 function busy(share: number) {
   const capacity = new MeasuredCapacity(100);
-  for (let second = 0; second <= 20; second++) capacity.told(1_000 * share, 1_000 * second);
+  for (let second = 0; second <= 20; second++) capacity.report(1_000 * share, 1_000 * second);
   return (sessions: number, afterMs = 0) => capacity.of(sessions, 20_000 + afterMs);
 }
 
@@ -31,7 +31,7 @@ test("few sessions say nothing of many, and an old word nothing of now", () => {
 
 test("a word after a long silence counts alone", () => {
   const capacity = new MeasuredCapacity(100);
-  for (let second = 0; second <= 20; second++) capacity.told(1_000, 1_000 * second);
-  capacity.told(1_000, 40_000);
+  for (let second = 0; second <= 20; second++) capacity.report(1_000, 1_000 * second);
+  capacity.report(1_000, 40_000);
   assert.equal(capacity.of(50, 40_000), 100);
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { SynthesisPlan } from "../../../actors/synthesis/planned-speech.js";
+import type { SynthesisPlan } from "../../../actors/synthesis/plan.js";
 import { SynthesisSession } from "../../../actors/synthesis/session.js";
 import { ServiceError } from "../../../core/domain/errors.js";
 import { RoomTone } from "../../../core/domain/synthesis/room-tone.js";

@@ -1,7 +1,7 @@
 import type { Span, SpanAttributes, Tracer } from "../../core/ports/span.js";
 
-/** What was told of one span. */
-export interface ToldSpan {
+/** What was spans of one span. */
+export interface TraceSpan {
   readonly name: string;
   /** By which it goes on with a trace: that of the span it is a part of, or its caller's header. */
   readonly parent: string | undefined;
@@ -11,17 +11,17 @@ export interface ToldSpan {
   ends: number;
 }
 
-/** Keeps what is told of spans. */
-export class ToldSpans implements Tracer {
-  readonly told: ToldSpan[] = [];
+/** Keeps what is spans of spans. */
+export class TraceSpans implements Tracer {
+  readonly spans: TraceSpan[] = [];
 
   begin(name: string, parent: string | undefined, attributes: SpanAttributes = {}): Span {
-    const id = (this.told.length + 1).toString(16).padStart(16, "0");
+    const id = (this.spans.length + 1).toString(16).padStart(16, "0");
     const traceparent = `00-${"a".repeat(32)}-${id}-01`;
-    const one: ToldSpan = { name, parent, traceparent, attributes: { ...attributes }, events: [], ends: 0 };
-    this.told.push(one);
+    const one: TraceSpan = { name, parent, traceparent, attributes: { ...attributes }, events: [], ends: 0 };
+    this.spans.push(one);
     return {
-      isTold: true,
+      isTraced: true,
       traceparent,
       child: (part, ofPart) => this.begin(part, traceparent, ofPart),
       event: (event) => void one.events.push(event),
@@ -30,7 +30,7 @@ export class ToldSpans implements Tracer {
     };
   }
 
-  named(name: string): readonly ToldSpan[] {
-    return this.told.filter((span) => span.name === name);
+  named(name: string): readonly TraceSpan[] {
+    return this.spans.filter((span) => span.name === name);
   }
 }

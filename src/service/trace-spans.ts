@@ -6,7 +6,7 @@ import type { UsageMeter } from "../../core/ports/usage-meter.js";
 type SpeechObserver = ReturnType<Metrics["observeSpeech"]>;
 
 /** A meter whose holds are parts of a request's span. */
-export function tellHolds(span: Span, meter: UsageMeter): UsageMeter {
+export function traceHolds(span: Span, meter: UsageMeter): UsageMeter {
   return {
     requireCredit: (...args) => meter.requireCredit(...args),
     hold: (...args) => inSpan(span.child("hold"), () => meter.hold(...args)),
@@ -21,7 +21,7 @@ export function tellHolds(span: Span, meter: UsageMeter): UsageMeter {
   };
 }
 
-export function tellSpeech(span: Span, observer: SpeechObserver): SpeechObserver {
+export function traceSpeech(span: Span, observer: SpeechObserver): SpeechObserver {
   return {
     ...observer,
     firstAudio: (afterMs, billedCharacters) => {
@@ -32,7 +32,7 @@ export function tellSpeech(span: Span, observer: SpeechObserver): SpeechObserver
 }
 
 /** The wait for a worker and each utterance from its first partial to its final are parts of a live session's span. */
-export function tellLive(span: Span, observer: LiveSessionObserver): LiveSessionObserver {
+export function traceLive(span: Span, observer: LiveSessionObserver): LiveSessionObserver {
   const wait = span.child("queue wait");
   let hasHeard = false;
   let utterance: Span | null = null;
