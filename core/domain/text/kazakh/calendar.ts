@@ -4,38 +4,18 @@ import { readNumberEnding } from "./number-endings.js";
 import { cardinal, ordinal } from "./numerals.js";
 import { matchAt, patternRule, type Reading, type Rule, SENTENCE_STARTERS, WORD_END } from "./reading.js";
 import { isEnding, withEnding } from "./suffixes.js";
+import { wordTable } from "./word-table.js";
 
 /** Source: Unicode CLDR main/kk ca-gregorian. */
-const MONTHS = [
-  "қаңтар",
-  "ақпан",
-  "наурыз",
-  "сәуір",
-  "мамыр",
-  "маусым",
-  "шілде",
-  "тамыз",
-  "қыркүйек",
-  "қазан",
-  "қараша",
-  "желтоқсан",
-];
+const MONTHS = "қаңтар ақпан наурыз сәуір мамыр маусым шілде тамыз қыркүйек қазан қараша желтоқсан".split(
+  " ",
+);
 const LONGEST_MONTHS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 /** Source: month rows of facts-kk.tsv, the short forms; only after a day, and "там." and its like only with a dot. */
-const SHORT_MONTHS: Readonly<Record<string, string>> = {
-  қаң: "қаңтар",
-  ақп: "ақпан",
-  нау: "наурыз",
-  сәу: "сәуір",
-  мам: "мамыр",
-  мау: "маусым",
-  шіл: "шілде",
-  там: "тамыз",
-  қыр: "қыркүйек",
-  қаз: "қазан",
-  қар: "қараша",
-  жел: "желтоқсан",
-};
+const SHORT_MONTHS = wordTable(`
+қаң: қаңтар; ақп: ақпан; нау: наурыз; сәу: сәуір; мам: мамыр; мау: маусым; шіл: шілде; там: тамыз;
+қыр: қыркүйек; қаз: қазан; қар: қараша; жел: желтоқсан
+`);
 const MONTH = `(?:${MONTHS.join("|")}|қыркүйег)`;
 /** A month name, with a possessive or case ending at most: "қазанда", but not "қазандық". */
 const MONTH_WORD = `${MONTH}(?:с?[ыі])?(?:[ндт][ыі]ң|н?[дт][ае]|[ндт][ае]н|н[ае]?|[ғгқк][ае]|[ндт][ыі]|[мбп]ен|(?:н?[дт][ае])?[ғг][ыі])?${WORD_END}`;

@@ -1,6 +1,7 @@
 import { KNOWN_WORDS } from "./brands.js";
 import { FREQUENT_WORDS } from "./frequent-words.js";
 import type { MappedText } from "./mapped-text.js";
+import { wordTable } from "./word-table.js";
 
 /**
  * The Latin alphabets in which Kazakh has been written: with apostrophes (2017), with acutes (2018), with umlauts and
@@ -280,25 +281,9 @@ function fits(stem: string, letters: readonly string[], alphabet: LatinAlphabet)
   });
 }
 const UNMARKED: Readonly<Record<string, string>> = { a: "а", o: "о", g: "г", n: "н" };
-const EXACT: Readonly<Record<string, string>> = {
-  á: "ә",
-  ä: "ә",
-  "a'": "ә",
-  ó: "ө",
-  ö: "ө",
-  "o'": "ө",
-  ú: "ү",
-  ü: "ү",
-  ū: "ұ",
-  ǵ: "ғ",
-  ğ: "ғ",
-  "g'": "ғ",
-  ń: "ң",
-  ñ: "ң",
-  ŋ: "ң",
-  "n'": "ң",
-  ý: "у",
-};
+const EXACT = wordTable(`
+á: ә; ä: ә; a': ә; ó: ө; ö: ө; o': ө; ú: ү; ü: ү; ū: ұ; ǵ: ғ; ğ: ғ; g': ғ; ń: ң; ñ: ң; ŋ: ң; n': ң; ý: у
+`);
 
 /** Endings have ы, і and й, and the rest of their letters as they are. */
 function endingLetters(letters: readonly string[], stem: string): string {

@@ -4,145 +4,35 @@ import { digitByDigit } from "./numerals.js";
 import { KAZAKH_LATIN } from "./prepare.js";
 import { patternRule, type Rule, WORD_END } from "./reading.js";
 import { isEnding } from "./suffixes.js";
+import { wordTable } from "./word-table.js";
 import { saidWord } from "./words.js";
 
 const LATIN_CLASS = `A-Za-zéÉ${KAZAKH_LATIN}${KAZAKH_LATIN.toUpperCase()}`;
 
 /** Names of the English letters, as abbreviations are spelled. */
-const LETTER_NAMES: Readonly<Record<string, string>> = {
-  a: "эй",
-  b: "би",
-  c: "си",
-  d: "ди",
-  e: "и",
-  f: "эф",
-  g: "джи",
-  h: "эйч",
-  i: "ай",
-  j: "джей",
-  k: "кей",
-  l: "эл",
-  m: "эм",
-  n: "эн",
-  o: "оу",
-  p: "пи",
-  q: "кью",
-  r: "ар",
-  s: "эс",
-  t: "ти",
-  u: "ю",
-  v: "ви",
-  w: "дабл ю",
-  x: "экс",
-  y: "уай",
-  z: "зед",
-};
+const LETTER_NAMES = wordTable(`
+a: эй; b: би; c: си; d: ди; e: и; f: эф; g: джи; h: эйч; i: ай; j: джей; k: кей; l: эл; m: эм; n: эн; o: оу;
+p: пи; q: кью; r: ар; s: эс; t: ти; u: ю; v: ви; w: дабл ю; x: экс; y: уай; z: зед
+`);
 
 /** Spelling to sound, longest first; a rough English reading that a Kazakh speaker would use. */
-const SPELLINGS: readonly (readonly [string, string])[] = [
-  ["tion", "шн"],
-  ["sch", "ш"],
-  ["tch", "ч"],
-  ["igh", "ай"],
-  ["eau", "о"],
-  ["sh", "ш"],
-  ["ch", "ч"],
-  ["ph", "ф"],
-  ["th", "т"],
-  ["ck", "к"],
-  ["qu", "кв"],
-  ["oo", "у"],
-  ["ee", "и"],
-  ["ea", "и"],
-  ["ou", "у"],
-  ["ow", "оу"],
-  ["ai", "ай"],
-  ["ay", "эй"],
-  ["ey", "и"],
-  ["kh", "х"],
-  ["zh", "ж"],
-  ["ts", "ц"],
-  ["wh", "у"],
-  ["ce", "се"],
-  ["ci", "си"],
-  ["cy", "си"],
-  ["ya", "я"],
-  ["yu", "ю"],
-  ["yo", "ё"],
-  ["a", "а"],
-  ["b", "б"],
-  ["c", "к"],
-  ["d", "д"],
-  ["e", "е"],
-  ["f", "ф"],
-  ["g", "г"],
-  ["h", "х"],
-  ["i", "и"],
-  ["j", "дж"],
-  ["k", "к"],
-  ["l", "л"],
-  ["m", "м"],
-  ["n", "н"],
-  ["o", "о"],
-  ["p", "п"],
-  ["q", "к"],
-  ["r", "р"],
-  ["s", "с"],
-  ["t", "т"],
-  ["u", "у"],
-  ["v", "в"],
-  ["w", "в"],
-  ["x", "кс"],
-  ["y", "и"],
-  ["z", "з"],
-];
+const SPELLINGS = Object.entries(
+  wordTable(`
+tion: шн; sch: ш; tch: ч; igh: ай; eau: о; sh: ш; ch: ч; ph: ф; th: т; ck: к; qu: кв; oo: у; ee: и; ea: и;
+ou: у; ow: оу; ai: ай; ay: эй; ey: и; kh: х; zh: ж; ts: ц; wh: у; ce: се; ci: си; cy: си; ya: я; yu: ю;
+yo: ё; a: а; b: б; c: к; d: д; e: е; f: ф; g: г; h: х; i: и; j: дж; k: к; l: л; m: м; n: н; o: о; p: п;
+q: к; r: р; s: с; t: т; u: у; v: в; w: в; x: кс; y: и; z: з
+`),
+);
 
 /** Kazakh in Latin letters (alphabets of 2019 and 2021). */
-const KAZAKH_SPELLINGS: readonly (readonly [string, string])[] = [
-  ["sh", "ш"],
-  ["ch", "ч"],
-  ["ä", "ә"],
-  ["á", "ә"],
-  ["ö", "ө"],
-  ["ó", "ө"],
-  ["ü", "ү"],
-  ["ú", "ү"],
-  ["ū", "ұ"],
-  ["ğ", "ғ"],
-  ["ǵ", "ғ"],
-  ["q", "қ"],
-  ["ñ", "ң"],
-  ["ń", "ң"],
-  ["ŋ", "ң"],
-  ["ş", "ш"],
-  ["ı", "і"],
-  ["ý", "у"],
-  ["a", "а"],
-  ["b", "б"],
-  ["c", "ц"],
-  ["d", "д"],
-  ["e", "е"],
-  ["f", "ф"],
-  ["g", "г"],
-  ["h", "х"],
-  ["i", "і"],
-  ["j", "ж"],
-  ["k", "к"],
-  ["l", "л"],
-  ["m", "м"],
-  ["n", "н"],
-  ["o", "о"],
-  ["p", "п"],
-  ["r", "р"],
-  ["s", "с"],
-  ["t", "т"],
-  ["u", "у"],
-  ["v", "в"],
-  ["w", "у"],
-  ["x", "кс"],
-  ["y", "ы"],
-  ["z", "з"],
-];
+const KAZAKH_SPELLINGS = Object.entries(
+  wordTable(`
+sh: ш; ch: ч; ä: ә; á: ә; ö: ө; ó: ө; ü: ү; ú: ү; ū: ұ; ğ: ғ; ǵ: ғ; q: қ; ñ: ң; ń: ң; ŋ: ң; ş: ш; ı: і;
+ý: у; a: а; b: б; c: ц; d: д; e: е; f: ф; g: г; h: х; i: і; j: ж; k: к; l: л; m: м; n: н; o: о; p: п; r: р;
+s: с; t: т; u: у; v: в; w: у; x: кс; y: ы; z: з
+`),
+);
 /** A letter that only Kazakh uses, or a q that is not before u. */
 const KAZAKH_SIGN = new RegExp(`[${KAZAKH_LATIN.replace("q", "")}]|q(?!u)`);
 

@@ -1,3 +1,5 @@
+import { wordTable } from "./word-table.js";
+
 /** The letters a voice can say: Kazakh Cyrillic, the letters of Russian words included. */
 export const KAZAKH_LETTERS = "аәбвгғдеёжзийкқлмнңоөпрстуұүфхһцчшщъыіьэюя";
 
@@ -19,35 +21,11 @@ export function hasVowel(lowerCaseWord: string): boolean {
  *
  * Source: letter_name rows of test/fixtures/normalization/facts-kk.tsv (common usage; several names have a second form).
  */
-const LETTER_NAMES: Readonly<Record<string, string>> = {
-  б: "бы",
-  в: "вы",
-  г: "гы",
-  ғ: "ғы",
-  д: "ды",
-  ж: "жы",
-  з: "зы",
-  й: "қысқа и",
-  к: "кы",
-  қ: "қы",
-  л: "лы",
-  м: "мы",
-  н: "ны",
-  ң: "ың",
-  п: "пы",
-  р: "ры",
-  с: "сы",
-  т: "ты",
-  ф: "фы",
-  х: "хы",
-  һ: "һы",
-  ц: "цы",
-  ч: "чы",
-  ш: "шы",
-  щ: "ща",
-  ъ: "айыру белгісі",
-  ь: "жіңішкелік белгісі",
-};
+const LETTER_NAMES = wordTable(`
+б: бы; в: вы; г: гы; ғ: ғы; д: ды; ж: жы; з: зы; й: қысқа и; к: кы; қ: қы; л: лы; м: мы; н: ны; ң: ың;
+п: пы; р: ры; с: сы; т: ты; ф: фы; х: хы; һ: һы; ц: цы; ч: чы; ш: шы; щ: ща; ъ: айыру белгісі;
+ь: жіңішкелік белгісі
+`);
 
 /** Letter names of a word, vowels as they are. */
 export function spelledByLetters(lowerCaseWord: string): string {

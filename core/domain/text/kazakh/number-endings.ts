@@ -2,6 +2,7 @@ import { LOWER } from "./letters.js";
 import { collective, ordinal } from "./numerals.js";
 import { matchAt } from "./reading.js";
 import { isEnding, withEnding } from "./suffixes.js";
+import { wordTable } from "./word-table.js";
 import { saidWord } from "./words.js";
 
 /** A number as it was read, before its ending. */
@@ -18,22 +19,10 @@ const APART = /(?: -([ндт][ыі]ң?|[ғгқк][ае]|[дт][ае]|[дтн][а
 const ATTACHED_CASE =
   /([ғгқк][ае]|[дт][ае]н?|н[ае]н|[ндт][ыі]ң?|[мбп]ен|[дт][ае]й|(?<=0)[лдт](?:аған|еген))(?![\p{L}\p{M}-])/uy;
 /** Nouns that are numbered, by their abbreviations: "7-сын.". */
-const NUMBERED_NOUNS: Readonly<Record<string, string>> = {
-  сын: "сынып",
-  қат: "қабат",
-  көш: "көше",
-  пәт: "пәтер",
-  п: "пәтер",
-  бөл: "бөлім",
-  тар: "тарау",
-  кес: "кесте",
-  сур: "сурет",
-  том: "том",
-  т: "том",
-  б: "бет",
-  ж: "жыл",
-  ғ: "ғасыр",
-};
+const NUMBERED_NOUNS = wordTable(`
+сын: сынып; қат: қабат; көш: көше; пәт: пәтер; п: пәтер; бөл: бөлім; тар: тарау; кес: кесте; сур: сурет;
+том: том; т: том; б: бет; ж: жыл; ғ: ғасыр
+`);
 const ATTACHED = new RegExp(`((?:[ыі]н|сын|н)?ш[ыі])([${LOWER}]*)(?![\\p{L}\\p{M}])`, "yu");
 const ORDINAL_ENDING = /^(?:ыншы|інші|сыншы|ншы|нші|шы|ші)(.*)$/;
 const COLLECTIVE_ENDING = /^[еа]у(.*)$/;

@@ -1,6 +1,7 @@
 import { KAZAKH_LETTERS, LOWER, UPPER } from "./letters.js";
 import { MappedText } from "./mapped-text.js";
 import { spellOutMarks } from "./quoted.js";
+import { wordTable } from "./word-table.js";
 
 /** Text in which every character has a rule: letters of two scripts, digits, known marks, spaces, line ends. */
 export interface PreparedText {
@@ -30,29 +31,8 @@ const STAND_INS: ReadonlyMap<string, string> = new Map([
   ...pairs("‐‑–—―‒⸺(){}[]⟨⟩•▪●◦▸►…¿¡،。？！：；，", "--—————,,,,,,,,,,,,,,.  ,.?!:;,"),
   ...pairs("əƏɵƟїЇєЄґҐўЎӯӮӊӈҝӄҡҟҕҳӽҙҫҷӣјѕӧӱӓѣѐѝіӢ", "әӘөӨіІеЕгГуУуУңңққққғһһзсчийзөүәееиіИ"),
   ...pairs("ҥҤӉӇӃӐӒҶӋѲҠҞӀӏѓЃќЌ", "ңҢҢҢҚААЧЧФҚҚІіғҒқҚ"),
-  ["љ", "ль"],
-  ["њ", "нь"],
-  ["ђ", "дж"],
-  ["џ", "дж"],
-  ["ћ", "ч"],
-  ["ѳ", "ф"],
-  ["ѵ", "и"],
-  ["ß", "ss"],
-  ["ø", "o"],
-  ["æ", "e"],
-  ["œ", "e"],
-  ["ł", "l"],
-  ["đ", "d"],
-  ["þ", "t"],
-  ["ð", "d"],
-  ["İ", "I"],
-  ["Ø", "O"],
-  ["Æ", "E"],
-  ["Œ", "E"],
-  ["Ł", "L"],
-  ["Đ", "D"],
-  ["Þ", "T"],
-  ["℃", "°C"],
+  ...Object.entries(wordTable("љ: ль; њ: нь; ђ: дж; џ: дж; ћ: ч; ѳ: ф; ѵ: и; ß: ss; ø: o; æ: e; œ: e; ł: l")),
+  ...Object.entries(wordTable("đ: d; þ: t; ð: d; İ: I; Ø: O; Æ: E; Œ: E; Ł: L; Đ: D; Þ: T; ℃: °C")),
 ]);
 
 /** An O typed for a zero: "2О24". */

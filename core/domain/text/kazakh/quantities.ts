@@ -14,18 +14,15 @@ import {
   UNIT_PATTERN,
   unitName,
 } from "./units.js";
+import { wordTable } from "./word-table.js";
 import { saidWord } from "./words.js";
 
 const ORDINAL_ENDING = /^(?:[ыі]н|сын|н)?ш[ыі]$/;
 const VULGAR = / ?([½¼¾⅓⅔])/uy;
 const SIMPLE_FRACTION = / ([1-9]\d?)\/([1-9]\d{0,2})(?![\d/.,])/uy;
-const VULGAR_READINGS: Readonly<Record<string, string>> = {
-  "½": "екіден бір",
-  "¼": "төрттен бір",
-  "¾": "төрттен үш",
-  "⅓": "үштен бір",
-  "⅔": "үштен екі",
-};
+const VULGAR_READINGS = wordTable(`
+½: екіден бір; ¼: төрттен бір; ¾: төрттен үш; ⅓: үштен бір; ⅔: үштен екі
+`);
 const ABBREVIATION_DOT = /\.(?= [\p{Ll},]| \d+ ?(?:мин|сек)|[,;:)])/uy;
 const SENTENCE_END = /\s{0,8}(?:$|\n|\p{Lu})/uy;
 

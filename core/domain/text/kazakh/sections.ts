@@ -4,6 +4,7 @@ import { codeGroup } from "./numbers.js";
 import { cardinal, ordinal } from "./numerals.js";
 import { matchAt, type Reading, type Rule } from "./reading.js";
 import { isEnding } from "./suffixes.js";
+import { wordTable } from "./word-table.js";
 import { saidWord } from "./words.js";
 
 /** What documents and school books number in parts, so that it may stand without a hyphen: "3.1 тармақ". */
@@ -20,16 +21,9 @@ const SECTION_NUMBER = new RegExp(
   "yu",
 );
 /** "2.1-сур." */
-const SHORT_NOUNS: Readonly<Record<string, string>> = {
-  т: "тармақ",
-  тарм: "тармақ",
-  п: "пункт",
-  бөл: "бөлім",
-  тар: "тарау",
-  кес: "кесте",
-  сур: "сурет",
-  қос: "қосымша",
-};
+const SHORT_NOUNS = wordTable(`
+т: тармақ; тарм: тармақ; п: пункт; бөл: бөлім; тар: тарау; кес: кесте; сур: сурет; қос: қосымша
+`);
 /** "3.1. Жалпы ережелер" at the beginning of a line. */
 const HEADING = /(\d{1,2}(?:\.\d{1,2}){1,4})(?=\.(?:\s*$|\n| \p{Lu})| \p{Lu}\p{Ll}{4})/uy;
 

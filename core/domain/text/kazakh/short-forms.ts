@@ -2,6 +2,7 @@ import { LOWER, UPPER } from "./letters.js";
 import { cardinal, ordinal } from "./numerals.js";
 import { matchAt, patternRule, type Reading, type Rule, WORD_END } from "./reading.js";
 import { isEnding, withEnding } from "./suffixes.js";
+import { wordTable } from "./word-table.js";
 
 /**
  * Words whose middle is left out, a hyphen in its place: "к-сі" is көшесі, "к-сінде" көшесінде.
@@ -26,14 +27,10 @@ const CONTRACTIONS = `
 өз ні,і өзені; пр,просп ті,і проспектісі; пр,просп т проспект; акад сы академиясы; шар ғы шаруашылығы; ш ғы шаруашылығы; прок,прокур сы прокуратурасы;
 инсп сы инспекциясы; корп сы корпорациясы; комис сы комиссиясы; полиц сы полициясы; мұр,мұраж йы мұражайы; бөл мі бөлімі; бөл м бөлім; кіт ханасы кітапханасы; аур сы ауруханасы; емх сы емханасы
 `;
-/** Heads of these are letters and words themselves: contractions only behind a name. */
-const AFTER_NAMES = new Set(["а-ны", "а-ы", "р-сы", "о-сы"]);
-const NAME_FORMS: Readonly<Record<string, string>> = {
-  "а-ны": "ауданы",
-  "а-ы": "ауылы",
-  "р-сы": "республикасы",
-  "о-сы": "облысы",
-};
+/** Contractions only after a name, because their heads are letters or words themselves. */
+const NAME_FORMS = wordTable(`
+а-ны: ауданы; а-ы: ауылы; р-сы: республикасы; о-сы: облысы
+`);
 
 interface Contraction {
   readonly tail: string;
@@ -117,7 +114,7 @@ function contracted(head: string, end: string, before: string): string | null {
   if (side !== undefined && /^(?:шығыс|батыс)/.test(end)) return `${side}-${end}`;
   if (side !== undefined && isEnding(end)) return withEnding(side, end);
   if (!NAME_BEFORE.test(before)) return null;
-  for (const key of AFTER_NAMES) {
+  for (const key of Object.keys(NAME_FORMS)) {
     const [nameHead = "", tail = ""] = key.split("-");
     if (head === nameHead && end.startsWith(tail) && REST.test(end.slice(tail.length)))
       return (NAME_FORMS[key] ?? "") + end.slice(tail.length);
@@ -127,27 +124,15 @@ function contracted(head: string, end: string, before: string): string | null {
   return place !== undefined && isEnding(end) ? withEnding(place, end) : null;
 }
 /** "оңт-ке" */
-const SIDES: Readonly<Record<string, string>> = {
-  солт: "солтүстік",
-  оңт: "оңтүстік",
-  бат: "батыс",
-  шығ: "шығыс",
-};
-const NAMED_PLACES: Readonly<Record<string, string>> = {
-  аудан: "ауданы",
-  облыс: "облысы",
-  көше: "көшесі",
-  даңғыл: "даңғылы",
-};
-const PLACES: Readonly<Record<string, string>> = {
-  пр: "проспектісі",
-  қ: "қаласы",
-  обл: "облысы",
-  ауд: "ауданы",
-  к: "көшесі",
-  көш: "көшесі",
-  даң: "даңғылы",
-};
+const SIDES = wordTable(`
+солт: солтүстік; оңт: оңтүстік; бат: батыс; шығ: шығыс
+`);
+const NAMED_PLACES = wordTable(`
+аудан: ауданы; облыс: облысы; көше: көшесі; даңғыл: даңғылы
+`);
+const PLACES = wordTable(`
+пр: проспектісі; қ: қаласы; обл: облысы; ауд: ауданы; к: көшесі; көш: көшесі; даң: даңғылы
+`);
 
 /** Two words by their first letters, a slash between: plain, and in the possessive behind a name. */
 const SLASHED: Readonly<Record<string, readonly [plain: string, afterName: string]>> = {
@@ -178,11 +163,9 @@ export const slashedRule: Rule = (text, at) => {
 };
 
 /** Kinds of districts in cities, with slashes, dots and hyphens. */
-const DISTRICTS: Readonly<Record<string, string>> = {
-  ш: "шағын",
-  ы: "ықшам",
-  м: "мөлтек",
-};
+const DISTRICTS = wordTable(`
+ш: шағын; ы: ықшам; м: мөлтек
+`);
 const DISTRICT =
   "(?:([шым])[/-]а(?:уд)?(?![\\p{L}\\p{M}-])|мкр(?:-?н)?(?![\\p{L}\\p{M}])|м-н(?![\\p{L}\\p{M}]))\\.?";
 

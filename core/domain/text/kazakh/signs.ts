@@ -2,34 +2,14 @@ import { CURRENCIES } from "./currencies.js";
 import { readNumberEnding } from "./number-endings.js";
 import { patternRule, type Rule } from "./reading.js";
 import { GLUED_HYPHEN } from "./tidy.js";
+import { wordTable } from "./word-table.js";
 
 /** Source: symbol rows of facts-kk.tsv. */
-const NAMES: Readonly<Record<string, string>> = {
-  "+": "плюс",
-  "−": "минус",
-  "=": "тең",
-  "×": "көбейту",
-  "÷": "бөлу",
-  "&": "және",
-  "@": "ат белгісі",
-  "°": "градус",
-  "§": "тармақ",
-  "%": "пайыз",
-  "‰": "промилле",
-  "<": "кіші",
-  ">": "үлкен",
-  "±": "плюс минус",
-  "№": "нөмір",
-  "≈": "шамамен",
-  "~": "шамамен",
-  "≠": "тең емес",
-  "≤": "кіші немесе тең",
-  "≥": "үлкен немесе тең",
-  "∞": "шексіздік",
-  "√": "түбір",
-  "²": "квадрат",
-  "³": "куб",
-};
+const NAMES = wordTable(`
++: плюс; −: минус; =: тең; ×: көбейту; ÷: бөлу; &: және; @: ат белгісі; °: градус; §: тармақ; %: пайыз;
+‰: промилле; <: кіші; >: үлкен; ±: плюс минус; №: нөмір; ≈: шамамен; ~: шамамен; ≠: тең емес;
+≤: кіші немесе тең; ≥: үлкен немесе тең; ∞: шексіздік; √: түбір; ²: квадрат; ³: куб
+`);
 /** Signs that are mark-up more often than speech: said only next to a digit. */
 const NEXT_TO_DIGIT: Readonly<Record<string, string>> = { "#": "тор", "*": "жұлдызша" };
 

@@ -1,6 +1,7 @@
 import { hasVowel, LOWER, spelledByLetters, UPPER } from "./letters.js";
 import { patternRule, type Rule } from "./reading.js";
 import { bareUnitName } from "./units.js";
+import { wordTable } from "./word-table.js";
 
 /** Sounds that are said as they are written, and the Russian prepositions that lean on the next word. */
 const SOUNDS = new Set("в с к хм гм мм ммм тс тсс ш шш кш пф бр брр р рр".split(" "));
@@ -11,35 +12,17 @@ const SOUNDS = new Set("в с к хм гм мм ммм тс тсс ш шш кш 
  * Source: rules of Russian pronunciation (Avanesov, "Русское литературное произношение": чн and чт as шн and шт, г as в in
  * the genitive endings -ого and -его, -тся and -ться as ца), written in the letters a Kazakh voice knows.
  */
-export const RUSSIAN_WORDS: ReadonlyMap<string, string> = new Map([
-  ["что", "што"],
-  ["чтобы", "штобы"],
-  ["чтоб", "штоб"],
-  ["конечно", "конешно"],
-  ["скучно", "скушно"],
-  ["нарочно", "нарошно"],
-  ["его", "ево"],
-  ["него", "нево"],
-  ["сегодня", "севодня"],
-  ["того", "тово"],
-  ["этого", "этово"],
-  ["кого", "ково"],
-  ["чего", "чево"],
-  ["ничего", "ничево"],
-  ["никого", "никово"],
-  ["всего", "всево"],
-  ["моего", "моево"],
-  ["твоего", "твоево"],
-  ["своего", "своево"],
-  ["нашего", "нашево"],
-  ["вашего", "вашево"],
-  ["самого", "самово"],
-  ["одного", "одново"],
-  ["пожалуйста", "пожалуста"],
-  ["здравствуйте", "здраствуйте"],
-  ["чувствовать", "чуствовать"],
-  ["солнце", "сонце"],
-]);
+export const RUSSIAN_WORDS: ReadonlyMap<string, string> = new Map(
+  Object.entries(
+    wordTable(`
+что: што; чтобы: штобы; чтоб: штоб; конечно: конешно; скучно: скушно; нарочно: нарошно; его: ево;
+него: нево; сегодня: севодня; того: тово; этого: этово; кого: ково; чего: чево; ничего: ничево;
+никого: никово; всего: всево; моего: моево; твоего: твоево; своего: своево; нашего: нашево; вашего: вашево;
+самого: самово; одного: одново; пожалуйста: пожалуста; здравствуйте: здраствуйте; чувствовать: чуствовать;
+солнце: сонце
+`),
+  ),
+);
 /** Adjectives in the genitive: at least a vowelled stem before -ого; adverbs in -ого are said as written. */
 const GENITIVE = /[аеиоуыэюя].{0,40}[бвгджзклмнпрстфхцчшщ](?:ого|его)$/;
 const SAID_AS_WRITTEN = new Set(
