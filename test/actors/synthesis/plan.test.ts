@@ -113,7 +113,7 @@ test("a text that becomes too long when it is spoken is refused, and both length
       assert.ok(error instanceof ServiceError && error.code === "TEXT_TOO_LONG");
       assert.match(
         error.message,
-        /^text must be at most 40000 characters as it is spoken, .* received \d{5}$/,
+        /^text must be at most 40000 characters when figures and signs are spoken as words, received \d{5}$/,
       );
       return true;
     });

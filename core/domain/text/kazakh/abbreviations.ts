@@ -20,7 +20,7 @@ const CLOSING = wordTable(`
 с.с.: сол сияқты; т.д.: так далее; т.п.: тому подобное
 `);
 
-/** Abbreviations that something follows, a name mostly. */
+/** Abbreviations before another word, mostly a name. */
 const OPENING = wordTable(`
 мыс.: мысалы; қар.: қараңыз; сал.: салыстырыңыз; сағ.: сағат; т.е.: то есть; т.к.: так как; тел.: телефон;
 проф.: профессор; акад.: академик; ред.: редактор; пәт.: пәтер; etc.: эт цетера; p.s.: постскриптум;
@@ -78,9 +78,9 @@ const CAPITAL_WORD_BEFORE = new RegExp(
   "u",
 );
 const TEXT_END = /^[ \t]*(?:$|\n)/u;
-/** A Roman numeral goes on: "б.з.б. V ғасыр". */
+/** A Roman numeral continues the sentence: "б.з.б. V ғасыр". */
 const SENTENCE_END = /^\s*(?:$|\n|(?![IVXІХ]+[ –—-])\p{Lu})/u;
-/** "XIX ғ. Қазақстан" goes on before a name. */
+/** "XIX ғ. Қазақстан": a name continues the sentence. */
 const CENTURY_END = new RegExp(`^\\s*(?:$|\\n)|^ (?:${SENTENCE_STARTERS})(?!\\p{L})`, "u");
 const NUMBER_BEFORE = /(?:\d|[IVXІХҮ]|\p{Ll}н?ш[ыі])[ -]?$/u;
 const DEGREE_BEFORE = /[°′'] ?$/u;
@@ -97,9 +97,9 @@ const TYPED_INITIALS = new Map([..."ABCEHIKMOPTX"].map((letter, i) => [letter, "
 export const closingRule: Rule = dotted(CLOSING, SENTENCE_END, (written, before, after) => {
   // Russian, and only after "and": "пр." is an avenue too.
   if (/^[дп]р/.test(written) && !/(?:^|[^\p{L}])и $/iu.test(before)) return null;
-  // "Және б.", "тағы б."; behind a number it is a page.
+  // "Және б.", "тағы б."; after a number it is a page.
   if (written === "б." && !AND_BEFORE.test(before)) return null;
-  // "Б.з. V ғасырында": whose century it is.
+  // "Б.з. V ғасырында": the owner of the century.
   const isOwner = written === "б.з." || written === "б.э.";
   return isOwner && ERA_OWNS.test(after) ? `${CLOSING[written]!}дың` : CLOSING[written]!;
 });
@@ -114,7 +114,7 @@ export const shoutedClosingRule: Rule = (text, at) => {
   const match = matchAt(SHOUTED, text, at);
   const before = text.slice(Math.max(0, at - 12), at);
   if (match === null || /\p{Ll}[^\p{L}]*$/u.test(before)) return null;
-  // "АХМЕТОВ Т.Б." is somebody.
+  // "АХМЕТОВ Т.Б." is a person.
   if (!match[0].startsWith("Б") && !/(?:[,;]|ЖӘНЕ) ?$/u.test(before)) return null;
   const next = at + match[0].length;
   const spoken = CLOSING[canonical(match[0])] ?? "";
@@ -153,7 +153,7 @@ export const degreeRule: Rule = (text, at) => {
 };
 
 export const openingRule: Rule = dotted(OPENING, TEXT_END, (written, before, after) => {
-  // "Аудан орт." is its centre, "ауыл ш." what is done there.
+  // "Аудан орт." is a district's centre, "ауыл ш." is agriculture.
   if (written === "орт." && /(?:ауд\.|обл\.|аудан|облыс|қала) ?$/iu.test(before)) return "орталығы";
   if (written === "ш." || written === "шар.") return /ауыл $/iu.test(before) ? OPENING[written]! : null;
   if (written === "ат." && !(CAPITAL_WORD_BEFORE.test(before) && INSTITUTION.test(after))) return null;
@@ -161,21 +161,21 @@ export const openingRule: Rule = dotted(OPENING, TEXT_END, (written, before, aft
   if (written === "жоғ." && /^ ?(?:оқу|білім|сынып|мектеп)/u.test(after)) return "жоғары";
   return WORDS_TOO.has(written) && !GOES_ON.test(after) ? null : OPENING[written]!;
 });
-/** "Абай ат. ҚазҰПУ"; a horse ends a sentence. */
+/** "Абай ат. ҚазҰПУ"; otherwise "ат" is a horse at the end of a sentence. */
 const INSTITUTION =
   /^ ?(?:Қаз\p{Lu}|\p{Lu}{2}|мектеп|мемл|театр|ун-т|ин-т|унив|инст|кітапхана|колледж|гимназия|лицей)/u;
-/** Words of their own, which end sentences: short for something only where the sentence goes on. */
+/** Also complete words, which end sentences: abbreviations only where the sentence continues. */
 const WORDS_TOO = new Set("атын. қос. кес. бат. шам. ұлт. орт. шығ. авт. мед. сур.".split(" "));
 const GOES_ON = /^ ?[\p{Ll}\d]/u;
 export const placeRule: Rule = dotted(PLACES, TEXT_END, (written, before, after) => {
   const [plain = "", afterName = ""] = PLACES[written]!.split(", ");
-  // A street or an avenue by one letter, where the number of a house says so: "Абай к., 15".
+  // One letter is a street or an avenue only before a house number: "Абай к., 15".
   if (plain === "") return STREET_BEFORE.test(before) && HOUSE.test(after) ? afterName : null;
-  // "ст." is an old man too, "өз." is also "own".
+  // "ст." is also an old man, "өз." is also "own".
   if (/^(?:ст|өз)/.test(written) && !CAPITAL_WORD_BEFORE.test(before)) return null;
   if (CAPITAL_WORD_BEFORE.test(before)) return afterName;
   if (written === "окр." && /[дт](?:ық|ік) $/u.test(before)) return afterName;
-  // Lower-case "а." is also the end of a sentence: without a name nearby it stays a word.
+  // "а." may also be the end of a sentence: without a name before it, it stays a word.
   return written.length > 2 ? plain : null;
 });
 /** "Абай к.", "Жібек жолы к." */
@@ -193,13 +193,13 @@ export const afterNumberRule: Rule = dotted(AFTER_NUMBERS, SENTENCE_END, (writte
   }
   return AFTER_NUMBERS[written]!;
 });
-/** "3 т., 150 б.": a volume where pages follow, tonnes elsewhere. */
+/** "3 т., 150 б.": a volume before pages, else tonnes. */
 export const volumeRule: Rule = patternRule(
   "(\\d{1,3})[- ]?т\\.(?=,? ?\\d{1,4}(?:[-–]\\d{1,4})?[- ]?(?:бб?\\.|бет))",
   ([, digits = ""]) => `${ordinal(cardinal(digits))} том`,
 );
 
-/** The case that what follows asks of a year or a century: "XIX ғ. дейін", "XX ғ. екінші жартысы". */
+/** Returns the case ending that the next words require of a year or century: "XIX ғ. дейін". */
 export function timeCase(name: string, after: string): string {
   const found = TIME_CASES.find(([pattern]) => pattern.test(after));
   return found === undefined ? "" : inCase(name, found[1]).slice(name.length);
@@ -230,17 +230,17 @@ export const scaleRule: Rule = (text, at) => {
 const SCALE = new RegExp(`(млн|млрд|трлн)\\.?${WORD_END}`, "yu");
 const HYPHENATED = new RegExp(`-([${LOWER}]+)${WORD_END}`, "yu");
 
-/** An abbreviation with the ending that a hyphen ties to it: "т.б.-дан", "млн-даған". */
+/** Adds an ending after a hyphen: "т.б.-дан", "млн-даған". */
 function withHyphen(spoken: string, text: string, end: number): Reading {
   const ending = matchAt(HYPHENATED, text, end);
   if (ending === null || !isEnding(ending[1]!)) return { spoken, next: end };
   return { spoken: withEnding(spoken, ending[1]!), next: end + ending[0].length };
 }
 
-/** Every abbreviation with a dot, as a pattern in lower case. */
+/** A pattern for every abbreviation with a dot, in lower case. */
 export const DOTTED_SOURCE = dottedSource({ ...CLOSING, ...OPENING, ...PLACES, ...AFTER_NUMBERS });
 
-/** The letters that abbreviations of three and more letters begin with. */
+/** First letters of all abbreviations. */
 export const ABBREVIATION_HEADS: ReadonlySet<string> = new Set(
   [CLOSING, OPENING, PLACES, AFTER_NUMBERS, SCIENCES, SCALES]
     .flatMap((table) => Object.keys(table))
@@ -248,15 +248,15 @@ export const ABBREVIATION_HEADS: ReadonlySet<string> = new Set(
 );
 
 /**
- * A rule for abbreviations with dots. Spaces after inner dots are allowed, and a capital where a sentence begins. The last
- * dot stays when the sentence ends there.
+ * Makes a rule for abbreviations with dots. Allows spaces after inner dots, and a capital at the start of a sentence.
+ * Keeps the last dot where the sentence ends.
  */
 function dotted(
   table: Readonly<Record<string, unknown>>,
   sentenceEnd: RegExp,
   read: (written: string, before: string, after: string) => string | null,
 ): Rule {
-  // "ХІХғ." sticks to its numeral; whether there is one is asked later.
+  // "ХІХғ." has no space after its numeral, which is checked later.
   const before = Object.hasOwn(table, "ғ.") ? `(?:(?<=[IVXІХ])|${BEFORE_DOT})` : BEFORE_DOT;
   const pattern = new RegExp(`${before}(?:${dottedSource(table)})`, "yui");
   return (text: string, at: number): Reading | null => {
@@ -285,7 +285,7 @@ function canonical(written: string): string {
   return written.toLowerCase().replace(/\. /g, ".");
 }
 
-/** One capital and a dot is an initial or the end of a sentence. */
+/** A capital with a dot is an initial or the end of a sentence. */
 function isInitial(written: string): boolean {
   return written.length === 2 && written !== written.toLowerCase();
 }

@@ -50,7 +50,7 @@ const ACRONYMS = wordTable(`
 ҚазАКСР: қазақ автономиялық кеңестік социалистік республикасы;
 ҚазКСР: қазақ кеңестік социалистік республикасы
 `);
-/** Said as words although their syllables are none of Kazakh, or too long for letters. */
+/** Pronounced as words although their syllables are not Kazakh, or because they are too long to spell. */
 const SAID_AS_WORDS = new Set(
   "ЖИТС ЭКСПО ЮНЕСКО ЮНИСЕФ НАТО УЕФА ФИФА ОПЕК НАСА МАГАТЭ КЕГОК БРИКС ИНТЕРПОЛ КОВИД СКАТ АЛЖИР ЮНКТАД ФАО ОСАГО ГУЛАГ КАМАЗ БЕЛАЗ СПИД ЛУКОЙЛ КИМЭП ИГИЛ АСЕАН ЕВРАЗЭС ГОСТ".split(
     " ",
@@ -68,7 +68,7 @@ const PRONOUNCEABLE = new RegExp(
 );
 const CAPITAL_NEIGHBOUR = new RegExp(`^[ ,:;!?-]*[${UPPER}]{6}|[${UPPER}]{6}[ ,:;!?-]*$`, "u");
 
-/** The academy and the bank of a country, and its codes of law: elsewhere these letters are others. */
+/** The academy, the bank and the codes of law of a country; elsewhere these letters have other meanings. */
 const AFTER_COUNTRIES = wordTable(`
 ҒА: ғылым академиясы; ҰБ: ұлттық банкі; ҚК: қылмыстық кодексі; ЕК: еңбек кодексі; АК: азаматтық кодексі;
 СК: салық кодексі; ҚПК: қылмыстық-процестік кодексі
@@ -76,7 +76,7 @@ const AFTER_COUNTRIES = wordTable(`
 const COUNTRY_BEFORE = /(?:ҚР|РФ|КСРО|КСР|СССР|Қазақстан(?: Республикасы(?:ның)?)?|Ресей) $/u;
 const PARTY_BEFORE = /(?:К[Оо]?[КП]?П|партиясы) $/u;
 
-/** "АҚШ-тың", "ҚР-да": known names in full, others by letters unless they can be said as a word ("НАТО", "МЕН"). */
+/** "АҚШ-тың", "ҚР-да": reads known names in full, others by letters unless they are pronounceable ("НАТО", "МЕН"). */
 export const acronymRule: Rule = patternRule(
   `(Қаз[${UPPER}]{2,4}|Еу[рР][аА]зЭҚ|ӘҚБтК|[${UPPER}]{2,8})(?:-([${LOWER}]+)|([${LOWER}]{2,6}))?${WORD_END}`,
   (match, text) => {
@@ -93,7 +93,7 @@ export const acronymRule: Rule = patternRule(
       if (ending === undefined) return ofCountry;
       return isEnding(ending) ? withEnding(ofCountry, ending) : null;
     }
-    // "ІТ-компания" is written with the Kazakh І often enough; a dog in capitals has no hyphen.
+    // "ІТ-компания" is often written with the Kazakh І; "ІТ" is a dog only without a hyphen.
     if (letters === "ІТ" && hyphenated !== undefined)
       return isEnding(hyphenated) ? `ай ти${hyphenated}` : `ай ти ${saidWord(hyphenated)}`;
     if (
@@ -112,7 +112,7 @@ export const acronymRule: Rule = patternRule(
   },
 );
 
-/** "А.Қ.Ш.", "Б.Ұ.Ұ.-ның": known ones of three letters and more; of two, letters are initials. */
+/** "А.Қ.Ш.", "Б.Ұ.Ұ.-ның": known acronyms of at least three letters; two letters are initials. */
 export const dottedAcronymRule: Rule = patternRule(
   `(?<![\\p{L}\\p{M}])((?:[${UPPER}]\\.){2,5}(?:[${UPPER}]\\.?)?)(?:-([${LOWER}]+)${WORD_END})?(?! ?[${UPPER}][${LOWER}])`,
   ([, written = "", ending], text) => {

@@ -1,11 +1,11 @@
 /**
- * Money, by its signs, codes and short names.
+ * Currencies by their signs, codes and short names.
  *
  * Source: currency rows of facts-kk.tsv (Unicode CLDR 37 main/kk); ISO 4217 codes.
  */
 export interface Currency {
   readonly name: string;
-  /** A hundredth of it; null where fractions are read as decimals. */
+  /** Name of a hundredth; null if fractions are read as decimals. */
   readonly minor: string | null;
 }
 
@@ -13,7 +13,7 @@ const TENGE: Currency = { name: "теңге", minor: "тиын" };
 const DOLLAR: Currency = { name: "доллар", minor: "цент" };
 const EURO: Currency = { name: "еуро", minor: "цент" };
 const ROUBLE: Currency = { name: "рубль", minor: "тиын" };
-/** The sign is the yen's too: bare it is the yuan, the neighbour's money. */
+/** Its sign is also the yen's; the yuan is more common in Kazakhstan. */
 const YUAN: Currency = { name: "юань", minor: null };
 const YEN: Currency = { name: "иена", minor: null };
 const POUND: Currency = { name: "фунт стерлинг", minor: "пенс" };

@@ -1,9 +1,9 @@
 import { wordTable } from "./word-table.js";
 
-/** The letters a voice can say: Kazakh Cyrillic, the letters of Russian words included. */
+/** Letters of the voices: Kazakh Cyrillic, including those of Russian words. */
 export const KAZAKH_LETTERS = "аәбвгғдеёжзийкқлмнңоөпрстуұүфхһцчшщъыіьэюя";
 
-/** Ready for a character class in a pattern. */
+/** For a character class in a pattern. */
 export const LOWER = "а-яёәғқңөұүһі";
 export const UPPER = "А-ЯЁӘҒҚҢӨҰҮҺІ";
 
@@ -11,13 +11,13 @@ export const CONSONANTS = "бвгғджзйкқлмнңпрстфхһцчшщъ�
 
 const VOWEL = /[аәеёиоөуұүыіэюя]/;
 
-/** True when something in the word can be sung: a word without is spelled by letter names. */
+/** Words without a vowel are spelled. */
 export function hasVowel(lowerCaseWord: string): boolean {
   return VOWEL.test(lowerCaseWord);
 }
 
 /**
- * What a letter is called.
+ * Names of letters.
  *
  * Source: letter_name rows of test/fixtures/normalization/facts-kk.tsv (common usage; several names have a second form).
  */
@@ -27,7 +27,7 @@ const LETTER_NAMES = wordTable(`
 ь: жіңішкелік белгісі
 `);
 
-/** Letter names of a word, vowels as they are. */
+/** Spells a word by letter names, vowels as they are. */
 export function spelledByLetters(lowerCaseWord: string): string {
   return [...lowerCaseWord].map((letter) => LETTER_NAMES[letter] ?? letter).join(" ");
 }

@@ -2,7 +2,7 @@ import { CURRENCIES } from "./currencies.js";
 import { wordTable } from "./word-table.js";
 
 /**
- * Units of measure, as they are written after a number and said.
+ * Units of measure after a number, and their readings.
  *
  * Source: unit rows of facts-kk.tsv (Unicode CLDR 37 main/kk). A case ending goes to the last word.
  */
@@ -31,7 +31,7 @@ kWh: киловатт-сағат
 `);
 
 /**
- * What a rate is for, in the possessive dative, said before the number: "60 км/сағ" is "сағатына алпыс километр".
+ * Divisors of rates in the possessive dative, spoken before the number: "60 км/сағ" is "сағатына алпыс километр".
  *
  * Source: unit rows of facts-kk.tsv; the ending is possessive -ы/-і/-сы/-сі and dative -на/-не (case_rule rows).
  */
@@ -56,7 +56,7 @@ export const UNIT_PATTERN = new RegExp(
   ` ?(${alternatives(Object.keys(PLAIN_UNITS))})(?<!(?<!°) ?[АВ](?= \\p{L}))${END}`,
   "yu",
 );
-/** "км/сағ", "₸/кг"; groups are what is measured and for what. */
+/** "км/сағ", "₸/кг"; the groups are the measure and its divisor. */
 export const RATE_PATTERN = new RegExp(
   ` ?(${alternatives([...Object.keys(PLAIN_UNITS), ...Object.keys(CURRENCIES)])})/(${alternatives(Object.keys(DIVISORS))})${END}`,
   "yu",
@@ -68,7 +68,7 @@ export function unitName(written: string): string {
   return PLAIN_UNITS[written]!.toLowerCase();
 }
 
-/** What stands before and after the number of a rate. */
+/** Words before and after the number of a rate. */
 export function rateOf(
   measured: string,
   divisor: string,
@@ -76,7 +76,7 @@ export function rateOf(
   return { before: DIVISORS[divisor]!, after: CURRENCIES[measured]?.name ?? unitName(measured) };
 }
 
-/** "бір кг": a unit or scale that no number stands before, but for those that are words or letters; null for others. */
+/** Reads a unit, currency or scale without a number, as in "бір кг"; null for others. */
 export function bareUnitName(written: string): string | null {
   if (Object.hasOwn(SCALES, written)) return SCALES[written] ?? null;
   if (Object.hasOwn(CURRENCIES, written)) return CURRENCIES[written]?.name ?? null;
