@@ -1,7 +1,7 @@
 import { CLOSE } from "../domain/close-codes.js";
 import { type ErrorCode, errorName } from "../domain/errors.js";
 
-/** HTTP status of each expected failure. 499 is never sent: the client that cancelled is gone. */
+/** HTTP status of each expected failure. 499 is never sent, because the client has left. */
 export const HTTP_STATUS = {
   INVALID_REQUEST: 400,
   UNKNOWN_PARAMETER: 400,
@@ -36,7 +36,7 @@ export const HTTP_STATUS = {
   INTERNAL: 500,
 } as const satisfies Record<ErrorCode, number>;
 
-/** How each expected failure closes a live socket. */
+/** Close code of a live socket for each expected failure. */
 export const CLOSE_CODE = {
   INVALID_REQUEST: CLOSE.badRequest,
   UNKNOWN_PARAMETER: CLOSE.badRequest,
@@ -71,7 +71,7 @@ export const CLOSE_CODE = {
   INTERNAL: CLOSE.internal,
 } as const satisfies Record<ErrorCode, number>;
 
-/** Seconds after which a client may try again; failures that are not named here do not heal by themselves. */
+/** Seconds after which a client may retry; other failures are permanent. */
 const RETRY_AFTER_S: Partial<Record<ErrorCode, number>> = {
   TOO_MANY_REQUESTS: 1,
   IDEMPOTENCY_KEY_IN_USE: 2,
@@ -82,25 +82,25 @@ const RETRY_AFTER_S: Partial<Record<ErrorCode, number>> = {
   SHUTTING_DOWN: 5,
 };
 
-/** Whether the same request may succeed later. */
+/** Returns whether the same request may succeed later. */
 export function isRetryable(code: ErrorCode): boolean {
   return code in RETRY_AFTER_S;
 }
 
-/** Headers that tell clients what kind of failure this is and whether to try again. */
+/** Headers with the name of a failure, and whether to retry. */
 export function errorHeaders(code: ErrorCode): Record<string, string> {
   const headers: Record<string, string> = { "x-svc-error": errorName(code) };
   const retryAfterS = RETRY_AFTER_S[code];
   if (retryAfterS !== undefined) headers["retry-after"] = String(retryAfterS);
-  // Clients of the OpenAI shape retry every 429 unless they are told not to; a retry cannot create credits.
+  // OpenAI's clients retry every 429 without this header, and a retry cannot create credits.
   if (code === "OUT_OF_CREDITS") headers["x-should-retry"] = "false";
-  // The rest of the body may come for hours.
+  // Do not wait for the rest of the body.
   if (code === "BODY_TOO_SLOW") headers["connection"] = "close";
   if (code === "KEY_INVALID") headers["www-authenticate"] = "Bearer";
   return headers;
 }
 
-/** What the client is told: our own mistakes are described in the log only. */
+/** Detail for the client; internal errors are described only in the log. */
 export function publicDetail(error: { readonly code: ErrorCode; readonly message: string }): string {
   if (error.code === "INTERNAL") return "internal error";
   if (error.code === "MODEL_BROKEN") return "the model cannot be used at the moment";

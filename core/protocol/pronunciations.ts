@@ -2,12 +2,11 @@ import { z } from "zod";
 import { ServiceError } from "../domain/errors.js";
 import { type DictionaryEntry, dictionaryOf } from "../domain/text/kazakh/dictionary.js";
 import { growthBy, soughtWord, spokenPronunciation } from "../domain/text/kazakh/pronunciations.js";
-import { given, kindOf, shown } from "./fields.js";
-import { unknownNameRule } from "./known-names.js";
+import { given, kindOf, shown, unknownNameRule } from "./fields.js";
 
 const MAX_ENTRIES = 100;
 const LONGEST_ENTRY = 60;
-/** What a dictionary may add to a text of any length: the text is what is billed. */
+/** Characters that a dictionary may add to a text of any length, since only the text is billed. */
 const FREE_GROWTH = 200;
 
 const ENTRY = z.strictObject({
@@ -27,7 +26,7 @@ const ENTRY = z.strictObject({
 
 const { $schema: _, ...ENTRIES_SCHEMA } = z.toJSONSchema(z.array(ENTRY).max(MAX_ENTRIES), { io: "input" });
 
-/** How words of the text are said, as they are looked up and spoken; absent and null mean no words. */
+/** Pronunciations in the form in which they are looked up and spoken; none by default. */
 export const PRONUNCIATIONS = given(
   z
     .unknown()

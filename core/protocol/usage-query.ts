@@ -5,7 +5,7 @@ import { shown } from "./fields.js";
 import { type Query, readQuery } from "./query.js";
 
 const DAY_MS = 86_400_000;
-/** When nothing is said: today and the days before it. */
+/** Days up to today by default. */
 const USUAL_DAYS = 30;
 const MAX_DAYS = 366;
 
@@ -18,10 +18,9 @@ export const USAGE_QUERY = {
 } as const satisfies Query;
 
 /**
- * The days that a caller asks about.
+ * Parses the requested days.
  *
- * @param now decides which day is today
- * @throws {ServiceError} `INVALID_REQUEST` for what is no day, or too many; `UNKNOWN_PARAMETER`
+ * @throws {ServiceError} `INVALID_REQUEST` for an invalid day, or too many; `UNKNOWN_PARAMETER`
  */
 export function parseUsageQuery(query: URLSearchParams, now: Date): UsagePeriod {
   const { from: given, to = toDay(now.getTime()) } = readQuery(USAGE_QUERY, query);
@@ -38,7 +37,7 @@ function day(name: string) {
   return z.string().refine(isDay, { error }).optional();
 }
 
-/** Of this millennium: others would only be slips. */
+/** Only days of this millennium; others are typos. */
 function isDay(text: string): boolean {
   if (!/^2\d{3}-\d{2}-\d{2}$/.test(text)) return false;
   const ms = Date.parse(text);

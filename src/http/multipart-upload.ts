@@ -1,6 +1,6 @@
 import { ServiceError } from "../../core/domain/errors.js";
 import type { FrontRequest } from "../../core/ports/front.js";
-import { requireKnownNames, shownName } from "../../core/protocol/known-names.js";
+import { requireKnownNames, shownName } from "../../core/protocol/fields.js";
 import { type MultipartEvent, MultipartReader, multipartBoundary } from "../../core/protocol/multipart.js";
 import { paced, UPLOAD_PACE } from "./paced-body.js";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { nearestName } from "../../core/domain/text/nearest-name.js";
-import { shownName, unknownNameRule } from "../../core/protocol/known-names.js";
+import { shownName, unknownNameRule } from "../../core/protocol/fields.js";
 
 const SYNTHESIS = [
   "text",
