@@ -12,8 +12,8 @@ export interface UnbilledSynthesis
 }
 
 /**
- * Bills a synthesis: credits are held before the first sentence is synthesized and charged before the first audio
- * is queued. A client that leaves after that has paid; audio that we fail to deliver is refunded.
+ * Bills a synthesis: credits are held before the first sentence is synthesized and charged before the first
+ * audio is queued. A client that leaves after that has paid; audio that we fail to deliver is refunded.
  */
 export class BilledSynthesis implements SynthesisConversation {
   readonly sentence: Departure = {

@@ -21,7 +21,7 @@ export class BilledTranscription implements TranscriptionConversation {
   readonly #billing: Billing;
   #units = 0;
 
-  /** @param start starts the work, which reports its length before it decodes anything and fails when `onLength` does */
+  /** @param start starts the work, which reports its length first and fails when `onLength` does */
   constructor(
     meter: UsageMeter,
     reference: UsageReference,

@@ -37,8 +37,8 @@ function go(state: BillingState, effect: BillingEffect = "none"): BillingDecisio
 }
 
 /**
- * Until the charge is written nothing has been sent, so an end costs nothing. After that a client that leaves pays
- * for all of it, and work that the service fails to deliver is refunded.
+ * Until the charge is written nothing has been sent, so an end costs nothing. After that a client that leaves
+ * pays for all of it, and work that the service fails to deliver is refunded.
  */
 const DECISIONS: Record<BillingState, Record<BillingEvent, BillingDecision>> = {
   unpaid: {
@@ -123,7 +123,7 @@ export class Billing {
     this.#tell("written");
   }
 
-  /** Notes that `units` in all have been sent, or are about to be. Cheap; does nothing unless the work is charged. */
+  /** Notes that `units` in all have left, or are about to. Cheap; does nothing unless the work is charged. */
   noteDelivered(units: number): void {
     if (this.isCharged) this.#hold?.delivered(units);
   }

@@ -1,5 +1,5 @@
-// Messages of calls, which synthesize a piece of speech or do a task of a file. MessagePack; readers ignore members that
-// they do not know.
+// Messages of calls, which synthesize a piece of speech or do a task of a file. MessagePack; readers ignore
+// members that they do not know.
 import { decode, encode } from "@msgpack/msgpack";
 import type { ErrorCode } from "../../core/domain/errors.js";
 
@@ -16,7 +16,6 @@ export type ToHost =
       readonly type: "call";
       readonly call: number;
       readonly model: string;
-      /** Hash of the model's manifest. */
       readonly manifest: string;
       readonly body: unknown;
       readonly traceparent: string | null;
@@ -34,8 +33,8 @@ export type ToHost =
     }
   | { readonly type: "cancel"; readonly call: number }
   /**
-   * All of the front's calls on the host: the host ends all others, and reports those that it does not know. With
-   * `isAsking` it also answers how many messages it has sent.
+   * All of the front's calls on the host: the host ends all others, and reports those that it does not know.
+   * With `isAsking` it also answers how many messages it has sent.
    */
   | { readonly type: "alive"; readonly calls: readonly number[]; readonly isAsking: boolean };
 
@@ -74,7 +73,7 @@ export function decodeToCaller(bytes: Uint8Array): ToCaller {
   return decode(bytes) as ToCaller;
 }
 
-/** Copies the borrowed bytes of a message into a separate buffer, where a view of wider elements can start. */
+/** Copies the borrowed bytes of a message to a separate buffer, for a view of wider elements. */
 export function alignedBytes(bytes: Uint8Array): ArrayBuffer {
   const own = new Uint8Array(bytes.length);
   own.set(bytes);

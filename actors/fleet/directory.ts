@@ -96,11 +96,7 @@ export class FleetDirectory {
     return heartbeat !== undefined && heartbeat.used >= heartbeat.capacity;
   }
 
-  /**
-   * Waits for a node that fits, and puts a lane on it.
-   *
-   * @throws the signal's reason if it is aborted first
-   */
+  /** Waits for a node that fits, and puts a lane on it. @throws the signal's reason if it is aborted first */
   async take(
     wanted: Wanted,
     watcher: NodeWatcher,

@@ -10,7 +10,7 @@ export type Item =
   | { readonly piece: FilePiece; readonly encodedSize: number }
   | { readonly memory: Float32Array | Uint8Array };
 
-/** Samples read without a break: resampling this many from 44.1 kHz takes a few milliseconds of the thread. */
+/** Samples read without a break: resampling them from 44.1 kHz takes a few milliseconds. */
 const READ_SAMPLES = 65_536;
 const SAMPLE_BYTES = Int16Array.BYTES_PER_ELEMENT;
 
@@ -23,7 +23,7 @@ export class FileBytes {
     this.#items = items;
   }
 
-  /** @throws {RangeError} for an item or range that does not exist, or is too long; the errors of reading the file */
+  /** @throws {RangeError} for an item or range that does not exist, or is too long; errors of the file */
   async read(item: number, start: number, count: number): Promise<Uint8Array> {
     const wanted = this.#items[item];
     if (wanted === undefined) throw new RangeError(`cannot read item ${item} of ${this.#items.length}`);

@@ -41,7 +41,6 @@ export interface CallRequest {
   readonly node: string;
   readonly kind: ServedPart;
   readonly model: string;
-  /** Hash of the model's manifest. */
   readonly manifest: string;
   readonly body: unknown;
   /** Traces of the requests that the call is for; the node continues them. */
@@ -55,8 +54,8 @@ export interface CallRequest {
 /** A call in flight. */
 export interface Call {
   /**
-   * Rejects with `CallLost`, the node's failure, or the signal's reason. Bytes in the value are borrowed: read them
-   * in the same turn of the event loop.
+   * Rejects with `CallLost`, the node's failure, or the signal's reason. Bytes in the value are borrowed:
+   * read them in the same turn of the event loop.
    */
   readonly answer: Promise<unknown>;
   /** Sends the node a later message about the call. */

@@ -31,7 +31,7 @@ interface Work {
   call: Call | null;
 }
 
-/** A pool of file workers, as the engine knows it, on nodes of the fleet. The audio stays here; nodes request it. */
+/** A pool of file workers on nodes of the fleet. The audio stays here; nodes request it. */
 export class FleetFilePool {
   /** One more than in one process: nodes also end for reasons other than their tasks. */
   readonly mostAttempts = 3;

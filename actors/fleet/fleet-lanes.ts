@@ -11,12 +11,10 @@ import { LaneLost, type LaneMove, type LaneObserver, RemoteLiveWorker } from "./
 export interface FleetLanesParts {
   readonly bus: Bus;
   readonly directory: FleetDirectory;
-  /** Random per run of the process. */
   readonly front: string;
   readonly cell: string;
   readonly zone: string;
   readonly model: string;
-  /** Hash of the model's manifest. */
   readonly manifest: string;
   readonly contextSamples: number;
   readonly windowBytes: number;
@@ -24,7 +22,6 @@ export interface FleetLanesParts {
   readonly lostMs: number;
   readonly observer: LaneObserver;
   readonly log: Log;
-  /** From 0 to 1, exclusive. */
   readonly random?: () => number;
   /** {@link LANE_VERSIONS} by default. */
   readonly protocol?: Versions;

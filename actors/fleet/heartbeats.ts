@@ -32,7 +32,7 @@ export function encodeHeartbeat(heartbeat: Heartbeat): Uint8Array {
   return encode(heartbeat);
 }
 
-/** @throws {TypeError} for a message that is not a heartbeat, and {Error} for bytes that are not MessagePack */
+/** @throws {TypeError} for other messages, and {Error} for bytes that are not MessagePack */
 export function decodeHeartbeat(bytes: Uint8Array): Heartbeat {
   const heartbeat = decode(bytes) as Partial<Heartbeat> | null;
   const isHeartbeat =

@@ -1,13 +1,14 @@
-// Messages from a front on a lane: bundles of records. A bundle is a header of 8 bytes (version, then its number) and
-// records, each a header of 20 bytes and a body padded to 4. All numbers are little-endian, unsigned, 32 bits.
+// Messages from a front on a lane: bundles of records. A bundle is a header of 8 bytes (version, then its
+// number) and records, each a header of 20 bytes and a body padded to 4. All numbers are little-endian,
+// unsigned, 32 bits.
 import { decode, encode } from "@msgpack/msgpack";
 import type { ToLiveWorker } from "../../native/threads/protocol.js";
 import type { Versions } from "./heartbeats.js";
 
 /**
- * Supported lane versions. A new version raises `most`, and `least` follows one release later: engines are upgraded
- * first and must support gateways of the release before. Added records, answers or keys need no new version, because
- * unknown ones are ignored.
+ * Supported lane versions. A new version raises `most`, and `least` follows one release later: engines are
+ * upgraded first and must support gateways of the release before. Added records, answers or keys need no new
+ * version, because unknown ones are ignored.
  */
 export const LANE_VERSIONS: Versions = { least: 1, most: 1 };
 
@@ -100,7 +101,7 @@ export class BundleWriter {
     this.#bytes.set(body, this.#begin(type, of, body.length));
   }
 
-  /** Adds an audio record and returns its samples, which the caller fills before it adds another. @throws as `add` */
+  /** Adds an audio record and returns its samples, for the caller to fill next. @throws as `add` */
   addAudio(of: Omit<LaneRecord, "type" | "body">, sampleCount: number): Int16Array {
     const start = this.#begin(RECORD.audio, of, sampleCount * 2);
     return new Int16Array(this.#bytes.buffer, start, sampleCount);
@@ -139,7 +140,8 @@ export class BundleWriter {
 
 /** @throws {RangeError} for bytes that are not a bundle */
 export function readBundle(bytes: Uint8Array): Bundle {
-  // A bus message may start at any offset, where no view of samples can; and it is a Buffer, whose `slice` does not copy.
+  // A bus message may start at any offset, where no view of samples can; and it is a Buffer, whose `slice`
+  // does not copy.
   const aligned = bytes.byteOffset % 4 === 0 ? bytes : new Uint8Array(bytes);
   const view = new DataView(aligned.buffer, aligned.byteOffset, aligned.byteLength);
   if (aligned.length < BUNDLE_HEAD_BYTES) throw cutShort(aligned.length);

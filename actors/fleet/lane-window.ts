@@ -1,4 +1,4 @@
-/** Bounds the bytes in flight on a lane, so that a frozen node costs only its own lane and bounded memory of the bus. */
+/** Bounds the bytes in flight on a lane, so that a frozen node costs only its lane and bounded memory. */
 export class LaneWindow {
   readonly #limitBytes: number;
   /** Sizes of unacknowledged bundles, oldest first. */

@@ -6,8 +6,9 @@ import { LaneLost, type RemoteLiveWorker } from "./remote-live-worker.js";
 const STAY = Number.POSITIVE_INFINITY;
 
 /**
- * A lane's worker as the live engine knows it: on one node, or on several while it moves or when earlier nodes have
- * no room. A session's messages go to the place where it was opened last, so the engine moves it by opening it again.
+ * A lane's worker as the live engine knows it: on one node, or on several while it moves or when earlier
+ * nodes have no room. A session's messages go to the place where it was opened last, so the engine moves it
+ * by opening it again.
  */
 export class LaneWorker implements LiveWorker {
   readonly #ended = deferred<Error | null>();
@@ -16,7 +17,7 @@ export class LaneWorker implements LiveWorker {
   /** The place of each session. */
   readonly #homes = new Map<number, RemoteLiveWorker>();
   #remote: RemoteLiveWorker;
-  /** Earlier places, in order, until their last session has left, and how soon sessions leave (`STAY`: never). */
+  /** Earlier places, in order, that still have sessions, and how soon those leave (`STAY`: never). */
   readonly #before = new Map<RemoteLiveWorker, number>();
 
   constructor(remote: RemoteLiveWorker, onMessage: (message: LiveWorkerMessage) => void) {
@@ -66,7 +67,7 @@ export class LaneWorker implements LiveWorker {
     this.#onMessage({ type: "rejoin", sessions: place.refusedSessions, withinMs: 0 });
   }
 
-  /** Moves sessions away from an earlier place at their next pause. May be called again with a shorter time. */
+  /** Moves sessions off an earlier place at their next pause. May be called again with a shorter time. */
   leave(place: RemoteLiveWorker, withinMs: number): void {
     const before = this.#before.get(place);
     if (before === undefined || before <= withinMs) return;

@@ -1,4 +1,4 @@
-import { ServiceError } from "../../core/domain/errors.js";
+import { ServiceError, shuttingDown } from "../../core/domain/errors.js";
 import type { ServedPart } from "../../core/domain/served.js";
 import { CALL_VERSION } from "./call-messages.js";
 import type { FleetDirectory } from "./directory.js";
@@ -12,13 +12,11 @@ export interface NodePlacesParts {
   readonly cell: string;
   readonly zone: string;
   readonly model: string;
-  /** Hash of the model's manifest. */
   readonly manifest: string;
   /** Time after which work without a node is refused. */
   readonly waitMs: number;
   /** Called with the change in work that waits for a node or is on one. */
   readonly onWork?: (change: number) => void;
-  /** From 0 to 1, exclusive. */
   readonly random?: () => number;
 }
 
@@ -139,8 +137,4 @@ export class NodePlaces {
 
 function noRoom(): ServiceError {
   return new ServiceError("ENGINE_BUSY", "no engine has room now, try again");
-}
-
-function shuttingDown(): ServiceError {
-  return new ServiceError("SHUTTING_DOWN", "the service is stopping");
 }

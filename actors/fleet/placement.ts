@@ -15,9 +15,9 @@ export interface Wanted {
 }
 
 /**
- * Pure: chooses the node for another lane; null when none fits. Prefers nodes of the front's zone, then those with
- * the fewest lanes of this front; of two of the rest, picked at random, the less loaded one. All fronts see the same
- * heartbeats, so choosing the least loaded of all would send every lane to the same node.
+ * Pure: chooses the node for another lane; null when none fits. Prefers nodes of the front's zone, then those
+ * with the fewest lanes of this front; of two of the rest, picked at random, the less loaded one. All fronts
+ * see the same heartbeats, so choosing the least loaded of all would send every lane to the same node.
  *
  * @param lanesOn the front's lanes on a node
  * @param random from 0 to 1, exclusive
@@ -38,8 +38,8 @@ export function placeLane(
 }
 
 /**
- * Pure: returns whether another node would be better for a lane: one in the front's zone if the lane is in another,
- * or one with at least two fewer lanes of the front, so that the lane is not moved back.
+ * Pure: returns whether another node would be better for a lane: one in the front's zone if the lane is in
+ * another, or one with at least two fewer lanes of the front, so that the lane is not moved back.
  */
 export function isBetterElsewhere(
   heartbeats: readonly Heartbeat[],

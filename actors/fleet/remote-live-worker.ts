@@ -69,7 +69,7 @@ export interface RemoteWorkerParts {
   readonly observer: LaneObserver;
 }
 
-/** The node receives a list of the lane's open sessions this often, which also shows that the front is alive. */
+/** Interval of the list of open sessions, which also shows the node that the front is alive. */
 const ALIVE_EVERY_MS = 1_000;
 /** A node without room for a session is asked again after this time. */
 const REFUSED_AGAIN_MS = 500;
@@ -120,10 +120,7 @@ export class RemoteLiveWorker implements LiveWorker {
     this.#aliveTimer = setInterval(() => this.#sayAlive(), ALIVE_EVERY_MS);
   }
 
-  /**
-   * Asks a node for a lane.
-   * @returns null when the node refuses, or does not answer within `withinMs`
-   */
+  /** Asks a node for a lane. @returns null when the node refuses, or does not answer within `withinMs` */
   static async join(
     parts: RemoteWorkerParts,
     withinMs: number,

@@ -6,7 +6,7 @@ const ROOT = "dauys.v1";
 /** Heartbeats of live nodes. */
 export const LIVE_HEARTBEATS = `${ROOT}.beat.live`;
 
-/** One connection between a gateway's front and a worker of a node; any loss ends it, and another replaces it. */
+/** A connection between a front and a worker of a node; any loss ends it, and another replaces it. */
 export interface LaneName {
   /** Random per run of a process. */
   readonly front: string;

@@ -12,7 +12,7 @@ import type { StreamServerMessage } from "../../core/protocol/stream-messages.js
 const MAX_SESSION_SECONDS = 4 * 3_600;
 /** A client that sends neither audio nor keepalive for this long is considered gone. */
 export const IDLE_SECONDS = 60;
-/** Most audio that may wait to be decoded. Covers the wait for a cold model (`MODEL_WAIT_MS`), which loses none. */
+/** Most audio that may wait to be decoded. Longer than the wait for a cold model (`MODEL_WAIT_MS`). */
 export const BACKLOG_SECONDS = 60;
 /** A session ends at this many unintelligible messages within `BAD_MESSAGES_WITHIN_MS` of the first. */
 const MAX_BAD_MESSAGES = 10;
@@ -218,9 +218,9 @@ function onEvent(state: OpenState, event: LiveEvent): Decision<LiveState, LiveEf
  * Sends a partial unless it would break a promise; promises hold when the worker changes.
  *
  * The greedy hypothesis of a causal encoder only grows, so all of its text is promised. Models that read an
- * utterance again and again promise the part on which their hypotheses agree. After a lost worker the audio is
- * decoded again with less left context and a letter may change: the client then keeps what it has until the text
- * continues from there, or the final arrives.
+ * utterance again and again promise the part on which their hypotheses agree. After a lost worker the audio
+ * is decoded again with less left context and a letter may change: the client then keeps what it has until
+ * the text continues from there, or the final arrives.
  */
 function onPartial(
   state: OpenState,

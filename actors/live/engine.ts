@@ -1,4 +1,4 @@
-import { ServiceError } from "../../core/domain/errors.js";
+import { ServiceError, shuttingDown } from "../../core/domain/errors.js";
 import { type Child, Supervisor } from "../../core/kernel/supervisor.js";
 import type { Log } from "../../core/observe/log.js";
 import type { Clock } from "../../core/ports/clock.js";
@@ -17,8 +17,8 @@ export interface LiveWorker extends Child, LiveWorkerPort {}
 export type LiveWorkerMessage =
   | Exclude<FromLiveWorker, WorkerStatus>
   /**
-   * The worker has another place for these sessions: each must be opened again at its next pause, or in the middle
-   * of an utterance after `withinMs`.
+   * The worker has another place for these sessions: each must be opened again at its next pause, or in the
+   * middle of an utterance after `withinMs`.
    */
   | { readonly type: "rejoin"; readonly sessions: readonly number[]; readonly withinMs: number };
 
@@ -40,9 +40,9 @@ export interface LiveEngineOptions {
     /** Aborted when the engine stops: a start that waits for a node must then give up. */
     stopping: AbortSignal,
   ) => Promise<LiveWorker>;
-  /** Whether the reason of an end does not count against the worker, however briefly it served; default: never. */
+  /** Whether an end does not count against the worker, however briefly it served; never by default. */
   readonly isExcused?: (reason: Error) => boolean;
-  /** Load of a lane with that many sessions, their number by default; the next session goes to the least loaded. */
+  /** Load of a lane, the number of its sessions by default; the next one goes to the least loaded. */
   readonly loadOf?: (lane: number, sessions: number) => number;
   /** Samples of left context that a replay needs before its resume point. */
   readonly contextSamples: number;
@@ -63,7 +63,7 @@ interface Lane extends LiveLane {
   readonly isLost: boolean;
 }
 
-/** Owns the live workers. A session takes a lane with its first audio and keeps it when the worker is replaced. */
+/** Owns the live workers. A session takes a lane with its first audio and outlives its worker. */
 export class LiveEngine implements LiveDecoder {
   readonly #options: LiveEngineOptions;
   readonly #lanes: Lane[] = [];
@@ -96,7 +96,7 @@ export class LiveEngine implements LiveDecoder {
 
   /** @throws {ServiceError} `ENGINE_BUSY` when no worker is left, `SHUTTING_DOWN` after `stop` */
   open(options: LiveOptions, onEvent: (event: LiveEvent) => void): LiveFeed {
-    if (this.#stopping.signal.aborted) throw new ServiceError("SHUTTING_DOWN", "the service is stopping");
+    if (this.#stopping.signal.aborted) throw shuttingDown();
     if (this.#leastLoaded() === null) throw new ServiceError("ENGINE_BUSY", NOT_AVAILABLE);
     let lane: Lane | null = null;
     const feed = new RingFeed({

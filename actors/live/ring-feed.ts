@@ -82,7 +82,8 @@ export class RingFeed implements LiveFeed {
     if (this.#isReleased || this.#finishMark !== null) return;
     this.#finishMark = this.#writtenSamples;
     if (this.#ring === null) {
-      // Asynchronous, because the caller may still be in the middle of its own work; and never before `ready`.
+      // Asynchronous, because the caller may still be in the middle of its own work; and never before
+      // `ready`.
       if (this.#isReady) queueMicrotask(() => this.#emit({ type: "finished" }));
       return;
     }
@@ -192,7 +193,7 @@ export class RingFeed implements LiveFeed {
     this.#rejoinTimer = undefined;
   }
 
-  /** Returns the ring, grown to fit more samples where it may grow; null when no lane is left for the session. */
+  /** Returns the ring, grown for more samples where it may; null when no lane is left. */
   #ringFor(sampleCount: number): PcmRing | null {
     if (this.#ring === null) {
       const lane = this.#parts.takeLane();

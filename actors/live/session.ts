@@ -54,8 +54,8 @@ type Early = Uint8Array | "finalize" | "close";
 /**
  * One client's live conversation: PCM goes straight into the ring, everything else through the mailbox.
  *
- * Decisions depend only on the actor's state. The fields next to it hold audio on its way to the ring, and handles
- * of the outside world.
+ * Decisions depend only on the actor's state. The fields next to it hold audio on its way to the ring, and
+ * handles of the outside world.
  */
 export class LiveSession implements LiveConversation {
   readonly #parts: LiveSessionParts;
@@ -186,8 +186,8 @@ export class LiveSession implements LiveConversation {
   }
 
   /**
-   * Joins bytes to samples; an odd byte waits for the next message. Whole samples, the usual case, are not copied:
-   * the result is valid only as long as `bytes` is.
+   * Joins bytes to samples; an odd byte waits for the next message. Whole samples, the usual case, are not
+   * copied: the result is valid only as long as `bytes` is.
    */
   #toSamples(bytes: Uint8Array): Int16Array {
     const head = this.#oddByte;

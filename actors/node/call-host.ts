@@ -33,13 +33,11 @@ export interface HostedCall {
 
 export interface CallHostOptions {
   readonly bus: Bus;
-  /** Random per run of the process. */
   readonly node: string;
   readonly cell: string;
   readonly zone: string;
   readonly kind: ServedPart;
   readonly model: string;
-  /** Hash of the model's manifest. */
   readonly manifest: string;
   /** Most calls at a time. */
   readonly capacity: number;

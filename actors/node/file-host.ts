@@ -37,7 +37,7 @@ interface Pool {
 /** Requests in flight for one call. */
 const PULLS_AHEAD = 2;
 
-/** Performs tasks of fronts' files on this node's workers. Their audio is pulled, and nothing of it is kept. */
+/** Performs tasks of fronts' files on this node's workers. Their audio is pulled, and none of it is kept. */
 export function workingOnFiles(pool: Pool, frames: Frames): (call: HostedCall) => Promise<unknown> {
   return async (call) => {
     const body = call.body as FileCall;

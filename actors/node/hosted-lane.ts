@@ -6,7 +6,7 @@ import type { HostedSession } from "./hosted-session.js";
 
 /** Received bundles are acknowledged within this time, or with the next answers. */
 const REPORT_WITHIN_MS = 50;
-/** Received bytes that are acknowledged immediately, so that the window never fills up for lack of a report. */
+/** Received bytes that are acknowledged immediately, so that the window never fills up. */
 const REPORT_BYTES = 262_144;
 
 /** A front's lane as its node sees it: the sessions on it, and the reports about them. */

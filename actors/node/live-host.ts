@@ -35,12 +35,10 @@ type WorkerMessage = Exclude<FromLiveWorker, WorkerStatus>;
 
 export interface LiveHostOptions {
   readonly bus: Bus;
-  /** Random per run of the process. */
   readonly node: string;
   readonly cell: string;
   readonly zone: string;
   readonly model: string;
-  /** Hash of the model's manifest. */
   readonly manifest: string;
   /** {@link LANE_VERSIONS} by default. */
   readonly protocol?: Versions;
@@ -136,7 +134,7 @@ export class LiveHost {
     return !this.#isDraining && this.capacity > 0;
   }
 
-  /** Accepts no more work; fronts move their sessions away. Resolves when none is left, or after `withinMs`. */
+  /** Accepts no more work; fronts move their sessions. Resolves when none is left, or after `withinMs`. */
   async drain(withinMs: number): Promise<void> {
     this.#isDraining = true;
     this.#heartbeat();

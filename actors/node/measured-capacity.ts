@@ -1,6 +1,6 @@
 /** A worker busy for this share of the time accepts no more sessions. */
 const FULL_SHARE = 0.8;
-/** Share of the configured sessions below which load says little: a step of few costs nearly as much as one of many. */
+/** Share of the sessions below which load says little: a step of few costs nearly as much as one of many. */
 const MIN_LOADED_SHARE = 0.25;
 /** Weight of the latest report in the running mean. */
 const LATEST_WEIGHT = 0.3;

@@ -1,12 +1,12 @@
-import { ServiceError } from "../../core/domain/errors.js";
+import { ServiceError, shuttingDown } from "../../core/domain/errors.js";
 import type { Decision } from "../../core/kernel/actor.js";
 
 /** Leases that may wait for a load; beyond it `ENGINE_BUSY`. */
 const WAITING_CAPACITY = 4_096;
 
 /**
- * State of an engine's workers. Work takes a lease first, which waits for the load and then keeps the workers.
- * `releasing` ends unused workers; a lease taken meanwhile waits for the next ones.
+ * State of an engine's workers. Work takes a lease first, which waits for the load and then keeps the
+ * workers. `releasing` ends unused workers; a lease taken meanwhile waits for the next ones.
  */
 export type ResidencyState =
   | { readonly phase: "cold" }
@@ -50,7 +50,7 @@ export function decideResidency(state: ResidencyState, message: ResidencyMessage
     case "releasing":
       return whileReleasing(state, message);
     case "stopped":
-      return message.type === "acquire" ? refuseOne(state, message.lease, stopping()) : unchanged(state);
+      return message.type === "acquire" ? refuseOne(state, message.lease, shuttingDown()) : unchanged(state);
   }
 }
 
@@ -139,11 +139,11 @@ function onStop(state: ResidencyState): ResidencyDecision {
   const stopped: ResidencyState = { phase: "stopped" };
   switch (state.phase) {
     case "loading":
-      return { state: stopped, effects: [...refuseAll(state.waiting, stopping()), { type: "unload" }] };
+      return { state: stopped, effects: [...refuseAll(state.waiting, shuttingDown()), { type: "unload" }] };
     case "warm":
       return { state: stopped, effects: [{ type: "cancel-idle" }, { type: "unload" }] };
     case "releasing":
-      return { state: stopped, effects: refuseAll(state.waiting, stopping()) };
+      return { state: stopped, effects: refuseAll(state.waiting, shuttingDown()) };
     default:
       return { state: stopped, effects: [] };
   }
@@ -159,10 +159,6 @@ function refuseOne(state: ResidencyState, lease: number, error: ServiceError): R
 
 function refuseAll(leases: readonly number[], error: ServiceError): ResidencyEffect[] {
   return leases.map((lease) => ({ type: "refuse", lease, error }));
-}
-
-function stopping(): ServiceError {
-  return new ServiceError("SHUTTING_DOWN", "the service is stopping");
 }
 
 function unchanged(state: ResidencyState): ResidencyDecision {

@@ -41,15 +41,16 @@ export interface ResidentModelOptions<E extends Engine> {
 export interface Lease<E extends Engine> {
   /** The engine that serves this lease; not started yet while the lease waits. */
   readonly engine: E;
-  /** Resolves when the models are loaded. Rejects with `ENGINE_BUSY`, `SHUTTING_DOWN`, or `CANCELLED` if released first. */
+  /** Resolves when the models are loaded. Rejects with `ENGINE_BUSY`, `SHUTTING_DOWN` or `CANCELLED`. */
   readonly granted: Promise<void>;
   /** May be called twice, and while the lease waits. */
   release(): void;
 }
 
 /**
- * How long work waits for its models. Live clients give up after 60 s without a message, and 60 s of their audio are
- * kept, so they get the reason before that. A load that takes longer continues for the next request.
+ * How long work waits for its models. Live clients give up after 60 s without a message, and 60 s of their
+ * audio are kept, so they get the reason before that. A load that takes longer continues for the next
+ * request.
  */
 export const MODEL_WAIT_MS = 50_000;
 

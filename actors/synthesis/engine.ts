@@ -1,5 +1,5 @@
 import { concatenatePcm } from "../../core/domain/audio/pcm.js";
-import { ServiceError } from "../../core/domain/errors.js";
+import { ServiceError, shuttingDown } from "../../core/domain/errors.js";
 import { ProviderError } from "../../core/domain/placement/provider-error.js";
 import { dueAtMs, estimateWorkMs } from "../../core/domain/synthesis/urgency.js";
 import { type Child, Supervisor } from "../../core/kernel/supervisor.js";
@@ -33,7 +33,7 @@ export interface SynthesisEngineOptions {
     /** Number of the worker's lane, the same for its successors. */
     lane: number,
   ) => Promise<SynthesisWorker>;
-  /** Load of a lane with that many pieces, their number by default; the next piece goes to the least loaded. */
+  /** Load of a lane, the number of its pieces by default; the next one goes to the least loaded. */
   readonly loadOf?: (lane: number, pieces: number) => number;
   readonly sampleRateHz: number;
   readonly observer?: SynthesisObserver;
@@ -53,7 +53,7 @@ interface SynthesisObserver {
 const PIECES_PER_LANE = 32;
 /** Pieces that may wait; beyond it `ENGINE_BUSY`, so that the queue never grows past a client's patience. */
 const QUEUE_CAPACITY = 256;
-/** A worker's output, 87 s at 24 kHz. The engine empties it at each message, so a piece never waits for space. */
+/** A worker's output, 87 s at 24 kHz. The engine empties it at each message, so it is never full. */
 const PCM_QUEUE_SAMPLES = 2 ** 21;
 /** A piece whose workers died twice is assumed to be the cause. */
 const MAX_ATTEMPTS = 2;
@@ -95,9 +95,9 @@ interface Lane {
 }
 
 /**
- * Owns the synthesis workers and the queue of pieces. Each worker makes several pieces at a time and chooses between
- * model runs which of them continue; the queue holds the pieces for which no worker has room. Both serve the earliest
- * deadline first.
+ * Owns the synthesis workers and the queue of pieces. Each worker makes several pieces at a time and chooses
+ * between model runs which of them continue; the queue holds the pieces for which no worker has room. Both
+ * serve the earliest deadline first.
  */
 export class SynthesisEngine implements Synthesizer {
   readonly #options: SynthesisEngineOptions;
@@ -281,7 +281,7 @@ export class SynthesisEngine implements Synthesizer {
     this.#dispatch();
   }
 
-  /** Passes on samples that the listener does not have: a second attempt makes the same ones from the start. */
+  /** Passes on new samples: a second attempt makes the same ones from the start. */
   #onPcm(pending: PendingJob, samples: Int16Array): void {
     const sentSamples = pending.parts.reduce((sum, part) => sum + part.length, 0);
     const known = Math.max(0, sentSamples - pending.samplesSeen);
@@ -366,8 +366,4 @@ function isSuspectRunning(lane: Lane): boolean {
 
 function cancelled(): ServiceError {
   return new ServiceError("CANCELLED", "synthesis was cancelled");
-}
-
-function shuttingDown(): ServiceError {
-  return new ServiceError("SHUTTING_DOWN", "the service is stopping");
 }

@@ -48,15 +48,15 @@ export interface SynthesisPlan {
 }
 
 /**
- * Speech that may wait for a slow reader; with this much made, no further piece is started. A listener at the pace of
- * speech never runs dry because of it, since a piece takes about a tenth of its length to make.
+ * Speech that may wait for a slow reader; with this much made, no further piece is started. A listener at the
+ * pace of speech never runs dry because of it, since a piece takes about a tenth of its length to make.
  */
 export const SECONDS_AHEAD = 60;
 const BYTES_PER_SAMPLE = 2;
 /** Silence between sentences, and at the end of a paragraph, of a voice whose breath is 1. */
 const SENTENCE_PAUSE_MS = 250;
 const PARAGRAPH_PAUSE_MS = 500;
-/** Written characters that are read in one turn of the event loop, about 1 ms. A longer sentence takes its own turn. */
+/** Characters read in one turn of the event loop, about 1 ms. A longer sentence takes its own turn. */
 const CHARACTERS_PER_TURN = 500;
 /** Shared by all long texts. */
 const turns = new Turns();
@@ -160,8 +160,8 @@ function pauseMsAfter({ written, markedMs }: SaidSentence, isLast: boolean, brea
 }
 
 /**
- * Adds missing end marks, since the model was trained on text that ends like a sentence. A piece cut at a clause keeps
- * its comma; a sentence that a pause mark interrupts gets one.
+ * Adds missing end marks, since the model was trained on text that ends like a sentence. A piece cut at a
+ * clause keeps its comma; a sentence that a pause mark interrupts gets one.
  */
 function closedPieces({ pieces, markedMs }: SaidSentence, isLast: boolean): SpokenPiece[] {
   const isInterrupted = markedMs !== null && !isLast;
@@ -172,7 +172,7 @@ function closedPieces({ pieces, markedMs }: SaidSentence, isLast: boolean): Spok
   });
 }
 
-/** Returns an upper estimate of the bytes of samples that are in memory at a time, however slowly they are read. */
+/** Estimates the most bytes of samples in memory at a time, however slowly they are read. */
 export function mostHeldBytes(plan: SynthesisPlan, delivery: Delivery): number {
   const { sentences, sampleRateHz } = plan;
   const { speed, breath = 1 } = plan.voicing;

@@ -25,8 +25,8 @@ export interface WantedPiece {
 const ENTRY_BYTES = 512;
 
 /**
- * Keeps the most recently used finished pieces. Noise is seeded, so a cached piece has the samples that another synthesis
- * would make. Keys are hashes: no text is kept, and none can be read out of the cache.
+ * Keeps the most recently used finished pieces. Noise is seeded, so a cached piece has the samples that
+ * another synthesis would make. Keys are hashes: no text is kept, and none can be read out of the cache.
  */
 export class SentenceCache {
   readonly #pieces: LRUCache<string, SynthesizedPiece>;
@@ -34,7 +34,8 @@ export class SentenceCache {
   readonly #observer: SentenceCacheObserver | null;
 
   /**
-   * @param options.weights identifies the weights of each model id: other weights under the same id are another model
+   * @param options.weights identifies the weights of each model id: other weights under the same id are
+   * another model
    * @param options.capacityBytes more than 0; a larger piece is not kept
    */
   constructor(options: {

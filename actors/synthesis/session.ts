@@ -167,7 +167,8 @@ export class SynthesisSession implements UnbilledSynthesis {
     };
     try {
       for (const [at, piece] of pieces.entries()) {
-        // One sentence may be the whole text, so pieces wait like sentences and leave the synthesizer to others.
+        // One sentence may be the whole text, so pieces wait like sentences and leave the synthesizer to
+        // others.
         if (this.#isFarAhead) await this.#readerCatchesUp();
         const job = { ...this.#plan.voicing, spokenText: piece.text, ...this.#chunking };
         const startSample = this.#samplesMade - samplesBefore + silenceSamples;
@@ -220,7 +221,9 @@ export class SynthesisSession implements UnbilledSynthesis {
     );
   }
 
-  /** @param sentenceSamples samples before the sentence, after which a listener of whole sentences runs dry */
+  /**
+   * @param sentenceSamples samples before the sentence, after which a listener of whole sentences runs dry
+   */
   #urgency(sentenceSamples: number): Urgency {
     const { delivery, clock } = this.#options;
     if (delivery === "whole") return { kind: "whole" };

@@ -20,7 +20,7 @@ export interface TranscriptionEngineOptions
 export interface TranscribeOptions {
   /** Called with the length before any audio is processed; when it fails, so does the work. */
   readonly onLength?: (length: FileLength) => Promise<void>;
-  /** Called with the finished share of the audio, 0 to 1, whenever it grows; with 0 once the length is accepted. */
+  /** Called with the finished share, 0 to 1, whenever it grows; with 0 once the length is accepted. */
   readonly onProgress?: ((share: number) => void) | undefined;
   /** In the model's alphabet. */
   readonly hotWords?: readonly HotWord[];
@@ -59,7 +59,8 @@ export class TranscriptionEngine {
 
   /**
    * Transcribes a PCM WAV file in bounded memory; the file must stay until this settles.
-   * @throws {ServiceError} `AUDIO_UNREADABLE`, `AUDIO_TOO_SHORT`, `AUDIO_TOO_LONG`, `CANCELLED`, `WORKER_LOST`
+   * @throws {ServiceError} `AUDIO_UNREADABLE`, `AUDIO_TOO_SHORT`, `AUDIO_TOO_LONG`, `CANCELLED`,
+   * `WORKER_LOST`
    */
   async transcribe(
     path: string,

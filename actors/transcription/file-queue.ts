@@ -18,7 +18,7 @@ export interface FilePool {
   close(): Promise<void>;
 }
 
-/** Frames of speech in one decode task, 40 s: long enough to cost little, short enough to spread and to cancel. */
+/** Frames of speech in a decode task, 40 s: long enough to cost little, short enough to spread and cancel. */
 const TASK_FRAMES = 1_000;
 /** Most frames of a task that fills a run, 160 s: one core does a task's searches next to its graphs. */
 const MAX_TASK_FRAMES = 4_000;
@@ -29,8 +29,8 @@ const MAX_ATTEMPTS = 2;
 type Answered = { readonly answer: FileAnswer<unknown> } | { readonly lost: unknown };
 
 /**
- * Runs files through the pool. Started files take turns, one task each, and pieces of several files share a task. The
- * other files wait, so that memory does not grow with their number.
+ * Runs files through the pool. Started files take turns, one task each, and pieces of several files share a
+ * task. The other files wait, so that memory does not grow with their number.
  */
 export class FileQueue {
   readonly #pool: FilePool;
@@ -136,7 +136,7 @@ export class FileQueue {
     }
   }
 
-  /** If the worker dies, repeats the pieces of each file separately, since a piece of one may be the cause. */
+  /** If the worker dies, repeats the pieces of each file separately, since one may be the cause. */
   async #decode(pieces: readonly RunPiece[]): Promise<void> {
     let groups: readonly (readonly RunPiece[])[] = [pieces];
     for (let attempt = 1; attempt <= this.#mostAttempts; attempt++) {

@@ -26,7 +26,7 @@ export interface FileRunOptions {
   readonly hotWords: readonly HotWord[];
   readonly sampleRateHz: number;
   readonly frameSamples: number;
-  /** The model's state does not reach beyond its context, so parts can be encoded in any order and in parallel. */
+  /** The model's state ends with its context, so parts can be encoded in any order and in parallel. */
   readonly forgets: boolean;
   /** Called with the finished share, 0 to 1. */
   readonly onProgress: (share: number) => void;
@@ -51,8 +51,9 @@ export interface RunPiece {
 }
 
 /**
- * One file on its way through the workers. Its parts are encoded ("heard"); pieces of speech are cut out of them as
- * soon as their end is known, and decoded from the encoder's output. A part's memory is reused when no piece needs it.
+ * One file on its way through the workers. Its parts are encoded ("heard"); pieces of speech are cut out of
+ * them as soon as their end is known, and decoded from the encoder's output. A part's memory is reused when
+ * no piece needs it.
  */
 export class FileRun {
   /** Rejects when the file is given up. */

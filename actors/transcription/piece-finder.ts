@@ -10,7 +10,7 @@ import type { FilePiece } from "../../native/threads/protocol.js";
 const PAUSE_FRAMES = pauseFramesFor(480);
 /** Frames of a pause that belong to the speech before it. */
 const TAIL_FRAMES = PAUSE_FRAMES / 2;
-/** The network writes letters late: a piece that starts this close to a cut would start with letters of the last one. */
+/** Letters come late: a piece that starts this close to a cut would start with letters of the last one. */
 const LATE_FRAMES = 5;
 
 /** Frames of silence added to a file, so that speech at its very end is followed by a pause too. */

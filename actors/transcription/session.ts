@@ -1,11 +1,11 @@
 import type { FileTranscript, TimedTranscript } from "../../core/domain/decoding/transcript.js";
-import { ServiceError } from "../../core/domain/errors.js";
+import { ServiceError, shuttingDown } from "../../core/domain/errors.js";
 import type { Clock } from "../../core/ports/clock.js";
 import type { StopReason } from "../../core/ports/conversations.js";
 
 /** One client's file. The first of transcript, failure and stop counts. */
 export class TranscriptionSession {
-  /** Rejects with the error of the work, or immediately with `CANCELLED` or `SHUTTING_DOWN` when it is stopped. */
+  /** Rejects with the work's error, or immediately with `CANCELLED` or `SHUTTING_DOWN` on `stop`. */
   readonly transcript: Promise<TimedTranscript>;
   readonly #abort = new AbortController();
   #isOver = false;
@@ -32,7 +32,7 @@ export class TranscriptionSession {
     this.#abort.abort(
       reason === "client-left"
         ? new ServiceError("CANCELLED", "transcription was cancelled")
-        : new ServiceError("SHUTTING_DOWN", "the service is stopping"),
+        : shuttingDown(),
     );
   }
 }

@@ -20,8 +20,8 @@ const LIMIT_SCRIPT = [
 const FILE_BLOCK_BYTES = 512;
 
 /**
- * Starts programs that read what strangers sent: without a network where the system can take it away, within limits, and
- * never longer than the thread that started them.
+ * Starts programs that read what strangers sent: without a network where the system can take it away, within
+ * limits, and never longer than the thread that started them.
  */
 export class LimitedSpawn {
   readonly #prefix: readonly string[];

@@ -69,3 +69,7 @@ export function asServiceError(thrown: unknown): ServiceError {
       })
     : new ServiceError("INTERNAL", "internal error", { cause: thrown });
 }
+
+export function shuttingDown(): ServiceError {
+  return new ServiceError("SHUTTING_DOWN", "the service is stopping");
+}

@@ -1,6 +1,6 @@
 /** A child that {@link whenReady} waits for. */
 export interface Starting<T> {
-  /** Called once, first; must call one of its arguments when the child reports that it is ready or has failed. */
+  /** Called once, first; must call one of its arguments when the child is ready or has failed. */
   readonly listen: (ready: (value: T) => void, failed: (reason: Error) => void) => void;
   /** Settles when the child has ended, for any reason. Never rejects. */
   readonly ended: Promise<Error | null>;

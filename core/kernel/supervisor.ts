@@ -30,8 +30,8 @@ export interface ChildSpec<C extends Child> {
   /** Asked about every end and every failed restart; an excused one does not use up the restart budget. */
   readonly isExcused?: (end: ChildEnd) => boolean | Promise<boolean>;
   /**
-   * Pause before restarts: none before the first, then `firstMs`, doubled up to `longestMs`. Starts over once a child
-   * has served longer than the restart window.
+   * Pause before restarts: none before the first, then `firstMs`, doubled up to `longestMs`. Starts over once
+   * a child has served longer than the restart window.
    */
   readonly pause?: RestartPause;
   readonly onUp: (child: C) => void;

@@ -1,6 +1,7 @@
 /**
- * Gives one waiter at a time a turn of the event loop, for work that is cut into slices. With plain `setImmediate`
- * the slices of all waiters would run in the same iteration, one long delay for everything else.
+ * Gives one waiter at a time a turn of the event loop, for work that is cut into slices. With plain
+ * `setImmediate` the slices of all waiters would run in the same iteration, one long delay for everything
+ * else.
  */
 export class Turns {
   readonly #waiting: (() => void)[] = [];

@@ -2,7 +2,7 @@ import type { Log } from "./log.js";
 
 const EVERY_MS = 1_000;
 
-/** Logs an event that anyone may cause at any rate: at most one line a second, with the count since the last line. */
+/** Logs an event that may happen at any rate: at most one line a second, with the count since the last. */
 export class CountedWarning {
   readonly #log: Log;
   readonly #message: string;

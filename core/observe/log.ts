@@ -14,7 +14,7 @@ const SECRET_FIELDS = ["authorization", "cookie", "key", "rawKey", "apiKey", "to
 /** Field paths whose values are never logged: at the top level and up to two levels below. */
 const REDACTED_PATHS = SECRET_FIELDS.flatMap((field) => [field, `*.${field}`, `*.*.${field}`]);
 
-/** Creates the service's log. Keys and passwords are masked by field name, and then by shape in the whole line. */
+/** Creates the log. Keys and passwords are masked by field name, and then by shape in the whole line. */
 export function createLog(options: LogOptions): Log {
   const settings = {
     level: options.level,

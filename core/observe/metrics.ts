@@ -229,7 +229,8 @@ export class Metrics {
   /** @param options.withProcess adds memory, CPU, event loop and garbage collection of the process */
   constructor({ withProcess }: { readonly withProcess: boolean }) {
     if (!withProcess) return;
-    // Hide prom-client's event loop delay, which includes the tick and would duplicate ours, and stop its timer.
+    // Hide prom-client's event loop delay, which includes the tick and would duplicate ours, and stop its
+    // timer.
     collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: 2 ** 30 });
     for (const { name } of this.#registry.getMetricsAsArray())
       if (name.startsWith("nodejs_eventloop_lag")) this.#registry.removeSingleMetric(name);

@@ -18,8 +18,8 @@ interface HistogramOptions {
 }
 
 /**
- * A histogram that other threads count in shared memory, read at each scrape. prom-client's own needs every value on
- * the main thread.
+ * A histogram that other threads count in shared memory, read at each scrape. prom-client's own needs every
+ * value on the main thread.
  */
 export class SharedHistogram {
   readonly #options: HistogramOptions;

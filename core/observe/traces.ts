@@ -2,7 +2,7 @@ import type { Context, Span as OtelSpan, Tracer as OtelTracer } from "@opentelem
 import { NO_TRACER, type Span, type SpanAttributes, type Tracer } from "../ports/span.js";
 import type { Log } from "./log.js";
 
-/** Spans that may wait to be sent; beyond it the newest are dropped, so that a lost receiver costs bounded memory. */
+/** Spans that may wait; beyond it the newest are dropped, so that a lost receiver costs bounded memory. */
 const MAX_WAITING = 8_192;
 const SENT_EVERY_MS = 1_000;
 const SEND_WITHIN_MS = 5_000;
@@ -25,8 +25,9 @@ export interface Traces {
 }
 
 /**
- * Sends the spans of requests to an OTLP receiver as JSON over HTTP, except traces that their caller does not sample.
- * OpenTelemetry's packages read `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` and `OTEL_EXPORTER_OTLP_HEADERS`.
+ * Sends the spans of requests to an OTLP receiver as JSON over HTTP, except traces that their caller does not
+ * sample. OpenTelemetry's packages read `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` and
+ * `OTEL_EXPORTER_OTLP_HEADERS`.
  */
 export async function openTraces({ endpoint, version, instance, log }: TraceOptions): Promise<Traces> {
   if (endpoint === null) return { tracer: NO_TRACER, close: async () => {} };

@@ -7,8 +7,8 @@ export interface Clock {
 export const systemClock: Clock = { nowMs: () => performance.now() };
 
 /**
- * The database's time, on which all services with that database agree. Between two readings the monotonic clock
- * continues it, so a process's wall clock may jump.
+ * The database's time, on which all services with that database agree. Between two readings the monotonic
+ * clock continues it, so a process's wall clock may jump.
  */
 export interface SharedClock {
   /** Milliseconds since 1970, fractional. */

@@ -66,15 +66,15 @@ export interface Users {
   memberships(userId: string): Promise<Membership[]>;
   /** Stores a session by the hash of its cookie, and deletes the user's expired ones. */
   openSession(userId: string, hash: Buffer, lifetimeSeconds: number, origin: SessionOrigin): Promise<void>;
-  /** Returns the open sessions, newest first, at most a hundred. @param current hash of the requesting session */
+  /** Lists open sessions, newest first, at most a hundred. @param current hash of the requesting session */
   sessions(userId: string, current: Buffer): Promise<readonly OpenSession[]>;
   /** Ends a session and returns its hash; null when the user has no such session. */
   endSession(userId: string, sessionId: string): Promise<Buffer | null>;
   /** Ends all sessions but one and returns their hashes. */
   endOtherSessions(userId: string, current: Buffer): Promise<readonly Buffer[]>;
   /**
-   * Deletes a user with their sessions, memberships and invitations. Organizations keep their ledger; keys of those
-   * without other members are revoked.
+   * Deletes a user with their sessions, memberships and invitations. Organizations keep their ledger; keys of
+   * those without other members are revoked.
    */
   remove(userId: string): Promise<PersonRemoval>;
   findSession(hash: Buffer): Promise<User | null>;
@@ -114,7 +114,9 @@ export interface MemberChange {
   readonly byUserId: string;
 }
 
-/** `last-owner`: an organization keeps at least one. `not-owner`: the requesting user is no longer an owner. */
+/**
+ * `last-owner`: an organization keeps at least one. `not-owner`: the requesting user is no longer an owner.
+ */
 export type MemberRefusal = "last-owner" | "not-owner" | "no-member";
 
 /** Members and invitations of an organization. */

@@ -38,8 +38,8 @@ export interface SpeechChunk {
   readonly sampleRateHz: number;
   readonly endsSentence: boolean;
   /**
-   * Words of the sentence, in order, each once: those that start in these samples if the model knows them in time, the
-   * rest at the end of the sentence. Samples count from the start of the sentence.
+   * Words of the sentence, in order, each once: those that start in these samples if the model knows them in
+   * time, the rest at the end of the sentence. Samples count from the start of the sentence.
    */
   readonly words?: readonly SaidWord[] | undefined;
 }
@@ -55,11 +55,11 @@ export interface SynthesisConversation {
   /** Upper estimate of the bytes of samples in memory, however slowly they are read. */
   readonly mostHeldBytes: number;
   /**
-   * Returns audio in order as it is made, at most two sentences and a minute of speech ahead of the reader. A reader
-   * that requests a chunk must have sent the one before. Throws `ServiceError`.
+   * Returns audio in order as it is made, at most two sentences and a minute of speech ahead of the reader. A
+   * reader that requests a chunk must have sent the one before. Throws `ServiceError`.
    */
   chunks(): AsyncIterable<SpeechChunk>;
-  /** Must be called right before the first byte of audio is queued. Throws `ServiceError` if it must not be sent. */
+  /** Must be called right before the first byte is queued. Throws `ServiceError` if it must not be sent. */
   charge(): Promise<void>;
   /** For the last bytes of each sentence of a stream. */
   readonly sentence: Departure;

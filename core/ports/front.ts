@@ -12,8 +12,8 @@ export interface FrontRequest {
   /** Null if unknown. */
   readonly contentLength: number | null;
   /**
-   * Why the request is malformed (conflicting lengths, a path that does not decode), else null. Such a request has no
-   * body, and its connection is closed after the answer.
+   * Why the request is malformed (conflicting lengths, a path that does not decode), else null. Such a
+   * request has no body, and its connection is closed after the answer.
    */
   readonly malformed: string | null;
   /**
@@ -22,8 +22,8 @@ export interface FrontRequest {
    */
   readonly body: AsyncIterable<Uint8Array>;
   /**
-   * Aborted when the client leaves before its answer is complete; with the reason `WORKER_LOST`, a `ServiceError`, when
-   * we cut it off.
+   * Aborted when the client leaves before its answer is complete; with the reason `WORKER_LOST`, a
+   * `ServiceError`, when we cut it off.
    */
   readonly signal: AbortSignal;
   /** By name in lower case; repeated headers are joined with commas. */
@@ -36,7 +36,7 @@ export interface FrontRequest {
 export interface Departure {
   /** The last of the bytes are about to be handed to the operating system. */
   leaving(): void;
-  /** The system did not take them, because the client reads slowly. `leaving` is called again, at the latest after. */
+  /** The client reads slowly and they wait. `leaving` follows again, at the latest when they have left. */
   held(): void;
 }
 
@@ -79,8 +79,8 @@ export interface FrontSocket {
 export interface SocketEvents {
   text(text: string): void;
   /**
-   * The bytes are borrowed for the call. Short messages of a client that sends faster than real time may be joined;
-   * empty ones never are.
+   * The bytes are borrowed for the call. Short messages of a client that sends faster than real time may be
+   * joined; empty ones never are.
    */
   binary(bytes: Uint8Array): void;
   /** The front has sent `floodClosingMessage` and drops further messages; `closed` follows. At most once. */
@@ -105,8 +105,8 @@ export type UpgradeDecision =
       /** Headers of the 101 answer. */
       readonly headers: Headers;
       /**
-       * Sent by the front to a client that exceeds the front's message limit, when it stops delivering messages and calls
-       * `flooded`. By default the front closes with 1008 and no message.
+       * Sent by the front to a client that exceeds the front's message limit, when it stops delivering
+       * messages and calls `flooded`. By default the front closes with 1008 and no message.
        */
       readonly floodClosingMessage?: ClosingMessage | undefined;
       /** Called once the socket is open; returns its event handlers. */

@@ -48,7 +48,8 @@ export interface Attempt {
   /** Must be called once the answer is charged and complete. False when it could not be kept. */
   answered(answer: Pick<KeptAnswer, "status" | "headers" | "bytes" | "body">): Promise<boolean>;
   /**
-   * Records the attempt's audio before it costs anything: only the same audio may be transcribed again for free.
+   * Records the attempt's audio before it costs anything: only the same audio may be transcribed again for
+   * free.
    * @throws {ServiceError} `AUTH_UNAVAILABLE`
    */
   hears(audioSha256: Uint8Array): Promise<void>;
@@ -72,9 +73,6 @@ export interface Idempotency {
    * @throws {ServiceError} `AUTH_UNAVAILABLE`
    */
   claim(request: KeyedRequest): Promise<Claim>;
-  /**
-   * Returns whether the key has been used.
-   * @throws {ServiceError} `AUTH_UNAVAILABLE`
-   */
+  /** Returns whether the key has been used. @throws {ServiceError} `AUTH_UNAVAILABLE` */
   isKnown(organizationId: string, key: string): Promise<boolean>;
 }

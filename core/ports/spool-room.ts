@@ -17,7 +17,8 @@ export interface SpoolShare {
   /** Counts bytes that are about to be written. @throws {ServiceError} `STORAGE_FULL` */
   take(bytes: number): Promise<void>;
   /**
-   * Counts a file that another process writes, as it grows. `onFull` is called once, when there is no more space.
+   * Counts a file that another process writes, as it grows. `onFull` is called once, when there is no more
+   * space.
    * @returns a function that counts for the last time, to be called when the file is complete
    */
   watch(path: string, onFull: (error: ServiceError) => void): () => Promise<void>;

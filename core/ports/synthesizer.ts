@@ -19,8 +19,8 @@ export interface SynthesisJob {
   /** Seeds the initial noise, so that the same job gives the same samples. */
   readonly seed: number;
   /**
-   * `whole` by default. Growing chunks are for a listener who hears the start before the rest is made. Both sound alike,
-   * with different samples.
+   * `whole` by default. Growing chunks are for a listener who hears the start before the rest is made. Both
+   * sound alike, with different samples.
    */
   readonly chunking?: Chunking;
 }
@@ -30,8 +30,8 @@ export interface SynthesizedPiece {
   readonly pcm: Int16Array;
   readonly sampleRateHz: number;
   /**
-   * `[characters + 1]`: the sample of `pcm` at which each character of the spoken text starts, and at which the last one
-   * ends; null if the model does not report it.
+   * `[characters + 1]`: the sample of `pcm` at which each character of the spoken text starts, and at which
+   * the last one ends; null if the model does not report it.
    */
   readonly characterBounds: Int32Array | null;
 }
@@ -43,8 +43,8 @@ export interface SpeakOptions {
   /** Time of the request by the synthesizer's clock; now by default. */
   readonly askedAtMs?: number;
   /**
-   * Called with `characterBounds` before the first part of a piece in growing chunks, if the model knows them; the last
-   * bounds may be in silence that is not sent.
+   * Called with `characterBounds` before the first part of a piece in growing chunks, if the model knows
+   * them; the last bounds may be in silence that is not sent.
    */
   readonly onBounds?: (characterBounds: Int32Array) => void;
   /** Called with each part of the piece in order, as soon as it is made. */
@@ -54,8 +54,8 @@ export interface SpeakOptions {
 
 export interface Synthesizer {
   /**
-   * Synthesizes one piece, faded at both ends, with silence of a set length around the speech. Aborting `signal` ends the
-   * work within one solver step.
+   * Synthesizes one piece, faded at both ends, with silence of a set length around the speech. Aborting
+   * `signal` ends the work within one solver step.
    * @throws {ServiceError} `CANCELLED`, `WORKER_LOST`, `ENGINE_BUSY`, `MODEL_BROKEN`
    */
   speak(job: SynthesisJob, signal: AbortSignal, options?: SpeakOptions): Promise<SynthesizedPiece>;

@@ -19,8 +19,8 @@ export interface UsageOrigin {
 }
 
 /**
- * Credits held for one piece of work. The hold is charged or released once; later calls do nothing. When the store is
- * away, the request is repeated later, so none of these fail.
+ * Credits held for one piece of work. The hold is charged or released once; later calls do nothing. When the
+ * store is away, the request is repeated later, so none of these fail.
  */
 export interface Hold {
   /** Price of the whole work. */
@@ -48,15 +48,16 @@ export interface LiveMeter {
   /** Reports the samples accepted so far. Cheap: called for every message. */
   accepted(totalSamples: number): void;
   /**
-   * Charges the session once, for all accepted samples; later calls do nothing. `onCharged` receives the credits,
-   * immediately or soon.
+   * Charges the session once, for all accepted samples; later calls do nothing. `onCharged` receives the
+   * credits, immediately or soon.
    */
   settle(totalSamples: number, onCharged: (credits: number) => void): void;
 }
 
 export interface UsageMeter {
   /**
-   * Rejects an organization without credits for any work of this kind, or with `mostAtOnce` pieces of it running.
+   * Rejects an organization without credits for any work of this kind, or with `mostAtOnce` pieces of it
+   * running.
    * @throws {ServiceError} `OUT_OF_CREDITS`, `TOO_MANY_REQUESTS`, `AUTH_UNAVAILABLE`
    */
   requireCredit(organizationId: string, kind: UsageKind, mostAtOnce?: number): Promise<void>;
@@ -65,7 +66,7 @@ export interface UsageMeter {
    * @throws {ServiceError} `OUT_OF_CREDITS`, `TOO_MANY_REQUESTS`, `AUTH_UNAVAILABLE`
    */
   hold(reference: UsageReference, kind: UsageKind, quantity: Quantity): Promise<Hold>;
-  /** Starts to hold credits for a live session; `onFunds` receives the first limit within seconds, and every change. */
+  /** Starts a live session's hold; `onFunds` receives the first limit within seconds, and every change. */
   openLive(
     reference: UsageReference,
     samplesPerSecond: number,

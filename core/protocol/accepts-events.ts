@@ -2,8 +2,8 @@ const EVENTS = "text/event-stream";
 const JSON_TYPES = ["application/json", "application/*", "*/*"];
 
 /**
- * Returns whether a client prefers server-sent events to JSON: it lists them, and no JSON type with a higher quality, or
- * with the same quality before them.
+ * Returns whether a client prefers server-sent events to JSON: it lists them, and no JSON type with a higher
+ * quality, or with the same quality before them.
  *
  * @param accept the `Accept` header
  */

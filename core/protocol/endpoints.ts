@@ -132,7 +132,7 @@ export type Content = Readonly<Record<string, ComponentName | readonly Component
 /** Header that identifies OpenAI's clients. */
 export const OPENAI_CLIENT_HEADER = "x-stainless-lang";
 
-/** Returns whether OpenAI's clients expect their error body on a path: their endpoints, the catalog, and below. */
+/** Returns whether OpenAI's clients expect their error body on a path: their endpoints and the catalog. */
 export function isOpenAiPath(path: string): boolean {
   return /^\/v1\/(audio|models|voices)(\/|$)/.test(path);
 }

@@ -13,7 +13,7 @@ interface Broken {
   readonly input?: unknown;
 }
 
-/** Parses the bytes of a JSON body. @throws {ServiceError} `INVALID_REQUEST` when they are not JSON in UTF-8 */
+/** Parses a JSON body. @throws {ServiceError} `INVALID_REQUEST` when it is not JSON in UTF-8 */
 export function parseJsonBody(bytes: Uint8Array): unknown {
   if (bytes.length === 0)
     throw new ServiceError("INVALID_REQUEST", "the body must be a JSON object, received an empty body");
@@ -183,7 +183,8 @@ export function requireKnownNames(kind: NameKind, names: Iterable<string>, known
 }
 
 /**
- * Rejects near misses of known names and ignores others, for clients of another interface with more names than ours.
+ * Rejects near misses of known names and ignores others, for clients of another interface with more names
+ * than ours.
  *
  * @param ignored names of those clients, whether near to ours or not
  * @throws {ServiceError} `UNKNOWN_PARAMETER`

@@ -89,8 +89,8 @@ export interface ListenOptions {
 }
 
 /**
- * Parses the options of `/v1/listen`. Other names are ignored, since Deepgram adds some every year, except near misses
- * of ours.
+ * Parses the options of `/v1/listen`. Other names are ignored, since Deepgram adds some every year, except
+ * near misses of ours.
  *
  * @throws {ServiceError} `INVALID_REQUEST`, `UNKNOWN_PARAMETER`
  */

@@ -11,7 +11,7 @@ const MAX_PARTS = 100;
 const NEW_LINE = Buffer.from("\r\n");
 const BLANK_LINE = Buffer.from("\r\n\r\n");
 
-/** Returns the boundary of a `multipart/form-data` content type. @throws {ServiceError} `INVALID_REQUEST` without one */
+/** Returns a content type's multipart boundary. @throws {ServiceError} `INVALID_REQUEST` without one */
 export function multipartBoundary(contentType: string): string {
   const match = /;\s*boundary\s*=\s*(?:"([^"]{1,70})"|([^\s;"]{1,70}))/i.exec(contentType);
   const boundary = match?.[1] ?? match?.[2];
@@ -20,8 +20,8 @@ export function multipartBoundary(contentType: string): string {
 }
 
 /**
- * Parses a `multipart/form-data` body that arrives in any cut. Between chunks it buffers less than a delimiter or a
- * part's headers.
+ * Parses a `multipart/form-data` body that arrives in any cut. Between chunks it buffers less than a
+ * delimiter or a part's headers.
  *
  * @see RFC 7578 and RFC 2046, section 5.1
  */

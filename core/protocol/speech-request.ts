@@ -62,7 +62,8 @@ export interface SpeechRequest {
 /**
  * Parses a body. Other fields are ignored, except near misses of ours, which were meant to have an effect.
  *
- * @throws {ServiceError} `TEXT_REQUIRED`, `TEXT_TOO_LONG`, `UNSUPPORTED_FORMAT`, `INVALID_REQUEST`, `UNKNOWN_PARAMETER`
+ * @throws {ServiceError} `TEXT_REQUIRED`, `TEXT_TOO_LONG`, `UNSUPPORTED_FORMAT`, `INVALID_REQUEST`,
+ * `UNKNOWN_PARAMETER`
  */
 export function parseSpeechRequest(value: unknown): SpeechRequest {
   const request = parseWith(SPEECH_REQUEST, withText(value, "input"));

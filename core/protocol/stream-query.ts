@@ -34,7 +34,7 @@ export const STREAM_QUERY = {
   others: "refused",
 } as const satisfies Query;
 
-/** Parses the query of `/v1/stream`. @throws {ServiceError} `INVALID_REQUEST`, `UNKNOWN_PARAMETER`, `UNKNOWN_MODEL` */
+/** Parses the query. @throws {ServiceError} `INVALID_REQUEST`, `UNKNOWN_PARAMETER`, `UNKNOWN_MODEL` */
 export function parseStreamQuery(
   query: URLSearchParams,
   models: ModelList<HearingModel>,

@@ -68,7 +68,8 @@ export interface TranscriptionForm {
 }
 
 /**
- * Parses the fields of a form. Other and empty fields are ignored, except near misses of fields with an effect.
+ * Parses the fields of a form. Other and empty fields are ignored, except near misses of fields with an
+ * effect.
  *
  * @throws {ServiceError} `UNSUPPORTED_FORMAT`, `UNKNOWN_PARAMETER`, or `INVALID_REQUEST` for an unknown model
  */

@@ -22,8 +22,8 @@ export function toTranscription(transcript: BilledTranscript, wantsTimes: boolea
 }
 
 /**
- * Adds members without which strict clients reject a segment, and by which others drop text. The recognizer has no such
- * values, so they are set so that nothing is dropped; `seek` counts hundredths of a second.
+ * Adds members without which strict clients reject a segment, and by which others drop text. The recognizer
+ * has no such values, so they are set so that nothing is dropped; `seek` counts hundredths of a second.
  */
 export function toVerboseSegment(segment: TranscriptSegment): VerboseSegment {
   const neutral = { tokens: [], temperature: 0, avg_logprob: 0, compression_ratio: 1, no_speech_prob: 0 };

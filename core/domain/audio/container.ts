@@ -26,7 +26,7 @@ const MPEG_RATES_HZ = [44_100, 48_000, 32_000];
 /** First boxes of an ISO file; recorders and QuickTime do not always start with `ftyp`. */
 const MP4_BOXES = ["ftyp", "moov", "mdat", "free", "skip", "wide", "pnot"];
 
-/** First bytes of files that recorders stream, with at least 32 significant bits; \uffff stands for any byte. */
+/** First bytes of streamed files, with at least 32 significant bits; \uffff stands for any byte. */
 const STREAMED_SIGNATURES: readonly (readonly [Container, string])[] = [
   ["wav", "RIFF\uffff\uffff\uffff\uffffWAVE"],
   ["webm", "\x1a\x45\xdf\xa3"],
@@ -41,8 +41,8 @@ const ANY_BYTE = 0xffff;
 /**
  * Detects the container from the first bytes of a file after any ID3 tag.
  *
- * Only binary signatures count, so files that refer to other files (playlists, SVG, scripts) are never recognized.
- * MPEG audio has no signature: two frames must follow each other exactly.
+ * Only binary signatures count, so files that refer to other files (playlists, SVG, scripts) are never
+ * recognized. MPEG audio has no signature: two frames must follow each other exactly.
  *
  * @returns null for other formats
  */
@@ -64,8 +64,8 @@ export function detectContainer(head: Uint8Array): Container | null {
 }
 
 /**
- * Detects a live client that sends a file instead of samples. Samples may have any value, so a signature has at least
- * 32 bits: a false match takes four thousand million sessions.
+ * Detects a live client that sends a file instead of samples. Samples may have any value, so a signature has
+ * at least 32 bits: a false match takes four thousand million sessions.
  *
  * @param head the first bytes so far
  * @returns null for samples; `open` while more bytes could still complete a signature
@@ -101,7 +101,7 @@ export function id3Bytes(head: Uint8Array): number {
   return 10 + size + footerBytes;
 }
 
-/** Returns whether an Ogg file's first stream is Opus: its first page has one packet, which starts so. @see RFC 7845 */
+/** Returns whether an Ogg file's first stream is Opus, by its first page's only packet. @see RFC 7845 */
 export function isOggOpus(head: Uint8Array): boolean {
   return has(head, 28, "OpusHead");
 }

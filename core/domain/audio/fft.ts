@@ -1,5 +1,6 @@
 /**
- * Discrete Fourier transform of one length, fast for small prime factors. Allocates its tables once; not re-entrant.
+ * Discrete Fourier transform of one length, fast for small prime factors. Allocates its tables once; not
+ * re-entrant.
  * @see Cooley and Tukey, 1965, decimation in time with mixed radices.
  */
 export class Fft {
@@ -56,7 +57,9 @@ export class Fft {
     }
   }
 
-  /** Transform of the `size` inputs at `from`, `from + stride`, ..., into the outputs at `to` and after it. */
+  /**
+   * Transform of the `size` inputs at `from`, `from + stride`, ..., into the outputs at `to` and after it.
+   */
   #recurse(size: number, from: number, stride: number, to: number, depth: number): void {
     const radix = this.#radices[depth];
     if (radix === undefined) {

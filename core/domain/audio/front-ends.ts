@@ -37,7 +37,8 @@ function gigaamV2(bins: number): LogMelOptions {
 
 /**
  * GigaAM v3, and models with `center: False` and windows of 20 ms in their configuration.
- * @see k2-fsa/sherpa-onnx at 0bfca2c, `scripts/nemo/GigaAM/export-onnx-ctc-v3.py`, which quotes the configuration
+ * @see k2-fsa/sherpa-onnx at 0bfca2c, `scripts/nemo/GigaAM/export-onnx-ctc-v3.py`, which quotes the
+ * configuration
  */
 function gigaamV3(bins: number): LogMelOptions {
   return {
@@ -52,8 +53,9 @@ function gigaamV3(bins: number): LogMelOptions {
 
 /**
  * NeMo's AudioToMelSpectrogramPreprocessor without its normalization.
- * @see NVIDIA-NeMo/NeMo at 009d1c1, `nemo/collections/asr/parts/preprocessing/features.py`: symmetric Hann of 25 ms,
- * n_fft 512, centred with zeros, preemphasis over the signal, Slaney's bands, log(power + 2^-24), `samples // 160` frames
+ * @see NVIDIA-NeMo/NeMo at 009d1c1, `nemo/collections/asr/parts/preprocessing/features.py`: symmetric Hann of
+ * 25 ms, n_fft 512, centred with zeros, preemphasis over the signal, Slaney's bands, log(power + 2^-24),
+ * `samples // 160` frames
  */
 function nemo(bins: number): LogMelOptions {
   return {
@@ -72,8 +74,9 @@ function nemo(bins: number): LogMelOptions {
 
 /**
  * Kaldi's filterbank as icefall's recipes use it, on samples of -1 to 1.
- * @see k2-fsa/sherpa-onnx at 06b26fb, `sherpa-onnx/csrc/features.cc` (80 bins, no dither, snip_edges false, 20 Hz to
- * 400 Hz below Nyquist), and kaldi-native-fbank's defaults: Povey window of 25 ms, offset removed, preemphasis 0.97
+ * @see k2-fsa/sherpa-onnx at 06b26fb, `sherpa-onnx/csrc/features.cc` (80 bins, no dither, snip_edges false,
+ * 20 Hz to 400 Hz below Nyquist), and kaldi-native-fbank's defaults: Povey window of 25 ms, offset removed,
+ * preemphasis 0.97
  */
 function kaldi(bins: number): LogMelOptions {
   return {

@@ -13,15 +13,17 @@ export interface LogMelOptions {
   readonly frameCount: (samples: number) => number;
   /** Subtracts the mean of each frame. */
   readonly removesOffset: boolean;
-  /** x[n] - factor * x[n - 1], over the signal or within each frame, where the first sample is its own predecessor. */
+  /**
+   * x[n] - factor * x[n - 1], over the signal or in each frame, whose first sample is its own predecessor.
+   */
   readonly preemphasis: { readonly factor: number; readonly scope: "signal" | "frame" } | null;
   /** Keeps the logarithm finite. */
   readonly floor: { readonly kind: "add" | "clamp"; readonly value: number };
 }
 
 /**
- * Computes log-mel features, `[frames, bins]`, natural log of power; `front-ends.ts` has the options of each model.
- * No dither, which belongs to training. Not re-entrant.
+ * Computes log-mel features, `[frames, bins]`, natural log of power; `front-ends.ts` has the options of each
+ * model. No dither, which belongs to training. Not re-entrant.
  */
 export class LogMel {
   readonly options: LogMelOptions;
@@ -137,8 +139,8 @@ export function binsFirst(features: Float32Array, bins: number): Float32Array {
 }
 
 /**
- * Computes the window in single precision, as the originals do: its rounding dominates quiet bands next to loud ones.
- * Hann follows torch step by step.
+ * Computes the window in single precision, as the originals do: its rounding dominates quiet bands next to
+ * loud ones. Hann follows torch step by step.
  */
 function windowOf({ window, windowSamples }: LogMelOptions): Float64Array {
   const period = window === "hann-periodic" ? windowSamples : windowSamples - 1;

@@ -17,8 +17,9 @@ export interface ResampleOptions {
 /**
  * Changes the sample rate of a stream, band-limited.
  *
- * Output sample n corresponds to input position `n * fromHz / toHz`: the filter's delay is removed. After `flush()`,
- * `n` inputs have given `ceil(n * toHz / fromHz)` outputs, the same to the last bit for any cut of the input.
+ * Output sample n corresponds to input position `n * fromHz / toHz`: the filter's delay is removed. After
+ * `flush()`, `n` inputs have given `ceil(n * toHz / fromHz)` outputs, the same to the last bit for any cut of
+ * the input.
  *
  * @see Smith, "Digital Audio Resampling", CCRMA; Kaiser window design after Oppenheim and Schafer, 1989
  */
@@ -190,13 +191,13 @@ interface Filter {
   readonly tapCount: number;
   /** `[up, tapCount]`, where each phase has a row. */
   readonly table: Float32Array | null;
-  /** Returns the weighted sum of `tapCount` samples from `start` on, for a fraction of `phase / up` samples. */
+  /** Sums `tapCount` weighted samples from `start` on, for a fraction of `phase / up` samples. */
   apply(samples: Float32Array, start: number, phase: number): number;
 }
 
 const filters = new Map<string, Filter>();
 
-/** Tables depend only on the ratio and are cached: a service uses few ratios, and each table takes milliseconds. */
+/** Caches tables by ratio: a service uses few ratios, and each table takes milliseconds. */
 function filterFor(up: number, down: number): Filter {
   const key = `${up}/${down}`;
   const known = filters.get(key);
@@ -237,7 +238,7 @@ function tapCountFor(up: number, down: number): number {
   return 4 * Math.ceil((ZERO_CROSSINGS / 2) * Math.max(1, down / up));
 }
 
-/** Computes the taps for a position `fraction` of a sample after the middle, scaled to keep a constant signal. */
+/** Computes taps for a position `fraction` of a sample after the middle, scaled to keep a constant signal. */
 function fillTaps(
   table: Float32Array,
   at: number,
@@ -284,11 +285,11 @@ function dot(table: Float32Array, at: number, samples: Float32Array, start: numb
 }
 
 const KAISER_BETA = 0.1102 * (STOP_BAND_DB - 8.7);
-/** Terms of the power series of the modified Bessel function of order 0; the rest is below 1e-16 of the sum. */
+/** Terms of the series of the modified Bessel function of order 0; the rest is below 1e-16 of the sum. */
 const BESSEL_TERMS = 30;
 const KAISER_COEFFICIENTS = kaiserCoefficients();
 
-/** Kaiser's window, not normalized, where the square of the position is `1 - inside`: a polynomial in `inside`. */
+/** Kaiser's window, not normalized, as a polynomial in `inside`; the squared position is `1 - inside`. */
 function kaiser(inside: number): number {
   const at = Math.max(0, inside);
   let sum = 0;

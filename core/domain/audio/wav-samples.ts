@@ -6,8 +6,8 @@ const NOTHING = new Float32Array(0);
 /**
  * Converts the bytes of a WAVE file, cut anywhere, to mono samples at the file's rate.
  *
- * Channels are averaged. Float samples beyond -1 to 1 are clipped, NaN becomes silence. Bytes after the samples and an
- * incomplete last block are ignored.
+ * Channels are averaged. Float samples beyond -1 to 1 are clipped, NaN becomes silence. Bytes after the
+ * samples and an incomplete last block are ignored.
  */
 export class WavSampleReader {
   readonly #totalBytes: number | undefined;

@@ -39,8 +39,8 @@ type WavFields = Omit<WavHeader, "dataOffset" | "dataBytes">;
 /**
  * Reads the header of a RIFF/WAVE file from its first bytes.
  *
- * A data size of 0 or 0xFFFFFFFF, as written by recorders that never updated it, means until the end of the file; a
- * larger size than the file is cut.
+ * A data size of 0 or 0xFFFFFFFF, as written by recorders that never updated it, means until the end of the
+ * file; a larger size than the file is cut.
  *
  * @param prefix the first bytes of the file, as many as there are
  * @param totalBytes length of the whole file, when known
@@ -103,7 +103,8 @@ function wavHead(sampleCount: number, sampleRateHz: number, moreBytes = 0): Uint
 }
 
 /**
- * Writes a WAVE file in parts without copying its samples; each piece is released as soon as its part is taken.
+ * Writes a WAVE file in parts without copying its samples; each piece is released as soon as its part is
+ * taken.
  * @param pieces samples in order; emptied
  * @param more chunks after the samples
  */

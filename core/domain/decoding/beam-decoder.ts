@@ -30,8 +30,9 @@ export interface SpeechDoubt {
 
 export interface BeamDecoderOptions {
   /**
-   * Evidence that each character of a text needs: how much likelier than silence it is by the acoustic model alone,
-   * natural log; else the result is empty. Without it the language model makes sentences of wind and rain.
+   * Evidence that each character of a text needs: how much likelier than silence it is by the acoustic model
+   * alone, natural log; else the result is empty. Without it the language model makes sentences of wind and
+   * rain.
    */
   readonly evidencePerCharacter?: number | undefined;
   readonly doubt?: SpeechDoubt | undefined;

@@ -32,8 +32,9 @@ export interface LanguageModelHeader {
 }
 
 /**
- * A character n-gram model as a back-off automaton in typed arrays. A state is the longest history with continuations
- * in the model, an arc leads to the state after its token, and a failed look-up continues at the state's suffix.
+ * A character n-gram model as a back-off automaton in typed arrays. A state is the longest history with
+ * continuations in the model, an arc leads to the state after its token, and a failed look-up continues at
+ * the state's suffix.
  *
  * @see Allauzen, Mohri and Roark, 2003. The file is written by `models/recipes/language-model/train.py`.
  */
@@ -62,7 +63,8 @@ export class LanguageModel implements TokenModel {
     // Skip the log-probs of words: the search only asks whether a word is known.
     reader.floats(256);
     const gaps = reader.words(wordCount);
-    // The upper bit of a token says that its n-gram is a state; copies, so that the file's bytes can be freed.
+    // The upper bit of a token says that its n-gram is a state; copies, so that the file's bytes can be
+    // freed.
     this.#tokens = reader.bytes(arcCount).slice();
     const codes = reader.bytes(arcCount);
     const counts = reader.bytes(nodeCount);
@@ -182,8 +184,8 @@ function runStarts(counts: Uint8Array, arcCount: number): Uint32Array {
 }
 
 /**
- * Computes the targets of arcs and the suffixes of states. States are in breadth-first order, so a suffix, which is
- * shorter, is complete before it is used. Clears the state bit of `tokens`.
+ * Computes the targets of arcs and the suffixes of states. States are in breadth-first order, so a suffix,
+ * which is shorter, is complete before it is used. Clears the state bit of `tokens`.
  */
 function linkStates(
   firstArc: Uint32Array,

@@ -12,14 +12,14 @@ export interface AgreedText {
 }
 
 /**
- * Finds the words on which successive hypotheses of a growing utterance agree. A word is agreed when two in a row have
- * it after the same words, and the later one has more after it: the last word may be incomplete.
+ * Finds the words on which successive hypotheses of a growing utterance agree. A word is agreed when two in a
+ * row have it after the same words, and the later one has more after it: the last word may be incomplete.
  *
- * Hypotheses may start later than the utterance, as long as they contain everything after `agreedSeconds`. Words are
- * compared by their middles, so a word that moves by a frame stays the same.
+ * Hypotheses may start later than the utterance, as long as they contain everything after `agreedSeconds`.
+ * Words are compared by their middles, so a word that moves by a frame stays the same.
  *
- * @see Liu, Spanakis and Niehues, 2020, "Low-latency sequence-to-sequence speech recognition and translation by partial
- * hypothesis selection", local agreement of two
+ * @see Liu, Spanakis and Niehues, 2020, "Low-latency sequence-to-sequence speech recognition and translation
+ * by partial hypothesis selection", local agreement of two
  */
 export class LocalAgreement {
   readonly #agreed: string[] = [];

@@ -2,9 +2,9 @@
 const RAREST = 3e-4;
 
 /**
- * Returns a bias for the log-probs of each frame, so that only the language model accounts for the frequency of letters,
- * which a CTC network has also learned from its training text. The bias is minus `weight` times the log of each output's
- * prior, shifted so that outputs keep their score on average; blank keeps its own.
+ * Returns a bias for the log-probs of each frame, so that only the language model accounts for the frequency
+ * of letters, which a CTC network has also learned from its training text. The bias is minus `weight` times
+ * the log of each output's prior, shifted so that outputs keep their score on average; blank keeps its own.
  *
  * @param priors frequency of each output of the network, `[vocabulary]`; blank's is ignored
  * @see Miao, Gowayyed and Metze, "EESEN", 2015

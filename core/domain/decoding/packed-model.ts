@@ -10,12 +10,12 @@ import {
 import { SHARE_BITS, SYMBOLS, SymbolReader } from "./packed-symbols.js";
 import type { SectionReader } from "./section-reader.js";
 
-/** Most arcs, states or words per byte; the shipped model has fewer than one. Bounds the memory that a file can claim. */
+/** Most arcs, states or words per byte, which bounds the memory of a file; ours has fewer than one. */
 const MAX_PER_BYTE = 8;
 
 /**
- * Unpacks the sections of a file to those of a plain one, with zeros for the log-probs of words, and the links between
- * its states.
+ * Unpacks the sections of a file to those of a plain one, with zeros for the log-probs of words, and the
+ * links between its states.
  *
  * @param reader positioned after the header
  * @throws {ServiceError} `MODEL_BROKEN`
@@ -65,7 +65,10 @@ export function unpackSections(
   return { sections: plain, links };
 }
 
-/** Codes the gaps between the words' hashes: the number of bits, then all but the first. @public for the packing recipe */
+/**
+ * Codes gaps between word hashes: their number of bits, then all but the first.
+ * @public for the packing recipe
+ */
 export function walkGaps(coder: StateCoder, gaps: Uint32Array): void {
   for (let word = 0; word < gaps.length; word++) {
     const known = gaps[word]!;

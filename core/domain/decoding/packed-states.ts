@@ -60,9 +60,9 @@ export interface StateLinks {
 }
 
 /**
- * Codes the states in order, each by what its suffix predicts: most of its tokens are among the suffix's (or the
- * suffix's suffix's, and so on), a log-prob is near the shorter history's, and the back-off weight makes the sum one.
- * A reader fills in the tables.
+ * Codes the states in order, each by what its suffix predicts: most of its tokens are among the suffix's (or
+ * the suffix's suffix's, and so on), a log-prob is near the shorter history's, and the back-off weight makes
+ * the sum one. A reader fills in the tables.
  *
  * @throws {ServiceError} `MODEL_BROKEN` when the input cannot be a model
  */
@@ -87,7 +87,9 @@ class StateWalk {
   /** For each token, the last state that has it, and the last whose search passed it. */
   readonly #owner = new Int32Array(STATE_BIT).fill(-1);
   readonly #seen = new Int32Array(STATE_BIT).fill(-1);
-  /** For each arc of the state: its token, the shorter history's arc, and the log-prob code that it suggests. */
+  /**
+   * For each arc of the state: its token, the shorter history's arc, and the log-prob code that it suggests.
+   */
   readonly #found = new Uint8Array(MAX_ARCS_OF_A_STATE);
   readonly #lower = new Uint32Array(MAX_ARCS_OF_A_STATE);
   readonly #suggested = new Uint8Array(MAX_ARCS_OF_A_STATE);

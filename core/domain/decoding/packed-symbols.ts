@@ -11,7 +11,8 @@ export const SYMBOLS = 256;
 /**
  * Reads entropy-coded symbols, each kind in its own context.
  *
- * @see Duda, 2014, "Asymmetric numeral systems" (range variant); written by `models/recipes/language-model/pack.mjs`
+ * @see Duda, 2014, "Asymmetric numeral systems" (range variant); written by
+ * `models/recipes/language-model/pack.mjs`
  */
 export class SymbolReader {
   readonly isWriting = false;

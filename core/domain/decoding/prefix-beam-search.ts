@@ -15,8 +15,8 @@ export interface BeamSearchOptions {
   /** Added for every character, because the language model prefers short texts. */
   readonly characterBonus: number;
   /**
-   * Advantage of a word of the lexicon over an unknown one, as a penalty of unknown words: a bonus of known words would
-   * reward splitting long words into short ones.
+   * Advantage of a word of the lexicon over an unknown one, as a penalty of unknown words: a bonus of known
+   * words would reward splitting long words into short ones.
    */
   readonly wordBonus: number;
   /** Most outputs of a frame that may extend a prefix. */
@@ -32,8 +32,8 @@ const DEFAULTS = {
   /** Found by `bench/evaluate/tune.ts`: with a lower floor the error stays the same and the time doubles. */
   candidateFloor: Math.log(2e-4),
   /**
-   * Changes none of 600 development utterances and takes 30 % less time; a margin of 10 changes one, of 8 seven. Word
-   * confidences use texts within 10 of the best.
+   * Changes none of 600 development utterances and takes 30 % less time; a margin of 10 changes one, of 8
+   * seven. Word confidences use texts within 10 of the best.
    */
   beamMargin: 12,
 };
@@ -61,8 +61,8 @@ export interface TokenSearch {
   /** @param logProbs `[frames, vocabulary]`, natural log; may be longer than `frames` rows */
   search(logProbs: Float32Array, frames: number, hotWords: HotWords | null): Hypotheses;
   /**
-   * Searches on another thread, where supported. May be called again before it settles; the log-probs must not change
-   * until then.
+   * Searches on another thread, where supported. May be called again before it settles; the log-probs must
+   * not change until then.
    *
    * @param outputBias added to the log-probs of every frame, `[vocabulary]`
    */
@@ -79,11 +79,13 @@ export interface TokenSearch {
 /**
  * CTC prefix beam search with a character language model.
  *
- * A prefix is ranked by log(sum of its paths) + weight * log P(text) + bonuses. A space never starts a text or follows
- * a space. Ties go to the prefix that was in the beam first, then to the lower token, so the result is deterministic.
- * Keeps its workspace between calls; not re-entrant. `native/beam` must find the same texts as this reference.
+ * A prefix is ranked by log(sum of its paths) + weight * log P(text) + bonuses. A space never starts a text
+ * or follows a space. Ties go to the prefix that was in the beam first, then to the lower token, so the
+ * result is deterministic. Keeps its workspace between calls; not re-entrant. `native/beam` must find the
+ * same texts as this reference.
  *
- * @see Hannun et al., 2014, "First-Pass Large Vocabulary Continuous Speech Recognition using Bi-Directional RNNs".
+ * @see Hannun et al., 2014, "First-Pass Large Vocabulary Continuous Speech Recognition using Bi-Directional
+ * RNNs".
  */
 export class PrefixBeamSearch implements TokenSearch, GrowingSearch {
   readonly #vocabulary: readonly string[];
@@ -364,7 +366,9 @@ export class PrefixBeamSearch implements TokenSearch, GrowingSearch {
   }
 }
 
-/** Prefixes after a frame, with the log-prob of their paths that end in blank, in their last token, and of both. */
+/**
+ * Prefixes after a frame, with the log-prob of their paths that end in blank, in their token, and of both.
+ */
 class Beam {
   count = 0;
   readonly node: Int32Array;

@@ -1,8 +1,8 @@
 const NONE = -1;
 
 /**
- * All prefixes that a search has kept, as a tree in typed arrays: a node is its parent's text plus one token, and equal
- * texts share a node. Grows by doubling; a reset keeps the memory.
+ * All prefixes that a search has kept, as a tree in typed arrays: a node is its parent's text plus one token,
+ * and equal texts share a node. Grows by doubling; a reset keeps the memory.
  */
 export class PrefixTree {
   parent = new Int32Array(0);

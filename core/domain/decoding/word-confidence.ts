@@ -6,14 +6,17 @@ import { textOf } from "./words.js";
 const MARGIN = 10;
 
 /**
- * Computes the confidence of each word, 0 to 1: its share of the beam times the square root of its acoustic clarity.
+ * Computes the confidence of each word, 0 to 1: its share of the beam times the square root of its acoustic
+ * clarity.
  *
- * The share sums the probabilities of the texts with the word in its place: it accounts for alternatives, as far as the
- * beam has them. The clarity, the geometric mean of the best frames of its letters and the spaces around it, shows where
- * the language model overruled the acoustics. Both together separate right from wrong words better than either alone
- * (`bench/evaluate/confidence.ts`); the root keeps the product near the share of words that are right.
+ * The share sums the probabilities of the texts with the word in its place: it accounts for alternatives, as
+ * far as the beam has them. The clarity, the geometric mean of the best frames of its letters and the spaces
+ * around it, shows where the language model overruled the acoustics. Both together separate right from wrong
+ * words better than either alone (`bench/evaluate/confidence.ts`); the root keeps the product near the share
+ * of words that are right.
  *
- * @see Wessel et al., 2001, "Confidence Measures for Large Vocabulary Continuous Speech Recognition", for the first part.
+ * @see Wessel et al., 2001, "Confidence Measures for Large Vocabulary Continuous Speech Recognition", for the
+ * first part.
  */
 export function wordConfidences(
   hypotheses: Hypotheses,
@@ -82,7 +85,7 @@ function longestCommon(a: readonly string[], b: readonly string[]): number[] {
   return matches;
 }
 
-/** For each word, the geometric mean of its letters' and adjacent spaces' probabilities in their best frames. */
+/** For each word, the geometric mean of its letters' and adjacent spaces' best probabilities. */
 function claritiesOf({ tokens, bestLogProbs }: CtcAlignment, vocabulary: readonly string[]): number[] {
   const clarities: number[] = [];
   const isSpace = (i: number) => vocabulary[tokens[i]!] === " ";

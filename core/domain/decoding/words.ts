@@ -28,8 +28,8 @@ export interface FramedTokens {
 export const DEFAULT_TIMING: FrameTiming = { frameSeconds: 0.04, offsetSeconds: 0 };
 
 /**
- * Splits tokens into words at spaces, which are separate tokens or start one. A word lasts from the first frame of its
- * first letter to the end of its last letter's last frame.
+ * Splits tokens into words at spaces, which are separate tokens or start one. A word lasts from the first
+ * frame of its first letter to the end of its last letter's last frame.
  */
 export function timedWords(
   framed: FramedTokens,

@@ -16,7 +16,9 @@ export interface BatchRows {
   readonly hearFrames: number;
 }
 
-/** Best values for a CPU core, as measured in `native/synthesis`, `native/live` and `native/transcription`. */
+/**
+ * Best values for a CPU core, as measured in `native/synthesis`, `native/live` and `native/transcription`.
+ */
 export const USUAL_ROWS: BatchRows = {
   solverRows: 1,
   windowRows: 1,

@@ -2,9 +2,9 @@ import { ServiceError } from "../errors.js";
 import type { Provider } from "./provider.js";
 
 /**
- * `missing`: the provider or its device cannot be used here. `out-of-memory`: an allocation on the device failed;
- * smaller work may succeed. `lost`: the device, or the process's connection to it, will not work again in this process.
- * `other`: a run failed, and the next one may succeed.
+ * `missing`: the provider or its device cannot be used here. `out-of-memory`: an allocation on the device
+ * failed; smaller work may succeed. `lost`: the device, or the process's connection to it, will not work
+ * again in this process. `other`: a run failed, and the next one may succeed.
  */
 export const PROVIDER_ERROR_KINDS = ["missing", "out-of-memory", "lost", "other"] as const;
 export type ProviderErrorKind = (typeof PROVIDER_ERROR_KINDS)[number];
@@ -22,9 +22,9 @@ export class ProviderError extends ServiceError {
 }
 
 /**
- * CUDA errors after which every later call in the process fails (CUDA runtime API, cudaError_t: "the process must be
- * terminated and relaunched"), and those of a lost or broken device. onnxruntime's message is `CUDA failure 700: …`
- * (core/providers/cuda/cuda_call.cc).
+ * CUDA errors after which every later call in the process fails (CUDA runtime API, cudaError_t: "the process
+ * must be terminated and relaunched"), and those of a lost or broken device. onnxruntime's message is `CUDA
+ * failure 700: …` (core/providers/cuda/cuda_call.cc).
  */
 const STICKY_CUDA = [46, 100, 101, 214, 220, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 999];
 

@@ -10,7 +10,7 @@ const MIN_SHARE = 2 / 3;
 const LENGTHS_PER_OCTAVE = 4;
 const SHORTEST_FRAMES = 16;
 
-/** Passes in a run whose longest has `frames` frames; 1 beyond the last length. @param table ascending by frames */
+/** Passes in a run whose longest has `frames` frames; 1 beyond the table. @param table ascending */
 export function rowsOfLength(table: readonly RowsOfLength[], frames: number): number {
   return table.find((entry) => frames <= entry.frames)?.rows ?? 1;
 }
@@ -21,8 +21,8 @@ export function mostRows(table: readonly RowsOfLength[]): number {
 }
 
 /**
- * Pure: chooses the passes that share the run of the first one: later ones of about the same length, as many as the
- * table has rows for the longest.
+ * Pure: chooses the passes that share the run of the first one: later ones of about the same length, as many
+ * as the table has rows for the longest.
  *
  * @param frames length of each pass, at least one
  * @returns their indices, including the first
@@ -41,7 +41,7 @@ export function sharedRun(frames: readonly number[], table: readonly RowsOfLengt
   return run;
 }
 
-/** Pure: groups all passes into runs, the longest first, for little padding. @returns indices, each in one run */
+/** Pure: groups all passes into runs, the longest first, for little padding. @returns their indices */
 export function sharedRuns(frames: readonly number[], table: readonly RowsOfLength[]): number[][] {
   let left = frames.map((_, at) => at).sort((a, b) => frames[b]! - frames[a]! || a - b);
   const runs: number[][] = [];

@@ -5,7 +5,8 @@ import type { PieceTrim } from "./silence.js";
  *
  * @param durations frames of each token: start mark, characters, end mark
  * @param trim the frames that are sent, and the silence before them
- * @returns `[characters + 1]`, ascending: the sample at which each character starts, and at which the last one ends
+ * @returns `[characters + 1]`, ascending: the sample at which each character starts, and at which the last
+ * one ends
  */
 export function characterBounds(durations: Int32Array, trim: PieceTrim, hopSamples: number): Int32Array {
   const bounds = new Int32Array(durations.length - 1);

@@ -1,17 +1,17 @@
 import { ServiceError } from "../errors.js";
 
 /**
- * Most spoken characters of a request. Figures and signs grow when they are read out: 5,000 characters of prose stay
- * 5,000, a price list becomes 14,000, telephone numbers 18,000, dates 21,000, numbers of twelve figures 34,000. Only
- * rows of signs reach more, up to 84,500.
+ * Most spoken characters of a request. Figures and signs grow when they are read out: 5,000 characters of
+ * prose stay 5,000, a price list becomes 14,000, telephone numbers 18,000, dates 21,000, numbers of twelve
+ * figures 34,000. Only rows of signs reach more, up to 84,500.
  */
 export const LONGEST_SPOKEN_CHARACTERS = 40_000;
 /** Longest answer, 173 MB of samples; an answer that is sent as a whole is in memory until it is sent. */
 export const LONGEST_SPEECH_SECONDS = 3_600;
 
 /**
- * Upper estimates over all voices of svc-kk-v1: prose takes 0.076 s a character, figures 0.06 to 0.08, vowels 0.084;
- * the shortest piece, a letter and a mark, 0.27 s.
+ * Upper estimates over all voices of svc-kk-v1: prose takes 0.076 s a character, figures 0.06 to 0.08, vowels
+ * 0.084; the shortest piece, a letter and a mark, 0.27 s.
  */
 const SECONDS_PER_CHARACTER = 0.085;
 const SECONDS_PER_PIECE = 0.1;
@@ -23,7 +23,7 @@ export interface SpeechQuantity {
   readonly pauseSeconds: number;
 }
 
-/** Estimates an upper bound of the length of speech, pauses included. @param speed the job's, with the voice's pace */
+/** Estimates the longest length of speech, pauses included. @param speed includes the voice's pace */
 export function speechSeconds({ characters, pieces, pauseSeconds }: SpeechQuantity, speed: number): number {
   return (characters * SECONDS_PER_CHARACTER + pieces * SECONDS_PER_PIECE) / speed + pauseSeconds;
 }

@@ -9,7 +9,7 @@ export interface LoudnessModel {
   readonly intercepts: readonly number[];
   /** Largest normalized log-mel that the vocoder follows: its training had nothing louder. */
   readonly ceiling: number;
-  /** LUFS above the level of those powers, by voice: the vocoder makes each a little louder or softer than its mel. */
+  /** Difference in LUFS by voice: the vocoder makes each a little louder or softer than its mel. */
   readonly voiceLufs: Readonly<Record<string, number>>;
 }
 
@@ -29,14 +29,14 @@ const RELATIVE_GATE_DB = -10;
 /** Limit of the gain: a piece that needs more is unlike speech. */
 const LARGEST_GAIN_DB = 3;
 
-/** Known frames at which a piece's gain counts half: the first half second overstates the differences of pieces. */
+/** Known frames at which a piece's gain counts half: the first half second overstates differences. */
 const HALF_KNOWN_FRAMES = 120;
 /** Length of a change of gain, a second, which is inaudible: at most 0.1 dB in 70 ms. */
 const GLIDE_FRAMES = 94;
 
 /**
- * Estimates the level of a piece before the vocoder runs, in dB: the standard's integrated loudness over the powers of
- * mel bands, without `voiceLufs`.
+ * Estimates the level of a piece before the vocoder runs, in dB: the standard's integrated loudness over the
+ * powers of mel bands, without `voiceLufs`.
  *
  * @param mel `[frames, melBins]`, normalized log-mel of the known part of the piece
  * @param trim the frames that are heard, and the silence around them, which is measured too

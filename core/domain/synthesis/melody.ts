@@ -5,7 +5,7 @@ export interface PitchColumns {
   /** Pitch range of the model. */
   readonly lowestHz: number;
   readonly highestHz: number;
-  /** `[frames of a patch][condition width]`: contribution of one unit of a frame's pitch to its patch's condition. */
+  /** `[frames of a patch][condition width]`: effect of a unit of a frame's pitch on its patch's condition. */
   readonly columns: readonly (readonly number[])[];
 }
 
@@ -18,8 +18,8 @@ export interface PitchedCondition {
 }
 
 /**
- * Scales the range of a piece's pitch around `centreHz` in log Hz, in place, and changes the condition to that of the new
- * pitch, so that mel and pulses agree on the harmonics.
+ * Scales the range of a piece's pitch around `centreHz` in log Hz, in place, and changes the condition to
+ * that of the new pitch, so that mel and pulses agree on the harmonics.
  *
  * @param range 1 for no change
  */

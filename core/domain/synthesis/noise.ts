@@ -1,7 +1,7 @@
 /**
  * Returns white Gaussian noise of unit variance; the same seed always gives the same samples.
- * @see Steele and Vigna, "Computationally easy, spectrally good multipliers", 2022, for the mixing (splitmix32);
- *   Box and Muller, 1958.
+ * @see Steele and Vigna, "Computationally easy, spectrally good multipliers", 2022, for the mixing
+ * (splitmix32); Box and Muller, 1958.
  */
 export function gaussianNoise(length: number, seed: number): Float32Array {
   return new GaussianNoise(length, seed).upTo(length);

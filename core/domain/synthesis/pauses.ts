@@ -1,6 +1,6 @@
 /**
- * Silence between two pieces of a sentence by the last mark of the first, in addition to the pieces' own edges. Full
- * stops inside a sentence come from the cut and have none.
+ * Silence between two pieces of a sentence by the last mark of the first, in addition to the pieces' own
+ * edges. Full stops inside a sentence come from the cut and have none.
  */
 const PAUSE_MS: ReadonlyMap<string, number> = new Map([
   [",", 90],

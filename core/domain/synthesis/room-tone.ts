@@ -3,7 +3,9 @@ import { SPEECH_RATE_HZ } from "./speech-rate.js";
 
 /** Root mean square, of full scale. */
 export const ROOM_TONE_DB = -70;
-/** Peak limit, as a multiple of the root mean square: keeps the tone below -60 dB, a common threshold for pauses. */
+/**
+ * Peaks, as a multiple of the root mean square: keeps the tone below -60 dB, a common threshold for pauses.
+ */
 const CREST = 2.8;
 /** The tone repeats after 1.4 s, inaudibly at this level. A power of two. */
 const TABLE_SAMPLES = 2 ** 15;
@@ -20,8 +22,9 @@ export interface RoomToneSource {
 const tables = new Map<number, Int16Array>();
 
 /**
- * The sound of a quiet room: low-passed noise under a whole answer, speech and pauses alike, so that no pause starts or
- * ends with a step. It depends only on the position in the answer, so every cut and repetition of it is the same.
+ * The sound of a quiet room: low-passed noise under a whole answer, speech and pauses alike, so that no pause
+ * starts or ends with a step. It depends only on the position in the answer, so every cut and repetition of
+ * it is the same.
  */
 export class RoomTone {
   readonly #table: Int16Array;
@@ -72,7 +75,7 @@ function makeTable(cutoffHz: number): Int16Array {
   return table;
 }
 
-/** Filters with one pole in place, around the ring twice, so that the second time starts from the end's state. */
+/** Filters with one pole in place, around the ring twice, so that its start continues its end. */
 function smoothRing(values: Float32Array, share: number): void {
   let state = 0;
   for (let i = 0; i < values.length; i++) state += share * (values[i]! - state);

@@ -2,13 +2,15 @@
 export const LEADING_FRAMES = 2;
 export const TRAILING_FRAMES = 4;
 /**
- * Audible silence at both ends of a piece: below -60 dB of full scale, measured over all voices, within 12 ms. It is a
- * little longer than the frames, whose windows reach into the adjacent speech.
+ * Audible silence at both ends of a piece: below -60 dB of full scale, measured over all voices, within 12
+ * ms. It is a little longer than the frames, whose windows reach into the adjacent speech.
  */
 export const LEADING_MS = 30;
 export const TRAILING_MS = 48;
 
-/** The frames of a piece that are sent, and the digital silence that replaces missing silence of the model. */
+/**
+ * The frames of a piece that are sent, and the digital silence that replaces missing silence of the model.
+ */
 export interface PieceTrim {
   /** First and one past the last frame to be sent. */
   readonly start: number;
@@ -30,8 +32,9 @@ export function trimSilence(mel: Float32Array, melBins: number, silenceBelow: nu
 }
 
 /**
- * Does the same while only the beginning of a piece is known. `start` is final; frames before `stop` may be sent in any
- * case. Silence at the end of the known part waits, because speech or the end of the piece may follow.
+ * Does the same while only the beginning of a piece is known. `start` is final; frames before `stop` may be
+ * sent in any case. Silence at the end of the known part waits, because speech or the end of the piece may
+ * follow.
  *
  * @param mel `[known frames, melBins]`
  * @param piece.frames of the whole piece

@@ -24,12 +24,14 @@ export interface ChunkRules {
   readonly overlap: number;
 }
 
-/** A third of a second, then twice as much up to 4 s, with 0.21 s of context; measured in `native/synthesis`. */
+/**
+ * A third of a second, then twice as much up to 4 s, with 0.21 s of context; measured in `native/synthesis`.
+ */
 export const GROWING_CHUNKS: ChunkRules = { first: 16, longest: 192, context: 10, overlap: 4 };
 
 /**
- * Pure: cuts a piece for the solver, by its length and the job's chunking only, so that the same job gives the same
- * samples on any worker.
+ * Pure: cuts a piece for the solver, by its length and the job's chunking only, so that the same job gives
+ * the same samples on any worker.
  *
  * A rest within a chunk's context, or shorter than half of the chunk, is solved with it.
  * @param patches length of the piece, at least 1
@@ -57,8 +59,8 @@ export function solverChunks(
 }
 
 /**
- * Writes a solved chunk into the mel of its piece, cross-faded with the right context of the previous chunk, so that the
- * border has no step.
+ * Writes a solved chunk into the mel of its piece, cross-faded with the right context of the previous chunk,
+ * so that the border has no step.
  *
  * @param mel `[frames of the piece, melBins]`
  * @param solved `[frames, melBins]` of the chunk from its first frame on, right context included

@@ -34,7 +34,7 @@ export interface RunLimits {
   readonly firstChunkRows: number;
 }
 
-/** Largest share of steps by which first chunks in a batch may differ: later, listeners would wait for the newer one. */
+/** Largest share of steps by which first chunks in a batch may differ, so that listeners need not wait. */
 const JOINED_SHARE = 0.25;
 
 /** Largest ratio of lengths in a batch, so that an urgent short piece does not wait for a long one's step. */
@@ -46,8 +46,8 @@ const SHORTEST_PATCHES = 8;
 /**
  * Pure: chooses the run for the piece that is due first, and the pieces that share it.
  *
- * Pieces join and leave between runs, so each run has its own batch. Its other pieces are taken in the order in which
- * they are due; a step is padded to the longest.
+ * Pieces join and leave between runs, so each run has its own batch. Its other pieces are taken in the order
+ * in which they are due; a step is padded to the longest.
  * @returns null when there is nothing to do
  */
 export function nextRun(pieces: readonly PieceInFlight[], limits: RunLimits): ModelRun | null {
@@ -77,8 +77,8 @@ export function nextRun(pieces: readonly PieceInFlight[], limits: RunLimits): Mo
 }
 
 /**
- * Batches first chunks that were requested at about the same time: they are short, and a run has a high fixed cost. So
- * waiting pieces begin before the leader's next step.
+ * Batches first chunks that were requested at about the same time: they are short, and a run has a high fixed
+ * cost. So waiting pieces begin before the leader's next step.
  */
 function firstChunkRun(
   leader: number,

@@ -1,8 +1,8 @@
 import type { Chunking } from "./solver-chunks.js";
 
 /**
- * The listener of a piece: `first` has heard nothing of the answer yet, `heard` runs dry at a known time, and `whole`
- * gets nothing before the whole answer is made.
+ * The listener of a piece: `first` has heard nothing of the answer yet, `heard` runs dry at a known time, and
+ * `whole` gets nothing before the whole answer is made.
  */
 export type Urgency =
   | { readonly kind: "first" }
@@ -19,19 +19,21 @@ const HEARD_MARGIN_MS = 300;
 const CHUNK_MARGIN_MS = 150;
 /** Extra time of a piece of a whole answer before it precedes first pieces. */
 const WHOLE_PATIENCE_MS = 2_000;
-/** Work for a character in a solver step on one core. Only the order of pieces depends on it, never a result. */
+/**
+ * Work for a character in a solver step on one core. Only the order of pieces depends on it, never a result.
+ */
 const CHARACTER_STEP_MS = 0.5;
 /** Characters with the same work as the first chunk of a piece and its context. */
 const FIRST_CHUNK_CHARACTERS = 15;
 
 /**
- * Returns when a piece is due: a first piece as early as it can be alone, the next ones when their listener would run
- * dry, a piece of a whole answer a little later than alone. The earliest deadline runs first.
+ * Returns when a piece is due: a first piece as early as it can be alone, the next ones when their listener
+ * would run dry, a piece of a whole answer a little later than alone. The earliest deadline runs first.
  *
- * Deadlines are fixed on arrival and later arrivals have later ones, so no piece waits forever. A listener about to run
- * dry precedes a new one.
- * @see Liu and Layland, "Scheduling algorithms for multiprogramming in a hard-real-time environment", 1973: with the
- *   earliest deadline first every deadline is met that can be met
+ * Deadlines are fixed on arrival and later arrivals have later ones, so no piece waits forever. A listener
+ * about to run dry precedes a new one.
+ * @see Liu and Layland, "Scheduling algorithms for multiprogramming in a hard-real-time environment", 1973:
+ * with the earliest deadline first every deadline is met that can be met
  */
 export function dueAtMs(urgency: Urgency, nowMs: number, workMs: number): number {
   switch (urgency.kind) {

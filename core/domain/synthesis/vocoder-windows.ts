@@ -13,8 +13,8 @@ const SIZES = [64, 128, 256] as const;
 const LARGEST_SIZE = SIZES[SIZES.length - 1] ?? SIZES[0];
 
 /**
- * Returns the window whose samples start at frame `start`. Adjacent windows give the same samples as one run over the
- * whole piece, because they include all frames within reach.
+ * Returns the window whose samples start at frame `start`. Adjacent windows give the same samples as one run
+ * over the whole piece, because they include all frames within reach.
  *
  * @param frames length of the whole piece
  * @param known frames so far: all of them, or enough for `stop` and the reach after it

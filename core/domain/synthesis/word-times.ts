@@ -48,8 +48,8 @@ export class WrittenWords {
   }
 
   /**
-   * Returns the written words of the next sentence, in order. Spoken words of one part of the text, as those of "2024",
-   * are one word.
+   * Returns the written words of the next sentence, in order. Spoken words of one part of the text, as those
+   * of "2024", are one word.
    *
    * @param offsetSamples audio before the sentence
    */

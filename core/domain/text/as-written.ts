@@ -8,8 +8,8 @@ const UNSAYABLE = /\p{C}/gu;
 const FORMAT = /\p{Cf}/u;
 
 /**
- * Prepares a text for a voice of a language other than Kazakh, whose phonemizer reads numbers and signs. Only drops
- * characters that cannot be spoken, normalizes white space, and applies the dictionary.
+ * Prepares a text for a voice of a language other than Kazakh, whose phonemizer reads numbers and signs. Only
+ * drops characters that cannot be spoken, normalizes white space, and applies the dictionary.
  */
 export function readAsWritten(
   text: string,

@@ -6,7 +6,7 @@ import { splitIntoSentences } from "./sentences.js";
 export type TextNote = "dropped_characters" | "russian_text";
 
 const CHECKED_CHARACTERS = 5_000;
-/** Characters whose loss is inaudible: spaces, soft hyphens and the like, marks on letters, letter apostrophes. */
+/** Characters whose loss is inaudible: spaces, soft hyphens, combining marks, letter apostrophes. */
 const INAUDIBLE = /^[\p{C}\p{M}\p{Z}\p{Lm}]$/u;
 
 /**

@@ -3,7 +3,10 @@ export type SpokenLanguage = "kazakh" | "russian";
 
 const KAZAKH_LETTER = /[әғқңөұүһі]/;
 
-/** The most frequent words of each language without distinctive letters, counted in the project's text corpora. */
+/**
+ * The most frequent words of each language without distinctive letters, counted in the project's text
+ * corpora.
+ */
 const KAZAKH_WORDS = new Set(
   `мен керемет екен бар болады осы деп рахмет де ол ойын керек емес болды немесе болып сапасы жылы бойынша тез болса ал жоба
   туралы адам сол болсын тек деген жатыр кезде алып жалпы алла разы неге жаман бес жыл болар жер оны келген есеп олар егер
@@ -57,7 +60,9 @@ const A_WORD = /[\p{L}\p{M}]+/gu;
 const SURE_ALONE =
   /^(?:здравствуй(?:те)?|привет|спасибо|пожалуйста|хорошо|конечно|сегодня|завтра|нельзя|можно|что|почему|когда)$/;
 
-/** Returns whether a sentence is Russian: no Kazakh letters, at least two Russian words, and more than Kazakh ones. */
+/**
+ * Returns whether a sentence is Russian: no Kazakh letter, at least two Russian words, and more than Kazakh.
+ */
 export function isRussianSentence(sentence: string): boolean {
   const lower = sentence.toLowerCase();
   if (KAZAKH_LETTER.test(lower)) return false;

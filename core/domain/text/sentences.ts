@@ -20,7 +20,7 @@ const TRAILING_ABBREVIATION =
 const UNIT = /\d ?(?:[кмсд]?м|[км]?г|м?л|т|ц|га|сағ|мин|сек|ш|дана|бб?)$/u;
 const LAST_WORD = new RegExp(`(?<![${LETTER}\\d№])[${LETTER}\\d№]+$`, "u");
 const LONGEST_TRAILING = 16;
-/** Marks of years and centuries: the sentence continues after them with a name, but not with `SENTENCE_STARTERS`. */
+/** Marks of years and centuries: a name continues the sentence, but not one of `SENTENCE_STARTERS`. */
 const TIME_MARK = /(?:^|[^\p{L}]|[IVXІХ])(?:ж(?:\.\s?ж|ж)?|ғ(?:\.\s?ғ|ғ)?)\.$/u;
 const LONE_LETTER = /(?:^|[^\p{L}])\p{L}$/u;
 const SPACED_LETTER = /^[ \u00a0]\p{Ll}\.(?!\p{L}{2})/u;
@@ -33,10 +33,11 @@ const STREET = /\p{Lu}\p{Ll}{1,20}(?: (?:батыр|хан|би|ата))? [кд]
 const SPEECH_VERB = /^\s*(?:де(?:п|ді|ген|йді|йтін|сті|стi)|деп)(?![\p{L}])/u;
 
 /**
- * Splits text into sentences. Their concatenation is the text: spaces and line ends stay with the sentence before.
+ * Splits text into sentences. Their concatenation is the text: spaces and line ends stay with the sentence
+ * before.
  *
- * Works on written text (abbreviations, initials, decimals and direct speech do not end a sentence) and on spoken text,
- * where no capital marks the next sentence.
+ * Works on written text (abbreviations, initials, decimals and direct speech do not end a sentence) and on
+ * spoken text, where no capital marks the next sentence.
  */
 export function splitIntoSentences(text: string): string[] {
   const sentences: string[] = [];
@@ -62,8 +63,8 @@ export function splitIntoSentences(text: string): string[] {
 }
 
 /**
- * Splits a spoken sentence into pieces of at most `longest` characters: at clauses if possible, else between words, and
- * inside a word only if it is longer than a piece.
+ * Splits a spoken sentence into pieces of at most `longest` characters: at clauses if possible, else between
+ * words, and inside a word only if it is longer than a piece.
  */
 export function splitIntoPieces(spoken: string, longest: number = LONGEST_PIECE_CHARACTERS): string[] {
   return pieceRanges(spoken, longest).map(({ start, end }) => spoken.slice(start, end));

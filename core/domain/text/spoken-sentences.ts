@@ -7,13 +7,13 @@ import { pieceRanges, splitIntoSentences } from "./sentences.js";
 /** Text that a voice speaks in one pass. */
 export interface SpokenPiece {
   readonly text: string;
-  /** Its words in order; spoken positions count from the start of the piece, written ones from that of the text. */
+  /** Its words in order; spoken positions count from the piece's start, written ones from the text's. */
   readonly words: readonly SpokenWord[];
 }
 
 /**
- * A sentence [start, end) of a text, UTF-16 units, with its spoken pieces, if there are any. A pause mark ends a
- * sentence and belongs to it.
+ * A sentence [start, end) of a text, UTF-16 units, with its spoken pieces, if there are any. A pause mark
+ * ends a sentence and belongs to it.
  */
 export interface SpokenSentence {
   readonly start: number;

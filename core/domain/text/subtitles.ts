@@ -15,8 +15,8 @@ const LONGEST_SECONDS = 7;
 const PAUSE_SECONDS = 1;
 
 /**
- * Groups words into cues of at most two lines of 42 characters and at most 7 s. A cue lasts at least 0.8 s if the next
- * one leaves room for it; cues do not overlap.
+ * Groups words into cues of at most two lines of 42 characters and at most 7 s. A cue lasts at least 0.8 s if
+ * the next one leaves room for it; cues do not overlap.
  *
  * @param words in order, in seconds
  */

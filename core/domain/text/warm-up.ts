@@ -7,8 +7,8 @@ const MIXED =
   "5 км/сағ, -5 °C, $3.5 млн, ҚР, 10-15 км², №3, 2-ші, XVII ғ. проф. Ахметов, 2-3 күн, Wi-Fi, #қазақ.";
 
 /**
- * Reads a text, so that the rules' patterns are compiled before the first request, where that blocked the event loop for
- * 0.1 s. Twice, because a pattern becomes machine code at its second use.
+ * Reads a text, so that the rules' patterns are compiled before the first request, where that blocked the
+ * event loop for 0.1 s. Twice, because a pattern becomes machine code at its second use.
  */
 export function warmUpReading(): void {
   for (let times = 0; times < 2; times++) spokenSentences(MIXED, { expand: true });

@@ -7,7 +7,8 @@ import { wordTable } from "./word-table.js";
 /**
  * Abbreviations that may end a sentence, with their dot.
  *
- * Source of all tables here: abbreviation rows of facts-kk.tsv (common usage); Russian ones are read in Russian.
+ * Source of all tables here: abbreviation rows of facts-kk.tsv (common usage); Russian ones are read in
+ * Russian.
  */
 const CLOSING = wordTable(`
 б.з.б.: біздің заманымыздан бұрын; б.з.д.: біздің заманымызға дейін; б.з.: біздің заманымыз;
@@ -248,8 +249,8 @@ export const ABBREVIATION_HEADS: ReadonlySet<string> = new Set(
 );
 
 /**
- * Makes a rule for abbreviations with dots. Allows spaces after inner dots, and a capital at the start of a sentence.
- * Keeps the last dot where the sentence ends.
+ * Makes a rule for abbreviations with dots. Allows spaces after inner dots, and a capital at the start of a
+ * sentence. Keeps the last dot where the sentence ends.
  */
 function dotted(
   table: Readonly<Record<string, unknown>>,

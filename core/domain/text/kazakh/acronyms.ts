@@ -59,8 +59,8 @@ const SAID_AS_WORDS = new Set(
 const VOWEL = "аәеёоөұүыіэ";
 const GLIDE = "иуюя";
 /**
- * Syllables as Kazakh has them, (C)V(C)(C): the vowels apart, and at the end at most a sonorant or a hiss before a
- * consonant ("қарт", "аст"). "ҰҚК" and "АӨК" are none.
+ * Syllables as Kazakh has them, (C)V(C)(C): the vowels apart, and at the end at most a sonorant or a hiss
+ * before a consonant ("қарт", "аст"). "ҰҚК" and "АӨК" are none.
  */
 const PRONOUNCEABLE = new RegExp(
   `^[${CONSONANTS}]?[${VOWEL}${GLIDE}](?:(?:[${CONSONANTS}]{1,2}[${VOWEL}${GLIDE}])|[${GLIDE}])*(?:[${CONSONANTS}]|[рлнйсң][тқкшсп])?$`,
@@ -76,7 +76,10 @@ const AFTER_COUNTRIES = wordTable(`
 const COUNTRY_BEFORE = /(?:ҚР|РФ|КСРО|КСР|СССР|Қазақстан(?: Республикасы(?:ның)?)?|Ресей) $/u;
 const PARTY_BEFORE = /(?:К[Оо]?[КП]?П|партиясы) $/u;
 
-/** "АҚШ-тың", "ҚР-да": reads known names in full, others by letters unless they are pronounceable ("НАТО", "МЕН"). */
+/**
+ * "АҚШ-тың", "ҚР-да": reads known names in full, others by letters unless they are pronounceable ("НАТО",
+ * "МЕН").
+ */
 export const acronymRule: Rule = patternRule(
   `(Қаз[${UPPER}]{2,4}|Еу[рР][аА]зЭҚ|ӘҚБтК|[${UPPER}]{2,8})(?:-([${LOWER}]+)|([${LOWER}]{2,6}))?${WORD_END}`,
   (match, text) => {

@@ -23,7 +23,9 @@ const RANGE = "(?: ?[-–—/] ?(\\d{1,4}))?";
 const FIRST_YEAR = 1_001;
 const LAST_YEAR = 2_199;
 
-/** "2024 жылы", "1941-1945 жылдары", "2019-2020 оқу жылы": years are ordinals. "2000 жыл бұрын" is a count. */
+/**
+ * "2024 жылы", "1941-1945 жылдары", "2019-2020 оқу жылы": years are ordinals. "2000 жыл бұрын" is a count.
+ */
 const YEAR_WORD =
   "жыл(?:ы|ғы|дың|ға|да|дан|дар\\p{Ll}*|ының|ында|ынан|ына|ын|ымен|ындағы)?|ж\\. ?ж\\.|жж\\.|ж\\.|гг?\\.|жж?-[дғлы]\\p{Ll}{0,7}|ж(?= (?:\\p{Ll}|$))";
 const COUNTED = " (?:бұрын|бойы|астам|аса|артық|кем|жуық|өтсе|өтті|тұрады|ішінде|кейін|сайын)";
@@ -74,7 +76,9 @@ const decadeRule = patternRule(
   ([, first = "", second]) => ordinals(second === undefined ? [first] : [first, second]),
 );
 
-/** "20 ғ.", "20 ғасырда": a century's number is an ordinal; "5 ғасыр бойы" is counted and stays a cardinal. */
+/**
+ * "20 ғ.", "20 ғасырда": a century's number is an ordinal; "5 ғасыр бойы" is counted and stays a cardinal.
+ */
 const centuryRule = patternRule(
   `(\\d{1,2})${RANGE}(?=-? ?(?:ғғ?\\.|ғ-\\p{Ll}|ғ(?= \\p{Ll})|(?:ғасыр|мыңжылдық)(?:да|та|дағы|тағы|дың|тың)(?![\\p{L}\\p{M}])(?! (?:ішінде|бойы))|(?<=[-–—] ?\\d{1,2}-? ?)ғасыр(?:лар)?))-?`,
   ([, first = "", second]) => ordinals(second === undefined ? [first] : [first, second]),

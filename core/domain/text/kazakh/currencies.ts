@@ -1,3 +1,5 @@
+import { wordTable } from "./word-table.js";
+
 /**
  * Currencies by their signs, codes and short names.
  *
@@ -9,52 +11,17 @@ export interface Currency {
   readonly minor: string | null;
 }
 
-const TENGE: Currency = { name: "теңге", minor: "тиын" };
-const DOLLAR: Currency = { name: "доллар", minor: "цент" };
-const EURO: Currency = { name: "еуро", minor: "цент" };
-const ROUBLE: Currency = { name: "рубль", minor: "тиын" };
-/** Its sign is also the yen's; the yuan is more common in Kazakhstan. */
-const YUAN: Currency = { name: "юань", minor: null };
-const YEN: Currency = { name: "иена", minor: null };
-const POUND: Currency = { name: "фунт стерлинг", minor: "пенс" };
-const LIRA: Currency = { name: "лира", minor: null };
+/** "¥" is also the yen's sign; the yuan is more common in Kazakhstan. */
+const NAMES = wordTable(`
+₸ тг тнг теңге KZT: теңге, тиын; $ USD долл доллар: доллар, цент; € EUR еуро: еуро, цент;
+₽ руб рубль RUB: рубль, тиын; ¥ CNY: юань; £ GBP: фунт стерлинг, пенс; ₺ TRY: лира; JPY: иена;
+сом KGS: сом, тыйын; сум UZS: сум; ₴: гривна; ₹: рупия; ₩: вон; ₿: биткоин; ₼: манат; ₾: лари; ₪: шекель;
+¢ цент: цент; тиын: тиын
+`);
 
-export const CURRENCIES: Readonly<Record<string, Currency>> = {
-  "₸": TENGE,
-  тг: TENGE,
-  тнг: TENGE,
-  теңге: TENGE,
-  KZT: TENGE,
-  $: DOLLAR,
-  USD: DOLLAR,
-  долл: DOLLAR,
-  доллар: DOLLAR,
-  "€": EURO,
-  EUR: EURO,
-  еуро: EURO,
-  "₽": ROUBLE,
-  руб: ROUBLE,
-  рубль: ROUBLE,
-  RUB: ROUBLE,
-  "¥": YUAN,
-  CNY: YUAN,
-  "£": POUND,
-  GBP: POUND,
-  "₺": LIRA,
-  TRY: LIRA,
-  JPY: YEN,
-  сом: { name: "сом", minor: "тыйын" },
-  KGS: { name: "сом", minor: "тыйын" },
-  сум: { name: "сум", minor: null },
-  UZS: { name: "сум", minor: null },
-  "₴": { name: "гривна", minor: null },
-  "₹": { name: "рупия", minor: null },
-  "₩": { name: "вон", minor: null },
-  "₿": { name: "биткоин", minor: null },
-  "₼": { name: "манат", minor: null },
-  "₾": { name: "лари", minor: null },
-  "₪": { name: "шекель", minor: null },
-  "¢": { name: "цент", minor: null },
-  тиын: { name: "тиын", minor: null },
-  цент: { name: "цент", minor: null },
-};
+export const CURRENCIES: Readonly<Record<string, Currency>> = Object.fromEntries(
+  Object.entries(NAMES).flatMap(([signs, names]) => {
+    const [name = "", minor = null] = names.split(", ");
+    return signs.split(" ").map((sign) => [sign, { name, minor }]);
+  }),
+);

@@ -24,8 +24,8 @@ const ENDING = new RegExp(`-([${LOWER}]+)${WORD_END}`, "uy");
 const WORD_UNIT = /[\p{L}\p{M}\d]/u;
 
 /**
- * A request's pronunciations, which precede all rules: whole words, in any case, the longest first. A tree, because a
- * pattern of a hundred alternatives takes seconds for words with a common prefix.
+ * A request's pronunciations, which precede all rules: whole words, in any case, the longest first. A tree,
+ * because a pattern of a hundred alternatives takes seconds for words with a common prefix.
  */
 export class PronunciationDictionary {
   readonly #root: Node = { next: new Map(), spoken: null };

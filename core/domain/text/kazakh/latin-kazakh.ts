@@ -4,8 +4,8 @@ import type { MappedText } from "./mapped-text.js";
 import { wordTable } from "./word-table.js";
 
 /**
- * Latin alphabets of Kazakh: with apostrophes (2017), with acutes (2018), with umlauts and breves (2019, 2021;
- * `umlauts-ı` where ı is і, and i is и), and without special letters.
+ * Latin alphabets of Kazakh: with apostrophes (2017), with acutes (2018), with umlauts and breves (2019,
+ * 2021; `umlauts-ı` where ı is і, and i is и), and without special letters.
  */
 export type LatinAlphabet = "apostrophes" | "acutes" | "umlauts" | "umlauts-ı" | "plain";
 
@@ -98,8 +98,8 @@ export function latinAlphabetOf(text: string): LatinAlphabet | null {
 }
 
 /**
- * Respells Kazakh in Latin letters in Cyrillic, for all other rules, and keeps capitals. Runs of Latin words in a
- * Cyrillic text are names unless at least two of their words are Kazakh.
+ * Respells Kazakh in Latin letters in Cyrillic, for all other rules, and keeps capitals. Runs of Latin words
+ * in a Cyrillic text are names unless at least two of their words are Kazakh.
  *
  * @param known alphabet of the whole text that contains this sentence
  * @param isKept whether a dictionary reads the word
@@ -317,17 +317,7 @@ function spelledByLetter(lower: string, alphabet: LatinAlphabet): string {
 const PLAIN_LETTERS: Readonly<Record<string, string>> = {
   ...pairs("abcdefghjklmnopqrstvwxz", "абкдефгхжклмнопқрствухз"),
   ...pairs("áäóöúüūýǵğńñŋş", "әәөөүүұуғғңңңш"),
-  sh: "ш",
-  ch: "ч",
-  zh: "ж",
-  "s'": "ш",
-  "c'": "ч",
-  "a'": "ә",
-  "g'": "ғ",
-  "n'": "ң",
-  "o'": "ө",
-  "u'": "ү",
-  "y'": "у",
+  ...wordTable("sh: ш; ch: ч; zh: ж; s': ш; c': ч; a': ә; g': ғ; n': ң; o': ө; u': ү; y': у"),
 };
 const LATIN_VOWEL = /^[aeouyiıáäóöúüū]/;
 

@@ -45,14 +45,16 @@ export const accountRule: Rule = patternRule(
       .join(" "),
 );
 
-/** Reads Latin words by sound and abbreviations by letters, with a Kazakh ending after a hyphen: "Google-дың". */
+/**
+ * Reads Latin words by sound and abbreviations by letters, with a Kazakh ending after a hyphen: "Google-дың".
+ */
 export const latinRule: Rule = patternRule(`([${LATIN_CLASS}]+)(?:-([${LOWER}]+)${WORD_END})?`, (match) => {
   const spoken = spokenLatin(match[1]!);
   const ending = match[2];
   return ending === undefined ? spoken : endedName(spoken, ending);
 });
 
-/** Adds an ending or word after a hyphen. The ending stays as written, since the writer knows the sound: "Facebook-ке". */
+/** Adds an ending, which stays as written, or a word after a hyphen: "Facebook-ке". */
 export function endedName(spoken: string, ending: string): string {
   return isEnding(ending) ? spoken + ending : `${spoken}-${saidWord(ending)}`;
 }

@@ -19,7 +19,8 @@ export function hasVowel(lowerCaseWord: string): boolean {
 /**
  * Names of letters.
  *
- * Source: letter_name rows of test/fixtures/normalization/facts-kk.tsv (common usage; several names have a second form).
+ * Source: letter_name rows of test/fixtures/normalization/facts-kk.tsv (common usage; several names have a
+ * second form).
  */
 const LETTER_NAMES = wordTable(`
 б: бы; в: вы; г: гы; ғ: ғы; д: ды; ж: жы; з: зы; й: қысқа и; к: кы; қ: қы; л: лы; м: мы; н: ны; ң: ың;

@@ -1,6 +1,6 @@
 /**
- * A text with the source range [start, end) of each of its UTF-16 units, in ascending order. Without replacements the
- * mapping is the identity and takes no memory.
+ * A text with the source range [start, end) of each of its UTF-16 units, in ascending order. Without
+ * replacements the mapping is the identity and takes no memory.
  */
 export class MappedText {
   readonly text: string;
@@ -24,7 +24,8 @@ export class MappedText {
   }
 
   /**
-   * Replaces matches of a global pattern. Replacements of the same length map unit by unit, others as a whole.
+   * Replaces matches of a global pattern. Replacements of the same length map unit by unit, others as a
+   * whole.
    * @param replace receives the match and its start in the source
    */
   replace(pattern: RegExp, replace: (match: string, sourceStart: number) => string): MappedText {

@@ -67,8 +67,8 @@ export interface NormalizeOptions {
 }
 
 /**
- * A spoken word and its part of the written text, in UTF-16 units. Several words can share one part: the words of
- * "2024" all have its range.
+ * A spoken word and its part of the written text, in UTF-16 units. Several words can share one part: the
+ * words of "2024" all have its range.
  */
 export interface SpokenWord {
   /** [spokenStart, spokenEnd) of the spoken text: letters, with hyphens inside. */
@@ -82,7 +82,7 @@ export interface SpokenWord {
 export interface SpokenText {
   /** Lower-case Kazakh Cyrillic with `, . ! ? : ; — -`; empty if nothing can be spoken. */
   readonly spoken: string;
-  /** Every word of `spoken` in order. Each letter and digit of the written text is in one of their ranges or dropped. */
+  /** Every word of `spoken`, in order. Each written letter and digit is in one of their ranges or dropped. */
   readonly words: readonly SpokenWord[];
   /** Positions of characters (code points) of the written text that cannot be spoken, ascending. */
   readonly dropped: readonly number[];
@@ -172,11 +172,12 @@ const LONGEST_DOTTED = 20;
 const MAX_PASSES = 4;
 
 /**
- * Converts written Kazakh to its spoken form in the characters of a voice, with the written range of each word.
+ * Converts written Kazakh to its spoken form in the characters of a voice, with the written range of each
+ * word.
  *
- * Numbers, dates, times, money, units, Roman numerals, abbreviations and signs become words with their endings; Latin
- * words are respelled by sound; quotation marks are silent, brackets and dashes are pauses; everything else is dropped
- * and listed. Without a dictionary, the output is a fixed point.
+ * Numbers, dates, times, money, units, Roman numerals, abbreviations and signs become words with their
+ * endings; Latin words are respelled by sound; quotation marks are silent, brackets and dashes are pauses;
+ * everything else is dropped and listed. Without a dictionary, the output is a fixed point.
  */
 export function normalizeKazakh(text: string, options: NormalizeOptions): SpokenText {
   const first = readOnce(text, options);

@@ -15,8 +15,9 @@ export interface WrittenNumber {
 }
 
 /**
- * Groups of three by spaces; by dots or commas where nothing else can be meant: two groups and more ("1.234.567"), a
- * group of zeros ("5.000"), or a decimal mark of the other kind behind them ("1.234,56", "1,234.56").
+ * Groups of three by spaces; by dots or commas where nothing else can be meant: two groups and more
+ * ("1.234.567"), a group of zeros ("5.000"), or a decimal mark of the other kind behind them ("1.234,56",
+ * "1,234.56").
  */
 const NUMBER = new RegExp(
   "(?:([1-9]\\d{0,2}(?:(?: \\d{3})+|(?:\\.\\d{3})+(?=,\\d{1,2}(?!\\d))|(?:,\\d{3})+(?=\\.\\d{1,2}(?!\\d))" +
@@ -35,8 +36,9 @@ export function numberAt(text: string, at: number): WrittenNumber | null {
 }
 
 /**
- * Interprets one mark between digits. The Kazakh decimal mark is the comma. A dot may be a decimal mark, a group mark
- * ("1.234"), or part of a date or time ("12.05", "9.30"), and a wrong guess would change the meaning.
+ * Interprets one mark between digits. The Kazakh decimal mark is the comma. A dot may be a decimal mark, a
+ * group mark ("1.234"), or part of a date or time ("12.05", "9.30"), and a wrong guess would change the
+ * meaning.
  */
 function meaningOf(whole: string, mark: string, fraction: string): MarkMeaning {
   if (fraction === "" || whole.startsWith("0")) return decimalOrWhole(fraction);

@@ -3,8 +3,8 @@ import { wordTable } from "./word-table.js";
 /**
  * Kazakh numerals.
  *
- * Source: Unicode CLDR, common/rbnf/kk.xml, with the 40th corrected to қырқыншы; "бір миллион" rather than a bare
- * "миллион" as the news reads it (19 of 22 times in the KazNERD twin sentences).
+ * Source: Unicode CLDR, common/rbnf/kk.xml, with the 40th corrected to қырқыншы; "бір миллион" rather than a
+ * bare "миллион" as the news reads it (19 of 22 times in the KazNERD twin sentences).
  */
 const ONES = ["", "бір", "екі", "үш", "төрт", "бес", "алты", "жеті", "сегіз", "тоғыз"];
 const TENS = ["", "он", "жиырма", "отыз", "қырық", "елу", "алпыс", "жетпіс", "сексен", "тоқсан"];

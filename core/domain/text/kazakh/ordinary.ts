@@ -25,8 +25,9 @@ const EXCEPTION_FIRST = new Set(
 );
 
 /**
- * Finds the end of a run of words that are spoken as written: Cyrillic, with a vowel, without inner capitals and a dot
- * after them, separated by a space, a comma and a space, or a hyphen. Nine of ten words are in such a run, which is fast.
+ * Finds the end of a run of words that are spoken as written: Cyrillic, with a vowel, without inner capitals
+ * and a dot after them, separated by a space, a comma and a space, or a hyphen. Nine of ten words are in such
+ * a run, which is fast.
  * @returns `at` when no run starts there
  */
 export function ordinaryRunEnd(text: string, at: number): number {

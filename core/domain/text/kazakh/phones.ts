@@ -4,8 +4,8 @@ import { patternRule, type Rule } from "./reading.js";
 /**
  * Reads telephone numbers of Kazakhstan group by group.
  *
- * Source: the numbering plan of Kazakhstan (country code 7, prefix 8, area codes of three digits, or four and six).
- * Brackets have become commas. Without the code, only groups of 3-3-2-2 count: "701 123 45 67".
+ * Source: the numbering plan of Kazakhstan (country code 7, prefix 8, area codes of three digits, or four and
+ * six). Brackets have become commas. Without the code, only groups of 3-3-2-2 count: "701 123 45 67".
  */
 const SEPARATED = "\\+?[78][ ,-]{0,8}\\d{3}[ ,-]{1,8}\\d{3}[ -]?\\d{2}[ -]?\\d{2}";
 const AREA = "\\+?[78][ ,-]{0,8}7\\d{3}[ ,-]{1,8}\\d{2}[ -]?\\d{2}[ -]?\\d{2}";

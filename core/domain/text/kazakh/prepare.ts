@@ -6,7 +6,7 @@ import { wordTable } from "./word-table.js";
 /** Text of characters with rules: letters of two scripts, digits, known marks, spaces, line ends. */
 export interface PreparedText {
   readonly mapped: MappedText;
-  /** Positions of characters (code points) that cannot be spoken. Quotation marks are silent instead, unless letters. */
+  /** Positions of characters (code points) that cannot be spoken. Quotation marks are silent instead. */
   readonly dropped: readonly number[];
 }
 
@@ -40,7 +40,9 @@ const ZERO_BETWEEN_DIGITS = /(?<=\d)[OО](?=\d)/gu;
 /** Powers after a digit, but for the squares and cubes of units. */
 const SUPERSCRIPTS = /(?<=\d)(?![²³](?![⁰¹²³⁴-⁹⁻]))⁻?[⁰¹²³⁴-⁹]+/gu;
 const FRACTION = /^\d+\u2044\d+$/;
-/** Zeros of Arabic, Persian, Devanagari and Bengali digits (Unicode, General_Category Nd); others are dropped. */
+/**
+ * Zeros of Arabic, Persian, Devanagari and Bengali digits (Unicode, General_Category Nd); others are dropped.
+ */
 const DIGIT_ZEROS = [0x660, 0x6f0, 0x966, 0x9e6];
 
 /** Latin and Greek letters that look like Cyrillic ones, for words with mixed scripts. */
@@ -63,7 +65,8 @@ const LATIN_LOOK_ALIKES: ReadonlyMap<string, string> = new Map(
 /**
  * Composes, maps and filters characters, and repairs words of mixed scripts.
  *
- * Dashes keep their length, an ellipsis becomes three dots, brackets and bullets become commas; all are pauses.
+ * Dashes keep their length, an ellipsis becomes three dots, brackets and bullets become commas; all are
+ * pauses.
  *
  * @param respell respells words of the composed text
  * @param isExpanded whether numbers and abbreviations will be read
@@ -89,7 +92,8 @@ export function prepare(
     .replace(SUPERSCRIPTS, (power) => `^${power.normalize("NFKD")}`)
     .replace(UNUSUAL, (character, sourceStart) => {
       const kept = keep(character);
-      // Letters used as quotation marks, "ʼ" and the primes, are also silent, but letters must be listed as dropped.
+      // Letters used as quotation marks, "ʼ" and the primes, are also silent, but letters must be listed as
+      // dropped.
       if (kept !== null && !(kept === "" && A_LETTER.test(character))) return kept;
       dropped.push(sourceStart);
       // Invisible characters may be inside a word; pictures and foreign letters separate words.
@@ -119,8 +123,8 @@ function keep(unusual: string): string | null {
 }
 
 /**
- * Writes a word of two scripts in one, if each letter of the other has a look-alike. Mostly Latin words become Latin,
- * others Cyrillic.
+ * Writes a word of two scripts in one, if each letter of the other has a look-alike. Mostly Latin words
+ * become Latin, others Cyrillic.
  */
 function repaired(word: string): string {
   if (!FOREIGN_LETTER.test(word) || !CYRILLIC_LETTER.test(word)) return word;

@@ -81,7 +81,10 @@ const dottedRule = patternRule(`\\d{1,40}(?:\\.\\d{1,40}){2,}(?!\\d)`, (match) =
   /^[1-9]\d{0,2}(?:\.\d{3}){2,}$/.test(match[0]) ? null : match[0].split(".").map(codeGroup).join(" нүкте "),
 );
 
-/** "3:1": a result next to "есеп", otherwise a ratio, "үштің бірге қатынасы" (genitive and dative of case_rule rows). */
+/**
+ * "3:1": a result next to "есеп", otherwise a ratio, "үштің бірге қатынасы" (genitive and dative of case_rule
+ * rows).
+ */
 const ratioRule = patternRule(
   "(?<![\\d:.,])(\\d{1,3}):([1-9]\\d{0,2}(?: \\d{3})+|\\d{1,6})(?![\\d:]|[.,]\\d)(?=( есе[пб])|)",
   (match, text) => {
@@ -118,7 +121,8 @@ function readQuantity(number: WrittenNumber, currencyBefore: Currency | null, te
     spokenValue(known, vulgar?.[1] ?? null, part) + (scale === null ? "" : ` ${scaleName(scale[1] ?? "")}`);
   const money = currencyBefore === null ? matchAt(CURRENCY_PATTERN, text, next) : null;
   const rate = currencyBefore === null ? matchAt(RATE_PATTERN, text, next) : null;
-  // A scale or a unit makes a decimal of "1.234" and "12.05": there is no thousand of millions, no date of kilograms.
+  // A scale or a unit makes a decimal of "1.234" and "12.05": there is no thousand of millions, no date of
+  // kilograms.
   const decided: WrittenNumber =
     scale === null ? number : { ...number, meaning: fraction === "" ? "whole" : "decimal" };
   if (rate !== null) {
@@ -159,8 +163,8 @@ function spokenValue(number: WrittenNumber, vulgar: string | null, part: RegExpE
 }
 
 /**
- * Reads a sum of money. Two digits after the mark are hundredths: "25,24 ₸" is "жиырма бес теңге жиырма төрт тиын".
- * Three are a group after a sign, as in English ("$1,234"), and ambiguous before one ("1,234 ₸").
+ * Reads a sum of money. Two digits after the mark are hundredths: "25,24 ₸" is "жиырма бес теңге жиырма төрт
+ * тиын". Three are a group after a sign, as in English ("$1,234"), and ambiguous before one ("1,234 ₸").
  */
 function sum(number: WrittenNumber, currency: Currency, isSignFirst: boolean): string {
   const { whole, fraction, mark } = number;

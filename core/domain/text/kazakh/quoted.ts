@@ -11,8 +11,8 @@ const LETTERED_NUMBER = new RegExp(`(?<=(?<!\\d)\\d{1,2})[- ]?[«“„"]([${LOW
 const DASHED_ENDING = new RegExp(`(?<=\\d|[${UPPER}]{2})[–—‒−]([${LOWER}]{1,12})(?![\\p{L}\\p{M}])`, "gu");
 
 /**
- * Keeps the meaning of quotation marks and long dashes before they are removed: "7 «Б»" is a number with a letter and no
- * measure, "«Арман» ЖШС-нің" has a possessive, "5–сынып" has a hyphen.
+ * Keeps the meaning of quotation marks and long dashes before they are removed: "7 «Б»" is a number with a
+ * letter and no measure, "«Арман» ЖШС-нің" has a possessive, "5–сынып" has a hyphen.
  */
 export function spellOutMarks(mapped: MappedText): MappedText {
   return mapped

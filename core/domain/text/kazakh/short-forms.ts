@@ -7,8 +7,8 @@ import { wordTable } from "./word-table.js";
 /**
  * Words with a hyphen in place of their middle: "к-сі" is көшесі, "к-сінде" көшесінде.
  *
- * Each entry: first letters, last letters, the whole word. Endings after the last letters are kept, since they agree
- * with it. Source: abbreviations of Kazakh encyclopedias and of streets and offices in addresses.
+ * Each entry: first letters, last letters, the whole word. Endings after the last letters are kept, since
+ * they agree with it. Source: abbreviations of Kazakh encyclopedias and of streets and offices in addresses.
  */
 const CONTRACTIONS = `
 к,көш сі көшесі; көш е көше; д,даң,даңғ,дң лы даңғылы; даң л даңғыл; қ сы қаласы; обл,об сы,лысы облысы; обл с облыс;
@@ -53,7 +53,10 @@ for (const line of CONTRACTIONS.split(";")) {
 /** Heads of places and directions, which take any ending: "Алматы қ-да", "оңт-ке". */
 const ANY_ENDING = "а о р солт оңт бат шығ қ обл ауд к көш даң пр".split(" ");
 
-/** Returns whether "head-" at `at` may be a contraction, by the letters after it; not for a repetition, "ун-ун-". */
+/**
+ * Returns whether "head-" at `at` may be a contraction, by the letters after it; not for a repetition,
+ * "ун-ун-".
+ */
 export function mayBeContracted(text: string, at: number, hyphen: number): boolean {
   const head = text.slice(at, hyphen).toLowerCase();
   if (!CONTRACTED_HEADS.has(head)) return false;

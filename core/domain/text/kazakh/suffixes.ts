@@ -1,8 +1,8 @@
 /**
  * Kazakh case endings: the form for a word, and the case of a written ending.
  *
- * Source: case_rule, numeral_case, currency_case, month_case, unit_case rows of facts-kk.tsv (grammar rules, counted in
- * the corpora).
+ * Source: case_rule, numeral_case, currency_case, month_case, unit_case rows of facts-kk.tsv (grammar rules,
+ * counted in the corpora).
  */
 export type GrammaticalCase = "genitive" | "dative" | "accusative" | "locative" | "ablative" | "instrumental";
 
@@ -43,8 +43,8 @@ export function isEnding(written: string): boolean {
 const WRITTEN_POSSESSIVE = /^с?[ыі](н[ыі]ң|н[ае]|н|нд[ае]|н[ае]н|мен)?$/;
 
 /**
- * Adds a written ending to a spoken phrase: cases and possessives are formed for its last word, other endings stay as
- * written. After a possessive ("министрлігі") the case takes its possessive form.
+ * Adds a written ending to a spoken phrase: cases and possessives are formed for its last word, other endings
+ * stay as written. After a possessive ("министрлігі") the case takes its possessive form.
  */
 export function withEnding(phrase: string, written: string): string {
   const possessive = WRITTEN_POSSESSIVE.exec(written);
@@ -111,8 +111,8 @@ export function inCase(phrase: string, grammaticalCase: GrammaticalCase): string
 }
 
 /**
- * Puts the last word of a phrase in the third person's possessive: -сы/-сі after a vowel, -ы/-і after a consonant, with
- * voiced к, қ and п; "қырық" loses its ы.
+ * Puts the last word of a phrase in the third person's possessive: -сы/-сі after a vowel, -ы/-і after a
+ * consonant, with voiced к, қ and п; "қырық" loses its ы.
  */
 function inPossessive(phrase: string): string {
   const word = lastWord(phrase);
@@ -125,7 +125,9 @@ function inPossessive(phrase: string): string {
 }
 const VOICED: Readonly<Record<string, string>> = { к: "г", қ: "ғ", п: "б" };
 
-/** Loanwords with a final double consonant lose one before an ending: "килограмнан" (spelling rules of 1983). */
+/**
+ * Loanwords with a final double consonant lose one before an ending: "килограмнан" (spelling rules of 1983).
+ */
 function stem(phrase: string): string {
   return /(мм|лл|тт|сс)$/.test(phrase) ? phrase.slice(0, -1) : phrase;
 }

@@ -31,9 +31,11 @@ kWh: киловатт-сағат
 `);
 
 /**
- * Divisors of rates in the possessive dative, spoken before the number: "60 км/сағ" is "сағатына алпыс километр".
+ * Divisors of rates in the possessive dative, spoken before the number: "60 км/сағ" is "сағатына алпыс
+ * километр".
  *
- * Source: unit rows of facts-kk.tsv; the ending is possessive -ы/-і/-сы/-сі and dative -на/-не (case_rule rows).
+ * Source: unit rows of facts-kk.tsv; the ending is possessive -ы/-і/-сы/-сі and dative -на/-не (case_rule
+ * rows).
  */
 const DIVISORS = wordTable(`
 сағ: сағатына; ч: сағатына; h: сағатына; с: секундына; сек: секундына; s: секундына; с²: секунд квадратына;

@@ -9,8 +9,9 @@ const SOUNDS = new Set("в с к хм гм мм ммм тс тсс ш шш кш 
 /**
  * Russian words with a pronunciation that differs from their spelling.
  *
- * Source: rules of Russian pronunciation (Avanesov, "Русское литературное произношение": чн and чт as шн and шт, г as в in
- * the genitive endings -ого and -его, -тся and -ться as ца), written in the letters a Kazakh voice knows.
+ * Source: rules of Russian pronunciation (Avanesov, "Русское литературное произношение": чн and чт as шн and
+ * шт, г as в in the genitive endings -ого and -его, -тся and -ться as ца), written in the letters a Kazakh
+ * voice knows.
  */
 export const RUSSIAN_WORDS: ReadonlyMap<string, string> = new Map(
   Object.entries(
