@@ -74,7 +74,10 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
         return { ...events, flooded };
       };
       const { ignored } = translation;
-      return { ...accept({ ...accepted, ignored }, open), floodClosingMessage: floodClosingMessage(translation) };
+      return {
+        ...accept({ ...accepted, ignored }, open),
+        floodClosingMessage: floodClosingMessage(translation),
+      };
     } catch (thrown) {
       const error = asServiceError(thrown);
       span.end(errorName(error.code));
