@@ -23,7 +23,7 @@ import type { SynthesisJob } from "../../core/ports/synthesizer.js";
 import { SPEED_RULE, type SynthesisRequest } from "../../core/protocol/synthesis-request.js";
 
 /** One sentence to be delivered as a whole; its pieces are spoken one after another. */
-export interface PlannedSentence {
+interface PlannedSentence {
   readonly pieces: readonly Pick<SpokenPiece, "text" | "words">[];
   /** Silence before the sentence; none when absent. */
   readonly leadSamples?: number;

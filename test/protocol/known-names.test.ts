@@ -45,7 +45,7 @@ describe("the nearest known name", () => {
   }
 });
 
-test("where no name is near, all of them are told", () => {
+test("without a near name, the message lists all", () => {
   const rule = unknownNameRule("field", "format", SYNTHESIS);
   assert.equal(
     rule,

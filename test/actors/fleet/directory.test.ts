@@ -76,7 +76,7 @@ test("a node is there from its first heartbeat until it has been silent for too 
   assert.equal(chosen(), "n");
 });
 
-test("a process that was held up itself does not take its nodes for lost", async () => {
+test("a process that was blocked itself does not consider its nodes lost", async () => {
   const { heartbeat, sleepThrough, pass, chosen } = fleet();
   await heartbeat();
   sleepThrough(20_000);
@@ -98,7 +98,7 @@ test("a node that drains takes no lane, and says so with each heartbeat while it
   assert.equal(told.length, 2);
 });
 
-test("a node that has refused is asked again after its next heartbeat, one that is gone too", async () => {
+test("a node that refused or was gone is asked again after its next heartbeat", async () => {
   const { directory, heartbeat, chosen } = fleet();
   await heartbeat();
   directory.avoid("n");
@@ -111,7 +111,7 @@ test("a node that has refused is asked again after its next heartbeat, one that 
   assert.equal(chosen(), "n");
 });
 
-test("a front with a lane on one node takes the other for the next, also when both are taken at once", async () => {
+test("a front puts its second lane on another node, even when both are placed at the same time", async () => {
   const { lane, heartbeat, chosen } = fleet();
   const both = Promise.all([lane(), lane()]);
   await heartbeat();
@@ -127,7 +127,7 @@ test("a front with a lane on one node takes the other for the next, also when bo
   assert.equal(chosen(), "n");
 });
 
-test("who waits for a node gets it with its first heartbeat, or the reason for which the waiting ends", async () => {
+test("a waiting lane gets a node with its first heartbeat, or the reason for the end of the wait", async () => {
   const { directory, heartbeat } = fleet();
   const controller = new AbortController();
   const watcher = { silent: () => undefined, draining: () => undefined, heard: () => undefined };
@@ -141,7 +141,7 @@ test("who waits for a node gets it with its first heartbeat, or the reason for w
   await assert.rejects(late, /the service stops/);
 });
 
-test("a lane that has a place elsewhere counts no more on the node that it leaves, which it still hears of", async () => {
+test("a lane that moves no longer counts on the node that it leaves, but still watches it", async () => {
   const { directory, lane, heartbeat, pass, chosen } = fleet();
   await heartbeat();
   const one = await lane();
@@ -156,7 +156,7 @@ test("a lane that has a place elsewhere counts no more on the node that it leave
   assert.deepEqual(one.told, ["silent"]);
 });
 
-test("a lane is told of every node that is heard, and speaks the latest version that its own knows", async () => {
+test("a lane sees every heartbeat, and uses the latest version that its node supports", async () => {
   const { directory, heartbeat } = fleet();
   let heard = 0;
   const watcher = { silent: () => undefined, draining: () => undefined, heard: () => void heard++ };
@@ -171,7 +171,7 @@ test("a lane is told of every node that is heard, and speaks the latest version 
   assert.equal(heard, 1);
 });
 
-test("a node is full by its own word", async () => {
+test("a node is full when its heartbeat says so", async () => {
   const { directory, heartbeat } = fleet();
   assert.ok(!directory.isFull("n"));
   await heartbeat({ capacity: 2, used: 1 });

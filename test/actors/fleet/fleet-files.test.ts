@@ -142,7 +142,7 @@ async function recognizers(): Promise<readonly Loaded[]> {
   ]);
 }
 
-test("files heard by nodes", async (t) => {
+test("files transcribed by nodes", async (t) => {
   const path = await file(0);
   // A piece is cut after half a minute.
   const withCut = await file(31);

@@ -32,7 +32,7 @@ const anyFleet = fc
   .nat({ max: 6 })
   .chain((count) => fc.tuple(...Array.from({ length: count }, (_, node) => anyHeartbeat(node))));
 
-test("a lane goes to a node that can take it, of its zone where there is one, with the fewest of its lanes", () => {
+test("a lane goes to a node with room, in its zone if possible, with the fewest of its lanes", () => {
   fc.assert(
     fc.property(
       anyFleet,
@@ -59,7 +59,7 @@ test("a lane goes to a node that can take it, of its zone where there is one, wi
   );
 });
 
-test("of two nodes the one with the smaller share taken is chosen, and of many each is chosen at times", () => {
+test("of two nodes the less loaded one is chosen, and of many each is chosen sometimes", () => {
   const heartbeats = Array.from({ length: 8 }, (_, index) => ({ ...FIT, node: `n${index}`, used: index }));
   const random = uniform(SEED);
   assert.equal(placeLane(heartbeats.slice(0, 2), WANTED, none, random)?.node, "n0");
@@ -76,7 +76,7 @@ test("of two nodes the one with the smaller share taken is chosen, and of many e
   }
 });
 
-test("a lane that goes elsewhere stands nearer, or evens out its front's lanes, and does not come back", () => {
+test("a lane moves only closer or to even out its front's lanes, and does not return", () => {
   let moves = 0;
   fc.assert(
     fc.property(
@@ -103,7 +103,7 @@ test("a lane that goes elsewhere stands nearer, or evens out its front's lanes, 
   assert.ok(moves > 0);
 });
 
-test("of two ranges of versions the latest that is in both is spoken", () => {
+test("the latest version of both ranges is used", () => {
   const range = fc
     .tuple(fc.nat({ max: 5 }), fc.nat({ max: 3 }))
     .map(([least, more]) => ({ least, most: least + more }));
@@ -117,7 +117,7 @@ test("of two ranges of versions the latest that is in both is spoken", () => {
   );
 });
 
-test("a heartbeat arrives as it was, and what is none is refused", () => {
+test("a heartbeat survives encoding, and other messages are refused", () => {
   fc.assert(
     fc.property(anyHeartbeat(1), (heartbeat) =>
       assert.deepEqual(decodeHeartbeat(encodeHeartbeat(heartbeat)), heartbeat),

@@ -10,7 +10,7 @@ import { TraceSpans } from "../../support/trace-spans.js";
 
 const TRACEPARENT = `00-${"a".repeat(32)}-${"b".repeat(16)}-01`;
 
-test("an engine goes on with the trace of a gateway's session, until the session leaves it", async () => {
+test("an engine continues the trace of a gateway's session until the session leaves", async () => {
   const faults: unknown[] = [];
   const hub = new InProcessHub((error) => void faults.push(error));
   const tracer = new TraceSpans();

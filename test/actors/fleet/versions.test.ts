@@ -53,7 +53,7 @@ after(async () => {
 
 for (const [gateway, { protocol, isLater }] of Object.entries(RELEASES)) {
   for (const [engine, node] of Object.entries(RELEASES)) {
-    test(`a gateway of ${gateway} and an engine of ${engine} speak the latest version of both`, async () => {
+    test(`a gateway of ${gateway} and an engine of ${engine} use the latest version of both`, async () => {
       const spoken = new Set<number>();
       const end = hub
         .connect()
