@@ -4,16 +4,16 @@ import type { Departure } from "../../core/ports/front.js";
 import type { UsageMeter, UsageReference } from "../../core/ports/usage-meter.js";
 import { Billing } from "./billing.js";
 
-/** A synthesis that does not know of money. */
+/** A synthesis without its billing. */
 export interface UnbilledSynthesis
   extends Omit<SynthesisConversation, "charge" | "creditsCharged" | "sentence" | "answer" | "complete"> {
-  /** Billed characters up to the end of each sentence. */
+  /** Billed characters from the start of the text to the end of each sentence. */
   readonly charactersThrough: readonly number[];
 }
 
 /**
- * A synthesis that is paid for: held before the first sentence is spoken, charged before the first audio is queued.
- * A client who leaves after that has paid; what we then fail to deliver is given back.
+ * Bills a synthesis: credits are held before the first sentence is synthesized and charged before the first
+ * audio is queued. A client that leaves after that has paid; audio that we fail to deliver is refunded.
  */
 export class BilledSynthesis implements SynthesisConversation {
   readonly sentence: Departure = {
@@ -24,6 +24,10 @@ export class BilledSynthesis implements SynthesisConversation {
     leaving: () => this.#billing.noteDelivered(this.billedCharacters),
     held: () => this.#billing.noteDelivered(0),
   };
+  readonly modelId: string;
+  readonly billedCharacters: number;
+  readonly sampleRateHz: number;
+  readonly mostHeldBytes: number;
   readonly #session: UnbilledSynthesis;
   readonly #billing: Billing;
   #deliveredSentences = 0;
@@ -31,26 +35,14 @@ export class BilledSynthesis implements SynthesisConversation {
   constructor(meter: UsageMeter, reference: UsageReference, session: UnbilledSynthesis) {
     this.#billing = new Billing(meter, reference, "synthesis");
     this.#session = session;
-  }
-
-  get modelId(): string {
-    return this.#session.modelId;
-  }
-
-  get billedCharacters(): number {
-    return this.#session.billedCharacters;
+    this.modelId = session.modelId;
+    this.billedCharacters = session.billedCharacters;
+    this.sampleRateHz = session.sampleRateHz;
+    this.mostHeldBytes = session.mostHeldBytes;
   }
 
   get creditsCharged(): number {
     return this.#billing.creditsCharged;
-  }
-
-  get sampleRateHz(): number {
-    return this.#session.sampleRateHz;
-  }
-
-  get mostHeldBytes(): number {
-    return this.#session.mostHeldBytes;
   }
 
   async *chunks(): AsyncIterable<SpeechChunk> {
@@ -83,14 +75,14 @@ export class BilledSynthesis implements SynthesisConversation {
     this.#billing.stop(reason, this.#charactersOf(this.#deliveredSentences));
   }
 
-  /** A reader who asks for more has sent what came before, if audio is sent as it is made. */
+  /** In a stream, a reader that requests the next chunk has sent the one before. */
   #sentSentence(): void {
     if (!this.#billing.isCharged) return;
     this.#deliveredSentences++;
     this.#billing.noteDelivered(this.#charactersOf(this.#deliveredSentences));
   }
 
-  /** Of so many sentences, counted from the first. */
+  /** Billed characters of the first `sentences` sentences. */
   #charactersOf(sentences: number): number {
     return this.#session.charactersThrough[sentences - 1] ?? 0;
   }

@@ -4,13 +4,13 @@ import type { Departure } from "../../core/ports/front.js";
 import type { UsageMeter, UsageReference } from "../../core/ports/usage-meter.js";
 import { Billing } from "./billing.js";
 
-/** A transcription that does not know of money. */
+/** A transcription without its billing. */
 export interface UnbilledTranscription {
   readonly transcript: Promise<TimedTranscript>;
   stop(reason: StopReason): void;
 }
 
-/** A file that is paid for: held when its length is known, charged with the result, released on every other way out. */
+/** Bills a file: credits are held when its length is known, charged with the result, else released. */
 export class BilledTranscription implements TranscriptionConversation {
   readonly transcript: Promise<BilledTranscript>;
   readonly answer: Departure = {
@@ -21,7 +21,7 @@ export class BilledTranscription implements TranscriptionConversation {
   readonly #billing: Billing;
   #units = 0;
 
-  /** @param start begins the work, which tells its length before it decodes anything and fails when that is refused */
+  /** @param start starts the work, which reports its length first and fails when `onLength` does */
   constructor(
     meter: UsageMeter,
     reference: UsageReference,
@@ -30,7 +30,7 @@ export class BilledTranscription implements TranscriptionConversation {
     this.#billing = new Billing(meter, reference, "transcription");
     this.#session = start((length) => this.#holdFor(length));
     this.transcript = this.#charged();
-    // A client may leave before the answer is waited for.
+    // A client may leave before anyone awaits the answer.
     this.transcript.catch(() => {});
   }
 

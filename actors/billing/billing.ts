@@ -3,21 +3,21 @@ import type { Quantity, UsageKind } from "../../core/domain/usage/tariff.js";
 import type { StopReason } from "../../core/ports/conversations.js";
 import type { Hold, UsageMeter, UsageReference } from "../../core/ports/usage-meter.js";
 
-/** How far the payment of a piece of work is; `over` once it is decided who pays what. */
+/** State of the payment for a piece of work; `over` once it is settled who pays what. */
 export type BillingState = "unpaid" | "charging" | "charged" | "over";
 
 export type BillingEvent =
-  /** The meter has set the price aside. */
+  /** The credits are held. */
   | "held"
   /** The first bytes are about to leave. */
   | "charge"
   /** The charge is written. */
   | "written"
-  /** The last byte has gone out. */
+  /** The last byte has been sent. */
   | "completed"
   | StopReason;
 
-/** What becomes of the hold. `refuse` changes nothing: the work must not go on. */
+/** Action on the hold. `refuse` changes nothing: the work must not continue. */
 export type BillingEffect =
   | "none"
   | "charge"
@@ -37,15 +37,15 @@ function go(state: BillingState, effect: BillingEffect = "none"): BillingDecisio
 }
 
 /**
- * Until the charge is written nothing has gone out, so an end costs nothing. After that a client who leaves has paid for
- * all of it, and what the service fails to deliver is given back.
+ * Until the charge is written nothing has been sent, so an end costs nothing. After that a client that leaves
+ * pays for all of it, and work that the service fails to deliver is refunded.
  */
 const DECISIONS: Record<BillingState, Record<BillingEvent, BillingDecision>> = {
   unpaid: {
     held: go("unpaid"),
     charge: go("charging", "charge"),
     written: go("unpaid"),
-    // An answer without audio: there was nothing to charge for.
+    // An answer without audio costs nothing.
     completed: go("over", "release"),
     "client-left": go("over", "release"),
     "service-stops": go("over", "release"),
@@ -67,7 +67,7 @@ const DECISIONS: Record<BillingState, Record<BillingEvent, BillingDecision>> = {
     "service-stops": go("over", "refund-rest"),
   },
   over: {
-    // The client left while the meter was asked: nothing else will release this hold.
+    // The client left while the credits were being held: nothing else will release them.
     held: go("over", "release"),
     charge: go("over", "refuse"),
     written: go("over", "refuse"),
@@ -77,12 +77,12 @@ const DECISIONS: Record<BillingState, Record<BillingEvent, BillingDecision>> = {
   },
 };
 
-/** Pure: what an event does to the payment of a piece of work. */
+/** Pure: decides how an event changes the payment of a piece of work. */
 export function decideBilling(state: BillingState, event: BillingEvent): BillingDecision {
   return DECISIONS[state][event];
 }
 
-/** The payment of one synthesis or one file: held, charged, and completed, released or given back. */
+/** The payment of one synthesis or file: held, charged, and then completed, released or refunded. */
 export class Billing {
   readonly #meter: UsageMeter;
   readonly #reference: UsageReference;
@@ -90,14 +90,14 @@ export class Billing {
   #state: BillingState = "unpaid";
   #hold: Hold | null = null;
 
-  /** @param work names it in errors, such as `synthesis` */
+  /** @param work name in errors, such as `synthesis` */
   constructor(meter: UsageMeter, reference: UsageReference, work: string) {
     this.#meter = meter;
     this.#reference = reference;
     this.#work = work;
   }
 
-  /** What the work cost; 0 before it is charged and after it is settled. */
+  /** Cost of the work; 0 before it is charged and after it is settled. */
   get creditsCharged(): number {
     return this.#state === "charged" ? (this.#hold?.credits ?? 0) : 0;
   }
@@ -107,7 +107,7 @@ export class Billing {
   }
 
   /**
-   * Sets the price aside.
+   * Holds the price.
    * @throws {ServiceError} `CANCELLED` when the work ended meanwhile, `OUT_OF_CREDITS`, `AUTH_UNAVAILABLE`
    */
   async hold(kind: UsageKind, quantity: Quantity): Promise<void> {
@@ -123,7 +123,7 @@ export class Billing {
     this.#tell("written");
   }
 
-  /** So many units have left, or are about to. Cheap; does nothing unless the work is charged. */
+  /** Notes that `units` in all have left, or are about to. Cheap; does nothing unless the work is charged. */
   noteDelivered(units: number): void {
     if (this.isCharged) this.#hold?.delivered(units);
   }
@@ -132,7 +132,7 @@ export class Billing {
     this.#tell("completed");
   }
 
-  /** May be called twice. @param deliveredUnits what the client has got, which is not given back */
+  /** May be called twice. @param deliveredUnits units that the client has received, which are not refunded */
   stop(reason: StopReason, deliveredUnits = 0): void {
     this.#tell(reason, deliveredUnits);
   }

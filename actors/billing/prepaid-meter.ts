@@ -2,7 +2,7 @@ import { creditsFor, type Quantity, type Tariffs, type UsageKind } from "../../c
 import type { Paid } from "../../core/ports/idempotency.js";
 import type { Hold, UsageMeter, UsageReference } from "../../core/ports/usage-meter.js";
 
-/** A hold on nothing: what it stands for has been paid. */
+/** A hold on work that has been paid for. */
 const NOTHING_TO_CHARGE = {
   charge: async () => {},
   delivered: () => {},
@@ -12,8 +12,9 @@ const NOTHING_TO_CHARGE = {
 };
 
 /**
- * Meters work that is done again for a client who has paid for it, wholly or for its beginning: only the rest is held and
- * charged. All charges together are never more than the price of the work, and less by no more than a unit's price.
+ * Meters work that is repeated for a client that has paid for all or the start of it: only the rest is held
+ * and charged. All charges together never exceed the price of the work, and fall short of it by less than one
+ * unit.
  */
 export class PrepaidMeter implements UsageMeter {
   readonly #meter: UsageMeter;
@@ -43,15 +44,15 @@ export class PrepaidMeter implements UsageMeter {
     };
   }
 
-  /** Units of `quantity` that are still to be charged. */
+  /** Returns the units of `quantity` that are still to be charged. */
   #restOf(kind: UsageKind, quantity: Quantity): number {
     // A file is charged as a whole.
     if (kind === "file" && this.#paid.isAudioUnknown !== true) return 0;
     const tariff = this.#tariffs[kind];
     const credits = Math.max(0, creditsFor(quantity, tariff) - this.#paid.credits);
-    // Each charge is rounded up: the rest is what makes the sum come out, not what is left to say.
+    // Each charge is rounded up, so the remaining credits limit the units, not only the remaining units.
     const affordable = Math.floor((credits * tariff.perUnits * quantity.unitsPerSecond) / tariff.credits);
-    // Samples that were paid for may have been of another rate: of files the credits alone count.
+    // Paid samples of a file may have had another rate, so only its credits count.
     const unpaid = kind === "file" ? quantity.units : quantity.units - this.#paid.units;
     return Math.max(0, Math.min(unpaid, affordable));
   }

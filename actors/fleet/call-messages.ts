@@ -1,14 +1,14 @@
-// What is said of calls: pieces of speech to be made, tasks of files to be done. MessagePack; members that a reader does not
-// know are passed by.
+// Messages of calls, which synthesize a piece of speech or do a task of a file. MessagePack; readers ignore
+// members that they do not know.
 import { decode, encode } from "@msgpack/msgpack";
 import type { ErrorCode } from "../../core/domain/errors.js";
 
-/** Of what is said of calls; a node that speaks only others is not asked. */
+/** Protocol version of calls; a node without it is not called. */
 export const CALL_VERSION = 1;
-/** Of audio or results in one message: small beside 1 MB, the most that the bus takes. */
-export const MOST_PART_BYTES = 262_144;
+/** Most bytes of audio or results in one message, well below the bus's limit of 1 MB. */
+export const MAX_PART_BYTES = 262_144;
 
-/** What a front says to a host, and its number: all that it says to one is counted, and a gap ends all its calls there. */
+/** A numbered message from a front to a host; a gap ends all of the front's calls there. */
 export type NumberedToHost = ToHost & { readonly nth: number };
 
 export type ToHost =
@@ -16,16 +16,15 @@ export type ToHost =
       readonly type: "call";
       readonly call: number;
       readonly model: string;
-      /** Hash of the model's manifest. */
       readonly manifest: string;
       readonly body: unknown;
       readonly traceparent: string | null;
-      /** Of other requests that share the call. */
+      /** Traces of other requests that share the call. */
       readonly otherTraceparents?: readonly string[];
     }
-  /** Something more about a call; what, its kind says. */
+  /** A later message about a call; its kind defines the value. */
   | { readonly type: "note"; readonly call: number; readonly value: unknown }
-  /** Bytes that the host has asked for. */
+  /** Bytes that the host has requested. */
   | {
       readonly type: "pulled";
       readonly call: number;
@@ -34,15 +33,15 @@ export type ToHost =
     }
   | { readonly type: "cancel"; readonly call: number }
   /**
-   * All calls of the front that the host has: others are over, and those that it does not know are lost. Now and then it is
-   * asked how much it has said.
+   * All of the front's calls on the host: the host ends all others, and reports those that it does not know.
+   * With `isAsking` it also answers how many messages it has sent.
    */
   | { readonly type: "alive"; readonly calls: readonly number[]; readonly isAsking: boolean };
 
-/** Numbered from 0 where `n` is: a number that is missing ends the call. */
+/** Messages with `n` are numbered from 0; a gap ends the call. */
 export type ToCaller =
   | { readonly type: "part"; readonly n: number; readonly value: unknown }
-  /** Asks for bytes of something that the front has, by its number. */
+  /** Requests bytes of one of the front's items. */
   | {
       readonly type: "pull";
       readonly n: number;
@@ -53,28 +52,28 @@ export type ToCaller =
     }
   | { readonly type: "done"; readonly n: number; readonly value: unknown }
   | { readonly type: "failed"; readonly n: number; readonly code: ErrorCode; readonly message: string }
-  /** How many numbered messages there were so far. */
+  /** Numbered messages sent so far. */
   | { readonly type: "said"; readonly count: number }
-  /** It has no room, or does not serve the model. */
+  /** The host has no room, or does not serve the model. */
   | { readonly type: "refused" }
   | { readonly type: "unknown" };
 
-/** Typed arrays go as their bytes: see `alignedBytes`. */
+/** Encodes a message; typed arrays become their bytes, see `alignedBytes`. */
 export function encodeCall(message: NumberedToHost | ToCaller): Uint8Array {
   return encode(message, { ignoreUndefined: true });
 }
 
-/** @throws {Error} for bytes that are no message */
+/** @throws {Error} for bytes that are not MessagePack */
 export function decodeToHost(bytes: Uint8Array): NumberedToHost {
   return decode(bytes) as NumberedToHost;
 }
 
-/** @throws {Error} for bytes that are no message */
+/** @throws {Error} for bytes that are not MessagePack */
 export function decodeToCaller(bytes: Uint8Array): ToCaller {
   return decode(bytes) as ToCaller;
 }
 
-/** Bytes of a message in memory of their own, which a view of wider elements may begin at: those of a message are lent. */
+/** Copies the borrowed bytes of a message to a separate buffer, for a view of wider elements. */
 export function alignedBytes(bytes: Uint8Array): ArrayBuffer {
   const own = new Uint8Array(bytes.length);
   own.set(bytes);

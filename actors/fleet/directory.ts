@@ -1,24 +1,24 @@
 import type { Log } from "../../core/observe/log.js";
 import type { Bus } from "../../core/ports/bus.js";
 import type { Clock } from "../../core/ports/clock.js";
-import { type Beat, decodeBeat } from "./beats.js";
+import { decodeHeartbeat, type Heartbeat } from "./heartbeats.js";
 import { commonVersion, isBetterElsewhere, placeLane, type Wanted } from "./placement.js";
-import { BEATS_OF_LIVE } from "./subjects.js";
+import { LIVE_HEARTBEATS } from "./subjects.js";
 
-interface Known {
-  beat: Beat;
+interface KnownNode {
+  heartbeat: Heartbeat;
   heardAtMs: number;
-  /** It has refused a lane or did not answer: it is not asked again before its next beat. */
-  isPassedBy: boolean;
+  /** The node refused a lane or did not answer: it is not asked again before its next heartbeat. */
+  isAvoided: boolean;
 }
 
-/** Told of what became of a node. */
+/** Called when the state of a node changes. */
 export interface NodeWatcher {
-  /** No sign of life for too long. */
+  /** The node has sent no heartbeat for too long. */
   silent(): void;
-  /** It is about to end; told with each beat, for there may be no other node at first. */
+  /** The node is about to end; called for each heartbeat, because there may be no other node at first. */
   draining(): void;
-  /** Another node, or this one, has given a sign of life: there may be a better place. */
+  /** Any node has sent a heartbeat, so there may be a better place. */
   heard?(): void;
 }
 
@@ -26,82 +26,77 @@ export interface NodeWatcher {
 export interface Place {
   readonly node: string;
   readonly zone: string;
-  /** Of what is said on the lane: the latest that both sides speak. */
+  /** Latest protocol version that both sides support. */
   readonly version: number;
-  /** The lane has a place on another node, and is here only until its sessions are there: it counts no more. */
+  /** Stops counting the lane here, when it has moved and stays only until its sessions have followed. */
   vacate(): void;
   leave(): void;
 }
 
 export interface DirectoryOptions {
   readonly bus: Bus;
-  /** Subject of the beats; those of live workers when absent. */
-  readonly beats?: string;
-  /** A node without a sign of life for so long is lost. */
+  /** Subject of the heartbeats; those of live nodes by default. */
+  readonly heartbeats?: string;
+  /** A node without a heartbeat for this long is lost. */
   readonly lostMs: number;
   readonly clock: Clock;
   readonly log: Log;
-  /** Calls `act` every `everyMs` until what it returns is called. */
+  /** Calls `act` every `everyMs` until the returned function is called. */
   readonly repeat?: (act: () => void, everyMs: number) => () => void;
 }
 
-/** Looks so often within the time after which a node is lost. */
-const LOOKS = 8;
+/** Checks within the time after which a node is lost. */
+const CHECKS = 8;
 
-/** Which nodes there are, from their beats. */
+/** The nodes of the fleet, from their heartbeats. */
 export class FleetDirectory {
   readonly #options: DirectoryOptions;
-  readonly #nodes = new Map<string, Known>();
+  readonly #nodes = new Map<string, KnownNode>();
   readonly #watchers = new Map<string, Set<NodeWatcher>>();
-  /** Of this front on each node. */
+  /** This front's lanes on each node. */
   readonly #lanes = new Map<string, number>();
   readonly #endings: (() => void)[];
-  /** Those who wait for a node. */
   #waiting: (() => void)[] = [];
-  #lookedAtMs: number;
+  #checkedAtMs: number;
 
   constructor(options: DirectoryOptions) {
     this.#options = options;
-    this.#lookedAtMs = options.clock.nowMs();
-    const { bus, beats = BEATS_OF_LIVE, lostMs, repeat = byTimer } = options;
+    this.#checkedAtMs = options.clock.nowMs();
+    const { bus, heartbeats = LIVE_HEARTBEATS, lostMs, repeat = byTimer } = options;
     this.#endings = [
-      bus.subscribe(beats, ({ bytes }) => this.#hear(decodeBeat(bytes))),
-      repeat(() => this.#look(), lostMs / LOOKS),
+      bus.subscribe(heartbeats, ({ bytes }) => this.#hear(decodeHeartbeat(bytes))),
+      repeat(() => this.#check(), lostMs / CHECKS),
     ];
   }
 
-  /** Beats of all nodes that are there, draining ones too. */
-  get beats(): readonly Beat[] {
-    return [...this.#nodes.values()].map(({ beat }) => beat);
+  /** Heartbeats of all nodes, draining ones included. */
+  get heartbeats(): readonly Heartbeat[] {
+    return [...this.#nodes.values()].map(({ heartbeat }) => heartbeat);
   }
 
-  /** Since the last beat of the node that has been silent longest; 0 without nodes. */
-  get oldestBeatMs(): number {
+  /** Time since the last heartbeat of the node that has been silent longest; 0 without nodes. */
+  get oldestHeartbeatMs(): number {
     const nowMs = this.#options.clock.nowMs();
     return Math.max(0, ...[...this.#nodes.values()].map(({ heardAtMs }) => nowMs - heardAtMs));
   }
 
-  /** A node for a lane; null when none is there. */
-  place(wanted: Wanted, random: () => number): Beat | null {
+  /** Chooses a node for a lane; null when none fits. */
+  place(wanted: Wanted, random: () => number): Heartbeat | null {
     return placeLane(this.#able, wanted, this.#lanesOn, random);
   }
 
-  /** Whether a lane would stand better on another node than on its own. */
+  /** Whether another node would be better for a lane than its own. */
   isBetterElsewhere(wanted: Wanted, own: Place): boolean {
     return isBetterElsewhere(this.#able, wanted, this.#lanesOn, own);
   }
 
-  /** The node takes no more sessions for now, by its own word. */
+  /** Whether the node's last heartbeat reported no room. */
   isFull(node: string): boolean {
-    const beat = this.#nodes.get(node)?.beat;
-    return beat !== undefined && beat.used >= beat.capacity;
+    const heartbeat = this.#nodes.get(node)?.heartbeat;
+    return heartbeat !== undefined && heartbeat.used >= heartbeat.capacity;
   }
 
-  /**
-   * Waits for a node that fits, and puts a lane on it.
-   *
-   * @throws the signal's reason when it is aborted first
-   */
+  /** Waits for a node that fits, and puts a lane on it. @throws the signal's reason if it is aborted first */
   async take(
     wanted: Wanted,
     watcher: NodeWatcher,
@@ -124,10 +119,10 @@ export class FleetDirectory {
 
   /** Puts a lane on a node that fits; null when none does. */
   takeNow(wanted: Wanted, watcher: NodeWatcher, random: () => number): Place | null {
-    const beat = this.place(wanted, random);
-    if (beat === null) return null;
-    const { node, zone, protocol } = beat;
-    // Counted in the same turn: of two lanes that wait the second sees where the first is.
+    const heartbeat = this.place(wanted, random);
+    if (heartbeat === null) return null;
+    const { node, zone, protocol } = heartbeat;
+    // Count immediately: of two waiting lanes the second must see the place of the first.
     const vacate = this.#count(node);
     const unwatch = this.#watch(node, watcher);
     const leave = () => {
@@ -137,7 +132,7 @@ export class FleetDirectory {
     return { node, zone, version: commonVersion(protocol, wanted.protocol)!, vacate, leave };
   }
 
-  /** Returns how the lane is counted no more. */
+  /** Counts a lane; the returned function stops counting it. */
   #count(node: string): () => void {
     this.#lanes.set(node, this.#lanesOn(node) + 1);
     let isCounted = true;
@@ -161,18 +156,18 @@ export class FleetDirectory {
 
   readonly #lanesOn = (node: string): number => this.#lanes.get(node) ?? 0;
 
-  /** Beats of nodes that may be asked. */
-  get #able(): readonly Beat[] {
-    return [...this.#nodes.values()].filter(({ isPassedBy }) => !isPassedBy).map(({ beat }) => beat);
+  /** Heartbeats of nodes that may be asked. */
+  get #able(): readonly Heartbeat[] {
+    return [...this.#nodes.values()].filter(({ isAvoided }) => !isAvoided).map(({ heartbeat }) => heartbeat);
   }
 
-  /** Its node has refused a lane, or said nothing: others are asked first. */
-  passBy(node: string): void {
+  /** Asks other nodes first, after this one refused a lane or did not answer. */
+  avoid(node: string): void {
     const known = this.#nodes.get(node);
-    if (known !== undefined) known.isPassedBy = true;
+    if (known !== undefined) known.isAvoided = true;
   }
 
-  /** The bus says that a node is gone. */
+  /** Removes a node that the bus reports as gone. */
   forget(node: string): void {
     this.#nodes.delete(node);
   }
@@ -181,13 +176,14 @@ export class FleetDirectory {
     for (const end of this.#endings) end();
   }
 
-  #hear(beat: Beat): void {
+  #hear(heartbeat: Heartbeat): void {
     const { clock, log } = this.#options;
-    const known = this.#nodes.get(beat.node);
+    const known = this.#nodes.get(heartbeat.node);
     if (known === undefined)
-      log.info({ node: beat.node, zone: beat.zone, model: beat.model }, "engine node heard");
-    this.#nodes.set(beat.node, { beat, heardAtMs: clock.nowMs(), isPassedBy: false });
-    if (beat.isDraining) for (const watcher of [...(this.#watchers.get(beat.node) ?? [])]) watcher.draining();
+      log.info({ node: heartbeat.node, zone: heartbeat.zone, model: heartbeat.model }, "engine node heard");
+    this.#nodes.set(heartbeat.node, { heartbeat, heardAtMs: clock.nowMs(), isAvoided: false });
+    if (heartbeat.isDraining)
+      for (const watcher of [...(this.#watchers.get(heartbeat.node) ?? [])]) watcher.draining();
     for (const watchers of [...this.#watchers.values()])
       for (const watcher of [...watchers]) watcher.heard?.();
     this.#wake();
@@ -197,12 +193,12 @@ export class FleetDirectory {
     for (const wake of this.#waiting.splice(0)) wake();
   }
 
-  #look(): void {
+  #check(): void {
     const { clock, lostMs, log } = this.#options;
     const nowMs = clock.nowMs();
-    const isLate = nowMs - this.#lookedAtMs > (2 * lostMs) / LOOKS;
-    this.#lookedAtMs = nowMs;
-    // This process was held up: what was said meanwhile is still on its way through the loop.
+    const isLate = nowMs - this.#checkedAtMs > (2 * lostMs) / CHECKS;
+    this.#checkedAtMs = nowMs;
+    // This process was blocked: heartbeats may still wait in its socket.
     if (isLate) return;
     for (const [node, { heardAtMs }] of this.#nodes) {
       if (nowMs - heardAtMs < lostMs) continue;

@@ -1,20 +1,20 @@
 import type { FilePiece, WavSource } from "../../native/threads/protocol.js";
 import { WavAudio } from "../../native/transcription/file-audio.js";
-import { MOST_PART_BYTES } from "./call-messages.js";
+import { MAX_PART_BYTES } from "./call-messages.js";
 
-/** Something that a node may ask for, byte by byte. */
+/** Data that a node may request in byte ranges. */
 export type Item =
-  /** The audio of a file: Int16, mono, at the model's rate; silence behind its end. */
+  /** The audio of a file: Int16, mono, at the model's rate, followed by silence. */
   | { readonly source: WavSource; readonly rateHz: number }
-  /** What the encoder has left of a piece, `[frames, encodedSize]` floats. */
+  /** The encoder's output for a piece, `[frames, encodedSize]` floats. */
   | { readonly piece: FilePiece; readonly encodedSize: number }
   | { readonly memory: Float32Array | Uint8Array };
 
-/** Read at once, with other work of the thread between: to resample so much of 44.1 kHz takes some milliseconds. */
+/** Samples read without a break: resampling them from 44.1 kHz takes a few milliseconds. */
 const READ_SAMPLES = 65_536;
 const SAMPLE_BYTES = Int16Array.BYTES_PER_ELEMENT;
 
-/** Bytes of the items of a call, read when a node asks for them. */
+/** Reads the items of a call when a node requests them. */
 export class FileBytes {
   readonly #items: readonly Item[];
   readonly #open = new Map<WavSource, Promise<WavAudio>>();
@@ -23,21 +23,20 @@ export class FileBytes {
     this.#items = items;
   }
 
-  /** @throws {RangeError} for an item that there is not, or bytes that no node should ask for; what reading the file throws */
+  /** @throws {RangeError} for an item or range that does not exist, or is too long; errors of the file */
   async read(item: number, start: number, count: number): Promise<Uint8Array> {
     const wanted = this.#items[item];
-    if (wanted === undefined)
-      throw new RangeError(`Cannot read item ${item}: there are ${this.#items.length}`);
-    // A node that is broken, or is not ours, must not choose how much memory that takes.
-    const isInside = start >= 0 && count >= 0 && count <= MOST_PART_BYTES;
+    if (wanted === undefined) throw new RangeError(`cannot read item ${item} of ${this.#items.length}`);
+    // A broken or foreign node must not decide how much memory this takes.
+    const isInside = start >= 0 && count >= 0 && count <= MAX_PART_BYTES;
     if (!Number.isSafeInteger(start) || !Number.isSafeInteger(count) || !isInside)
-      throw new RangeError(`Cannot read ${count} bytes from ${start}: at most ${MOST_PART_BYTES} at a time`);
+      throw new RangeError(`cannot read ${count} bytes from ${start}: at most ${MAX_PART_BYTES} at a time`);
     if ("source" in wanted) return this.#audio(wanted, start, count);
     if ("piece" in wanted) return encodedBytes(wanted.piece, wanted.encodedSize, start, count);
     const { buffer, byteOffset, byteLength } = wanted.memory;
-    // What else lies in its buffer is not the node's.
+    // The rest of the buffer is not the node's to read.
     if (start + count > byteLength)
-      throw new RangeError(`Cannot read ${count} bytes from ${start}: there are ${byteLength}`);
+      throw new RangeError(`cannot read ${count} bytes from ${start}: there are ${byteLength}`);
     return new Uint8Array(buffer, byteOffset + start, count);
   }
 
@@ -63,7 +62,7 @@ export class FileBytes {
   }
 }
 
-/** Bytes of a piece's frames, which may lie in several parts of its file. */
+/** Reads bytes of a piece's frames, which may be in several parts of its file. */
 function encodedBytes(piece: FilePiece, encodedSize: number, start: number, count: number): Uint8Array {
   const bytes = new Uint8Array(count);
   const frameBytes = encodedSize * Float32Array.BYTES_PER_ELEMENT;

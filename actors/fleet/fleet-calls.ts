@@ -2,20 +2,20 @@ import { ServiceError } from "../../core/domain/errors.js";
 import type { ServedPart } from "../../core/domain/served.js";
 import type { Bus, BusMessage } from "../../core/ports/bus.js";
 import { decodeToCaller, encodeCall, type ToCaller, type ToHost } from "./call-messages.js";
-import { answersTo, callsTo, lastWord, nodeGone } from "./call-subjects.js";
-import { InOrder } from "./lane-window.js";
+import { SequenceCheck } from "./lane-window.js";
+import { answersTo, callsTo, lastWord, nodeGone } from "./subjects.js";
 
-/** Why a call has ended without an answer; it may be made to another node. */
+/** Why a call ended without an answer; it may be repeated on another node. */
 export type CallEnding =
-  /** No process hears its node's subject. */
+  /** No process subscribes to its node's subject. */
   | "gone"
-  /** Its node gave no sign of life. */
+  /** Its node sent no heartbeat. */
   | "silent"
-  /** Something that its node said is missing. */
+  /** A message of its node is missing. */
   | "gap"
   /** Its node does not know it. */
   | "unknown"
-  /** The connection to the bus was lost meanwhile. */
+  /** The connection to the bus was lost during the call. */
   | "reconnect"
   /** Its node has no room for it. */
   | "refused";
@@ -30,63 +30,64 @@ export class CallLost extends Error {
   }
 }
 
-/** Told what becomes of calls, for metrics. */
+/** Counts calls, for metrics. */
 export interface CallObserver {
   began(kind: ServedPart): void;
   ended(kind: ServedPart): void;
   lost(kind: ServedPart, ending: CallEnding): void;
 }
 
-/** What is wanted of a node. */
 export interface CallRequest {
   readonly node: string;
   readonly kind: ServedPart;
   readonly model: string;
-  /** Hash of the model's manifest. */
   readonly manifest: string;
   readonly body: unknown;
-  /** Of the requests that it is for: the node goes on with their traces. */
+  /** Traces of the requests that the call is for; the node continues them. */
   readonly traceparents: readonly string[];
-  /** Told what the node says before its answer, in order; bytes in it are lent. What it throws ends the call. */
+  /** Called with each part before the answer, in order; bytes in it are borrowed. An error ends the call. */
   readonly onPart: (value: unknown) => void;
-  /** Bytes that the node may ask for, of a thing by its number. What it throws ends the call. */
+  /** Reads bytes that the node requests, of an item by its number. An error ends the call. */
   readonly bytesOf?: (item: number, start: number, count: number) => Promise<Uint8Array>;
 }
 
-/** A call on its way. */
+/** A call in flight. */
 export interface Call {
-  /** Rejects with `CallLost`, what the node has failed with, or the reason of the signal. Bytes in it are lent: read in the same turn. */
+  /**
+   * Rejects with `CallLost`, the node's failure, or the signal's reason. Bytes in the value are borrowed:
+   * read them in the same turn of the event loop.
+   */
   readonly answer: Promise<unknown>;
-  /** Tells the node something more. */
+  /** Sends the node a later message about the call. */
   note(value: unknown): void;
 }
 
 interface Pending {
   readonly id: number;
   readonly request: CallRequest;
-  readonly heard: InOrder;
+  readonly heard: SequenceCheck;
   readonly settle: (outcome: { readonly value: unknown } | { readonly error: unknown }) => void;
 }
 
-/** So often a node is asked whether it still has the calls, and hears which those are: a dead one is noticed by it. */
+/** Each node receives a list of its calls this often, which also detects a dead node. */
 const ALIVE_EVERY_MS = 100;
-/** Every so many times it is asked how much it has said: what came last may be missing. */
+/** Every fifth list asks how many messages the node has sent: the last one may be missing. */
 const ASKS_EVERY = 5;
 
-/** Calls of this process to engine nodes. Any loss ends a call; nothing is repaired on it. */
+/** Calls of this process to engine nodes. Any loss ends a call; nothing is repaired. */
 export class FleetCalls {
   readonly #bus: Bus;
   readonly #front: string;
   readonly #observer: CallObserver;
   readonly #calls = new Map<number, Pending>();
   readonly #endings: (() => void)[];
-  /** How many messages each host was sent, by its subject. */
-  readonly #said = new Map<string, number>();
+  /** Messages sent to each host, by its subject. */
+  readonly #sent = new Map<string, number>();
   #nextCall = 0;
   #aliveTimer: NodeJS.Timeout | undefined;
   #aliveCount = 0;
 
-  /** @param parts.front random, of this run of the process */
+  /** @param parts.front random per run of the process */
   constructor(parts: { readonly bus: Bus; readonly front: string; readonly observer: CallObserver }) {
     const { bus, front } = parts;
     this.#bus = bus;
@@ -118,7 +119,7 @@ export class FleetCalls {
         else resolve(outcome.value);
       };
       if (this.#calls.size === 0) this.#aliveTimer = setInterval(() => this.#sayAlive(), ALIVE_EVERY_MS);
-      this.#calls.set(id, { id, request, heard: new InOrder(), settle });
+      this.#calls.set(id, { id, request, heard: new SequenceCheck(), settle });
       this.#observer.began(kind);
       signal.addEventListener("abort", onAbort, { once: true });
       if (signal.aborted) onAbort();
@@ -138,7 +139,7 @@ export class FleetCalls {
     };
   }
 
-  /** A node gives no sign of life. */
+  /** Loses the calls to a node that sends no heartbeat. */
   silent(kind: ServedPart, node: string): void {
     this.#loseAll(({ request }) => request.kind === kind && request.node === node, "silent");
   }
@@ -195,7 +196,8 @@ export class FleetCalls {
     const { id, request } = pending;
     try {
       const bytes = await request.bytesOf?.(item, start, count);
-      if (bytes === undefined) throw new ServiceError("INTERNAL", "an engine asked for what there is not");
+      if (bytes === undefined)
+        throw new ServiceError("INTERNAL", "an engine requested bytes that do not exist");
       if (this.#calls.has(id)) this.#say(request, { type: "pulled", call: id, pull, bytes });
     } catch (error) {
       this.#giveUp(pending);
@@ -212,12 +214,12 @@ export class FleetCalls {
     this.#say(request, { type: "cancel", call: id });
   }
 
-  #hearLoss({ subject, isUnheard }: BusMessage): void {
-    if (!isUnheard) return;
+  #hearLoss({ subject, isUndelivered }: BusMessage): void {
+    if (!isUndelivered) return;
     const node = lastWord(subject);
     const kind = lastWord(subject.slice(0, -node.length - 1));
     this.#loseAll(({ request }) => request.kind === kind && request.node === node, "gone");
-    this.#said.delete(callsTo(node, kind as ServedPart, this.#front));
+    this.#sent.delete(callsTo(node, kind as ServedPart, this.#front));
   }
 
   #loseAll(isLost: (pending: Pending) => boolean, ending: CallEnding): void {
@@ -245,8 +247,8 @@ export class FleetCalls {
   #say({ node, kind }: Pick<CallRequest, "node" | "kind">, message: ToHost): void {
     const front = this.#front;
     const subject = callsTo(node, kind, front);
-    const nth = this.#said.get(subject) ?? 0;
-    this.#said.set(subject, nth + 1);
+    const nth = this.#sent.get(subject) ?? 0;
+    this.#sent.set(subject, nth + 1);
     this.#bus.publish(subject, encodeCall({ ...message, nth }), nodeGone(front, kind, node));
   }
 }

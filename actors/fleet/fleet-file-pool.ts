@@ -18,28 +18,27 @@ import type { NodePlaces } from "./node-places.js";
 type Hear = Extract<FileTask, { type: "hear" }>;
 type Decode = Extract<FileTask, { type: "decode" }>;
 
-/** Tasks of this front at once: each holds a part of a file in memory, or soon (`partsHeld`). */
-const MOST_TASKS = 16;
+/** Most tasks of this front at a time: each holds a part of a file in memory (`partsHeld`). */
+const MAX_TASKS = 16;
 
-/** A task on its way. */
+/** A task in flight. */
 interface Work {
-  /** Of its files, as they are numbered in the call. */
+  /** Cells of its files, in the order of their numbers in the call. */
   readonly cells: readonly SharedArrayBuffer[];
-  /** Of its files, those that are told. */
   readonly span: Span;
   readonly traceparents: readonly string[];
   readonly abort: AbortController;
   call: Call | null;
 }
 
-/** Tasks of files on nodes of the fleet: a pool of file workers, as the engine knows it. The audio stays here; nodes ask for it. */
+/** A pool of file workers on nodes of the fleet. The audio stays here; nodes request it. */
 export class FleetFilePool {
-  /** Nodes die of more than what a task does to them. */
+  /** One more than in one process: nodes also end for reasons other than their tasks. */
   readonly mostAttempts = 3;
   readonly #places: NodePlaces;
   readonly #sampleRateHz: number;
   readonly #works = new Set<Work>();
-  /** Floats of a frame that the model's encoder leaves; known from the first part that was heard. */
+  /** Floats in a frame of the encoder's output; known after the first hear task. */
   #encodedSize = 0;
 
   constructor(parts: { readonly places: NodePlaces; readonly sampleRateHz: number }) {
@@ -47,20 +46,20 @@ export class FleetFilePool {
     this.#sampleRateHz = parts.sampleRateHz;
   }
 
-  /** As many tasks as all nodes take, as far as is known. */
+  /** Tasks that all known nodes accept. */
   get workerCount(): number {
-    return Math.min(MOST_TASKS, Math.max(1, this.#places.capacity));
+    return Math.min(MAX_TASKS, Math.max(1, this.#places.capacity));
   }
 
-  /** As a pool of this process has it: a task may go to any node. */
+  /** See `FilePool.runFrames`. */
   get runFrames(): number {
     return this.#places.runFrames;
   }
 
   /**
-   * Runs a task on a node; those without room are asked again. Failures of the task are values, and so is `ENGINE_BUSY` where
-   * no node has room for long.
-   * @throws {CallLost} when its node, or something on the way, is lost
+   * Runs a task on a node; nodes without room are asked again. Failures of the task are values, and so is
+   * `ENGINE_BUSY` when no node has room for too long.
+   * @throws {CallLost} when the node or one of its messages is lost
    */
   async run(task: FileTask, spans: readonly Span[] = []): Promise<unknown> {
     switch (task.type) {
@@ -78,7 +77,7 @@ export class FleetFilePool {
     }
   }
 
-  /** What is made of a file is not wanted any more. */
+  /** See `FilePool.gaveUp`. */
   gaveUp(cell: SharedArrayBuffer): void {
     for (const work of this.#works) this.#heed(work, cell);
   }
@@ -110,7 +109,7 @@ export class FleetFilePool {
     } catch (error) {
       if (error instanceof CallLost) throw error;
       const { code, message } = asServiceError(error);
-      // As where a worker here is lost: the task is tried again.
+      // As with a lost worker of this process, the task is repeated.
       if (code === "WORKER_LOST") throw error;
       return { ok: false, code, message };
     } finally {
@@ -157,7 +156,7 @@ export class FleetFilePool {
     return { ok: true, value: outcomes };
   }
 
-  /** Makes a call to a node with room. */
+  /** Calls a node that has room. */
   async #call(
     work: Work,
     body: FileCall,
@@ -176,7 +175,7 @@ export class FleetFilePool {
             onPart,
             bytesOf: (item, start, count) => bytes.read(item, start, count),
           });
-          // Files that were given up before.
+          // Some files may have been given up before the call.
           if (body.type === "decode")
             for (const cell of work.cells) if (isGivenUp(cell)) this.#heed(work, cell);
           return await work.call.answer;
@@ -197,8 +196,7 @@ function isGivenUp(cell: SharedArrayBuffer): boolean {
   return Atomics.load(new Int32Array(cell), 0) === FILE_TASK_CELL.giveUp;
 }
 
-/** Files of a front are on its disk. */
 function onDisk(source: AudioSource): WavSource {
   if ("path" in source) return source;
-  throw new TypeError("Cannot send a task: its audio is in memory");
+  throw new TypeError("cannot send a task: its audio is in memory");
 }

@@ -1,8 +1,8 @@
 import type { Log } from "../../core/observe/log.js";
 import type { Bus } from "../../core/ports/bus.js";
 import type { LiveEngineOptions } from "../live/engine.js";
-import type { Versions } from "./beats.js";
 import type { FleetDirectory, NodeWatcher, Place } from "./directory.js";
+import type { Versions } from "./heartbeats.js";
 import { LANE_VERSIONS } from "./lane-records.js";
 import { LaneWorker } from "./lane-worker.js";
 import type { Wanted } from "./placement.js";
@@ -11,32 +11,29 @@ import { LaneLost, type LaneMove, type LaneObserver, RemoteLiveWorker } from "./
 export interface FleetLanesParts {
   readonly bus: Bus;
   readonly directory: FleetDirectory;
-  /** Random, of this run of the process. */
   readonly front: string;
   readonly cell: string;
   readonly zone: string;
   readonly model: string;
-  /** Hash of the model's manifest. */
   readonly manifest: string;
   readonly contextSamples: number;
   readonly windowBytes: number;
-  /** A node that says nothing for so long is lost. */
+  /** A node that does not answer a join within this time is lost. */
   readonly lostMs: number;
   readonly observer: LaneObserver;
   readonly log: Log;
-  /** From 0 to 1, exclusive. */
   readonly random?: () => number;
-  /** Of lanes; {@link LANE_VERSIONS} when absent. */
+  /** {@link LANE_VERSIONS} by default. */
   readonly protocol?: Versions;
 }
 
-/** Lanes of all models of this process; a name is never used again. */
+/** Counts the lanes of all models of this process, so that a lane's name is never used again. */
 let laneCount = 0;
-/** A lane without a worker takes sessions only when all are: they wait there. */
+/** Load of a lane without a worker: it gets sessions only when no lane has one. */
 const WITHOUT_WORKER = 1_000_000;
-/** Before it a lane whose node is full. */
+/** Load of a lane whose node is full. */
 const WITHOUT_ROOM = 1_000;
-/** A session that has not paused leaves a node in the midst of its utterance after this, by why its lane moves. */
+/** A session that does not pause for this long leaves its node in the middle of an utterance. */
 const MOVE_WITHIN_MS: Readonly<Record<Exclude<LaneMove, "full">, number>> = {
   draining: 5_000,
   balance: 30_000,
@@ -44,26 +41,26 @@ const MOVE_WITHIN_MS: Readonly<Record<Exclude<LaneMove, "full">, number>> = {
 
 type Start = Parameters<LiveEngineOptions["startWorker"]>;
 
-/** A lane and where it is. */
+/** A lane with its places. */
 interface PlacedLane {
   readonly lane: number;
   readonly cells: Start[0];
   readonly onMessage: Start[1];
   readonly stopping: AbortSignal;
-  /** Of each connection that it has to a node. */
+  /** The place of each of its connections to a node. */
   readonly places: Map<RemoteLiveWorker, Place>;
-  /** None before its first. */
+  /** Null before its first place. */
   worker: LaneWorker | null;
   isJoining: boolean;
 }
 
-/** Puts the lanes of a live engine on nodes of the fleet, and on others as nodes come and go or have no room. */
+/** Places the lanes of a live engine on nodes of the fleet, and moves them when nodes come, go or fill up. */
 export class FleetLanes {
   readonly #parts: FleetLanesParts;
   readonly #wanted: Wanted;
   readonly #random: () => number;
   readonly #workers = new Map<number, LaneWorker>();
-  /** A lane is on its way to a better place: where the others should be is seen when it is there. */
+  /** A lane is moving to a better place; the others are looked at again when it has arrived. */
   #isBalancing = false;
 
   constructor(parts: FleetLanesParts) {
@@ -73,16 +70,11 @@ export class FleetLanes {
     this.#random = random;
   }
 
-  /** Waits for a node that takes the lane, as long as it takes. @throws the signal's reason when it is aborted */
+  /** Waits without limit for a node that takes the lane. @throws the signal's reason when it is aborted */
   readonly startWorker: LiveEngineOptions["startWorker"] = async (cells, onMessage, lane, stopping) => {
     const placed: PlacedLane = {
-      cells,
-      onMessage,
-      lane,
-      stopping,
-      places: new Map(),
-      worker: null,
-      isJoining: true,
+      ...{ cells, onMessage, lane, stopping },
+      ...{ places: new Map(), worker: null, isJoining: true },
     };
     for (;;) {
       const watched = this.#watch(placed);
@@ -99,7 +91,7 @@ export class FleetLanes {
     }
   };
 
-  /** What has become of a node says nothing against the sessions on it. */
+  /** Only the death of the worker itself may be the fault of a session. */
   readonly isExcused = (reason: Error): boolean => reason instanceof LaneLost && reason.ending !== "worker";
 
   readonly loadOf = (lane: number, sessions: number): number => {
@@ -108,7 +100,7 @@ export class FleetLanes {
     return sessions + (this.#parts.directory.isFull(worker.remote.node) ? WITHOUT_ROOM : 0);
   };
 
-  /** Puts a lane on another node, if one fits. */
+  /** Moves a lane to another node, or adds one when its node is full, if one fits. */
   async #move(placed: PlacedLane, reason: LaneMove): Promise<void> {
     const { worker, places, stopping } = placed;
     const from = worker?.remote;
@@ -117,19 +109,19 @@ export class FleetLanes {
     const { directory, observer, log } = this.#parts;
     const watched = this.#watch(placed);
     const place = directory.takeNow(this.#wantedFor(reason, worker), watched.watcher, this.#random);
-    // Where else should its sessions go? The node serves them to the end of its patience.
+    // The sessions have nowhere to go, so a draining node serves them until its deadline.
     if (place === null) return;
     placed.isJoining = true;
     const remote = await this.#join(placed, place, watched.follow);
     placed.isJoining = false;
     if (remote === null) return;
     if (this.#workers.get(placed.lane) !== worker || worker.remote !== from) {
-      // Its place was lost meanwhile, and it goes on elsewhere.
+      // The lane's place was lost meanwhile, and the lane continues elsewhere.
       await remote.stop();
       return;
     }
     observer.moved(reason);
-    log.info({ lane: placed.lane, from: before.node, to: place.node, reason }, "lane moves");
+    log.info({ lane: placed.lane, from: before.node, to: place.node, reason }, "lane moving");
     if (reason === "full") {
       worker.growTo(remote);
       return;
@@ -138,21 +130,21 @@ export class FleetLanes {
     worker.moveTo(remote, MOVE_WITHIN_MS[reason]);
   }
 
-  /** What the next place of a lane must be. */
+  /** Returns the requirements for the next place of a lane. */
   #wantedFor(reason: LaneMove, { remote, sessionCount }: LaneWorker): Wanted {
     switch (reason) {
-      // Another worker of the same node may have room.
+      // Not `except`: another worker of the same node may have room.
       case "full":
         return this.#wanted;
       case "draining":
         return { ...this.#wanted, except: remote.node };
-      // No session has to go, so none shall wait there.
+      // The move is optional, so no session may have to wait there.
       case "balance":
         return { ...this.#wanted, except: remote.node, room: Math.max(1, sessionCount) };
     }
   }
 
-  /** Told of the node that a lane is put on. */
+  /** Watches the node that a lane is placed on. */
   #watch(placed: PlacedLane) {
     let remote: RemoteLiveWorker | null = null;
     const watcher: NodeWatcher = {
@@ -173,15 +165,15 @@ export class FleetLanes {
     };
   }
 
-  /** A node has no room for a session. */
+  /** Finds another place for a session for which a node has no room. */
   #onRefused(placed: PlacedLane, remote: RemoteLiveWorker): void {
-    // What it last said of its room is out of date, or another of its workers has some, as its next beat says.
-    this.#parts.directory.passBy(remote.node);
+    // The room in its last heartbeat is out of date, or belongs to another of its workers.
+    this.#parts.directory.avoid(remote.node);
     if (remote === placed.worker?.remote) void this.#move(placed, "full");
     else placed.worker?.callRefused(remote);
   }
 
-  /** Looks whether a lane should have another place. */
+  /** Moves or grows a lane if that would be better. */
   async #improve(placed: PlacedLane): Promise<void> {
     const reason = this.#isBalancing ? null : this.#reasonToMove(placed);
     if (reason === null) return;
@@ -194,13 +186,13 @@ export class FleetLanes {
     const { directory } = this.#parts;
     const place = worker === null ? undefined : places.get(worker.remote);
     if (worker === null || place === undefined || isJoining) return null;
-    // Before a session comes: it need not wait for its refusal.
+    // In advance, so that the next session need not wait for its refusal.
     if (directory.isFull(place.node) || worker.remote.refusedSessions.length > 0) return "full";
     if (worker.isMoving) return null;
     return directory.isBetterElsewhere(this.#wantedFor("balance", worker), place) ? "balance" : null;
   }
 
-  /** Asks a node for a lane; null when it does not take it. */
+  /** Asks a node for a lane; null when the node refuses or does not answer. */
   async #join(
     placed: PlacedLane,
     place: Place,
@@ -222,7 +214,7 @@ export class FleetLanes {
     );
     if (remote === null) {
       leave();
-      directory.passBy(node);
+      directory.avoid(node);
       return null;
     }
     onJoined(remote);

@@ -2,17 +2,17 @@ import type { HeardPart } from "../../native/threads/protocol.js";
 import { alignedBytes } from "./call-messages.js";
 import { HEARD, type HearDone, type HeardBytes } from "./file-call.js";
 
-/** Gathers what a node has heard in a part of a file. */
+/** Gathers the results of a hear call. */
 export class HeardResults {
-  readonly #room: SharedArrayBuffer | null;
+  readonly #reusable: SharedArrayBuffer | null;
   readonly #bytes = new Map<number, Uint8Array>();
 
-  /** @param room memory that may be used again for the encoder's output */
-  constructor(room: SharedArrayBuffer | null) {
-    this.#room = room;
+  /** @param reusable memory for the encoder's output, used if it is large enough */
+  constructor(reusable: SharedArrayBuffer | null) {
+    this.#reusable = reusable;
   }
 
-  /** @throws {RangeError} for bytes beyond their count */
+  /** @throws {RangeError} for bytes beyond `byteCount` */
   take(value: unknown): void {
     const { what, byteCount, at, bytes } = value as HeardBytes;
     let all = this.#bytes.get(what);
@@ -37,10 +37,8 @@ export class HeardResults {
   }
 
   #shared(byteCount: number): Uint8Array {
-    const room = this.#room;
-    return new Uint8Array(
-      room !== null && room.byteLength >= byteCount ? room : new SharedArrayBuffer(byteCount),
-    );
+    const isEnough = this.#reusable !== null && this.#reusable.byteLength >= byteCount;
+    return new Uint8Array(isEnough ? this.#reusable! : new SharedArrayBuffer(byteCount));
   }
 
   #bytesOf(what: number): Uint8Array {

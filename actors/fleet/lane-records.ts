@@ -1,43 +1,45 @@
-// What a front says on a lane: bundles of records. A bundle is a head of 8 bytes (version, then its number) and records, each
-// a head of 20 bytes and a body that is padded to 4. All numbers are little-endian, 32 bits, unsigned.
+// Messages from a front on a lane: bundles of records. A bundle is a header of 8 bytes (version, then its
+// number) and records, each a header of 20 bytes and a body padded to 4. All numbers are little-endian,
+// unsigned, 32 bits.
 import { decode, encode } from "@msgpack/msgpack";
 import type { ToLiveWorker } from "../../native/threads/protocol.js";
-import type { Versions } from "./beats.js";
+import type { Versions } from "./heartbeats.js";
 
 /**
- * Versions of lanes that are spoken here. Another rises `most`, and `least` follows a release later: engines come first, and
- * speak with gateways of the release before. What only adds records, answers or keys needs no version: they are passed by.
+ * Supported lane versions. A new version raises `most`, and `least` follows one release later: engines are
+ * upgraded first and must support gateways of the release before. Added records, answers or keys need no new
+ * version, because unknown ones are ignored.
  */
 export const LANE_VERSIONS: Versions = { least: 1, most: 1 };
 
 export const RECORD = {
-  /** The lane's first: what its front wants; `Join`. */
+  /** First record of a lane; `Join`. */
   join: 1,
-  /** A session, from `position` of its audio on; `OpenBody`. */
+  /** Opens a session from `position` of its audio on; `OpenBody`. */
   open: 2,
-  /** PCM of 16 bits at `position`. */
+  /** 16-bit PCM at `position`. */
   audio: 3,
-  /** The utterance ends at `position`, up to which the audio was sent before. */
+  /** Ends the utterance at `position`; the audio before it was sent earlier. */
   finalize: 4,
-  /** The audio ends at `position`, up to which it was sent before. */
+  /** Ends the audio at `position`; the audio before it was sent earlier. */
   finish: 5,
   close: 6,
-  /** All sessions of the lane, as 32-bit numbers; others are over. */
+  /** All sessions of the lane, as 32-bit numbers; the node closes all others. */
   alive: 7,
-  /** The front gives the lane up. */
+  /** The front gives up the lane. */
   leave: 8,
 } as const;
 
 export type RecordType = (typeof RECORD)[keyof typeof RECORD];
 
 export interface LaneRecord {
-  /** A `RecordType`, or one of a later version: such a record is passed by. */
+  /** A `RecordType`, or a type of a later version, which is ignored. */
   readonly type: number;
   readonly session: number;
   readonly epoch: number;
-  /** Samples of the session since its beginning. */
+  /** Samples since the start of the session. */
   readonly position: number;
-  /** Lent, at a multiple of 4. */
+  /** Borrowed, at a multiple of 4. */
   readonly body: Uint8Array;
 }
 
@@ -48,31 +50,31 @@ export interface Bundle {
   readonly records: readonly LaneRecord[];
 }
 
-/** What a front expects of the node that takes a lane of its. */
+/** The model that a front expects on the node of its lane. */
 export interface Join {
   readonly model: string;
-  /** Hash of the model's manifest: other weights of its name would hear other words. */
+  /** Hash of the model's manifest: other weights under its name would give other transcripts. */
   readonly manifest: string;
 }
 
 type Open = Extract<ToLiveWorker, { type: "open" }>;
-/** What a worker needs to know of a session, but its audio and its names. */
+/** The options of a session, without its audio and its identity. */
 export type OpenBody = Omit<Open, "type" | "session" | "epoch" | "ring">;
 
 const BUNDLE_HEAD_BYTES = 8;
 const RECORD_HEAD_BYTES = 20;
-/** The largest, heads included: what a cluster hands on at once, and small beside 1 MB, the most that it takes. */
-export const MOST_BUNDLE_BYTES = 65_536;
+/** Largest bundle, headers included: a NATS cluster forwards this much at a time; its limit is 1 MB. */
+export const MAX_BUNDLE_BYTES = 65_536;
 const NO_BODY = new Uint8Array();
 
-/** Gathers records into one bundle at a time. */
+/** Writes records into one bundle at a time. */
 export class BundleWriter {
-  readonly #bytes = new Uint8Array(MOST_BUNDLE_BYTES);
+  readonly #bytes = new Uint8Array(MAX_BUNDLE_BYTES);
   readonly #view = new DataView(this.#bytes.buffer);
   readonly #version: number;
   #length = BUNDLE_HEAD_BYTES;
 
-  /** @param version of the lane, written into every bundle */
+  /** @param version lane version, written into every bundle */
   constructor(version: number) {
     this.#version = version;
   }
@@ -87,11 +89,11 @@ export class BundleWriter {
 
   /** Samples that an audio record may still hold. */
   get roomSamples(): number {
-    return Math.max(0, (MOST_BUNDLE_BYTES - this.#length - RECORD_HEAD_BYTES) >> 1);
+    return Math.max(0, (MAX_BUNDLE_BYTES - this.#length - RECORD_HEAD_BYTES) >> 1);
   }
 
   hasRoomFor(bodyBytes: number): boolean {
-    return this.#length + RECORD_HEAD_BYTES + roundUp(bodyBytes) <= MOST_BUNDLE_BYTES;
+    return this.#length + RECORD_HEAD_BYTES + roundUp(bodyBytes) <= MAX_BUNDLE_BYTES;
   }
 
   /** @throws {RangeError} when there is no room for it */
@@ -99,13 +101,13 @@ export class BundleWriter {
     this.#bytes.set(body, this.#begin(type, of, body.length));
   }
 
-  /** An audio record of `sampleCount` samples, to be filled at once by the caller. @throws {RangeError} as `add` */
+  /** Adds an audio record and returns its samples, for the caller to fill next. @throws as `add` */
   addAudio(of: Omit<LaneRecord, "type" | "body">, sampleCount: number): Int16Array {
     const start = this.#begin(RECORD.audio, of, sampleCount * 2);
     return new Int16Array(this.#bytes.buffer, start, sampleCount);
   }
 
-  /** The bundle, whose bytes are the caller's; the next one begins. */
+  /** Returns a copy of the bundle and starts the next one. */
   take(nth: number): Uint8Array {
     this.#view.setUint32(0, this.#version, true);
     this.#view.setUint32(4, nth, true);
@@ -114,7 +116,7 @@ export class BundleWriter {
     return bundle;
   }
 
-  /** Writes a record's head. @returns where its body begins */
+  /** Writes a record's header. @returns the offset of its body */
   #begin(
     type: RecordType,
     { session, epoch, position }: Omit<LaneRecord, "type" | "body">,
@@ -122,7 +124,7 @@ export class BundleWriter {
   ): number {
     if (!this.hasRoomFor(bodyBytes)) {
       throw new RangeError(
-        `Cannot add a record: a bundle holds ${MOST_BUNDLE_BYTES} bytes, received ${bodyBytes}`,
+        `cannot add a record of ${bodyBytes} bytes: a bundle holds ${MAX_BUNDLE_BYTES} bytes`,
       );
     }
     const start = this.#length;
@@ -130,15 +132,16 @@ export class BundleWriter {
       this.#view.setUint32(start + 4 * index, value, true);
     const body = start + RECORD_HEAD_BYTES;
     this.#length = body + roundUp(bodyBytes);
-    // The bytes that were there before go to no one else.
+    // Never send padding with bytes of an earlier bundle.
     this.#bytes.fill(0, body + bodyBytes, this.#length);
     return body;
   }
 }
 
-/** @throws {RangeError} for bytes that are no bundle */
+/** @throws {RangeError} for bytes that are not a bundle */
 export function readBundle(bytes: Uint8Array): Bundle {
-  // The bus lends memory at any offset, where no view of samples can begin; and it lends a Buffer, whose `slice` is no copy.
+  // A bus message may start at any offset, where no view of samples can; and it is a Buffer, whose `slice`
+  // does not copy.
   const aligned = bytes.byteOffset % 4 === 0 ? bytes : new Uint8Array(bytes);
   const view = new DataView(aligned.buffer, aligned.byteOffset, aligned.byteLength);
   if (aligned.length < BUNDLE_HEAD_BYTES) throw cutShort(aligned.length);
@@ -157,12 +160,12 @@ export function readBundle(bytes: Uint8Array): Bundle {
   return { version: view.getUint32(0, true), nth: view.getUint32(4, true), records };
 }
 
-/** The samples of an audio record, lent as its body is. */
+/** The samples of an audio record, borrowed like its body. */
 export function samplesOf({ body }: LaneRecord): Int16Array {
   return new Int16Array(body.buffer, body.byteOffset, body.length >> 1);
 }
 
-/** The sessions that an `alive` record names. */
+/** The sessions of an `alive` record. */
 export function sessionsOf({ body }: LaneRecord): Uint32Array {
   return new Uint32Array(body.buffer, body.byteOffset, body.length >> 2);
 }
@@ -188,5 +191,5 @@ function roundUp(bytes: number): number {
 }
 
 function cutShort(length: number): RangeError {
-  return new RangeError(`Cannot read a bundle: it is cut short, received ${length} bytes`);
+  return new RangeError(`cannot read a bundle: cut short at ${length} bytes`);
 }

@@ -1,28 +1,28 @@
 import { decode, encode } from "@msgpack/msgpack";
 import type { LiveWorkerAnswer } from "../../native/threads/protocol.js";
 
-/** What becomes of a lane. `open` goes on; after any other word its front replays the sessions on another lane. */
+/** State of a lane. After any state but `open` its front replays the sessions on another lane. */
 export type LaneState =
   | "open"
-  /** The node does not take it. */
+  /** The node does not take the lane. */
   | "refused"
   /** A bundle is missing. */
   | "gap"
-  /** The node knows of no such lane. */
+  /** The node has no such lane. */
   | "unknown"
-  /** The worker that it was on has ended. */
+  /** The lane's worker has ended. */
   | "worker";
 
-/** What a node says on a lane. */
+/** A node's message on a lane. */
 export interface LaneReport {
   /** Counts the reports of a lane from 0. */
   readonly nth: number;
   readonly state: LaneState;
-  /** Bundles that were heard: the number of the last and one more. */
+  /** Bundles received so far. */
   readonly heard: number;
-  /** Session, epoch and sample in turn: how far the worker has read. */
+  /** How far the worker has read: session, epoch and sample, repeated. */
   readonly cursors: readonly number[];
-  /** Of one turn of the worker, in order. */
+  /** Answers of one worker message, in order. */
   readonly answers: readonly LaneAnswer[];
 }
 
@@ -35,7 +35,7 @@ export function encodeReport(report: LaneReport): Uint8Array {
   return encode(report);
 }
 
-/** @throws {Error} for bytes that are no report */
+/** @throws {Error} for bytes that are not MessagePack */
 export function decodeReport(bytes: Uint8Array): LaneReport {
   return decode(bytes) as LaneReport;
 }

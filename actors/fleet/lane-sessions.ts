@@ -4,18 +4,18 @@ import { type BundleWriter, encodeOpen, RECORD } from "./lane-records.js";
 
 type Open = Extract<ToLiveWorker, { type: "open" }>;
 
-/** A mark between samples that its node is told of: the end of an utterance, or of the audio. */
+/** The end of an utterance, or of the audio. */
 interface Mark {
   readonly type: "finalize" | "finish";
   readonly atSample: number;
 }
 
-/** What is to be sent of one session on a lane: its audio, read from its ring as a worker thread does, and its marks. */
+/** Sends one session on a lane: its audio, read from its ring as a worker thread does, and its marks. */
 export class LaneSession {
   readonly session: number;
   readonly epoch: number;
   readonly #open: Open;
-  /** Where its audio begins: where it resumes, less the context of a replay. */
+  /** First sample to send: the resume point less the context of a replay. */
   readonly #fromSample: number;
   #ring: PcmRing;
   #marks: Mark[] = [];
@@ -37,7 +37,7 @@ export class LaneSession {
     this.#marks.push(mark);
   }
 
-  /** Goes on in another ring that holds the same audio at the same positions. */
+  /** Continues in another ring that holds the same audio at the same positions. */
   useRing(buffer: SharedArrayBuffer): void {
     const { cursor } = this.#ring;
     this.#ring = PcmRing.attach(buffer);
@@ -49,7 +49,7 @@ export class LaneSession {
     this.#ring.cursor = sample;
   }
 
-  /** The node had no room for it: all is sent once more, some time later. */
+  /** Starts again from the first sample, after the node had no room. */
   rewind(): void {
     this.#isOpened = false;
     this.#nextMark = 0;
@@ -57,10 +57,10 @@ export class LaneSession {
   }
 
   /**
-   * Adds what is new to a bundle.
+   * Adds new audio and marks to a bundle.
    *
-   * @param roomSamples that may be sent now
-   * @returns whether all of it found room in the bundle; what waits for `roomSamples` is not looked at
+   * @param roomSamples samples that the lane's window allows now
+   * @returns false when the bundle is full; true when everything that `roomSamples` allows is in it
    */
   write(bundle: BundleWriter, roomSamples: number): boolean {
     if (!this.#isOpened) {

@@ -1,12 +1,12 @@
-/** Pure: what is on its way on a lane. A node that does not listen costs its own lane alone, and the bus a bounded memory. */
+/** Bounds the bytes in flight on a lane, so that a frozen node costs only its lane and bounded memory. */
 export class LaneWindow {
   readonly #limitBytes: number;
-  /** Bundles that are not acknowledged, oldest first. */
+  /** Sizes of unacknowledged bundles, oldest first. */
   readonly #unheard: number[] = [];
   #nextBundle = 0;
   #inFlightBytes = 0;
 
-  /** @param limitBytes at least two bundles, or a lane would wait for each */
+  /** @param limitBytes at least two bundles, or a lane would wait after each */
   constructor(limitBytes: number) {
     this.#limitBytes = limitBytes;
   }
@@ -15,12 +15,12 @@ export class LaneWindow {
     return this.#inFlightBytes;
   }
 
-  /** Bytes of audio that may be sent now. Other records are few and always go. */
+  /** Bytes of audio that may be sent now. Other records are few and are always sent. */
   get roomBytes(): number {
     return Math.max(0, this.#limitBytes - this.#inFlightBytes);
   }
 
-  /** The number of the bundle that is sent next. */
+  /** Number of the next bundle. */
   get nextBundle(): number {
     return this.#nextBundle;
   }
@@ -31,7 +31,7 @@ export class LaneWindow {
     this.#nextBundle++;
   }
 
-  /** The other side has heard bundles up to `heard`, exclusive; earlier words of it change nothing. */
+  /** Acknowledges the first `heard` bundles; an older count changes nothing. */
   acknowledge(heard: number): void {
     const unheardFrom = this.#nextBundle - this.#unheard.length;
     const count = Math.min(heard, this.#nextBundle) - unheardFrom;
@@ -39,16 +39,16 @@ export class LaneWindow {
   }
 }
 
-/** Pure: notices that something of a numbered row is missing. */
-export class InOrder {
+/** Detects a gap in numbered messages. */
+export class SequenceCheck {
   #next = 0;
 
-  /** How many came in order. */
+  /** Messages received in order. */
   get count(): number {
     return this.#next;
   }
 
-  /** Whether `nth` is the next; from the first that is not, none is. */
+  /** Returns whether `nth` is the next number; always false after a gap. */
   take(nth: number): boolean {
     if (nth !== this.#next) return false;
     this.#next++;

@@ -1,3 +1,4 @@
+import { deferred } from "../../core/kernel/deferred.js";
 import type { ToLiveWorker } from "../../native/threads/protocol.js";
 import type { LiveWorker, LiveWorkerMessage } from "../live/engine.js";
 import { LaneLost, type RemoteLiveWorker } from "./remote-live-worker.js";
@@ -5,47 +6,45 @@ import { LaneLost, type RemoteLiveWorker } from "./remote-live-worker.js";
 const STAY = Number.POSITIVE_INFINITY;
 
 /**
- * A lane's worker as the live engine knows it: on one node, and on more while it moves, or because those before have no room.
- * A session is spoken to where it was opened last, so the engine moves it by opening it again.
+ * A lane's worker as the live engine knows it: on one node, or on several while it moves or when earlier
+ * nodes have no room. A session's messages go to the place where it was opened last, so the engine moves it
+ * by opening it again.
  */
 export class LaneWorker implements LiveWorker {
-  readonly ended: Promise<Error | null>;
+  readonly #ended = deferred<Error | null>();
+  readonly ended = this.#ended.promise;
   readonly #onMessage: (message: LiveWorkerMessage) => void;
-  /** Where each session is. */
+  /** The place of each session. */
   readonly #homes = new Map<number, RemoteLiveWorker>();
   #remote: RemoteLiveWorker;
-  /** Places before it, in order, until their last session has gone: how soon sessions leave, `STAY` where they do not. */
+  /** Earlier places, in order, that still have sessions, and how soon those leave (`STAY`: never). */
   readonly #before = new Map<RemoteLiveWorker, number>();
-  #tellEnded: (reason: Error | null) => void = () => {};
 
   constructor(remote: RemoteLiveWorker, onMessage: (message: LiveWorkerMessage) => void) {
     this.#remote = remote;
     this.#onMessage = onMessage;
-    this.ended = new Promise((resolve) => {
-      this.#tellEnded = resolve;
-    });
     this.#follow(remote);
   }
 
-  /** Where sessions are opened. */
+  /** The place where sessions are opened. */
   get remote(): RemoteLiveWorker {
     return this.#remote;
   }
 
-  /** Sessions are told to leave one of its places. */
+  /** Whether sessions must leave one of its places. */
   get isMoving(): boolean {
     return [...this.#before.values()].some((withinMs) => withinMs < STAY);
   }
 
-  /** Where sessions are opened. */
+  /** Sessions on the latest place. */
   get sessionCount(): number {
     return this.#sessionsOn(this.#remote).length;
   }
 
   /**
-   * New sessions go to another place from now on, those that are here at their next pause.
+   * Sends new sessions to another place, and those that are here at their next pause.
    *
-   * @param withinMs after which a session goes in the midst of its utterance
+   * @param withinMs time after which a session leaves in the middle of an utterance
    */
   moveTo(remote: RemoteLiveWorker, withinMs: number): void {
     const leaving = this.#remote;
@@ -53,7 +52,7 @@ export class LaneWorker implements LiveWorker {
     this.leave(leaving, withinMs);
   }
 
-  /** New sessions go to another place from now on, and those for which there was no room here; the others stay. */
+  /** Sends new sessions to another place, and those for which there was no room here; the others stay. */
   growTo(remote: RemoteLiveWorker): void {
     const full = this.#remote;
     this.#before.set(full, STAY);
@@ -63,12 +62,12 @@ export class LaneWorker implements LiveWorker {
     this.#giveUpEmpty();
   }
 
-  /** Sessions for which an earlier place has no room go to the latest. */
+  /** Moves sessions for which an earlier place has no room to the latest place. */
   callRefused(place: RemoteLiveWorker): void {
     this.#onMessage({ type: "rejoin", sessions: place.refusedSessions, withinMs: 0 });
   }
 
-  /** Sessions leave an earlier place at their next pause. May be called again, to have them leave sooner. */
+  /** Moves sessions off an earlier place at their next pause. May be called again with a shorter time. */
   leave(place: RemoteLiveWorker, withinMs: number): void {
     const before = this.#before.get(place);
     if (before === undefined || before <= withinMs) return;
@@ -105,9 +104,8 @@ export class LaneWorker implements LiveWorker {
       }
       const next = this.#nextAfter(reason);
       if (next === null) {
-        // With the place that sessions go to the lane is over, wherever some of them still are.
         for (const place of this.#forgetBefore()) void place.stop();
-        this.#tellEnded(reason);
+        this.#ended.resolve(reason);
         return;
       }
       this.#before.delete(next);
@@ -116,9 +114,9 @@ export class LaneWorker implements LiveWorker {
     });
   }
 
-  /** The earlier place where the lane goes on; null when it is over. */
+  /** Returns the earlier place where the lane continues; null when the lane is over. */
   #nextAfter(reason: Error | null): RemoteLiveWorker | null {
-    // A worker may have died of a session: who counts such ends must hear of it.
+    // A session may have killed the worker: the supervisor, which counts such ends, must see it.
     if (reason === null || (reason instanceof LaneLost && reason.ending === "worker")) return null;
     const staying = [...this.#before].findLast(([place, withinMs]) => withinMs === STAY && !place.isEnded);
     return staying?.[0] ?? null;

@@ -1,41 +1,37 @@
-import { ServiceError } from "../../core/domain/errors.js";
+import { ServiceError, shuttingDown } from "../../core/domain/errors.js";
 import type { ServedPart } from "../../core/domain/served.js";
-import type { Beat } from "./beats.js";
 import { CALL_VERSION } from "./call-messages.js";
 import type { FleetDirectory } from "./directory.js";
 import { type Call, CallLost, type CallRequest, type FleetCalls } from "./fleet-calls.js";
+import type { Heartbeat } from "./heartbeats.js";
 
 export interface NodePlacesParts {
   readonly calls: FleetCalls;
-  /** Of the nodes that do this kind of work. */
   readonly directory: FleetDirectory;
   readonly kind: ServedPart;
   readonly cell: string;
   readonly zone: string;
   readonly model: string;
-  /** Hash of the model's manifest. */
   readonly manifest: string;
-  /** Work that finds no node with room is refused after so long. */
+  /** Time after which work without a node is refused. */
   readonly waitMs: number;
-  /** So much more work, or less, waits for a node or is on one. */
+  /** Called with the change in work that waits for a node or is on one. */
   readonly onWork?: (change: number) => void;
-  /** From 0 to 1, exclusive. */
   readonly random?: () => number;
 }
 
-/** A node that a call may be made to. */
+/** A node with room for one call. */
 interface NodePlace {
   readonly node: string;
-  /** Makes the one call of this place. */
   call(request: Pick<CallRequest, "body" | "traceparents" | "onPart" | "bytesOf">): Call;
   /** Leaves the node; may be called twice. */
   leave(): void;
 }
 
-/** The nodes that serve one model for one kind of work, and the calls of this front on them. */
+/** The nodes that serve one model for one kind of work, and this front's calls to them. */
 export class NodePlaces {
   readonly #parts: NodePlacesParts;
-  /** Of all that waits for a node or is on one. */
+  /** Aborts work that waits for a node or is on one. */
   readonly #works = new Set<AbortController>();
   #isClosed = false;
 
@@ -43,26 +39,29 @@ export class NodePlaces {
     this.#parts = parts;
   }
 
-  /** What all nodes that serve the model take at once. */
+  /** Calls that all nodes of the model accept at a time. */
   get capacity(): number {
-    return this.#beats.reduce((sum, { capacity }) => sum + capacity, 0);
+    return this.#heartbeats.reduce((sum, { capacity }) => sum + capacity, 0);
   }
 
-  /** Frames of speech that fill the largest run of any node's workers: of the least of them; 0 where one runs pieces alone. */
+  /** Frames of speech that fill the largest run of every node's workers; 0 if a node runs pieces alone. */
   get runFrames(): number {
-    const each = this.#beats.map(({ runFrames = 0 }) => runFrames);
+    const each = this.#heartbeats.map(({ runFrames = 0 }) => runFrames);
     return each.length === 0 ? 0 : Math.min(...each);
   }
 
-  /** Of nodes that serve the model. */
-  get #beats(): readonly Beat[] {
+  get #heartbeats(): readonly Heartbeat[] {
     const { directory, cell, model, manifest } = this.#parts;
-    return directory.beats.filter(
-      (beat) => beat.cell === cell && beat.model === model && beat.manifest === manifest && !beat.isDraining,
+    return directory.heartbeats.filter(
+      (heartbeat) =>
+        heartbeat.cell === cell &&
+        heartbeat.model === model &&
+        heartbeat.manifest === manifest &&
+        !heartbeat.isDraining,
     );
   }
 
-  /** Waits until a node has room, as long as it takes. @throws {ServiceError} `SHUTTING_DOWN` */
+  /** Waits without limit until a node has room. @throws {ServiceError} `SHUTTING_DOWN` */
   async await(): Promise<void> {
     const { leave } = await this.#take(new AbortController().signal, null);
     leave();
@@ -70,13 +69,13 @@ export class NodePlaces {
 
   /**
    * Waits for a node with room.
-   * @throws {ServiceError} `CANCELLED`, `SHUTTING_DOWN`, `ENGINE_BUSY` when there is none for too long
+   * @throws {ServiceError} `CANCELLED`, `SHUTTING_DOWN`, `ENGINE_BUSY` after `waitMs`
    */
   take(signal: AbortSignal): Promise<NodePlace> {
     return this.#take(signal, this.#parts.waitMs);
   }
 
-  /** Ends what waits and what runs. */
+  /** Aborts waiting and running work. */
   close(): void {
     this.#isClosed = true;
     for (const work of this.#works) work.abort(shuttingDown());
@@ -99,7 +98,7 @@ export class NodePlaces {
     const protocol = { least: CALL_VERSION, most: CALL_VERSION };
     const wanted = { cell, zone, model, manifest, protocol };
     let node = "";
-    // A node that drains finishes what it has.
+    // A draining node finishes its calls.
     const watcher = { silent: () => calls.silent(kind, node), draining: () => {} };
     try {
       const taken = await directory.take(wanted, watcher, random, work.signal);
@@ -130,7 +129,7 @@ export class NodePlaces {
     call.answer.catch((error: unknown) => {
       if (!(error instanceof CallLost)) return;
       if (error.ending === "gone") directory.forget(node);
-      else directory.passBy(node);
+      else directory.avoid(node);
     });
     return call;
   }
@@ -138,8 +137,4 @@ export class NodePlaces {
 
 function noRoom(): ServiceError {
   return new ServiceError("ENGINE_BUSY", "no engine has room now, try again");
-}
-
-function shuttingDown(): ServiceError {
-  return new ServiceError("SHUTTING_DOWN", "the service is stopping");
 }

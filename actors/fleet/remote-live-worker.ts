@@ -1,29 +1,29 @@
+import { deferred } from "../../core/kernel/deferred.js";
 import type { Bus, BusMessage } from "../../core/ports/bus.js";
-import type { LiveWorkerAnswer, ToLiveWorker } from "../../native/threads/protocol.js";
-import { LIVE_CELL } from "../../native/threads/protocol.js";
+import { LIVE_CELL, type LiveWorkerAnswer, type ToLiveWorker } from "../../native/threads/protocol.js";
 import type { LiveWorker, LiveWorkerMessage } from "../live/engine.js";
 import { BundleWriter, encodeJoin, type Join, RECORD } from "./lane-records.js";
 import { decodeReport, type LaneAnswer, type LaneReport } from "./lane-reports.js";
 import { LaneSession } from "./lane-sessions.js";
-import { InOrder, LaneWindow } from "./lane-window.js";
+import { LaneWindow, SequenceCheck } from "./lane-window.js";
 import { type LaneName, lostOf, toFront, toNode } from "./subjects.js";
 
-/** Why a lane has ended without being stopped; its sessions are replayed on another. */
+/** Why a lane ended without being stopped; its sessions are replayed on another. */
 export type LaneEnding =
-  /** No process hears its node's subject. */
+  /** No process subscribes to its node's subject. */
   | "gone"
-  /** Its node gave no sign of life. */
+  /** Its node sent no heartbeat. */
   | "silent"
-  /** Something that one side said is missing. */
+  /** A message of one side is missing. */
   | "gap"
-  /** Its node does not know it any more. */
+  /** Its node no longer knows it. */
   | "unknown"
-  /** The connection to the bus was lost meanwhile. */
+  /** The connection to the bus was lost. */
   | "reconnect"
   /** Its worker on the node has ended. */
   | "worker";
 
-/** Why a lane goes to another node while its own is there. */
+/** Why a lane gets another node while its own is still there. */
 export type LaneMove =
   /** Its node is about to end. */
   | "draining"
@@ -42,13 +42,12 @@ export class LaneLost extends Error {
   }
 }
 
-/** Told what becomes of lanes, for metrics. */
+/** Counts lanes, for metrics. */
 export interface LaneObserver {
-  /** Sessions of a lane are replayed on another. */
+  /** A lane was lost and its sessions are replayed on another. */
   replayed(ending: LaneEnding, sessions: number): void;
-  /** Sessions of a lane go to another node while theirs is there. */
+  /** A lane got another node. */
   moved(reason: LaneMove): void;
-  /** Bytes on their way have become so many more, or fewer. */
   inFlight(changeBytes: number): void;
 }
 
@@ -57,52 +56,52 @@ export interface RemoteWorkerParts {
   readonly node: string;
   readonly name: LaneName;
   readonly join: Join;
-  /** Of what is said on the lane. */
+  /** Protocol version of the lane. */
   readonly version: number;
-  /** Samples of left context a replay needs before the point it resumes at. */
+  /** Samples of left context that a replay needs before its resume point. */
   readonly contextSamples: number;
   readonly windowBytes: number;
-  /** Of the engine's lane, whose bell is rung after each write into any of its rings. */
+  /** Cells of the engine's lane; their bell rings after each write into any of its rings. */
   readonly cells: SharedArrayBuffer;
   readonly onMessage: (message: LiveWorkerMessage) => void;
-  /** The node has no room for a session, which is asked again. */
+  /** The node has no room for a session, for which it will be asked again. */
   readonly onRefused: (refusing: RemoteLiveWorker) => void;
   readonly observer: LaneObserver;
 }
 
-/** Sessions that are not open any more are told to the node so often, and that the front is there. */
+/** Interval of the list of open sessions, which also shows the node that the front is alive. */
 const ALIVE_EVERY_MS = 1_000;
-/** A node that had no room for a session is asked again after this. */
+/** A node without room for a session is asked again after this time. */
 const REFUSED_AGAIN_MS = 500;
-/** With so many sessions what they send is gathered for a while: a bundle costs the bus as much as a message. */
+/** From this many sessions on, records are gathered for `GATHER_MS`, since the bus's cost is per bundle. */
 const BUSY_SESSIONS = 16;
 const GATHER_MS = 5;
-/** What a node says of the end of a lane; a later version may have other words for it. */
+/** A node's reasons for the end of a lane; a later version may send others. */
 const ENDINGS: ReadonlyMap<string, LaneEnding> = new Map(
   (["gap", "unknown", "worker"] as const).map((ending) => [ending, ending]),
 );
 const OF_LANE = { session: 0, epoch: 0, position: 0 };
 
-/** A live worker of an engine node, as the live engine knows a worker thread: it reads the rings and answers. */
+/** A live worker of an engine node with the interface of a worker thread: it reads the rings and answers. */
 export class RemoteLiveWorker implements LiveWorker {
-  readonly ended: Promise<Error | null>;
+  readonly #ended = deferred<Error | null>();
+  readonly ended = this.#ended.promise;
+  readonly #joined = deferred<boolean>();
   readonly #parts: RemoteWorkerParts;
   readonly #bell: Int32Array;
   readonly #bundle: BundleWriter;
   readonly #window: LaneWindow;
-  readonly #reports = new InOrder();
+  readonly #reports = new SequenceCheck();
   readonly #sessions = new Map<number, LaneSession>();
   readonly #endings: (() => void)[];
   readonly #aliveTimer: NodeJS.Timeout;
   /** Sessions for which the node had no room. */
   readonly #refused = new Set<LaneSession>();
   #refusedTimer: NodeJS.Timeout | undefined;
-  #tellEnded: (reason: Error | null) => void = () => {};
-  #tellJoined: (isJoined: boolean) => void = () => {};
   #isEnded = false;
   #isDue = false;
   #sentAtMs = Number.NEGATIVE_INFINITY;
-  /** The session that is sent first, so that a full window is shared. */
+  /** Rotates the session that is sent first, so that sessions share a full window. */
   #turn = 0;
 
   private constructor(parts: RemoteWorkerParts) {
@@ -111,9 +110,6 @@ export class RemoteLiveWorker implements LiveWorker {
     this.#bell = new Int32Array(cells);
     this.#bundle = new BundleWriter(parts.version);
     this.#window = new LaneWindow(windowBytes);
-    this.ended = new Promise((resolve) => {
-      this.#tellEnded = resolve;
-    });
     this.#endings = [
       bus.subscribe(toFront(name), ({ bytes }) => this.#hear(decodeReport(bytes))),
       bus.subscribe(lostOf(name), (message) => this.#hearLoss(message)),
@@ -124,24 +120,18 @@ export class RemoteLiveWorker implements LiveWorker {
     this.#aliveTimer = setInterval(() => this.#sayAlive(), ALIVE_EVERY_MS);
   }
 
-  /**
-   * Asks a node for a lane.
-   * @param withinMs after which it is taken to be lost
-   * @returns null when it does not take the lane
-   */
+  /** Asks a node for a lane. @returns null when the node refuses, or does not answer within `withinMs` */
   static async join(
     parts: RemoteWorkerParts,
     withinMs: number,
     signal: AbortSignal,
   ): Promise<RemoteLiveWorker | null> {
     const worker = new RemoteLiveWorker(parts);
-    const giveUp = () => worker.#tellJoined(false);
+    const giveUp = () => worker.#joined.resolve(false);
     const timer = setTimeout(giveUp, withinMs);
     signal.addEventListener("abort", giveUp, { once: true });
-    const isJoined = await new Promise<boolean>((resolve) => {
-      worker.#tellJoined = resolve;
-      void worker.ended.then(giveUp);
-    });
+    void worker.ended.then(giveUp);
+    const isJoined = await worker.#joined.promise;
     clearTimeout(timer);
     signal.removeEventListener("abort", giveUp);
     if (isJoined) {
@@ -160,7 +150,7 @@ export class RemoteLiveWorker implements LiveWorker {
     return this.#isEnded;
   }
 
-  /** Sessions that the node has no room for. */
+  /** Sessions for which the node has no room. */
   get refusedSessions(): readonly number[] {
     return [...this.#refused].map(({ session }) => session);
   }
@@ -176,12 +166,12 @@ export class RemoteLiveWorker implements LiveWorker {
     this.#soon();
   }
 
-  /** Gives the lane up. May be called twice. */
+  /** Gives up the lane. May be called twice. */
   async stop(): Promise<void> {
     this.#end(null);
   }
 
-  /** Ends the lane for what has become of its node. */
+  /** Ends the lane because it was lost. */
   lose(ending: LaneEnding): void {
     if (this.#isEnded) return;
     this.#parts.observer.replayed(ending, this.#sessions.size);
@@ -195,7 +185,7 @@ export class RemoteLiveWorker implements LiveWorker {
     clearInterval(this.#aliveTimer);
     clearTimeout(this.#refusedTimer);
     this.#parts.observer.inFlight(-this.#window.inFlightBytes);
-    // A node that hears of it, late as it may be, need not find out.
+    // Discard what is left to send, and tell the node, which may still be there.
     this.#bundle.take(0);
     this.#bundle.add(RECORD.leave, OF_LANE);
     this.#parts.bus.publish(
@@ -203,10 +193,10 @@ export class RemoteLiveWorker implements LiveWorker {
       this.#bundle.take(this.#window.nextBundle),
     );
     Atomics.notify(this.#bell, LIVE_CELL.bell);
-    this.#tellEnded(reason);
+    this.#ended.resolve(reason);
   }
 
-  /** Sends what is new whenever the bell has rung. */
+  /** Sends new audio whenever the bell rings. */
   async #listen(): Promise<void> {
     while (!this.#isEnded) {
       const rung = Atomics.load(this.#bell, LIVE_CELL.bell);
@@ -216,7 +206,7 @@ export class RemoteLiveWorker implements LiveWorker {
     }
   }
 
-  /** At the end of this turn, or a little later when there are many sessions. */
+  /** Sends at the end of this turn, or a little later when there are many sessions. */
   #soon(): void {
     if (this.#isDue || this.#isEnded) return;
     this.#isDue = true;
@@ -242,7 +232,7 @@ export class RemoteLiveWorker implements LiveWorker {
     this.#publish();
   }
 
-  /** Samples for which the window has room, beside what is in the bundle. */
+  /** Samples for which the window has room, not counting the current bundle. */
   get #roomSamples(): number {
     return Math.max(0, this.#window.roomBytes - this.#bundle.byteLength) >> 1;
   }
@@ -258,14 +248,14 @@ export class RemoteLiveWorker implements LiveWorker {
 
   #hear(report: LaneReport): void {
     if (this.#isEnded) return;
-    if (report.state === "refused") this.#tellJoined(false);
+    if (report.state === "refused") this.#joined.resolve(false);
     else if (report.state !== "open") this.lose(ENDINGS.get(report.state) ?? "unknown");
     else if (!this.#reports.take(report.nth)) this.lose("gap");
     else this.#take(report);
   }
 
-  #take({ heard, cursors, answers: told }: LaneReport): void {
-    this.#tellJoined(true);
+  #take({ heard, cursors, answers: reported }: LaneReport): void {
+    this.#joined.resolve(true);
     const wasFull = this.#roomSamples === 0;
     const before = this.#window.inFlightBytes;
     this.#window.acknowledge(heard);
@@ -274,12 +264,12 @@ export class RemoteLiveWorker implements LiveWorker {
       const session = this.#sessions.get(cursors[at]!);
       if (session !== undefined && session.epoch === cursors[at + 1]) session.moveCursor(cursors[at + 2]!);
     }
-    const answers = told.filter((answer) => this.#isForSession(answer));
+    const answers = reported.filter((answer) => this.#isForSession(answer));
     if (answers.length > 0) this.#parts.onMessage({ type: "answers", answers });
     if (wasFull) this.#soon();
   }
 
-  /** Keeps back what is said to the lane and not to a session. */
+  /** Handles answers to the lane, and leaves those to its sessions. */
   #isForSession(answer: LaneAnswer): answer is LiveWorkerAnswer {
     if (answer.type !== "refused") return true;
     const session = this.#sessions.get(answer.session);
@@ -298,8 +288,8 @@ export class RemoteLiveWorker implements LiveWorker {
     }, REFUSED_AGAIN_MS);
   }
 
-  #hearLoss({ isUnheard }: BusMessage): void {
-    if (isUnheard) this.lose("gone");
+  #hearLoss({ isUndelivered }: BusMessage): void {
+    if (isUndelivered) this.lose("gone");
   }
 
   #close(session: number): void {

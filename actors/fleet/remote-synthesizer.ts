@@ -12,13 +12,13 @@ import { CallLost } from "./fleet-calls.js";
 import type { NodePlaces } from "./node-places.js";
 import { boundsOf, pcmOf, type SpeakDone, type SpeakPart, toSpeakCall } from "./speak-call.js";
 
-/** A piece that was lost so often with its node, or on its way, is taken to be the cause. */
-const MOST_ATTEMPTS = 3;
-/** Pieces that may wait for a node with room; beyond it `ENGINE_BUSY`, as where pieces are made here. */
-const MOST_WAITING = 256;
+/** A piece lost this often is assumed to be the cause. */
+const MAX_ATTEMPTS = 3;
+/** Pieces that may wait for a node with room; beyond it `ENGINE_BUSY`, as in the engine of one process. */
+const MAX_WAITING = 256;
 
-/** What a listener was told of a piece so far; another node goes on behind it. */
-class ToldPiece {
+/** The part of a piece that its listener has received; another node continues after it. */
+class PartialPiece {
   readonly #options: SpeakOptions;
   readonly #signal: AbortSignal;
   readonly #parts: Int16Array[] = [];
@@ -49,7 +49,7 @@ class ToldPiece {
   }
 }
 
-/** Has pieces spoken by nodes of the fleet; where one is lost another goes on at the next sample. */
+/** Synthesizes pieces on nodes of the fleet; when one is lost, another continues at the next sample. */
 export class RemoteSynthesizer implements Synthesizer {
   readonly #places: NodePlaces;
   readonly #clock: Clock;
@@ -60,7 +60,7 @@ export class RemoteSynthesizer implements Synthesizer {
     this.#clock = parts.clock;
   }
 
-  /** Waits until a node is there, as long as it takes. */
+  /** Waits without limit for a node. */
   async start(): Promise<void> {
     await this.#places.await();
   }
@@ -71,23 +71,23 @@ export class RemoteSynthesizer implements Synthesizer {
 
   async speak(job: SynthesisJob, signal: AbortSignal, options: SpeakOptions = {}): Promise<SynthesizedPiece> {
     const { urgency = { kind: "whole" }, askedAtMs = this.#clock.nowMs(), span = NO_SPAN } = options;
-    const told = new ToldPiece(options, signal);
+    const partial = new PartialPiece(options, signal);
     for (let attempt = 1; ; ) {
-      const place = await this.#place(signal, span, told.sampleCount > 0);
+      const place = await this.#place(signal, span, partial.sampleCount > 0);
       const run = span.child("worker run", { node: place.node, attempt });
       try {
-        const call = { job, urgency, askedAtMs, skipSamples: told.sampleCount };
+        const call = { job, urgency, askedAtMs, skipSamples: partial.sampleCount };
         const done = await place.call({
           body: toSpeakCall(call, this.#clock.nowMs()),
           traceparents: traceparentsOf([run]),
-          onPart: (part) => told.take(part as SpeakPart, run),
+          onPart: (part) => partial.take(part as SpeakPart, run),
         }).answer;
-        return told.piece(done as SpeakDone);
+        return partial.piece(done as SpeakDone);
       } catch (error) {
         if (!(error instanceof CallLost)) throw error;
         run.set({ lost: error.ending });
-        // A node without room has not tried.
-        if (error.ending !== "refused" && ++attempt > MOST_ATTEMPTS) throw lost(error);
+        // A refusal is not an attempt.
+        if (error.ending !== "refused" && ++attempt > MAX_ATTEMPTS) throw lost(error);
       } finally {
         run.end();
         place.leave();
@@ -96,7 +96,7 @@ export class RemoteSynthesizer implements Synthesizer {
   }
 
   async #place(signal: AbortSignal, span: Span, isHeard: boolean) {
-    if (this.#waiting >= MOST_WAITING)
+    if (this.#waiting >= MAX_WAITING)
       throw new ServiceError("ENGINE_BUSY", "synthesis is at capacity, try again");
     const wait = span.child("queue wait");
     this.#waiting++;
@@ -104,7 +104,7 @@ export class RemoteSynthesizer implements Synthesizer {
       return await this.#places.take(signal);
     } catch (error) {
       const isBusy = error instanceof ServiceError && error.code === "ENGINE_BUSY";
-      // A listener of the beginning hears that it was cut off, as where a worker is lost here.
+      // To a listener who has heard the start, this is a lost worker.
       throw isBusy && isHeard ? lost(error) : error;
     } finally {
       this.#waiting--;

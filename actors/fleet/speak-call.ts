@@ -2,19 +2,19 @@ import type { Urgency } from "../../core/domain/synthesis/urgency.js";
 import type { SynthesisJob } from "../../core/ports/synthesizer.js";
 import { alignedBytes } from "./call-messages.js";
 
-/** A piece that a front wants. Times are told as what is left of them: clocks of two processes have nothing in common. */
+/** A request to synthesize a piece. Times are relative, because two processes share no clock. */
 export interface SpeakCall {
   readonly job: SynthesisJob;
   readonly kind: Urgency["kind"];
-  /** Until its listener has heard what is made so far; null for those who do not hear it yet. */
+  /** Time until the listener has heard everything made so far; null for one who hears nothing yet. */
   readonly runsDryInMs: number | null;
-  /** Since it was asked for. */
+  /** Age of the request. */
   readonly askedAgoMs: number;
-  /** Its listener has so many samples already, from another node: they are made again and not sent. */
+  /** Samples that the listener has from another node: they are synthesized again and not sent. */
   readonly skipSamples: number;
 }
 
-/** What is told of a piece before it is done: one of both. */
+/** A part of an unfinished piece: one of both members. */
 export interface SpeakPart {
   /** `[characters + 1]`, as bytes; see `SpeakOptions.onBounds`. */
   readonly bounds?: Uint8Array | Int32Array;
@@ -44,7 +44,7 @@ export function toSpeakCall(
   };
 }
 
-/** The urgency of a call by the clock of the node. */
+/** Returns the urgency of a call by the node's clock. */
 export function urgencyOf({ kind, runsDryInMs }: SpeakCall, nowMs: number): Urgency {
   return kind === "heard" ? { kind, runsDryAtMs: nowMs + (runsDryInMs ?? 0) } : { kind };
 }

@@ -1,39 +1,70 @@
-/** Rises when peers that know only an earlier one would misunderstand; part of every subject. */
-export const ROOT = "dauys.v1";
+import type { ServedPart } from "../../core/domain/served.js";
 
-/** Of what a node serves, named by the kind of work. */
-export const BEATS_OF_LIVE = `${ROOT}.beat.live`;
+/** First words of every subject; the version rises when older peers would misunderstand. */
+const ROOT = "dauys.v1";
 
-/** One connection between a front and a worker of a node: any loss on it ends it, and another takes its place. */
+/** Heartbeats of live nodes. */
+export const LIVE_HEARTBEATS = `${ROOT}.beat.live`;
+
+/** A connection between a front and a worker of a node; any loss ends it, and another replaces it. */
 export interface LaneName {
-  /** Random, of one run of a process. */
+  /** Random per run of a process. */
   readonly front: string;
   /** Counts the lanes of the front. */
   readonly lane: number;
 }
 
-/** Where the node hears all its lanes. */
+/** Where a node receives all its lanes. */
 export function lanesOf(node: string): string {
   return `${ROOT}.engine.${node}.live.>`;
 }
 
-/** What a lane's front says to its node. */
+/** From a lane's front to its node. */
 export function toNode(node: string, { front, lane }: LaneName): string {
   return `${ROOT}.engine.${node}.live.${front}.${lane}`;
 }
 
-/** What a lane's node says to its front. */
+/** From a lane's node to its front. */
 export function toFront({ front, lane }: LaneName): string {
   return `${ROOT}.front.${front}.live.${lane}`;
 }
 
-/** Where a lane's front hears that its node is gone. */
+/** Where a lane's front learns that its node is gone. */
 export function lostOf({ front, lane }: LaneName): string {
   return `${ROOT}.front.${front}.lost.${lane}`;
 }
 
-/** The lane that a node is spoken to on. */
+/** The lane of a subject from `toNode`. */
 export function laneOfSubject(subject: string): LaneName {
   const [front = "", lane = ""] = subject.split(".").slice(-2);
   return { front, lane: Number(lane) };
+}
+
+/** Heartbeats of nodes for a kind of work. */
+export function heartbeatsOf(kind: ServedPart): string {
+  return `${ROOT}.beat.${kind}`;
+}
+
+/** Where a node receives all calls of a kind; `front` is the last word. */
+export function callsTo(node: string, kind: ServedPart, front = "*"): string {
+  return `${ROOT}.engine.${node}.${kind}.${front}`;
+}
+
+/** Where a node learns that a front is gone; `front` is the last word. */
+export function frontGone(node: string, kind: ServedPart, front = "*"): string {
+  return `${ROOT}.engine.${node}.unheard.${kind}.${front}`;
+}
+
+/** Where a front receives messages about its calls; the call's number is the last word. */
+export function answersTo(front: string, call: number | "*" = "*"): string {
+  return `${ROOT}.front.${front}.call.${call}`;
+}
+
+/** Where a front learns that a node no longer does a kind of work; `<kind>.<node>` are the last words. */
+export function nodeGone(front: string, kind = "*", node = "*"): string {
+  return `${ROOT}.front.${front}.unheard.${kind}.${node}`;
+}
+
+export function lastWord(subject: string): string {
+  return subject.slice(subject.lastIndexOf(".") + 1);
 }

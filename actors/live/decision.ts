@@ -1,22 +1,27 @@
 import { CLOSE } from "../../core/domain/close-codes.js";
-import { type PromisedText, stablePartial } from "../../core/domain/decoding/stable-prefix.js";
 import { errorName, type ServiceError } from "../../core/domain/errors.js";
+import { countCodePoints } from "../../core/domain/text/code-points.js";
 import type { Decision } from "../../core/kernel/actor.js";
 import type { LiveEvent } from "../../core/ports/live-decoder.js";
 import { CLOSE_CODE } from "../../core/protocol/error-status.js";
 import type { StreamServerMessage } from "../../core/protocol/stream-messages.js";
-import {
-  BACKLOG_SECONDS,
-  BAD_MESSAGES_WITHIN_MS,
-  IDLE_SECONDS,
-  MAX_SESSION_SECONDS,
-  MOST_BAD_MESSAGES,
-} from "./limits.js";
 
-/** Endings after which the same session may succeed. */
+// Limits of a live session; docs/live-protocol.md documents them.
+
+/** Longest session, in audio: 4 hours. */
+const MAX_SESSION_SECONDS = 4 * 3_600;
+/** A client that sends neither audio nor keepalive for this long is considered gone. */
+export const IDLE_SECONDS = 60;
+/** Most audio that may wait to be decoded. Longer than the wait for a cold model (`MODEL_WAIT_MS`). */
+export const BACKLOG_SECONDS = 60;
+/** A session ends at this many unintelligible messages within `BAD_MESSAGES_WITHIN_MS` of the first. */
+const MAX_BAD_MESSAGES = 10;
+const BAD_MESSAGES_WITHIN_MS = 60_000;
+
+/** Close codes after which the same audio may succeed in another session. */
 const OUR_FAULT: ReadonlySet<number> = new Set([CLOSE.internal, CLOSE.noCapacity, CLOSE.goingAway]);
 
-/** How the socket of a session is closed that comes to its `done`. */
+/** Close code and reason of a socket whose session reaches `done`. */
 interface Ending {
   readonly code: number;
   readonly reason: string;
@@ -29,25 +34,25 @@ type ShownEvent =
   | Extract<LiveEvent, { type: "ready" | "final" }>
   | (Extract<LiveEvent, { type: "partial" }> & { readonly stable: number });
 
-/** Messages that could not be understood, since the first of them. */
-interface BadMessages {
-  readonly count: number;
-  readonly sinceMs: number;
+/** Text that the client was promised an open utterance begins with. */
+interface PromisedText {
+  readonly utterance: number;
+  readonly text: string;
 }
 
-/** What an open session knows, whatever its phase. */
+/** State of an open session in every phase. */
 interface OpenSession {
   readonly acceptedSamples: number;
-  /** The decoder has begun: from here on accepted audio is charged. */
+  /** The decoder has started: from here on accepted audio is charged. */
   readonly isReady: boolean;
-  /** Audio came after the last wish to end an utterance. */
+  /** Audio has arrived since the last `finalize`. */
   readonly hasUnfinalized: boolean;
-  /** What its client was promised of the open utterance. */
   readonly shown: PromisedText | null;
-  readonly bad: BadMessages;
+  /** Unintelligible messages since the first of them. */
+  readonly bad: { readonly count: number; readonly sinceMs: number };
 }
 
-/** `listening` takes audio; `draining` decodes what it has; `settling` waits for its charge; `stopped` is over. */
+/** `listening` accepts audio; `draining` decodes the rest of it; `settling` waits for the charge. */
 export type LiveState =
   | ({ readonly phase: "listening" } & OpenSession)
   | ({ readonly phase: "draining" | "settling"; readonly ending: Ending } & OpenSession)
@@ -68,15 +73,15 @@ export type LiveMessage =
   /** Audio was written to the ring; `isRefused` when some of it did not fit. */
   | { readonly type: "audio"; readonly sampleCount: number; readonly isRefused: boolean }
   | { readonly type: "event"; readonly event: LiveEvent }
-  /** Audio came that nothing pays for; what was paid for is still decoded. */
+  /** Audio arrived beyond the session's credits; what they cover is still decoded. */
   | { readonly type: "unfunded"; readonly error: ServiceError }
   | { readonly type: "settled"; readonly credits: number }
   | { readonly type: "finalize" }
   | { readonly type: "close" }
   | { readonly type: "going-away"; readonly deadlineSeconds: number }
-  /** At a time of the monotonic clock. */
+  /** `atMs` is monotonic. */
   | { readonly type: "bad-message"; readonly detail: string; readonly atMs: number }
-  /** Instead of the decoder's `ready`: the models could not be loaded in time. */
+  /** Replaces the decoder's `ready`: the models could not be loaded in time. */
   | { readonly type: "unavailable"; readonly error: ServiceError }
   | { readonly type: "unauthorized"; readonly detail: string }
   | { readonly type: "idle" }
@@ -93,7 +98,7 @@ export type LiveEffect =
 
 const NO_EFFECTS: readonly LiveEffect[] = [];
 
-/** Pure: what a live session does about a message. */
+/** Pure: decides a live session's answer to a message. */
 export function decideLive(
   state: LiveState,
   message: LiveMessage,
@@ -120,7 +125,7 @@ export function decideLive(
     case "bad-message":
       return onBadMessage(state, message);
     case "unauthorized":
-      // A session that only waits for its charge has nothing left to give away.
+      // Only the charge is outstanding, so there is nothing left to deny.
       if (state.phase === "settling") return { state, effects: NO_EFFECTS };
       return stopWith(state, CLOSE.unauthorized, "unauthorized", message.detail);
     case "idle":
@@ -135,7 +140,7 @@ export function decideLive(
   }
 }
 
-/** Audio that waited for a model which never came, or not while the client was there, is not charged. */
+/** Samples to charge: none if the model was not ready before the session ended. */
 export function billedSamples({ isReady, acceptedSamples }: LiveState): number {
   return isReady ? acceptedSamples : 0;
 }
@@ -145,10 +150,9 @@ function onAudio(
   message: Extract<LiveMessage, { type: "audio" }>,
   sampleRateHz: number,
 ): Decision<LiveState, LiveEffect> {
-  // Audio that comes after `close` is late: it was never accepted.
   if (state.phase !== "listening") return { state, effects: NO_EFFECTS };
   const acceptedSamples = state.acceptedSamples + message.sampleCount;
-  // Members one by one here and for partials, most of all messages: a spread costs many times as much.
+  // Audio and partials are most of all messages: listing members is many times cheaper than a spread.
   const { isReady, shown, bad } = state;
   const next: OpenState = {
     phase: "listening",
@@ -168,22 +172,21 @@ function onAudio(
   return { state: next, effects: NO_EFFECTS };
 }
 
-/** Without more audio there is nothing more to end: clients cannot pile up marks faster than audio. */
+/** Ignored without new audio, so clients cannot pile up marks faster than audio. */
 function onFinalize(state: OpenState): Decision<LiveState, LiveEffect> {
   if (state.phase !== "listening" || !state.hasUnfinalized) return { state, effects: NO_EFFECTS };
   return { state: { ...state, hasUnfinalized: false }, effects: [{ type: "finalize" }] };
 }
 
-/** No program sends so many by mistake and goes on. */
 function onBadMessage(
   state: OpenState,
   { detail, atMs }: Extract<LiveMessage, { type: "bad-message" }>,
 ): Decision<LiveState, LiveEffect> {
-  const isOfOld = atMs - state.bad.sinceMs <= BAD_MESSAGES_WITHIN_MS;
-  const bad = isOfOld ? { ...state.bad, count: state.bad.count + 1 } : { count: 1, sinceMs: atMs };
+  const isRecent = atMs - state.bad.sinceMs <= BAD_MESSAGES_WITHIN_MS;
+  const bad = isRecent ? { ...state.bad, count: state.bad.count + 1 } : { count: 1, sinceMs: atMs };
   const answer = errorMessage("bad_message", detail, false);
-  if (bad.count < MOST_BAD_MESSAGES) return { state: { ...state, bad }, effects: [answer] };
-  const rule = `${MOST_BAD_MESSAGES} messages within a minute could not be understood`;
+  if (bad.count < MAX_BAD_MESSAGES) return { state: { ...state, bad }, effects: [answer] };
+  const rule = `${MAX_BAD_MESSAGES} messages within a minute could not be understood`;
   const ending = stopWith(state, CLOSE.badRequest, "too_many_messages", rule);
   return { state: ending.state, effects: [answer, ...ending.effects] };
 }
@@ -211,16 +214,25 @@ function onEvent(state: OpenState, event: LiveEvent): Decision<LiveState, LiveEf
   }
 }
 
-/** What was promised to the client holds, whichever worker the text comes from. */
+/**
+ * Sends a partial unless it would break a promise; promises hold when the worker changes.
+ *
+ * The greedy hypothesis of a causal encoder only grows, so all of its text is promised. Models that read an
+ * utterance again and again promise the part on which their hypotheses agree. After a lost worker the audio
+ * is decoded again with less left context and a letter may change: the client then keeps what it has until
+ * the text continues from there, or the final arrives.
+ */
 function onPartial(
   state: OpenState,
   event: Extract<LiveEvent, { type: "partial" }>,
 ): Decision<LiveState, LiveEffect> {
-  const partial = stablePartial(state.shown, event);
-  if (partial === null) return { state, effects: NO_EFFECTS };
-  const { utterance, text, stable, promised } = partial;
-  const { startSample, endSample } = event;
-  const shown = { utterance, text: promised };
+  const { utterance, text, startSample, endSample } = event;
+  const before = state.shown?.utterance === utterance ? state.shown.text : "";
+  if (!text.startsWith(before)) return { state, effects: NO_EFFECTS };
+  const agreed = event.stable === undefined ? text : [...text].slice(0, event.stable).join("");
+  // Another worker may have agreed on less so far.
+  const shown = { utterance, text: agreed.length >= before.length ? agreed : before };
+  const stable = countCodePoints(shown.text);
   const shownEvent = { type: "partial", utterance, text, stable, startSample, endSample } as const;
   const effects: readonly LiveEffect[] = [{ type: "send-event", event: shownEvent }];
   if (state.phase !== "listening") return { state: { ...state, isReady: true, shown }, effects };

@@ -1,4 +1,4 @@
-import { ServiceError } from "../../core/domain/errors.js";
+import { ServiceError, shuttingDown } from "../../core/domain/errors.js";
 import { type Child, Supervisor } from "../../core/kernel/supervisor.js";
 import type { Log } from "../../core/observe/log.js";
 import type { Clock } from "../../core/ports/clock.js";
@@ -9,27 +9,24 @@ import {
   type LivePace,
   type WorkerStatus,
 } from "../../native/threads/protocol.js";
-import { BACKLOG_SECONDS } from "./limits.js";
+import { BACKLOG_SECONDS } from "./decision.js";
 import { type LiveLane, type LiveWorkerPort, RingFeed } from "./ring-feed.js";
 
-/** What the engine needs of a live worker. */
 export interface LiveWorker extends Child, LiveWorkerPort {}
 
 export type LiveWorkerMessage =
   | Exclude<FromLiveWorker, WorkerStatus>
-  /** The worker has another place for these sessions: each is to be opened again, at its next pause. */
-  | {
-      readonly type: "rejoin";
-      readonly sessions: readonly number[];
-      /** After which one is opened again in the midst of its utterance. */
-      readonly withinMs: number;
-    };
+  /**
+   * The worker has another place for these sessions: each must be opened again at its next pause, or in the
+   * middle of an utterance after `withinMs`.
+   */
+  | { readonly type: "rejoin"; readonly sessions: readonly number[]; readonly withinMs: number };
 
-/** Told how the engine is doing, for metrics. */
+/** Counts the engine's work, for metrics. */
 export interface LiveObserver {
-  /** About every second of a worker's work. */
+  /** Called about once per second of a worker's work. */
   paced(pace: LivePace): void;
-  /** Audio of a session did not fit. */
+  /** A session's audio did not fit into its backlog. */
   ringFull(): void;
 }
 
@@ -38,16 +35,16 @@ export interface LiveEngineOptions {
   readonly startWorker: (
     cells: SharedArrayBuffer,
     onMessage: (message: LiveWorkerMessage) => void,
-    /** Of the worker's lane, which its successors have too. */
+    /** Number of the worker's lane, the same for its successors. */
     lane: number,
-    /** Aborted when the engine stops: a start that only waits need not be waited for. */
+    /** Aborted when the engine stops: a start that waits for a node must then give up. */
     stopping: AbortSignal,
   ) => Promise<LiveWorker>;
-  /** Whether an end says nothing against the worker, however short it served; none does when absent. */
+  /** Whether an end does not count against the worker, however briefly it served; never by default. */
   readonly isExcused?: (reason: Error) => boolean;
-  /** What so many sessions on a lane weigh: the next goes to the lane with the least. Their number when absent. */
+  /** Load of a lane, the number of its sessions by default; the next one goes to the least loaded. */
   readonly loadOf?: (lane: number, sessions: number) => number;
-  /** Samples of left context a replay needs before the point it resumes at. */
+  /** Samples of left context that a replay needs before its resume point. */
   readonly contextSamples: number;
   readonly sampleRateHz: number;
   readonly clock: Clock;
@@ -55,18 +52,18 @@ export interface LiveEngineOptions {
   readonly observer?: LiveObserver;
 }
 
-/** A worker that has served this long did not die of what it was started with. */
+/** A worker that has served this long did not fail because of the sessions it started with. */
 const PROVEN_AFTER_MS = 500;
 const NOT_AVAILABLE = "live transcription is not available";
 
-/** One worker with the sessions that are on it. */
+/** One worker and its sessions. */
 interface Lane extends LiveLane {
   readonly supervisor: Supervisor<LiveWorker>;
   readonly feeds: Set<RingFeed>;
   readonly isLost: boolean;
 }
 
-/** Owns the live workers; a session takes a lane with its first audio, stays on it and survives its worker. */
+/** Owns the live workers. A session takes a lane with its first audio and outlives its worker. */
 export class LiveEngine implements LiveDecoder {
   readonly #options: LiveEngineOptions;
   readonly #lanes: Lane[] = [];
@@ -83,7 +80,7 @@ export class LiveEngine implements LiveDecoder {
     return this.#feeds.size;
   }
 
-  /** Sessions on each worker that have sent audio. */
+  /** Sessions that have sent audio, for each lane. */
   get laneLoads(): readonly number[] {
     return this.#lanes.map((lane) => lane.feeds.size);
   }
@@ -97,9 +94,9 @@ export class LiveEngine implements LiveDecoder {
     await Promise.all(this.#lanes.map((lane) => lane.supervisor.stop()));
   }
 
-  /** @throws {ServiceError} `ENGINE_BUSY` when no worker is left to serve, `SHUTTING_DOWN` after `stop` */
+  /** @throws {ServiceError} `ENGINE_BUSY` when no worker is left, `SHUTTING_DOWN` after `stop` */
   open(options: LiveOptions, onEvent: (event: LiveEvent) => void): LiveFeed {
-    if (this.#stopping.signal.aborted) throw new ServiceError("SHUTTING_DOWN", "the service is stopping");
+    if (this.#stopping.signal.aborted) throw shuttingDown();
     if (this.#leastLoaded() === null) throw new ServiceError("ENGINE_BUSY", NOT_AVAILABLE);
     let lane: Lane | null = null;
     const feed = new RingFeed({
@@ -120,7 +117,7 @@ export class LiveEngine implements LiveDecoder {
       },
     });
     this.#feeds.set(feed.session, feed);
-    // The caller must have its feed in hand before the first event comes.
+    // The caller must have its feed before the first event arrives.
     if (this.#lanes.some(({ worker }) => worker !== null)) queueMicrotask(() => feed.ready());
     return feed;
   }
@@ -138,7 +135,7 @@ export class LiveEngine implements LiveDecoder {
     return least;
   }
 
-  /** No worker will come back. */
+  /** Every lane has used up its restarts. */
   get isGivenUp(): boolean {
     return this.#lanes.length > 0 && this.#lanes.every((lane) => lane.isLost);
   }
@@ -151,7 +148,7 @@ export class LiveEngine implements LiveDecoder {
     const id = `live-worker-${index}`;
     let isLost = false;
     let isRinging = false;
-    // Of its own: more than ten listeners to one signal count as a leak.
+    // A derived signal for each lane: Node reports more than ten listeners on one signal as a leak.
     const stopping = AbortSignal.any([this.#stopping.signal]);
     const ring = () => {
       isRinging = false;
@@ -165,12 +162,12 @@ export class LiveEngine implements LiveDecoder {
         isExcused: ({ servedMs, reason }) => servedMs >= PROVEN_AFTER_MS || isExcused(reason),
         onUp: () => {
           for (const feed of feeds) feed.attach();
-          // Sessions without audio wait for any worker.
+          // Sessions without audio only wait for some worker.
           for (const feed of this.#feeds.values()) feed.ready();
         },
         onDown: (error) => log.error({ worker: id, sessions: feeds.size, err: error }, "live worker ended"),
         onGiveUp: (error) => {
-          log.fatal({ worker: id, err: error }, "live worker does not come back");
+          log.fatal({ worker: id, err: error }, "live worker given up");
           isLost = true;
           this.#failLost(feeds);
         },
@@ -201,7 +198,7 @@ export class LiveEngine implements LiveDecoder {
     else for (const answer of message.answers) this.#feeds.get(answer.session)?.onAnswer(answer);
   }
 
-  /** Fails the sessions of a lane that is given up; with the last lane all sessions. */
+  /** Fails the sessions of a lane that was given up; after the last lane, all sessions. */
   #failLost(feeds: ReadonlySet<RingFeed>): void {
     const lost = this.#leastLoaded() === null ? this.#feeds.values() : feeds;
     for (const feed of [...lost]) feed.fail(NOT_AVAILABLE);

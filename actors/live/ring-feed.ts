@@ -4,15 +4,14 @@ import { PcmRing } from "../../native/ring/pcm-ring.js";
 import { ringCapacityFor } from "../../native/ring/ring-capacity.js";
 import type { LiveWorkerAnswer, ResumePoint, ToLiveWorker } from "../../native/threads/protocol.js";
 
-/** What a feed needs of the live worker it is on. */
 export interface LiveWorkerPort {
   post(message: ToLiveWorker): void;
 }
 
-/** A worker's place as a session sees it: the worker on it may be down for a while. */
+/** A worker's lane as a session sees it; `worker` is null while the worker is down. */
 export interface LiveLane {
   readonly worker: LiveWorkerPort | null;
-  /** Tells the worker that there is something to do, once at the end of this turn of the event loop. */
+  /** Wakes the worker, once at the end of this turn of the event loop. */
   wake(): void;
 }
 
@@ -22,15 +21,15 @@ interface RingFeedParts {
   readonly onEvent: (event: LiveEvent) => void;
   readonly contextSamples: number;
   readonly backlogSamples: number;
-  /** Chooses a lane for the session, which has audio now; null when there is none left. */
+  /** Chooses a lane for the session's first audio; null when none is left. */
   readonly takeLane: () => LiveLane | null;
   readonly onRingFull: () => void;
   readonly onRelease: () => void;
 }
 
 /**
- * A session's ring and its place in the audio, kept on this side so that any worker can go on from it. A session that
- * has not sent audio has no ring and no worker.
+ * Keeps a session's ring and its position in the audio on this side, so that any worker can resume from it. A
+ * session that has not sent audio has no ring and no worker.
  */
 export class RingFeed implements LiveFeed {
   readonly session: number;
@@ -41,14 +40,14 @@ export class RingFeed implements LiveFeed {
   #writtenSamples = 0;
   #resume: ResumePoint = { sample: 0, isMidSpeech: false };
   #nextUtterance = 0;
-  /** The last utterance that a partial was told of. */
+  /** The last utterance of which a partial was sent. */
   #shownUtterance = -1;
   #finalizeMarks: number[] = [];
   #markCount = 0;
   #finishMark: number | null = null;
   #isReady = false;
   #isReleased = false;
-  /** While it is to join its worker again at its next pause. */
+  /** Set while the session must join its worker again at its next pause. */
   #rejoinTimer: NodeJS.Timeout | undefined;
 
   constructor(parts: RingFeedParts) {
@@ -71,7 +70,6 @@ export class RingFeed implements LiveFeed {
   }
 
   finalize(): void {
-    // Without audio there is nothing to end.
     if (this.#isReleased || this.#ring === null) return;
     const atSample = this.#writtenSamples;
     this.#finalizeMarks.push(atSample);
@@ -84,7 +82,8 @@ export class RingFeed implements LiveFeed {
     if (this.#isReleased || this.#finishMark !== null) return;
     this.#finishMark = this.#writtenSamples;
     if (this.#ring === null) {
-      // The caller may not be done with its own turn. Nothing is said before `ready`.
+      // Asynchronous, because the caller may still be in the middle of its own work; and never before
+      // `ready`.
       if (this.#isReady) queueMicrotask(() => this.#emit({ type: "finished" }));
       return;
     }
@@ -101,7 +100,7 @@ export class RingFeed implements LiveFeed {
     this.#ring = null;
   }
 
-  /** A worker that could take the session is up. */
+  /** Called when a worker that could take the session is up. */
   ready(): void {
     if (this.#isReady) return;
     this.#isReady = true;
@@ -109,7 +108,7 @@ export class RingFeed implements LiveFeed {
     if (this.#finishMark !== null && this.#ring === null) this.#emit({ type: "finished" });
   }
 
-  /** (Re)joins the lane's worker: audio since the last final is decoded again, answers of earlier epochs are dropped. */
+  /** Joins the lane's worker (again): it decodes the audio since the last final, in a new epoch. */
   attach(): void {
     this.#rejoined();
     const worker = this.#lane?.worker ?? null;
@@ -141,7 +140,7 @@ export class RingFeed implements LiveFeed {
     this.ready();
   }
 
-  /** Joins its lane's worker again at its next pause, or after `withinMs` wherever it is then. */
+  /** Joins the lane's worker again at the next pause, or after `withinMs` in the middle of an utterance. */
   rejoin(withinMs: number): void {
     this.#rejoined();
     if (this.#isReleased) return;
@@ -154,20 +153,14 @@ export class RingFeed implements LiveFeed {
   }
 
   onAnswer(answer: LiveWorkerAnswer): void {
-    // An answer of an earlier epoch speaks of audio that is being decoded again.
+    // The audio of an earlier epoch is being decoded again.
     if (this.#isReleased || answer.epoch !== this.#epoch) return;
     switch (answer.type) {
       case "partial": {
-        const { utterance, text, startSample, endSample, stable } = answer;
+        const { type, utterance, text, startSample, endSample, stable } = answer;
         this.#shownUtterance = utterance;
-        this.#emit({
-          type: "partial",
-          utterance,
-          text,
-          startSample,
-          endSample,
-          ...(stable !== undefined && { stable }),
-        });
+        const partial = { type, utterance, text, startSample, endSample };
+        this.#emit(stable === undefined ? partial : { ...partial, stable });
         return;
       }
       case "final": {
@@ -190,7 +183,7 @@ export class RingFeed implements LiveFeed {
     }
   }
 
-  /** Between utterances nothing is lost by another worker; at its end a session stays where it is. */
+  /** Rejoins, if requested: between utterances a change of worker decodes nothing twice. */
   #pause(): void {
     if (this.#rejoinTimer !== undefined && this.#finishMark === null) this.attach();
   }
@@ -200,14 +193,14 @@ export class RingFeed implements LiveFeed {
     this.#rejoinTimer = undefined;
   }
 
-  /** The ring with room for so many samples more, as far as it may grow; null when no worker is left for the session. */
+  /** Returns the ring, grown for more samples where it may; null when no lane is left. */
   #ringFor(sampleCount: number): PcmRing | null {
     if (this.#ring === null) {
       const lane = this.#parts.takeLane();
       if (lane === null) return null;
       this.#lane = lane;
       this.#ring = PcmRing.create(ringCapacityFor(sampleCount));
-      // What else the caller does in its turn is there when the worker begins.
+      // Later, so that the worker starts with everything that the caller writes in this turn.
       queueMicrotask(() => {
         if (this.#epoch === 0) this.attach();
       });
@@ -225,12 +218,12 @@ export class RingFeed implements LiveFeed {
     this.#finalizeMarks = this.#finalizeMarks.filter((atSample) => atSample > resume.sample);
     const releaseSample = resume.sample - this.#parts.contextSamples;
     if (releaseSample > 0) ring.release(releaseSample);
-    // A long utterance or a backlog is over; what it took is given back.
+    // Shrink the ring after a long utterance or a backlog.
     const enough = ringCapacityFor(2 * ring.usedSamples);
     if (2 * enough <= ring.capacitySamples) this.#moveRing(enough);
   }
 
-  /** The worker reads what is in the old ring until it hears of the new one, which holds the same and more. */
+  /** The worker reads the old ring until it receives the new one, which holds the same samples and more. */
   #moveRing(capacitySamples: number): void {
     if (this.#ring === null || this.#ring.capacitySamples === capacitySamples) return;
     this.#ring = this.#ring.moveTo(capacitySamples);

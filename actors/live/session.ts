@@ -10,22 +10,22 @@ import type { Span } from "../../core/ports/span.js";
 import type { LiveFunds, LiveMeter, UsageMeter, UsageOrigin } from "../../core/ports/usage-meter.js";
 import type { StreamOptions, StreamServerMessage } from "../../core/protocol/stream-messages.js";
 import {
+  BACKLOG_SECONDS,
   billedSamples,
   decideLive,
+  IDLE_SECONDS,
   type LiveEffect,
   type LiveMessage,
   type LiveState,
   NEW_SESSION,
 } from "./decision.js";
-import { BACKLOG_SECONDS, IDLE_SECONDS } from "./limits.js";
 
-/** Told what sessions hear and say, for metrics. */
+/** Counts a session's traffic, for metrics and traces. */
 export interface LiveSessionObserver {
   opened(): void;
-  /** Samples that the client has sent, taken or not. */
+  /** Samples that the client has sent, accepted or not. */
   received(sampleCount: number): void;
   sent(message: StreamServerMessage): void;
-  /** The session's socket is gone. */
   disconnected(): void;
 }
 
@@ -39,25 +39,23 @@ export interface LiveSessionParts {
   readonly meter: UsageMeter;
   readonly organizationId: string;
   readonly origin?: UsageOrigin;
-  /** As the usage reference's. */
   readonly mostAtOnce?: number;
   readonly sink: LiveSink;
   readonly log: Log;
-  /** Told once, when the session is over and holds nothing any more. */
+  /** Called once, when the session has released everything. */
   readonly onEnded: () => void;
   readonly observer?: LiveSessionObserver;
-  /** Of the session. */
   readonly span?: Span;
 }
 
-/** What the client did before the meter knew of funds: a copy of its audio, or one of its words. */
+/** Input that arrived before the first credit check finished: a copy of audio, or a command. */
 type Early = Uint8Array | "finalize" | "close";
 
 /**
  * One client's live conversation: PCM goes straight into the ring, everything else through the mailbox.
  *
- * All that decisions depend on is in the actor's state. What stands beside it are audio on its way to the ring, which
- * takes no detour through messages, and handles of the world outside.
+ * Decisions depend only on the actor's state. The fields next to it hold audio on its way to the ring, and
+ * handles of the outside world.
  */
 export class LiveSession implements LiveConversation {
   readonly #parts: LiveSessionParts;
@@ -65,14 +63,13 @@ export class LiveSession implements LiveConversation {
   readonly #feed: LiveFeed;
   readonly #meter: LiveMeter;
   readonly #idleTimer: NodeJS.Timeout;
-  /** First half of a sample whose second half has not come yet. */
+  /** First byte of a sample whose second byte has not arrived yet. */
   #oddByte: number | null = null;
-  /** How much may go into the ring, and why not more; null until the meter knows. */
+  /** How much may go into the ring, and why not more; null until the first credit check has finished. */
   #funds: LiveFunds | null = null;
-  /** What waits for that, in order. */
   #early: Early[] = [];
   #earlyBytes = 0;
-  /** What the session holds is given back once, also when the actor has crashed and its state says nothing. */
+  /** Everything is released exactly once, even after a crash left the actor's state useless. */
   #hasEnded = false;
 
   /** @throws {ServiceError} `ENGINE_BUSY` when no worker can take the session */
@@ -95,7 +92,7 @@ export class LiveSession implements LiveConversation {
       },
       (event) => this.#actor.tell({ type: "event", event }),
     );
-    // Nothing is held for a session that found no worker.
+    // After `open`, so that no credits are held for a session without a worker.
     this.#meter = parts.meter.openLive(
       {
         id: parts.sessionId,
@@ -119,7 +116,7 @@ export class LiveSession implements LiveConversation {
       return;
     }
     this.#earlyBytes += bytes.length;
-    // The first word about money takes milliseconds.
+    // The first credit check takes milliseconds.
     const isRefused = this.#earlyBytes > BACKLOG_SECONDS * this.#parts.sampleRateHz * 2;
     if (isRefused) this.#actor.tell({ type: "audio", sampleCount: 0, isRefused });
     this.#early.push(bytes.slice());
@@ -166,7 +163,7 @@ export class LiveSession implements LiveConversation {
     this.#actor.tell({ type: "unauthorized", detail });
   }
 
-  /** The models that the session waits for could not be loaded in time. */
+  /** Ends a session whose models could not be loaded in time. */
   unavailable(error: ServiceError): void {
     this.#actor.tell({ type: "unavailable", error });
   }
@@ -175,22 +172,22 @@ export class LiveSession implements LiveConversation {
     this.#funds = funds;
     const early = this.#early;
     this.#early = [];
-    for (const what of early) {
-      if (typeof what === "string") this.#actor.tell({ type: what });
-      else this.#accept(what, this.#funds);
+    for (const input of early) {
+      if (typeof input === "string") this.#actor.tell({ type: input });
+      else this.#accept(input, this.#funds);
     }
     if (funds.limitSamples === 0) this.#actor.tell({ type: "unfunded", error: funds.beyond });
   }
 
-  /** Nothing overtakes audio that waits, and a word said twice waits once. */
-  #inTurn(word: "finalize" | "close"): void {
-    if (this.#funds !== null) this.#actor.tell({ type: word });
-    else if (this.#early.at(-1) !== word) this.#early.push(word);
+  /** Keeps the order of audio and commands. */
+  #inTurn(command: "finalize" | "close"): void {
+    if (this.#funds !== null) this.#actor.tell({ type: command });
+    else if (this.#early.at(-1) !== command) this.#early.push(command);
   }
 
   /**
-   * Any cut of the same bytes gives the same samples: an odd byte waits for its other half. The usual message is whole
-   * samples and is not copied: the result is good for as long as `bytes` is.
+   * Joins bytes to samples; an odd byte waits for the next message. Whole samples, the usual case, are not
+   * copied: the result is valid only as long as `bytes` is.
    */
   #toSamples(bytes: Uint8Array): Int16Array {
     const head = this.#oddByte;
@@ -220,7 +217,7 @@ export class LiveSession implements LiveConversation {
         this.#feed.finalize();
         return;
       case "finish":
-        // A client that has said that no more audio comes cannot be late with it.
+        // No more audio will come, so the client cannot become idle.
         clearTimeout(this.#idleTimer);
         this.#feed.finish();
         return;

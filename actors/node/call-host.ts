@@ -1,10 +1,10 @@
 import { asServiceError, errorName } from "../../core/domain/errors.js";
 import type { ServedPart } from "../../core/domain/served.js";
+import { deferred } from "../../core/kernel/deferred.js";
 import type { Log } from "../../core/observe/log.js";
 import type { Bus, BusMessage } from "../../core/ports/bus.js";
 import type { Clock } from "../../core/ports/clock.js";
 import { NO_TRACER, type Span, type Tracer, together } from "../../core/ports/span.js";
-import { BEAT_EVERY_MS, encodeBeat } from "../fleet/beats.js";
 import {
   CALL_VERSION,
   decodeToHost,
@@ -12,49 +12,48 @@ import {
   type ToCaller,
   type ToHost,
 } from "../fleet/call-messages.js";
-import { answersTo, beatsOf, callsTo, frontGone, lastWord } from "../fleet/call-subjects.js";
-import { Emptied } from "./emptied.js";
+import { encodeHeartbeat, HEARTBEAT_EVERY_MS } from "../fleet/heartbeats.js";
+import { answersTo, callsTo, frontGone, heartbeatsOf, lastWord } from "../fleet/subjects.js";
+import { Drained } from "./drained.js";
 
-/** A call as the host's work sees it. */
+/** A call as the function that performs it sees it. */
 export interface HostedCall {
-  /** As the front has said it: no bytes, which are pulled. */
+  /** The front's request; large data is pulled instead. */
   readonly body: unknown;
-  /** Aborted when its front does not want it any more, or is gone. */
+  /** Aborted when the front cancels the call, or is gone. */
   readonly signal: AbortSignal;
   readonly span: Span;
-  /** Says something before the answer. */
+  /** Sends a part before the answer. */
   send(value: unknown): void;
-  /** Bytes of a thing that the front has, the caller's from here on. @throws when the call is over first */
+  /** Requests bytes of an item; the result belongs to the caller. @throws when the call ends first */
   pull(item: number, start: number, count: number): Promise<Uint8Array>;
-  /** Told what the front says more. */
+  /** Receives the front's notes. */
   onNote: (value: unknown) => void;
 }
 
 export interface CallHostOptions {
   readonly bus: Bus;
-  /** Random, of this run of the process. */
   readonly node: string;
   readonly cell: string;
   readonly zone: string;
   readonly kind: ServedPart;
   readonly model: string;
-  /** Hash of the model's manifest. */
   readonly manifest: string;
-  /** Calls that it takes at once. */
+  /** Most calls at a time. */
   readonly capacity: number;
   /** Frames of speech that fill the largest run of its workers; 0 where pieces run alone. */
   readonly runFrames?: () => number;
-  /** Its workers do not come back. */
+  /** Whether the workers have used up their restarts. */
   readonly isGivenUp?: () => boolean;
-  /** Does the work of a call. What it returns is the answer; what it throws is told as a `ServiceError`. */
+  /** Does the work of a call and returns its answer; errors are sent as a `ServiceError`. */
   readonly perform: (call: HostedCall) => Promise<unknown>;
   readonly clock: Clock;
   readonly log: Log;
-  /** Goes on with the traces of fronts. */
+  /** Continues the traces of fronts. */
   readonly tracer?: Tracer;
 }
 
-/** A front that says nothing for so long is gone; while it has calls it says ten times a second which. */
+/** A front silent for this long is gone; a front with calls lists them ten times a second. */
 const FRONT_LOST_MS = 10_000;
 
 interface Running {
@@ -63,29 +62,26 @@ interface Running {
   readonly abort: AbortController;
   readonly pulls: Map<number, (bytes: Uint8Array) => void>;
   readonly call: HostedCall;
-  /** Messages to the front so far. */
-  said: number;
+  /** Messages sent to the front. */
+  sent: number;
   pulled: number;
 }
 
-/** The engine side of calls of one kind: takes them from fronts, and tells fronts that it is there. */
+/** The engine side of calls of one kind: performs calls of fronts, and sends heartbeats. */
 export class CallHost {
-  /** Settles when its workers do not come back: the process should end and be started again. */
-  readonly lost: Promise<Error>;
+  readonly #lost = deferred<Error>();
+  /** Resolves when the workers have used up their restarts: the process should end and be restarted. */
+  readonly lost = this.#lost.promise;
   readonly #options: CallHostOptions;
   /** By front and number. */
   readonly #running = new Map<string, Running>();
   readonly #fronts = new Map<string, { heardAtMs: number; nextMessage: number }>();
   readonly #endings: (() => void)[] = [];
   #isDraining = false;
-  readonly #emptied = new Emptied();
-  #tellLost: (error: Error) => void = () => {};
+  readonly #drained = new Drained();
 
   constructor(options: CallHostOptions) {
     this.#options = options;
-    this.lost = new Promise((resolve) => {
-      this.#tellLost = resolve;
-    });
   }
 
   get callCount(): number {
@@ -101,29 +97,29 @@ export class CallHost {
     return !this.#isDraining && this.capacity > 0;
   }
 
-  /** Tells fronts that the node is there. */
+  /** Subscribes to calls and starts the heartbeats. */
   async start(): Promise<void> {
     const { bus, node, kind } = this.#options;
-    const beats = setInterval(() => this.#beat(), BEAT_EVERY_MS);
+    const heartbeats = setInterval(() => this.#heartbeat(), HEARTBEAT_EVERY_MS);
     this.#endings.push(
-      () => clearInterval(beats),
+      () => clearInterval(heartbeats),
       bus.subscribe(callsTo(node, kind), (message) => this.#hear(message)),
-      bus.subscribe(frontGone(node, kind), ({ subject, isUnheard }) => {
-        if (isUnheard) this.#leave(lastWord(subject));
+      bus.subscribe(frontGone(node, kind), ({ subject, isUndelivered }) => {
+        if (isUndelivered) this.#leave(lastWord(subject));
       }),
-      // What was said meanwhile is lost; fronts make their calls again.
+      // Messages may have been lost; fronts repeat their calls.
       bus.onReconnect(() => this.#endAll()),
     );
-    // A front that hears of the node is heard by it.
+    // The subscriptions must hold before a front learns of the node.
     await bus.flush();
-    this.#beat();
+    this.#heartbeat();
   }
 
-  /** Takes no more calls. Settles when none is left, or after `withinMs`. */
+  /** Accepts no more calls. Resolves when none is left, or after `withinMs`. */
   async drain(withinMs: number): Promise<void> {
     this.#isDraining = true;
-    this.#beat();
-    await this.#emptied.within(withinMs, this.#running.size === 0);
+    this.#heartbeat();
+    await this.#drained.within(withinMs, this.#running.size === 0);
   }
 
   stop(): void {
@@ -131,31 +127,28 @@ export class CallHost {
     this.#endAll();
   }
 
-  #beat(): void {
+  #heartbeat(): void {
     const { bus, clock, node, cell, zone, kind, model, manifest } = this.#options;
     if (this.#endings.length === 0) return;
     const nowMs = clock.nowMs();
     for (const [front, { heardAtMs }] of this.#fronts)
       if (nowMs - heardAtMs > FRONT_LOST_MS) this.#leave(front);
-    if (this.capacity === 0) this.#tellLost(new Error(`workers for ${kind} do not come back`));
-    const protocol = { least: CALL_VERSION, most: CALL_VERSION };
-    const taken = { capacity: this.capacity, used: this.#running.size, isDraining: this.#isDraining };
+    if (this.capacity === 0) this.#lost.resolve(new Error(`workers for ${kind} have used up their restarts`));
     const runFrames = this.#options.runFrames?.() ?? 0;
-    bus.publish(
-      beatsOf(kind),
-      encodeBeat({
-        ...{ node, cell, zone, model, manifest, protocol },
-        ...taken,
-        ...(runFrames > 0 && { runFrames }),
-      }),
-    );
+    const heartbeat = encodeHeartbeat({
+      ...{ node, cell, zone, model, manifest },
+      protocol: { least: CALL_VERSION, most: CALL_VERSION },
+      ...{ capacity: this.capacity, used: this.#running.size, isDraining: this.#isDraining },
+      ...(runFrames > 0 && { runFrames }),
+    });
+    bus.publish(heartbeatsOf(kind), heartbeat);
   }
 
   #hear({ subject, bytes }: BusMessage): void {
     const front = lastWord(subject);
     const message = decodeToHost(bytes);
     const { nth } = message;
-    // Something is missing: a call may wait for it. The front hears that its calls are not known, and makes them again.
+    // A call may wait for the missing message. The front learns that its calls are unknown, and repeats them.
     if (nth !== (this.#fronts.get(front)?.nextMessage ?? nth)) this.#endCallsOf(front);
     this.#fronts.set(front, { heardAtMs: this.#options.clock.nowMs(), nextMessage: nth + 1 });
     switch (message.type) {
@@ -190,7 +183,7 @@ export class CallHost {
       id: message.call,
       abort: new AbortController(),
       pulls: new Map(),
-      said: 0,
+      sent: 0,
       pulled: 0,
       call: {
         body: message.body,
@@ -200,7 +193,7 @@ export class CallHost {
         span: together(
           traceparents.map((traceparent) => tracer.begin(`engine ${kind}`, traceparent, { node })),
         ),
-        send: (value) => this.#say(running, { type: "part", n: running.said, value }),
+        send: (value) => this.#say(running, { type: "part", n: running.sent, value }),
         pull: (item, start, count) => this.#pull(running, item, start, count),
         onNote: () => {},
       },
@@ -213,13 +206,13 @@ export class CallHost {
     const { perform, log, kind } = this.#options;
     try {
       const value = await perform(running.call);
-      this.#say(running, { type: "done", n: running.said, value });
+      this.#say(running, { type: "done", n: running.sent, value });
       running.call.span.end();
     } catch (thrown) {
       const { code, message, cause } = asServiceError(thrown);
       if (code === "INTERNAL" && !running.abort.signal.aborted)
         log.error({ kind, err: cause }, "call failed");
-      this.#say(running, { type: "failed", n: running.said, code, message });
+      this.#say(running, { type: "failed", n: running.sent, code, message });
       running.call.span.end(errorName(code));
     } finally {
       this.#end(running);
@@ -237,7 +230,7 @@ export class CallHost {
         signal.removeEventListener("abort", onAbort);
         resolve(bytes);
       });
-      this.#say(running, { type: "pull", n: running.said, pull, item, start, count });
+      this.#say(running, { type: "pull", n: running.sent, pull, item, start, count });
     });
   }
 
@@ -245,11 +238,11 @@ export class CallHost {
     const running = this.#running.get(keyOf(front, call));
     const take = running?.pulls.get(pull);
     running?.pulls.delete(pull);
-    // The message's bytes are lent.
+    // The message's bytes are borrowed.
     take?.(new Uint8Array(bytes));
   }
 
-  /** Ends what the front has forgotten, and tells it what is not known here. */
+  /** Ends calls that the front no longer lists, and reports those that are unknown here. */
   #compare(front: string, { calls, isAsking }: Extract<ToHost, { type: "alive" }>): void {
     const alive = new Set(calls);
     for (const running of [...this.#running.values()])
@@ -257,7 +250,7 @@ export class CallHost {
     for (const call of calls) {
       const running = this.#running.get(keyOf(front, call));
       if (running === undefined) this.#publish(front, call, { type: "unknown" });
-      else if (isAsking) this.#publish(front, call, { type: "said", count: running.said });
+      else if (isAsking) this.#publish(front, call, { type: "said", count: running.sent });
     }
   }
 
@@ -277,14 +270,14 @@ export class CallHost {
   #end(running: Running | undefined): void {
     if (running === undefined || !this.#running.delete(keyOf(running.front, running.id))) return;
     running.abort.abort();
-    // Fronts that wait hear of the room at once.
-    if (this.#running.size === this.capacity - 1) this.#beat();
-    if (this.#running.size === 0) this.#emptied.tell();
+    // Waiting fronts learn of the room immediately.
+    if (this.#running.size === this.capacity - 1) this.#heartbeat();
+    if (this.#running.size === 0) this.#drained.notify();
   }
 
   #say(running: Running, message: Exclude<ToCaller, { type: "said" | "refused" | "unknown" }>): void {
     if (!this.#running.has(keyOf(running.front, running.id))) return;
-    running.said++;
+    running.sent++;
     this.#publish(running.front, running.id, message);
   }
 

@@ -11,7 +11,7 @@ import type {
 } from "../../native/threads/protocol.js";
 import { decodedSpan, heardSpan } from "../../native/transcription/read-spans.js";
 import { FILE_TASK_CELL } from "../../native/transcription/task-cell.js";
-import { alignedBytes, MOST_PART_BYTES } from "../fleet/call-messages.js";
+import { alignedBytes, MAX_PART_BYTES } from "../fleet/call-messages.js";
 import {
   type DecodeCall,
   type FileCall,
@@ -24,7 +24,7 @@ import {
 } from "../fleet/file-call.js";
 import type { HostedCall } from "./call-host.js";
 
-/** What of the model says which samples its workers read. */
+/** The model's frame sizes, which decide which samples its workers read. */
 interface Frames {
   readonly frameSamples: number;
   readonly contextFrames: number;
@@ -34,10 +34,10 @@ interface Pool {
   run(task: FileTask): Promise<unknown>;
 }
 
-/** Asked for one after the other, so many of a call at a time: what one worker takes is on its way while another works. */
+/** Requests in flight for one call. */
 const PULLS_AHEAD = 2;
 
-/** Does tasks of fronts' files on the workers of this node. Their audio is pulled, and nothing of it is kept. */
+/** Performs tasks of fronts' files on this node's workers. Their audio is pulled, and none of it is kept. */
 export function workingOnFiles(pool: Pool, frames: Frames): (call: HostedCall) => Promise<unknown> {
   return async (call) => {
     const body = call.body as FileCall;
@@ -92,7 +92,7 @@ async function decode(
   return run(pool, { type: "decode", pieces: wanted });
 }
 
-/** @throws {ServiceError} what the task has failed with, or `WORKER_LOST` with its worker */
+/** @throws {ServiceError} the task's failure, or `WORKER_LOST` */
 async function run<T>(pool: Pool, task: FileTask): Promise<T> {
   let answer: FileAnswer<T>;
   try {
@@ -116,7 +116,7 @@ async function audioOf(
   return { samples: bytes.buffer, startSample: start, sampleCount } satisfies PcmSource;
 }
 
-/** Bytes of an item, in memory that workers share. */
+/** Pulls bytes of an item into shared memory. */
 async function pulled(
   call: HostedCall,
   item: number,
@@ -128,7 +128,7 @@ async function pulled(
   const takeTurns = async () => {
     while (asked < byteCount) {
       const at = asked;
-      const count = Math.min(MOST_PART_BYTES, byteCount - at);
+      const count = Math.min(MAX_PART_BYTES, byteCount - at);
       asked += count;
       bytes.set(await call.pull(item, fromByte + at, count), at);
     }
@@ -138,8 +138,8 @@ async function pulled(
 }
 
 function send({ send }: HostedCall, what: number, bytes: Uint8Array): void {
-  for (let at = 0; at < bytes.length; at += MOST_PART_BYTES) {
-    const part = bytes.subarray(at, at + MOST_PART_BYTES);
+  for (let at = 0; at < bytes.length; at += MAX_PART_BYTES) {
+    const part = bytes.subarray(at, at + MAX_PART_BYTES);
     send({ what, at, byteCount: bytes.length, bytes: part } satisfies HeardBytes);
   }
 }
@@ -148,7 +148,7 @@ function bytesOf({ buffer, byteOffset, byteLength }: Float32Array): Uint8Array {
   return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
-/** A cell that tells workers when the front wants a call no more; see `FILE_TASK_CELL`. */
+/** Makes a cell that tells workers when the front has cancelled the call; see `FILE_TASK_CELL`. */
 function cancelledBy({ signal }: HostedCall): SharedArrayBuffer {
   const cell = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
   if (signal.aborted) giveUp(cell);

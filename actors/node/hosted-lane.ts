@@ -1,21 +1,21 @@
 import type { Bus } from "../../core/ports/bus.js";
 import { encodeReport, type LaneAnswer, type LaneState } from "../fleet/lane-reports.js";
-import { InOrder } from "../fleet/lane-window.js";
+import { SequenceCheck } from "../fleet/lane-window.js";
 import { type LaneName, toFront } from "../fleet/subjects.js";
 import type { HostedSession } from "./hosted-session.js";
 
-/** What is said of heard bundles waits so long for answers to go with it. */
+/** Received bundles are acknowledged within this time, or with the next answers. */
 const REPORT_WITHIN_MS = 50;
-/** Heard bytes that are reported at once: a window must not run full for want of a word. */
+/** Received bytes that are acknowledged immediately, so that the window never fills up. */
 const REPORT_BYTES = 262_144;
 
-/** A front's lane as its node sees it: the sessions on it, and what is told of them. */
+/** A front's lane as its node sees it: the sessions on it, and the reports about them. */
 export class HostedLane {
   readonly name: LaneName;
-  /** By their numbers on the lane. */
+  /** Sessions by their numbers on the lane. */
   readonly sessions = new Map<number, HostedSession>();
   readonly #bus: Bus;
-  readonly #bundles = new InOrder();
+  readonly #bundles = new SequenceCheck();
   #reportCount = 0;
   #answers: LaneAnswer[] = [];
   #unreportedBytes = 0;
@@ -27,30 +27,30 @@ export class HostedLane {
     this.#bus = bus;
   }
 
-  /** Whether a bundle is the next one. */
+  /** Counts a bundle; false when one is missing before it. */
   isNext(nth: number, bytes: number): boolean {
     this.#unreportedBytes += bytes;
     return this.#bundles.take(nth);
   }
 
-  /** Keeps an answer for the report that ends this turn. */
+  /** Adds an answer to the next report. */
   answer(answer: LaneAnswer): void {
     this.#answers.push(answer);
   }
 
-  /** Sends answers at once; without them what was heard is told a little later. */
+  /** Sends answers immediately; without answers the acknowledgement is delayed. */
   report(): void {
     if (this.#isEnded) return;
     if (this.#answers.length > 0 || this.#unreportedBytes >= REPORT_BYTES) this.#send("open");
     else this.#later();
   }
 
-  /** The lane is taken, which its front waits to hear. */
-  welcome(): void {
+  /** Tells the front that its lane is accepted. */
+  accept(): void {
     this.#send("open");
   }
 
-  /** Tells its front why the lane is over, if that is news, and nothing more. */
+  /** Ends all reports; the last one gives the reason unless the front knows it (null). */
   end(state: LaneState | null): void {
     if (this.#isEnded) return;
     clearTimeout(this.#timer);
@@ -62,8 +62,8 @@ export class HostedLane {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       this.#send("open");
-      // Until the front knows that all of it was read.
-      if ([...this.sessions.values()].some(({ isBehind }) => isBehind)) this.#later();
+      // Until the front knows that all audio was read.
+      if ([...this.sessions.values()].some(({ hasUnread }) => hasUnread)) this.#later();
     }, REPORT_WITHIN_MS);
   }
 

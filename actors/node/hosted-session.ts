@@ -5,21 +5,20 @@ import type { LiveWorkerAnswer, ResumePoint, ToLiveWorker } from "../../native/t
 import type { OpenBody } from "../fleet/lane-records.js";
 
 export interface HostedSessionParts {
-  /** Its number on the lane. */
+  /** Number on the lane. */
   readonly session: number;
   readonly epoch: number;
-  /** Its number at the worker, where sessions of all lanes meet. */
+  /** Number on the worker, which has sessions of several lanes. */
   readonly local: number;
-  /** Where its audio begins. */
+  /** First sample of its audio. */
   readonly fromSample: number;
   readonly body: OpenBody;
   readonly contextSamples: number;
   readonly post: (message: ToLiveWorker) => void;
-  /** Of its time here. */
   readonly span: Span;
 }
 
-/** A session of a front on a worker here: its ring is written from records as a feed writes from a socket. */
+/** A front's session on a worker of this node: writes its ring from records, as a feed does from a socket. */
 export class HostedSession {
   readonly session: number;
   readonly epoch: number;
@@ -40,26 +39,26 @@ export class HostedSession {
     post({ ...body, type: "open", session: local, epoch, ring: this.#ring.buffer });
   }
 
-  /** Samples since its beginning that are here. */
+  /** Position of the last sample that has arrived. */
   get writtenSamples(): number {
     return this.#ring.written;
   }
 
-  /** Takes samples from `position` on, those that are new; false when some before them are missing. */
+  /** Writes the new ones of the samples from `position` on; false when samples before them are missing. */
   write(position: number, samples: Int16Array): boolean {
     const known = this.writtenSamples - position;
     if (known < 0) return false;
     const fresh = samples.subarray(known);
     const needed = this.#ring.usedSamples + fresh.length;
     if (needed > this.#ring.capacitySamples) this.#moveRing(ringCapacityFor(needed));
-    // A front keeps what is not final in a ring that grows as far and no further.
+    // The front's own ring has the same limit.
     return this.#ring.write(fresh) === fresh.length;
   }
 
-  /** False when audio before the mark is missing. */
+  /** Passes a mark to the worker; false when audio before it is missing. */
   mark(type: "finalize" | "finish", atSample: number): boolean {
     if (atSample !== this.writtenSamples) return false;
-    // Counted before any sample behind it is written.
+    // Count it before any sample after it is written.
     if (type === "finalize") this.#ring.marks++;
     this.#parts.post({ type, session: this.local, atSample });
     return true;
@@ -70,14 +69,14 @@ export class HostedSession {
     this.#parts.span.end();
   }
 
-  /** What the worker says, as its front knows the session; audio that is not needed any more goes. */
+  /** Translates a worker's answer for the front, and drops audio that is no longer needed. */
   take(answer: LiveWorkerAnswer): LiveWorkerAnswer {
     if (answer.type === "final") this.#parts.span.event("final");
     if (answer.type === "final" || answer.type === "idle") this.#advance(answer.resume);
     return { ...answer, session: this.session };
   }
 
-  /** How far the worker has read, if that is further than at the last call; else null. */
+  /** Returns how far the worker has read; null if that is unchanged since the last call. */
   takeCursor(): number | null {
     const { cursor } = this.#ring;
     if (cursor === this.#reportedCursor) return null;
@@ -85,8 +84,8 @@ export class HostedSession {
     return cursor;
   }
 
-  /** The worker has audio before it. */
-  get isBehind(): boolean {
+  /** Whether the worker has not read all audio yet. */
+  get hasUnread(): boolean {
     return this.#ring.cursor !== this.#ring.written;
   }
 

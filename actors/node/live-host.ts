@@ -1,3 +1,4 @@
+import { deferred } from "../../core/kernel/deferred.js";
 import { Supervisor } from "../../core/kernel/supervisor.js";
 import type { Log } from "../../core/observe/log.js";
 import type { Bus, BusMessage } from "../../core/ports/bus.js";
@@ -9,7 +10,7 @@ import {
   type LivePace,
   type WorkerStatus,
 } from "../../native/threads/protocol.js";
-import { BEAT_EVERY_MS, encodeBeat, type Versions } from "../fleet/beats.js";
+import { encodeHeartbeat, HEARTBEAT_EVERY_MS, type Versions } from "../fleet/heartbeats.js";
 import {
   type Bundle,
   decodeJoin,
@@ -23,9 +24,9 @@ import {
   sessionsOf,
 } from "../fleet/lane-records.js";
 import { encodeReport, type LaneState } from "../fleet/lane-reports.js";
-import { BEATS_OF_LIVE, type LaneName, laneOfSubject, lanesOf, toFront } from "../fleet/subjects.js";
+import { type LaneName, LIVE_HEARTBEATS, laneOfSubject, lanesOf, toFront } from "../fleet/subjects.js";
 import type { LiveWorker } from "../live/engine.js";
-import { Emptied } from "./emptied.js";
+import { Drained } from "./drained.js";
 import { HostedLane } from "./hosted-lane.js";
 import { HostedSession } from "./hosted-session.js";
 import { MeasuredCapacity } from "./measured-capacity.js";
@@ -34,14 +35,12 @@ type WorkerMessage = Exclude<FromLiveWorker, WorkerStatus>;
 
 export interface LiveHostOptions {
   readonly bus: Bus;
-  /** Random, of this run of the process. */
   readonly node: string;
   readonly cell: string;
   readonly zone: string;
   readonly model: string;
-  /** Hash of the model's manifest. */
   readonly manifest: string;
-  /** Of lanes; {@link LANE_VERSIONS} when absent. */
+  /** {@link LANE_VERSIONS} by default. */
   readonly protocol?: Versions;
   readonly workerCount: number;
   readonly sessionsPerWorker: number;
@@ -53,15 +52,15 @@ export interface LiveHostOptions {
   readonly contextSamples: number;
   readonly clock: Clock;
   readonly log: Log;
-  /** About every second of a worker's work. */
+  /** Called about once per second of a worker's work. */
   readonly onPace?: (pace: LivePace) => void;
-  /** Goes on with the traces of fronts. */
+  /** Continues the traces of fronts. */
   readonly tracer?: Tracer;
 }
 
-/** A worker that has served this long did not die of what it was started with. */
+/** A worker that has served this long did not fail because of the sessions it started with. */
 const PROVEN_AFTER_MS = 500;
-/** A front that says nothing for so long is gone; what it held is free. */
+/** A front silent for this long is gone, and its lanes are dropped. */
 const FRONT_LOST_MS = 10_000;
 
 /** A worker thread of this node, and the lanes on it. */
@@ -69,7 +68,7 @@ interface HostWorker {
   readonly supervisor: Supervisor<LiveWorker>;
   readonly bell: Int32Array;
   readonly lanes: Set<PlacedLane>;
-  /** By their numbers at the worker. */
+  /** Sessions by their numbers on the worker. */
   readonly sessions: Map<number, { readonly lane: PlacedLane; readonly session: HostedSession }>;
   readonly measured: MeasuredCapacity;
 }
@@ -80,43 +79,40 @@ interface PlacedLane {
   heardAtMs: number;
 }
 
-/** The engine side of live transcription: lanes of fronts on worker threads of this node. */
+/** The engine side of live transcription: puts lanes of fronts on worker threads of this node. */
 export class LiveHost {
-  /** Settles when no worker comes back: the process should end and be started again. */
-  readonly lost: Promise<Error>;
+  readonly #lost = deferred<Error>();
+  /** Resolves when all workers have used up their restarts: the process should end and be restarted. */
+  readonly lost = this.#lost.promise;
   readonly #options: LiveHostOptions;
   readonly #workers: readonly HostWorker[];
   /** By front and number. */
   readonly #lanes = new Map<string, PlacedLane>();
   readonly #endings: (() => void)[] = [];
-  #tellLost: (error: Error) => void = () => {};
-  readonly #emptied = new Emptied();
+  readonly #drained = new Drained();
   #givenUp = 0;
   #nextSession = 0;
   #isDraining = false;
 
   constructor(options: LiveHostOptions) {
     this.#options = options;
-    this.lost = new Promise((resolve) => {
-      this.#tellLost = resolve;
-    });
     this.#workers = Array.from({ length: options.workerCount }, (_, index) => this.#makeWorker(index));
   }
 
-  /** Loads the models, then tells fronts that the node is there. */
+  /** Loads the models, then subscribes to lanes and starts the heartbeats. */
   async start(): Promise<void> {
     await Promise.all(this.#workers.map(({ supervisor }) => supervisor.start()));
     const { bus, node } = this.#options;
-    const beats = setInterval(() => this.#beat(), BEAT_EVERY_MS);
+    const heartbeats = setInterval(() => this.#heartbeat(), HEARTBEAT_EVERY_MS);
     this.#endings.push(
-      () => clearInterval(beats),
+      () => clearInterval(heartbeats),
       bus.subscribe(lanesOf(node), (message) => this.#hear(message)),
-      // What was said meanwhile is lost, also that a front has left.
+      // Messages may have been lost, a front's `leave` among them.
       bus.onReconnect(() => this.#dropAll()),
     );
-    // A front that hears of the node is heard by it.
+    // The subscriptions must hold before a front learns of the node.
     await bus.flush();
-    this.#beat();
+    this.#heartbeat();
   }
 
   get sessionCount(): number {
@@ -127,7 +123,7 @@ export class LiveHost {
     return this.#lanes.size;
   }
 
-  /** Sessions that the workers which are up take, as many as are configured or as their time allows. */
+  /** Sessions that the running workers accept: the configured number, or fewer if they are busy. */
   get capacity(): number {
     const nowMs = this.#options.clock.nowMs();
     const up = this.#workers.filter(({ supervisor }) => supervisor.child !== null);
@@ -138,11 +134,11 @@ export class LiveHost {
     return !this.#isDraining && this.capacity > 0;
   }
 
-  /** Takes no more work; fronts move their sessions away. Settles when none is left, or after `withinMs`. */
+  /** Accepts no more work; fronts move their sessions. Resolves when none is left, or after `withinMs`. */
   async drain(withinMs: number): Promise<void> {
     this.#isDraining = true;
-    this.#beat();
-    await this.#emptied.within(withinMs, this.sessionCount === 0);
+    this.#heartbeat();
+    await this.#drained.within(withinMs, this.sessionCount === 0);
   }
 
   async stop(): Promise<void> {
@@ -165,15 +161,15 @@ export class LiveHost {
           id,
           start: () => startWorker(cells, (message) => this.#onMessage(worker, message), index),
           isExcused: ({ servedMs }) => servedMs >= PROVEN_AFTER_MS,
-          onUp: () => this.#beat(),
+          onUp: () => this.#heartbeat(),
           onDown: (error) => {
             log.error({ worker: id, sessions: worker.sessions.size, err: error }, "live worker ended");
             for (const placed of [...worker.lanes]) this.#drop(placed, "worker");
-            this.#beat();
+            this.#heartbeat();
           },
           onGiveUp: (error) => {
-            log.fatal({ worker: id, err: error }, "live worker does not come back");
-            if (++this.#givenUp === this.#workers.length) this.#tellLost(error);
+            log.fatal({ worker: id, err: error }, "live worker given up");
+            if (++this.#givenUp === this.#workers.length) this.#lost.resolve(error);
           },
         },
         clock.nowMs,
@@ -182,20 +178,20 @@ export class LiveHost {
     return worker;
   }
 
-  #beat(): void {
+  #heartbeat(): void {
     const { bus, node, cell, zone, model, manifest, clock } = this.#options;
-    // Before the start has ended no front can be heard.
+    // Not subscribed yet, or stopped.
     if (this.#endings.length === 0) return;
     const nowMs = clock.nowMs();
     for (const placed of [...this.#lanes.values()])
       if (nowMs - placed.heardAtMs > FRONT_LOST_MS) this.#drop(placed, null);
     const { protocol = LANE_VERSIONS } = this.#options;
     const taken = { capacity: this.capacity, used: this.sessionCount, isDraining: this.#isDraining };
-    bus.publish(BEATS_OF_LIVE, encodeBeat({ node, cell, zone, model, manifest, protocol, ...taken }));
+    bus.publish(LIVE_HEARTBEATS, encodeHeartbeat({ node, cell, zone, model, manifest, protocol, ...taken }));
   }
 
-  #hear({ subject, bytes, isUnheard }: BusMessage): void {
-    if (isUnheard) return;
+  #hear({ subject, bytes, isUndelivered }: BusMessage): void {
+    if (isUndelivered) return;
     const name = laneOfSubject(subject);
     const bundle = readBundle(bytes);
     const [first] = bundle.records;
@@ -213,7 +209,7 @@ export class LiveHost {
         placed.lane.isNext(bundle.nth, bytes.length) &&
         bundle.records.every((record) => this.#take(placed, record));
     } finally {
-      // Also after an exception: a bundle that was taken in part would be missing in silence.
+      // Also after an exception: the rest of the bundle would be missing without notice.
       if (!isWhole) this.#drop(placed, "gap");
     }
     if (!isWhole) return;
@@ -222,7 +218,7 @@ export class LiveHost {
     placed.lane.report();
   }
 
-  /** Puts a lane on the worker with the fewest sessions, if the front wants what is here. */
+  /** Puts a lane on the worker with the fewest sessions, if the front's model is served here. */
   #join(name: LaneName, { version }: Bundle, { model, manifest }: Join): void {
     const { bus, clock, ...own } = this.#options;
     const up = this.#workers.filter(({ supervisor }) => supervisor.child !== null);
@@ -236,7 +232,7 @@ export class LiveHost {
     const placed = { lane: new HostedLane(name, bus), worker, heardAtMs: clock.nowMs() };
     this.#lanes.set(keyOf(name), placed);
     worker.lanes.add(placed);
-    placed.lane.welcome();
+    placed.lane.accept();
   }
 
   #refuse(name: LaneName, state: LaneState): void {
@@ -244,7 +240,7 @@ export class LiveHost {
     this.#options.bus.publish(toFront(name), encodeReport(report));
   }
 
-  /** False when something before the record is missing. */
+  /** Handles a record; false when something before it is missing. */
   #take(placed: PlacedLane, record: LaneRecord): boolean {
     const { type, epoch, position } = record;
     const known = placed.lane.sessions.get(record.session);
@@ -253,7 +249,7 @@ export class LiveHost {
       case RECORD.open:
         this.#open(placed, record);
         return true;
-      // A session that was refused, or closed meanwhile, is still sent what was on its way.
+      // Audio and marks of a session that was refused or closed may still have been in flight.
       case RECORD.audio:
         return session?.write(position, samplesOf(record)) ?? true;
       case RECORD.finalize:
@@ -272,7 +268,7 @@ export class LiveHost {
       case RECORD.leave:
         this.#drop(placed, null);
         return true;
-      // `join`, which was looked at, and what a later version may say.
+      // `join`, which was handled before, and records of later versions.
       default:
         return true;
     }
@@ -288,19 +284,14 @@ export class LiveHost {
       return;
     }
     const body = decodeOpen(record);
-    const { node, tracer } = this.#options;
+    const { node, tracer, contextSamples } = this.#options;
+    const span = body.traceparent && tracer?.begin("engine session", body.traceparent, { node, epoch });
     const hosted = new HostedSession({
-      session,
-      epoch,
+      ...{ session, epoch, body, contextSamples },
       local: this.#nextSession++,
       fromSample: position,
-      body,
-      contextSamples: this.#options.contextSamples,
       post: (message) => worker.supervisor.child?.post(message),
-      span:
-        body.traceparent === undefined || tracer === undefined
-          ? NO_SPAN
-          : tracer.begin("engine session", body.traceparent, { node, epoch }),
+      span: span || NO_SPAN,
     });
     lane.sessions.set(session, hosted);
     worker.sessions.set(hosted.local, { lane: placed, session: hosted });
@@ -310,7 +301,7 @@ export class LiveHost {
     session.close();
     lane.sessions.delete(session.session);
     worker.sessions.delete(session.local);
-    if (this.#isDraining && this.sessionCount === 0) this.#emptied.tell();
+    if (this.#isDraining && this.sessionCount === 0) this.#drained.notify();
   }
 
   #drop(placed: PlacedLane, state: LaneState | null): void {
@@ -326,19 +317,19 @@ export class LiveHost {
 
   #onMessage(worker: HostWorker, message: WorkerMessage): void {
     if (message.type === "pace") {
-      worker.measured.told(message.busyMs, this.#options.clock.nowMs());
+      worker.measured.report(message.busyMs, this.#options.clock.nowMs());
       this.#options.onPace?.(message);
       return;
     }
-    const spoken = new Set<HostedLane>();
+    const answered = new Set<HostedLane>();
     for (const answer of message.answers) {
       const hosted = worker.sessions.get(answer.session);
       if (hosted === undefined) continue;
       const { lane } = hosted.lane;
       lane.answer(hosted.session.take(answer));
-      spoken.add(lane);
+      answered.add(lane);
     }
-    for (const lane of spoken) lane.report();
+    for (const lane of answered) lane.report();
   }
 }
 

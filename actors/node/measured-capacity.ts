@@ -1,36 +1,37 @@
-/** A worker that is at work for so much of the time takes no more sessions. */
+/** A worker busy for this share of the time accepts no more sessions. */
 const FULL_SHARE = 0.8;
-/** Of the configured sessions: a step of few costs nearly as much as one of many, so from fewer nothing follows. */
-const TELLING_PART = 0.25;
-/** Of the latest word about a worker's time, in the mean that is kept. */
+/** Share of the sessions below which load says little: a step of few costs nearly as much as one of many. */
+const MIN_LOADED_SHARE = 0.25;
+/** Weight of the latest report in the running mean. */
 const LATEST_WEIGHT = 0.3;
-/** A worker that has said nothing for so long has little to do. */
+/** A worker that has not reported for this long has little to do. */
 const KEPT_MS = 10_000;
 
-/** How many sessions a worker takes, by how much of its time those that it has take. */
+/** Estimates how many sessions a worker can take, from the share of its time that its sessions use. */
 export class MeasuredCapacity {
   readonly #configured: number;
   #share = 0;
-  #toldAtMs: number | null = null;
+  #reportedAtMs: number | null = null;
 
-  /** @param configured the most, whatever is measured */
+  /** @param configured upper limit */
   constructor(configured: number) {
     this.#configured = configured;
   }
 
-  /** It was at work for `busyMs` since it was last told of. */
-  told(busyMs: number, nowMs: number): void {
-    const sinceMs = this.#toldAtMs === null ? null : nowMs - this.#toldAtMs;
-    this.#toldAtMs = nowMs;
+  /** Adds a report that the worker was busy for `busyMs` since the last one. */
+  report(busyMs: number, nowMs: number): void {
+    const sinceMs = this.#reportedAtMs === null ? null : nowMs - this.#reportedAtMs;
+    this.#reportedAtMs = nowMs;
     if (sinceMs === null || sinceMs <= 0) return;
     const share = Math.min(1, busyMs / sinceMs);
     this.#share = sinceMs > KEPT_MS ? share : this.#share + LATEST_WEIGHT * (share - this.#share);
   }
 
-  /** Sessions that it takes, with `sessions` on it now. */
+  /** Returns the number of sessions that the worker can take, while it has `sessions`. */
   of(sessions: number, nowMs: number): number {
-    const isStale = this.#toldAtMs === null || nowMs - this.#toldAtMs > KEPT_MS;
-    if (isStale || this.#share === 0 || sessions < TELLING_PART * this.#configured) return this.#configured;
+    const isStale = this.#reportedAtMs === null || nowMs - this.#reportedAtMs > KEPT_MS;
+    if (isStale || this.#share === 0 || sessions < MIN_LOADED_SHARE * this.#configured)
+      return this.#configured;
     return Math.min(this.#configured, Math.floor((sessions * FULL_SHARE) / this.#share));
   }
 }

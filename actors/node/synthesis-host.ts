@@ -1,12 +1,12 @@
 import type { Clock } from "../../core/ports/clock.js";
 import type { Synthesizer } from "../../core/ports/synthesizer.js";
-import { MOST_PART_BYTES } from "../fleet/call-messages.js";
+import { MAX_PART_BYTES } from "../fleet/call-messages.js";
 import { type SpeakCall, type SpeakDone, type SpeakPart, urgencyOf } from "../fleet/speak-call.js";
 import type { HostedCall } from "./call-host.js";
 
-const MOST_PART_SAMPLES = MOST_PART_BYTES / Int16Array.BYTES_PER_ELEMENT;
+const MAX_PART_SAMPLES = MAX_PART_BYTES / Int16Array.BYTES_PER_ELEMENT;
 
-/** Speaks pieces of fronts; the synthesizer orders those of all fronts by when they are due. */
+/** Synthesizes pieces of all fronts; the synthesizer orders them by when they are due. */
 export function speakingWith(
   synthesizer: Synthesizer,
   clock: Clock,
@@ -23,8 +23,8 @@ export function speakingWith(
       onPcm: (made) => {
         const skipped = Math.min(toSkip, made.length);
         toSkip -= skipped;
-        for (let at = skipped; at < made.length; at += MOST_PART_SAMPLES)
-          send({ pcm: made.subarray(at, at + MOST_PART_SAMPLES) } satisfies SpeakPart);
+        for (let at = skipped; at < made.length; at += MAX_PART_SAMPLES)
+          send({ pcm: made.subarray(at, at + MAX_PART_SAMPLES) } satisfies SpeakPart);
       },
     });
     return { sampleRateHz, bounds: characterBounds };

@@ -1,12 +1,12 @@
-import { ServiceError } from "../../core/domain/errors.js";
+import { ServiceError, shuttingDown } from "../../core/domain/errors.js";
 import type { Decision } from "../../core/kernel/actor.js";
 
-/** Leases that may wait for a load; beyond it `ENGINE_BUSY`, since the last to come would be served last. */
+/** Leases that may wait for a load; beyond it `ENGINE_BUSY`. */
 const WAITING_CAPACITY = 4_096;
 
 /**
- * Whether an engine's workers are there. Work takes a lease first: it waits while the workers come, and keeps them from
- * going. `releasing` ends workers that nobody uses; a lease taken meanwhile waits for the next ones.
+ * State of an engine's workers. Work takes a lease first, which waits for the load and then keeps the
+ * workers. `releasing` ends unused workers; a lease taken meanwhile waits for the next ones.
  */
 export type ResidencyState =
   | { readonly phase: "cold" }
@@ -17,18 +17,18 @@ export type ResidencyState =
 
 export type ResidencyMessage =
   | { readonly type: "acquire"; readonly lease: number }
-  /** The owner of a lease that was not refused is through with it, or waits no longer. */
+  /** The owner of a lease has released it, or no longer waits for it; never sent for a refused one. */
   | { readonly type: "leave"; readonly lease: number }
   | { readonly type: "loaded" }
   | { readonly type: "failed"; readonly error: ServiceError }
-  /** Nothing was leased for the idle time. */
+  /** The idle time passed without a lease. */
   | { readonly type: "idle" }
   | { readonly type: "released" }
   | { readonly type: "stop" };
 
 export type ResidencyEffect =
   | { readonly type: "load" }
-  /** Ends the workers, or what there is of them. */
+  /** Ends the workers, however many have started. */
   | { readonly type: "unload" }
   | { readonly type: "grant"; readonly lease: number }
   | { readonly type: "refuse"; readonly lease: number; readonly error: ServiceError }
@@ -37,7 +37,7 @@ export type ResidencyEffect =
 
 type ResidencyDecision = Decision<ResidencyState, ResidencyEffect>;
 
-/** Pure: when workers start and end, and who may use them. */
+/** Pure: decides when workers start and end, and which leases are granted. */
 export function decideResidency(state: ResidencyState, message: ResidencyMessage): ResidencyDecision {
   if (message.type === "stop") return onStop(state);
   switch (state.phase) {
@@ -50,7 +50,7 @@ export function decideResidency(state: ResidencyState, message: ResidencyMessage
     case "releasing":
       return whileReleasing(state, message);
     case "stopped":
-      return message.type === "acquire" ? refuseOne(state, message.lease, stopping()) : unchanged(state);
+      return message.type === "acquire" ? refuseOne(state, message.lease, shuttingDown()) : unchanged(state);
   }
 }
 
@@ -66,11 +66,11 @@ function whileLoading(
     case "loaded": {
       const effects = waiting.map((lease) => ({ type: "grant", lease }) as const);
       const warm = { phase: "warm", leaseCount: waiting.length } as const;
-      // All who asked for it may have left while it was loaded.
+      // All leases may have been released during the load.
       return { state: warm, effects: waiting.length > 0 ? effects : [{ type: "await-idle" }] };
     }
     case "failed":
-      // What did start has to end before anybody tries again.
+      // The workers that did start must end before the next attempt.
       return {
         state: { phase: "releasing", waiting: [] },
         effects: [...refuseAll(waiting, message.error), { type: "unload" }],
@@ -99,7 +99,7 @@ function whileWarm(
         effects: leaseCount === 1 ? [{ type: "await-idle" }] : [],
       };
     case "idle":
-      // A lease may have been taken after the time was up and before this was said.
+      // A lease may have been taken between the timeout and this message.
       if (leaseCount > 0) return unchanged(state);
       return { state: { phase: "releasing", waiting: [] }, effects: [{ type: "unload" }] };
     default:
@@ -127,24 +127,23 @@ function queue(
   { type, lease }: Extract<ResidencyMessage, { type: "acquire" | "leave" }>,
 ): ResidencyDecision {
   if (type === "leave") {
-    const waiting = state.waiting.filter((other) => other !== lease);
-    return { state: { phase: state.phase, waiting }, effects: [] };
+    return { state: { ...state, waiting: state.waiting.filter((other) => other !== lease) }, effects: [] };
   }
   if (state.waiting.length >= WAITING_CAPACITY) {
     return refuseOne(state, lease, new ServiceError("ENGINE_BUSY", "too many requests wait for the model"));
   }
-  return { state: { phase: state.phase, waiting: [...state.waiting, lease] }, effects: [] };
+  return { state: { ...state, waiting: [...state.waiting, lease] }, effects: [] };
 }
 
 function onStop(state: ResidencyState): ResidencyDecision {
   const stopped: ResidencyState = { phase: "stopped" };
   switch (state.phase) {
     case "loading":
-      return { state: stopped, effects: [...refuseAll(state.waiting, stopping()), { type: "unload" }] };
+      return { state: stopped, effects: [...refuseAll(state.waiting, shuttingDown()), { type: "unload" }] };
     case "warm":
       return { state: stopped, effects: [{ type: "cancel-idle" }, { type: "unload" }] };
     case "releasing":
-      return { state: stopped, effects: refuseAll(state.waiting, stopping()) };
+      return { state: stopped, effects: refuseAll(state.waiting, shuttingDown()) };
     default:
       return { state: stopped, effects: [] };
   }
@@ -160,10 +159,6 @@ function refuseOne(state: ResidencyState, lease: number, error: ServiceError): R
 
 function refuseAll(leases: readonly number[], error: ServiceError): ResidencyEffect[] {
   return leases.map((lease) => ({ type: "refuse", lease, error }));
-}
-
-function stopping(): ServiceError {
-  return new ServiceError("SHUTTING_DOWN", "the service is stopping");
 }
 
 function unchanged(state: ResidencyState): ResidencyDecision {

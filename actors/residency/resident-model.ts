@@ -1,8 +1,8 @@
 import { ServiceError } from "../../core/domain/errors.js";
 import { Actor } from "../../core/kernel/actor.js";
+import { deferred } from "../../core/kernel/deferred.js";
 import type { Log } from "../../core/observe/log.js";
 import type { Clock } from "../../core/ports/clock.js";
-import { LeaseWaiter } from "./lease-waiter.js";
 import {
   decideResidency,
   type ResidencyEffect,
@@ -10,15 +10,15 @@ import {
   type ResidencyState,
 } from "./model-residency.js";
 
-/** An engine as its residency sees it: started once, stopped once, then another takes its place. */
+/** An engine that is started once, stopped once, and then replaced. */
 export interface Engine {
-  /** Settles when every worker is loaded and warmed up. */
+  /** Resolves when every worker is loaded and warmed up. */
   start(): Promise<void>;
-  /** Ends the workers by message; also after a start that failed or is still on. */
+  /** Asks the workers to end; also works after a failed start, or during one. */
   stop(): Promise<void>;
 }
 
-/** Told what becomes of the models. */
+/** Counts loads, for metrics. */
 export interface ResidencyObserver {
   loaded(loadMs: number): void;
   loadFailed(): void;
@@ -26,39 +26,40 @@ export interface ResidencyObserver {
 }
 
 export interface ResidentModelOptions<E extends Engine> {
-  /** Names the engine in the log. */
+  /** Name of the engine in the log. */
   readonly name: string;
-  /** A new engine that was never started. It takes work before its start and begins with it then. */
+  /** Makes an engine that accepts work before its start and begins with it then. */
   readonly makeEngine: () => E;
-  /** Without a lease for this long the workers end; 0 means never. */
+  /** Time without a lease after which the workers end; 0 means never. */
   readonly idleMs: number;
   readonly observer: ResidencyObserver;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** The right to use an engine: its workers stay until it is given back. */
+/** The right to use an engine: its workers stay until the lease is released. */
 export interface Lease<E extends Engine> {
-  /** The engine that serves this lease. While the lease waits, the engine is not started yet. */
+  /** The engine that serves this lease; not started yet while the lease waits. */
   readonly engine: E;
-  /** Settles when the models are loaded. Rejects with `ENGINE_BUSY`, `SHUTTING_DOWN` or, when released first, `CANCELLED`. */
+  /** Resolves when the models are loaded. Rejects with `ENGINE_BUSY`, `SHUTTING_DOWN` or `CANCELLED`. */
   readonly granted: Promise<void>;
-  /** May be called twice, and while it waits. */
+  /** May be called twice, and while the lease waits. */
   release(): void;
 }
 
 /**
- * How long work waits for its models. Live clients give up after 60 s without a word, and 60 s of their audio are kept:
- * they hear why before that. A load that takes longer goes on, and the next request finds it done.
+ * How long work waits for its models. Live clients give up after 60 s without a message, and 60 s of their
+ * audio are kept, so they get the reason before that. A load that takes longer continues for the next
+ * request.
  */
 export const MODEL_WAIT_MS = 50_000;
 
-/** Loads an engine's models when somebody needs them and gives their memory back when nobody does. */
+/** Loads an engine's models on demand and frees their memory when they have been idle. */
 export class ResidentModel<E extends Engine> {
   readonly #options: ResidentModelOptions<E>;
   readonly #actor: Actor<ResidencyState, ResidencyMessage, ResidencyEffect>;
   readonly #waiters = new Map<number, LeaseWaiter>();
-  /** The engine that is loading or warm; while another is released, the one that comes after it. */
+  /** The engine that is loading or warm; while one is released, its successor. */
   #engine: E | null = null;
   #nextLease = 0;
   #lastLoadMs: number | null = null;
@@ -84,12 +85,12 @@ export class ResidentModel<E extends Engine> {
     return this.phase === "warm" ? this.#engine : null;
   }
 
-  /** How long the last load took that succeeded; null before the first. */
+  /** Duration of the last successful load; null before the first. */
   get lastLoadMs(): number | null {
     return this.#lastLoadMs;
   }
 
-  /** Loads the models before anybody needs them. @throws what the engine's start threw */
+  /** Loads the models in advance. @throws the error of the engine's start */
   async preload(): Promise<void> {
     const lease = this.take(null);
     try {
@@ -104,8 +105,8 @@ export class ResidentModel<E extends Engine> {
   /**
    * Takes a lease without waiting for it.
    *
-   * @param waitMs after this long the lease is refused, with `ENGINE_BUSY`; null waits as long as it takes
-   * @throws {ServiceError} `SHUTTING_DOWN`, `ENGINE_BUSY` when it is refused at once
+   * @param waitMs time after which the lease is refused with `ENGINE_BUSY`; null waits until the load is done
+   * @throws {ServiceError} `SHUTTING_DOWN`, `ENGINE_BUSY` when it is refused immediately
    */
   take(waitMs: number | null = MODEL_WAIT_MS): Lease<E> {
     const id = this.#nextLease++;
@@ -114,7 +115,8 @@ export class ResidentModel<E extends Engine> {
     if (!this.#actor.tell({ type: "acquire", lease: id })) waiter.refuse(internal());
     if (waiter.refusal !== null) throw waiter.refusal;
     if (!waiter.isSettled && waitMs !== null) {
-      waiter.timer = setTimeout(() => this.#leave(id, waiter, tookTooLong()), waitMs);
+      const busy = new ServiceError("ENGINE_BUSY", "the model is still being loaded, try again");
+      waiter.timer = setTimeout(() => this.#leave(id, waiter, busy), waitMs);
     }
     const engine = () => this.#currentEngine();
     return {
@@ -122,8 +124,7 @@ export class ResidentModel<E extends Engine> {
         return engine();
       },
       granted: waiter.promise,
-      release: () =>
-        this.#leave(id, waiter, new ServiceError("CANCELLED", "nobody waits for the model any more")),
+      release: () => this.#leave(id, waiter, new ServiceError("CANCELLED", "the lease was released")),
     };
   }
 
@@ -147,10 +148,10 @@ export class ResidentModel<E extends Engine> {
   }
 
   /**
-   * Works with the engine once its models are loaded, and gives it back in whatever way the work ends.
+   * Runs `work` with the engine once its models are loaded, and releases the lease in every outcome.
    *
-   * @param onWait told how long the models were waited for, in milliseconds; 0 when they were there
-   * @throws {ServiceError} as `acquire`, and whatever `work` throws
+   * @param onWait called with the milliseconds of the wait for the models
+   * @throws {ServiceError} as `acquire`, and everything that `work` throws
    */
   async use<T>(
     signal: AbortSignal,
@@ -172,7 +173,7 @@ export class ResidentModel<E extends Engine> {
     }
   }
 
-  /** Refuses all that wait and ends the workers. May be called twice. */
+  /** Refuses all waiting leases and ends the workers. May be called twice. */
   async stop(): Promise<void> {
     this.#actor.tell({ type: "stop" });
     await this.#unloading;
@@ -209,13 +210,11 @@ export class ResidentModel<E extends Engine> {
       if (this.phase !== "loading") return;
       log.error({ engine: name, err: error }, "model not loaded");
       observer.loadFailed();
-      const failure = new ServiceError("ENGINE_BUSY", "the model could not be loaded, try again", {
-        cause: error,
-      });
-      this.#actor.tell({ type: "failed", error: failure });
+      const message = "the model could not be loaded, try again";
+      this.#actor.tell({ type: "failed", error: new ServiceError("ENGINE_BUSY", message, { cause: error }) });
       return;
     }
-    // The service stopped meanwhile, and the engine with it.
+    // The service has stopped meanwhile, and the engine with it.
     if (this.phase !== "loading") return;
     const loadMs = clock.nowMs() - startedAtMs;
     log.info({ engine: name, loadMs: Math.round(loadMs) }, "model loaded");
@@ -227,7 +226,7 @@ export class ResidentModel<E extends Engine> {
   async #unload(): Promise<void> {
     const { name, observer, log } = this.#options;
     const engine = this.#engine;
-    // Leases that are taken from now on wait for another one.
+    // New leases wait for the next engine.
     this.#engine = null;
     try {
       await engine?.stop();
@@ -248,11 +247,11 @@ export class ResidentModel<E extends Engine> {
     const { idleMs } = this.#options;
     if (idleMs === 0) return;
     this.#idleTimer = setTimeout(() => this.#actor.tell({ type: "idle" }), idleMs);
-    // Memory that nobody uses is no reason to stay.
+    // The timer must not keep the process alive.
     this.#idleTimer.unref?.();
   }
 
-  /** Gives a lease back, or refuses one that still waits. */
+  /** Releases a lease, or refuses one that still waits. */
   #leave(id: number, waiter: LeaseWaiter, reason: ServiceError): void {
     if (waiter.isOver) return;
     waiter.isOver = true;
@@ -274,10 +273,39 @@ export class ResidentModel<E extends Engine> {
   }
 }
 
-function internal(): ServiceError {
-  return new ServiceError("INTERNAL", "internal error");
+/** A requested lease. */
+class LeaseWaiter {
+  readonly #granted = deferred<void>();
+  readonly promise = this.#granted.promise;
+  timer: NodeJS.Timeout | undefined;
+  /** Granted or refused. */
+  isSettled = false;
+  /** Refused or released: there is nothing left to leave. */
+  isOver = false;
+  refusal: ServiceError | null = null;
+
+  constructor() {
+    // The refusal may come before anyone awaits the promise.
+    this.promise.catch(() => {});
+  }
+
+  grant(): void {
+    this.isSettled = true;
+    clearTimeout(this.timer);
+    this.#granted.resolve();
+  }
+
+  /** After a grant this only marks the lease as over. */
+  refuse(error: ServiceError): void {
+    this.isOver = true;
+    if (this.isSettled) return;
+    this.isSettled = true;
+    this.refusal = error;
+    clearTimeout(this.timer);
+    this.#granted.reject(error);
+  }
 }
 
-function tookTooLong(): ServiceError {
-  return new ServiceError("ENGINE_BUSY", "the model is still being loaded, try again");
+function internal(): ServiceError {
+  return new ServiceError("INTERNAL", "internal error");
 }

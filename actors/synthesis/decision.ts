@@ -2,21 +2,21 @@ import { ServiceError } from "../../core/domain/errors.js";
 import type { Decision } from "../../core/kernel/actor.js";
 import type { SpeechChunk } from "../../core/ports/conversations.js";
 
-/** Sentences that may be made before the reader has asked for them. */
+/** Sentences that may be synthesized before the reader requests them. */
 const SENTENCES_AHEAD = 2;
 
-/** How far the work and the reader are; counts are of sentences. */
+/** Progress of the work and the reader, counted in sentences. */
 export type SynthesisState =
   | {
       readonly phase: "speaking";
       readonly sentenceCount: number;
-      /** Asked of the synthesizer so far; at most one at a time, so that sentences stay in order. */
+      /** Started so far; at most one at a time, so that sentences stay in order. */
       readonly begun: number;
       readonly finished: number;
       readonly delivered: number;
       /** The reader has a part of the sentence after the last delivered one. */
       readonly isInsideSentence: boolean;
-      /** Made and not delivered, oldest first. */
+      /** Chunks that are not delivered yet, oldest first. */
       readonly waitingChunks: readonly SpeechChunk[];
       readonly isReaderWaiting: boolean;
     }
@@ -35,13 +35,13 @@ export type SynthesisEffect =
   | { readonly type: "fail"; readonly error: ServiceError }
   | { readonly type: "cancel" };
 
-/** Samples that are made and not delivered. */
+/** Samples that are not delivered yet. */
 export function waitingSamples(state: SynthesisState): number {
   if (state.phase === "ended") return 0;
   return state.waitingChunks.reduce((sum, { pcm }) => sum + pcm.length, 0);
 }
 
-/** Pure: what a synthesis does next. */
+/** Pure: decides the next step of a synthesis. */
 export function decideSynthesis(
   state: SynthesisState,
   message: SynthesisMessage,
@@ -81,7 +81,7 @@ function advance(
     return { state: { phase: "ended" }, effects: [{ type: "end" }] };
   }
   const isIdle = begun === state.finished;
-  // The sentence that is being read, or waited for, does not count as ahead.
+  // The sentence that the reader is in, or waits for, does not count as ahead.
   const wanted = delivered + (isReaderWaiting || isInsideSentence ? 1 : 0) + SENTENCES_AHEAD;
   if (isIdle && begun < Math.min(wanted, state.sentenceCount)) {
     effects.push({ type: "begin", sentence: begun });

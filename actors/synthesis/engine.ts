@@ -1,5 +1,5 @@
 import { concatenatePcm } from "../../core/domain/audio/pcm.js";
-import { ServiceError } from "../../core/domain/errors.js";
+import { ServiceError, shuttingDown } from "../../core/domain/errors.js";
 import { ProviderError } from "../../core/domain/placement/provider-error.js";
 import { dueAtMs, estimateWorkMs } from "../../core/domain/synthesis/urgency.js";
 import { type Child, Supervisor } from "../../core/kernel/supervisor.js";
@@ -30,10 +30,10 @@ export interface SynthesisEngineOptions {
   readonly startWorker: (
     shared: { readonly cells: SharedArrayBuffer; readonly pcm: SharedArrayBuffer },
     onMessage: (message: SynthesisWorkerAnswer) => void,
-    /** Of the worker's lane, which its successors have too. */
+    /** Number of the worker's lane, the same for its successors. */
     lane: number,
   ) => Promise<SynthesisWorker>;
-  /** What so many pieces on a lane weigh: the next goes to the lane with the least. Their number when absent. */
+  /** Load of a lane, the number of its pieces by default; the next one goes to the least loaded. */
   readonly loadOf?: (lane: number, pieces: number) => number;
   readonly sampleRateHz: number;
   readonly observer?: SynthesisObserver;
@@ -41,7 +41,7 @@ export interface SynthesisEngineOptions {
   readonly log: Log;
 }
 
-/** Told what the workers do. */
+/** Counts the workers' runs, for metrics. */
 interface SynthesisObserver {
   /** Model runs since the last call, the pieces in them, and the time spent inside them. */
   ran(runs: number, rows: number, busyMs: number): void;
@@ -49,13 +49,13 @@ interface SynthesisObserver {
   pieces(count: number): void;
 }
 
-/** Pieces that share a worker. More would add memory (1 to 4 MB each) and nothing else: the rest waits in order. */
+/** Pieces that share a worker. More would only add memory (1 to 4 MB each). */
 const PIECES_PER_LANE = 32;
-/** Pieces that may wait; beyond it `ENGINE_BUSY`, so that a queue never grows past what a client waits for. */
+/** Pieces that may wait; beyond it `ENGINE_BUSY`, so that the queue never grows past a client's patience. */
 const QUEUE_CAPACITY = 256;
-/** A worker's way back: 87 s at 24 kHz. The engine empties it at each message, so a piece never waits for room. */
+/** A worker's output, 87 s at 24 kHz. The engine empties it at each message, so it is never full. */
 const PCM_QUEUE_SAMPLES = 2 ** 21;
-/** A piece whose workers died twice is taken to be the cause. */
+/** A piece whose workers died twice is assumed to be the cause. */
 const MAX_ATTEMPTS = 2;
 
 interface PendingJob {
@@ -63,20 +63,19 @@ interface PendingJob {
   readonly job: SynthesisJob;
   readonly signal: AbortSignal;
   readonly dueAtMs: number;
-  /** When its listener hears its first sample; null when that is as soon as it is made. */
+  /** When its listener hears its first sample; null for as soon as it is made. */
   readonly playsFromMs: number | null;
   readonly onBounds: (characterBounds: Int32Array) => void;
   readonly onPcm: (pcm: Int16Array) => void;
   readonly resolve: (piece: SynthesizedPiece) => void;
   readonly reject: (error: ServiceError) => void;
   readonly onAbort: () => void;
-  /** What its listener was told so far; a second attempt goes on behind it. */
+  /** Samples that its listener has; a second attempt continues after them. */
   readonly parts: Int16Array[];
-  /** Of the piece. */
   readonly span: Span;
-  /** Of its wait or its run, whichever is on. */
+  /** Span of the current wait or run. */
   phase: Span;
-  /** Samples of the running attempt. */
+  /** Samples received in the current attempt. */
   samplesSeen: number;
   attempts: number;
 }
@@ -84,20 +83,21 @@ interface PendingJob {
 interface Lane {
   readonly supervisor: Supervisor<SynthesisWorker>;
   readonly cells: Int32Array;
-  /** Written by the running worker, read here. A worker that died in between leaves its own behind. */
+  /** Written by the worker, read here; replaced with the worker. */
   pcm: PcmQueue;
   /** Pieces on the worker, by job id. */
   readonly running: Map<number, PendingJob>;
-  /** How much of `SYNTHESIS_CELL` was told to the observer. */
-  readonly told: Int32Array;
-  /** Counts the workers of this lane; what an earlier one said last may come after its end. */
+  /** Values of `SYNTHESIS_CELL` that the observer has counted. */
+  readonly counted: Int32Array;
+  /** Counts the workers of this lane; the last message of an earlier one may arrive after its end. */
   generation: number;
   isLost: boolean;
 }
 
 /**
- * Owns the synthesis workers and the queue of pieces. Each worker makes several pieces at once and chooses at every model
- * run which of them go on; the queue holds what no worker has room for. Both serve first what is due first.
+ * Owns the synthesis workers and the queue of pieces. Each worker makes several pieces at a time and chooses
+ * between model runs which of them continue; the queue holds the pieces for which no worker has room. Both
+ * serve the earliest deadline first.
  */
 export class SynthesisEngine implements Synthesizer {
   readonly #options: SynthesisEngineOptions;
@@ -116,7 +116,7 @@ export class SynthesisEngine implements Synthesizer {
     return this.#lanes.reduce((count, lane) => count + lane.running.size, this.#queue.length);
   }
 
-  /** Model runs that were begun so far, modulo 2^32 for each worker. */
+  /** Model runs so far, modulo 2^32 for each worker. */
   get modelRuns(): number {
     const runsOf = (lane: Lane) => Atomics.load(lane.cells, SYNTHESIS_CELL.runs) >>> 0;
     return this.#lanes.reduce((runs, lane) => runs + runsOf(lane), 0);
@@ -126,17 +126,17 @@ export class SynthesisEngine implements Synthesizer {
     await Promise.all(this.#lanes.map((lane) => lane.supervisor.start()));
   }
 
-  /** Refuses what waits, lets running pieces end within a step, and ends the workers. */
+  /** Refuses waiting pieces, lets running ones end within a step, and ends the workers. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    for (const pending of this.#queue.splice(0)) this.#refuseForShutdown(pending);
+    for (const pending of this.#queue.splice(0)) this.#reject(pending, shuttingDown());
     for (const lane of this.#lanes) {
       for (const pending of lane.running.values()) this.#cancelOn(lane, pending);
     }
     await Promise.all(this.#lanes.map((lane) => lane.supervisor.stop()));
-    // A worker that died on its way out has answered nothing.
+    // A worker that died while it stopped has not answered.
     for (const lane of this.#lanes) {
-      for (const pending of lane.running.values()) this.#refuseForShutdown(pending);
+      for (const pending of lane.running.values()) this.#reject(pending, shuttingDown());
       lane.running.clear();
     }
   }
@@ -145,27 +145,18 @@ export class SynthesisEngine implements Synthesizer {
     const { urgency = { kind: "whole" }, onBounds = () => {}, onPcm = () => {}, span = NO_SPAN } = options;
     const { askedAtMs = this.#options.clock.nowMs() } = options;
     return new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(new ServiceError("CANCELLED", "synthesis was cancelled"));
-      if (this.#isStopping) return reject(new ServiceError("SHUTTING_DOWN", "the service is stopping"));
+      if (signal.aborted) return reject(cancelled());
+      if (this.#isStopping) return reject(shuttingDown());
       if (this.#lanes.every((lane) => lane.isLost) || this.#queue.length >= QUEUE_CAPACITY) {
         return reject(new ServiceError("ENGINE_BUSY", "synthesis is at capacity, try again"));
       }
       const pending: PendingJob = {
+        ...{ job, signal, onBounds, onPcm, resolve, reject, span },
         id: this.#nextJob++,
-        job,
-        signal,
         dueAtMs: dueAtMs(urgency, askedAtMs, estimateWorkMs(job)),
         playsFromMs: urgency.kind === "heard" ? urgency.runsDryAtMs : null,
-        onBounds,
-        onPcm,
-        resolve,
-        reject,
         onAbort: () => this.#cancel(pending),
-        parts: [],
-        span,
-        phase: NO_SPAN,
-        samplesSeen: 0,
-        attempts: 0,
+        ...{ parts: [], phase: NO_SPAN, samplesSeen: 0, attempts: 0 },
       };
       signal.addEventListener("abort", pending.onAbort, { once: true });
       this.#enqueue(pending);
@@ -173,7 +164,7 @@ export class SynthesisEngine implements Synthesizer {
     });
   }
 
-  /** No worker will come back. */
+  /** Every lane has used up its restarts. */
   get isGivenUp(): boolean {
     return this.#lanes.length > 0 && this.#lanes.every((lane) => lane.isLost);
   }
@@ -184,7 +175,7 @@ export class SynthesisEngine implements Synthesizer {
     const id = `synthesis-worker-${index}`;
     const lane: Lane = {
       cells: new Int32Array(cells),
-      told: new Int32Array(SYNTHESIS_CELL.count),
+      counted: new Int32Array(SYNTHESIS_CELL.count),
       pcm: PcmQueue.create(PCM_QUEUE_SAMPLES),
       running: new Map(),
       generation: 0,
@@ -193,7 +184,7 @@ export class SynthesisEngine implements Synthesizer {
         {
           id,
           start: () => {
-            // A worker that died between write and message leaves samples that belong to no piece.
+            // A worker that died between write and message left samples that belong to no piece.
             if (lane.generation > 0) lane.pcm = PcmQueue.create(PCM_QUEUE_SAMPLES);
             const generation = ++lane.generation;
             const onAnswer = (answer: SynthesisWorkerAnswer) => {
@@ -207,7 +198,7 @@ export class SynthesisEngine implements Synthesizer {
             this.#requeue(lane, isDeviceLost(error));
           },
           onGiveUp: (error) => {
-            log.fatal({ worker: id, err: error }, "synthesis worker does not come back");
+            log.fatal({ worker: id, err: error }, "synthesis worker given up");
             lane.isLost = true;
             this.#refuseIfNobodyIsLeft();
           },
@@ -218,11 +209,11 @@ export class SynthesisEngine implements Synthesizer {
     return lane;
   }
 
-  /** Keeps the queue in the order of `dueAtMs`. */
+  /** Inserts a piece in the order of `dueAtMs`. */
   #enqueue(pending: PendingJob): void {
     pending.phase = pending.span.child("queue wait");
-    const behind = this.#queue.findIndex((other) => other.dueAtMs > pending.dueAtMs);
-    this.#queue.splice(behind < 0 ? this.#queue.length : behind, 0, pending);
+    const next = this.#queue.findIndex((other) => other.dueAtMs > pending.dueAtMs);
+    this.#queue.splice(next < 0 ? this.#queue.length : next, 0, pending);
   }
 
   #dispatch(): void {
@@ -244,11 +235,11 @@ export class SynthesisEngine implements Synthesizer {
     this.#options.observer?.pieces(this.jobCount);
   }
 
-  /** The worker with the least load, or null: then the queue waits. */
+  /** Returns the least loaded lane with room for the piece; null when it must wait. */
   #laneFor(pending: PendingJob): Lane | null {
     const isFree = (lane: Lane) => {
       if (lane.supervisor.child === null) return false;
-      // A piece whose worker died is made alone: if it is the cause it takes no other with it.
+      // A piece whose worker died is repeated alone: if it is the cause, it takes no other piece with it.
       if (pending.attempts > 0) return lane.running.size === 0;
       return lane.running.size < PIECES_PER_LANE && !isSuspectRunning(lane);
     };
@@ -274,7 +265,7 @@ export class SynthesisEngine implements Synthesizer {
     }
     if (pending === undefined) return;
     if (answer.type === "begun") {
-      // A second attempt says the same once more.
+      // A second attempt repeats the bounds.
       if (pending.parts.length === 0 && !pending.signal.aborted) pending.onBounds(answer.characterBounds);
       return;
     }
@@ -285,21 +276,20 @@ export class SynthesisEngine implements Synthesizer {
       const { characterBounds } = answer;
       this.#settle(pending, () => pending.resolve({ pcm, sampleRateHz, characterBounds }));
     } else {
-      this.#settle(pending, () => pending.reject(new ServiceError(answer.code, answer.message)));
+      this.#reject(pending, new ServiceError(answer.code, answer.message));
     }
     this.#dispatch();
   }
 
-  /** Hands on what its listener does not have yet: a second attempt begins at the first sample, and makes the same ones. */
+  /** Passes on new samples: a second attempt makes the same ones from the start. */
   #onPcm(pending: PendingJob, samples: Int16Array): void {
-    const toldSamples = pending.parts.reduce((sum, part) => sum + part.length, 0);
-    const known = Math.max(0, toldSamples - pending.samplesSeen);
+    const sentSamples = pending.parts.reduce((sum, part) => sum + part.length, 0);
+    const known = Math.max(0, sentSamples - pending.samplesSeen);
     if (pending.samplesSeen === 0) pending.phase.event("first samples");
     pending.samplesSeen += samples.length;
     if (known >= samples.length) return;
     const part = samples.subarray(known);
     pending.parts.push(part);
-    // A client that has cancelled listens no more.
     if (!pending.signal.aborted) pending.onPcm(part);
   }
 
@@ -308,8 +298,8 @@ export class SynthesisEngine implements Synthesizer {
     if (observer === undefined) return;
     const since = (cell: number) => {
       const now = Atomics.load(lane.cells, cell);
-      const difference = (now - lane.told[cell]!) >>> 0;
-      lane.told[cell] = now;
+      const difference = (now - lane.counted[cell]!) >>> 0;
+      lane.counted[cell] = now;
       return difference;
     };
     const { runs, rows, busyMicros } = SYNTHESIS_CELL;
@@ -320,7 +310,7 @@ export class SynthesisEngine implements Synthesizer {
     const index = this.#queue.indexOf(pending);
     if (index >= 0) {
       this.#queue.splice(index, 1);
-      this.#settle(pending, () => pending.reject(new ServiceError("CANCELLED", "synthesis was cancelled")));
+      this.#reject(pending, cancelled());
       this.#dispatch();
       return;
     }
@@ -333,39 +323,29 @@ export class SynthesisEngine implements Synthesizer {
     lane.supervisor.child?.post({ type: "cancel", jobId: pending.id });
   }
 
-  /** @param isBlameless no piece was the cause: what was tried does not count */
+  /** @param isBlameless no piece was the cause, so the attempt does not count */
   #requeue(lane: Lane, isBlameless: boolean): void {
     const lost = [...lane.running.values()];
     lane.running.clear();
     for (const pending of lost) {
       pending.phase.end("worker_lost");
       if (isBlameless) pending.attempts--;
-      if (pending.signal.aborted) {
-        this.#settle(pending, () => pending.reject(new ServiceError("CANCELLED", "synthesis was cancelled")));
-      } else if (this.#isStopping) {
-        this.#refuseForShutdown(pending);
-      } else if (pending.attempts >= MAX_ATTEMPTS) {
-        this.#settle(pending, () =>
-          pending.reject(new ServiceError("WORKER_LOST", "synthesis failed, try again")),
-        );
-      } else {
-        this.#enqueue(pending);
-      }
+      if (pending.signal.aborted) this.#reject(pending, cancelled());
+      else if (this.#isStopping) this.#reject(pending, shuttingDown());
+      else if (pending.attempts < MAX_ATTEMPTS) this.#enqueue(pending);
+      else this.#reject(pending, new ServiceError("WORKER_LOST", "synthesis failed, try again"));
     }
     this.#dispatch();
   }
 
   #refuseIfNobodyIsLeft(): void {
     if (this.#lanes.some((lane) => !lane.isLost)) return;
-    for (const pending of this.#queue.splice(0)) {
-      this.#settle(pending, () =>
-        pending.reject(new ServiceError("WORKER_LOST", "synthesis is not available")),
-      );
-    }
+    for (const pending of this.#queue.splice(0))
+      this.#reject(pending, new ServiceError("WORKER_LOST", "synthesis is not available"));
   }
 
-  #refuseForShutdown(pending: PendingJob): void {
-    this.#settle(pending, () => pending.reject(new ServiceError("SHUTTING_DOWN", "the service is stopping")));
+  #reject(pending: PendingJob, error: ServiceError): void {
+    this.#settle(pending, () => pending.reject(error));
   }
 
   #settle(pending: PendingJob, answer: () => void): void {
@@ -379,8 +359,11 @@ function isDeviceLost(reason: Error): boolean {
   return reason instanceof ProviderError && reason.kind === "lost";
 }
 
-/** A piece that is made for the second time has its worker for itself. */
+/** A piece in its second attempt has its worker to itself. */
 function isSuspectRunning(lane: Lane): boolean {
-  for (const { attempts } of lane.running.values()) if (attempts > 1) return true;
-  return false;
+  return [...lane.running.values()].some(({ attempts }) => attempts > 1);
+}
+
+function cancelled(): ServiceError {
+  return new ServiceError("CANCELLED", "synthesis was cancelled");
 }

@@ -1,7 +1,13 @@
 import type { SpeakingModel } from "../../core/domain/catalog/catalog.js";
 import { ServiceError } from "../../core/domain/errors.js";
-import { requireSpeakable } from "../../core/domain/synthesis/longest-speech.js";
+import {
+  requireSpeakable,
+  type SpeechQuantity,
+  speechSeconds,
+} from "../../core/domain/synthesis/longest-speech.js";
 import { seedOf } from "../../core/domain/synthesis/noise.js";
+import { pauseAfterMs } from "../../core/domain/synthesis/pauses.js";
+import type { RoomToneSource } from "../../core/domain/synthesis/room-tone.js";
 import { LEADING_MS, TRAILING_MS } from "../../core/domain/synthesis/silence.js";
 import { countCodePoints } from "../../core/domain/text/code-points.js";
 import { dictionaryOf } from "../../core/domain/text/kazakh/dictionary.js";
@@ -12,22 +18,52 @@ import {
   type SpokenSentence,
 } from "../../core/domain/text/spoken-sentences.js";
 import { Turns } from "../../core/kernel/turns.js";
+import type { Delivery } from "../../core/ports/conversations.js";
+import type { SynthesisJob } from "../../core/ports/synthesizer.js";
 import { SPEED_RULE, type SynthesisRequest } from "../../core/protocol/synthesis-request.js";
-import { quantityOf } from "./held-speech.js";
-import type { PlannedSentence, SynthesisPlan } from "./planned-speech.js";
 
-/** Silence between sentences, and where a paragraph ends, of a voice whose breath is 1. */
+/** One sentence to be delivered as a whole; its pieces are spoken one after another. */
+interface PlannedSentence {
+  readonly pieces: readonly Pick<SpokenPiece, "text" | "words">[];
+  /** Silence before the sentence; none when absent. */
+  readonly leadSamples?: number;
+  /** Silence after the sentence. */
+  readonly pauseSamples: number;
+  /** Billed characters from the start of the text to the end of this sentence. */
+  readonly charactersThrough: number;
+}
+
+export interface SynthesisPlan {
+  readonly sentences: readonly PlannedSentence[];
+  readonly billedCharacters: number;
+  /** Characters (code points) of the text that cannot be spoken. They stay billed. */
+  readonly droppedCharacters: number;
+  readonly sampleRateHz: number;
+  /** The requested speed; the job's speed includes the voice's pace. */
+  readonly speed: number;
+  /** Room tone under the whole answer; null for digital silence in pauses. */
+  readonly roomTone: RoomToneSource | null;
+  /** A job without its text. */
+  readonly voicing: Omit<SynthesisJob, "spokenText">;
+}
+
+/**
+ * Speech that may wait for a slow reader; with this much made, no further piece is started. A listener at the
+ * pace of speech never runs dry because of it, since a piece takes about a tenth of its length to make.
+ */
+export const SECONDS_AHEAD = 60;
+const BYTES_PER_SAMPLE = 2;
+/** Silence between sentences, and at the end of a paragraph, of a voice whose breath is 1. */
 const SENTENCE_PAUSE_MS = 250;
 const PARAGRAPH_PAUSE_MS = 500;
-/** Written characters that are read in one turn of the event loop: about a millisecond. A longer sentence has its own. */
+/** Characters read in one turn of the event loop, about 1 ms. A longer sentence takes its own turn. */
 const CHARACTERS_PER_TURN = 500;
-/** Of all long texts. */
+/** Shared by all long texts. */
 const turns = new Turns();
 
 /**
- * Turns a request into sentences that the synthesizer can speak.
+ * Turns a request for `model` into sentences that the synthesizer can speak.
  *
- * @param model the one that the request means
  * @throws {ServiceError} `UNKNOWN_VOICE`, `NOTHING_TO_SAY`, `TEXT_TOO_LONG`
  */
 export async function planSynthesis(request: SynthesisRequest, model: SpeakingModel): Promise<SynthesisPlan> {
@@ -38,7 +74,7 @@ export async function planSynthesis(request: SynthesisRequest, model: SpeakingMo
     throw new ServiceError("UNKNOWN_VOICE", `voice must be one of ${names}, received "${voice}"`);
   }
   const dictionary = dictionaryOf(request.pronunciations);
-  // Our reading is Kazakh; a voice that does not know the language reads numbers itself.
+  // Our normalization is Kazakh; voices of other languages read numbers themselves.
   const isAsWritten = !model.lang.split("-").includes("kk");
   const spoken = await readInTurns(request.text, { expand: request.normalize, dictionary, isAsWritten });
   const { pace, breath, melody, roomToneHz } = manner;
@@ -47,7 +83,7 @@ export async function planSynthesis(request: SynthesisRequest, model: SpeakingMo
     const where = isAsWritten ? "" : " in Kazakh";
     throw new ServiceError("NOTHING_TO_SAY", `text must hold something that can be spoken${where}`);
   }
-  // A voice's pace takes it nowhere that a request could not: beyond, models were not trained, and lose words.
+  // A voice's pace stays within the range of requests: beyond it models were not trained, and lose words.
   const speed = Math.min(SPEED_RULE.max, Math.max(SPEED_RULE.min, request.speed * pace));
   requireSpeakable(quantityOf(sentences, model.sample_rate, breath), { speed, asked: request.speed });
   const seed = request.seed ?? seedOf(request.text);
@@ -58,15 +94,7 @@ export async function planSynthesis(request: SynthesisRequest, model: SpeakingMo
     sampleRateHz: model.sample_rate,
     speed: request.speed,
     roomTone: request.room_tone ? { cutoffHz: roomToneHz, seed } : null,
-    voicing: {
-      modelId: model.name,
-      voice,
-      speed,
-      breath,
-      melody,
-      nfe: request.nfe,
-      seed,
-    },
+    voicing: { modelId: model.name, voice, speed, breath, melody, nfe: request.nfe, seed },
   };
 }
 
@@ -94,10 +122,10 @@ function planSentences(
   for (const { start, end, pieces, pauseMs } of spoken) {
     const written = text.slice(start, end);
     charactersThrough += countCodePoints(written);
-    // Emoji, quotes and the like leave nothing to say; the sentence is dropped, its characters stay billed.
+    // A sentence of emoji or quotes has nothing to say: it is dropped, its characters stay billed.
     if (pieces.length > 0) said.push({ written, pieces, charactersThrough, markedMs: null });
     if (pauseMs === null) continue;
-    // Marks with nothing said between them add up.
+    // Pauses with no speech between them add up.
     const last = said.at(-1);
     if (last === undefined) leadMs += pauseMs;
     else last.markedMs = (last.markedMs ?? 0) + pauseMs;
@@ -114,16 +142,16 @@ function planSentences(
   });
 }
 
-/** A sentence that is heard. */
+/** A sentence with something to say. */
 interface SaidSentence {
   readonly written: string;
   readonly pieces: readonly SpokenPiece[];
   readonly charactersThrough: number;
-  /** Silence that marks ask for after it; null where none does. */
+  /** Silence that pause marks request after it; null without one. */
   markedMs: number | null;
 }
 
-/** A mark asks for silence from speech to speech, and the edges of the pieces are a part of it. */
+/** A mark gives the silence from speech to speech, which includes the edges of the pieces. */
 function pauseMsAfter({ written, markedMs }: SaidSentence, isLast: boolean, breath: number): number {
   if (markedMs !== null) return markedMs - TRAILING_MS - (isLast ? 0 : LEADING_MS);
   if (isLast) return 0;
@@ -132,8 +160,8 @@ function pauseMsAfter({ written, markedMs }: SaidSentence, isLast: boolean, brea
 }
 
 /**
- * The model was trained on text that ends like a sentence; a piece cut at a clause keeps its comma. A sentence that a pause
- * mark interrupts goes on after it.
+ * Adds missing end marks, since the model was trained on text that ends like a sentence. A piece cut at a
+ * clause keeps its comma; a sentence that a pause mark interrupts gets one.
  */
 function closedPieces({ pieces, markedMs }: SaidSentence, isLast: boolean): SpokenPiece[] {
   const isInterrupted = markedMs !== null && !isLast;
@@ -142,4 +170,43 @@ function closedPieces({ pieces, markedMs }: SaidSentence, isLast: boolean): Spok
     const mark = isInterrupted && index === pieces.length - 1 ? "," : ".";
     return { ...piece, text: piece.text + mark };
   });
+}
+
+/** Estimates the most bytes of samples in memory at a time, however slowly they are read. */
+export function mostHeldBytes(plan: SynthesisPlan, delivery: Delivery): number {
+  const { sentences, sampleRateHz } = plan;
+  const { speed, breath = 1 } = plan.voicing;
+  const secondsOf = (some: readonly PlannedSentence[]) =>
+    speechSeconds(quantityOf(some, sampleRateHz, breath), speed);
+  const all = secondsOf(sentences);
+  if (delivery === "whole") return Math.ceil(all * sampleRateHz) * BYTES_PER_SAMPLE;
+  // A piece that is started with nearly that much ahead is completed, and the reader may be taking another.
+  let seconds = SECONDS_AHEAD + 2 * Math.max(0, ...sentences.map((one) => longestChunkSeconds(one, plan)));
+  if (delivery === "sentences") seconds += Math.max(0, ...sentences.map((one) => secondsOf([one])));
+  return Math.ceil(Math.min(all, seconds) * sampleRateHz) * BYTES_PER_SAMPLE;
+}
+
+/** Seconds of the longest piece or pause, each of which is made in one go. */
+function longestChunkSeconds(
+  { pieces, leadSamples = 0, pauseSamples }: PlannedSentence,
+  plan: SynthesisPlan,
+) {
+  const longestPiece = Math.max(...pieces.map(({ text }) => text.length));
+  const spoken = { characters: longestPiece, pieces: 1, pauseSeconds: leadSamples / plan.sampleRateHz };
+  return Math.max(speechSeconds(spoken, plan.voicing.speed), pauseSamples / plan.sampleRateHz);
+}
+
+function quantityOf(
+  sentences: readonly PlannedSentence[],
+  sampleRateHz: number,
+  breath: number,
+): SpeechQuantity {
+  const pieces = sentences.flatMap((sentence) => sentence.pieces);
+  const betweenPiecesMs = pieces.reduce((sum, { text }) => sum + pauseAfterMs(text, breath), 0);
+  const pauseSamples = sentences.reduce((sum, one) => sum + (one.leadSamples ?? 0) + one.pauseSamples, 0);
+  return {
+    characters: pieces.reduce((sum, { text }) => sum + text.length, 0),
+    pieces: pieces.length,
+    pauseSeconds: pauseSamples / sampleRateHz + betweenPiecesMs / 1_000,
+  };
 }

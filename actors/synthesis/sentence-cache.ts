@@ -3,17 +3,17 @@ import { LRUCache } from "lru-cache";
 import { ServiceError } from "../../core/domain/errors.js";
 import type { SpeakOptions, SynthesisJob, SynthesizedPiece } from "../../core/ports/synthesizer.js";
 
-/** Told what the cache does. */
+/** Counts the cache's work, for metrics. */
 export interface SentenceCacheObserver {
   hit(): void;
   missed(): void;
-  /** Bytes that the cache takes now. */
+  /** Current size of the cache. */
   holds(bytes: number): void;
 }
 
-/** A piece that somebody wants, and the listener who hears it. */
+/** A requested piece and its listener. */
 export interface WantedPiece {
-  /** Who may hear what is kept under it. */
+  /** Requests share cached pieces only within one scope. */
   readonly scope: string;
   readonly job: SynthesisJob;
   readonly signal: AbortSignal;
@@ -21,12 +21,12 @@ export interface WantedPiece {
   readonly onPcm?: SpeakOptions["onPcm"];
 }
 
-/** Key, links of the list and the objects around the samples, about. */
+/** Estimated size of a key, list links and objects around the samples. */
 const ENTRY_BYTES = 512;
 
 /**
- * Finished pieces, those that were asked for last. The same job gives the same samples, for its noise is seeded, so what is
- * kept is what would be made again. Keys are hashes: no text is kept, and none can be read out of the cache.
+ * Keeps the most recently used finished pieces. Noise is seeded, so a cached piece has the samples that
+ * another synthesis would make. Keys are hashes: no text is kept, and none can be read out of the cache.
  */
 export class SentenceCache {
   readonly #pieces: LRUCache<string, SynthesizedPiece>;
@@ -34,8 +34,9 @@ export class SentenceCache {
   readonly #observer: SentenceCacheObserver | null;
 
   /**
-   * @param options.weights tells the weights that speak, by model id: other weights under the same id are another model
-   * @param options.capacityBytes more than 0; a longer piece is not kept
+   * @param options.weights identifies the weights of each model id: other weights under the same id are
+   * another model
+   * @param options.capacityBytes more than 0; a larger piece is not kept
    */
   constructor(options: {
     readonly weights: ReadonlyMap<string, string>;
@@ -52,10 +53,10 @@ export class SentenceCache {
   }
 
   /**
-   * A finished piece: kept from an earlier request, or made now and kept.
+   * Returns a cached piece, or makes and caches it.
    *
-   * @param make speaks the piece, and tells the listener
-   * @throws {ServiceError} `CANCELLED` when nobody waits any more, and whatever `make` throws
+   * @param make synthesizes the piece for the listener
+   * @throws {ServiceError} `CANCELLED` when `signal` is aborted, and everything that `make` throws
    */
   async pieceOf(
     { scope, job, signal, onBounds, onPcm }: WantedPiece,
@@ -73,7 +74,6 @@ export class SentenceCache {
     return piece;
   }
 
-  /** @param scope who may hear what is kept under it */
   get(scope: string, job: SynthesisJob): SynthesizedPiece | null {
     const piece = this.#pieces.get(this.#keyOf(scope, job)) ?? null;
     if (piece === null) this.#observer?.missed();
@@ -86,7 +86,7 @@ export class SentenceCache {
     this.#observer?.holds(this.bytes);
   }
 
-  /** Every member of the job counts, those too that are added to it some day. */
+  /** Every member of the job counts, future ones included. */
   #keyOf(scope: string, job: SynthesisJob): string {
     const members = Object.entries(job).toSorted(([a], [b]) => (a < b ? -1 : 1));
     const identity = JSON.stringify([scope, this.#weights.get(job.modelId), members]);

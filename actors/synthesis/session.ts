@@ -17,15 +17,14 @@ import {
   type SynthesisState,
   waitingSamples,
 } from "./decision.js";
-import { mostHeldBytes, SECONDS_AHEAD } from "./held-speech.js";
-import type { SynthesisPlan } from "./planned-speech.js";
+import { mostHeldBytes, SECONDS_AHEAD, type SynthesisPlan } from "./plan.js";
 
-/** Told what a synthesis gives. */
+/** Counts a synthesis, for metrics and traces. */
 interface SpeechObserver {
-  /** Characters (code points) of the text that have no reading and are left out. */
+  /** Characters (code points) of the text that cannot be spoken and are left out. */
   dropped(characters: number): void;
   firstAudio(afterMs: number, billedCharacters: number): void;
-  /** Handed to the reader. */
+  /** Audio that the reader has received. */
   audio(seconds: number): void;
 }
 
@@ -42,7 +41,7 @@ interface Reader {
   readonly reject: (error: ServiceError) => void;
 }
 
-/** One client's synthesis: owns the audio between the synthesizer and the reader. */
+/** One client's synthesis; owns the audio between the synthesizer and the reader. */
 export class SynthesisSession implements UnbilledSynthesis {
   readonly modelId: string;
   readonly billedCharacters: number;
@@ -57,9 +56,9 @@ export class SynthesisSession implements UnbilledSynthesis {
   readonly #startedAtMs: number;
   #samplesMade = 0;
   #hasDelivered = false;
-  /** Called when fewer samples wait, or none are wanted any more. */
+  /** Continues the synthesis when fewer samples wait, or after a failure. */
   #resume: (() => void) | null = null;
-  /** When the client got something to play. */
+  /** When the client first received something to play. */
   #heardFromMs: number | null = null;
   #reader: Reader | null = null;
   #failure: ServiceError | null = null;
@@ -159,17 +158,18 @@ export class SynthesisSession implements UnbilledSynthesis {
     const { pieces, leadSamples = 0, pauseSamples } = this.#plan.sentences[index]!;
     const samplesBefore = this.#samplesMade;
     let silenceSamples = leadSamples;
-    /** Words whose sound is not made yet, in order. */
+    /** Words whose samples are not made yet, in order. */
     const words: SaidWord[] = [];
-    const tell = (pcm: Int16Array, endsSentence = false) => {
+    const add = (pcm: Int16Array, endsSentence = false) => {
       const end = this.#samplesMade - samplesBefore + pcm.length;
       const later = endsSentence ? -1 : words.findIndex(({ startSample }) => startSample >= end);
-      this.#tellMade(pcm, endsSentence, words.splice(0, later < 0 ? words.length : later));
+      this.#addChunk(pcm, endsSentence, words.splice(0, later < 0 ? words.length : later));
     };
     try {
       for (const [at, piece] of pieces.entries()) {
-        // One sentence may be the whole text: pieces wait as sentences do, and the synthesizer is others' meanwhile.
-        if (this.#isFarAhead) await this.#readerComesNear();
+        // One sentence may be the whole text, so pieces wait like sentences and leave the synthesizer to
+        // others.
+        if (this.#isFarAhead) await this.#readerCatchesUp();
         const job = { ...this.#plan.voicing, spokenText: piece.text, ...this.#chunking };
         const startSample = this.#samplesMade - samplesBefore + silenceSamples;
         let isTimed = false;
@@ -181,31 +181,31 @@ export class SynthesisSession implements UnbilledSynthesis {
           urgency: this.#urgency(samplesBefore),
           onBounds,
           onPcm: (pcm) => {
-            // Not sooner: until there is speech, a failure can still be told by its status.
-            if (silenceSamples > 0) tell(new Int16Array(silenceSamples));
+            // Not sooner: before the first speech, a failure can still have its HTTP status.
+            if (silenceSamples > 0) add(new Int16Array(silenceSamples));
             silenceSamples = 0;
-            tell(pcm);
+            add(pcm);
           },
         });
         if (characterBounds !== null) onBounds(characterBounds);
-        if (at < pieces.length - 1) tell(this.#pauseAfter(piece.text));
+        if (at < pieces.length - 1) add(this.#pauseAfter(piece.text));
       }
-      tell(new Int16Array(pauseSamples), true);
+      add(new Int16Array(pauseSamples), true);
     } catch (error) {
       this.#actor.tell({ type: "failed", error: asServiceError(error) });
     }
   }
 
-  /** In chunks for listeners who hear samples as they are made, so that they hear them soon; chunks cost more work. */
+  /** Growing chunks give the listener of a stream the first audio sooner, for more work in all. */
   get #chunking(): Pick<SynthesisJob, "chunking"> {
     return this.#options.delivery === "chunks" ? { chunking: "growing" } : {};
   }
 
-  #tellMade(made: Int16Array, endsSentence: boolean, words: readonly SaidWord[]): void {
+  #addChunk(made: Int16Array, endsSentence: boolean, words: readonly SaidWord[]): void {
     if (this.#failure !== null) return;
     const pcm = this.#roomTone?.under(made, this.#samplesMade) ?? made;
     this.#samplesMade += pcm.length;
-    // The plan has guessed; a voice of another family may take longer than any of ours.
+    // The plan's estimate may be too low for a voice of another model family.
     if (this.#samplesMade > LONGEST_SPEECH_SECONDS * this.sampleRateHz) {
       const error = tooLong(`more at speed ${this.#plan.speed}`);
       this.#actor.tell({ type: "failed", error });
@@ -221,13 +221,15 @@ export class SynthesisSession implements UnbilledSynthesis {
     );
   }
 
-  /** @param sentenceSamples made before the sentence: a listener who gets whole sentences runs dry after them */
+  /**
+   * @param sentenceSamples samples before the sentence, after which a listener of whole sentences runs dry
+   */
   #urgency(sentenceSamples: number): Urgency {
     const { delivery, clock } = this.#options;
     if (delivery === "whole") return { kind: "whole" };
     const samples = delivery === "chunks" ? this.#samplesMade : sentenceSamples;
     if (samples === 0) return { kind: "first" };
-    // What is made may be on its way to the reader in this very turn.
+    // The first samples may reach the reader in this very turn.
     const heardFromMs = this.#heardFromMs ?? clock.nowMs();
     return { kind: "heard", runsDryAtMs: heardFromMs + (samples / this.sampleRateHz) * 1_000 };
   }
@@ -239,8 +241,8 @@ export class SynthesisSession implements UnbilledSynthesis {
     this.#takeReader()?.reject(error);
   }
 
-  /** @throws {ServiceError} when the reader is waited for in vain */
-  async #readerComesNear(): Promise<void> {
+  /** @throws {ServiceError} when the session fails meanwhile */
+  async #readerCatchesUp(): Promise<void> {
     while (this.#isFarAhead) {
       await new Promise<void>((resolve) => {
         this.#resume = resolve;
@@ -250,7 +252,7 @@ export class SynthesisSession implements UnbilledSynthesis {
   }
 
   get #isFarAhead(): boolean {
-    // After a crash the actor keeps its last state: nothing of it is waited for.
+    // After a crash the actor keeps its last state, which never changes again.
     if (this.#failure !== null) return false;
     return waitingSamples(this.#actor.state) > SECONDS_AHEAD * this.sampleRateHz;
   }

@@ -18,19 +18,18 @@ export interface TranscriptionEngineOptions
 }
 
 export interface TranscribeOptions {
-  /** Told the length as soon as it is known, before anything is heard; when it fails, so does the work. */
+  /** Called with the length before any audio is processed; when it fails, so does the work. */
   readonly onLength?: (length: FileLength) => Promise<void>;
-  /** Told the share of the audio that is done, 0 to 1, whenever it grows; 0 once the length was accepted. */
+  /** Called with the finished share, 0 to 1, whenever it grows; with 0 once the length is accepted. */
   readonly onProgress?: ((share: number) => void) | undefined;
-  /** Words to be preferred, in the model's alphabet. */
+  /** In the model's alphabet. */
   readonly hotWords?: readonly HotWord[];
-  /** Of the file: its wait and its tasks are parts of it. */
   readonly span?: Span;
 }
 
 const SHORTEST_SECONDS = 0.1;
 
-/** Spreads files over the pool, part by part and piece by piece; nothing of a file is held whole in memory. */
+/** Spreads files over the pool, part by part and piece by piece; no file is in memory as a whole. */
 export class TranscriptionEngine {
   readonly #options: TranscriptionEngineOptions;
   readonly #queue: FileQueue;
@@ -40,13 +39,13 @@ export class TranscriptionEngine {
     this.#queue = new FileQueue(options.pool, options.log);
   }
 
-  /** Loads the models of every worker, so that no request waits for them. @throws {ServiceError} `MODEL_BROKEN`, `WORKER_LOST` */
+  /** Loads the models in every worker. @throws {ServiceError} `MODEL_BROKEN`, `WORKER_LOST` */
   async start(): Promise<void> {
     const { workerCount } = this.#options.pool;
     const cell = new SharedArrayBuffer(WARM_UP_CELL.count * Int32Array.BYTES_PER_ELEMENT);
     const tasks = Array.from({ length: workerCount }, () =>
       this.#queue.run({ type: "warm-up", cell, workerCount }).catch((error: unknown) => {
-        // Those that are warm wait for this one.
+        // Warm workers wait for this one.
         releaseWarmWorkers(new Int32Array(cell));
         throw error;
       }),
@@ -59,8 +58,9 @@ export class TranscriptionEngine {
   }
 
   /**
-   * Transcribes a PCM WAV file on disk in bounded memory; it must stay there until this settles.
-   * @throws {ServiceError} `AUDIO_UNREADABLE`, `AUDIO_TOO_SHORT`, `AUDIO_TOO_LONG`, `CANCELLED`, `WORKER_LOST`
+   * Transcribes a PCM WAV file in bounded memory; the file must stay until this settles.
+   * @throws {ServiceError} `AUDIO_UNREADABLE`, `AUDIO_TOO_SHORT`, `AUDIO_TOO_LONG`, `CANCELLED`,
+   * `WORKER_LOST`
    */
   async transcribe(
     path: string,
@@ -70,10 +70,10 @@ export class TranscriptionEngine {
     const { modelId, maxSeconds, sampleRateHz, frameSamples, forgets } = this.#options;
     const source = await openWav(path);
     const length = { sampleCountIn: source.sampleCount, sampleRateInHz: source.header.sampleRateHz };
-    // What is there counts, not what the header claims.
+    // The number of samples in the file counts, not the one in its header.
     if (length.sampleCountIn > maxSeconds * length.sampleRateInHz) throw audioTooLong(maxSeconds);
     if (length.sampleCountIn < SHORTEST_SECONDS * length.sampleRateInHz) {
-      throw new ServiceError("AUDIO_TOO_SHORT", "Cannot transcribe: audio must be at least 0.1 s long");
+      throw new ServiceError("AUDIO_TOO_SHORT", "audio must be at least 0.1 s long");
     }
     await onLength?.(length);
     if (signal.aborted) throw cancelled();
@@ -95,12 +95,12 @@ export class TranscriptionEngine {
   }
 }
 
-/** Hands on what is more than before. */
+/** Passes on only shares above the last one. */
 function growing(onProgress: (share: number) => void): (share: number) => void {
-  let told = 0;
+  let last = 0;
   return (share) => {
-    if (share <= told) return;
-    told = share;
+    if (share <= last) return;
+    last = share;
     onProgress(share);
   };
 }

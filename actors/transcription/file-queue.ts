@@ -2,35 +2,35 @@ import { ServiceError } from "../../core/domain/errors.js";
 import type { Log } from "../../core/observe/log.js";
 import type { Span } from "../../core/ports/span.js";
 import type { DecodedPiece, FileAnswer, FileTask, HeardPart } from "../../native/threads/protocol.js";
-import { type FileRun, LEAST_PARTS_HELD, type RunPiece } from "./file-run.js";
+import { type FileRun, MIN_PARTS_HELD, type RunPiece } from "./file-run.js";
 
-/** A pool of file workers: runs each task on a free one. */
+/** A pool of file workers, which runs each task on a free one. */
 export interface FilePool {
   readonly workerCount: number;
-  /** Frames of speech that fill the largest run of its workers; none where pieces run alone. */
+  /** Frames of speech that fill the largest run of its workers; absent where pieces run alone. */
   readonly runFrames?: number;
-  /** A task whose worker died is tried so often, on another one each time; twice when absent. */
+  /** Attempts at a task whose workers die, each on another one; 2 by default. */
   readonly mostAttempts?: number;
-  /** @param spans of the files that the task is for: a worker in another process goes on with their traces */
+  /** @param spans spans of the task's files: a worker in another process continues their traces */
   run(task: FileTask, spans?: readonly Span[]): Promise<unknown>;
-  /** What is made of the file with this cell is not wanted any more, and the cell says so: for workers that do not share it. */
+  /** Reports to workers without shared memory that the file with this cell was given up; the cell says so. */
   gaveUp?(cell: SharedArrayBuffer): void;
   close(): Promise<void>;
 }
 
-/** Frames of speech in one decode task, 40 s: long enough to cost little, short enough to spread and to cancel. */
+/** Frames of speech in a decode task, 40 s: long enough to cost little, short enough to spread and cancel. */
 const TASK_FRAMES = 1_000;
-/** As many as fill a run, but no more than 160 s: a task's searches go on beside its graphs, on a core. */
-const MOST_TASK_FRAMES = 4_000;
-/** Parts in memory, 2.3 MB each: some for each worker, and enough for several files at once. */
-const partsHeld = (workerCount: number) => 4 * workerCount + 2 * LEAST_PARTS_HELD;
+/** Most frames of a task that fills a run, 160 s: one core does a task's searches next to its graphs. */
+const MAX_TASK_FRAMES = 4_000;
+/** Parts in memory, 2.3 MB each: a few for each worker, and enough for several files at a time. */
+const partsHeld = (workerCount: number) => 4 * workerCount + 2 * MIN_PARTS_HELD;
 const MAX_ATTEMPTS = 2;
 
 type Answered = { readonly answer: FileAnswer<unknown> } | { readonly lost: unknown };
 
 /**
- * Files on their way through the pool. Those that have begun take turns, a task each, and pieces of several share a task; the
- * others wait, so that what is held in memory does not grow with their number.
+ * Runs files through the pool. Started files take turns, one task each, and pieces of several files share a
+ * task. The other files wait, so that memory does not grow with their number.
  */
 export class FileQueue {
   readonly #pool: FilePool;
@@ -49,13 +49,13 @@ export class FileQueue {
     this.#pump();
   }
 
-  /** Gives a file up; its `segments` reject when no worker works for it any more. */
+  /** Gives up a file; its `segments` reject when no worker is busy with it any more. */
   giveUp(run: FileRun, error: ServiceError): void {
     run.giveUp(error);
     this.#pump();
   }
 
-  /** A task of its own, tried once more if its worker dies. @throws {ServiceError} what the task says, `WORKER_LOST` */
+  /** Runs one task, again if its worker dies. @throws {ServiceError} the task's failure, `WORKER_LOST` */
   async run<T>(task: FileTask, span?: Span): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       const answered = await this.#attempt(task, attempt, span === undefined ? [] : [span]);
@@ -85,13 +85,13 @@ export class FileQueue {
     }
   }
 
-  /** Work for a worker that is free: of the file whose turn it is, or of one behind it. */
+  /** Returns work for a free worker, from the first file in turn that has some. */
   #next(): (() => Promise<void>) | null {
     this.#rotate();
     for (const run of this.#begun) {
       const work = this.#workOf(run);
       if (work === null) continue;
-      // Its next turn comes behind the others'.
+      // Its next turn comes after the others'.
       this.#begun.splice(this.#begun.indexOf(run), 1);
       this.#begun.push(run);
       return work;
@@ -99,18 +99,18 @@ export class FileQueue {
     return null;
   }
 
-  /** Lets files that are over go and others begin. */
+  /** Removes finished files and starts waiting ones. */
   #rotate(): void {
     for (const list of [this.#begun, this.#waiting]) {
       for (let at = list.length - 1; at >= 0; at--) if (list[at]!.isOver) list.splice(at, 1);
     }
-    const most = Math.floor(partsHeld(this.#pool.workerCount) / LEAST_PARTS_HELD);
+    const most = Math.floor(partsHeld(this.#pool.workerCount) / MIN_PARTS_HELD);
     while (this.#begun.length < most && this.#waiting.length > 0) this.#begun.push(this.#waiting.shift()!);
   }
 
   #workOf(run: FileRun): (() => Promise<void>) | null {
     const { readyFrames } = run;
-    const taskFrames = Math.min(MOST_TASK_FRAMES, Math.max(TASK_FRAMES, this.#pool.runFrames ?? 0));
+    const taskFrames = Math.min(MAX_TASK_FRAMES, Math.max(TASK_FRAMES, this.#pool.runFrames ?? 0));
     const canHear = run.canHear && run.heldParts < partsHeld(this.#pool.workerCount) / this.#begun.length;
     if (canHear && readyFrames < taskFrames) return () => this.#hear(run);
     if (readyFrames === 0) return null;
@@ -136,7 +136,7 @@ export class FileQueue {
     }
   }
 
-  /** If their worker dies, the pieces of each file are tried again without those of others, one of which may be to blame. */
+  /** If the worker dies, repeats the pieces of each file separately, since one may be the cause. */
   async #decode(pieces: readonly RunPiece[]): Promise<void> {
     let groups: readonly (readonly RunPiece[])[] = [pieces];
     for (let attempt = 1; attempt <= this.#mostAttempts; attempt++) {
@@ -167,7 +167,7 @@ export class FileQueue {
     try {
       return { answer: (await this.#pool.run(task, spans)) as FileAnswer<unknown> };
     } catch (error) {
-      // Failures of the task itself come as values: a throw means that the worker is gone.
+      // Failures of the task itself are values: an exception means that the worker is gone.
       this.#log.error({ task: task.type, attempt, err: error }, "file worker ended");
       return { lost: error };
     }

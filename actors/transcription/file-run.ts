@@ -1,6 +1,7 @@
 import type { HotWord } from "../../core/domain/decoding/hot-words.js";
 import type { TranscribedSegment } from "../../core/domain/decoding/transcript.js";
 import type { ServiceError } from "../../core/domain/errors.js";
+import { deferred } from "../../core/kernel/deferred.js";
 import { NO_SPAN, type Span, type SpanAttributes } from "../../core/ports/span.js";
 import type {
   DecodedPiece,
@@ -13,37 +14,36 @@ import { samplesAt } from "../../native/transcription/file-audio.js";
 import { FILE_TASK_CELL } from "../../native/transcription/task-cell.js";
 import { FILE_END_FRAMES, type FoundPiece, PieceFinder } from "./piece-finder.js";
 
-/** Frames of a part, 10 s to 60 s: enough parts for all workers, and little context that is heard twice. */
+/** Frames of a part, 10 s to 60 s: enough parts for all workers, and little context that is encoded twice. */
 const PART_FRAMES = { least: 250, most: 1_500 };
-/** A short file still has parts for several workers. */
-const LEAST_PARTS = 4;
-/** A piece of 30 s lies in so many parts at most, and the next part may show its end. */
-export const LEAST_PARTS_HELD = 6;
+/** Parts of a short file, enough for several workers. */
+const MIN_PARTS = 4;
+/** Most parts with a piece of 30 s, including the next one, which may show its end. */
+export const MIN_PARTS_HELD = 6;
 
 export interface FileRunOptions {
   readonly source: WavSource;
   readonly hotWords: readonly HotWord[];
   readonly sampleRateHz: number;
   readonly frameSamples: number;
-  /** The model forgets what was before its context: parts are heard in any order, several at a time. */
+  /** The model's state ends with its context, so parts can be encoded in any order and in parallel. */
   readonly forgets: boolean;
-  /** Told the share that is done, 0 to 1, whenever it grows. */
+  /** Called with the finished share, 0 to 1. */
   readonly onProgress: (share: number) => void;
-  /** Told when it is given up, with the cell that says so to workers. */
+  /** Called when the file is given up, with the cell that tells workers so. */
   readonly onGiveUp?: (cell: SharedArrayBuffer) => void;
-  /** Of the file. */
   readonly span?: Span;
 }
 
 type HearTask = Extract<FileTask, { type: "hear" }>;
 
-/** A part that is heard, or waits for those before it. */
+/** An encoded part. */
 interface Part extends HeardPart {
   readonly startFrame: number;
   readonly endFrame: number;
 }
 
-/** A piece on its way, by its number in the file. */
+/** A piece of a file, by its number in the file. */
 export interface RunPiece {
   readonly run: FileRun;
   readonly index: number;
@@ -51,29 +51,31 @@ export interface RunPiece {
 }
 
 /**
- * One file on its way through the workers: parts are heard, pieces of speech are cut out of them as soon as their end is known
- * and decoded from what the encoder has left, and a part's memory is used again when no piece needs it.
+ * One file on its way through the workers. Its parts are encoded ("heard"); pieces of speech are cut out of
+ * them as soon as their end is known, and decoded from the encoder's output. A part's memory is reused when
+ * no piece needs it.
  */
 export class FileRun {
-  /** Rejects when it is given up. */
+  /** Rejects when the file is given up. */
   readonly segments: Promise<readonly TranscribedSegment[]>;
   readonly #options: FileRunOptions;
   readonly #cell = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
   readonly #finder: PieceFinder;
   readonly #partFrames: number;
   readonly #endFrame: number;
-  /** Parts that are still needed, or that wait for one before them. */
+  /** Parts that pieces still need, or that wait for an earlier part. */
   readonly #parts = new Map<number, Part>();
   readonly #ready: RunPiece[] = [];
   readonly #pieces: FoundPiece[] = [];
   readonly #decoded: (DecodedPiece | undefined)[] = [];
-  readonly #rooms: SharedArrayBuffer[] = [];
-  #settle!: { resolve(segments: readonly TranscribedSegment[]): void; reject(error: ServiceError): void };
-  /** Until its first task begins. */
+  readonly #freeBuffers: SharedArrayBuffer[] = [];
+  readonly #outcome = deferred<readonly TranscribedSegment[]>();
+  /** Lasts until the first task starts. */
   readonly #wait: Span;
   #nextPart = 0;
-  /** Parts before it have been searched for pieces; parts before the second need not be held. */
+  /** Number of parts that have been searched for pieces. */
   #joinedParts = 0;
+  /** Number of parts that are no longer in memory. */
   #forgottenParts = 0;
   #undecoded = 0;
   #atWork = 0;
@@ -87,19 +89,16 @@ export class FileRun {
     this.#wait = (options.span ?? NO_SPAN).child("queue wait");
     this.#endFrame = Math.ceil(sampleCount / frameSamples) + FILE_END_FRAMES;
     const { least, most } = PART_FRAMES;
-    this.#partFrames = Math.min(most, Math.max(least, Math.ceil(this.#endFrame / LEAST_PARTS)));
+    this.#partFrames = Math.min(most, Math.max(least, Math.ceil(this.#endFrame / MIN_PARTS)));
     this.#finder = new PieceFinder({ frameSamples, sampleCount });
-    this.segments = new Promise((resolve, reject) => {
-      this.#settle = { resolve, reject };
-    });
+    this.segments = this.#outcome.promise;
   }
 
-  /** Nothing is left to do for it. */
   get isOver(): boolean {
     return this.#isOver;
   }
 
-  /** Parts in memory, or soon. */
+  /** Parts in memory, those in work included. */
   get heldParts(): number {
     return this.#nextPart - this.#forgottenParts;
   }
@@ -108,26 +107,26 @@ export class FileRun {
     return this.#ready.reduce((sum, { piece }) => sum + piece.endFrame - piece.startFrame, 0);
   }
 
-  /** There is a part that may be heard now. */
+  /** Whether the next part may be encoded now. */
   get canHear(): boolean {
     if (this.#failure !== null || this.#nextPart * this.#partFrames >= this.#endFrame) return false;
     return this.#options.forgets || this.#joinedParts === this.#nextPart;
   }
 
-  /** Begins to tell of a task of its own. */
+  /** Starts the span of a task. */
   taskSpan(name: string, attributes: SpanAttributes = {}): Span {
     this.#wait.end();
     return (this.#options.span ?? NO_SPAN).child(name, attributes);
   }
 
-  /** Takes the next part. */
+  /** Takes the next part to be encoded. */
   hear(): { readonly part: number; readonly task: HearTask } {
     const part = this.#nextPart++;
     this.#atWork++;
     const startFrame = part * this.#partFrames;
     const endFrame = Math.min(startFrame + this.#partFrames, this.#endFrame);
     const state = this.#options.forgets ? null : (this.#parts.get(part - 1)?.state ?? null);
-    const room = this.#rooms.pop() ?? null;
+    const room = this.#freeBuffers.pop() ?? null;
     const { source } = this.#options;
     return { part, task: { type: "hear", source, startFrame, endFrame, state, room, cell: this.#cell } };
   }
@@ -143,7 +142,7 @@ export class FileRun {
     this.#advance();
   }
 
-  /** Takes ready pieces, the first of them however long it is, others while they fit. */
+  /** Takes ready pieces: the first one whatever its length, others while they fit. */
   takePieces(mostFrames: number): RunPiece[] {
     const taken: RunPiece[] = [];
     for (let frames = 0; this.#ready.length > 0; ) {
@@ -163,13 +162,13 @@ export class FileRun {
     this.#advance();
   }
 
-  /** Work of it has come to nothing. */
+  /** Called when a task of the file has failed. */
   failed(error: ServiceError): void {
     this.#atWork--;
     this.giveUp(error);
   }
 
-  /** Ends it as soon as no worker works for it; the first reason counts. */
+  /** Ends the file as soon as no worker is busy with it; the first reason counts. */
   giveUp(error: ServiceError): void {
     this.#wait.end();
     this.#failure ??= error;
@@ -196,7 +195,7 @@ export class FileRun {
     if (this.#failure !== null) {
       if (this.#atWork > 0) return;
       this.#isOver = true;
-      this.#settle.reject(this.#failure);
+      this.#outcome.reject(this.#failure);
       return;
     }
     const doneFrame = this.#pieces[this.#undecoded]?.startFrame ?? this.#finder.earliestFrame;
@@ -206,18 +205,18 @@ export class FileRun {
     this.#options.onProgress(isDone ? 1 : Math.min(1, doneFrame / this.#endFrame));
     if (!isDone) return;
     this.#isOver = true;
-    this.#settle.resolve(this.#segments());
+    this.#outcome.resolve(this.#segments());
   }
 
-  /** Lets go of parts that end before a frame. */
+  /** Releases parts that end before a frame. */
   #forget(frame: number): void {
     for (; this.#forgottenParts < this.#joinedParts; this.#forgottenParts++) {
       const part = this.#parts.get(this.#forgottenParts)!;
-      // Its state is where the next part begins.
+      // The next part starts from its state.
       const isContinued = this.#options.forgets || this.#nextPart > this.#forgottenParts + 1;
       if (part.endFrame > frame || !isContinued) return;
       this.#parts.delete(this.#forgottenParts);
-      this.#rooms.push(part.encoded);
+      this.#freeBuffers.push(part.encoded);
     }
   }
 

@@ -6,41 +6,41 @@ import {
 } from "../../core/domain/endpointing/endpointer.js";
 import type { FilePiece } from "../../native/threads/protocol.js";
 
-/** Silence that separates two pieces of a file: longer than live, since nobody waits for the first words. */
+/** Silence between two pieces of a file: longer than live, since nobody waits for the first words. */
 const PAUSE_FRAMES = pauseFramesFor(480);
-/** Of a pause, so many frames belong to the speech before it. */
+/** Frames of a pause that belong to the speech before it. */
 const TAIL_FRAMES = PAUSE_FRAMES / 2;
-/** Letters come out late: a piece that begins within so many frames of a cut would begin with those of the one before. */
+/** Letters come late: a piece that starts this close to a cut would start with letters of the last one. */
 const LATE_FRAMES = 5;
 
-/** Frames of silence behind a file, so that speech right before its end ends in a pause as any other does. */
+/** Frames of silence added to a file, so that speech at its very end is followed by a pause too. */
 export const FILE_END_FRAMES = PAUSE_FRAMES;
 
-/** A run of speech, before it is known what the encoder made of it. */
+/** A run of speech, without the encoder's output. */
 export type FoundPiece = Pick<
   FilePiece,
   "startFrame" | "endFrame" | "endSample" | "speechMean" | "isCutBefore" | "isCutBehind"
 >;
 
-/** Finds the runs of speech of a file in the probabilities of its frames. */
+/** Finds runs of speech in the speech probabilities of a file's frames. */
 export class PieceFinder {
   readonly #endpointer = new Endpointer({ pauseFrames: PAUSE_FRAMES });
   readonly #frameSamples: number;
   readonly #sampleCount: number;
   #lastCut = Number.NEGATIVE_INFINITY;
 
-  /** @param sampleCount of the file, at the model's rate */
+  /** @param parts.sampleCount length of the file at the model's rate */
   constructor(parts: { readonly frameSamples: number; readonly sampleCount: number }) {
     this.#frameSamples = parts.frameSamples;
     this.#sampleCount = parts.sampleCount;
   }
 
-  /** No later piece begins before this frame. */
+  /** No later piece starts before this frame. */
   get earliestFrame(): number {
     return this.#endpointer.earliestNeededFrame;
   }
 
-  /** Takes the next frames of the file: how likely each is speech, and its level where that is known. */
+  /** Takes the speech probabilities of the next frames, and their levels where the node sends them. */
   push(speech: Float32Array, levels: Float32Array | null = null): FoundPiece[] {
     const found: FoundPiece[] = [];
     for (const [frame, probability] of speech.entries()) {
@@ -50,7 +50,7 @@ export class PieceFinder {
     return found;
   }
 
-  /** The file has ended. */
+  /** Ends the file. */
   finish(): FoundPiece[] {
     const found: FoundPiece[] = [];
     this.#take(this.#endpointer.finalizeNow(), found);

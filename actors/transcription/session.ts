@@ -1,16 +1,16 @@
 import type { FileTranscript, TimedTranscript } from "../../core/domain/decoding/transcript.js";
-import { ServiceError } from "../../core/domain/errors.js";
+import { ServiceError, shuttingDown } from "../../core/domain/errors.js";
 import type { Clock } from "../../core/ports/clock.js";
 import type { StopReason } from "../../core/ports/conversations.js";
 
-/** One client's file: it is transcribed, fails, or is stopped, and the first of these counts. */
+/** One client's file. The first of transcript, failure and stop counts. */
 export class TranscriptionSession {
-  /** Rejects at once when the session is stopped, with `CANCELLED` or `SHUTTING_DOWN`, or with what the work throws. */
+  /** Rejects with the work's error, or immediately with `CANCELLED` or `SHUTTING_DOWN` on `stop`. */
   readonly transcript: Promise<TimedTranscript>;
   readonly #abort = new AbortController();
   #isOver = false;
 
-  /** @param transcribe ends early when its signal aborts */
+  /** @param transcribe must end early when its signal aborts */
   constructor(clock: Clock, transcribe: (signal: AbortSignal) => Promise<FileTranscript>) {
     const startedAtMs = clock.nowMs();
     const { signal } = this.#abort;
@@ -32,7 +32,7 @@ export class TranscriptionSession {
     this.#abort.abort(
       reason === "client-left"
         ? new ServiceError("CANCELLED", "transcription was cancelled")
-        : new ServiceError("SHUTTING_DOWN", "the service is stopping"),
+        : shuttingDown(),
     );
   }
 }

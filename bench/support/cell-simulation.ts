@@ -168,7 +168,7 @@ function choose(
 ): Node | null {
   const load = (node: Node) => node.reported + (since.get(node) ?? 0);
   const open = lanes.filter((node) => load(node) < sessionsPerNode);
-  // Everybody hears the same beats: until the next they all name the same node.
+  // Everybody hears the same heartbeats: until the next they all name the same node.
   if (rule === "least told") {
     return open.reduce<Node | null>(
       (least, node) => (least === null || node.reported < least.reported ? node : least),

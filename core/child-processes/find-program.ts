@@ -2,7 +2,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
 
-/** A program, and the argument with which it tells its version and ends. */
+/** A program, and the argument with which it prints its version. */
 export interface WantedProgram {
   readonly name: string;
   readonly versionArgument: string;
@@ -10,20 +10,20 @@ export interface WantedProgram {
 
 const TRIED = { stdio: "ignore", timeout: 30_000 } as const;
 
-/** Absolute path of the first program of that name on `searchPath` which runs. */
+/** Returns the absolute path of the first program of that name on `searchPath`, if it runs. */
 export function findProgram({ name, versionArgument }: WantedProgram, searchPath: string): string | null {
   const found = pathOfProgram(name, searchPath);
   if (found === null) return null;
   return spawnSync(found, [versionArgument], TRIED).status === 0 ? found : null;
 }
 
-/** Absolute path of the first program of that name on `searchPath`, which may not run. */
+/** Returns the absolute path of the first program of that name on `searchPath`, without running it. */
 export function pathOfProgram(name: string, searchPath: string): string | null {
   const folders = searchPath.split(delimiter).filter((folder) => isAbsolute(folder));
   return folders.map((folder) => join(folder, name)).find(isExecutable) ?? null;
 }
 
-/** Whether a program tells its version; this thread does not wait for it. */
+/** Returns whether a program runs, without blocking the thread. */
 export async function runsProgram(path: string, versionArgument: string): Promise<boolean> {
   return new Promise((resolve) => {
     const child = spawn(path, [versionArgument], TRIED);
@@ -37,7 +37,7 @@ function isExecutable(path: string): boolean {
     accessSync(path, constants.X_OK);
     return true;
   } catch {
-    // Not there, or not for us: the next folder is asked.
+    // Missing or not executable for us: try the next folder.
     return false;
   }
 }

@@ -1,13 +1,13 @@
 import { type ChildProcess, type StdioOptions, spawn, spawnSync } from "node:child_process";
 
-/** What a process may use. */
+/** Resource limits of a process. */
 export interface ProcessLimits {
   readonly cpuSeconds: number;
   /** Address space; null for programs that reserve far more than they use. */
   readonly memoryBytes: number | null;
-  /** The longest file it may write. */
+  /** Largest file that it may write. */
   readonly fileBytes: number;
-  /** How much less claim to the processor it has than speech, 0 to 19. */
+  /** 0 to 19; higher values leave the processor to speech. */
   readonly niceness: number;
 }
 
@@ -16,11 +16,11 @@ const LIMIT_SCRIPT = [
   'ulimit -c 0; ulimit -t "$1"; ulimit -v "$2"; ulimit -f "$3"; ulimit -n 64',
   'niceness=$4; shift 4; exec nice -n "$niceness" "$@"',
 ].join("\n");
-/** POSIX counts the longest file in blocks of 512 bytes. */
+/** POSIX measures the file limit in blocks of 512 bytes. */
 const FILE_BLOCK_BYTES = 512;
 
 /**
- * Starts programs that read what strangers sent: without a network where the system can take it away, within limits, and
+ * Starts programs that read untrusted data: without a network where the system supports that, within limits, and
  * never longer than the thread that started them.
  */
 export class LimitedSpawn {
@@ -28,9 +28,9 @@ export class LimitedSpawn {
 
   constructor() {
     this.#prefix = [
-      // A network name space with nothing in it, not even a loopback interface that is up.
+      // An empty network namespace, without even an active loopback interface.
       ...workingPrefix(["unshare", "--user", "--map-current-user", "--net", "--"]),
-      // After the name space: a change of credentials would clear the signal again.
+      // After the namespace, because a change of credentials would clear the signal.
       ...workingPrefix(["setpriv", "--no-new-privs", "--pdeathsig", "KILL", "--"]),
     ];
   }
@@ -40,14 +40,14 @@ export class LimitedSpawn {
     const [file, ...args] = [...this.#prefix, "sh", "-c", LIMIT_SCRIPT, "sh", ...limitArguments(limits)];
     return spawn(file!, [...args, ...command], {
       cwd: "/",
-      // Nothing of the service's settings, keys among them, reaches the program.
+      // No setting of the service, such as a key, reaches the program.
       env: { PATH: process.env["PATH"] ?? "", LC_ALL: "C" },
       stdio,
     });
   }
 }
 
-/** The prefix when programs run behind it here, else nothing. */
+/** Returns the prefix if programs run with it on this system, else nothing. */
 function workingPrefix(prefix: readonly string[]): readonly string[] {
   if (process.platform !== "linux") return [];
   const [file, ...args] = prefix;

@@ -1,4 +1,4 @@
-/** Close codes of live sockets. From 4400 on they are 4000 and the HTTP status that says the same. */
+/** Close codes of live sockets; those from 4400 on are 4000 plus the corresponding HTTP status. */
 export const CLOSE = {
   done: 1000,
   messageTooLong: 1009,
@@ -16,7 +16,7 @@ export const CLOSE = {
 /** @public Documents name it. */
 export type Closing = keyof typeof CLOSE;
 
-/** What each says to a client; documents are made from it. @public */
+/** Meaning of each code for clients; the documentation is generated from it. @public */
 export const CLOSE_MEANING = {
   done: "done: everything was answered and charged",
   messageTooLong: "a message is longer than the service takes",
@@ -31,5 +31,5 @@ export const CLOSE_MEANING = {
   storeAway: "the key store is away; try again",
 } as const satisfies Record<Closing, string>;
 
-/** Of fronts, for a flood on a socket whose owner left no words for it; live sockets do. */
-export const UNTOLD_FLOOD = 1008;
+/** Closes a flooding socket whose owner set no closing message; live sockets set one. */
+export const FLOOD_CODE = 1008;

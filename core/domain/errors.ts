@@ -1,4 +1,4 @@
-/** Every expected failure has a code; each edge maps codes in one table and the compiler asks for a missing row. */
+/** Codes of all expected failures. Each edge maps them in one table, and a missing row does not compile. */
 export type ErrorCode =
   | "INVALID_REQUEST"
   | "UNKNOWN_PARAMETER"
@@ -33,15 +33,14 @@ export type ErrorCode =
   | "INTERNAL";
 
 interface ServiceErrorOptions extends ErrorOptions {
-  /** Name of the field or parameter that broke the rule. */
   readonly param?: string | undefined;
 }
 
-/** An expected failure: the message names the action, the rule and the value. */
+/** An expected failure; the message states the rule and the received value. */
 export class ServiceError extends Error {
   override readonly name = "ServiceError";
   readonly code: ErrorCode;
-  /** Name of the field or parameter that broke the rule; null where it is not one alone. */
+  /** Name of the field or parameter that broke the rule; null when it is not a single one. */
   readonly param: string | null;
 
   constructor(code: ErrorCode, message: string, options: ServiceErrorOptions = {}) {
@@ -51,21 +50,26 @@ export class ServiceError extends Error {
   }
 }
 
-/** The stable name of a failure: in `X-Svc-Error`, in live `error` messages, and in metrics. */
+/** Returns the stable name of a failure, used in `X-Svc-Error`, live `error` messages and metrics. */
 export function errorName(code: ErrorCode): string {
   return code.toLowerCase();
 }
 
-/** What the system says when a disk is full, over its quota, or not to be written to. */
+/** Errors of a disk that is full, over its quota, or read-only. */
 const NO_STORAGE = ["ENOSPC", "EDQUOT", "EROFS"];
 
-/** Turns whatever was thrown into a `ServiceError`, keeping the cause; unknown things become `INTERNAL`. */
+/** Converts anything thrown to a `ServiceError` with its cause; unknown errors become `INTERNAL`. */
 export function asServiceError(thrown: unknown): ServiceError {
   if (thrown instanceof ServiceError) return thrown;
-  if (thrown instanceof Error && "code" in thrown && NO_STORAGE.includes(String(thrown.code))) {
-    return new ServiceError("STORAGE_FULL", "the service cannot write to its disk now: try again later", {
-      cause: thrown,
-    });
-  }
-  return new ServiceError("INTERNAL", "internal error", { cause: thrown });
+  const isStorageFull =
+    thrown instanceof Error && "code" in thrown && NO_STORAGE.includes(String(thrown.code));
+  return isStorageFull
+    ? new ServiceError("STORAGE_FULL", "the service cannot write to its disk, try again later", {
+        cause: thrown,
+      })
+    : new ServiceError("INTERNAL", "internal error", { cause: thrown });
+}
+
+export function shuttingDown(): ServiceError {
+  return new ServiceError("SHUTTING_DOWN", "the service is stopping");
 }

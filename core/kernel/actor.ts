@@ -1,6 +1,4 @@
-import { Mailbox } from "./mailbox.js";
-
-/** What an actor does about one message: its next state and the effects to carry out, in order. */
+/** An actor's answer to one message: its next state, and effects to carry out in order. */
 export interface Decision<State, Effect> {
   readonly state: State;
   readonly effects: readonly Effect[];
@@ -14,17 +12,17 @@ export interface ActorOptions<State, Message, Effect> {
   readonly perform: (effect: Effect) => void;
   /** Messages that may wait while another is being handled. */
   readonly mailboxCapacity?: number;
-  /** A throw in `decide` or `perform` is our mistake: the actor takes nothing more and says so here, once. */
+  /** Called once if `decide` or `perform` throws, which is a bug; the actor has stopped by then. */
   readonly onCrash: (error: unknown) => void;
 }
 
 const DEFAULT_MAILBOX_CAPACITY = 1_024;
 
 /**
- * Owns a state and takes one message at a time.
+ * Owns a state and handles one message at a time.
  *
- * A message is handled in the caller's own turn of the event loop, so a socket message reaches the ring without a
- * detour; only messages sent while another is being handled wait in the mailbox.
+ * A message is handled in the caller's own turn of the event loop, so audio from a socket reaches the ring
+ * immediately. Only messages sent while another one is being handled wait in the mailbox.
  */
 export class Actor<State, Message, Effect> {
   #state: State;
@@ -47,7 +45,7 @@ export class Actor<State, Message, Effect> {
     return this.#isStopped;
   }
 
-  /** Hands over a message; false when the actor has stopped or its mailbox is full. */
+  /** Sends a message; false when the actor has stopped or its mailbox is full. */
   tell(message: Message): boolean {
     if (this.#isStopped) return false;
     if (this.#isHandling) return this.#mailbox.post(message);
@@ -64,7 +62,7 @@ export class Actor<State, Message, Effect> {
     return true;
   }
 
-  /** Takes no more messages; those that wait are dropped. May be called twice. */
+  /** Drops waiting messages and accepts no more. May be called twice. */
   stop(): void {
     this.#isStopped = true;
     this.#mailbox.clear();
@@ -79,5 +77,48 @@ export class Actor<State, Message, Effect> {
       this.stop();
       this.#options.onCrash(error);
     }
+  }
+}
+
+/** A bounded FIFO queue. When full it rejects, and the sender decides what that means. */
+export class Mailbox<Message> {
+  readonly capacity: number;
+  #messages: Message[] = [];
+  #head = 0;
+
+  constructor(capacity: number) {
+    if (!Number.isInteger(capacity) || capacity < 1)
+      throw new RangeError(`mailbox capacity must be a positive integer, received ${capacity}`);
+    this.capacity = capacity;
+  }
+
+  get size(): number {
+    return this.#messages.length - this.#head;
+  }
+
+  /** Returns false, and keeps nothing, when the mailbox is full. */
+  post(message: Message): boolean {
+    if (this.size >= this.capacity) return false;
+    this.#messages.push(message);
+    return true;
+  }
+
+  /** Removes and returns the oldest message; undefined when empty. */
+  take(): Message | undefined {
+    if (this.#head === this.#messages.length) return undefined;
+    const message = this.#messages[this.#head];
+    this.#messages[this.#head] = undefined as Message;
+    this.#head++;
+    // Compact occasionally instead of shifting each time: taking stays constant on average.
+    if (this.#head === this.#messages.length || this.#head > 1_024) {
+      this.#messages.splice(0, this.#head);
+      this.#head = 0;
+    }
+    return message;
+  }
+
+  clear(): void {
+    this.#messages = [];
+    this.#head = 0;
   }
 }

@@ -1,25 +1,25 @@
-/** What {@link whenReady} watches. */
+/** A child that {@link whenReady} waits for. */
 export interface Starting<T> {
-  /** Called once, at first; the child's word that it is ready, or cannot be, goes to one of its arguments. */
+  /** Called once, first; must call one of its arguments when the child is ready or has failed. */
   readonly listen: (ready: (value: T) => void, failed: (reason: Error) => void) => void;
-  /** Settles when the child has ended, however it did. Never rejects. */
+  /** Settles when the child has ended, for any reason. Never rejects. */
   readonly ended: Promise<Error | null>;
   readonly withinMs: number;
-  /** Called when the deadline comes first: asks the child to end, and returns what the caller is told. */
+  /** Called when the deadline passes first: asks the child to end, and returns the error to throw. */
   readonly giveUp: () => Error;
 }
 
 /**
- * The start of everything that a supervisor keeps: a race of ready, exit and a deadline. The first counts.
+ * Waits for a child's start: the first of ready, exit and deadline counts.
  *
- * @throws why the child is not ready: its own word, its end, or what `giveUp` returns
+ * @throws the child's own failure, the reason of its end, or the error that `giveUp` returns
  */
 export async function whenReady<T>(starting: Starting<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   try {
     return await new Promise<T>((resolve, reject) => {
       timer = setTimeout(() => reject(starting.giveUp()), starting.withinMs);
-      void starting.ended.then((reason) => reject(reason ?? new Error("Stopped before it was ready")));
+      void starting.ended.then((reason) => reject(reason ?? new Error("stopped before it was ready")));
       starting.listen(resolve, reject);
     });
   } finally {
@@ -27,7 +27,7 @@ export async function whenReady<T>(starting: Starting<T>): Promise<T> {
   }
 }
 
-/** Whether `work` settles, well or badly, within `limitMs`. */
+/** Returns whether `work` settles, either way, within `limitMs`. */
 export async function settlesWithin(work: Promise<unknown>, limitMs: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<boolean>((resolve) => {

@@ -1,7 +1,7 @@
+import { deferred } from "./deferred.js";
 import { settlesWithin } from "./readiness.js";
-import { RESTART_LIMITS, RestartBudget, type RestartLimits } from "./restart-budget.js";
 
-/** Something with a life of its own, owned by a supervisor. */
+/** A worker, thread or process that a supervisor owns and that can end by itself. */
 export interface Child {
   /** Settles when the child has ended: null after `stop`, else the reason. Never rejects. */
   readonly ended: Promise<Error | null>;
@@ -9,10 +9,10 @@ export interface Child {
   stop(): Promise<void>;
 }
 
-/** How a child, or its start, came to an end. */
+/** The end of a child, or of a failed start. */
 export interface ChildEnd {
   readonly reason: Error;
-  /** Since it was up; 0 for a start that failed. */
+  /** Time it was up; 0 for a failed start. */
   readonly servedMs: number;
 }
 
@@ -27,16 +27,27 @@ export interface ChildSpec<C extends Child> {
   readonly start: () => Promise<C>;
   /** {@link RESTART_LIMITS} when absent. */
   readonly limits?: RestartLimits;
-  /** Asked of every end and of every restart that fails: one that says nothing against the child costs no restart. */
+  /** Asked about every end and every failed restart; an excused one does not use up the restart budget. */
   readonly isExcused?: (end: ChildEnd) => boolean | Promise<boolean>;
-  /** Before restarts: none at first, then `firstMs`, doubled up to `longestMs` until a child has served a whole window. */
+  /**
+   * Pause before restarts: none before the first, then `firstMs`, doubled up to `longestMs`. Starts over once
+   * a child has served longer than the restart window.
+   */
   readonly pause?: RestartPause;
   readonly onUp: (child: C) => void;
-  /** The child ended by itself; a restart follows unless the budget is spent. */
+  /** The child ended by itself; a restart follows unless the budget is used up. */
   readonly onDown: (reason: Error) => void;
-  /** Past the restart budget: the supervisor has stopped and its owner decides. */
+  /** The restart budget is used up: the supervisor has stopped, and its owner decides what to do. */
   readonly onGiveUp: (reason: Error) => void;
 }
+
+export interface RestartLimits {
+  readonly maxRestarts: number;
+  readonly windowMs: number;
+}
+
+/** Limits of every supervised part: workers, front threads, the private database. */
+export const RESTART_LIMITS: RestartLimits = { maxRestarts: 5, windowMs: 30_000 };
 
 /** Keeps one child running: restarts it when it ends by itself, within a budget. */
 export class Supervisor<C extends Child> {
@@ -44,9 +55,8 @@ export class Supervisor<C extends Child> {
   readonly #nowMs: () => number;
   readonly #limits: RestartLimits;
   readonly #budget: RestartBudget;
-  /** Settles with `stop`, which ends a pause. */
-  readonly #stopped: Promise<void>;
-  #tellStopped: () => void = () => {};
+  /** Resolved by `stop`, which ends a pause. */
+  readonly #stopped = deferred<void>();
   #pauseMs = 0;
   #child: C | null = null;
   #isStopping = false;
@@ -55,9 +65,6 @@ export class Supervisor<C extends Child> {
   constructor(spec: ChildSpec<C>, nowMs: () => number) {
     this.#spec = spec;
     this.#nowMs = nowMs;
-    this.#stopped = new Promise((resolve) => {
-      this.#tellStopped = resolve;
-    });
     this.#limits = spec.limits ?? RESTART_LIMITS;
     this.#budget = new RestartBudget(this.#limits);
   }
@@ -67,18 +74,18 @@ export class Supervisor<C extends Child> {
     return this.#child;
   }
 
-  /** Starts the child for the first time; a failure here is the caller's to handle. */
+  /** Starts the child for the first time; the caller handles a failure. */
   async start(): Promise<void> {
     const first = this.#startChild();
-    // `stop` waits for a start in progress, whatever becomes of it.
+    // `stop` waits for a start in progress, whether it succeeds or not.
     this.#starting = first.catch(() => undefined);
     await first;
   }
 
-  /** Ends the child and restarts nothing any more. May be called twice. */
+  /** Ends the child for good. May be called twice. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    this.#tellStopped();
+    this.#stopped.resolve();
     await this.#starting;
     await this.#child?.stop();
     this.#child = null;
@@ -117,7 +124,7 @@ export class Supervisor<C extends Child> {
         await this.#startChild();
         return;
       } catch (error) {
-        // A start that fails counts against the same budget, so a broken model file does not spin for ever.
+        // A failed start counts against the same budget, so a broken model file does not spin forever.
         end = { reason: error instanceof Error ? error : new Error(String(error)), servedMs: 0 };
       }
     }
@@ -129,6 +136,25 @@ export class Supervisor<C extends Child> {
     if (servedMs > this.#limits.windowMs) this.#pauseMs = 0;
     const pauseMs = this.#pauseMs;
     this.#pauseMs = Math.min(Math.max(2 * pauseMs, pause.firstMs), pause.longestMs);
-    if (pauseMs > 0) await settlesWithin(this.#stopped, pauseMs);
+    if (pauseMs > 0) await settlesWithin(this.#stopped.promise, pauseMs);
+  }
+}
+
+/** Counts restarts in a sliding window. Pure: the caller passes the time. */
+export class RestartBudget {
+  readonly #limits: RestartLimits;
+  #restartsAtMs: number[] = [];
+
+  constructor(limits: RestartLimits = RESTART_LIMITS) {
+    this.#limits = limits;
+  }
+
+  /** Uses one restart; false when the window already holds `maxRestarts`. */
+  take(nowMs: number): boolean {
+    const { maxRestarts, windowMs } = this.#limits;
+    this.#restartsAtMs = this.#restartsAtMs.filter((atMs) => nowMs - atMs < windowMs);
+    if (this.#restartsAtMs.length >= maxRestarts) return false;
+    this.#restartsAtMs.push(nowMs);
+    return true;
   }
 }

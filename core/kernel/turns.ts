@@ -1,11 +1,12 @@
 /**
- * Turns of the event loop for work in slices: each turn belongs to one waiter, in the order they came. With a turn each
- * in the same round of the loop, as `setImmediate` gives them, the slices of many would be one long delay for all others.
+ * Gives one waiter at a time a turn of the event loop, for work that is cut into slices. With plain
+ * `setImmediate` the slices of all waiters would run in the same iteration, one long delay for everything
+ * else.
  */
 export class Turns {
   readonly #waiting: (() => void)[] = [];
 
-  /** Settles in a turn in which no other waiter works. */
+  /** Resolves in a turn of the event loop that no other waiter gets. */
   next(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#waiting.push(resolve) === 1) setImmediate(() => this.#give());
@@ -14,7 +15,7 @@ export class Turns {
 
   #give(): void {
     const resolve = this.#waiting.shift();
-    // Asked for in this round, the next one comes in the round after.
+    // An immediate that is set now runs in the next iteration.
     if (this.#waiting.length > 0) setImmediate(() => this.#give());
     resolve?.();
   }

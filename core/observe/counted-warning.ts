@@ -2,7 +2,7 @@ import type { Log } from "./log.js";
 
 const EVERY_MS = 1_000;
 
-/** Warns of an event that anyone may cause at any rate: at most one line a second, with the count since the last line. */
+/** Logs an event that may happen at any rate: at most one line a second, with the count since the last. */
 export class CountedWarning {
   readonly #log: Log;
   readonly #message: string;
@@ -14,13 +14,13 @@ export class CountedWarning {
     this.#message = message;
   }
 
-  /** Counts one event. The first is logged immediately. */
+  /** Counts an event; the first is logged immediately. */
   note(): void {
     this.#count++;
     if (this.#timer === undefined) this.#write();
   }
 
-  /** Logs the events that no line has counted yet. */
+  /** Logs the events since the last line. */
   close(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

@@ -1,20 +1,20 @@
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from "pino";
 
-/** Structured log of the service: fixed messages with fields, one JSON object per line. */
+/** The structured log: fixed messages with fields, one JSON object per line. */
 export type Log = Logger;
 
 export interface LogOptions {
   /** A level of pino, or `silent`. */
   readonly level: string;
-  /** Where lines go; standard output when absent. */
+  /** Standard output by default. */
   readonly destination?: DestinationStream;
 }
 
 const SECRET_FIELDS = ["authorization", "cookie", "key", "rawKey", "apiKey", "token", "password", "pepper"];
-/** Field paths whose values are never written: on the top level, and up to two levels down. */
+/** Field paths whose values are never logged: at the top level and up to two levels below. */
 const REDACTED_PATHS = SECRET_FIELDS.flatMap((field) => [field, `*.${field}`, `*.*.${field}`]);
 
-/** Makes the service's log. Keys and passwords are masked by field name, and once more by shape in the line. */
+/** Creates the log. Keys and passwords are masked by field name, and then by shape in the whole line. */
 export function createLog(options: LogOptions): Log {
   const settings = {
     level: options.level,
@@ -26,9 +26,9 @@ export function createLog(options: LogOptions): Log {
   return options.destination === undefined ? pino(settings) : pino(settings, options.destination);
 }
 
-/** Masks whatever looks like an API key or a password in a URL, wherever it stands in `line`. */
+/** Masks everything in `line` that looks like an API key or a password in a URL. */
 function maskSecrets(line: string): string {
-  // Most lines hold neither: two searches for a fixed text cost less than two expressions.
+  // Most lines contain neither, and two searches for a fixed text cost less than two regular expressions.
   const withoutKeys = line.includes("-svc-")
     ? line.replace(/(s[kt]-svc-)[0-9a-zA-Z]+/g, "$1[redacted]")
     : line;

@@ -1,29 +1,31 @@
 import type { Metric } from "prom-client";
 
-/** What was counted elsewhere, of one value of the label. */
+/** Counts of one graph, from shared memory. */
 export interface SharedCounts {
   readonly graph: string;
-  /** Of each bucket on its own, the last without a bound. */
+  /** Runs in each bucket, not cumulative; the last bucket has no bound. */
   readonly counts: readonly number[];
   readonly sumMs: number;
-  /** What is counted beside: rows of these runs. */
+  /** Rows in these runs. */
   readonly rows: number;
 }
 
+interface HistogramOptions {
+  readonly name: string;
+  readonly help: string;
+  readonly label: string;
+  readonly bounds: readonly number[];
+}
+
 /**
- * A histogram of what other threads count in shared memory, read when the metrics are. prom-client's own is told of each value
- * by the main thread.
+ * A histogram that other threads count in shared memory, read at each scrape. prom-client's own needs every
+ * value on the main thread.
  */
 export class SharedHistogram {
-  readonly #options: { name: string; help: string; label: string; bounds: readonly number[] };
+  readonly #options: HistogramOptions;
   readonly #readers: (() => readonly SharedCounts[])[] = [];
 
-  constructor(options: {
-    readonly name: string;
-    readonly help: string;
-    readonly label: string;
-    readonly bounds: readonly number[];
-  }) {
+  constructor(options: HistogramOptions) {
     this.#options = options;
   }
 
@@ -35,7 +37,7 @@ export class SharedHistogram {
     return this.#readers.flatMap((read) => read());
   }
 
-  /** As prom-client's registry asks for it: by `name` and `get`. */
+  /** The part of prom-client's `Metric` that its registry uses. */
   get metric(): Metric {
     const { name, help } = this.#options;
     const get = () =>

@@ -1,4 +1,4 @@
-/** Time as an argument: tests bring their own. */
+/** Time as a dependency, so that tests can control it. */
 export interface Clock {
   /** Monotonic milliseconds, fractional. */
   nowMs(): number;
@@ -7,8 +7,8 @@ export interface Clock {
 export const systemClock: Clock = { nowMs: () => performance.now() };
 
 /**
- * The time that services on one database agree on, for what one of them writes down and another one reads: the database's
- * own. Between two looks at it the monotonic clock goes on, so a process's wall clock may jump.
+ * The database's time, on which all services with that database agree. Between two readings the monotonic
+ * clock continues it, so a process's wall clock may jump.
  */
 export interface SharedClock {
   /** Milliseconds since 1970, fractional. */

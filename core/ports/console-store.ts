@@ -3,7 +3,7 @@ import type { UsageKind } from "../domain/usage/tariff.js";
 
 export type Role = "owner" | "member";
 
-/** A person who signs in to the console. */
+/** A user of the console. */
 export interface User {
   readonly id: string;
   /** Lower case. */
@@ -16,47 +16,47 @@ export interface Membership {
   readonly role: Role;
 }
 
-/** A session's work in an organization. */
+/** A session, and the organization in which it is used. */
 export interface SessionPlace {
   readonly session: Buffer;
   readonly organizationId: string;
 }
 
-/** Whether sessions go on, for keys that end with them. */
+/** Checks sessions, for keys that end with them. */
 export interface SessionPlaces {
   /**
-   * Whether the session is open and its user still belongs to the organization.
+   * Returns whether the session is open and its user still belongs to the organization.
    * @throws {ServiceError} `AUTH_UNAVAILABLE`
    */
   isGood(place: SessionPlace): Promise<boolean>;
 }
 
-/** From where a session was opened; null is what is not known. */
+/** Where a session was opened; null for unknown. */
 export interface SessionOrigin {
   readonly address: string | null;
-  /** A browser and a system by name. */
+  /** Names of the browser and the system. */
   readonly agent: string | null;
 }
 
 /** A session as its owner sees it. */
 export interface OpenSession extends SessionOrigin {
-  /** Tells it from the person's others, and opens nothing. */
+  /** Not secret. */
   readonly id: string;
   readonly createdAt: Date;
   readonly expiresAt: Date;
   readonly isCurrent: boolean;
 }
 
-/** `last-owner`: other people belong to the named organizations, and none of them is an owner. */
+/** `last-owner`: the listed organizations have other members, but no other owner. */
 export type PersonRemoval =
   | { readonly type: "removed"; readonly revokedKeyIds: readonly string[] }
   | { readonly type: "last-owner"; readonly organizations: readonly string[] };
 
-/** People, their passwords' hashes and their sessions. Passwords and cookies themselves never come here. */
+/** Users, hashes of their passwords, and their sessions; never passwords and cookies themselves. */
 export interface Users {
-  /** Makes a person with an organization of their own and its free credits, in one step. Null when the address is taken. */
+  /** Creates a user with an organization and its free credits, atomically. Null when the address is taken. */
   signUp(person: { email: string; passwordHash: string; organizationName: string }): Promise<User | null>;
-  /** Makes a person in the organization that invited them. `taken`: the address; `invalid`: the invitation. */
+  /** Creates a user in the inviting organization. `taken`: the address; `invalid`: the invitation. */
   signUpInvited(person: {
     email: string;
     passwordHash: string;
@@ -64,32 +64,32 @@ export interface Users {
   }): Promise<User | "taken" | "invalid">;
   findByEmail(email: string): Promise<(User & { readonly passwordHash: string }) | null>;
   memberships(userId: string): Promise<Membership[]>;
-  /** Remembers a session by the hash of its cookie; sessions of this person that are over are forgotten. */
+  /** Stores a session by the hash of its cookie, and deletes the user's expired ones. */
   openSession(userId: string, hash: Buffer, lifetimeSeconds: number, origin: SessionOrigin): Promise<void>;
-  /** Open sessions of a person, newest first, at most a hundred. `current` is the asking one's hash. */
+  /** Lists open sessions, newest first, at most a hundred. @param current hash of the requesting session */
   sessions(userId: string, current: Buffer): Promise<readonly OpenSession[]>;
-  /** Ends one of a person's sessions. Its hash, or null when the person has no such session. */
+  /** Ends a session and returns its hash; null when the user has no such session. */
   endSession(userId: string, sessionId: string): Promise<Buffer | null>;
-  /** Ends all of a person's sessions but one. Their hashes. */
+  /** Ends all sessions but one and returns their hashes. */
   endOtherSessions(userId: string, current: Buffer): Promise<readonly Buffer[]>;
   /**
-   * Removes a person, their sessions, memberships and invitations for good. Organizations stay with their ledger; where the
-   * person was alone, their keys are revoked.
+   * Deletes a user with their sessions, memberships and invitations. Organizations keep their ledger; keys of
+   * those without other members are revoked.
    */
   remove(userId: string): Promise<PersonRemoval>;
   findSession(hash: Buffer): Promise<User | null>;
-  /** Ends all of this person's sessions, and links to another password. */
+  /** Also ends all of the user's sessions and password reset links. */
   setPassword(userId: string, passwordHash: string): Promise<void>;
   closeSession(hash: Buffer): Promise<void>;
-  /** Those of `places` whose session is open and whose user still belongs to the organization. */
+  /** Returns the places whose session is open and whose user still belongs to the organization. */
   goodPlaces(places: readonly SessionPlace[]): Promise<readonly SessionPlace[]>;
 }
 
-/** Links that an operator makes for people who have lost their password. */
+/** Password reset links that an operator creates. */
 export interface PasswordResets {
-  /** Whose password a link is for; null when it is unknown, late, used or replaced. */
+  /** Returns the user of a link; null when it is unknown, expired, used or replaced. */
   find(secret: string): Promise<User | null>;
-  /** Sets the password as `setPassword` does, once per link. Null as `find`. */
+  /** Sets the password as `setPassword` does, once per link. Null as in `find`. */
   use(secret: string, passwordHash: string): Promise<User | null>;
 }
 
@@ -110,26 +110,28 @@ export interface Invitation {
 export interface MemberChange {
   readonly organizationId: string;
   readonly userId: string;
-  /** The owner who wants it. */
+  /** The requesting owner. */
   readonly byUserId: string;
 }
 
-/** `last-owner`: an organization keeps at least one. `not-owner`: who wants it is none any more. */
+/**
+ * `last-owner`: an organization keeps at least one. `not-owner`: the requesting user is no longer an owner.
+ */
 export type MemberRefusal = "last-owner" | "not-owner" | "no-member";
 
-/** Who belongs to an organization, and who may join. */
+/** Members and invitations of an organization. */
 export interface Members {
   roleOf(organizationId: string, userId: string): Promise<Role | null>;
   list(organizationId: string): Promise<Member[]>;
-  /** False when `byUserId` is no owner any more. */
+  /** False when `byUserId` is no longer an owner. */
   rename(change: { organizationId: string; byUserId: string; name: string }): Promise<boolean>;
-  /** Who is an owner no more leaves no open invitation behind: it would let them back in. */
+  /** Also withdraws the open invitations of a demoted owner, who could use them to return. */
   setRole(change: MemberChange & { readonly role: Role }): Promise<MemberRefusal | "done">;
-  /** The same; and revokes the keys that the member made, if wanted. */
+  /** Likewise; also revokes the member's keys if requested. */
   remove(
     change: MemberChange & { readonly revokesKeys: boolean },
   ): Promise<MemberRefusal | { readonly revokedKeyIds: readonly string[] }>;
-  /** Null when the inviter is no owner any more. */
+  /** Null when the inviter is no longer an owner. */
   invite(invitation: {
     organizationId: string;
     role: Role;
@@ -137,13 +139,13 @@ export interface Members {
     hash: Buffer;
     lifetimeSeconds: number;
   }): Promise<Invitation | null>;
-  /** Invitations that still can be accepted. */
+  /** Returns the open invitations. */
   invitations(organizationId: string): Promise<Invitation[]>;
-  /** False when there is no such invitation to withdraw. */
+  /** False when there is no such invitation. */
   withdraw(organizationId: string, invitationId: string): Promise<boolean>;
-  /** What an invitation leads to; null when it is unknown, late, used or withdrawn. */
+  /** Null when the invitation is unknown, expired, used or withdrawn. */
   findInvitation(hash: Buffer): Promise<{ readonly organizationName: string; readonly role: Role } | null>;
-  /** Joins, once per invitation. Null as `findInvitation`; a person who is a member already keeps their role. */
+  /** Joins, once per invitation. Null as in `findInvitation`; members keep their role. */
   accept(hash: Buffer, userId: string): Promise<string | null>;
 }
 
@@ -155,13 +157,13 @@ export interface ConsoleKey {
   readonly createdAt: Date;
   readonly lastUsedAt: Date | null;
   readonly revokedAt: Date | null;
-  /** Null for keys of an operator, and from before this was kept. */
+  /** Null for keys of an operator, and for old keys. */
   readonly maker: User | null;
 }
 
 interface ConsoleKeys {
   list(organizationId: string): Promise<ConsoleKey[]>;
-  /** `rawKey` is known at this moment only. Null when the maker belongs to the organization no more. */
+  /** `rawKey` is never stored. Null when the maker no longer belongs to the organization. */
   create(key: {
     organizationId: string;
     name: string;
@@ -175,7 +177,7 @@ export interface Credits {
   readonly balance: number;
   readonly held: number;
   readonly available: number;
-  /** `paid` once there was a top-up. */
+  /** `paid` after the first top-up. */
   readonly tier: OrganizationTier;
   readonly lastTopUp: { readonly credits: number; readonly createdAt: Date } | null;
 }
@@ -186,29 +188,29 @@ export interface LedgerEntry {
   /** Rises with time; for paging. */
   readonly position: number;
   readonly kind: LedgerKind;
-  /** Credits: what came in is positive, what went out negative. */
+  /** Credits, positive or negative. */
   readonly amount: number;
-  /** The organization's credits after this entry, those that were set aside for work included. */
+  /** The organization's credits after this entry, held ones included. */
   readonly balance: number;
-  /** Id of the request or live session that was charged or refunded; null for other entries. */
+  /** Id of the charged or refunded request or live session; null for other entries. */
   readonly requestId: string | null;
   readonly endpoint: string | null;
   readonly keyName: string | null;
   readonly createdAt: Date;
 }
 
-/** Which entries of a ledger are wanted; null leaves nothing out. */
+/** A filter for ledger entries; null for no restriction. */
 export interface LedgerFilter {
   readonly kind: LedgerKind | null;
-  /** The first moment, and the first one behind the last. */
   readonly from: Date | null;
+  /** Exclusive. */
   readonly until: Date | null;
 }
 
-/** The entry below which a page begins. */
+/** The entry below which a page starts. */
 export interface LedgerCursor {
   readonly position: number;
-  /** The balance right before that entry, if it is known: the way back to it is not summed up again then. */
+  /** Balance before that entry, if known, which saves summing up to it. */
   readonly balance: number | null;
 }
 
@@ -227,12 +229,12 @@ export interface UsageRow {
 
 export interface Reports {
   credits(organizationId: string): Promise<Credits>;
-  /** Newest first; `before` is the last one that was seen. */
+  /** Newest first; `before` is the last entry of the previous page. */
   ledger(
     organizationId: string,
     page: { readonly filter: LedgerFilter; readonly before: LedgerCursor | null; readonly limit: number },
   ): Promise<LedgerEntry[]>;
-  /** What was charged on the last `days` days, today included. */
+  /** Returns the charges of the last `days` days, today included. */
   usage(organizationId: string, days: number): Promise<UsageRow[]>;
 }
 
@@ -241,20 +243,19 @@ export interface AttemptRules {
   readonly windowMs: number;
 }
 
-/** Attempts by name, counted for all services on one database. */
+/** Rate limits by name, shared by all services on one database. */
 export interface Attempts {
   /**
-   * Counts an attempt, unless there have been as many as there may be since the window began.
+   * Counts an attempt unless the window's limit is reached.
    * @returns null, or the whole seconds until the window ends
    */
   take(name: string, rules: AttemptRules): Promise<number | null>;
-  /** Counts one attempt less. */
+  /** Takes back one attempt. */
   giveBack(name: string): Promise<void>;
-  /** Forgets all attempts. */
   clear(name: string): Promise<void>;
 }
 
-/** Everything that the console remembers. */
+/** The console's data. */
 export interface ConsoleStore {
   readonly users: Users;
   readonly resets: PasswordResets;

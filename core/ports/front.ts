@@ -9,83 +9,83 @@ export interface FrontRequest {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly remoteAddress: string;
-  /** Null when the client does not say how long the body is. */
+  /** Null if unknown. */
   readonly contentLength: number | null;
   /**
-   * Why the request cannot be trusted (conflicting lengths, a path that does not decode), else null. Such a request has
-   * no body, and its connection is closed after the answer.
+   * Why the request is malformed (conflicting lengths, a path that does not decode), else null. Such a
+   * request has no body, and its connection is closed after the answer.
    */
   readonly malformed: string | null;
   /**
-   * The body as it arrives. A reader that is slow slows the sender down. May be read once; chunks belong to the reader.
+   * The body as it arrives, with back-pressure. May be read once; chunks belong to the reader.
    * @throws {ServiceError} `CANCELLED` when the client leaves or stalls before the body is complete
    */
   readonly body: AsyncIterable<Uint8Array>;
   /**
-   * Aborted when the client goes away before its answer is complete; with a `ServiceError` `WORKER_LOST` as the reason
-   * when it was cut off by us.
+   * Aborted when the client leaves before its answer is complete; with the reason `WORKER_LOST`, a
+   * `ServiceError`, when we cut it off.
    */
   readonly signal: AbortSignal;
-  /** By their names in lower case; repeated headers are joined with commas. */
+  /** By name in lower case; repeated headers are joined with commas. */
   readonly headers: ReadonlyMap<string, string>;
-  /** One of them; case does not matter. */
+  /** Returns a header; case does not matter. */
   header(name: string): string | undefined;
 }
 
-/** Told when bytes leave, by the side that must write that down before their reader can have them. */
+/** Observes the sending of bytes, for code that must record it before the client can read them. */
 export interface Departure {
   /** The last of the bytes are about to be handed to the operating system. */
   leaving(): void;
-  /** They were not taken: the reader is slow. `leaving` comes again, then at the latest when they are gone. */
+  /** The client reads slowly and they wait. `leaving` follows again, at the latest when they have left. */
   held(): void;
 }
 
-/** The answer to one request. To a HEAD request the same calls are made, and no body is sent. */
+/** The answer to one request. A HEAD request gets the same calls, and no body is sent. */
 export interface FrontResponse {
-  /** Status and headers are decided; they leave with the first bytes of the body. */
+  /** Status and headers are set; they are sent with the first bytes of the body. */
   readonly hasStarted: boolean;
   /** Complete, reset, or given up by the client. */
   readonly isOver: boolean;
   /** With a `content-length` exactly that many bytes must follow, without one the body is chunked. */
   start(status: number, headers: Headers): void;
   /**
-   * Sends bytes and settles when more are welcome: a client that reads slowly slows the writer down.
+   * Sends bytes and resolves when more may follow: a slow client slows the writer down.
    * @throws {ServiceError} `CANCELLED` when the client is gone or has read nothing for too long
    */
   write(chunk: Uint8Array, departure?: Departure): Promise<void>;
   /**
-   * Completes the answer; without earlier writes the length becomes known from `chunk`.
-   * @throws {ServiceError} `CANCELLED` as `write`
+   * Completes the answer; without earlier writes `chunk` gives the length.
+   * @throws {ServiceError} `CANCELLED` as in `write`
    */
   end(chunk?: Uint8Array, departure?: Departure): Promise<void>;
-  /** Breaks the connection, so that what was sent cannot be taken for a complete answer. */
+  /** Breaks the connection, so that the client cannot mistake a part for the whole answer. */
   reset(): void;
 }
 
 /** An open WebSocket. Calls after its end do nothing. */
 export interface FrontSocket {
-  /** Bytes handed over that the client has not taken yet. */
+  /** Bytes that the client has not received yet. */
   readonly bufferedBytes: number;
   sendText(text: string): void;
-  /** The bytes must not change afterwards: they may wait. */
+  /** The bytes must not change afterwards, since they may be buffered. */
   sendBinary(bytes: Uint8Array): void;
-  /** Closes after what was sent. A client that does not take it within a few seconds is cut off. */
+  /** Closes after all messages. A client that does not receive them within a few seconds is cut off. */
   close(code: number, reason: string): void;
-  /** Cuts the connection at once. */
+  /** Cuts the connection immediately. */
   terminate(): void;
 }
 
-/** What a socket's owner is told. `closed` comes exactly once and last. */
+/** Events for a socket's owner. `closed` is called exactly once, last. */
 export interface SocketEvents {
   text(text: string): void;
   /**
-   * The bytes are lent for the length of the call. Short messages of a client that sends faster than real time may come
-   * joined; an empty one never does.
+   * The bytes are borrowed for the call. Short messages of a client that sends faster than real time may be
+   * joined; empty ones never are.
    */
   binary(bytes: Uint8Array): void;
   /** The front has sent `floodClosing` and hands on nothing more; `closed` follows. At most once. */
   flooded?(): void;
-  /** 1006 when the client vanished without a closing message. */
+  /** Code 1006 when the client disconnected without a closing handshake. */
   closed(code: number, reason: string): void;
 }
 
@@ -100,32 +100,32 @@ export type UpgradeDecision =
   | { readonly type: "refuse"; readonly status: number; readonly headers: Headers; readonly body: string }
   | {
       readonly type: "accept";
-      /** Must be one of those the client offered, or null. */
+      /** One of the client's subprotocols, or null. */
       readonly protocol: string | null;
       /** Headers of the 101 answer. */
       readonly headers: Headers;
       /**
-       * What the front says to a client that sends more messages than a front takes, of which it hands on none any more.
-       * The owner is told `flooded`. Without it the front closes with 1008 and no word.
+       * Sent by the front to a client that exceeds the front's message limit, when it stops delivering
+       * messages and calls `flooded`. By default the front closes with 1008 and no message.
        */
       readonly floodClosing?: FloodClosing | undefined;
       /** Called once the socket is open; returns who is told about it. */
       readonly open: (socket: FrontSocket) => SocketEvents;
     };
 
-/** What a front serves. Handlers may throw: the front answers 500 or resets the connection, and goes on. */
+/** Handlers of a front. If one throws, the front answers 500 or resets the connection, and continues. */
 export interface FrontHandlers {
-  /** Routing is the handler's own: it is called for every request that is not an upgrade. */
+  /** Called for every request that is not an upgrade; does the routing. */
   request(request: FrontRequest, response: FrontResponse): Promise<void>;
-  /** Decides about a WebSocket before it is opened; may take its time. */
+  /** Accepts or rejects a WebSocket before it is opened. */
   upgrade(request: FrontRequest): Promise<UpgradeDecision>;
-  /** Told about what a handler threw, and about failures inside the front. */
+  /** Receives errors of handlers and of the front itself. */
   failed(error: unknown): void;
 }
 
-/** How fast an answer has to be taken. Only time in which we wait for its reader counts. */
+/** Minimum pace of a client that reads an answer, not counting time in which it waits for us. */
 export interface ReaderPace {
-  /** On the whole, once `graceMs` are over. */
+  /** On average, after `graceMs`. */
   readonly leastBytesPerS: number;
   readonly graceMs: number;
 }
@@ -134,34 +134,33 @@ export interface ReaderPace {
 export interface FrontLimits {
   /** A longer WebSocket message closes the socket (1009). */
   readonly messageBytes: number;
-  /** A request body or a reader that makes no progress for this long is given up. */
+  /** Timeout of a request body or a reader without progress. */
   readonly stallMs: number;
-  /** A reader that makes too little progress is given up. */
   readonly readerPace: ReaderPace;
-  /** How long a closing WebSocket may take to say goodbye. */
+  /** Timeout of a WebSocket's closing handshake. */
   readonly closingMs: number;
-  /** Beyond so many connections, WebSockets included, new ones are refused. */
+  /** Connections, WebSockets included, beyond which new ones are refused. */
   readonly maxConnections: number;
 }
 
 export const DEFAULT_FRONT_LIMITS: FrontLimits = {
   messageBytes: 1 << 20,
   stallMs: 60_000,
-  // Half the pace of speech, after the ten minutes that clients of the OpenAI shape wait for an answer.
+  // Half the pace of speech, after the ten minutes that OpenAI clients wait for an answer.
   readerPace: { leastBytesPerS: 24_000, graceMs: 600_000 },
   closingMs: 5_000,
   maxConnections: 10_000,
 };
 
-/** The outside world over HTTP and WebSocket. */
+/** A server for HTTP and WebSocket. */
 export interface Front {
   readonly kind: "uws" | "node";
   /**
    * Listens exclusively on `port`, 0 for any free one.
    * @returns the port in use
-   * @throws when the port is taken or the host is not ours
+   * @throws when the port is in use or the host is not local
    */
   listen(host: string, port: number): Promise<number>;
-  /** Takes no new connections, gives running requests and sockets up to `graceMs`, then cuts the rest. */
+  /** Accepts no new connections, gives running requests and sockets up to `graceMs`, then cuts the rest. */
   close(graceMs: number): Promise<void>;
 }

@@ -3,7 +3,7 @@ import type { ScoredWord } from "../domain/decoding/words.js";
 import type { Endpointing } from "../domain/endpointing/endpointer.js";
 import type { Span } from "./span.js";
 
-/** What the decoder says about a live session. Times are samples of accepted audio since the session began. */
+/** Events of a live session's decoder. Times are samples of accepted audio since the start of the session. */
 export type LiveEvent =
   | { readonly type: "ready" }
   | {
@@ -12,7 +12,7 @@ export type LiveEvent =
       readonly text: string;
       readonly startSample: number;
       readonly endSample: number;
-      /** Code points at its beginning that the decoder will not change; absent when it is all of them. */
+      /** Code points at its start that the decoder will not change; all of them when absent. */
       readonly stable?: number;
     }
   | {
@@ -23,34 +23,33 @@ export type LiveEvent =
       readonly endSample: number;
       readonly words: readonly ScoredWord[];
     }
-  /** All audio accepted before `finish()` has been decoded and its finals were delivered. */
+  /** All audio before `finish()` is decoded and its finals are delivered. */
   | { readonly type: "finished" }
   | { readonly type: "failed"; readonly message: string };
 
-/** What a session feeds its audio to. */
+/** Takes a session's audio. */
 export interface LiveFeed {
-  /** Appends samples; returns how many fitted (fewer means the backlog is full). Copies, never waits. */
+  /** Copies samples; returns how many fitted, fewer if the backlog is full. Never waits. */
   write(samples: Int16Array): number;
   /** Ends the current utterance now. */
   finalize(): void;
-  /** No more audio will come: decode what is there, then say `finished`. */
+  /** Ends the audio: `finished` follows when all of it is decoded. */
   finish(): void;
-  /** Frees the track and the ring at once; no event comes after it. */
+  /** Frees the track and the ring immediately; no event follows. */
   release(): void;
 }
 
 export interface LiveOptions {
   readonly modelId: string;
   readonly endOfUtteranceMs: number;
-  /** `fixed` when absent. */
+  /** `fixed` by default. */
   readonly endpointing?: Endpointing;
   readonly wantsPartials: boolean;
   readonly hotWords: readonly HotWord[];
-  /** Of the session. */
   readonly span?: Span;
 }
 
 export interface LiveDecoder {
-  /** Opens a session; events come on the calling thread, in order. Audio may be written before `ready`. */
+  /** Opens a session; events arrive on the calling thread, in order. Audio may be written before `ready`. */
   open(options: LiveOptions, onEvent: (event: LiveEvent) => void): LiveFeed;
 }

@@ -1,32 +1,31 @@
 import { asServiceError, errorName } from "../domain/errors.js";
 
-/** What is told of a span: our own words and figures, no text, audio or key among them. */
+/** Attributes of a span: our own words and figures, no text, audio or key. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
-/** A part of the way of one request, for traces. Everything that works for a request tells its span; mostly there is no listener. */
+/** A part of a request, for traces. */
 export interface Span {
-  /** False of {@link NO_SPAN}: what only serves to tell it can be spared. */
-  readonly isTold: boolean;
-  /** The header by which another process goes on with the trace; null when there is none. */
+  /** False for {@link NO_SPAN}: work that only serves tracing can be skipped. */
+  readonly isTraced: boolean;
+  /** Header with which another process continues the trace; null when not traced. */
   readonly traceparent: string | null;
-  /** A part of this part, which has to be ended as well. */
+  /** Starts a part of this span, which must be ended separately. */
   child(name: string, attributes?: SpanAttributes): Span;
-  /** Something that has no length. */
   event(name: string, attributes?: SpanAttributes): void;
   set(attributes: SpanAttributes): void;
-  /** Ends the span; later calls do nothing. @param failure name of an error when it came to one */
+  /** Ends the span; later calls do nothing. @param failure name of the error, if any */
   end(failure?: string | null): void;
 }
 
-/** Begins the span of a request. */
+/** Starts the spans of requests. */
 export interface Tracer {
-  /** @param traceparent the caller's header of that name: the request goes on with that trace */
+  /** @param traceparent the caller's header of that name, whose trace the request continues */
   begin(name: string, traceparent: string | undefined, attributes?: SpanAttributes): Span;
 }
 
-/** Of a request that is not traced. */
+/** The span of a request that is not traced. */
 export const NO_SPAN: Span = {
-  isTold: false,
+  isTraced: false,
   traceparent: null,
   child: () => NO_SPAN,
   event: () => {},
@@ -36,12 +35,12 @@ export const NO_SPAN: Span = {
 
 export const NO_TRACER: Tracer = { begin: () => NO_SPAN };
 
-/** The headers by which another process goes on with the traces of these spans. */
+/** Returns the headers with which another process continues these spans' traces. */
 export function traceparentsOf(spans: readonly Span[]): readonly string[] {
   return spans.flatMap(({ traceparent }) => (traceparent === null ? [] : [traceparent]));
 }
 
-/** Spans of several requests that share some work. */
+/** Combines the spans of several requests that share some work. */
 export function together(spans: readonly Span[]): Span {
   const [first = NO_SPAN, ...others] = spans;
   if (others.length === 0) return first;
@@ -49,7 +48,7 @@ export function together(spans: readonly Span[]): Span {
     for (const span of spans) act(span);
   };
   return {
-    isTold: spans.some(({ isTold }) => isTold),
+    isTraced: spans.some(({ isTraced }) => isTraced),
     traceparent: first.traceparent,
     child: (name, attributes) => together(spans.map((span) => span.child(name, attributes))),
     event: (name, attributes) => each((span) => span.event(name, attributes)),
@@ -58,19 +57,14 @@ export function together(spans: readonly Span[]): Span {
   };
 }
 
-/** Ends a span with the work that it is of. */
+/** Does some work and ends its span. */
 export async function inSpan<T>(span: Span, work: (span: Span) => Promise<T>): Promise<T> {
   try {
     const result = await work(span);
     span.end();
     return result;
   } catch (error) {
-    span.end(failureOf(error));
+    span.end(errorName(asServiceError(error).code));
     throw error;
   }
-}
-
-/** Name of an error in a trace. */
-function failureOf(error: unknown): string {
-  return errorName(asServiceError(error).code);
 }

@@ -1,31 +1,31 @@
 import type { ServiceError } from "../domain/errors.js";
 
-/** Room on the disk for what is written while a request is served, and goes with it. */
+/** Disk space for files that exist only while a request is served. */
 export interface SpoolRoom {
   /**
-   * Refuses what would not fit now, before any of it is taken.
-   * @param bytes that are announced, 0 when nobody knows
+   * Rejects a file that would not fit now.
+   * @param bytes announced size, 0 if unknown
    * @throws {ServiceError} `STORAGE_FULL`
    */
   check(bytes: number): Promise<void>;
-  /** A part of the room, for one file. Nothing is taken yet. */
+  /** Starts to count one file. */
   open(): SpoolShare;
 }
 
-/** What one file takes of the room. */
+/** Disk space of one file. */
 export interface SpoolShare {
   /** Counts bytes that are about to be written. @throws {ServiceError} `STORAGE_FULL` */
   take(bytes: number): Promise<void>;
   /**
-   * Counts a file that somebody else writes, as it grows. `onFull` is told once, when it has outgrown the room.
-   * @returns to be called when it grows no more: looks for the last time
+   * Counts a file that another process writes, as it grows. `onFull` is called once, when there is no more
+   * space.
+   * @returns a function that counts for the last time, to be called when the file is complete
    */
   watch(path: string, onFull: (error: ServiceError) => void): () => Promise<void>;
-  /** The file is gone. May be called twice. */
+  /** Called when the file is deleted. May be called twice. */
   release(): void;
 }
 
-/** Room without bounds. */
 export const ENDLESS_ROOM: SpoolRoom = {
   check: async () => {},
   open: () => ({ take: async () => {}, watch: () => async () => {}, release: () => {} }),

@@ -1,20 +1,20 @@
-/** What a customer hands in to be credited. */
+/** A customer's order to be credited. */
 export interface TopUpOrder {
   readonly organizationId: string;
   readonly userId: string;
-  /** A voucher's code; of a payment provider, the id of a payment that it has confirmed. */
+  /** A voucher's code, or the id of a payment that the provider has confirmed. */
   readonly proof: string;
 }
 
 /**
- * Where credits are bought. A payment provider fits in here: it checks with its own service that `proof` was paid, and
- * credits it under the payment's id.
+ * Sells credits. The interface for a payment provider, which checks with its own service that `proof` was
+ * paid, and credits it under the payment's id.
  */
 export interface TopUps {
   /**
-   * Credits what `proof` stands for, once and in one step.
+   * Credits the value of `proof`, once and atomically.
    *
-   * @returns the credits, or null when it is unknown, was used, or is too late
+   * @returns the credits, or null when `proof` is unknown, used or expired
    */
   redeem(order: TopUpOrder): Promise<number | null>;
 }

@@ -1,8 +1,8 @@
-/** Audio that a client names by its address. */
+/** Fetches audio from a client's URL. */
 export interface UrlSource {
   /**
-   * The bytes behind `url`, fetched while they are read; nothing happens before the first read, and a caller that stops reading
-   * ends the connection.
+   * Returns the bytes of `url`, fetched while they are read: it connects with the first read, and disconnects
+   * when the caller stops reading.
    * @throws {ServiceError} while read: `URL_FETCH_FAILED`, `BODY_TOO_LARGE`, `CANCELLED`
    */
   fetch(url: string, signal: AbortSignal): AsyncIterable<Uint8Array>;

@@ -1,17 +1,17 @@
 import type { ServiceError } from "../domain/errors.js";
 import type { Quantity, UsageKind } from "../domain/usage/tariff.js";
 
-/** Who is going to pay, and the id that makes the charge happen at most once. */
+/** The payer, and the id under which the charge happens at most once. */
 export interface UsageReference {
-  /** Request or session id; never used twice. */
+  /** Request or session id, unique. */
   readonly id: string;
   readonly organizationId: string;
   readonly origin?: UsageOrigin;
-  /** Pieces of work of its kind that the organization may have at once, on all services together; without, any number. */
+  /** Concurrency limit of the organization for this kind of work, over all services; none by default. */
   readonly mostAtOnce?: number;
 }
 
-/** Where a piece of work came in: what usage is told apart by. */
+/** The origin of a piece of work, for usage reports. */
 export interface UsageOrigin {
   readonly keyId: string;
   /** Path of the interface, such as `/v1/tts`. */
@@ -19,53 +19,54 @@ export interface UsageOrigin {
 }
 
 /**
- * Credits set aside for one piece of work. It is charged or released, once; whatever comes after that does nothing.
- * When the store is away the wish is kept and carried out later, so none of these fail.
+ * Credits held for one piece of work. The hold is charged or released once; later calls do nothing. When the
+ * store is away, the request is repeated later, so none of these fail.
  */
 export interface Hold {
-  /** What the whole work costs. */
+  /** Price of the whole work. */
   readonly credits: number;
-  /** Charges the whole work; until it is complete this can be taken back. */
+  /** Charges the whole work; can be refunded until it is complete. */
   charge(): Promise<void>;
-  /** After `charge`: this much has gone out to the client, so that a crash from here on charges for it and no more. Cheap. */
+  /** After `charge`: notes the units sent to the client, so that a crash charges for exactly those. Cheap. */
   delivered(units: number): void;
-  /** After `charge`: all has gone out, the charge is final. What it promises is kept from its call on, also by a crash. */
+  /** After `charge`: everything was sent and the charge is final from this call on, even after a crash. */
   complete(): Promise<void>;
-  /** After `charge`: we failed; all but what was delivered is given back. */
+  /** After `charge`, on our failure: refunds everything that was not delivered. */
   refund(deliveredUnits: number): Promise<void>;
-  /** Nothing was delivered: nothing is charged. */
+  /** Charges nothing, since nothing was delivered. */
   release(): Promise<void>;
 }
 
-/** How much audio a live session may accept in all, and why not more. */
+/** How much audio a live session may accept in all, and the error beyond that. */
 export interface LiveFunds {
   readonly limitSamples: number;
   readonly beyond: ServiceError;
 }
 
-/** One live session's meter: credits are held ahead of the audio and charged once for all of it. */
+/** A live session's meter: holds credits ahead of the audio and charges once for all of it. */
 export interface LiveMeter {
-  /** Samples accepted so far, in all. Cheap: called for every message. */
+  /** Reports the samples accepted so far. Cheap: called for every message. */
   accepted(totalSamples: number): void;
   /**
-   * Charges the session once, for all samples it accepted; later calls do nothing. `onCharged` is told the credits, at
-   * once or soon.
+   * Charges the session once, for all accepted samples; later calls do nothing. `onCharged` receives the
+   * credits, immediately or soon.
    */
   settle(totalSamples: number, onCharged: (credits: number) => void): void;
 }
 
 export interface UsageMeter {
   /**
-   * Refuses an organization that could not begin any work of this kind, or has `mostAtOnce` pieces of it on all services.
+   * Rejects an organization without credits for any work of this kind, or with `mostAtOnce` pieces of it
+   * running.
    * @throws {ServiceError} `OUT_OF_CREDITS`, `TOO_MANY_REQUESTS`, `AUTH_UNAVAILABLE`
    */
   requireCredit(organizationId: string, kind: UsageKind, mostAtOnce?: number): Promise<void>;
   /**
-   * Sets the price of a piece of work aside.
+   * Holds the price of a piece of work.
    * @throws {ServiceError} `OUT_OF_CREDITS`, `TOO_MANY_REQUESTS`, `AUTH_UNAVAILABLE`
    */
   hold(reference: UsageReference, kind: UsageKind, quantity: Quantity): Promise<Hold>;
-  /** Begins to hold credits for a live session; `onFunds` is told the first limit within seconds, and every change of it. */
+  /** Starts a live session's hold; `onFunds` receives the first limit within seconds, and every change. */
   openLive(
     reference: UsageReference,
     samplesPerSecond: number,

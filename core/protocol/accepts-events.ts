@@ -2,10 +2,10 @@ const EVENTS = "text/event-stream";
 const JSON_TYPES = ["application/json", "application/*", "*/*"];
 
 /**
- * Whether a client would rather have server-sent events than JSON: it names them, and nothing that is JSON with a higher
- * quality, or with the same and before them.
+ * Returns whether a client prefers server-sent events to JSON: it lists them, and no JSON type with a higher
+ * quality, or with the same quality before them.
  *
- * @param accept the header `Accept`, if there is one
+ * @param accept the `Accept` header
  */
 export function acceptsEvents(accept: string | undefined): boolean {
   const ranges = (accept ?? "").split(",").map(rangeOf);

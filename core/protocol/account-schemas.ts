@@ -14,7 +14,7 @@ const UNITS = { synthesis: "characters", file: "seconds", live: "seconds" } as c
   string
 >;
 
-/** What a day's work of one kind on one path was. */
+/** Usage of one day for one kind of work on one path. */
 export const USAGE_ROW = z.object({
   day: z.string().meta({ description: "UTC, `2026-11-21`: when the work began" }),
   kind: z.enum(["synthesis", "file", "live"]),
@@ -34,7 +34,7 @@ export const USAGE = z.object({
 export type Balance = DeepReadonly<z.output<typeof BALANCE>>;
 export type Usage = DeepReadonly<z.output<typeof USAGE>>;
 
-/** What the quantity of that kind counts. */
+/** Unit of the quantity of a kind of work. */
 export function usageUnit(kind: UsageKind): (typeof UNITS)[UsageKind] {
   return UNITS[kind];
 }

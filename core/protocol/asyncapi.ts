@@ -10,17 +10,17 @@ import { STREAM_CLIENT_MESSAGE, STREAM_SERVER_MESSAGE } from "./stream-messages.
 type Json = Readonly<Record<string, unknown>>;
 type Messages = z.ZodDiscriminatedUnion<readonly z.ZodObject<{ readonly type: z.ZodLiteral<string> }>[]>;
 
-/** What a live path speaks. */
+/** Messages of a live path. */
 interface Dialect {
   readonly id: string;
   readonly audio: string;
   readonly fromClient: Messages;
   readonly fromServer: Messages;
-  /** Of the subprotocol whose second part is the key. */
+  /** First of the subprotocols; the second is the key. */
   readonly subprotocol: string;
 }
 
-/** Each live path of the endpoint table has one, or the service does not compile. */
+/** A live path of the endpoint table without one does not compile. */
 const DIALECTS: Readonly<Record<LivePath, Dialect>> = {
   "/v1/stream": {
     id: "stream",
@@ -39,7 +39,7 @@ const DIALECTS: Readonly<Record<LivePath, Dialect>> = {
   },
 };
 
-/** The AsyncAPI 3 description of the live paths, made from the schemas that validate them. */
+/** Generates the AsyncAPI 3 description of the live paths from the schemas that validate them. */
 export function asyncApiDocument(endpoints: readonly Endpoint[] = ENDPOINTS): Json {
   const live = endpoints
     .filter(({ status }) => status === 101)
@@ -61,7 +61,7 @@ export function asyncApiDocument(endpoints: readonly Endpoint[] = ENDPOINTS): Js
       service: {
         host: "127.0.0.1:8080",
         protocol: "ws",
-        description: "Where a service listens unless it is told otherwise; behind TLS the protocol is `wss`",
+        description: "Default address of a service; behind TLS the protocol is `wss`",
       },
     },
     channels: Object.fromEntries(
@@ -123,7 +123,7 @@ function handshake({ subprotocol }: Dialect): Json {
   };
 }
 
-/** Seen from the service: it receives what clients send. */
+/** Operations of the service, which receives the messages of clients. */
 function operations(dialect: Dialect): readonly (readonly [string, Json])[] {
   const { id, fromClient, fromServer } = dialect;
   const refs = (names: readonly string[]) =>

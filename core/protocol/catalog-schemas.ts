@@ -27,7 +27,7 @@ export const MODEL = z.object({
   word_times: z.boolean().meta({ description: "Tells when it says its words: takes `timestamps=true`" }),
   solver_steps: z.boolean().meta({ description: "Takes `nfe`; other models ignore it" }),
 });
-/** Nobody speaks with it, so it is no entry of `data`. */
+/** Not part of `data`, which lists models that speak. */
 export const RECOGNIZER = z.object({
   ...MODEL_BASE,
   lang: z.string().meta({ description: "Language codes, with hyphens between" }),
@@ -48,7 +48,7 @@ export const VOICE_ENTRY = z.object({
   best_for: z.string().nullable(),
 });
 export const VOICES = z.object({ model: z.string(), voices: z.array(VOICE_ENTRY) });
-/** Open paths are fetched through caches and past them, which adds names of all kinds. */
+/** Open paths accept other names, since clients add some to bypass caches. */
 export const VOICES_QUERY = {
   schema: z.object({ model: z.string().optional().meta({ description: SYNTHESIS_MODEL_MEANS }) }),
   others: { passed: [] },
@@ -58,21 +58,21 @@ export const HEALTH = z.object({ status: z.literal("ok"), models: z.array(z.stri
 export const READINESS = z.object({ status: z.literal("ready") });
 
 const NAMED = z.object({ id: z.string(), name: z.string() });
-/** The two lists that chat front ends of the OpenAI shape ask a speech service for. */
+/** Lists that chat front ends with the OpenAI interface request. */
 export const AUDIO_MODELS = z.object({ models: z.array(NAMED) });
 export const AUDIO_VOICES = z.object({ voices: z.array(NAMED) });
 
-/** For paths without parameters where names that are not known are refused. */
+/** For paths without parameters. */
 export const NO_QUERY = { schema: z.object({}), others: "refused" } as const satisfies Query;
 export const STREAM_TOKEN = z.object({
   token: z.string().meta({ description: "Opens one live socket, as `?token=` or as the subprotocol" }),
   expires_in: z.int().meta({ description: "Seconds" }),
 });
 
-/** The only body an error has, but for clients of the OpenAI shape that say so. */
+/** Body of every error, except for OpenAI's clients. */
 export const ERROR = z.object({ detail: z.string() });
 
-/** What those clients read, where they call. */
+/** Body of errors for OpenAI's clients. */
 export const OPENAI_ERROR = ERROR.extend({
   error: z.object({
     message: z.string().meta({ description: "The same as `detail`" }),

@@ -1,10 +1,10 @@
 import type { z } from "zod";
 import type { DeepReadonly } from "./fields.js";
 
-/** A message of the client by its schema, or one of an unknown type, which is ignored. */
+/** A client's message by its schema; messages of unknown types are ignored. */
 export type ClientMessage<T extends z.ZodType> = DeepReadonly<z.output<T>> | { readonly type: "ignored" };
 
-/** Reads a text message of a live client; null when it is not JSON, which the caller answers. */
+/** Parses a text message of a live client; null when it is not JSON. */
 export function parseClientMessage<T extends z.ZodType>(schema: T, text: string): ClientMessage<T> | null {
   let value: unknown;
   try {

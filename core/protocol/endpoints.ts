@@ -38,7 +38,7 @@ import {
 } from "./transcription-schemas.js";
 import { USAGE_QUERY } from "./usage-query.js";
 
-/** Every schema that the reference names. */
+/** Schemas of the API reference. */
 export const COMPONENTS = {
   SynthesisRequest: SYNTHESIS_REQUEST,
   SpeechRequest: SPEECH_REQUEST,
@@ -76,7 +76,7 @@ export const COMPONENTS = {
 
 export type ComponentName = keyof typeof COMPONENTS;
 
-/** Headers of answers beside those that every answer has. */
+/** Headers of answers, in addition to those of every answer. */
 export const ANSWER_HEADERS = {
   "X-Svc-Chars": { type: "integer", description: "Billed characters: code points of the submitted text" },
   "X-Svc-Stream": { type: "string", description: "Always `wav-frames-v1`" },
@@ -105,7 +105,7 @@ export const ANSWER_HEADERS = {
 
 type AnswerHeader = keyof typeof ANSWER_HEADERS;
 
-/** What a billed endpoint has besides its own: a key in the request, and what it does to the answer. */
+/** Idempotency of billed endpoints: the request's header, its effect on the answer, and its errors. */
 export const IDEMPOTENCY = {
   header: "Idempotency-Key",
   rule: { minLength: 1, maxLength: 255, pattern: "^[ -~]+$" },
@@ -126,21 +126,21 @@ export const IDEMPOTENCY = {
   errors: [409, 422],
 } as const;
 
-/** What a body holds: a component by its name, one of several, or text or bytes as they are. */
+/** Content of a body by media type: a component, one of several, plain text, or bytes. */
 export type Content = Readonly<Record<string, ComponentName | readonly ComponentName[] | "text" | "bytes">>;
 
-/** The header by which OpenAI's clients say that they are theirs. */
+/** Header that identifies OpenAI's clients. */
 export const OPENAI_CLIENT_HEADER = "x-stainless-lang";
 
-/** Where such a client reads its own error body: the paths of OpenAI's shape and the catalog, and what is below them. */
+/** Returns whether OpenAI's clients expect their error body on a path: their endpoints and the catalog. */
 export function isOpenAiPath(path: string): boolean {
   return /^\/v1\/(audio|models|voices)(\/|$)/.test(path);
 }
 
-/** Under which headings the reference shows endpoints, in this order. */
+/** Groups of endpoints in the API reference, in order. */
 export const GROUPS = ["Speech", "Transcription", "Live", "Account", "Catalog"] as const;
 
-/** One endpoint as the reference describes it. */
+/** An endpoint of the API reference. */
 export interface Endpoint {
   readonly method: "GET" | "POST";
   readonly path: string;
@@ -359,7 +359,7 @@ const TABLE = [
   },
 ] as const satisfies readonly Endpoint[];
 
-/** Every endpoint of the public interface. */
+/** All endpoints of the public interface. */
 export const ENDPOINTS: readonly Endpoint[] = TABLE;
 
 type Row = (typeof TABLE)[number];
@@ -370,12 +370,12 @@ type OperationOf<E> = E extends {
   ? `${M} ${P}`
   : never;
 
-/** What is asked over HTTP: each has a handler, or the service does not compile. */
+/** HTTP operations; one without a handler does not compile. */
 export type HttpOperation = OperationOf<Extract<Row, { readonly status: 200 }>>;
-/** Where WebSockets are opened: each has a dialect. */
+/** Paths of WebSockets; each has a dialect. */
 export type LivePath = Extract<Row, { readonly status: 101 }>["path"];
 
-/** Method and path of everything that is asked over HTTP. */
+/** Method and path of all HTTP operations. */
 export const HTTP_OPERATIONS = TABLE.filter((row) => row.status === 200).map(
   (row) => `${row.method} ${row.path}` as HttpOperation,
 );

@@ -3,31 +3,30 @@ import type { ErrorBody, OpenAiErrorBody } from "./catalog-schemas.js";
 import { HTTP_STATUS, publicDetail } from "./error-status.js";
 import type { ErrorEvent } from "./transcription-schemas.js";
 
-/** Names that clients of the OpenAI shape look for; other failures keep the names they have here. */
+/** Error codes that OpenAI's clients check; other failures keep our names. */
 const OPENAI_CODES: Partial<Record<ErrorCode, string>> = {
   KEY_INVALID: "invalid_api_key",
   OUT_OF_CREDITS: "insufficient_quota",
   TOO_MANY_REQUESTS: "rate_limit_exceeded",
 };
 
-/** Types that go with statuses; of the two kinds of 429 one has a type of its own. */
+/** Error types by status; one of the two kinds of 429 has a separate type. */
 const OPENAI_TYPES: Readonly<Record<number, string>> = {
   401: "authentication_error",
   429: "rate_limit_error",
 };
 
-/** What an error's body says. */
 export function errorBody(error: ServiceError): ErrorBody {
   return { detail: publicDetail(error) };
 }
 
-/** An error where the answer's status is sent already. */
+/** The body of an error event, after the answer's status has been sent. */
 export function errorEventBody(error: ServiceError): ErrorEvent {
   const { code } = error;
   return { code: errorName(code), ...errorBody(error), status: HTTP_STATUS[code] };
 }
 
-/** The same with what clients of the OpenAI shape read. @see https://platform.openai.com/docs/guides/error-codes */
+/** The error body for OpenAI's clients. @see https://platform.openai.com/docs/guides/error-codes */
 export function openAiErrorBody(error: ServiceError): OpenAiErrorBody {
   const { code, param } = error;
   const { detail } = errorBody(error);

@@ -1,23 +1,34 @@
 import { z } from "zod";
 import { type ErrorCode, ServiceError } from "../domain/errors.js";
-import { unknownNameRule } from "./known-names.js";
+import { nearestName } from "../domain/text/nearest-name.js";
 
-/** A type as a parser gives it: nothing changes it any more. */
+/** The type of parsed data, which is immutable. */
 export type DeepReadonly<T> = T extends readonly (infer Item)[]
   ? readonly DeepReadonly<Item>[]
   : T extends object
     ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> }
     : T;
 
-/** What the rule of a field knows when it is broken. */
 interface Broken {
   readonly input?: unknown;
 }
 
+/** Parses a JSON body. @throws {ServiceError} `INVALID_REQUEST` when it is not JSON in UTF-8 */
+export function parseJsonBody(bytes: Uint8Array): unknown {
+  if (bytes.length === 0)
+    throw new ServiceError("INVALID_REQUEST", "the body must be a JSON object, received an empty body");
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch (cause) {
+    // The parser's message quotes the body, which may be private.
+    throw new ServiceError("INVALID_REQUEST", "the body must be valid JSON in UTF-8", { cause });
+  }
+}
+
 /**
- * Reads `value` by its schema. Members that the schema does not name are dropped, unless it is strict.
+ * Parses `value` by its schema, without members that are not in the schema, unless it is strict.
  *
- * @throws {ServiceError} for the first rule that is broken; its message names the field, the rule and the value
+ * @throws {ServiceError} for the first broken rule, with the field, the rule and the value
  */
 export function parseWith<T extends z.ZodType>(schema: T, value: unknown): DeepReadonly<z.output<T>> {
   const result = schema.safeParse(value, { reportInput: true });
@@ -28,7 +39,7 @@ export function parseWith<T extends z.ZodType>(schema: T, value: unknown): DeepR
   });
 }
 
-/** An object in a JSON body, whose schema names all members that it may have. */
+/** An object in a JSON body, without other members. */
 export function body<T extends z.core.$ZodLooseShape>(shape: T) {
   const notObject = typeRule("the body", "a JSON object");
   return z.strictObject(shape, {
@@ -39,17 +50,17 @@ export function body<T extends z.core.$ZodLooseShape>(shape: T) {
   });
 }
 
-/** An object in a JSON body that may have other members too. */
+/** An object in a JSON body that may have other members. */
 export function looseBody<T extends z.core.$ZodLooseShape>(shape: T) {
   return z.object(shape, { error: typeRule("the body", "a JSON object") });
 }
 
-/** A field that may be absent or null, which mean the same. */
+/** A field that may be absent or null, with the same meaning. */
 export function given<T extends z.ZodType>(schema: T) {
   return z.preprocess((value) => value ?? undefined, schema);
 }
 
-/** A string, or null when it is not given. */
+/** A string; null by default. */
 export function optionalString(name: string) {
   return given(
     z
@@ -75,7 +86,7 @@ export function integer(name: string, { min, max, otherwise }: NumberRule) {
   return given(z.int({ error }).min(min, { error }).max(max, { error }).default(otherwise));
 }
 
-/** An integer, or null when it is not given. */
+/** An integer; null by default. */
 export function optionalInteger(name: string, { min, max }: Pick<NumberRule, "min" | "max">) {
   const error = rangeRule(name, "an integer", `an integer from ${min} to ${max}`);
   return given(z.int({ error }).min(min, { error }).max(max, { error }).nullable().default(null));
@@ -85,7 +96,7 @@ export function boolean(name: string, otherwise: boolean) {
   return given(z.boolean({ error: typeRule(name, "true or false") }).default(otherwise));
 }
 
-/** One of `names`; anything else has an error code of its own. */
+/** One of `names`; other values fail with `code`. */
 export function oneOf<const Name extends string>(
   name: string,
   names: readonly Name[],
@@ -104,7 +115,7 @@ export function oneOf<const Name extends string>(
   return given(known.prefault(otherwise));
 }
 
-/** A boolean in a query or a form: true, false, 1 or 0 in any case. */
+/** A boolean in a query or form: true, false, 1 or 0 in any case. */
 export function flag(name: string, otherwise: boolean) {
   const error = ({ input }: Broken) => `${name} must be true, false, 1 or 0, received ${shown(input)}`;
   return z.preprocess(toFlag, z.boolean({ error }).default(otherwise));
@@ -117,7 +128,7 @@ export function queryInteger(name: string, { min, max, otherwise }: NumberRule) 
   return z.preprocess(toInteger, z.int({ error }).min(min, { error }).max(max, { error }).default(otherwise));
 }
 
-/** The beginning of a value from outside, fit for a message. */
+/** Quotes the start of an untrusted value for a message. */
 export function shown(value: unknown): string {
   return JSON.stringify(String(value).slice(0, 60));
 }
@@ -143,7 +154,7 @@ function rangeRule(name: string, what: string, range: string) {
       : `${name} must be ${what}, received ${kindOf(input)}`;
 }
 
-/** What kind of JSON value something is. */
+/** Returns the JSON type of a value. */
 export function kindOf(value: unknown): string {
   if (value === null) return "null";
   return Array.isArray(value) ? "array" : typeof value;
@@ -153,4 +164,61 @@ function codeOf(issue: z.core.$ZodIssue | undefined): ErrorCode {
   if (issue?.code === "unrecognized_keys") return "UNKNOWN_PARAMETER";
   const code = issue?.code === "custom" ? issue.params?.["code"] : undefined;
   return (code as ErrorCode | undefined) ?? "INVALID_REQUEST";
+}
+
+/** What a name denotes, in a message. */
+export type NameKind = "parameter" | "field";
+
+const LONGEST_SHOWN_NAME = 40;
+
+/**
+ * Rejects unknown names, because a typo would silently have no effect.
+ *
+ * @throws {ServiceError} `UNKNOWN_PARAMETER`, with the nearest known name, or all of them
+ */
+export function requireKnownNames(kind: NameKind, names: Iterable<string>, known: readonly string[]): void {
+  for (const name of names) {
+    if (!known.includes(name)) throw unknownName(kind, name, known);
+  }
+}
+
+/**
+ * Rejects near misses of known names and ignores others, for clients of another interface with more names
+ * than ours.
+ *
+ * @param ignored names of those clients, whether near to ours or not
+ * @throws {ServiceError} `UNKNOWN_PARAMETER`
+ */
+export function refuseNearMisses(
+  kind: NameKind,
+  names: Iterable<string>,
+  { known, ignored }: { readonly known: readonly string[]; readonly ignored: readonly string[] },
+): void {
+  for (const name of names) {
+    if (known.includes(name) || ignored.includes(name) || nearestName(name, known) === null) continue;
+    throw unknownName(kind, name, known);
+  }
+}
+
+/** Returns the message for an unknown name, with a suggestion. */
+export function unknownNameRule(kind: NameKind, name: string, known: readonly string[]): string {
+  const nearest = nearestName(name, known);
+  if (nearest !== null) return `unknown ${kind} ${shownName(name)}: did you mean ${JSON.stringify(nearest)}?`;
+  const names = known.length === 0 ? "there are none here" : `known are ${known.join(", ")}`;
+  return `unknown ${kind} ${shownName(name)}: ${names}`;
+}
+
+/** Quotes an untrusted name for a message. */
+export function shownName(name: string): string {
+  return JSON.stringify(fitName(name));
+}
+
+/** Cuts a name, and masks an API key in its place. */
+function fitName(name: string): string {
+  return name.slice(0, LONGEST_SHOWN_NAME).replace(/sk-svc-.*/s, "sk-svc-...");
+}
+
+function unknownName(kind: NameKind, name: string, known: readonly string[]): ServiceError {
+  const param = fitName(name);
+  return new ServiceError("UNKNOWN_PARAMETER", unknownNameRule(kind, name, known), { param });
 }

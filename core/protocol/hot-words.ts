@@ -7,10 +7,10 @@ import { parseWith, shown } from "./fields.js";
 const MAX_WORDS = 100;
 const MAX_CHARACTERS = 60;
 const MAX_SCORE = 5;
-/** Finds rare names that are heard about right; see `bench/evaluate/hot-words.ts`. */
+/** Finds rare names that sound about right; see `bench/evaluate/hot-words.ts`. */
 const DEFAULT_SCORE = 1;
 
-/** Words and phrases to be preferred, in a query. */
+/** A query parameter with words and phrases to prefer. */
 export function hotWords(name: string) {
   return z
     .string()
@@ -33,8 +33,7 @@ export function hotWords(name: string) {
 }
 
 /**
- * Hot words are written in letters that the model knows: others could never be heard. A model that writes pieces of words
- * takes none.
+ * Checks that hot words use the model's letters. A model that writes pieces of words accepts none.
  *
  * @throws {ServiceError} `INVALID_REQUEST`
  */
@@ -60,14 +59,14 @@ export function requireHotWords(
   }
 }
 
-/** Hot words that were sent under a name. @throws {ServiceError} `INVALID_REQUEST` */
+/** Parses and checks the hot words of a parameter. @throws {ServiceError} `INVALID_REQUEST` */
 export function hotWordsIn(name: string, value: string, model: HearingModel): readonly HotWord[] {
   const words = parseWith(hotWords(name), value);
   requireHotWords(name, words, model);
   return words;
 }
 
-/** Spoken text has neither case nor punctuation: words are taken in lower case, and white space becomes one space. */
+/** Normalizes words to lower case and single spaces, as in transcripts. */
 function readHotWords(name: string, value: string): readonly HotWord[] {
   const parts = value.split(",").filter((part) => part.trim() !== "");
   if (parts.length > MAX_WORDS) {

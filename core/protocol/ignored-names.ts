@@ -1,9 +1,9 @@
-const MOST_NAMES = 20;
-/** As vendors write theirs: what fits a header as it is. */
+const MAX_NAMES = 20;
+/** Names that fit a header without escapes. */
 const NAME = /^[\w.[\]-]{1,40}$/;
 
-/** Names that were given and have no effect, as a header of the answer; nothing where there are none. */
+/** Returns a header with the names that were given and have no effect, if there are any. */
 export function ignoredHeader(names: Iterable<string>): Readonly<Record<string, string>> {
   const shown = [...new Set(names)].filter((name) => NAME.test(name) && !name.includes("sk-svc-"));
-  return shown.length === 0 ? {} : { "x-svc-ignored": shown.slice(0, MOST_NAMES).join(",") };
+  return shown.length === 0 ? {} : { "x-svc-ignored": shown.slice(0, MAX_NAMES).join(",") };
 }

@@ -4,12 +4,12 @@ type Json = Readonly<Record<string, unknown>>;
 
 const OPTIONS = { io: "input", override: dropSafeIntegerBounds } as const;
 
-/** The JSON Schema of one schema. */
+/** Converts a schema to JSON Schema. */
 export function jsonSchema(schema: z.ZodType): Json {
   return withoutIds(z.toJSONSchema(schema, OPTIONS) as Json);
 }
 
-/** Components refer to each other by name. */
+/** Converts components to JSON Schema; they refer to each other by name. */
 export function componentSchemas(components: Readonly<Record<string, z.ZodType>>): Record<string, Json> {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(components)) registry.add(schema, { id });
@@ -21,7 +21,7 @@ function withoutIds({ $schema, $id, id, ...schema }: Json): Json {
   return schema;
 }
 
-/** An integer without bounds of its own gets those of the number type, which tell a reader nothing. */
+/** Removes the bounds of the number type from integers without explicit bounds. */
 function dropSafeIntegerBounds({ jsonSchema }: { readonly jsonSchema: z.core.JSONSchema.BaseSchema }): void {
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;

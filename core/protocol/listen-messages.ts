@@ -10,7 +10,7 @@ const LISTEN_WORD = z.object({
   punctuated_word: z.string(),
 });
 
-/** Messages of `/v1/listen` to the client. Times are seconds of audio since the start of the session. */
+/** Messages of `/v1/listen` to the client. Times are seconds of audio from the start of the session. */
 export const LISTEN_SERVER_MESSAGE = z.discriminatedUnion("type", [
   z.object({
     type: z.literal("Results"),
@@ -63,7 +63,7 @@ export const LISTEN_CLIENT_MESSAGE = z.discriminatedUnion("type", [
 
 export type ListenClientMessage = ClientMessage<typeof LISTEN_CLIENT_MESSAGE>;
 
-/** Reads a text message of the client; null when it is not JSON. */
+/** Parses a text message of the client; null when it is not JSON. */
 export function parseListenClientMessage(text: string): ListenClientMessage | null {
   return parseClientMessage(LISTEN_CLIENT_MESSAGE, text);
 }

@@ -7,16 +7,16 @@ import { hotWords, hotWordsIn } from "./hot-words.js";
 import { type Query, readQuery } from "./query.js";
 import { RECOGNIZER_MEANS } from "./transcribe-query.js";
 
-/** Sample formats that `/v1/listen` takes. */
+/** Sample formats of `/v1/listen`. */
 const LISTEN_ENCODINGS = ["linear16", "mulaw", "alaw"] as const;
 type ListenEncoding = (typeof LISTEN_ENCODINGS)[number];
 
 export const SAMPLE_RATE_HZ = { min: 8_000, max: 48_000 };
 const ENDPOINTING_MS = { min: 100, max: 2_000, otherwise: 200 };
-/** Names of that vendor's models, which stand for the default one. */
+/** Names of Deepgram's models, which mean the default model. */
 const MODEL_ALIAS = /^nova(-\d)?(-[a-z]+)?$/;
 const LANGUAGES: readonly string[] = ["multi", "kk", "kk-KZ", "ru", "ru-RU"];
-/** Features that would change what an answer means: better refused than silently missing. */
+/** Features that change the meaning of an answer, and so are rejected instead of ignored. */
 const MISSING = [
   "callback",
   "detect_entities",
@@ -28,7 +28,7 @@ const MISSING = [
   "search",
 ] as const;
 
-/** What else that vendor's clients send: nothing of it changes what an answer means. */
+/** Other parameters of Deepgram's clients, which do not change the meaning of an answer. */
 const IGNORED = [
   ...["alternatives", "callback_method", "diarize_model", "diarize_version", "extra", "filler_words"],
   ...["measurements", "mip_opt_out", "no_delay", "numerals", "profanity_filter", "punctuate", "smart_format"],
@@ -71,7 +71,7 @@ export const LISTEN_QUERY = {
   others: { passed: IGNORED, alsoKnown: [...MISSING, "token"] },
 } as const satisfies Query;
 
-/** What a client of `/v1/listen` asks for. */
+/** Options of a client of `/v1/listen`. */
 export interface ListenOptions {
   readonly model: HearingModel;
   readonly encoding: ListenEncoding;
@@ -82,14 +82,15 @@ export interface ListenOptions {
   /** Null for no `UtteranceEnd`. */
   readonly utteranceEndMs: number | null;
   readonly hotWords: readonly HotWord[];
-  /** The client says what its samples are, so they are samples. */
+  /** The client specified the encoding, so it sends raw samples. */
   readonly saysEncoding: boolean;
-  /** Names that were given and have no effect. */
+  /** Parameters without effect. */
   readonly ignored: readonly string[];
 }
 
 /**
- * Options of `/v1/listen`. Other names are ignored, since the vendor has more of them every year; near misses of ours are not.
+ * Parses the options of `/v1/listen`. Other names are ignored, since Deepgram adds some every year, except
+ * near misses of ours.
  *
  * @throws {ServiceError} `INVALID_REQUEST`, `UNKNOWN_PARAMETER`
  */
@@ -116,20 +117,20 @@ export function parseListenQuery(query: URLSearchParams, models: ModelList<Heari
     utteranceEndMs: utteranceEndMs(fields.utterance_end_ms),
     saysEncoding: query.has("encoding"),
     ignored: ignoredNames(query),
-    // A key term is a phrase, a keyword may carry an intensifier behind a colon: that is how hot words are written.
+    // A key term is a phrase, a keyword may have an intensifier after a colon, like our hot words.
     hotWords: ["keyterm", "keywords"].flatMap((name) =>
       hotWordsIn(name, query.getAll(name).join(","), model),
     ),
   };
 }
 
-/** What is asked for and not done. What is asked not to be done is not done, either. */
+/** Returns requested parameters without effect, except those set to `false`. */
 function ignoredNames(query: URLSearchParams): readonly string[] {
   const hasEffect = new Set<string>([...Object.keys(LISTEN_QUERY.schema.shape), ...MISSING, "token"]);
   const given = [...query].filter(
     ([name, value]) => !hasEffect.has(name) && value !== "" && value !== "false",
   );
-  // Both languages are always recognised.
+  // Both languages are always recognized.
   const language = query.get("language") ?? "multi";
   return [...(language === "multi" ? [] : ["language"]), ...given.map(([name]) => name)];
 }

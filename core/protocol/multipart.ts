@@ -1,17 +1,17 @@
 import { ServiceError } from "../domain/errors.js";
 
-/** What a multipart body is made of, in order. Bytes of `data` belong to the part before it. */
+/** Events of a multipart body, in order. Bytes of `data` belong to the last part. */
 export type MultipartEvent =
   | { readonly type: "part"; readonly name: string; readonly fileName: string | undefined }
   | { readonly type: "data"; readonly bytes: Uint8Array }
   | { readonly type: "part-end" };
 
 const LONGEST_PART_HEADER_BYTES = 16 * 1024;
-const MOST_PARTS = 100;
+const MAX_PARTS = 100;
 const NEW_LINE = Buffer.from("\r\n");
 const BLANK_LINE = Buffer.from("\r\n\r\n");
 
-/** Boundary of a `multipart/form-data` content type. @throws {ServiceError} `INVALID_REQUEST` when it has none */
+/** Returns a content type's multipart boundary. @throws {ServiceError} `INVALID_REQUEST` without one */
 export function multipartBoundary(contentType: string): string {
   const match = /;\s*boundary\s*=\s*(?:"([^"]{1,70})"|([^\s;"]{1,70}))/i.exec(contentType);
   const boundary = match?.[1] ?? match?.[2];
@@ -20,14 +20,14 @@ export function multipartBoundary(contentType: string): string {
 }
 
 /**
- * Cuts a `multipart/form-data` body into its parts, however it was cut on its way. What it holds back between chunks is
- * shorter than a delimiter or a part's headers.
+ * Parses a `multipart/form-data` body that arrives in any cut. Between chunks it buffers less than a
+ * delimiter or a part's headers.
  *
  * @see RFC 7578 and RFC 2046, section 5.1
  */
 export class MultipartReader {
   readonly #delimiter: Buffer;
-  /** The first delimiter may stand at the very beginning: a line break in front makes it like the others. */
+  /** Starts with a line break, so that a first delimiter at the very start is like the others. */
   #pending: Buffer = NEW_LINE;
   #state: "preamble" | "after-delimiter" | "headers" | "data" | "done" = "preamble";
   #parts = 0;
@@ -47,12 +47,12 @@ export class MultipartReader {
     }
   }
 
-  /** @throws {ServiceError} `INVALID_REQUEST` when the last delimiter has not come */
+  /** @throws {ServiceError} `INVALID_REQUEST` when the last delimiter is missing */
   end(): void {
     if (this.#state !== "done") throw invalid("the multipart body ended before its last boundary");
   }
 
-  /** One event, or a change of state, or neither when more bytes are needed. */
+  /** Returns an event or changes the state; neither when more bytes are needed. */
   #step(): MultipartEvent | null {
     switch (this.#state) {
       case "preamble":
@@ -92,10 +92,10 @@ export class MultipartReader {
     }
     if (this.#pending.toString("latin1", 0, end).trim() !== "")
       throw invalid("a multipart boundary must end its line");
-    // The line break stays: with it, a part without headers looks like any other.
+    // Keep the line break, so that a part without headers is like any other.
     this.#take(end);
     this.#state = "headers";
-    if (++this.#parts > MOST_PARTS) throw invalid(`a multipart body must have at most ${MOST_PARTS} parts`);
+    if (++this.#parts > MAX_PARTS) throw invalid(`a multipart body must have at most ${MAX_PARTS} parts`);
     return null;
   }
 
@@ -118,7 +118,7 @@ export class MultipartReader {
       this.#state = "after-delimiter";
       return { type: "part-end" };
     }
-    // Without a delimiter in sight, its beginning may still stand at the end.
+    // The end of the data may be the start of a delimiter.
     const size = at > 0 ? at : this.#pending.length - this.#delimiter.length + 1;
     if (size <= 0) return null;
     const bytes = this.#pending.subarray(0, size);

@@ -10,12 +10,12 @@ import {
 import { componentSchemas, jsonSchema } from "./json-schema.js";
 import { SERVICE_VERSION } from "./service-version.js";
 
-/** Of the interface; the service that speaks it has a version of its own. */
+/** Version of the interface; the service has a separate one. */
 export const INTERFACE_VERSION = "1.0.0";
 const BYTES = { type: "string", format: "binary" };
 const FILE = { ...BYTES, description: "The audio" };
 
-/** What each status means; the message is free text, the name in `X-Svc-Error` is stable. */
+/** Meaning of each status; the message is free text, the name in `X-Svc-Error` is stable. */
 const ERRORS: Readonly<Record<number, string>> = {
   400:
     "A required field is missing, a value breaks its rule, or the body is malformed; for transcription also: no audio. " +
@@ -34,7 +34,7 @@ const ERRORS: Readonly<Record<number, string>> = {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The OpenAPI 3.1 description of the public interface, made from the schemas that validate it. */
+/** Generates the OpenAPI 3.1 description of the public interface from the schemas that validate it. */
 export function openApiDocument(endpoints: readonly Endpoint[] = ENDPOINTS): Json {
   const paths: Record<string, Record<string, Json>> = {};
   for (const endpoint of endpoints) {
@@ -123,7 +123,7 @@ function parameters({ query, requestHeaders = {}, isBilled = false }: Endpoint):
 
 function requestBody(request: Content | "form"): Json {
   if (request !== "form") {
-    // Audio may also come by its address, so only JSON is asked for in every case.
+    // Audio may also come from a URL, so only a JSON body is always required.
     return { required: "application/json" in request, content: contents(request) };
   }
   const fields = { $ref: "#/components/schemas/TranscriptionFields" };

@@ -2,12 +2,11 @@ import { z } from "zod";
 import { ServiceError } from "../domain/errors.js";
 import { type DictionaryEntry, dictionaryOf } from "../domain/text/kazakh/dictionary.js";
 import { growthBy, soughtWord, spokenPronunciation } from "../domain/text/kazakh/pronunciations.js";
-import { given, kindOf, shown } from "./fields.js";
-import { unknownNameRule } from "./known-names.js";
+import { given, kindOf, shown, unknownNameRule } from "./fields.js";
 
-const MOST_ENTRIES = 100;
+const MAX_ENTRIES = 100;
 const LONGEST_ENTRY = 60;
-/** What a dictionary may add to a text of any length: the text is what is billed. */
+/** Characters that a dictionary may add to a text of any length, since only the text is billed. */
 const FREE_GROWTH = 200;
 
 const ENTRY = z.strictObject({
@@ -25,9 +24,9 @@ const ENTRY = z.strictObject({
   }),
 });
 
-const { $schema: _, ...ENTRIES_SCHEMA } = z.toJSONSchema(z.array(ENTRY).max(MOST_ENTRIES), { io: "input" });
+const { $schema: _, ...ENTRIES_SCHEMA } = z.toJSONSchema(z.array(ENTRY).max(MAX_ENTRIES), { io: "input" });
 
-/** How words of the text are said, as they are looked up and spoken; absent and null mean no words. */
+/** Pronunciations in the form in which they are looked up and spoken; none by default. */
 export const PRONUNCIATIONS = given(
   z
     .unknown()
@@ -44,7 +43,7 @@ export const PRONUNCIATIONS = given(
     .optional(),
 ).meta({
   ...ENTRIES_SCHEMA,
-  description: `How words and phrases of the text are said: at most ${MOST_ENTRIES}, an extension`,
+  description: `How words and phrases of the text are said: at most ${MAX_ENTRIES}, an extension`,
 });
 
 /** @throws {ServiceError} `INVALID_REQUEST` */
@@ -59,8 +58,8 @@ export function requireBoundedGrowth(text: string, pronunciations?: readonly Dic
 
 function readEntries(value: unknown): readonly DictionaryEntry[] {
   if (!Array.isArray(value)) throw broken("", `must be a list of {"word", "say"}, received ${kindOf(value)}`);
-  if (value.length > MOST_ENTRIES) {
-    throw broken("", `must be at most ${MOST_ENTRIES} entries, received ${value.length}`);
+  if (value.length > MAX_ENTRIES) {
+    throw broken("", `must be at most ${MAX_ENTRIES} entries, received ${value.length}`);
   }
   const words = new Set<string>();
   return value.map((entry: unknown, index) => {

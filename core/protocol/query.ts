@@ -1,31 +1,30 @@
 import type { z } from "zod";
 import { ServiceError } from "../domain/errors.js";
-import { type DeepReadonly, parseWith } from "./fields.js";
-import { refuseNearMisses, requireKnownNames } from "./known-names.js";
+import { type DeepReadonly, parseWith, refuseNearMisses, requireKnownNames } from "./fields.js";
 
-/** The parameters of a path, and what becomes of names that are not among them. */
+/** The parameters of a path, and the treatment of other names. */
 export interface Query<Schema extends z.ZodObject = z.ZodObject> {
   readonly schema: Schema;
   readonly others: "refused" | OtherNames;
-  /** Parameters that may be given several times, where names that are not known are refused. */
+  /** Parameters that may be repeated, on paths that refuse other names. */
   readonly repeatable?: readonly string[];
 }
 
-/** For paths that clients of another vendor's interface call: their names are ignored, near misses of ours are not. */
+/** For clients of another vendor's interface: their names are ignored, near misses of ours are not. */
 interface OtherNames {
-  /** Names that clients are known to send: none of them is taken for a slip. */
+  /** Known names of those clients, which are not typos of ours. */
   readonly passed: readonly string[];
-  /** Names beside the schema's that mean something here. */
+  /** Names with a meaning here that are not in the schema. */
   readonly alsoKnown?: readonly string[];
 }
 
-/** What an empty query says: most requests have one, and no reading is changed afterwards. */
+/** Cache of empty queries, the most common ones; parsed data is immutable. */
 const EMPTY_READINGS = new WeakMap<Query, unknown>();
 
 /**
- * Reads a query; of a name that may be given twice the last one counts.
+ * Parses a query; of repeated parameters, where allowed, the last one counts.
  *
- * @throws {ServiceError} `UNKNOWN_PARAMETER`; `INVALID_REQUEST` for a name that is given twice, and as `parseWith`
+ * @throws {ServiceError} `UNKNOWN_PARAMETER`; `INVALID_REQUEST` for repeated parameters, and as `parseWith`
  */
 export function readQuery<Schema extends z.ZodObject>(
   query: Query<Schema>,
@@ -54,7 +53,7 @@ function readGiven<Schema extends z.ZodObject>(
   return parseWith(schema, Object.fromEntries(given));
 }
 
-/** Of a name that is given twice, the one that was meant cannot be told. */
+/** Rejects repeated parameters, which are ambiguous. */
 function requireOnce(given: URLSearchParams, repeatable: readonly string[]): void {
   for (const name of new Set(given.keys())) {
     if (repeatable.includes(name) || given.getAll(name).length === 1) continue;

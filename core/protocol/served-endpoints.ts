@@ -1,7 +1,7 @@
 import { SERVED_PARTS, type ServedPart } from "../domain/served.js";
 import { ENDPOINTS, type Endpoint } from "./endpoints.js";
 
-/** Where the part of a path is not what its heading says: any service makes tokens, and voices are those of synthesis. */
+/** Parts of paths that differ from their group's: every service makes tokens, and voices are synthesis. */
 const PARTS: Readonly<Record<string, ServedPart | null>> = {
   "/v1/stream/token": null,
   "/v1/voices": "synthesis",
@@ -16,7 +16,7 @@ const BY_GROUP: Readonly<Record<Endpoint["group"], ServedPart | null>> = {
   Catalog: null,
 };
 
-/** Which part of the interface a path belongs to; null for what every service has. */
+/** Returns the part of the interface that a path belongs to; null for paths of every service. */
 function partOf(path: string): ServedPart | null {
   const own = PARTS[path];
   if (own !== undefined) return own;
@@ -34,7 +34,7 @@ export function isServed(path: string, serve: readonly ServedPart[]): boolean {
   return part === null || serve.includes(part);
 }
 
-/** What a client is told that asks for a part which is served elsewhere. */
+/** Error detail for a path that only another service has. */
 export function servedElsewhere(path: string, serve: readonly ServedPart[]): string {
   const here = SERVED_PARTS.filter((part) => serve.includes(part)).join(" and ");
   return `${path} is not served here: this service serves ${here}, another one ${partOf(path) ?? "the rest"}`;

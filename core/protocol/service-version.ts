@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** Version of the package that answers; the interface has its own. From `dist/core/protocol` to the package's folder. */
+/** Version of the package, not of the interface. The URL is relative to `dist/core/protocol`. */
 export const SERVICE_VERSION: string = (
   JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8")) as { version: string }
 ).version;

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import type { ErrorCode } from "../domain/errors.js";
-import { integer, looseBody, oneOf, optionalString, parseWith } from "./fields.js";
-import { refuseNearMisses } from "./known-names.js";
+import { integer, looseBody, oneOf, optionalString, parseWith, refuseNearMisses } from "./fields.js";
 import { PRONUNCIATIONS, requireBoundedGrowth } from "./pronunciations.js";
 import {
   NFE_RULE,
@@ -14,10 +13,10 @@ import {
   withText,
 } from "./synthesis-request.js";
 
-/** Model ids of clients that were written for the OpenAI shape; they mean the default model. */
+/** OpenAI's model ids, which mean the default model. */
 const ALIASES = ["tts-1", "tts-1-hd", "gpt-4o-mini-tts"];
 const FORMATS = ["wav", "pcm"] as const;
-/** Clients of this shape play what comes as it comes: with half the steps the first sound comes in half the time. */
+/** OpenAI's clients play audio as it arrives, and with half the steps the first sound takes half the time. */
 const STREAMED_NFE = 16;
 
 export const SPEECH_REQUEST = looseBody({
@@ -40,31 +39,31 @@ export const SPEECH_REQUEST = looseBody({
   stream_format: z
     .unknown()
     .refine((format) => format !== "sse", {
-      error:
-        "stream_format sse is not served: leave it out, and ask for response_format pcm, which is sent as it is made",
+      error: 'stream_format "sse" is not supported; use response_format "pcm" for streaming audio',
       params: { code: "UNSUPPORTED_FORMAT" satisfies ErrorCode },
     })
     .optional()
     .meta({ type: "string", description: "`audio`; `sse` is refused" }),
 });
 
-/** What clients of the OpenAI shape send beside ours, which is ignored: none is taken for a slip. */
+/** Other fields of OpenAI's clients, which are ignored and are not typos. */
 const PASSED = ["instructions", "stream", "stream_format"];
-/** Names that a slip may have meant. */
+/** Fields that a typo may have meant. */
 const KNOWN = Object.keys(SPEECH_REQUEST.shape).filter((name) => !PASSED.includes(name));
 
-/** A parsed `/v1/audio/speech` body: what to say and how to deliver it. */
+/** A parsed `/v1/audio/speech` body. */
 export interface SpeechRequest {
   readonly synthesis: SynthesisRequest;
   readonly format: (typeof FORMATS)[number];
-  /** Members that were given and have no effect. */
+  /** Fields without effect. */
   readonly ignored: readonly string[];
 }
 
 /**
- * Other members are ignored, but for near misses of ours: those were meant to do something.
+ * Parses a body. Other fields are ignored, except near misses of ours, which were meant to have an effect.
  *
- * @throws {ServiceError} `TEXT_REQUIRED`, `TEXT_TOO_LONG`, `UNSUPPORTED_FORMAT`, `INVALID_REQUEST`, `UNKNOWN_PARAMETER`
+ * @throws {ServiceError} `TEXT_REQUIRED`, `TEXT_TOO_LONG`, `UNSUPPORTED_FORMAT`, `INVALID_REQUEST`,
+ * `UNKNOWN_PARAMETER`
  */
 export function parseSpeechRequest(value: unknown): SpeechRequest {
   const request = parseWith(SPEECH_REQUEST, withText(value, "input"));

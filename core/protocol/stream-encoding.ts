@@ -1,14 +1,14 @@
 import { Encoder } from "@msgpack/msgpack";
 import type { StreamServerMessage } from "./stream-messages.js";
 
-/** How messages to a live client are written: JSON as text, or one MessagePack map as a binary message. */
+/** Encodings of messages to a live client: JSON text, or a MessagePack map in a binary message. */
 export const STREAM_ENCODINGS = ["json", "msgpack"] as const;
 export type StreamEncoding = (typeof STREAM_ENCODINGS)[number];
 
-// The same members as in JSON, where one that is undefined is left out.
+// Leaves out undefined members, as JSON does.
 const encoder = new Encoder({ ignoreUndefined: true });
 
-/** The bytes are the caller's own. */
+/** Encodes a message; the bytes belong to the caller. */
 export function encodeMessagePack(message: StreamServerMessage): Uint8Array {
   return encoder.encode(message);
 }

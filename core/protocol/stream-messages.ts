@@ -5,10 +5,10 @@ import { type ClientMessage, parseClientMessage } from "./client-message.js";
 import type { DeepReadonly } from "./fields.js";
 import { TIMED_WORD } from "./transcription-schemas.js";
 
-/** What a live client may ask for in the query of `/v1/stream`. */
+/** Options of a live session. */
 export interface StreamOptions {
   readonly endOfUtteranceMs: number;
-  /** `fixed` when absent. */
+  /** `fixed` by default. */
   readonly endpointing?: Endpointing;
   readonly partials: boolean;
   readonly words: boolean;
@@ -33,7 +33,7 @@ const SCORED_WORD = TIMED_WORD.extend({
   confidence: z.number().min(0).max(1).meta({ description: "How sure the word is; an extension" }),
 });
 
-/** Messages to the client, exactly as they go on the wire. Times are seconds of accepted audio. */
+/** Messages to the client, as they are sent. Times are seconds of accepted audio. */
 export const STREAM_SERVER_MESSAGE = z.discriminatedUnion("type", [
   z.object({
     type: z.literal("ready"),
@@ -77,7 +77,7 @@ export const STREAM_SERVER_MESSAGE = z.discriminatedUnion("type", [
 export type StreamServerMessage = DeepReadonly<z.output<typeof STREAM_SERVER_MESSAGE>>;
 export type StreamClientMessage = ClientMessage<typeof STREAM_CLIENT_MESSAGE>;
 
-/** Reads a text message of the client; null when it is not JSON. */
+/** Parses a text message of the client; null when it is not JSON. */
 export function parseStreamClientMessage(text: string): StreamClientMessage | null {
   return parseClientMessage(STREAM_CLIENT_MESSAGE, text);
 }

@@ -34,11 +34,7 @@ export const STREAM_QUERY = {
   others: "refused",
 } as const satisfies Query;
 
-/**
- * Options of `/v1/stream` from its query.
- *
- * @throws {ServiceError} `INVALID_REQUEST`, `UNKNOWN_PARAMETER`, `UNKNOWN_MODEL`
- */
+/** Parses the query. @throws {ServiceError} `INVALID_REQUEST`, `UNKNOWN_PARAMETER`, `UNKNOWN_MODEL` */
 export function parseStreamQuery(
   query: URLSearchParams,
   models: ModelList<HearingModel>,
@@ -56,7 +52,7 @@ export function parseStreamQuery(
   return { model: model.name, endOfUtteranceMs: eou_ms, endpointing, partials, words, hotWords: hotwords };
 }
 
-/** The encoding a client asks for, or JSON: even a client whose other options are wrong is told in its own language. */
+/** Returns the requested encoding or JSON, even if other options are invalid, so that errors use it too. */
 export function encodingOf(query: URLSearchParams): StreamEncoding {
   return query.get("encoding") === "msgpack" ? "msgpack" : "json";
 }

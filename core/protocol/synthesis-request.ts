@@ -15,7 +15,7 @@ import {
 } from "./fields.js";
 import { PRONUNCIATIONS, requireBoundedGrowth } from "./pronunciations.js";
 
-/** In Unicode code points of the submitted text, the same count that is billed. */
+/** In Unicode code points, the billed unit. */
 export const LONGEST_TEXT = 5_000;
 export const SPEED_RULE = { min: 0.5, max: 2, otherwise: 1 };
 export const NFE_RULE = { min: 4, max: 64, otherwise: 32 };
@@ -40,7 +40,6 @@ export const ROOM_TONE = boolean("room_tone", true).meta({
 
 export const SYNTHESIS_REQUEST = body({
   text: textField("text"),
-  // Null for the default, which the operator may change.
   model: optionalString("model").meta({ description: SYNTHESIS_MODEL_MEANS }),
   voice: VOICE,
   speed: SPEED,
@@ -63,7 +62,7 @@ export function parseSynthesisRequest(value: unknown): SynthesisRequest {
   return request;
 }
 
-/** The text to speak, under the name that an endpoint gives it. */
+/** The text to speak, in an endpoint's field `name`. */
 export function textField(name: string) {
   return z
     .string({ error: ({ input }) => `${name} must be a string, received ${typeof input}` })
@@ -84,7 +83,7 @@ export function textField(name: string) {
     });
 }
 
-/** A text that is absent or null is required, and so says its own code rather than the one of a wrong type. */
+/** Fails with `TEXT_REQUIRED` for a text that is absent or null, before other fields are checked. */
 export function withText(value: unknown, name: string): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   const text = Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : null;

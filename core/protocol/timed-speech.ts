@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type DeepReadonly, flag, oneOf } from "./fields.js";
 import type { Query } from "./query.js";
 
-/** Query of the paths that speak. */
+/** Query of synthesis. */
 export const SPEECH_QUERY = {
   schema: z.object({
     timestamps: flag("timestamps", false).meta({
@@ -12,7 +12,7 @@ export const SPEECH_QUERY = {
   others: "refused",
 } as const satisfies Query;
 
-/** Query of the path that speaks while it makes speech. */
+/** Query of streamed synthesis. */
 export const SPEECH_STREAM_QUERY = {
   ...SPEECH_QUERY,
   schema: SPEECH_QUERY.schema.extend({

@@ -23,18 +23,18 @@ export const TRANSCRIBE_QUERY = {
       .meta({ format: "uri", description: "Public address of the audio, instead of a body" }),
   }),
   others: "refused",
-  // An address too many is one source of audio too many, and is told as such.
+  // A second URL is reported as a second source of audio.
   repeatable: ["url"],
 } as const satisfies Query;
 
-/** What a request for a transcript asks for, beside the audio. */
+/** Options of a transcription request. */
 export interface TranscribeOptions {
   readonly model: HearingModel;
-  /** By its id, and not as the default. */
+  /** Whether the model was given by its id. */
   readonly isModelNamed: boolean;
   readonly timestamps: boolean;
   readonly hotWords: readonly HotWord[];
-  /** Addresses of the audio that were given; one at most is right, which is for the caller to say. */
+  /** URLs of the audio; the caller rejects more than one. */
   readonly urls: readonly string[];
 }
 

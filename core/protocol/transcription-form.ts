@@ -1,12 +1,11 @@
 import { z } from "zod";
 import type { HearingModel, ModelList } from "../domain/catalog/catalog.js";
 import type { ErrorCode } from "../domain/errors.js";
-import { oneOf, parseWith } from "./fields.js";
-import { refuseNearMisses } from "./known-names.js";
+import { oneOf, parseWith, refuseNearMisses } from "./fields.js";
 import { RECOGNIZER_MEANS } from "./transcribe-query.js";
 
 const FORMATS = ["json", "text", "verbose_json", "srt", "vtt"] as const;
-/** Model ids of clients that were written for the OpenAI shape; they mean the default model. */
+/** OpenAI's model ids, which mean the default model. */
 const ALIASES = ["whisper-1", "gpt-4o-transcribe", "gpt-4o-mini-transcribe"];
 
 export type TranscriptFormat = (typeof FORMATS)[number];
@@ -22,13 +21,12 @@ const EFFECTIVE_FIELDS = {
     .meta({ description: `${RECOGNIZER_MEANS}; ${ALIASES.join(", ")} mean it too` }),
   response_format: oneOf("response_format", FORMATS, { otherwise: "json", code: "UNSUPPORTED_FORMAT" }),
 };
-/** A client that asks for events would wait for them in vain. */
+/** A client that requests events would wait for them in vain. */
 const REFUSED_FIELDS = {
   [STREAM]: z
     .string()
     .refine((value) => !/^(true|1)$/i.test(value), {
-      error:
-        "stream must be false: transcripts come whole; for text while somebody speaks there is /v1/stream",
+      error: "stream must be false: transcripts are sent as a whole; use /v1/stream for live transcription",
       params: { code: "UNSUPPORTED_FORMAT" satisfies ErrorCode },
     })
     .optional()
@@ -43,37 +41,37 @@ const IGNORED_FIELDS = {
     .meta({ ...IGNORED, type: "number" }),
 };
 
-/** The fields of a `/v1/audio/transcriptions` form beside the file. */
+/** Fields of a `/v1/audio/transcriptions` form, without the file. */
 export const TRANSCRIPTION_FIELDS = z.object({
   ...EFFECTIVE_FIELDS,
   ...REFUSED_FIELDS,
   ...IGNORED_FIELDS,
 });
 
-/** Fields that have an effect, the file among them. */
+/** Fields with an effect. */
 const KNOWN = ["file", ...Object.keys(EFFECTIVE_FIELDS)];
-/** What clients of the OpenAI shape send beside those, which is ignored. */
+/** Other fields of OpenAI's clients, which are ignored. */
 const PASSED = [
   ...Object.keys(IGNORED_FIELDS),
   ...["timestamp_granularities", "include", "chunking_strategy", STREAM],
   ...["known_speaker_names", "known_speaker_references"],
 ];
 
-/** The fields of a form as they were understood. */
+/** The parsed fields of a form. */
 export interface TranscriptionForm {
   readonly model: HearingModel;
-  /** By its id, and not as the default. */
+  /** Whether the model was given by its id. */
   readonly isModelNamed: boolean;
   readonly format: TranscriptFormat;
-  /** Fields that were given and have no effect. */
+  /** Fields without effect. */
   readonly ignored: readonly string[];
 }
 
 /**
- * Reads the fields of a form: how to answer. Whatever else clients send is ignored, and so is a field that is empty; a near
- * miss of a field that has an effect is refused, since it was meant to have it.
+ * Parses the fields of a form. Other and empty fields are ignored, except near misses of fields with an
+ * effect.
  *
- * @throws {ServiceError} `UNSUPPORTED_FORMAT`, `UNKNOWN_PARAMETER`, or `INVALID_REQUEST` for a model that is none of ours
+ * @throws {ServiceError} `UNSUPPORTED_FORMAT`, `UNKNOWN_PARAMETER`, or `INVALID_REQUEST` for an unknown model
  */
 export function parseTranscriptionForm(
   fields: ReadonlyMap<string, string>,

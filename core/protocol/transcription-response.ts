@@ -3,10 +3,7 @@ import type { TimedWord } from "../domain/decoding/words.js";
 import { ratio, seconds } from "../domain/rounded.js";
 import type { Transcription, TranscriptSegment, VerboseSegment } from "./transcription-schemas.js";
 
-/**
- * Only `audio_seconds` is exact: it is what was billed.
- * @param wantsTimes adds words and segments
- */
+/** Only `audio_seconds` is not rounded, because it is billed. @param wantsTimes adds words and segments */
 export function toTranscription(transcript: BilledTranscript, wantsTimes: boolean): Transcription {
   const { sampleCountIn, sampleRateInHz, processingSeconds } = transcript;
   const audioSeconds = sampleCountIn / sampleRateInHz;
@@ -25,15 +22,15 @@ export function toTranscription(transcript: BilledTranscript, wantsTimes: boolea
 }
 
 /**
- * Strict clients refuse a segment without these members, and others drop text by them. The recognizer knows nothing of the
- * kind, so they hold the values at which nothing is dropped; `seek` counts hundredths of a second as elsewhere.
+ * Adds members without which strict clients reject a segment, and by which others drop text. The recognizer
+ * has no such values, so they are set so that nothing is dropped; `seek` counts hundredths of a second.
  */
 export function toVerboseSegment(segment: TranscriptSegment): VerboseSegment {
   const neutral = { tokens: [], temperature: 0, avg_logprob: 0, compression_ratio: 1, no_speech_prob: 0 };
   return { ...segment, seek: Math.round(segment.start * 100), ...neutral };
 }
 
-/** Billing in headers, the same on every transcription path. */
+/** Billing headers of every transcription path. */
 export function usageHeaders(transcription: Transcription): Record<string, string> {
   return {
     "x-svc-audio-seconds": String(transcription.audio_seconds),

@@ -42,7 +42,7 @@ export const ERROR_EVENT = z.object({
 
 const CONSTANT = "Not measured: it is here because strict clients refuse a segment without it";
 
-/** A segment of `verbose_json`: what the interface names, and what clients of the OpenAI shape insist on. */
+/** A segment of `verbose_json`, with members that OpenAI's clients require. */
 export const VERBOSE_SEGMENT = TRANSCRIPT_SEGMENT.extend({
   seek: z.int().meta({ description: "`start` in hundredths of a second" }),
   tokens: z.array(z.int()).meta({ description: `Always empty. ${CONSTANT}` }),

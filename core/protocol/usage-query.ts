@@ -5,30 +5,29 @@ import { shown } from "./fields.js";
 import { type Query, readQuery } from "./query.js";
 
 const DAY_MS = 86_400_000;
-/** When nothing is said: today and the days before it. */
+/** Days up to today by default. */
 const USUAL_DAYS = 30;
-const MOST_DAYS = 366;
+const MAX_DAYS = 366;
 
 export const USAGE_QUERY = {
   schema: z.object({
     from: day("from").meta({ description: `First day, UTC; ${USUAL_DAYS - 1} days before \`to\`` }),
-    to: day("to").meta({ description: `Last day, UTC, at most ${MOST_DAYS} in all; today` }),
+    to: day("to").meta({ description: `Last day, UTC, at most ${MAX_DAYS} in all; today` }),
   }),
   others: "refused",
 } as const satisfies Query;
 
 /**
- * The days that a caller asks about.
+ * Parses the requested days.
  *
- * @param now decides which day is today
- * @throws {ServiceError} `INVALID_REQUEST` for what is no day, or too many; `UNKNOWN_PARAMETER`
+ * @throws {ServiceError} `INVALID_REQUEST` for an invalid day, or too many; `UNKNOWN_PARAMETER`
  */
 export function parseUsageQuery(query: URLSearchParams, now: Date): UsagePeriod {
   const { from: given, to = toDay(now.getTime()) } = readQuery(USAGE_QUERY, query);
   const from = given ?? toDay(Date.parse(to) - (USUAL_DAYS - 1) * DAY_MS);
   const days = (Date.parse(to) - Date.parse(from)) / DAY_MS + 1;
   if (days < 1) throw invalid(`from must not be later than to, received ${from} and ${to}`);
-  if (days > MOST_DAYS) throw invalid(`from and to must be at most ${MOST_DAYS} days, received ${days}`);
+  if (days > MAX_DAYS) throw invalid(`from and to must be at most ${MAX_DAYS} days, received ${days}`);
   return { from, to };
 }
 
@@ -38,7 +37,7 @@ function day(name: string) {
   return z.string().refine(isDay, { error }).optional();
 }
 
-/** Of this millennium: others would only be slips. */
+/** Only days of this millennium; others are typos. */
 function isDay(text: string): boolean {
   if (!/^2\d{3}-\d{2}-\d{2}$/.test(text)) return false;
   const ms = Date.parse(text);

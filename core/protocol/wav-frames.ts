@@ -5,15 +5,15 @@ import type { WordTime } from "../domain/synthesis/word-time.js";
 /** Value of `X-Svc-Stream`. */
 export const WAV_FRAMES = "wav-frames-v1";
 
-/** RIFF chunk of a frame's WAV, behind the samples: JSON in UTF-8, `{"words": [...]}` of that sentence. */
+/** RIFF chunk after the samples of a frame's WAV: JSON in UTF-8, `{"words": [...]}` of that sentence. */
 export const WORDS_CHUNK = "wrds";
 
 const LENGTH_BYTES = 4;
 
 /**
- * One frame of the stream in parts: the length of a WAV as 4 bytes, big-endian, and the WAV.
+ * Writes a frame of the stream in parts: the length of a WAV as 4 bytes, big-endian, and the WAV.
  * @param pieces samples of the sentence; see `wavInParts`
- * @param words of the sentence, to be told inside the WAV, times from its begin
+ * @param words words of the sentence for the WAV's chunk, with times from its start
  */
 export function wavFrame(
   pieces: Int16Array[],
@@ -24,25 +24,25 @@ export function wavFrame(
   const { bytes, parts } = wavInParts(pieces, sampleRateHz, chunk);
   const length = new Uint8Array(LENGTH_BYTES);
   new DataView(length.buffer).setUint32(0, bytes);
-  return { bytes: LENGTH_BYTES + bytes, parts: behind(length, parts) };
+  return { bytes: LENGTH_BYTES + bytes, parts: concatenated(length, parts) };
 }
 
-/** Cuts a stream of bytes back into frames, however it was cut on its way. */
+/** Parses frames from a stream of bytes in any cut. */
 export class WavFrameReader {
-  /** Bytes that no frame was made of yet, as they came: they are joined once, when the frame is whole. */
+  /** Received chunks of an incomplete frame, joined once when it is complete. */
   #chunks: Uint8Array[] = [];
   #pendingBytes = 0;
-  /** Bytes that the first frame takes, as far as is known. */
+  /** Length of the first frame, as far as it is known. */
   #wantedBytes = LENGTH_BYTES;
 
-  /** True when nothing is left of a frame that has begun. */
+  /** Whether there is no incomplete frame. */
   get isAtBoundary(): boolean {
     return this.#pendingBytes === 0;
   }
 
-  /** The WAV files that `chunk` completes. */
+  /** Returns the WAV files that `chunk` completes. */
   push(chunk: Uint8Array): Uint8Array[] {
-    // The chunk may be lent.
+    // The chunk may be borrowed.
     this.#chunks.push(new Uint8Array(chunk));
     this.#pendingBytes += chunk.length;
     if (this.#pendingBytes < this.#wantedBytes) return [];
@@ -69,7 +69,10 @@ function wordsChunk(words: readonly WordTime[]): Uint8Array {
   return riffChunk(WORDS_CHUNK, new TextEncoder().encode(JSON.stringify({ words })));
 }
 
-function* behind(first: Uint8Array, parts: Iterable<Uint8Array>): Generator<Uint8Array, void, undefined> {
+function* concatenated(
+  first: Uint8Array,
+  parts: Iterable<Uint8Array>,
+): Generator<Uint8Array, void, undefined> {
   yield first;
   yield* parts;
 }
@@ -86,7 +89,7 @@ function joined(chunks: readonly Uint8Array[], byteCount: number): Uint8Array {
 }
 
 /**
- * The WAV of a sentence without its words, and the words; null where it holds none.
+ * Splits the WAV of a sentence from its words; null without words.
  * @throws {SyntaxError} for a chunk that is not JSON
  */
 export function takeWords(

@@ -43,9 +43,9 @@ export class InProcessHub {
     const borrowed = new Uint8Array(bytes.length + 1).subarray(1);
     borrowed.set(bytes);
     this.enqueue(() => {
-      const isHeard = this.#deliver({ subject, bytes: borrowed, isUnheard: false });
+      const isHeard = this.#deliver({ subject, bytes: borrowed, isUndelivered: false });
       if (isHeard || replyTo === undefined) return;
-      this.enqueue(() => this.#deliver({ subject: replyTo, bytes: new Uint8Array(), isUnheard: true }));
+      this.enqueue(() => this.#deliver({ subject: replyTo, bytes: new Uint8Array(), isUndelivered: true }));
     });
   }
 

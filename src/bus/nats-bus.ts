@@ -85,10 +85,10 @@ class NatsBus implements Bus {
         // A throw in a callback ends the client's reader, and with it the connection.
         try {
           if (error !== null) throw error;
-          const isUnheard = reportsNoResponders(message);
-          const bytes = isUnheard ? NO_BYTES : verified(message.data);
+          const isUndelivered = reportsNoResponders(message);
+          const bytes = isUndelivered ? NO_BYTES : verified(message.data);
           if (bytes === null) this.#observer.damaged();
-          else onMessage({ subject: message.subject, bytes, isUnheard });
+          else onMessage({ subject: message.subject, bytes, isUndelivered });
         } catch (thrown) {
           this.#observer.fault(thrown);
         }

@@ -1,6 +1,6 @@
 import { ServiceError } from "../../core/domain/errors.js";
 import type { FrontRequest } from "../../core/ports/front.js";
-import { parseJsonBody } from "../../core/protocol/json-body.js";
+import { parseJsonBody } from "../../core/protocol/fields.js";
 
 export const LONGEST_JSON_BYTES = 64 * 1024;
 

@@ -4,7 +4,7 @@ import { ServiceError } from "../../core/domain/errors.js";
 import type { Caller, FileWishes } from "../../core/ports/conversations.js";
 import type { Departure, FrontRequest } from "../../core/ports/front.js";
 import { ENDLESS_ROOM, type SpoolRoom } from "../../core/ports/spool-room.js";
-import { requireKnownNames, shownName } from "../../core/protocol/known-names.js";
+import { requireKnownNames, shownName } from "../../core/protocol/fields.js";
 import { type MultipartEvent, MultipartReader, multipartBoundary } from "../../core/protocol/multipart.js";
 import { type AdmitDeps, admit } from "./admit.js";
 import type { Exchange } from "./exchange.js";

@@ -65,7 +65,7 @@ function speak(parts: ConversationParts): Conversations["synthesis"] {
       synthesizer,
       delivery,
       clock: systemClock,
-      observer: span.isTold ? traceSpeech(span, observer) : observer,
+      observer: span.isTraced ? traceSpeech(span, observer) : observer,
       log: log.child({ requestId: caller.requestId }),
     };
     const plan = await planSynthesis(request, model);
@@ -151,14 +151,14 @@ export function listen({ recognizers, meter, metrics, log }: ListenParts): Conve
         sampleRateHz: manifest.sampleRateHz,
         options,
         decoder: lease.engine,
-        meter: span.isTold ? traceHolds(span, meter) : meter,
+        meter: span.isTraced ? traceHolds(span, meter) : meter,
         organizationId: caller.identity.organizationId,
         origin: usageOrigin(caller),
         ...(caller.mostAtOnce !== undefined && { mostAtOnce: caller.mostAtOnce }),
         sink,
         log: log.child({ requestId: caller.requestId }),
-        observer: span.isTold ? traceLive(span, counting) : counting,
-        ...(span.isTold && { span }),
+        observer: span.isTraced ? traceLive(span, counting) : counting,
+        ...(span.isTraced && { span }),
         onEnded: () => lease.release(),
       });
       lease.granted.catch((error: ServiceError) => session.unavailable(error));
@@ -191,7 +191,7 @@ function engineOf<E>(engines: ReadonlyMap<string, E>, id: string): E {
 
 /** Returns the meter; work paid for under an idempotency key is not charged again. */
 function meterOf({ meter, config }: ConversationParts, { paid, span = NO_SPAN }: Caller): UsageMeter {
-  const traced = span.isTold ? traceHolds(span, meter) : meter;
+  const traced = span.isTraced ? traceHolds(span, meter) : meter;
   return paid === undefined ? traced : new PrepaidMeter(traced, config.tariffs, paid);
 }
 

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
-import { beatsOf } from "../../actors/fleet/call-subjects.js";
 import { FleetDirectory } from "../../actors/fleet/directory.js";
 import { FleetCalls } from "../../actors/fleet/fleet-calls.js";
 import { FleetFilePool } from "../../actors/fleet/fleet-file-pool.js";
 import { FleetLanes } from "../../actors/fleet/fleet-lanes.js";
 import { NodePlaces } from "../../actors/fleet/node-places.js";
 import { RemoteSynthesizer } from "../../actors/fleet/remote-synthesizer.js";
+import { heartbeatsOf } from "../../actors/fleet/subjects.js";
 import type { LiveEngineOptions } from "../../actors/live/engine.js";
 import { MODEL_WAIT_MS } from "../../actors/residency/resident-model.js";
 import type { ServedPart } from "../../core/domain/served.js";
@@ -90,7 +90,13 @@ export async function openFleet(parts: BusParts, owned: Owned): Promise<Fleet> {
   const front = peerName();
   const bus = await connectBus(parts, `gateway ${front}`, owned);
   const directoryOf = (kind: ServedPart) => {
-    const directory = new FleetDirectory({ bus, beats: beatsOf(kind), lostMs, clock: systemClock, log });
+    const directory = new FleetDirectory({
+      bus,
+      heartbeats: heartbeatsOf(kind),
+      lostMs,
+      clock: systemClock,
+      log,
+    });
     owned.add(`directory of ${kind}`, async () => directory.close());
     return directory;
   };
@@ -99,7 +105,8 @@ export async function openFleet(parts: BusParts, owned: Owned): Promise<Fleet> {
   owned.add("calls", async () => calls.close());
   const callees = { synthesis: directoryOf("synthesis"), transcription: directoryOf("transcription") };
   const wanted = { synthesis: 0, transcription: 0 };
-  const roomOf = (callees: FleetDirectory) => callees.beats.reduce((sum, { capacity }) => sum + capacity, 0);
+  const roomOf = (callees: FleetDirectory) =>
+    callees.heartbeats.reduce((sum, { capacity }) => sum + capacity, 0);
   metrics.observeCallRoom(() => ({
     synthesis: roomOf(callees.synthesis),
     transcription: roomOf(callees.transcription),
@@ -114,9 +121,9 @@ export async function openFleet(parts: BusParts, owned: Owned): Promise<Fleet> {
       },
     });
   metrics.observeFleet(() => ({
-    capacity: directory.beats.reduce((sum, beat) => sum + beat.capacity, 0),
-    used: directory.beats.reduce((sum, beat) => sum + beat.used, 0),
-    oldestBeatMs: directory.oldestBeatMs,
+    capacity: directory.heartbeats.reduce((sum, heartbeat) => sum + heartbeat.capacity, 0),
+    used: directory.heartbeats.reduce((sum, heartbeat) => sum + heartbeat.used, 0),
+    oldestHeartbeatMs: directory.oldestHeartbeatMs,
   }));
   return {
     wanted: () => wanted,

@@ -33,7 +33,7 @@ export function busContract(name: string, skip: string | false, makeBus: () => P
 
     /** Keeps copies of a subject's messages, whose bytes are borrowed. */
     async function listen(bus: Bus, subject: string) {
-      const heard: { subject: string; bytes: number[]; isUnheard: boolean }[] = [];
+      const heard: { subject: string; bytes: number[]; isUndelivered: boolean }[] = [];
       const end = bus.subscribe(subject, ({ bytes, ...rest }: BusMessage) => {
         heard.push({ ...rest, bytes: [...bytes] });
       });
@@ -84,13 +84,13 @@ export function busContract(name: string, skip: string | false, makeBus: () => P
       sender.publish("t.heard", bytesOf(1), "t.lost");
       sender.publish("t.unheard", bytesOf(2), "t.lost");
       await eventually("the word has come", () => lost.heard.length > 0 && heard.length > 0);
-      assert.deepEqual(lost.heard, [{ subject: "t.lost", bytes: [], isUnheard: true }]);
+      assert.deepEqual(lost.heard, [{ subject: "t.lost", bytes: [], isUndelivered: true }]);
       end();
       await receiver.flush();
       sender.publish("t.heard", bytesOf(3), "t.lost");
       await eventually("the next word has come", () => lost.heard.length === 2);
       assert.equal(heard.length, 1);
-      assert.equal(heard[0]!.isUnheard, false);
+      assert.equal(heard[0]!.isUndelivered, false);
       lost.end();
     });
 

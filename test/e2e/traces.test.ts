@@ -231,7 +231,7 @@ test("without an endpoint no package of OpenTelemetry is loaded", async () => {
   const loadedBefore = loaded();
   const traces = await openTraces({ endpoint: null, version: "0", instance: "svc", log: SILENT });
   const span = traces.tracer.begin("GET /v1/voices", TRACEPARENT);
-  assert.deepEqual([span.isTold, span.traceparent, span.child("part")], [false, null, span]);
+  assert.deepEqual([span.isTraced, span.traceparent, span.child("part")], [false, null, span]);
   await traces.close();
   assert.deepEqual(loaded(), loadedBefore);
   assert.deepEqual(loadedBefore, []);

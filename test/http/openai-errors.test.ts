@@ -68,7 +68,7 @@ for (const front of FRONTS) {
             invalid,
             "unsupported_format",
             "stream_format",
-            /stream_format sse is not served/,
+            /stream_format "sse" is not supported/,
           ],
           [
             () => transcriptions.create({ model: "whisper-1", file: file(), stream: true }),

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { acceptsEvents } from "../../core/protocol/accepts-events.js";
 
-test("events are for clients that name them, and prefer nothing that is JSON", () => {
+test("events are for clients that list them, and prefer them to JSON", () => {
   for (const [accept, expected] of [
     [undefined, false],
     ["", false],

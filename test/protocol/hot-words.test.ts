@@ -44,7 +44,7 @@ test("a hundred words of sixty characters are taken", () => {
   assert.equal(read(Array.from({ length: 100 }, () => "а".repeat(60)).join()).length, 100);
 });
 
-test("a model that writes pieces of words takes no hot words, and is asked for without them", () => {
+test("a model that writes pieces of words accepts no hot words, and works without them", () => {
   const pieces = (query: Record<string, string>) =>
     parseTranscribeQuery(new URLSearchParams({ model: "pieces", ...query }), TWO_OF_EACH.hearing);
   assert.equal(pieces({}).model.name, "pieces");

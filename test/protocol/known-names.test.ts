@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { nearestName } from "../../core/domain/text/nearest-name.js";
-import { shownName, unknownNameRule } from "../../core/protocol/known-names.js";
+import { shownName, unknownNameRule } from "../../core/protocol/fields.js";
 
 const SYNTHESIS = [
   "text",
@@ -45,7 +45,7 @@ describe("the nearest known name", () => {
   }
 });
 
-test("where no name is near, all of them are told", () => {
+test("without a near name, the message lists all", () => {
   const rule = unknownNameRule("field", "format", SYNTHESIS);
   assert.equal(
     rule,

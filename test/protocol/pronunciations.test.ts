@@ -7,14 +7,14 @@ import { parseSynthesisRequest } from "../../core/protocol/synthesis-request.js"
 const parse = (pronunciations: unknown, text = "Kaspi") =>
   parseSynthesisRequest({ text, pronunciations }).pronunciations;
 
-test("entries come out as they are looked up and spoken, on both shapes", () => {
+test("entries are normalized for look-up and speech, on both interfaces", () => {
   const pronunciations = [{ word: "«Kaspi  Bank»", say: "Каспи банк!" }];
   const expected = [{ word: "Kaspi Bank", spoken: "каспи банк" }];
   assert.deepEqual(parse(pronunciations), expected);
   assert.deepEqual(parseSpeechRequest({ input: "а", pronunciations }).synthesis.pronunciations, expected);
 });
 
-test("a request without a dictionary means the same as before there were any", () => {
+test("a request without a dictionary has the same meaning as ever", () => {
   const { pronunciations: none, ...rest } = parseSynthesisRequest({ text: "а" });
   assert.equal(none, undefined);
   // What fingerprints of idempotency keys are made of.

@@ -4,7 +4,7 @@ import { parseSpeechRequest } from "../../core/protocol/speech-request.js";
 import { parseSynthesisRequest } from "../../core/protocol/synthesis-request.js";
 import { speechForFingerprint } from "../../src/http/once-by-key.js";
 
-test("clients of the OpenAI shape choose solver steps and room tone as ours do, and begin with fewer steps", () => {
+test("OpenAI's clients can choose solver steps and room tone, and have fewer steps by default", () => {
   const plain = parseSpeechRequest({ input: "Сәлем" });
   assert.deepEqual([plain.synthesis.nfe, plain.synthesis.room_tone], [16, true]);
   const asked = parseSpeechRequest({ input: "Сәлем", nfe: 9, room_tone: false, instructions: "softly" });

@@ -6,7 +6,7 @@ import { takeWords, WavFrameReader, wavFrame } from "../../core/protocol/wav-fra
 import * as fc from "../support/properties.js";
 import { encodeWavFrame, wavWithWords } from "../support/wav-frames.js";
 
-test("frames come out as they went in, however the stream was cut", () => {
+test("frames survive any cut of the stream", () => {
   const files = fc.array(fc.uint8Array({ maxLength: 50 }), { maxLength: 6 });
   fc.assert(
     fc.property(files, fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1 }), (wavs, sizes) => {
@@ -34,7 +34,7 @@ test("half a frame is not at a boundary", () => {
   assert.equal(reader.isAtBoundary, false);
 });
 
-test("words travel behind the samples of a WAV, and the WAV comes out as it was", () => {
+test("words are sent after the samples of a WAV, which stays unchanged", () => {
   const plain = writeWav(Int16Array.of(1, -2, 3), 24_000);
   // Bodies of even and of odd length.
   for (const word of ["сөз", "сөз!", ""]) {
@@ -66,7 +66,7 @@ test("a frame in parts has the bytes that it has as a whole", () => {
   );
 });
 
-test("a frame that comes in many small chunks is joined once", () => {
+test("a frame in many small chunks is joined once", () => {
   const frame = encodeWavFrame(new Uint8Array(100_000).fill(5));
   const reader = new WavFrameReader();
   for (let at = 0; at < frame.length - 1; at++) {

@@ -1,7 +1,7 @@
 import { decode, encode } from "@msgpack/msgpack";
 import {
   BundleWriter,
-  MOST_BUNDLE_BYTES,
+  MAX_BUNDLE_BYTES,
   RECORD,
   type RecordType,
   readBundle,
@@ -24,7 +24,7 @@ export class NewerPeer extends BusWrapper {
 /** Adds a record after each one, and more keys to those that have keys. */
 function moreRecords(bytes: Uint8Array): Uint8Array {
   // A full bundle has no room.
-  if (bytes.length > MOST_BUNDLE_BYTES - ROOM_BYTES) return bytes;
+  if (bytes.length > MAX_BUNDLE_BYTES - ROOM_BYTES) return bytes;
   const { version, nth, records } = readBundle(bytes);
   const writer = new BundleWriter(version);
   for (const { type, body, ...of } of records) {

@@ -28,7 +28,7 @@ export class RecordedSpans implements Tracer {
     };
     this.spans.push(one);
     return {
-      isTold: true,
+      isTraced: true,
       traceparent,
       child: (part, ofPart) => this.begin(part, traceparent, ofPart),
       event: (event) => void one.events.push(event),

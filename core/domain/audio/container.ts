@@ -1,4 +1,4 @@
-/** What a file of audio is wrapped in, told by its own bytes; names and extensions are not asked. */
+/** Container formats of audio files, detected from their bytes; names and extensions do not count. */
 export type Container =
   | "wav"
   | "mp3"
@@ -12,7 +12,7 @@ export type Container =
   | "amr"
   | "au";
 
-/** Bytes of a file that are enough to tell its container. */
+/** Bytes of a file that suffice to detect its container. */
 export const CONTAINER_HEAD_BYTES = 1 << 16;
 
 const MPEG_KBPS = {
@@ -23,10 +23,10 @@ const MPEG_KBPS = {
   v2Layer2: [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160],
 } as const;
 const MPEG_RATES_HZ = [44_100, 48_000, 32_000];
-/** The first box of an ISO file; recorders and QuickTime do not always begin with `ftyp`. */
+/** First boxes of an ISO file; recorders and QuickTime do not always start with `ftyp`. */
 const MP4_BOXES = ["ftyp", "moov", "mdat", "free", "skip", "wide", "pnot"];
 
-/** How files begin that recorders send as they go: 32 bits and more that must be right; \uffff stands for any byte. */
+/** First bytes of streamed files, with at least 32 significant bits; \uffff stands for any byte. */
 const STREAMED_SIGNATURES: readonly (readonly [Container, string])[] = [
   ["wav", "RIFF\uffff\uffff\uffff\uffffWAVE"],
   ["webm", "\x1a\x45\xdf\xa3"],
@@ -39,12 +39,12 @@ const STREAMED_SIGNATURES: readonly (readonly [Container, string])[] = [
 const ANY_BYTE = 0xffff;
 
 /**
- * Tells the container from the first bytes of a file, tags before the audio left out.
+ * Detects the container from the first bytes of a file after any ID3 tag.
  *
- * Only binary signatures count, so nothing that refers to other files (playlists, SVG, scripts) is ever recognized.
- * MPEG audio has no signature: two frames must follow each other exactly.
+ * Only binary signatures count, so files that refer to other files (playlists, SVG, scripts) are never
+ * recognized. MPEG audio has no signature: two frames must follow each other exactly.
  *
- * @returns null when it is none of those we decode
+ * @returns null for other formats
  */
 export function detectContainer(head: Uint8Array): Container | null {
   if (has(head, 0, "RIFF") || has(head, 0, "RIFX") || has(head, 0, "RF64") || has(head, 0, "BW64")) {
@@ -64,11 +64,11 @@ export function detectContainer(head: Uint8Array): Container | null {
 }
 
 /**
- * Tells whether a live client's audio begins as a file where samples should be. Samples are as they like, so a signature is
- * 32 bits and more that must be right: chance would need four thousand million sessions.
+ * Detects a live client that sends a file instead of samples. Samples may have any value, so a signature has
+ * at least 32 bits: a false match takes four thousand million sessions.
  *
- * @param head the first bytes, as many as have come
- * @returns null for samples; `open` while more bytes could still make it a file
+ * @param head the first bytes so far
+ * @returns null for samples; `open` while more bytes could still complete a signature
  */
 export function detectStreamedFile(head: Uint8Array): Container | "open" | null {
   const possible = STREAMED_SIGNATURES.filter(([, signature]) => agrees(head, signature));
@@ -86,14 +86,14 @@ function agrees(head: Uint8Array, signature: string): boolean {
   return true;
 }
 
-/** Two MPEG frames with heads that say the same: 19 bits of the second are known from the first. */
+/** Finds two MPEG frames with equal headers: 19 bits of the second are known from the first. */
 function beginsWithEqualFrames(first: Uint8Array): boolean {
   const bytes = mpegFrameBytes(first, 0);
   if (bytes === 0 || mpegFrameBytes(first, bytes) === 0) return false;
   return first[1] === first[bytes + 1] && (first[2]! & 0x0c) === (first[bytes + 2]! & 0x0c);
 }
 
-/** Length of an ID3v2 tag at the beginning of a file, 0 when there is none. @see id3.org, ID3v2.4 structure */
+/** Length of an ID3v2 tag at the start of a file, 0 without one. @see id3.org, ID3v2.4 structure */
 export function id3Bytes(head: Uint8Array): number {
   if (!has(head, 0, "ID3") || head.length < 10) return 0;
   const size = head.subarray(6, 10).reduce((total, byte) => total * 128 + (byte & 0x7f), 0);
@@ -101,12 +101,12 @@ export function id3Bytes(head: Uint8Array): number {
   return 10 + size + footerBytes;
 }
 
-/** Whether an Ogg file's first stream is Opus, which starts its first page's only packet. @see RFC 7845 */
+/** Returns whether an Ogg file's first stream is Opus, by its first page's only packet. @see RFC 7845 */
 export function isOggOpus(head: Uint8Array): boolean {
   return has(head, 28, "OpusHead");
 }
 
-/** Looks past up to half a head of padding for a frame that another frame, or the end of the file, follows. */
+/** Finds a frame that another frame or the end of the file follows, after padding of up to half of `head`. */
 function findsTwoFrames(head: Uint8Array, frameBytes: (head: Uint8Array, offset: number) => number): boolean {
   const lastStart = Math.min(head.length - 4, CONTAINER_HEAD_BYTES / 2);
   for (let offset = 0; offset <= lastStart; offset++) {
@@ -118,7 +118,7 @@ function findsTwoFrames(head: Uint8Array, frameBytes: (head: Uint8Array, offset:
   return false;
 }
 
-/** Length of the MPEG-1 or 2 audio frame at `offset`, 0 when there is none. @see ISO 11172-3, 2.4.1.3 */
+/** Length of the MPEG-1 or 2 audio frame at `offset`, 0 without one. @see ISO 11172-3, 2.4.1.3 */
 function mpegFrameBytes(head: Uint8Array, offset: number): number {
   if (offset + 4 > head.length || head[offset] !== 0xff || (head[offset + 1]! & 0xe0) !== 0xe0) return 0;
   const version = (head[offset + 1]! >> 3) & 3;
@@ -140,7 +140,7 @@ function bitRates(isVersion1: boolean, layer: number): readonly number[] {
   return layer === 1 ? MPEG_KBPS.v1Layer1 : layer === 2 ? MPEG_KBPS.v1Layer2 : MPEG_KBPS.v1Layer3;
 }
 
-/** Length of the ADTS frame at `offset`, 0 when there is none. @see ISO 13818-7, 6.2 */
+/** Length of the ADTS frame at `offset`, 0 without one. @see ISO 13818-7, 6.2 */
 function adtsFrameBytes(head: Uint8Array, offset: number): number {
   if (offset + 7 > head.length || head[offset] !== 0xff || (head[offset + 1]! & 0xf6) !== 0xf0) return 0;
   const rateIndex = (head[offset + 2]! >> 2) & 15;

@@ -1,6 +1,6 @@
 /**
- * Fades a part of a piece in and out at the piece's ends, in place: half a cosine, so that neither the signal nor its
- * slope jumps where the piece meets digital silence.
+ * Fades a part of a piece at the piece's ends, in place, with half a cosine: neither the signal nor its slope
+ * jumps at the border to digital silence.
  *
  * @param part samples `[offset, offset + part.length)` of the piece
  * @param fade.samples length of each fade

@@ -1,6 +1,6 @@
 /**
- * Discrete Fourier transform of one length, fast when its prime factors are small. Tables and buffers are made once;
- * not re-entrant.
+ * Discrete Fourier transform of one length, fast for small prime factors. Allocates its tables once; not
+ * re-entrant.
  * @see Cooley and Tukey, 1965, decimation in time with mixed radices.
  */
 export class Fft {
@@ -16,13 +16,10 @@ export class Fft {
   readonly #termReal: Float64Array;
   readonly #termImaginary: Float64Array;
 
-  /** @throws {RangeError} when `size` is no whole number of at least 1 */
+  /** @throws {RangeError} when `size` is not a positive integer */
   constructor(size: number) {
-    if (!Number.isInteger(size) || size < 1) {
-      throw new RangeError(
-        `Cannot make a transform: size must be a whole number of at least 1, received ${size}`,
-      );
-    }
+    if (!Number.isInteger(size) || size < 1)
+      throw new RangeError(`size of a transform must be a positive integer, received ${size}`);
     this.size = size;
     this.#radices = radicesOf(size);
     this.#cos = Float64Array.from({ length: size }, (_, k) => Math.cos((2 * Math.PI * k) / size));
@@ -36,7 +33,7 @@ export class Fft {
     this.#termImaginary = new Float64Array(widest);
   }
 
-  /** Replaces `real` and `imaginary`, `[size]` each, by their transform. */
+  /** Transforms `real` and `imaginary`, `[size]` each, in place. */
   transform(real: Float64Array, imaginary: Float64Array): void {
     this.#inReal.set(real);
     this.#inImaginary.set(imaginary);
@@ -46,9 +43,9 @@ export class Fft {
   }
 
   /**
-   * Squared magnitudes of the transform of a real signal.
+   * Computes squared magnitudes of the transform of a real signal.
    *
-   * @param signal at most `size` samples; zeros follow
+   * @param signal at most `size` samples, padded with zeros
    * @param power receives bins 0 to `floor(size / 2)`
    */
   powerSpectrum(signal: Float64Array, power: Float64Array): void {
@@ -60,7 +57,9 @@ export class Fft {
     }
   }
 
-  /** Transform of the `size` inputs at `from`, `from + stride`, ..., into the outputs at `to` and after it. */
+  /**
+   * Transform of the `size` inputs at `from`, `from + stride`, ..., into the outputs at `to` and after it.
+   */
   #recurse(size: number, from: number, stride: number, to: number, depth: number): void {
     const radix = this.#radices[depth];
     if (radix === undefined) {
@@ -75,7 +74,7 @@ export class Fft {
     for (let k = 0; k < part; k++) this.#butterfly(radix, part, stride, to + k, k);
   }
 
-  /** Joins element `k` of `radix` partial transforms that lie `part` apart. */
+  /** Combines element `k` of `radix` partial transforms at a distance of `part`. */
   #butterfly(radix: number, part: number, stride: number, to: number, k: number): void {
     for (let r = 0; r < radix; r++) {
       const at = to + r * part;
@@ -102,21 +101,12 @@ export class Fft {
   }
 }
 
-/** Fours first: one pass of radix 4 is cheaper than two of radix 2. */
+/** Factors of `size`, fours first: one pass of radix 4 is cheaper than two of radix 2. */
 function radicesOf(size: number): number[] {
   const radices: number[] = [];
   let rest = size;
-  for (const radix of [4, 2]) {
-    while (rest % radix === 0) {
-      radices.push(radix);
-      rest /= radix;
-    }
-  }
-  for (let radix = 3; rest > 1; radix += 2) {
-    while (rest % radix === 0) {
-      radices.push(radix);
-      rest /= radix;
-    }
+  for (let radix = 4; rest > 1; radix = radix === 4 ? 2 : radix === 2 ? 3 : radix + 2) {
+    for (; rest % radix === 0; rest /= radix) radices.push(radix);
   }
   return radices;
 }

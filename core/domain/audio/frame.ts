@@ -1,5 +1,4 @@
-/** Samples a second of live audio, as recognisers hear it. */
+/** Sample rate of live audio. */
 export const LIVE_RATE_HZ = 16_000;
-
-/** One frame of live audio, 40 ms: what recognisers step by, endpoints are counted in, and audio is sent again from. */
+/** A frame of live audio, 40 ms: the unit of recognizer steps, endpointing and replays. */
 export const FRAME_SAMPLES = 640;

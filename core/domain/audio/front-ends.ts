@@ -5,7 +5,7 @@ const HOP_SAMPLES = 160;
 /** `std::numeric_limits<float>::epsilon()`. */
 const FLOAT_EPSILON = 2 ** -23;
 
-/** Features that public recognisers of 16 kHz speech were trained with, 100 frames a second. */
+/** Features with which public recognizers of 16 kHz speech were trained, 100 frames a second. */
 export type FrontEnd = "gigaam-v2" | "gigaam-v3" | "nemo" | "kaldi";
 
 export const FRONT_ENDS: Readonly<Record<FrontEnd, (bins: number) => LogMelOptions>> = {
@@ -17,8 +17,8 @@ export const FRONT_ENDS: Readonly<Record<FrontEnd, (bins: number) => LogMelOptio
 
 /**
  * GigaAM v1 and v2.
- * @see salute-developers/GigaAM at 06f8324, `gigaam/preprocess.py`: torchaudio's MelSpectrogram with n_fft = win_length = 400,
- * centred with reflection, log of the power clamped to 1e-9
+ * @see salute-developers/GigaAM at 06f8324, `gigaam/preprocess.py`: torchaudio's MelSpectrogram with
+ * n_fft = win_length = 400, centred with reflection, log of the power clamped to 1e-9
  */
 function gigaamV2(bins: number): LogMelOptions {
   return {
@@ -36,8 +36,9 @@ function gigaamV2(bins: number): LogMelOptions {
 }
 
 /**
- * GigaAM v3, and what follows it with `center: False` and windows of 20 ms in its configuration.
- * @see k2-fsa/sherpa-onnx at 0bfca2c, `scripts/nemo/GigaAM/export-onnx-ctc-v3.py`, which quotes the checkpoint's configuration
+ * GigaAM v3, and models with `center: False` and windows of 20 ms in their configuration.
+ * @see k2-fsa/sherpa-onnx at 0bfca2c, `scripts/nemo/GigaAM/export-onnx-ctc-v3.py`, which quotes the
+ * configuration
  */
 function gigaamV3(bins: number): LogMelOptions {
   return {
@@ -52,8 +53,9 @@ function gigaamV3(bins: number): LogMelOptions {
 
 /**
  * NeMo's AudioToMelSpectrogramPreprocessor without its normalization.
- * @see NVIDIA-NeMo/NeMo at 009d1c1, `nemo/collections/asr/parts/preprocessing/features.py`: symmetric Hann of 25 ms, n_fft 512,
- * centred with zeros, preemphasis over the signal, Slaney's bands, log(power + 2^-24), `samples // 160` frames
+ * @see NVIDIA-NeMo/NeMo at 009d1c1, `nemo/collections/asr/parts/preprocessing/features.py`: symmetric Hann of
+ * 25 ms, n_fft 512, centred with zeros, preemphasis over the signal, Slaney's bands, log(power + 2^-24),
+ * `samples // 160` frames
  */
 function nemo(bins: number): LogMelOptions {
   return {
@@ -72,8 +74,9 @@ function nemo(bins: number): LogMelOptions {
 
 /**
  * Kaldi's filterbank as icefall's recipes use it, on samples of -1 to 1.
- * @see k2-fsa/sherpa-onnx at 06b26fb, `sherpa-onnx/csrc/features.cc` (80 bins, no dither, snip_edges false, 20 Hz to 400 Hz below
- * Nyquist), and kaldi-native-fbank's defaults: Povey window of 25 ms, offset removed, preemphasis 0.97 in the frame
+ * @see k2-fsa/sherpa-onnx at 06b26fb, `sherpa-onnx/csrc/features.cc` (80 bins, no dither, snip_edges false,
+ * 20 Hz to 400 Hz below Nyquist), and kaldi-native-fbank's defaults: Povey window of 25 ms, offset removed,
+ * preemphasis 0.97
  */
 function kaldi(bins: number): LogMelOptions {
   return {

@@ -1,12 +1,12 @@
-/** Level reported for digital silence and anything below it. */
+/** Lowest reported level, also for digital silence. */
 const SILENCE_DB = -100;
-/** Samples that are added up: what is left is below 2 kHz, where voices are loud and keys and dishes are not. */
+/** Samples summed to remove frequencies above 2 kHz, where keys and dishes are loud and voices are not. */
 const BLOCK = 4;
-/** Of the way to each sum that the slow mean goes which is taken off: what is left is above 200 Hz, fans and wind mostly below. */
+/** Rate of the running mean that is subtracted to remove frequencies below 200 Hz, mostly fans and wind. */
 const SLOWNESS = 0.3;
 
 /**
- * Level of samples in dB of full scale, between 200 Hz and 2 kHz.
+ * Measures the level of samples in dB of full scale, between 200 Hz and 2 kHz.
  *
  * @param samples mono, -1 to 1, 16 kHz
  */

@@ -6,23 +6,24 @@ export interface LogMelOptions {
   readonly hopSamples: number;
   readonly window: "hann" | "hann-periodic" | "povey";
   readonly mel: MelFilterbankOptions;
-  /** Where frame 0 begins: below 0 when frames are centred. */
+  /** Start of frame 0: below 0 when frames are centred. */
   readonly firstSample: number;
-  /** What lies beyond the audio: `reflect` leaves the edge sample out, `mirror` repeats it. */
+  /** Padding: `reflect` leaves the edge sample out, `mirror` repeats it. */
   readonly edge: "zeros" | "reflect" | "mirror";
-  /** Frames that so many samples make. */
   readonly frameCount: (samples: number) => number;
   /** Subtracts the mean of each frame. */
   readonly removesOffset: boolean;
-  /** x[n] - factor * x[n - 1], over the signal or within each frame, whose first sample is then its own predecessor. */
+  /**
+   * x[n] - factor * x[n - 1], over the signal or in each frame, whose first sample is its own predecessor.
+   */
   readonly preemphasis: { readonly factor: number; readonly scope: "signal" | "frame" } | null;
   /** Keeps the logarithm finite. */
   readonly floor: { readonly kind: "add" | "clamp"; readonly value: number };
 }
 
 /**
- * Log-mel features, `[frames, bins]`, natural log of power. Which options a model was trained with is said in
- * `front-ends.ts`. Nothing is drawn at random: dither belongs to training. Not re-entrant.
+ * Computes log-mel features, `[frames, bins]`, natural log of power; `front-ends.ts` has the options of each
+ * model. No dither, which belongs to training. Not re-entrant.
  */
 export class LogMel {
   readonly options: LogMelOptions;
@@ -59,9 +60,9 @@ export class LogMel {
   }
 
   /**
-   * One frame of a stream, whose samples around it are all at hand.
+   * Computes one frame of a stream.
    *
-   * @param samples must hold the window from `start` on, and one sample before it
+   * @param samples must contain the window from `start` on, and one sample before it
    * @param target receives `bins` values from `offset` on
    */
   computeFrame(samples: Float32Array, start: number, target: Float32Array, offset: number): void {
@@ -108,7 +109,7 @@ export class LogMel {
 }
 
 /**
- * Gives each bin mean 0 and standard deviation 1 over the frames, in place.
+ * Normalizes each bin to mean 0 and standard deviation 1 over the frames, in place.
  * @see NeMo, `normalize_batch` with `per_feature`: the deviation of a sample, not of a population, plus 1e-5
  */
 export function normalizeBins(features: Float32Array, bins: number): void {
@@ -119,7 +120,7 @@ export function normalizeBins(features: Float32Array, bins: number): void {
     const mean = sum / frames;
     let squares = 0;
     for (let at = bin; at < features.length; at += bins) squares += (features[at]! - mean) ** 2;
-    // One frame has no deviation; it becomes 0.
+    // A single frame has no deviation and becomes 0.
     const deviation = frames > 1 ? Math.sqrt(squares / (frames - 1)) : 0;
     for (let at = bin; at < features.length; at += bins) {
       features[at] = (features[at]! - mean) / (deviation + 1e-5);
@@ -127,19 +128,19 @@ export function normalizeBins(features: Float32Array, bins: number): void {
   }
 }
 
-/** `[frames, bins]` as `[bins, frames]`. */
+/** Transposes `[frames, bins]` to `[bins, frames]`. */
 export function binsFirst(features: Float32Array, bins: number): Float32Array {
   const frames = features.length / bins;
-  const turned = new Float32Array(features.length);
+  const transposed = new Float32Array(features.length);
   for (let frame = 0; frame < frames; frame++) {
-    for (let bin = 0; bin < bins; bin++) turned[bin * frames + frame] = features[frame * bins + bin]!;
+    for (let bin = 0; bin < bins; bin++) transposed[bin * frames + frame] = features[frame * bins + bin]!;
   }
-  return turned;
+  return transposed;
 }
 
 /**
- * In single precision, as the originals have it: its rounding is what quiet bands beside loud ones consist of. Hann as torch
- * computes it, step by step.
+ * Computes the window in single precision, as the originals do: its rounding dominates quiet bands next to
+ * loud ones. Hann follows torch step by step.
  */
 function windowOf({ window, windowSamples }: LogMelOptions): Float64Array {
   const period = window === "hann-periodic" ? windowSamples : windowSamples - 1;

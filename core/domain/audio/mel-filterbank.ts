@@ -1,5 +1,5 @@
 /**
- * Where mel bands lie and how they are shaped.
+ * Positions and shapes of mel bands.
  * - `htk`: HTK's mel scale, triangles linear in frequency, height 1 (torchaudio's default)
  * - `slaney`: Slaney's scale, triangles linear in frequency, area 1 (librosa's default, NeMo)
  * - `kaldi`: HTK's scale, triangles linear in mel, height 1, without the Nyquist bin
@@ -15,7 +15,7 @@ export interface MelFilterbankOptions {
   readonly highHz: number;
 }
 
-/** Overlapping bands over a power spectrum; only their weights above zero are kept. */
+/** Overlapping bands over a power spectrum; keeps only weights above zero. */
 export class MelFilterbank {
   readonly bins: number;
   readonly #firstBins: Int32Array;
@@ -26,13 +26,10 @@ export class MelFilterbank {
     this.#firstBins = new Int32Array(options.bins);
     this.#weights = Array.from({ length: options.bins }, (_, band) => {
       const weights = weightsOf(band, options);
-      const first = Math.max(
-        0,
-        weights.findIndex((weight) => weight > 0),
-      );
-      const last = weights.findLastIndex((weight) => weight > 0);
+      const isPositive = (weight: number) => weight > 0;
+      const first = Math.max(0, weights.findIndex(isPositive));
       this.#firstBins[band] = first;
-      return Float64Array.from(weights.slice(first, last + 1));
+      return Float64Array.from(weights.slice(first, weights.findLastIndex(isPositive) + 1));
     });
   }
 
@@ -71,7 +68,7 @@ function htkHz(mel: number): number {
   return 700 * (Math.exp(mel / 1127) - 1);
 }
 
-/** Linear below 1 kHz, 15 mel; 27 mel for a factor of 6.4 above. */
+/** Slaney's scale: linear up to 1 kHz (15 mel), then 27 mel for a factor of 6.4. */
 const SLANEY_HZ_PER_MEL = 200 / 3;
 const SLANEY_LOG_STEP = Math.log(6.4) / 27;
 

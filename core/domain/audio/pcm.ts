@@ -1,4 +1,4 @@
-/** Joins pieces of PCM, with silence at the end. */
+/** Joins pieces of PCM and appends silence. */
 export function concatenatePcm(pieces: readonly Int16Array[], silenceSamples = 0): Int16Array {
   const whole = new Int16Array(pieces.reduce((total, piece) => total + piece.length, silenceSamples));
   let offset = 0;
@@ -9,7 +9,7 @@ export function concatenatePcm(pieces: readonly Int16Array[], silenceSamples = 0
   return whole;
 }
 
-/** Samples in -1 to 1 as 16 bits; what lies beyond is clipped. */
+/** Converts samples in -1 to 1 to 16 bits, with clipping. */
 export function toInt16(samples: Float32Array): Int16Array {
   const pcm = new Int16Array(samples.length);
   for (let i = 0; i < samples.length; i++) {
@@ -18,22 +18,21 @@ export function toInt16(samples: Float32Array): Int16Array {
   return pcm;
 }
 
-/** 16-bit samples as floats in -1 to 1. */
+/** Converts 16-bit samples to floats in -1 to 1. */
 export function toFloat(pcm: Int16Array): Float32Array {
   const samples = new Float32Array(pcm.length);
   for (let i = 0; i < pcm.length; i++) samples[i] = pcm[i]! / 32_768;
   return samples;
 }
 
-/** Samples in -1 to 1 as they are after a way through 16 bits. */
+/** Rounds samples in -1 to 1 to 16-bit precision. */
 export function roundedTo16Bits(samples: Float32Array): Float32Array {
   return toFloat(toInt16(samples));
 }
 
-/** Whether samples lie in memory as they do in a file. */
 const IS_LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 
-/** The bytes of samples, little-endian. On a little-endian machine they are the same memory, not a copy. */
+/** Returns the little-endian bytes of samples; on a little-endian machine the same memory, not a copy. */
 export function littleEndianBytes(pcm: Int16Array): Uint8Array {
   if (IS_LITTLE_ENDIAN) return new Uint8Array(pcm.buffer, pcm.byteOffset, pcm.byteLength);
   const view = new DataView(new ArrayBuffer(pcm.byteLength));

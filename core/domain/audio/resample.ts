@@ -2,9 +2,9 @@ import { ServiceError } from "../errors.js";
 
 /** Zero crossings of the sinc on each side of its peak, at the lower of the two rates. */
 const ZERO_CROSSINGS = 32;
-/** Attenuation the window is designed for; measured attenuation stays above 75 dB. */
+/** Attenuation for which the window is designed; the measured one stays above 75 dB. */
 const STOP_BAND_DB = 80;
-/** Beyond this many phases the filter is tabulated at so many and interpolated, to bound memory. */
+/** With more phases than this, the filter's table has this many and is interpolated, which bounds memory. */
 const MAX_PHASES = 1_024;
 const RATE_HZ = { min: 4_000, max: 384_000 };
 const NOTHING = new Float32Array(0);
@@ -15,10 +15,11 @@ export interface ResampleOptions {
 }
 
 /**
- * Band-limited change of sample rate for a stream that comes in any cut.
+ * Changes the sample rate of a stream, band-limited.
  *
- * Output sample n stands at the same moment as input position `n * fromHz / toHz`: the delay of the filter is taken out.
- * After `flush()`, `n` inputs have given `ceil(n * toHz / fromHz)` outputs. How the input was cut changes no bit of them.
+ * Output sample n corresponds to input position `n * fromHz / toHz`: the filter's delay is removed. After
+ * `flush()`, `n` inputs have given `ceil(n * toHz / fromHz)` outputs, the same to the last bit for any cut of
+ * the input.
  *
  * @see Smith, "Digital Audio Resampling", CCRMA; Kaiser window design after Oppenheim and Schafer, 1989
  */
@@ -26,17 +27,17 @@ export class Resampler {
   readonly #up: number;
   readonly #down: number;
   readonly #filter: Filter;
-  /** Input from absolute index `#heldStart` on; indices before 0 are silence. */
+  /** Input from index `#heldStart` on; indices below 0 are silence. */
   #held: Float32Array;
   #heldStart: number;
   #heldCount: number;
   #inputCount = 0;
   #outputCount = 0;
-  /** Position of the next output: whole input samples, and a fraction in units of 1 / up. */
+  /** Input position of the next output: whole samples, and a fraction in units of 1 / up. */
   #position = 0;
   #phase = 0;
 
-  /** @throws {ServiceError} `AUDIO_UNREADABLE` for rates that are not whole or not within 4 to 384 kHz */
+  /** @throws {ServiceError} `AUDIO_UNREADABLE` for rates that are not integers from 4 to 384 kHz */
   constructor(options: ResampleOptions) {
     const { up, down } = ratioOf(options);
     this.#up = up;
@@ -54,7 +55,7 @@ export class Resampler {
     return this.#produce(Number.POSITIVE_INFINITY);
   }
 
-  /** The outputs that wait for more input, as if silence followed. The stream is over after it. */
+  /** Returns the remaining outputs, as if silence followed, and ends the stream. */
   flush(): Float32Array {
     if (this.#up === this.#down) return NOTHING;
     this.#append(new Float32Array(this.#filter.tapCount));
@@ -106,13 +107,13 @@ export class Resampler {
   }
 }
 
-/** Places in a recording, the end exclusive. */
+/** A range of samples, the end excluded. */
 export interface SampleSpan {
   readonly start: number;
   readonly end: number;
 }
 
-/** The inputs that some outputs are made of; places before the recording and behind it are silence. */
+/** Returns the inputs of some outputs; positions outside of the recording are silence. */
 export function inputSpan({ start, end }: SampleSpan, options: ResampleOptions): SampleSpan {
   const { up, down } = ratioOf(options);
   if (up === down || end <= start) return { start, end };
@@ -122,10 +123,10 @@ export function inputSpan({ start, end }: SampleSpan, options: ResampleOptions):
 }
 
 /**
- * Fills `outputs` with what `dot` would give, elsewhere than here.
+ * An implementation of the filter in another language; fills `outputs`.
  *
  * @param table `[up, tapCount]`, one filter for each phase
- * @param phase of the first output, whose first tap lies on the first input
+ * @param phase phase of the first output, whose first tap is at the first input
  */
 export type Convolve = (
   table: Float32Array,
@@ -138,10 +139,10 @@ export type Convolve = (
 ) => void;
 
 /**
- * Some outputs of a recording, bit for bit as `Resampler` gives them.
+ * Computes some outputs of a recording, bit for bit as `Resampler` does.
  *
- * @param inputs what `inputSpan` names for these outputs
- * @param convolve does the work for the usual ratios, all of it here when null
+ * @param inputs the range of `inputSpan` for these outputs
+ * @param convolve used for the usual ratios if not null
  */
 export function resampleSpan(
   inputs: Float32Array,
@@ -174,7 +175,7 @@ export function resampleSpan(
   return outputs;
 }
 
-/** Changes the rate of a whole recording. */
+/** Changes the sample rate of a whole recording. */
 export function resample(samples: Float32Array, options: ResampleOptions): Float32Array {
   const resampler = new Resampler(options);
   const head = resampler.push(samples);
@@ -190,13 +191,13 @@ interface Filter {
   readonly tapCount: number;
   /** `[up, tapCount]`, where each phase has a row. */
   readonly table: Float32Array | null;
-  /** Weighted sum of `tapCount` samples from `start` on, for a fraction of `phase / up` input samples. */
+  /** Sums `tapCount` weighted samples from `start` on, for a fraction of `phase / up` samples. */
   apply(samples: Float32Array, start: number, phase: number): number;
 }
 
 const filters = new Map<string, Filter>();
 
-/** Tables depend on the ratio only and are kept: a service sees few ratios, and they cost milliseconds to compute. */
+/** Caches tables by ratio: a service uses few ratios, and each table takes milliseconds. */
 function filterFor(up: number, down: number): Filter {
   const key = `${up}/${down}`;
   const known = filters.get(key);
@@ -237,7 +238,7 @@ function tapCountFor(up: number, down: number): number {
   return 4 * Math.ceil((ZERO_CROSSINGS / 2) * Math.max(1, down / up));
 }
 
-/** Taps for a position `fraction` of a sample after the middle, scaled so that a constant passes unchanged. */
+/** Computes taps for a position `fraction` of a sample after the middle, scaled to keep a constant signal. */
 function fillTaps(
   table: Float32Array,
   at: number,
@@ -251,7 +252,7 @@ function fillTaps(
   const cutoff = Math.min(1, up / down) * (1 - transition);
   const half = tapCount / 2;
   const taps = new Float64Array(tapCount);
-  // The sine of the next tap is this one's, turned by a constant angle: a table has up to 200,000 taps.
+  // Rotate the sine from tap to tap instead of computing it: a table has up to 200,000 taps.
   const turn = Math.PI * cutoff;
   const [turnSine, turnCosine] = [Math.sin(turn), Math.cos(turn)];
   const first = (1 - half - fraction) * turn;
@@ -273,7 +274,7 @@ function dot(table: Float32Array, at: number, samples: Float32Array, start: numb
   let second = 0;
   let third = 0;
   let fourth = 0;
-  // `count` is a multiple of 4; four sums keep four multiplications in flight.
+  // `count` is a multiple of 4; four sums allow four multiplications in parallel.
   for (let i = 0; i < count; i += 4) {
     first += table[at + i]! * samples[start + i]!;
     second += table[at + i + 1]! * samples[start + i + 1]!;
@@ -284,11 +285,11 @@ function dot(table: Float32Array, at: number, samples: Float32Array, start: numb
 }
 
 const KAISER_BETA = 0.1102 * (STOP_BAND_DB - 8.7);
-/** Of the power series of the modified Bessel function of order 0; further terms are below 1e-16 of the sum. */
+/** Terms of the series of the modified Bessel function of order 0; the rest is below 1e-16 of the sum. */
 const BESSEL_TERMS = 30;
 const KAISER_COEFFICIENTS = kaiserCoefficients();
 
-/** Kaiser's window, not normalized, where the square of the place is `1 - inside`: a polynomial in `inside`. */
+/** Kaiser's window, not normalized, as a polynomial in `inside`; the squared position is `1 - inside`. */
 function kaiser(inside: number): number {
   const at = Math.max(0, inside);
   let sum = 0;
@@ -308,19 +309,15 @@ function kaiserCoefficients(): Float64Array {
 }
 
 function ratioOf({ fromHz, toHz }: ResampleOptions): { readonly up: number; readonly down: number } {
-  for (const rateHz of [fromHz, toHz]) checkRate(rateHz);
+  for (const rateHz of [fromHz, toHz]) {
+    if (Number.isInteger(rateHz) && rateHz >= RATE_HZ.min && rateHz <= RATE_HZ.max) continue;
+    const rule = `sampleRateHz must be an integer from ${RATE_HZ.min} to ${RATE_HZ.max}, received ${rateHz}`;
+    throw new ServiceError("AUDIO_UNREADABLE", `cannot resample: ${rule}`);
+  }
   const divisor = greatestCommonDivisor(fromHz, toHz);
   return { up: toHz / divisor, down: fromHz / divisor };
 }
 
 function greatestCommonDivisor(a: number, b: number): number {
   return b === 0 ? a : greatestCommonDivisor(b, a % b);
-}
-
-function checkRate(rateHz: number): void {
-  if (Number.isInteger(rateHz) && rateHz >= RATE_HZ.min && rateHz <= RATE_HZ.max) return;
-  throw new ServiceError(
-    "AUDIO_UNREADABLE",
-    `Cannot resample: sampleRateHz must be a whole number, ${RATE_HZ.min} to ${RATE_HZ.max}, received ${rateHz}`,
-  );
 }

@@ -4,16 +4,16 @@ import { type ResampleOptions, Resampler } from "./resample.js";
 
 export type StreamedFormat = "linear16" | "mulaw" | "alaw";
 
-/** Raw samples of a live client, in any cut, as the 16-bit mono PCM that sessions take. */
+/** Converts raw samples of a live client, in any cut, to the 16-bit mono PCM of sessions. */
 export class StreamedPcm {
   readonly #format: StreamedFormat;
   readonly #rates: ResampleOptions;
-  /** Made for the first audio: its filter costs milliseconds, and who sends nothing gets none. */
+  /** Created with the first audio, because its filter takes milliseconds. */
   #resampler: Resampler | null = null;
-  /** First half of a sample whose second half has not come yet. */
+  /** First byte of a sample whose second byte has not arrived yet. */
   #oddByte: number | null = null;
 
-  /** @param fromHz from 4,000 to 384,000; whole */
+  /** @param fromHz an integer from 4,000 to 384,000 */
   constructor(format: StreamedFormat, fromHz: number, toHz: number) {
     this.#format = format;
     this.#rates = { fromHz, toHz };
@@ -24,7 +24,7 @@ export class StreamedPcm {
     return toInt16(this.#resampler.push(this.#samples(bytes)));
   }
 
-  /** What the resampler still holds. The stream is over after it. */
+  /** Returns the resampler's remaining samples and ends the stream. */
   flush(): Int16Array {
     return this.#resampler === null ? new Int16Array(0) : toInt16(this.#resampler.flush());
   }

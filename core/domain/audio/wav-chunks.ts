@@ -2,8 +2,8 @@ const FORM_BYTES = 12;
 const HEAD_BYTES = 8;
 
 /**
- * One chunk of a RIFF file, padded to an even length. Behind the samples no reader looks for it who takes the first 44 bytes
- * for the header.
+ * Writes a chunk of a RIFF file, padded to an even length. It goes after the samples, where it does not
+ * disturb readers that expect a header of 44 bytes.
  * @param id four ASCII characters
  */
 export function riffChunk(id: string, body: Uint8Array): Uint8Array {
@@ -14,10 +14,7 @@ export function riffChunk(id: string, body: Uint8Array): Uint8Array {
   return chunk;
 }
 
-/**
- * The file without the chunk at its end, behind the samples, and the chunk's body; null where the file does not end with such a chunk. What
- * lies beyond the end of the file is no chunk.
- */
+/** Splits a RIFF file from the chunk `id` at its very end; null when it does not end with one. */
 export function withoutLastChunk(
   file: Uint8Array,
   id: string,

@@ -4,15 +4,15 @@ import { parseWavHeader, type WavHeader } from "./wav.js";
 const NOTHING = new Float32Array(0);
 
 /**
- * Turns the bytes of a WAVE file, cut anywhere, into mono samples at the file's own rate.
+ * Converts the bytes of a WAVE file, cut anywhere, to mono samples at the file's rate.
  *
- * Channels are mixed down by their mean. Float samples beyond -1 to 1 are clipped, NaN becomes silence. Bytes after the
- * samples and a last block that is not whole are ignored.
+ * Channels are averaged. Float samples beyond -1 to 1 are clipped, NaN becomes silence. Bytes after the
+ * samples and an incomplete last block are ignored.
  */
 export class WavSampleReader {
   readonly #totalBytes: number | undefined;
   #header: WavHeader | null = null;
-  /** Before the header is known: all bytes so far. After it: the beginning of a block. */
+  /** All bytes so far until the header is known, then the start of a block. */
   #held: Uint8Array = new Uint8Array(0);
   #remainingBytes = Number.POSITIVE_INFINITY;
   #sampleCount = 0;
@@ -22,12 +22,12 @@ export class WavSampleReader {
     this.#totalBytes = totalBytes;
   }
 
-  /** Null until enough bytes came. */
+  /** Null until enough bytes have arrived. */
   get header(): WavHeader | null {
     return this.#header;
   }
 
-  /** Mono samples given out so far. */
+  /** Mono samples returned so far. */
   get sampleCount(): number {
     return this.#sampleCount;
   }
@@ -47,7 +47,7 @@ export class WavSampleReader {
     return this.#decode(header, joined.subarray(header.dataOffset));
   }
 
-  /** Says that no more bytes come. @throws {ServiceError} `AUDIO_UNREADABLE` when the samples never began */
+  /** Ends the file. @throws {ServiceError} `AUDIO_UNREADABLE` when it ended before its samples */
   end(): void {
     if (this.#header === null) parseWavHeader(this.#held, this.#held.length);
   }
@@ -63,7 +63,7 @@ export class WavSampleReader {
   }
 }
 
-/** Mono samples of whole blocks. */
+/** Converts whole blocks to mono samples. */
 export function decodeBlocks(header: WavHeader, bytes: Uint8Array): Float32Array {
   const samples = new Float32Array(bytes.length / header.blockBytes);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

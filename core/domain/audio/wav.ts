@@ -1,26 +1,25 @@
 import { ServiceError } from "../errors.js";
 import { littleEndianBytes } from "./pcm.js";
 
-/** How one sample is stored; the bits are in `bitsPerSample`. */
 type WavFormat = "pcm" | "float" | "alaw" | "mulaw";
 
-/** What stands before the samples of a WAVE file. A block is one sample of every channel. */
+/** The header of a WAVE file. A block is one sample of every channel. */
 export interface WavHeader {
   readonly format: WavFormat;
   readonly channels: number;
   readonly sampleRateHz: number;
-  /** Bits a stored sample takes, padding included: 8, 16, 24, 32 or 64. */
+  /** Bits of a stored sample, padding included: 8, 16, 24, 32 or 64. */
   readonly bitsPerSample: number;
   readonly blockBytes: number;
   readonly dataOffset: number;
-  /** Whole blocks only; null means until the end of a stream whose length is not known. */
+  /** Whole blocks only; null for a stream of unknown length. */
   readonly dataBytes: number | null;
 }
 
-/** Longest run of bytes before the samples (tags, cover art) that is read. */
+/** Most bytes before the samples (tags, cover art). */
 export const LONGEST_WAV_HEADER_BYTES = 1 << 20;
 
-/** Bytes before the samples of a file that we write. */
+/** Header length of files that we write. */
 const HEAD_BYTES = 44;
 const NO_SAMPLES = new Int16Array(0);
 const RATE_HZ = { min: 4_000, max: 384_000 };
@@ -32,7 +31,7 @@ const FORMATS = new Map<number, { readonly format: WavFormat; readonly bits: rea
   [7, { format: "mulaw", bits: [8] }],
 ]);
 const EXTENSIBLE = 0xfffe;
-/** Bytes 2 to 15 of every sub-format that repeats a plain format code (KSDATAFORMAT_SUBTYPE_*). */
+/** Bytes 2 to 15 of sub-formats that repeat a plain format code (KSDATAFORMAT_SUBTYPE_*). */
 const SUBFORMAT_TAIL = [0, 0, 0, 0, 0x10, 0, 0x80, 0, 0, 0xaa, 0, 0x38, 0x9b, 0x71];
 
 type WavFields = Omit<WavHeader, "dataOffset" | "dataBytes">;
@@ -40,13 +39,13 @@ type WavFields = Omit<WavHeader, "dataOffset" | "dataBytes">;
 /**
  * Reads the header of a RIFF/WAVE file from its first bytes.
  *
- * A data size of 0 or 0xFFFFFFFF, as recorders write that never came back, means until the end of the file; a size
- * beyond the end is cut there.
+ * A data size of 0 or 0xFFFFFFFF, as written by recorders that never updated it, means until the end of the
+ * file; a larger size than the file is cut.
  *
  * @param prefix the first bytes of the file, as many as there are
  * @param totalBytes length of the whole file, when known
  * @returns null while more bytes are needed
- * @throws {ServiceError} `AUDIO_UNREADABLE` when the file is something else, or ends before its samples begin
+ * @throws {ServiceError} `AUDIO_UNREADABLE` when the file has another format, or ends before its samples
  * @see Multimedia Programming Interface and Data Specifications 1.0, IBM and Microsoft, 1991
  */
 export function parseWavHeader(prefix: Uint8Array, totalBytes?: number): WavHeader | null {
@@ -69,13 +68,12 @@ export function parseWavHeader(prefix: Uint8Array, totalBytes?: number): WavHead
       if (body + size > prefix.length) return needMore(prefix, totalBytes, "chunk fmt");
       fields = formatFields(view, body, size);
     }
-    // Chunks are padded to an even length.
     offset = body + size + (size & 1);
   }
   return needMore(prefix, totalBytes, "chunk data");
 }
 
-/** A whole WAVE file: 16-bit mono PCM. */
+/** Writes a WAVE file of 16-bit mono PCM. */
 export function writeWav(pcm: Int16Array, sampleRateHz: number): Uint8Array {
   const file = new Uint8Array(HEAD_BYTES + pcm.byteLength);
   file.set(wavHead(pcm.length, sampleRateHz));
@@ -83,10 +81,7 @@ export function writeWav(pcm: Int16Array, sampleRateHz: number): Uint8Array {
   return file;
 }
 
-/**
- * What stands before the samples of a WAVE file of 16-bit mono PCM.
- * @param moreBytes of chunks behind the samples
- */
+/** @param moreBytes length of chunks after the samples */
 function wavHead(sampleCount: number, sampleRateHz: number, moreBytes = 0): Uint8Array {
   const dataBytes = sampleCount * 2;
   const head = new Uint8Array(HEAD_BYTES);
@@ -108,9 +103,10 @@ function wavHead(sampleCount: number, sampleRateHz: number, moreBytes = 0): Uint
 }
 
 /**
- * A whole WAVE file in parts, the samples in the memory where they are. A piece is let go of as soon as its part is taken.
- * @param pieces samples one behind the other; emptied
- * @param more chunks behind the samples
+ * Writes a WAVE file in parts without copying its samples; each piece is released as soon as its part is
+ * taken.
+ * @param pieces samples in order; emptied
+ * @param more chunks after the samples
  */
 export function wavInParts(
   pieces: Int16Array[],
@@ -220,11 +216,11 @@ function putTag(file: Uint8Array, offset: number, text: string): void {
   for (let i = 0; i < 4; i++) file[offset + i] = text.charCodeAt(i);
 }
 
-/** Bytes of a stranger's file go into messages only as plain ASCII. */
+/** Quotes bytes of an untrusted file as plain ASCII. */
 function printable(text: string): string {
   return JSON.stringify(text.replace(/[^\x20-\x7e]/g, "?"));
 }
 
 function unreadable(rule: string): ServiceError {
-  return new ServiceError("AUDIO_UNREADABLE", `Cannot read WAVE: ${rule}`);
+  return new ServiceError("AUDIO_UNREADABLE", `cannot read the WAVE file: ${rule}`);
 }

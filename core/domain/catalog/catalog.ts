@@ -1,20 +1,20 @@
 import { ServiceError } from "../errors.js";
 import type { VoiceManner } from "../synthesis/voice-manner.js";
 
-/** Names in messages are cut here: what a client sends may be long. */
+/** Length at which a client's value is cut in error messages. */
 const LONGEST_SHOWN = 60;
 
-/** What every installed model tells about itself. */
+/** Properties of every installed model. */
 interface ModelEntry {
   /** Its package's id. */
   readonly name: string;
   /** Language codes, with hyphens between. */
   readonly lang: string;
-  /** Of the audio it makes or hears, in Hz. */
+  /** Of its output or input, in Hz. */
   readonly sample_rate: number;
-  /** What it cannot do, in sentences for users; null where its package does not say. */
+  /** Its limits, in sentences for users; null if its package has none. */
   readonly notes: string | null;
-  /** The day its weights were made, `2026-11-21`; null where its package does not say. */
+  /** The date of its weights, `2026-11-21`; null if unknown. */
   readonly created: string | null;
 }
 
@@ -30,50 +30,49 @@ export interface SpeakingModel extends ModelEntry {
   readonly task: "synthesis";
   readonly voices: readonly CatalogVoice[];
   readonly default_voice: string;
-  /** It tells when it says each word. */
+  /** Whether it reports the time of each word. */
   readonly word_times: boolean;
-  /** It takes as many solver steps as a request asks for (`nfe`). */
+  /** Whether it accepts the number of solver steps (`nfe`). */
   readonly solver_steps: boolean;
 }
 
 export interface HearingModel extends ModelEntry {
   readonly task: "transcription";
-  /** What kind of graphs it is made of, `ctc-two-pass`. */
+  /** Model family, such as `ctc-two-pass`. */
   readonly family: string;
-  /** Characters that hot words may be made of: those of its transcripts, or none where it writes pieces of words. */
+  /** Characters of hot words: those of its transcripts, or none for a model that writes pieces of words. */
   readonly alphabet: ReadonlySet<string>;
-  /** It tells what it hears before an utterance has ended. */
+  /** Whether it sends partials before an utterance has ended. */
   readonly live_partials: boolean;
 }
 
 export type CatalogModel = SpeakingModel | HearingModel;
 
-/** The installed models of one task. Each request looks one up, so names are kept in a map. */
+/** The installed models of one task. */
 export class ModelList<M extends CatalogModel = CatalogModel> {
-  /** The default, then the others in the order they were given. */
+  /** The default model, then the others. */
   readonly all: readonly M[];
-  /** Answers requests that name no model. */
   readonly default: M;
   readonly #byName: ReadonlyMap<string, M>;
 
   /** @param all one or more; the first is the default */
   constructor(all: readonly M[]) {
     const [first] = all;
-    if (first === undefined) throw new RangeError("a list of models must name one");
+    if (first === undefined) throw new RangeError("a list of models must not be empty");
     this.all = all;
     this.default = first;
     this.#byName = new Map(all.map((model) => [model.name, model]));
   }
 
-  /** @param name null asks for the default */
+  /** @param name null for the default */
   find(name: string | null): M | undefined {
     return name === null ? this.default : this.#byName.get(name);
   }
 
   /**
-   * @param name null asks for the default
-   * @param code what an unknown name is on the path it was given on
-   * @throws {ServiceError} `code`, naming what is installed
+   * @param name null for the default
+   * @param code error code for an unknown name
+   * @throws {ServiceError} `code`, with the installed names
    */
   require(name: string | null, code: "UNKNOWN_MODEL" | "INVALID_REQUEST" = "UNKNOWN_MODEL"): M {
     const model = this.find(name);
@@ -90,7 +89,7 @@ export interface Catalog {
   readonly hearing: ModelList<HearingModel>;
 }
 
-/** All models of both tasks, by name. */
+/** All models of both tasks, sorted by name. */
 export function everyModel({ speaking, hearing }: Catalog): readonly CatalogModel[] {
   return [...speaking.all, ...hearing.all].toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }

@@ -5,43 +5,42 @@ import { wordConfidences } from "./word-confidence.js";
 import { DEFAULT_TIMING, type FrameTiming, type ScoredWord, textOf, timedWords } from "./words.js";
 
 export interface DecodeOptions {
-  /** Of frame 0 and of a frame, for the words. */
   readonly timing?: FrameTiming;
   readonly hotWords?: HotWords | null;
-  /** Mean probability of speech in the utterance, by voice activity; 1 when absent. */
+  /** Mean speech probability of the utterance; 1 by default. */
   readonly speechMean?: number;
 }
 
 export interface BeamDecoding {
   readonly text: string;
   readonly words: ScoredWord[];
-  /** Of the acoustic model in the chosen text, 0 to 1; see `CtcAlignment`. */
+  /** Confidence of the acoustic model in the text, 0 to 1; see `CtcAlignment`. */
   readonly confidence: number;
-  /** See `FoundTokens`. */
+  /** See `Hypothesis`. */
   readonly score: number;
 }
 
-/** How much more evidence a text needs where voice activity itself is unsure: birds are speech to it every other frame. */
+/** Extra evidence for a text when voice activity is unsure: birds are speech to it in every other frame. */
 export interface SpeechDoubt {
-  /** Utterances whose mean probability of speech reaches this are beyond doubt. */
+  /** Mean speech probability from which an utterance is beyond doubt. */
   readonly below: number;
-  /** Evidence per character for each unit that the mean falls short of it. */
+  /** Evidence per character for each unit below that mean. */
   readonly evidence: number;
 }
 
 export interface BeamDecoderOptions {
   /**
-   * How much likelier than silence a text must be for each of its characters, by the acoustic model alone, natural log;
-   * else the result is empty. Without it the language model makes sentences of wind and rain.
+   * Evidence that each character of a text needs: how much likelier than silence it is by the acoustic model
+   * alone, natural log; else the result is empty. Without it the language model makes sentences of wind and
+   * rain.
    */
   readonly evidencePerCharacter?: number | undefined;
-  /** Where voice activity is in doubt, a character needs more evidence. */
   readonly doubt?: SpeechDoubt | undefined;
   /** Added to the log-probs of every frame for the search, `[vocabulary]`; see `outputBias`. */
   readonly outputBias?: Float32Array | null | undefined;
 }
 
-/** The best text of an utterance, and where its words were spoken. Not re-entrant. */
+/** Finds the best text of an utterance and the times of its words. Not re-entrant. */
 export class BeamDecoder {
   readonly #vocabulary: readonly string[];
   readonly #search: TokenSearch;
@@ -68,9 +67,9 @@ export class BeamDecoder {
   }
 
   /**
-   * The same, with the search on another thread where there is one. May be asked again before it settles.
+   * Decodes with the search on another thread if there is one. May be called again before it settles.
    *
-   * @param logProbs must stay as they are until then
+   * @param logProbs must not change until then
    */
   async decodeAside(
     logProbs: Float32Array,
@@ -105,14 +104,14 @@ export class BeamDecoder {
     };
   }
 
-  /** For each character. */
+  /** Evidence that each character needs. */
   #evidenceNeeded(speechMean: number): number {
     if (this.#doubt === null) return this.#evidencePerCharacter;
     const { below, evidence } = this.#doubt;
     return this.#evidencePerCharacter + evidence * Math.max(0, below - speechMean);
   }
 
-  /** Log-probs as the search sees them; what is said of the found text afterwards goes by the network alone. */
+  /** Log-probs for the search; alignment and confidence use those of the network. */
   #scoresOf(logProbs: Float32Array, frames: number): Float32Array {
     const bias = this.#outputBias;
     if (bias === null) return logProbs;

@@ -1,6 +1,6 @@
 /**
- * What a later reading of the same audio is told as where its listener was promised that the text begins with `promised`: the
- * words of `text` that come nearest to the promise give way to it.
+ * Fits a later transcript of the same audio to a client that was promised a text starting with `promised`:
+ * the words of `text` nearest to the promise are replaced by it.
  */
 export function continuedText(promised: string, text: string): string {
   if (text.startsWith(promised)) return text;
@@ -9,9 +9,9 @@ export function continuedText(promised: string, text: string): string {
   return rest === "" ? promised : `${promised} ${rest}`;
 }
 
-/** Where the words at the beginning of `text` end that differ least from `promised`, the latest of equals. */
+/** Finds the end of the first words of `text` that differ least from `promised`, the latest among equals. */
 function nearestPrefix(promised: string, text: string): number {
-  // Levenshtein distances of what was read of the promise to every beginning of the text.
+  // Levenshtein distances of the promise so far to every prefix of the text.
   let row = Array.from({ length: text.length + 1 }, (_, length) => length);
   for (let read = 1; read <= promised.length; read++) {
     const next = [read];

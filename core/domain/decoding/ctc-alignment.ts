@@ -2,18 +2,18 @@ import type { FramedTokens } from "./words.js";
 
 const BLANK = 0;
 
-/** Where each token of a known text was heard, and how sure the model was of it. */
+/** The frames of each token of a known text, and the model's certainty. */
 export interface CtcAlignment extends FramedTokens {
   /** Log-prob of each token in the clearest of its frames. */
   readonly bestLogProbs: ArrayLike<number>;
-  /** How much likelier the tokens' frames are than blanks in their place, natural log. */
+  /** Log-prob of the tokens' frames less that of blanks in their place. */
   readonly evidence: number;
   /** Geometric mean over tokens of each one's best probability in its frames, 0 to 1; 1 for no tokens. */
   readonly confidence: number;
 }
 
 /**
- * Aligns tokens with frames along the single best CTC path. Keeps its tables between calls; not re-entrant.
+ * Aligns tokens with frames along the best CTC path. Keeps its tables between calls; not re-entrant.
  * @see Graves et al., 2006, with the maximum in place of the sum.
  */
 export class CtcAligner {
@@ -53,12 +53,12 @@ export class CtcAligner {
   #fill(logProbs: Float32Array, frames: number, tokens: ArrayLike<number>, labelCount: number): Float64Array {
     let previous = this.#previous;
     let current = this.#current;
-    // A path starts in front of the labels: the first frame may be the first blank or the first token.
+    // The first frame may be the first blank or the first token.
     previous.fill(Number.NEGATIVE_INFINITY, 0, labelCount);
     for (let frame = 0; frame < frames; frame++) {
       const row = frame * this.#width;
       const stepRow = frame * labelCount;
-      // Labels that cannot be reached yet, or from which the end cannot be reached any more, are left out.
+      // Skip labels that cannot be reached yet, or from which the end can no longer be reached.
       const low = Math.max(0, labelCount - 2 * (frames - frame));
       const high = Math.min(labelCount - 1, 2 * frame + 1);
       for (let label = 0; label < labelCount; label++) {

@@ -2,7 +2,7 @@ import { type FramedTokens, type FrameTiming, type TimedWord, timedWords, withPi
 
 const BLANK = 0;
 
-/** Greedy CTC over frames as they come: the best output of each frame, repeats and blanks folded. */
+/** Decodes CTC greedily, frame by frame: the best output of each frame, with repeats and blanks removed. */
 export class GreedyDecoder {
   readonly #vocabulary: readonly string[];
   readonly #tokens: number[] = [];
@@ -11,7 +11,7 @@ export class GreedyDecoder {
   #frameCount = 0;
   #lastBest = BLANK;
   #logProbSum = 0;
-  /** Grows with the tokens: making it again for each partial would cost its square. */
+  /** Grows with the tokens: rebuilding it for each partial would take quadratic time. */
   #text = "";
 
   constructor(vocabulary: readonly string[]) {
@@ -28,7 +28,7 @@ export class GreedyDecoder {
     return this.#tokens.length;
   }
 
-  /** Tokens so far and the frames they were heard in. */
+  /** Tokens so far and their frames. */
   get tokens(): FramedTokens {
     return { tokens: this.#tokens, firstFrames: this.#firstFrames, lastFrames: this.#lastFrames };
   }
@@ -52,11 +52,11 @@ export class GreedyDecoder {
     }
   }
 
-  /** Takes one frame whose best output is known already. */
+  /** Adds a frame by its best output. */
   take(best: number, logProb: number): void {
     if (best !== BLANK) {
       if (best === this.#lastBest) {
-        // Nowhere if the run began in frames that were passed.
+        // There is no token if the run started in a skipped frame.
         if (this.#tokens.length > 0) this.#lastFrames[this.#tokens.length - 1] = this.#frameCount;
       } else {
         this.#tokens.push(best);
@@ -70,7 +70,7 @@ export class GreedyDecoder {
     this.#frameCount++;
   }
 
-  /** Passes a frame by whose output is no part of this text: a run that goes on from it begins no token. */
+  /** Skips a frame that is no part of this text: a run that continues from it starts no token. */
   pass(best: number): void {
     this.#lastBest = best;
     this.#frameCount++;
@@ -80,7 +80,7 @@ export class GreedyDecoder {
     return timedWords(this.tokens, this.#vocabulary, timing);
   }
 
-  /** Forgets everything heard; the next frame is frame 0. */
+  /** Starts again; the next frame is frame 0. */
   reset(): void {
     this.#tokens.length = 0;
     this.#firstFrames.length = 0;
@@ -92,7 +92,7 @@ export class GreedyDecoder {
   }
 }
 
-/** The most likely output of the row that begins at `offset`, the first of equals. */
+/** Returns the most likely output of the row at `offset`, the first among equals. */
 export function bestToken(logProbs: Float32Array, offset: number, width: number): number {
   let best = BLANK;
   for (let token = 1; token < width; token++) {
@@ -101,7 +101,7 @@ export function bestToken(logProbs: Float32Array, offset: number, width: number)
   return best;
 }
 
-/** Greedy decoding of a whole utterance. */
+/** Decodes a whole utterance greedily. */
 export function decodeGreedily(
   logProbs: Float32Array,
   frames: number,

@@ -1,31 +1,30 @@
-/** The text of an utterance that is still spoken. */
+/** The text of an unfinished utterance. */
 export interface GrownText {
-  /** Of the best text, without a space at its end; good until the search is asked again. */
+  /** Tokens of the best text, without a space at its end; valid until the next call of the search. */
   readonly tokens: ArrayLike<number>;
-  /** How many of them are whole words that all texts of the beam begin with: no later text changes them. */
+  /** How many of them are whole words shared by all texts of the beam, which no later frame changes. */
   readonly settled: number;
 }
 
-/** What the language model expects behind the best text. */
+/** The language model's prediction after the best text. */
 export interface Expectation {
-  /** That the sentence ends here, natural log; 0 before the first letter and without a language model. */
+  /** Log-prob that the sentence ends here; 0 before the first letter and without a language model. */
   readonly endLogProb: number;
-  /** That the last word ends here and another follows, likewise. */
+  /** Log-prob that the last word ends here and another follows; 0 likewise. */
   readonly spaceLogProb: number;
 }
 
-/** A search that takes an utterance frame by frame; one utterance at a time, and no hot words. */
+/** A search over an utterance frame by frame; one utterance at a time, without hot words. */
 export interface GrowingSearch {
-  /** Forgets what it has heard. */
+  /** Starts an utterance. */
   begin(): void;
   /**
    * @param logProbs `[vocabulary]` of the next frame, natural log
-   * @returns a number that is another one when the best text is
+   * @returns a number that changes with the best text
    */
   push(logProbs: Float32Array): number;
-  /** The text so far. */
   grown(): GrownText;
   expectation(): Expectation;
-  /** Gives up all texts but the best: what comes behind it is added to it. */
+  /** Drops all texts but the best, which later frames extend. */
   keepBestText(): void;
 }

@@ -1,31 +1,31 @@
-/** A word or phrase to be preferred, in letters of the model's alphabet and single spaces. */
+/** A word or phrase to prefer, in letters of the model's alphabet and single spaces. */
 export interface HotWord {
   readonly text: string;
-  /** Advantage of every matched character, natural log, 0 or more. */
+  /** Bonus of every matched character, natural log, 0 or more. */
   readonly characterScore: number;
 }
 
 const NO_MATCH = 0;
-/** At the beginning of a word, where every hot word may begin. */
+/** The start of a word, where every hot word may start. */
 const WORD_START = 1;
 
 interface TrieNode {
   readonly children: Map<number, TrieNode>;
   readonly depth: number;
-  /** Of the hot words that begin like this, the highest score of a character. */
+  /** Highest character score of the hot words with this prefix. */
   characterScore: number;
-  /** What the best hot word that is complete here earns; 0 when none is. */
+  /** Score of the best hot word that is complete here; 0 without one. */
   earned: number;
   isWord: boolean;
   index: number;
 }
 
 /**
- * Hot words as an automaton over output tokens. Words match from the beginning of a word on, and stay matched when letters
- * follow: a stem is found with its endings.
+ * Hot words as an automaton over output tokens. They match from the start of a word, and stay matched when
+ * letters follow, so a stem is found with its endings.
  *
- * A path earns each character's score as soon as it matches. The part that belongs to no complete word yet is credit, and
- * is taken back when the next token or the end of the text breaks the match off. What a complete word has earned stays.
+ * A path earns each character's score when it matches. The score of an incomplete word is a credit, taken
+ * back when the next token or the end of the text breaks the match; the score of a complete word is kept.
  *
  * @see Aho and Corasick, 1975
  */
@@ -35,11 +35,11 @@ export class HotWords {
   readonly firstArc: Int32Array;
   readonly arcTokens: Uint8Array;
   readonly arcTargets: Int32Array;
-  /** The longest proper suffix of a state that begins a hot word. */
+  /** The longest proper suffix of a state that is a prefix of a hot word. */
   readonly suffix: Int32Array;
-  /** Earned for good on the way into a state. */
+  /** Score kept on entering a state. */
   readonly gain: Float64Array;
-  /** Lent to a state until its match is complete. */
+  /** Score of a state's incomplete match. */
   readonly credit: Float64Array;
 
   private constructor(nodes: readonly TrieNode[]) {
@@ -63,8 +63,8 @@ export class HotWords {
   }
 
   /**
-   * @returns null when there are no hot words
-   * @throws {RangeError} for a character that the vocabulary does not have
+   * @returns null without hot words
+   * @throws {RangeError} for a character outside the vocabulary
    */
   static compile(words: readonly HotWord[], vocabulary: readonly string[]): HotWords | null {
     if (words.length === 0) return null;
@@ -85,14 +85,14 @@ export class HotWords {
     }
   }
 
-  /** What the way from one state to the next adds to a text's score. */
+  /** Returns the change of a text's score from one state to the next. */
   scoreOf(from: number, to: number): number {
     return this.gain[to]! + this.credit[to]! - this.credit[from]!;
   }
 
-  /** Suffixes breadth-first, each from its parent's; and what complete words earn. */
+  /** Computes suffixes breadth-first, each from its parent's, and the scores. */
   #link(nodes: readonly TrieNode[]): void {
-    /** The longest complete word that a state ends with, or -1. */
+    /** The longest complete word at the end of a state, or -1. */
     const complete = new Int32Array(nodes.length).fill(-1);
     const earnedOnArc = new Float64Array(nodes.length);
     for (const node of nodes) {
@@ -130,7 +130,7 @@ function addWord(start: TrieNode, word: HotWord, vocabulary: readonly string[]):
   node.earned = Math.max(node.earned, word.characterScore * node.depth);
 }
 
-/** Numbers the nodes, and hands down what shorter words have earned to the longer ones that begin with them. */
+/** Numbers the nodes, and passes the score of shorter words down to longer ones that start with them. */
 function breadthFirst(root: TrieNode): TrieNode[] {
   const nodes = [root];
   for (let index = 0; index < nodes.length; index++) {

@@ -9,7 +9,7 @@ const MAGICS = ["DLM1", "DLM2"];
 /** A state and its 8-bit log-prob code share one word, so there may be at most 2^24 states. */
 const MAX_STATES = 1 << 24;
 
-/** What a decoder needs of a language model over output tokens; 0 is the sentence boundary. */
+/** A language model over output tokens; 0 is the sentence boundary. */
 export interface TokenModel {
   /** State at the start of a sentence. */
   readonly startState: number;
@@ -32,8 +32,9 @@ export interface LanguageModelHeader {
 }
 
 /**
- * Character n-gram model as a backing-off automaton in typed arrays: a state is the longest history that has
- * continuations of its own, an arc leads to the state after its token, a failed look-up goes on at the state's suffix.
+ * A character n-gram model as a back-off automaton in typed arrays. A state is the longest history with
+ * continuations in the model, an arc leads to the state after its token, and a failed look-up continues at
+ * the state's suffix.
  *
  * @see Allauzen, Mohri and Roark, 2003. The file is written by `models/recipes/language-model/train.py`.
  */
@@ -59,10 +60,11 @@ export class LanguageModel implements TokenModel {
     this.vocabulary = header.vocabulary;
     this.#logProbCodes = Float64Array.from(reader.floats(256));
     this.#backoffCodes = Float64Array.from(reader.floats(256));
-    // The log-probs of words, whose codes come last: the search only asks whether a word is known.
+    // Skip the log-probs of words: the search only asks whether a word is known.
     reader.floats(256);
     const gaps = reader.words(wordCount);
-    // The upper bit of a token says that its n-gram is a state; copies, so that the file's bytes can be freed.
+    // The upper bit of a token says that its n-gram is a state; copies, so that the file's bytes can be
+    // freed.
     this.#tokens = reader.bytes(arcCount).slice();
     const codes = reader.bytes(arcCount);
     const counts = reader.bytes(nodeCount);
@@ -82,7 +84,7 @@ export class LanguageModel implements TokenModel {
 
   /**
    * @param bytes the model file after gunzip
-   * @throws {ServiceError} `MODEL_BROKEN` when it is cut short, of another format or another version
+   * @throws {ServiceError} `MODEL_BROKEN` when it is truncated, or of another format or version
    */
   static parse(bytes: Uint8Array): LanguageModel {
     const { header, sections } = readLanguageModelHeader(bytes);
@@ -132,9 +134,9 @@ export class LanguageModel implements TokenModel {
 }
 
 /**
- * The header of a model file and what comes after it.
+ * Reads the header of a model file, and returns it with the rest.
  * @param bytes the model file after gunzip
- * @throws {ServiceError} `MODEL_BROKEN` for another format or another version
+ * @throws {ServiceError} `MODEL_BROKEN` for another format or version
  */
 export function readLanguageModelHeader(bytes: Uint8Array): {
   header: LanguageModelHeader;
@@ -160,10 +162,7 @@ export function readLanguageModelHeader(bytes: Uint8Array): {
   return { header, sections: reader.rest };
 }
 
-/**
- * Outputs of the recogniser and of its language model must be the same.
- * @throws {ServiceError} `MODEL_BROKEN`
- */
+/** @throws {ServiceError} `MODEL_BROKEN` when a recognizer and its language model have different outputs */
 export function requireVocabulary(
   model: { readonly vocabulary: readonly string[] },
   vocabulary: readonly string[],
@@ -174,7 +173,7 @@ export function requireVocabulary(
   throw brokenLanguageModel(`its vocabulary must be the recogniser's, found ${found}`);
 }
 
-/** First arc of every state, and the end of the last. */
+/** Returns the first arc of every state, and the end of the last. */
 function runStarts(counts: Uint8Array, arcCount: number): Uint32Array {
   const starts = new Uint32Array(counts.length + 1);
   for (let i = 0; i < counts.length; i++) starts[i + 1] = starts[i]! + counts[i]!;
@@ -185,8 +184,8 @@ function runStarts(counts: Uint8Array, arcCount: number): Uint32Array {
 }
 
 /**
- * Fills in where every arc leads and each state's suffix. States come breadth-first, so a suffix, being shorter, is
- * complete before it is asked for. Clears the state bit of `tokens`.
+ * Computes the targets of arcs and the suffixes of states. States are in breadth-first order, so a suffix,
+ * which is shorter, is complete before it is used. Clears the state bit of `tokens`.
  */
 function linkStates(
   firstArc: Uint32Array,

@@ -1,12 +1,12 @@
-/** Hash of no letters yet; see `extendWordHash`. */
+/** Hash of an empty word. */
 export const EMPTY_WORD_HASH = 2166136261;
 
-/** Hash of a word one letter longer: 32-bit FNV-1a over output tokens, kept up letter by letter by the decoder. */
+/** Adds a letter to a word's hash: 32-bit FNV-1a over output tokens. */
 export function extendWordHash(wordHash: number, token: number): number {
   return Math.imul(wordHash ^ token, 16777619) >>> 0;
 }
 
-/** Words seen in the training text, as sorted hashes: 4 bytes a word, one false acquaintance in about 3,000. */
+/** Words of the training text, as sorted hashes: 4 bytes a word, one false positive in about 3,000. */
 export class Lexicon {
   readonly #hashes: Uint32Array;
 

@@ -1,47 +1,47 @@
 import { countCodePoints } from "../text/code-points.js";
 import type { TimedWord } from "./words.js";
 
-/** Silence behind the last word of a hypothesis after which nothing more of that word is expected. */
+/** Silence after the last word of a hypothesis from which the word is complete. */
 const SETTLED_SECONDS = 0.4;
 
-/** What is shown of an utterance that is still spoken. */
+/** The text of an unfinished utterance. */
 export interface AgreedText {
   readonly text: string;
-  /** Unicode code points at its beginning that two hypotheses in a row agree on: no later text changes them. */
+  /** Code points at its start on which two hypotheses in a row agree: no later text changes them. */
   readonly stable: number;
 }
 
 /**
- * What successive hypotheses of one growing utterance agree on. A word is agreed when two of them in a row say it behind the
- * same words, and more was heard behind it in the later one: the last word may still be half said.
+ * Finds the words on which successive hypotheses of a growing utterance agree. A word is agreed when two in a
+ * row have it after the same words, and the later one has more after it: the last word may be incomplete.
  *
- * Hypotheses may begin later than the utterance, as long as they hold what is behind `agreedSeconds`; words are told apart by
- * their middles, so that a word that moves by a frame is no other one.
+ * Hypotheses may start later than the utterance, as long as they contain everything after `agreedSeconds`.
+ * Words are compared by their middles, so a word that moves by a frame stays the same.
  *
- * @see Liu, Spanakis and Niehues, 2020, "Low-latency sequence-to-sequence speech recognition and translation by partial hypothesis
- * selection", local agreement of two
+ * @see Liu, Spanakis and Niehues, 2020, "Low-latency sequence-to-sequence speech recognition and translation
+ * by partial hypothesis selection", local agreement of two
  */
 export class LocalAgreement {
   readonly #agreed: string[] = [];
   #agreedSeconds = Number.NEGATIVE_INFINITY;
-  /** Of the last hypothesis, behind what is agreed. */
+  /** Words of the last hypothesis after the agreed ones. */
   #tail: readonly TimedWord[] = [];
 
-  /** Words before this time are agreed; they need not be heard again. Minus infinity before the first. */
+  /** Words before this time are agreed and need no further pass; minus infinity before the first. */
   get agreedSeconds(): number {
     return this.#agreedSeconds;
   }
 
-  /** True when words were heard, agreed or not. */
+  /** Whether there are words, agreed or not. */
   get hasWords(): boolean {
     return this.#agreed.length + this.#tail.length > 0;
   }
 
   /**
-   * Takes the next hypothesis.
+   * Adds the next hypothesis.
    *
-   * @param words times in seconds of one clock for all hypotheses
-   * @param heardSeconds where the audio ends that it was made from
+   * @param words times in seconds on the same clock for all hypotheses
+   * @param heardSeconds end of the hypothesis's audio
    */
   hear(words: readonly TimedWord[], heardSeconds: number): AgreedText {
     const tail = words.filter(({ start, end }) => (start + end) / 2 > this.#agreedSeconds);
@@ -56,7 +56,7 @@ export class LocalAgreement {
     return this.#text();
   }
 
-  /** Takes the words of the last hypothesis that end before this time for agreed: they will not be heard again. */
+  /** Agrees on the words of the last hypothesis that end before this time, which no further pass covers. */
   settleBefore(seconds: number): void {
     const count = this.#tail.findIndex(({ end }) => end > seconds);
     this.#agreeOn(count < 0 ? this.#tail.length : count);

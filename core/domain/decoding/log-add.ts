@@ -1,12 +1,13 @@
-/** Beyond this difference the smaller of two numbers adds less than 2e-14. */
+/** From this difference on, the smaller number adds less than 2e-14. */
 const LIMIT = 32;
 const STEPS_PER_UNIT = 32;
 
 /**
- * log(1 + exp(-d)) for d from 0 to 32 as cubics: four coefficients for each 32nd, lowest first, off by 3e-10 at most.
+ * log(1 + exp(-d)) for d from 0 to 32 as cubics: four coefficients for each 32nd, lowest first, with errors
+ * below 3e-10.
  *
- * A table instead of `Math.exp` and `Math.log1p`, which every runtime rounds in its own way: the same table in the native
- * search gives the same numbers to the last bit, and so the same choice between equals.
+ * Runtimes round `Math.exp` and `Math.log1p` differently. With the same table the native search computes the
+ * same numbers to the last bit, and so makes the same choice between equals.
  */
 export const LOG_ADD_TABLE = Float64Array.from({ length: LIMIT * STEPS_PER_UNIT * 4 }, (_, i) => {
   const [from, to] = [(i >> 2) / STEPS_PER_UNIT, ((i >> 2) + 1) / STEPS_PER_UNIT];
@@ -21,7 +22,7 @@ export const LOG_ADD_TABLE = Float64Array.from({ length: LIMIT * STEPS_PER_UNIT 
 export function logAdd(a: number, b: number): number {
   const larger = a < b ? b : a;
   const difference = a < b ? b - a : a - b;
-  // False for NaN, too, which is the difference of two infinities.
+  // Also false for NaN, the difference of two infinities.
   if (!(difference < LIMIT)) return larger;
   const place = difference * STEPS_PER_UNIT;
   const step = Math.floor(place);

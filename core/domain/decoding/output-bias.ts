@@ -1,12 +1,12 @@
-/** Rarer outputs count as this frequent: how rare they really are, no measured text can tell. */
+/** Lowest prior: a measured text does not show how rare outputs below it are. */
 const RAREST = 3e-4;
 
 /**
- * What is added to the log-probs of a frame before the search, so that the language model alone says how frequent letters
- * are: a CTC network has learnt that from its training text, too, and would have it count twice. That is minus `weight`
- * times the log of each output's prior, shifted so that outputs keep their score on average; blank keeps its own.
+ * Returns a bias for the log-probs of each frame, so that only the language model accounts for the frequency
+ * of letters, which a CTC network has also learned from its training text. The bias is minus `weight` times
+ * the log of each output's prior, shifted so that outputs keep their score on average; blank keeps its own.
  *
- * @param priors how often the network writes each output, `[vocabulary]`; blank's is left out
+ * @param priors frequency of each output of the network, `[vocabulary]`; blank's is ignored
  * @see Miao, Gowayyed and Metze, "EESEN", 2015
  */
 export function outputBias(priors: readonly number[], weight: number): Float32Array {

@@ -10,14 +10,14 @@ import {
 import { SHARE_BITS, SYMBOLS, SymbolReader } from "./packed-symbols.js";
 import type { SectionReader } from "./section-reader.js";
 
-/** Of arcs, states and words each; the shipped model has fewer than one. Bounds what a reader sets aside for them. */
-const MOST_PER_BYTE = 8;
+/** Most arcs, states or words per byte, which bounds the memory of a file; ours has fewer than one. */
+const MAX_PER_BYTE = 8;
 
 /**
- * The sections of a packed file as a plain one has them, but for the words' log-probs, which are left at zero, and the
+ * Unpacks the sections of a file to those of a plain one, with zeros for the log-probs of words, and the
  * links between its states.
  *
- * @param reader behind the header
+ * @param reader positioned after the header
  * @throws {ServiceError} `MODEL_BROKEN`
  */
 export function unpackSections(
@@ -32,7 +32,7 @@ export function unpackSections(
   const { nodeCount, arcCount, wordCount, vocabulary } = header;
   const books = reader.bytes(2 * 1_024);
   for (const [name, count] of Object.entries({ nodeCount, arcCount, wordCount })) {
-    const most = MOST_PER_BYTE * reader.rest.length;
+    const most = MAX_PER_BYTE * reader.rest.length;
     if (Number.isInteger(count) && count >= 0 && count <= most) continue;
     throw brokenLanguageModel(`${name} must be 0 to ${most}, found ${count}`);
   }
@@ -65,7 +65,10 @@ export function unpackSections(
   return { sections: plain, links };
 }
 
-/** Codes the differences of the words' hashes: how many bits each has, then all but the first of them. @public for the recipe that packs */
+/**
+ * Codes gaps between word hashes: their number of bits, then all but the first.
+ * @public for the packing recipe
+ */
 export function walkGaps(coder: StateCoder, gaps: Uint32Array): void {
   for (let word = 0; word < gaps.length; word++) {
     const known = gaps[word]!;

@@ -3,33 +3,33 @@ import { brokenLanguageModel } from "./broken-language-model.js";
 /** The upper bit of a token says that its n-gram is a state. @public for the recipe that packs */
 export const STATE_BIT = 128;
 const MAX_ARCS_OF_A_STATE = 256;
-/** Suffixes that a state may have one behind the other, far more than any order. */
-const MOST_LEVELS = 64;
-/** Probabilities as whole numbers, 1 being this: their sums are exact. */
+/** Longest chain of suffixes, far more than any order. */
+const MAX_LEVELS = 64;
+/** Probability 1. Probabilities are integers, so their sums are exact. */
 const ONE = 1 << 24;
-/** What is left of a sum of them; quantized as they are, less says nothing. */
-const LEAST_REST = 256;
+/** Smallest meaningful remainder of a sum, given the quantization. */
+const MIN_REST = 256;
 /** ln 2 * 65536 / 256: 256ths of an octave to 65536ths of a natural logarithm. */
 const SLOPE = 177.44567822334599;
 
-/** Contexts of symbols, one kind behind the other. */
+/** Offsets of the kinds of symbol contexts. */
 const COUNTS = 0;
 const HERE = COUNTS + 4 * 24 * 8;
 const LOG_PROBS = HERE + 8 * 8;
 const BACKOFFS = LOG_PROBS + 64 * 15;
 export const GAPS = BACKOFFS + 64 * 8;
 export const SYMBOL_CONTEXTS = GAPS + 1;
-/** Contexts of bits. */
+/** Offsets of the kinds of bit contexts. */
 const ALL_HERE = 0;
 const TAKEN = ALL_HERE + 3 * 4 * 32;
 const IS_STATE = TAKEN + 4 * 4 * 48;
 export const BIT_CONTEXTS = IS_STATE + 16 * 4 * 2 * 3;
 
-/** Contexts of a history's length, up to 8 and more: longer ones are rarer, and their probabilities rougher. */
+/** Classes of a history's length, 8 for longer ones: they are rarer, and their probabilities rougher. */
 const LENGTH_OF_FOUR = [0, 0, 0, 0, 0, 1, 1, 2, 3];
 const LENGTH_OF_FIVE = [0, 0, 0, 0, 1, 1, 2, 3, 4];
 
-/** Gives what is read; when a file is written, takes what is `known` and gives it back. */
+/** Reads symbols, or writes the `known` ones and returns them. */
 export interface StateCoder {
   readonly isWriting: boolean;
   symbol(context: number, known: number): number;
@@ -37,7 +37,7 @@ export interface StateCoder {
   raw(bits: number, known: number): number;
 }
 
-/** Tables in the order of the plain file, tokens with the state bit; filled in when a file is read. */
+/** Tables in the order of the plain file, tokens with the state bit; a reader fills them in. */
 export interface StateTables {
   readonly tokens: Uint8Array;
   readonly codes: Uint8Array;
@@ -50,7 +50,7 @@ export interface StateTables {
   readonly logs: Uint8Array;
 }
 
-/** What follows from the tables. */
+/** Links between states, computed from the tables. */
 export interface StateLinks {
   /** First arc of every state, and the end of the last. */
   readonly firstArc: Uint32Array;
@@ -60,164 +60,245 @@ export interface StateLinks {
 }
 
 /**
- * Goes through the states in their order and codes each by what its suffix says: most of its tokens are among the suffix's
- * (or among those of the suffix's suffix, and so on), a log-prob is near the shorter history's, and the backing-off weight
- * is what makes the sum one. Reading, it fills the tables; the links come for nothing.
+ * Codes the states in order, each by what its suffix predicts: most of its tokens are among the suffix's (or
+ * the suffix's suffix's, and so on), a log-prob is near the shorter history's, and the back-off weight makes
+ * the sum one. A reader fills in the tables.
  *
- * @throws {ServiceError} `MODEL_BROKEN` when what is read cannot be a model
+ * @throws {ServiceError} `MODEL_BROKEN` when the input cannot be a model
  */
 export function walkStates(coder: StateCoder, tables: StateTables, vocabularySize: number): StateLinks {
-  const { tokens, codes, counts, backoffs } = tables;
-  const stateCount = counts.length;
-  const arcCount = tokens.length;
-  const { masses, logs } = tables;
-  const { shifts, backoffOfOne, backoffSlope } = scalesOf(tables);
-  const firstArc = new Uint32Array(stateCount + 1);
-  const targets = new Uint32Array(arcCount);
-  const suffix = new Uint32Array(stateCount);
+  const walk = new StateWalk(coder, tables);
+  walk.root(vocabularySize);
+  for (let state = 1; state < tables.counts.length; state++) walk.state(state);
+  return walk.end();
+}
+
+class StateWalk {
+  readonly #coder: StateCoder;
+  readonly #tables: StateTables;
+  readonly #scales: ReturnType<typeof scalesOf>;
+  readonly #firstArc: Uint32Array;
+  readonly #targets: Uint32Array;
+  readonly #suffix: Uint32Array;
   /** Log-prob code of the arc that leads to the state. */
-  const entries = new Uint8Array(stateCount);
-  /** Of the probabilities of each state's arcs. */
-  const sums = new Uint32Array(stateCount);
-  /** By token: the last state that has it, and the last whose search came by it. */
-  const owner = new Int32Array(STATE_BIT).fill(-1);
-  const seen = new Int32Array(STATE_BIT).fill(-1);
-  /** Of the state's arcs: token, the shorter history's arc, and the log-prob code that it suggests. */
-  const found = new Uint8Array(MAX_ARCS_OF_A_STATE);
-  const lower = new Uint32Array(MAX_ARCS_OF_A_STATE);
-  const suggested = new Uint8Array(MAX_ARCS_OF_A_STATE);
+  readonly #entries: Uint8Array;
+  /** Sum of the probabilities of each state's arcs. */
+  readonly #sums: Uint32Array;
+  /** For each token, the last state that has it, and the last whose search passed it. */
+  readonly #owner = new Int32Array(STATE_BIT).fill(-1);
+  readonly #seen = new Int32Array(STATE_BIT).fill(-1);
+  /**
+   * For each arc of the state: its token, the shorter history's arc, and the log-prob code that it suggests.
+   */
+  readonly #found = new Uint8Array(MAX_ARCS_OF_A_STATE);
+  readonly #lower = new Uint32Array(MAX_ARCS_OF_A_STATE);
+  readonly #suggested = new Uint8Array(MAX_ARCS_OF_A_STATE);
+  #next = 1;
+  /** Length of the state's history, and the first state with a longer one. */
+  #length = 0;
+  #lengthEnd = 1;
 
-  if (vocabularySize > arcCount || vocabularySize > STATE_BIT)
-    throw brokenLanguageModel("its root is too large");
-  counts[0] = vocabularySize;
-  firstArc[1] = vocabularySize;
-  let next = 1;
-  for (let token = 0; token < vocabularySize; token++) {
-    codes[token] = coder.raw(8, codes[token]!);
-    const isState = coder.raw(1, tokens[token]! >> 7);
-    tokens[token] = token | (isState << 7);
-    if (isState === 1) entries[next] = codes[token]!;
-    targets[token] = ((isState === 1 ? next++ : 0) << 8) | codes[token]!;
-    sums[0]! += masses[codes[token]!]!;
+  constructor(coder: StateCoder, tables: StateTables) {
+    const stateCount = tables.counts.length;
+    this.#coder = coder;
+    this.#tables = tables;
+    this.#scales = scalesOf(tables);
+    this.#firstArc = new Uint32Array(stateCount + 1);
+    this.#targets = new Uint32Array(tables.tokens.length);
+    this.#suffix = new Uint32Array(stateCount);
+    this.#entries = new Uint8Array(stateCount);
+    this.#sums = new Uint32Array(stateCount);
   }
-  backoffs[0] = coder.raw(8, backoffs[0]!);
 
-  let length = 0;
-  let lengthEnd = 1;
-  for (let state = 1; state < stateCount; state++) {
-    if (state >= next || next > stateCount) throw brokenLanguageModel("its states are not in order");
-    if (state === lengthEnd) {
-      length = Math.min(8, length + 1);
-      lengthEnd = next;
+  root(vocabularySize: number): void {
+    const { tokens, codes, counts, backoffs, masses } = this.#tables;
+    if (vocabularySize > tokens.length || vocabularySize > STATE_BIT)
+      throw brokenLanguageModel("its root is too large");
+    counts[0] = vocabularySize;
+    this.#firstArc[1] = vocabularySize;
+    for (let token = 0; token < vocabularySize; token++) {
+      const code = this.#coder.raw(8, codes[token]!);
+      const isState = this.#coder.raw(1, tokens[token]! >> 7);
+      codes[token] = code;
+      tokens[token] = token | (isState << 7);
+      if (isState === 1) this.#entries[this.#next] = code;
+      this.#targets[token] = ((isState === 1 ? this.#next++ : 0) << 8) | code;
+      this.#sums[0]! += masses[code]!;
     }
-    const first = firstArc[state]!;
-    let at = suffix[state]!;
-    const choices = firstArc[at + 1]! - firstArc[at]!;
-    const four = LENGTH_OF_FOUR[length]!;
-    const choiceClass = choices < 16 ? choices : Math.min(23, 14 + (choices >> 3));
-    const count = coder.symbol(
-      COUNTS + (four * 24 + choiceClass) * 8 + (entries[state]! >> 5),
-      counts[state]!,
-    );
-    counts[state] = count;
-    firstArc[state + 1] = first + count;
-    if (first + count > arcCount) throw brokenLanguageModel("its arcs do not add up");
-    for (let arc = first; coder.isWriting && arc < first + count; arc++) owner[tokens[arc]! & 127] = state;
+    backoffs[0] = this.#coder.raw(8, backoffs[0]!);
+  }
 
+  state(state: number): void {
+    if (state >= this.#next || this.#next > this.#tables.counts.length)
+      throw brokenLanguageModel("its states are not in order");
+    if (state === this.#lengthEnd) {
+      this.#length = Math.min(8, this.#length + 1);
+      this.#lengthEnd = this.#next;
+    }
+    const count = this.#codeCount(state);
+    this.#findTokens(state, count);
+    const lowerSum = this.#codeArcs(state, count);
+    this.#codeBackoff(state, lowerSum);
+  }
+
+  end(): StateLinks {
+    const { tokens, counts } = this.#tables;
+    if (this.#next !== counts.length)
+      throw brokenLanguageModel(`states must be ${counts.length}, found ${this.#next}`);
+    if (this.#firstArc[counts.length] !== tokens.length) throw brokenLanguageModel("its arcs do not add up");
+    return { firstArc: this.#firstArc, targets: this.#targets, suffix: this.#suffix };
+  }
+
+  #codeCount(state: number): number {
+    const { tokens, counts } = this.#tables;
+    const firstArc = this.#firstArc;
+    const at = this.#suffix[state]!;
+    const choices = firstArc[at + 1]! - firstArc[at]!;
+    const choiceClass = choices < 16 ? choices : Math.min(23, 14 + (choices >> 3));
+    const context = (LENGTH_OF_FOUR[this.#length]! * 24 + choiceClass) * 8 + (this.#entries[state]! >> 5);
+    const count = this.#coder.symbol(COUNTS + context, counts[state]!);
+    counts[state] = count;
+    firstArc[state + 1] = firstArc[state]! + count;
+    if (firstArc[state + 1]! > tokens.length) throw brokenLanguageModel("its arcs do not add up");
+    return count;
+  }
+
+  /** Finds the state's tokens among those of its suffix, the suffix's suffix, and so on. */
+  #findTokens(state: number, count: number): void {
+    const { tokens, backoffs } = this.#tables;
+    const first = this.#firstArc[state]!;
+    for (let arc = first; this.#coder.isWriting && arc < first + count; arc++)
+      this.#owner[tokens[arc]! & 127] = state;
+    let at = this.#suffix[state]!;
     let size = 0;
     let shift = 0;
     for (let level = 0; size < count; level++) {
-      if (level > MOST_LEVELS) throw brokenLanguageModel("its histories are too long");
-      const begin = firstArc[at]!;
-      const end = firstArc[at + 1]!;
-      let left = end - begin;
-      let rest = sums[at]!;
-      for (let arc = begin; level > 0 && arc < end; arc++) {
-        if (seen[tokens[arc]! & 127] !== state) continue;
-        left--;
-        rest -= masses[codes[arc]!]!;
-      }
-      let known = 0;
-      for (let arc = begin; coder.isWriting && arc < end; arc++) {
-        const token = tokens[arc]! & 127;
-        if (owner[token] === state && seen[token] !== state) known++;
-      }
-      const missing = count - size;
-      let here = missing;
-      if (at !== 0) {
-        const all = ALL_HERE + (Math.min(level, 2) * 4 + Math.min(missing, 4) - 1) * 32 + Math.min(left, 31);
-        if (coder.bit(all, known === missing ? 1 : 0) === 0) {
-          here = coder.symbol(HERE + Math.min(missing, 7) * 8 + Math.min(left, 7), known);
-        }
-      }
-      if (here > left || here > missing) throw brokenLanguageModel("its tokens do not add up");
-      for (let arc = begin; arc < end && here > 0; arc++) {
-        const token = tokens[arc]! & 127;
-        if (level > 0 && seen[token] === state) continue;
-        const mass = masses[codes[arc]!]!;
-        if (left > here) {
-          const share = Math.max(0, Math.min(47, (logOf(logs, rest) - logOf(logs, mass)) >> 2));
-          const context = (Math.min(here, 4) - 1) * 4 + Math.min(left - here, 4) - 1;
-          if (coder.bit(TAKEN + context * 48 + share, owner[token] === state ? 1 : 0) === 1) {
-            found[size] = token;
-            lower[size] = arc;
-            suggested[size++] = Math.max(0, Math.min(255, codes[arc]! + shift));
-            here--;
-          }
-        } else {
-          found[size] = token;
-          lower[size] = arc;
-          suggested[size++] = Math.max(0, Math.min(255, codes[arc]! + shift));
-          here--;
-        }
-        rest -= mass;
-        left--;
-      }
-      if (size < count) for (let arc = begin; arc < end; arc++) seen[tokens[arc]! & 127] = state;
-      shift += shifts[backoffs[at]!]!;
-      at = suffix[at]!;
-      if (level > 0) sortByToken(found, lower, suggested, size);
+      if (level > MAX_LEVELS) throw brokenLanguageModel("its histories are too long");
+      size = this.#findAt(at, { state, level, size, count, shift });
+      const end = this.#firstArc[at + 1]!;
+      if (size < count)
+        for (let arc = this.#firstArc[at]!; arc < end; arc++) this.#seen[tokens[arc]! & 127] = state;
+      shift += this.#scales.shifts[backoffs[at]!]!;
+      at = this.#suffix[at]!;
+      if (level > 0) sortByToken(this.#found, this.#lower, this.#suggested, size);
     }
+  }
 
+  /** Adds the tokens that the state shares with the shorter history `at`. @returns the tokens found so far */
+  #findAt(at: number, search: TokenSearch): number {
+    const { tokens, codes, masses, logs } = this.#tables;
+    const { state, level, count, shift } = search;
+    const seen = this.#seen;
+    const begin = this.#firstArc[at]!;
+    const end = this.#firstArc[at + 1]!;
+    let { size } = search;
+    let left = end - begin;
+    let rest = this.#sums[at]!;
+    for (let arc = begin; level > 0 && arc < end; arc++) {
+      if (seen[tokens[arc]! & 127] !== state) continue;
+      left--;
+      rest -= masses[codes[arc]!]!;
+    }
+    let here = this.#codeShared(at, search, left);
+    if (here > left || here > count - size) throw brokenLanguageModel("its tokens do not add up");
+    for (let arc = begin; arc < end && here > 0; arc++) {
+      const token = tokens[arc]! & 127;
+      if (level > 0 && seen[token] === state) continue;
+      const mass = masses[codes[arc]!]!;
+      let isTaken = left <= here;
+      if (!isTaken) {
+        const share = Math.max(0, Math.min(47, (logOf(logs, rest) - logOf(logs, mass)) >> 2));
+        const context = (Math.min(here, 4) - 1) * 4 + Math.min(left - here, 4) - 1;
+        const known = this.#owner[token] === state ? 1 : 0;
+        isTaken = this.#coder.bit(TAKEN + context * 48 + share, known) === 1;
+      }
+      if (isTaken) {
+        this.#found[size] = token;
+        this.#lower[size] = arc;
+        this.#suggested[size++] = Math.max(0, Math.min(255, codes[arc]! + shift));
+        here--;
+      }
+      rest -= mass;
+      left--;
+    }
+    return size;
+  }
+
+  /** Codes how many of the `left` tokens of `at` the state shares. */
+  #codeShared(at: number, { state, level, size, count }: TokenSearch, left: number): number {
+    const missing = count - size;
+    if (at === 0) return missing;
+    let known = 0;
+    const end = this.#firstArc[at + 1]!;
+    for (let arc = this.#firstArc[at]!; this.#coder.isWriting && arc < end; arc++) {
+      const token = this.#tables.tokens[arc]! & 127;
+      if (this.#owner[token] === state && this.#seen[token] !== state) known++;
+    }
+    const all = (Math.min(level, 2) * 4 + Math.min(missing, 4) - 1) * 32 + Math.min(left, 31);
+    if (this.#coder.bit(ALL_HERE + all, known === missing ? 1 : 0) === 1) return missing;
+    return this.#coder.symbol(HERE + Math.min(missing, 7) * 8 + Math.min(left, 7), known);
+  }
+
+  /** Codes the log-probs and states of the found tokens. @returns the sum of the suggested probabilities */
+  #codeArcs(state: number, count: number): number {
+    const { tokens, codes, masses } = this.#tables;
+    const targets = this.#targets;
     const countClass = Math.max(1, Math.min(count, 3)) - 1;
+    const four = LENGTH_OF_FOUR[this.#length]!;
+    const five = LENGTH_OF_FIVE[this.#length]!;
     let sum = 0;
     let lowerSum = 0;
     for (let i = 0; i < count; i++) {
-      const arc = first + i;
-      const guess = suggested[i]!;
-      const context = (guess >> 2) * 15 + LENGTH_OF_FIVE[length]! * 3 + countClass;
-      const code = coder.symbol(LOG_PROBS + context, codes[arc]!);
+      const arc = this.#firstArc[state]! + i;
+      const guess = this.#suggested[i]!;
+      const context = (guess >> 2) * 15 + five * 3 + countClass;
+      const code = this.#coder.symbol(LOG_PROBS + context, codes[arc]!);
       codes[arc] = code;
-      const below = lower[i]!;
+      const below = this.#lower[i]!;
       const isStateBelow = tokens[below]! >> 7;
       const bitContext = (((code >> 4) * 4 + four) * 2 + isStateBelow) * 3 + countClass;
-      const isState = coder.bit(IS_STATE + bitContext, tokens[arc]! >> 7);
-      tokens[arc] = found[i]! | (isState << 7);
+      const isState = this.#coder.bit(IS_STATE + bitContext, tokens[arc]! >> 7);
+      tokens[arc] = this.#found[i]! | (isState << 7);
       sum += masses[code]!;
       lowerSum += masses[guess]!;
       let target = targets[below]! >>> 8;
       if (isState === 1) {
-        suffix[next] = target;
-        entries[next] = code;
-        target = next++;
+        this.#suffix[this.#next] = target;
+        this.#entries[this.#next] = code;
+        target = this.#next++;
       }
       targets[arc] = (target << 8) | code;
     }
-    sums[state] = sum;
-    const ownRest = logOf(logs, Math.max(LEAST_REST, ONE - sum), 0);
-    const lowerRest = logOf(logs, Math.max(LEAST_REST, ONE - lowerSum), 0);
+    this.#sums[state] = sum;
+    return lowerSum;
+  }
+
+  /** Codes the back-off weight by the weight that makes the sum one. */
+  #codeBackoff(state: number, lowerSum: number): void {
+    const { logs, backoffs } = this.#tables;
+    const { backoffOfOne, backoffSlope } = this.#scales;
+    const ownRest = logOf(logs, Math.max(MIN_REST, ONE - this.#sums[state]!), 0);
+    const lowerRest = logOf(logs, Math.max(MIN_REST, ONE - lowerSum), 0);
     const weight = Math.floor(((ownRest - lowerRest) * backoffSlope + 32_768) / 65_536) + backoffOfOne;
     const guess = Math.max(0, Math.min(255, weight));
     const fine = Math.max(0, Math.min(63, (24 * 256 - ownRest) >> 5));
     const context = BACKOFFS + fine * 8 + Math.min(7, 24 - (lowerRest >> 8));
-    backoffs[state] = (coder.symbol(context, (backoffs[state]! - guess) & 255) + guess) & 255;
+    backoffs[state] = (this.#coder.symbol(context, (backoffs[state]! - guess) & 255) + guess) & 255;
   }
-  if (next !== stateCount) throw brokenLanguageModel(`states must be ${stateCount}, found ${next}`);
-  if (firstArc[stateCount] !== arcCount) throw brokenLanguageModel("its arcs do not add up");
-  return { firstArc, targets, suffix };
 }
 
-/** Binary logarithm of a whole number; in 16ths, or with no `drop` in 256ths. */
+/** The search for a state's tokens at one level of shorter histories. */
+interface TokenSearch {
+  readonly state: number;
+  readonly level: number;
+  /** Tokens found so far, and in all. */
+  readonly size: number;
+  readonly count: number;
+  /** What the back-offs to this level add to a log-prob code. */
+  readonly shift: number;
+}
+
+/** Binary logarithm of an integer in 16ths; in 256ths with a `drop` of 0. */
 function logOf(logs: Uint8Array, value: number, drop = 4): number {
   const whole = Math.max(1, value);
   const exponent = 31 - Math.clz32(whole);
@@ -225,7 +306,7 @@ function logOf(logs: Uint8Array, value: number, drop = 4): number {
   return ((exponent << 8) + logs[mantissa]!) >> drop;
 }
 
-/** The file's own steps; whole numbers, so that every reader makes the same guesses. */
+/** Steps of the file's codes, as integers, so that every reader makes the same guesses. */
 function scalesOf({ logProbCodes, backoffCodes, masses }: StateTables): {
   shifts: Int32Array;
   backoffOfOne: number;
@@ -245,7 +326,7 @@ function scalesOf({ logProbCodes, backoffCodes, masses }: StateTables): {
   };
 }
 
-/** Arcs of a state stand by token; those of each level come so already. */
+/** Sorts a state's arcs by token; each level's are sorted already. */
 function sortByToken(found: Uint8Array, lower: Uint32Array, suggested: Uint8Array, size: number): void {
   for (let i = 1; i < size; i++) {
     const [token, arc, code] = [found[i]!, lower[i]!, suggested[i]!];

@@ -1,31 +1,32 @@
 import { brokenLanguageModel } from "./broken-language-model.js";
 
-/** Probabilities are shares of this. @public for the recipe that packs */
+/** Denominator of all probabilities. @public for the packing recipe */
 export const SHARES = 1_024;
 export const SHARE_BITS = 10;
-/** The state of the coder has at least this value, and 16 bits more at most. @public for the recipe that packs */
+/** Lower bound of the coder's state, which has at most 16 bits more. @public for the packing recipe */
 export const LEAST_STATE = 1 << 15;
 /** Symbols of a context. */
 export const SYMBOLS = 256;
 
 /**
- * Reads symbols that were written by their probabilities, each kind in its own context.
+ * Reads entropy-coded symbols, each kind in its own context.
  *
- * @see Duda, 2014, "Asymmetric numeral systems" (range variant); written by `models/recipes/language-model/pack.mjs`
+ * @see Duda, 2014, "Asymmetric numeral systems" (range variant); written by
+ * `models/recipes/language-model/pack.mjs`
  */
 export class SymbolReader {
   readonly isWriting = false;
   readonly #bitShares: Uint16Array;
   readonly #shares: Uint16Array;
   readonly #starts: Uint16Array;
-  /** The symbol of every share of every context. */
+  /** The symbol for every share of every context. */
   readonly #symbols: Uint8Array;
   readonly #words: Uint16Array;
   #position = 2;
   #state: number;
 
   /**
-   * @param bitShares of zero, for each context of bits
+   * @param bitShares share of zero for each bit context
    * @param shares `[contexts, SYMBOLS]`
    * @throws {ServiceError} `MODEL_BROKEN` here and where symbols are read
    */
@@ -40,7 +41,7 @@ export class SymbolReader {
     this.#state = ((words[0] ?? 0) << 16) | (words[1] ?? 0);
   }
 
-  /** Whether everything was read, and as it was written. */
+  /** Whether everything was read, and consistently. */
   get isAtEnd(): boolean {
     return this.#position === this.#words.length && this.#state === LEAST_STATE;
   }
@@ -66,7 +67,7 @@ export class SymbolReader {
     return 1;
   }
 
-  /** A number of at most `SHARE_BITS` bits of which nothing is known. */
+  /** Reads an unmodelled number of at most `SHARE_BITS` bits. */
   raw(bits: number): number {
     const state = this.#state;
     const share = state & (SHARES - 1);

@@ -11,54 +11,49 @@ const IMPOSSIBLE = Number.NEGATIVE_INFINITY;
 
 export interface BeamSearchOptions {
   readonly beamWidth: number;
-  /** Factor of the language model's log-prob. */
   readonly languageModelWeight: number;
-  /** Added for every character, against the language model's liking for short texts. */
+  /** Added for every character, because the language model prefers short texts. */
   readonly characterBonus: number;
   /**
-   * Advantage of a word of the lexicon over an unknown one: unknown words lose it. As a gain of known words it would
-   * pay to split long words into short ones.
+   * Advantage of a word of the lexicon over an unknown one, as a penalty of unknown words: a bonus of known
+   * words would reward splitting long words into short ones.
    */
   readonly wordBonus: number;
-  /** How many outputs of a frame may extend a prefix. */
+  /** Most outputs of a frame that may extend a prefix. */
   readonly candidatesPerFrame?: number;
-  /** Outputs less likely than this do not extend a prefix; natural log. */
+  /** Log-prob below which outputs do not extend a prefix. */
   readonly candidateFloor?: number;
-  /** Prefixes that score so much less than the best one of their frame are given up. */
+  /** Prefixes this far below the best score of their frame are dropped. */
   readonly beamMargin?: number;
 }
 
-const DEFAULT_CANDIDATES_PER_FRAME = 12;
-/** Found by `bench/evaluate/tune.ts`: below it the error stays the same and the time doubles. */
-const DEFAULT_CANDIDATE_FLOOR = Math.log(2e-4);
-
-/**
- * Of 600 development utterances none comes out otherwise than without a margin, and the search takes 30 % less; at 10 one text
- * changes, at 8 seven. Word confidences look 10 behind the best text.
- */
-const DEFAULT_BEAM_MARGIN = 12;
+const DEFAULTS = {
+  candidatesPerFrame: 12,
+  /** Found by `bench/evaluate/tune.ts`: with a lower floor the error stays the same and the time doubles. */
+  candidateFloor: Math.log(2e-4),
+  /**
+   * Changes none of 600 development utterances and takes 30 % less time; a margin of 10 changes one, of 8
+   * seven. Word confidences use texts within 10 of the best.
+   */
+  beamMargin: 12,
+};
 
 const NOTHING_GROWN: GrownText = { tokens: [], settled: 0 };
 const NOTHING_EXPECTED: Expectation = { endLogProb: 0, spaceLogProb: 0 };
 
 export function withDefaults(options: BeamSearchOptions): Required<BeamSearchOptions> {
-  return {
-    candidatesPerFrame: DEFAULT_CANDIDATES_PER_FRAME,
-    candidateFloor: DEFAULT_CANDIDATE_FLOOR,
-    beamMargin: DEFAULT_BEAM_MARGIN,
-    ...options,
-  };
+  return { ...DEFAULTS, ...options };
 }
 
-/** A text that a search has found. */
+/** A text found by a search. */
 export interface Hypothesis {
   /** Without blanks, and without a space at the end. */
   readonly tokens: ArrayLike<number>;
-  /** Log-prob of the text in the audio, all paths that the beam kept, plus the text's own score. */
+  /** Log-prob of the text in the audio, over all paths of the beam, plus the text's own score. */
   readonly score: number;
 }
 
-/** The texts that are left in the beam, best first; one at least. */
+/** The texts of the beam, best first; at least one. */
 export type Hypotheses = readonly [Hypothesis, ...Hypothesis[]];
 
 /** A search for the text of an utterance; not re-entrant. */
@@ -66,8 +61,8 @@ export interface TokenSearch {
   /** @param logProbs `[frames, vocabulary]`, natural log; may be longer than `frames` rows */
   search(logProbs: Float32Array, frames: number, hotWords: HotWords | null): Hypotheses;
   /**
-   * The same on another thread, for searches that have one. May be asked again before it settles; the log-probs must stay
-   * as they are until then.
+   * Searches on another thread, where supported. May be called again before it settles; the log-probs must
+   * not change until then.
    *
    * @param outputBias added to the log-probs of every frame, `[vocabulary]`
    */
@@ -77,19 +72,20 @@ export interface TokenSearch {
     hotWords: HotWords | null,
     outputBias: Float32Array | null,
   ): Promise<Hypotheses>;
-  /** A search of its own for utterances that are still spoken, over the same model; null for one without a language model. */
+  /** Creates a search over the same model for unfinished utterances; null without a language model. */
   growing?(beamWidth: number): GrowingSearch | null;
 }
 
 /**
  * CTC prefix beam search with a character language model.
  *
- * A prefix is ranked by log(sum of its paths) + weight * log P(text) + bonuses. A space never opens a text and never
- * follows a space. Ties go to the prefix that was in the beam first, then to the lower token, so equal input gives
- * equal output. Keeps its workspace between calls; not re-entrant. This is the reference of `native/beam`, which must
- * find the same.
+ * A prefix is ranked by log(sum of its paths) + weight * log P(text) + bonuses. A space never starts a text
+ * or follows a space. Ties go to the prefix that was in the beam first, then to the lower token, so the
+ * result is deterministic. Keeps its workspace between calls; not re-entrant. `native/beam` must find the
+ * same texts as this reference.
  *
- * @see Hannun et al., 2014, "First-Pass Large Vocabulary Continuous Speech Recognition using Bi-Directional RNNs".
+ * @see Hannun et al., 2014, "First-Pass Large Vocabulary Continuous Speech Recognition using Bi-Directional
+ * RNNs".
  */
 export class PrefixBeamSearch implements TokenSearch, GrowingSearch {
   readonly #vocabulary: readonly string[];
@@ -102,10 +98,10 @@ export class PrefixBeamSearch implements TokenSearch, GrowingSearch {
   #nextBeam: Beam;
   readonly #candidates: Int32Array;
   readonly #ranking: Ranking;
-  /** For each beam index and token: the frame in which that child was in the beam already. */
+  /** For each beam index and token, the last frame in which that child was in the beam already. */
   readonly #coveredAt: Int32Array;
   #hotWords: HotWords | null = null;
-  /** Frames of the text that grows. */
+  /** Frames of the growing text. */
   #frameCount = 0;
 
   constructor(vocabulary: readonly string[], model: TokenModel | null, options: BeamSearchOptions) {
@@ -174,7 +170,7 @@ export class PrefixBeamSearch implements TokenSearch, GrowingSearch {
     beam.count = Math.min(beam.count, 1);
   }
 
-  /** What all texts begin with. */
+  /** The common prefix of all texts. */
   #commonNode(): number {
     const { node, count } = this.#beam;
     const { parent } = this.#tree;
@@ -189,7 +185,7 @@ export class PrefixBeamSearch implements TokenSearch, GrowingSearch {
     return common;
   }
 
-  /** Without the letters behind the last space. */
+  /** Without the letters after the last space. */
   #wholeWords(node: number): number {
     const { parent, token } = this.#tree;
     let at = node;
@@ -220,7 +216,7 @@ export class PrefixBeamSearch implements TokenSearch, GrowingSearch {
     this.#keepBest();
   }
 
-  /** The frame's likeliest outputs but blank, best first, ties by index; returns how many pass the floor. */
+  /** Collects the frame's likeliest outputs but blank, best first, ties by index; returns their number. */
   #chooseCandidates(logProbs: Float32Array, row: number): number {
     const chosen = this.#candidates;
     let count = 0;
@@ -235,7 +231,7 @@ export class PrefixBeamSearch implements TokenSearch, GrowingSearch {
     return count;
   }
 
-  /** Paths that leave the text as it is, and paths that come from a prefix of the beam to one in the beam. */
+  /** Offers paths that keep the text, and paths between prefixes of the beam. */
   #stay(logProbs: Float32Array, row: number, frame: number): void {
     const beam = this.#beam;
     const tree = this.#tree;
@@ -262,7 +258,7 @@ export class PrefixBeamSearch implements TokenSearch, GrowingSearch {
     }
   }
 
-  /** Paths that add a token and lead to a prefix that is not in the beam. */
+  /** Offers paths that add a token and lead to a prefix outside of the beam. */
   #extend(logProbs: Float32Array, row: number, frame: number, candidateCount: number): void {
     const beam = this.#beam;
     const tree = this.#tree;
@@ -286,7 +282,7 @@ export class PrefixBeamSearch implements TokenSearch, GrowingSearch {
           hotState = hotWords.advance(tree.hotState[node]!, token);
           childScore += hotWords.scoreOf(tree.hotState[node]!, hotState);
         }
-        // The language model can only lower this, so most candidates are dropped without asking it.
+        // The language model can only lower the score, so most candidates are dropped without a look-up.
         const bound = acoustic + childScore + (isSpace ? Math.max(0, -wordBonus) : 0);
         if (bound <= ranking.worst || bound < ranking.best - beamMargin || acoustic === IMPOSSIBLE) continue;
         let state = 0;
@@ -302,9 +298,10 @@ export class PrefixBeamSearch implements TokenSearch, GrowingSearch {
     }
   }
 
-  /** Makes the ranked prefixes the new beam, adding those to the tree that were never kept before. */
+  /** Makes the ranked prefixes the new beam, and adds new ones to the tree. */
   #keepBest(): void {
-    const { ranking, tree } = { ranking: this.#ranking, tree: this.#tree };
+    const ranking = this.#ranking;
+    const tree = this.#tree;
     const beam = this.#beam;
     const next = this.#nextBeam;
     for (let beamIndex = 0; beamIndex < beam.count; beamIndex++) tree.beamIndex[beam.node[beamIndex]!] = -1;
@@ -346,15 +343,15 @@ export class PrefixBeamSearch implements TokenSearch, GrowingSearch {
       if (tokens.at(-1) === this.#space) tokens.pop();
       found.push({ tokens, score });
     }
-    // The sort is stable: among equals the one that was in the beam first comes first.
+    // The sort is stable, so ties keep the order of the beam.
     const [best, ...others] = found.sort((a, b) => b.score - a.score);
-    // Frames without any possible output leave nothing alive: nothing was said.
+    // Without any possible output nothing was said.
     return [best ?? { tokens: [], score: IMPOSSIBLE }, ...others];
   }
 
-  /** What the text's end adds: its last word is complete, and a word or sentence end follows. */
+  /** Scores the end of a text: its last word is complete, and a word or sentence end follows. */
   #endScore(node: number): number {
-    // A hot word that is not complete by now has earned nothing.
+    // An incomplete hot word loses its credit.
     const broken = this.#hotWords === null ? 0 : -this.#hotWords.credit[this.#tree.hotState[node]!]!;
     if (this.#model === null || node === 0 || this.#tree.token[node] === this.#space) return broken;
     const state = this.#tree.state[node]!;
@@ -369,7 +366,9 @@ export class PrefixBeamSearch implements TokenSearch, GrowingSearch {
   }
 }
 
-/** Prefixes alive after a frame: log-prob of their paths that end in blank, in their last token, and of both. */
+/**
+ * Prefixes after a frame, with the log-prob of their paths that end in blank, in their token, and of both.
+ */
 class Beam {
   count = 0;
   readonly node: Int32Array;

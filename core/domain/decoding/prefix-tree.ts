@@ -1,8 +1,8 @@
 const NONE = -1;
 
 /**
- * Every prefix a search has kept, as a tree in typed arrays: a node is its parent's text plus one token, and equal
- * texts are one node. Grows by doubling and is emptied without freeing.
+ * All prefixes that a search has kept, as a tree in typed arrays: a node is its parent's text plus one token,
+ * and equal texts share a node. Grows by doubling; a reset keeps the memory.
  */
 export class PrefixTree {
   parent = new Int32Array(0);
@@ -14,12 +14,12 @@ export class PrefixTree {
   wordHash = new Uint32Array(0);
   /** State of the hot words' automaton after the prefix; 0 without hot words. */
   hotState = new Int32Array(0);
-  /** Everything the prefix's text adds to its acoustic score. */
+  /** Score of the prefix's text, without its acoustic score. */
   textScore = new Float64Array(0);
-  /** Its place in the current beam, or -1. */
+  /** Index in the current beam, or -1. */
   beamIndex = new Int32Array(0);
   #count = 0;
-  /** Open addressing; holds node + 1, 0 is free. */
+  /** Hash table with open addressing: node + 1, or 0 for free. */
   #table = new Int32Array(0);
 
   constructor(capacity = 1024) {

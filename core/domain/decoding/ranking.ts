@@ -1,12 +1,12 @@
-/** The best so many offers, in order of score; among equals the earlier offer wins. Offers are columns of numbers. */
+/** Keeps the best offers in order of score, earlier ones first among equals, in columns of numbers. */
 export class Ranking {
   count = 0;
   /** Entries from best to worst. */
   readonly order: Int32Array;
   readonly score: Float64Array;
-  /** Beam index that the offer comes from. */
+  /** Beam index of the offer's prefix. */
   readonly beamIndex: Int32Array;
-  /** Token it adds, or -1 when it stays as it is. */
+  /** Added token, or -1 for none. */
   readonly token: Int32Array;
   readonly blank: Float64Array;
   readonly acoustic: Float64Array;
@@ -28,7 +28,7 @@ export class Ranking {
     this.textScore = new Float64Array(capacity);
   }
 
-  /** An offer must score more than this to be taken. */
+  /** The score that an offer must exceed. */
   get worst(): number {
     const { count, order } = this;
     return count < order.length ? Number.NEGATIVE_INFINITY : this.score[order[count - 1]!]!;
@@ -39,7 +39,7 @@ export class Ranking {
     return this.count === 0 ? Number.NEGATIVE_INFINITY : this.score[this.order[0]!]!;
   }
 
-  /** How many entries score at most so much less than the best one. */
+  /** Number of entries within `margin` of the best score. */
   countWithin(margin: number): number {
     const { order, score } = this;
     const least = this.best - margin;

@@ -1,16 +1,16 @@
 import { brokenLanguageModel } from "./broken-language-model.js";
 
-/** Reads the sections of a language model file one after the other. */
+/** Reads the sections of a language model file in order. */
 export class SectionReader {
   readonly #bytes: Uint8Array;
   #position = 0;
 
   constructor(bytes: Uint8Array) {
-    // A Node buffer's `slice` is a view, not a copy: look at it as a plain array.
+    // A Node buffer's `slice` does not copy, that of a plain array does.
     this.#bytes = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
-  /** Everything that was not read yet. */
+  /** All unread bytes. */
   get rest(): Uint8Array {
     return this.#bytes.subarray(this.#position);
   }

@@ -1,6 +1,6 @@
 import { bestToken } from "./greedy.js";
 
-/** A part of some audio that one pass of a model takes, in samples. */
+/** The part of the audio that one pass of a model takes, in samples. */
 export interface Pass {
   readonly startSample: number;
   readonly endSample: number;
@@ -9,13 +9,13 @@ export interface Pass {
 export interface PassLimits {
   /** The longest pass. */
   readonly longestSamples: number;
-  /** Audio that two passes have in common, at least; less than half of the longest. */
+  /** Minimum overlap of two passes, less than half of the longest. */
   readonly overlapSamples: number;
-  /** Samples of one row of log-probs: passes begin at a row. */
+  /** Samples of one row of log-probs; passes start at a row. */
   readonly rowSamples: number;
 }
 
-/** Rows of log-probs, and where the first of them lies among the rows of the whole. */
+/** Rows of log-probs from `startRow` of the whole on. */
 export interface PassRows {
   readonly startRow: number;
   /** `[rows, width]`, natural log */
@@ -24,12 +24,12 @@ export interface PassRows {
 }
 
 const BLANK = 0;
-/** Rows on both sides of a seam, half a second at 40 ms, that must read as one of the two passes reads them. */
+/** Rows on both sides of a seam, half a second at 40 ms, that must read as in one of the two passes. */
 const NEIGHBOUR_ROWS = 12;
 /** Rows around a seam that should be silent in both passes. */
 const GAP_ROWS = 2;
 
-/** As few passes as cover the audio, equally long and in order; one when it is short enough. */
+/** Covers the audio with as few passes as possible, equally long and in order. */
 export function passesOver(sampleCount: number, limits: PassLimits): Pass[] {
   const { longestSamples, overlapSamples, rowSamples } = limits;
   if (sampleCount <= longestSamples) return [{ startSample: 0, endSample: sampleCount }];
@@ -48,11 +48,11 @@ export function passesOver(sampleCount: number, limits: PassLimits): Pass[] {
 }
 
 /**
- * The rows of passes that overlap as those of one: each row is of one pass alone, so that no word is lost and none comes twice.
- * A seam lies in the middle half of what two passes have in common, where both hear least: in a pause if there is one, else
- * between two letters, and so that what is read across it is what one of the passes reads there.
+ * Joins the rows of overlapping passes, each row from one pass, so that no word is lost or repeated. A seam
+ * is in the middle half of an overlap, where both passes hear least: in a pause if there is one, else between
+ * two letters, where the text across it is that of one of the passes.
  *
- * @param width outputs, the blank first
+ * @param width number of outputs, the blank first
  */
 export function stitchPasses(
   parts: readonly PassRows[],
@@ -75,7 +75,7 @@ export function stitchPasses(
   return { logProbs, rows };
 }
 
-/** The first row of the whole that is taken of the second pass. */
+/** Chooses the first row that is taken from the second pass. */
 function seamRow(first: PassRows, second: PassRows, width: number): number {
   const end = first.startRow + first.rows;
   const quarter = Math.floor((end - second.startRow) / 4);
@@ -89,7 +89,7 @@ function seamRow(first: PassRows, second: PassRows, width: number): number {
   return (agreed ?? candidates[0])!.row;
 }
 
-/** How much of the probability near a seam is not the blank's. */
+/** Sums the probability near a seam that is not the blank's. */
 function heardAround(part: PassRows, row: number, width: number): number {
   let heard = 0;
   for (let near = row - GAP_ROWS; near < row + GAP_ROWS; near++) {
@@ -102,14 +102,14 @@ function heardAround(part: PassRows, row: number, width: number): number {
 function readsAlike(first: PassRows, second: PassRows, row: number, width: number): boolean {
   const [from, until] = [Math.max(row - NEIGHBOUR_ROWS, second.startRow), row + NEIGHBOUR_ROWS];
   const before = bestOf(first, from, row, width);
-  const behind = bestOf(second, row, until, width);
-  const across = collapsed([...before, ...behind]);
+  const after = bestOf(second, row, until, width);
+  const across = collapsed([...before, ...after]);
   const byFirst = collapsed([...before, ...bestOf(first, row, until, width)]);
-  const bySecond = collapsed([...bestOf(second, from, row, width), ...behind]);
+  const bySecond = collapsed([...bestOf(second, from, row, width), ...after]);
   return across === byFirst || across === bySecond;
 }
 
-/** The best output of each row that the pass has. */
+/** The best output of each row of the pass in the range. */
 function bestOf(part: PassRows, from: number, until: number, width: number): number[] {
   const best: number[] = [];
   const end = Math.min(until, part.startRow + part.rows);
@@ -119,7 +119,7 @@ function bestOf(part: PassRows, from: number, until: number, width: number): num
   return best;
 }
 
-/** Outputs without repeats and blanks, as text to compare. */
+/** Outputs without repeats and blanks, for comparison. */
 function collapsed(best: readonly number[]): string {
   return best.filter((token, i) => token !== BLANK && token !== best[i - 1]).join(" ");
 }

@@ -1,10 +1,10 @@
-/** Where unpacked language models are kept; it may be sent to another thread. */
+/** Where unpacked language models are stored; may be sent to another thread. */
 export interface UnpackedPlace {
-  /** Made when there is something to keep. */
+  /** Created on demand. */
   readonly folder: string;
-  /** Free space that stays on its disk. */
+  /** Free space to leave on its disk. */
   readonly leastFreeBytes: number;
 }
 
-/** The folder of a service's data folder that they are kept in. */
+/** Their subfolder of the data folder. */
 export const LANGUAGE_MODELS_FOLDER = "language-models";

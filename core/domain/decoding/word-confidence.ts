@@ -2,18 +2,21 @@ import type { CtcAlignment } from "./ctc-alignment.js";
 import type { Hypotheses } from "./prefix-beam-search.js";
 import { textOf } from "./words.js";
 
-/** Texts so much less likely than the best one, natural log, say nothing about its words. */
+/** Texts this much less likely than the best one, natural log, are ignored. */
 const MARGIN = 10;
 
 /**
- * How sure a word is, 0 to 1: its share of the beam, times the square root of how clearly it was heard.
+ * Computes the confidence of each word, 0 to 1: its share of the beam times the square root of its acoustic
+ * clarity.
  *
- * The share adds up the probabilities of the texts that have the word in its place: it sees what else might have been said,
- * but only as far as the beam is wide. The acoustic part, the geometric mean of the best frames of its letters and the
- * spaces around it, sees where the language model has overruled what was heard. Either alone tells right from wrong words
- * worse than both (`bench/evaluate/confidence.ts`); the root keeps the product near the share of words that are right.
+ * The share sums the probabilities of the texts with the word in its place: it accounts for alternatives, as
+ * far as the beam has them. The clarity, the geometric mean of the best frames of its letters and the spaces
+ * around it, shows where the language model overruled the acoustics. Both together separate right from wrong
+ * words better than either alone (`bench/evaluate/confidence.ts`); the root keeps the product near the share
+ * of words that are right.
  *
- * @see Wessel et al., 2001, "Confidence Measures for Large Vocabulary Continuous Speech Recognition", for the first part.
+ * @see Wessel et al., 2001, "Confidence Measures for Large Vocabulary Continuous Speech Recognition", for the
+ * first part.
  */
 export function wordConfidences(
   hypotheses: Hypotheses,
@@ -26,21 +29,21 @@ export function wordConfidences(
   return shares.map((share, i) => Math.round(share * Math.sqrt(clarities[i]!) * 1_000) / 1_000);
 }
 
-/** For each word the probability, among the texts of the beam, of those that have it in this place. */
+/** For each word, the probability among the beam's texts of those with it in this place. */
 function sharesOf(best: readonly string[], hypotheses: Hypotheses, vocabulary: readonly string[]): number[] {
   const sums = new Array<number>(best.length).fill(0);
   let total = 0;
   for (const { tokens, score } of hypotheses) {
-    const behind = hypotheses[0].score - score;
-    if (!(behind <= MARGIN)) break;
-    const weight = Math.exp(-behind);
+    const difference = hypotheses[0].score - score;
+    if (!(difference <= MARGIN)) break;
+    const weight = Math.exp(-difference);
     total += weight;
     for (const i of commonWords(best, wordsOf(tokens, vocabulary))) sums[i]! += weight;
   }
   return sums.map((sum) => sum / total);
 }
 
-/** Indices of the words of `best` that an alignment with the fewest edits finds in `other`. */
+/** Indices of the words of `best` that an alignment with the fewest edits matches with `other`. */
 export function commonWords(best: readonly string[], other: readonly string[]): number[] {
   const shorter = Math.min(best.length, other.length);
   let head = 0;
@@ -49,7 +52,7 @@ export function commonWords(best: readonly string[], other: readonly string[]): 
   while (tail < shorter - head && best.at(-1 - tail) === other.at(-1 - tail)) tail++;
   const common = Array.from({ length: head }, (_, i) => i);
   for (let i = best.length - tail; i < best.length; i++) common.push(i);
-  // Texts of one beam mostly differ in a word or two: what is left is short.
+  // Texts of one beam mostly differ in a word or two, so the rest is short.
   const inner = longestCommon(best.slice(head, best.length - tail), other.slice(head, other.length - tail));
   for (const i of inner) common.push(head + i);
   return common;
@@ -82,7 +85,7 @@ function longestCommon(a: readonly string[], b: readonly string[]): number[] {
   return matches;
 }
 
-/** For each word the geometric mean of its letters' probabilities and of the spaces beside it, in their best frames. */
+/** For each word, the geometric mean of its letters' and adjacent spaces' best probabilities. */
 function claritiesOf({ tokens, bestLogProbs }: CtcAlignment, vocabulary: readonly string[]): number[] {
   const clarities: number[] = [];
   const isSpace = (i: number) => vocabulary[tokens[i]!] === " ";
@@ -96,7 +99,6 @@ function claritiesOf({ tokens, bestLogProbs }: CtcAlignment, vocabulary: readonl
     const last = end < tokens.length && isSpace(end) ? end : end - 1;
     let sum = 0;
     for (let at = first; at <= last; at++) sum += bestLogProbs[at]!;
-    // Tokens without letters make no word.
     if (letters !== "") clarities.push(Math.exp(sum / (last - first + 1)));
     i = end - 1;
   }

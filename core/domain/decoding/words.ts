@@ -1,23 +1,23 @@
-/** A word and where it was spoken, in seconds. */
+/** A word and its time, in seconds. */
 export interface TimedWord {
   readonly word: string;
   readonly start: number;
   readonly end: number;
 }
 
-/** A word and how sure it is, 0 to 1; see `wordConfidences`. */
+/** A word with its confidence, 0 to 1; see `wordConfidences`. */
 export interface ScoredWord extends TimedWord {
   readonly confidence: number;
 }
 
-/** How frames become seconds. */
+/** Converts frames to seconds. */
 export interface FrameTiming {
   readonly frameSeconds: number;
   /** Time of frame 0. */
   readonly offsetSeconds: number;
 }
 
-/** Output tokens in order, each with its first and last frame. */
+/** Output tokens with their first and last frames. */
 export interface FramedTokens {
   readonly tokens: ArrayLike<number>;
   readonly firstFrames: ArrayLike<number>;
@@ -28,8 +28,8 @@ export interface FramedTokens {
 export const DEFAULT_TIMING: FrameTiming = { frameSeconds: 0.04, offsetSeconds: 0 };
 
 /**
- * Splits tokens at spaces, which are tokens of their own or begin one; a word lasts from the first frame of its first
- * letter to the end of its last letter's.
+ * Splits tokens into words at spaces, which are separate tokens or start one. A word lasts from the first
+ * frame of its first letter to the end of its last letter's last frame.
  */
 export function timedWords(
   framed: FramedTokens,
@@ -57,14 +57,14 @@ export function timedWords(
   return words;
 }
 
-/** Tokens as text; spaces at both ends and doubled ones are dropped. */
+/** Joins tokens to text, without doubled spaces and spaces at the ends. */
 export function textOf(tokens: ArrayLike<number>, vocabulary: readonly string[]): string {
   let text = "";
   for (let i = 0; i < tokens.length; i++) text = withPiece(text, vocabulary[tokens[i]!]!);
   return text.trimEnd();
 }
 
-/** The text with one token more; a space at its beginning or after a space is dropped. */
+/** Adds a token to a text, without a doubled space or one at the start. */
 export function withPiece(text: string, piece: string): string {
   const isAfterSpace = text === "" || text.endsWith(" ");
   return text + (isAfterSpace && piece.startsWith(" ") ? piece.slice(1) : piece);

@@ -1,6 +1,6 @@
 import type { RowsOfLength } from "./shared-passes.js";
 
-/** How many rows share a run of each graph. */
+/** Rows in a run of each graph. */
 export interface BatchRows {
   /** Pieces in one step of the solver. */
   readonly solverRows: number;
@@ -12,11 +12,13 @@ export interface BatchRows {
   readonly finalRows: readonly RowsOfLength[];
   /** Pieces of files in one run of the second pass. */
   readonly fileRows: readonly RowsOfLength[];
-  /** Frames of a file in one run of the encoder: it gives the same bits whatever they are. */
+  /** Frames of a file in one run of the encoder, whose output does not depend on it. */
   readonly hearFrames: number;
 }
 
-/** What pays on a core of a CPU, as measured in `native/synthesis`, `native/live` and `native/transcription`. */
+/**
+ * Best values for a CPU core, as measured in `native/synthesis`, `native/live` and `native/transcription`.
+ */
 export const USUAL_ROWS: BatchRows = {
   solverRows: 1,
   windowRows: 1,

@@ -2,14 +2,14 @@ import { ServiceError } from "../errors.js";
 import type { Provider } from "./provider.js";
 
 /**
- * `missing`: the provider or its device cannot be used here. `out-of-memory`: an allocation on the device failed; with less
- * to do it may go well. `lost`: the device, or the process's connection to it, will not work again in this process.
- * `other`: a run failed, and nothing says that the next one will.
+ * `missing`: the provider or its device cannot be used here. `out-of-memory`: an allocation on the device
+ * failed; smaller work may succeed. `lost`: the device, or the process's connection to it, will not work
+ * again in this process. `other`: a run failed, and the next one may succeed.
  */
 export const PROVIDER_ERROR_KINDS = ["missing", "out-of-memory", "lost", "other"] as const;
 export type ProviderErrorKind = (typeof PROVIDER_ERROR_KINDS)[number];
 
-/** A provider other than the CPU has failed, and not the model. */
+/** A failure of a provider other than the CPU, not of the model. */
 export class ProviderError extends ServiceError {
   readonly provider: Provider;
   readonly kind: ProviderErrorKind;
@@ -22,17 +22,17 @@ export class ProviderError extends ServiceError {
 }
 
 /**
- * CUDA's errors after which every later call in the process fails too (CUDA runtime API, cudaError_t: "the process must be
- * terminated and relaunched"), and those of a device that is gone or out of order. onnxruntime says `CUDA failure 700: …`
- * (core/providers/cuda/cuda_call.cc).
+ * CUDA errors after which every later call in the process fails (CUDA runtime API, cudaError_t: "the process
+ * must be terminated and relaunched"), and those of a lost or broken device. onnxruntime's message is `CUDA
+ * failure 700: …` (core/providers/cuda/cuda_call.cc).
  */
 const STICKY_CUDA = [46, 100, 101, 214, 220, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 999];
 
-/** What a device that is gone looks like in a message. */
+/** Messages of a lost device. */
 const LOST = [
   // Dawn's loss reasons as onnxruntime logs and throws them: core/providers/webgpu/webgpu_context.cc.
   /device (?:was |is |has been )?lost/i,
-  // Vulkan's result, which Dawn hands on: VK_ERROR_DEVICE_LOST.
+  // Vulkan's result, passed on by Dawn.
   /VK_ERROR_DEVICE_LOST/,
   // DXGI_ERROR_DEVICE_REMOVED, _HUNG, _RESET, _DRIVER_INTERNAL_ERROR of DirectML.
   /887A00(?:05|06|07|20)/i,
@@ -40,7 +40,7 @@ const LOST = [
   /(?:CUBLAS|CUDNN)_STATUS_EXECUTION_FAILED/,
 ];
 
-/** What a device without memory looks like in a message. */
+/** Messages of a device without memory. */
 const OUT_OF_MEMORY = [
   // cudaErrorMemoryAllocation.
   /CUDA failure 2\b/,
@@ -51,14 +51,14 @@ const OUT_OF_MEMORY = [
   // VK_ERROR_OUT_OF_DEVICE_MEMORY and _HOST_MEMORY; E_OUTOFMEMORY of DirectML.
   /VK_ERROR_OUT_OF_(?:DEVICE|HOST)_MEMORY/,
   /8007000E/i,
-  // A tensor beyond WebGPU's limits: it is bound in parts of the largest binding, and those are counted
-  // (core/providers/webgpu/shader_helper.cc); Dawn says the others of a buffer.
+  // A tensor beyond WebGPU's limits: onnxruntime binds it in parts, of which there are too many
+  // (core/providers/webgpu/shader_helper.cc); the other two are Dawn's, for a buffer.
   /too many storage buffers in shader/i,
   /exceeds the max buffer size/i,
   /larger than the maximum (?:binding|buffer) size/i,
 ];
 
-/** What a run has failed of, by the runtime's message: it has no codes for JavaScript. */
+/** Classifies a failed run by the runtime's message, because it has no error codes in JavaScript. */
 export function kindOfRunError(message: string): ProviderErrorKind {
   const cuda = /CUDA failure (\d+)/.exec(message)?.[1];
   if (cuda !== undefined && STICKY_CUDA.includes(Number(cuda))) return "lost";

@@ -1,15 +1,15 @@
-/** Time of one run of so many rows. */
+/** Time of a run with `rows` rows. */
 export interface RowTime {
   readonly rows: number;
   readonly ms: number;
 }
 
-/** Of the best rate, what fewer rows must give to be taken: they hold up others for less. */
+/** Share of the best rate at which fewer rows are preferred, because they delay others less. */
 const ENOUGH = 0.9;
 
 /**
- * How many rows pay: the fewest that give nearly the best rate of all that stay within the budget; the fewest there are when
- * none does.
+ * Chooses the fewest rows with nearly the best rate of all runs within the budget; the fewest of all when
+ * none is within it.
  */
 export function chooseRows(times: readonly RowTime[], budgetMs: number): number {
   const sorted = times.toSorted((a, b) => a.rows - b.rows);

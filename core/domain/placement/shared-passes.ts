@@ -1,31 +1,31 @@
-/** Passes of up to so many frames share runs of `rows`. */
+/** Passes of at most `frames` frames share runs of `rows`. */
 export interface RowsOfLength {
   readonly frames: number;
   readonly rows: number;
 }
 
-/** The shortest pass of a run has at least this share of the longest one's frames: the rest is padding. */
-const LEAST_SHARE = 2 / 3;
-/** Lengths of one octave that runs are padded to, where a provider prepares each shape. */
+/** Smallest ratio of the shortest to the longest pass of a run; the rest is padding. */
+const MIN_SHARE = 2 / 3;
+/** Padded lengths per octave, where a provider prepares each shape. */
 const LENGTHS_PER_OCTAVE = 4;
 const SHORTEST_FRAMES = 16;
 
-/** How many passes share a run whose longest has so many frames; 1 beyond the last length. @param table by rising frames */
+/** Passes in a run whose longest has `frames` frames; 1 beyond the table. @param table ascending */
 export function rowsOfLength(table: readonly RowsOfLength[], frames: number): number {
   return table.find((entry) => frames <= entry.frames)?.rows ?? 1;
 }
 
-/** The most passes that any run has. */
+/** Largest number of passes in any run. */
 export function mostRows(table: readonly RowsOfLength[]): number {
   return Math.max(1, ...table.map(({ rows }) => rows));
 }
 
 /**
- * Pure: which passes share the run of the first one: those behind it, in their order, that are about as long, as far as the
- * table has rows for the longest of them.
+ * Pure: chooses the passes that share the run of the first one: later ones of about the same length, as many
+ * as the table has rows for the longest.
  *
- * @param frames of each pass, one at least
- * @returns their places, the first among them
+ * @param frames length of each pass, at least one
+ * @returns their indices, including the first
  */
 export function sharedRun(frames: readonly number[], table: readonly RowsOfLength[]): number[] {
   let [shortest = 0] = frames;
@@ -34,43 +34,39 @@ export function sharedRun(frames: readonly number[], table: readonly RowsOfLengt
   for (let at = 1; at < frames.length; at++) {
     const low = Math.min(shortest, frames[at]!);
     const high = Math.max(longest, frames[at]!);
-    if (low < LEAST_SHARE * high || run.length >= rowsOfLength(table, high)) continue;
+    if (low < MIN_SHARE * high || run.length >= rowsOfLength(table, high)) continue;
     [shortest, longest] = [low, high];
     run.push(at);
   }
   return run;
 }
 
-/** Pure: all passes in runs, the longest first, so that little is padded. @returns places, each in one run */
+/** Pure: groups all passes into runs, the longest first, for little padding. @returns their indices */
 export function sharedRuns(frames: readonly number[], table: readonly RowsOfLength[]): number[][] {
   let left = frames.map((_, at) => at).sort((a, b) => frames[b]! - frames[a]! || a - b);
   const runs: number[][] = [];
   while (left.length > 0) {
-    const taken = new Set(
-      sharedRun(
-        left.map((at) => frames[at]!),
-        table,
-      ),
-    );
+    const lengths = left.map((at) => frames[at]!);
+    const taken = new Set(sharedRun(lengths, table));
     runs.push(left.filter((_, nth) => taken.has(nth)));
     left = left.filter((_, nth) => !taken.has(nth));
   }
   return runs;
 }
 
-/** The length a pass is padded to where shapes are to be few: a quarter more at most. */
+/** Padded length of a pass, at most a quarter longer, so that there are few shapes. */
 export function paddedFrames(frames: number): number {
   if (frames <= SHORTEST_FRAMES) return SHORTEST_FRAMES;
   const grain = 2 ** Math.floor(Math.log2(frames - 1)) / LENGTHS_PER_OCTAVE;
   return Math.ceil(frames / grain) * grain;
 }
 
-/** The number of rows that a run is padded to there. */
+/** Padded number of rows in a run. */
 export function paddedRows(rows: number): number {
   return 2 ** Math.ceil(Math.log2(rows));
 }
 
-/** Every shape that padded runs have, up to a longest pass. */
+/** All shapes of padded runs up to a longest pass. */
 export function paddedShapes(
   table: readonly RowsOfLength[],
   longestFrames: number,

@@ -1,4 +1,4 @@
-/** Which token each frame belongs to, and where in the token it lies. */
+/** The token of each frame, and the frame's position in it. */
 export interface FrameAlignment {
   /** Even, so that frames pair up into the decoder's patches. */
   readonly frames: number;
@@ -11,7 +11,7 @@ export interface FrameAlignment {
 }
 
 /**
- * Lays tokens out in time. Boundaries are rounded after summing, so that rounding errors do not add up.
+ * Assigns frames to tokens. Boundaries are rounded after summing, so that rounding errors do not add up.
  * @param logDurations `[tokens]`, log(1 + frames)
  * @see models/recipes/synthesizer, which trains with the same layout
  */
@@ -26,7 +26,7 @@ export function alignFrames(logDurations: Float32Array): FrameAlignment {
     durations[token] = boundary - placed;
     placed = boundary;
   }
-  // The decoder takes two frames at a time; the last token, which is silence, takes the odd one.
+  // The decoder takes pairs of frames; the last token, which is silence, gets the odd one.
   const frames = Math.max(2, placed + (placed % 2));
   durations[tokens - 1] = durations[tokens - 1]! + frames - placed;
   const frameToToken = new BigInt64Array(frames);

@@ -1,8 +1,8 @@
-/** Marks whose tokens hold silence; a hyphen is said within its word. */
+/** Marks whose tokens contain silence; a hyphen is part of its word. */
 const PAUSES: ReadonlySet<string> = new Set([",", ";", ":", "—", ".", "!", "?"]);
 
 /**
- * Durations with longer or shorter pauses at the marks inside of a piece.
+ * Scales the pauses at the marks inside a piece.
  *
  * @param logDurations `[tokens]`, log(1 + frames)
  * @param symbols `[tokens]`

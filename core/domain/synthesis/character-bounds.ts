@@ -1,11 +1,12 @@
 import type { PieceTrim } from "./silence.js";
 
 /**
- * Where in a piece's samples each of its characters is said.
+ * Finds the samples of each character of a piece.
  *
- * @param durations frames of each token: begin mark, characters, end mark
- * @param trim which of those frames are sent, with how much silence before them
- * @returns `[characters + 1]`, ascending: the sample at which each character begins, and at which the last one ends
+ * @param durations frames of each token: start mark, characters, end mark
+ * @param trim the frames that are sent, and the silence before them
+ * @returns `[characters + 1]`, ascending: the sample at which each character starts, and at which the last
+ * one ends
  */
 export function characterBounds(durations: Int32Array, trim: PieceTrim, hopSamples: number): Int32Array {
   const bounds = new Int32Array(durations.length - 1);

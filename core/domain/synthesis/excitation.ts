@@ -1,12 +1,13 @@
-/** Pulses hold harmonics up to this share of the sample rate. */
+/** Pulses contain harmonics up to this share of the sample rate. */
 const HARMONIC_LIMIT = 0.48;
 
 /**
- * Band-limited pulse train of unit power that the vocoder's harmonic part filters.
+ * Makes the band-limited pulse train of unit power that the vocoder's harmonic part filters.
  *
- * Frame i is centred on sample `hopSamples * (i + 0.5)`; f0 is interpolated between centres and held at both ends. The
- * phase is summed in double precision; all harmonics below the limit have equal amplitude and zero phase (closed Dirichlet
- * form). There is no voicing gate: the vocoder decides how much of the train is heard.
+ * Frame i is centred on sample `hopSamples * (i + 0.5)`; f0 is interpolated between centres and held at both
+ * ends. The phase is summed in double precision; all harmonics below the limit have equal amplitude and zero
+ * phase (closed Dirichlet form). There is no voicing gate: the vocoder decides how much of the train is
+ * heard.
  *
  * @param f0 Hz per frame, `[frames]`, positive everywhere
  * @returns `[frames * hopSamples]`
@@ -16,7 +17,7 @@ export function pulseTrain(f0: Float32Array, hopSamples: number, sampleRateHz: n
   return new PulseTrain(f0, hopSamples, sampleRateHz).upTo(f0.length * hopSamples);
 }
 
-/** The same pulses, summed as far as they are needed. */
+/** The same pulse train, computed as far as it is needed. */
 export class PulseTrain {
   readonly #f0: Float32Array;
   readonly #hopSamples: number;
@@ -32,7 +33,7 @@ export class PulseTrain {
     this.#pulses = new Float32Array(f0.length * hopSamples);
   }
 
-  /** @returns `[frames * hopSamples]`, of which `end` samples, and those asked for before, are summed */
+  /** @returns `[frames * hopSamples]`, computed up to the largest `end` so far */
   upTo(end: number): Float32Array {
     const f0 = this.#f0;
     const hopSamples = this.#hopSamples;

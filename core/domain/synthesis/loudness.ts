@@ -1,24 +1,23 @@
 import type { PieceTrim } from "./silence.js";
 
-/** What a package says about how loud its mel will sound. */
+/** A package's constants for the loudness of its mel. */
 export interface LoudnessModel {
-  /** The level that every piece is brought to. */
+  /** Target level of every piece. */
   readonly targetLufs: number;
-  /** K-weighted power of a band: `exp(slope * x + intercept)`, `[melBins]` each, x the normalised log-mel. */
+  /** K-weighted power of a band: `exp(slope * x + intercept)`, `[melBins]` each, x the normalized log-mel. */
   readonly slopes: readonly number[];
   readonly intercepts: readonly number[];
-  /** The vocoder does not follow a normalised log-mel beyond this: nothing louder was in its training. */
+  /** Largest normalized log-mel that the vocoder follows: its training had nothing louder. */
   readonly ceiling: number;
-  /** LUFS above the level of those powers, by voice: the vocoder speaks each a little louder or softer than its mel. */
+  /** Difference in LUFS by voice: the vocoder makes each a little louder or softer than its mel. */
   readonly voiceLufs: Readonly<Record<string, number>>;
 }
 
-/** What samples are multiplied with. It glides from each point's first gain to its last. */
+/** A gain over time, which glides at each point from its first value to its second. */
 export type GainCurve = readonly GainPoint[];
 
 interface GainPoint {
   readonly frame: number;
-  /** What the curve comes to at the point. */
   readonly from: number;
   readonly gain: number;
 }
@@ -27,25 +26,21 @@ interface GainPoint {
 const BLOCK_SECONDS = 0.4;
 const STEP_SECONDS = 0.1;
 const RELATIVE_GATE_DB = -10;
-/** A piece that would need more is unlike speech, and is left nearer to what the model made. */
+/** Limit of the gain: a piece that needs more is unlike speech. */
 const LARGEST_GAIN_DB = 3;
 
-/**
- * Frames after which what is known of a piece counts as much as that pieces are equally loud anyway: by their first half a second
- * they seem to differ far more than they do.
- */
+/** Known frames at which a piece's gain counts half: the first half second overstates differences. */
 const HALF_KNOWN_FRAMES = 120;
-/** A gain that changes does so over a second, which nobody hears as a step: a tenth of a decibel in 70 ms at most. */
+/** Length of a change of gain, a second, which is inaudible: at most 0.1 dB in 70 ms. */
 const GLIDE_FRAMES = 94;
 
 /**
- * The level of a piece before anything of it is vocoded, in dB: the integrated loudness of the standard over the powers of
- * mel bands, to be moved by `voiceLufs`.
+ * Estimates the level of a piece before the vocoder runs, in dB: the standard's integrated loudness over the
+ * powers of mel bands, without `voiceLufs`.
  *
- * @param mel `[frames, melBins]`, normalised log-mel of the whole piece, or of what is known of it
- * @param trim which of its frames are heard, and the silence around them, which is part of what is measured
- * @param hopSeconds of a frame
- * @see ITU-R BS.1770-4; its absolute gate lies below anything that a voice says
+ * @param mel `[frames, melBins]`, normalized log-mel of the known part of the piece
+ * @param trim the frames that are heard, and the silence around them, which is measured too
+ * @see ITU-R BS.1770-4; its absolute gate is below anything that a voice says
  */
 export function melLevelDb(
   mel: Float32Array,
@@ -74,11 +69,7 @@ export function melLevelDb(
   return 10 * Math.log10(mean(blocks.filter((power) => power > gate)));
 }
 
-/**
- * What the samples of a piece are multiplied with, so that pieces are equally loud. It is known before the vocoder runs, so
- * the first window does not wait for it.
- * @param voice one that the model does not know is left as it is
- */
+/** Returns the gain that makes pieces equally loud; 1 for a voice that the loudness model does not know. */
 export function pieceGain(levelDb: number, voice: string, { targetLufs, voiceLufs }: LoudnessModel): number {
   const ownLufs = voiceLufs[voice];
   if (ownLufs === undefined || !Number.isFinite(levelDb)) return 1;
@@ -86,12 +77,12 @@ export function pieceGain(levelDb: number, voice: string, { targetLufs, voiceLuf
   return 10 ** (Math.max(-LARGEST_GAIN_DB, Math.min(LARGEST_GAIN_DB, gainDb)) / 20);
 }
 
-/** The curve with one gain more, which holds from a frame on that lies behind all points. */
+/** Adds a gain to the curve from `frame` on, which is after all points. */
 export function withGain(curve: GainCurve, frame: number, gain: number): GainCurve {
   return [...curve, { frame, from: curve.length === 0 ? gain : gainAt(curve, frame), gain }];
 }
 
-/** Multiplies samples by the gain of their place, in place. @param frame of the first of them */
+/** Multiplies samples by the gain at their position, in place. @param frame frame of the first sample */
 export function applyGain(samples: Float32Array, frame: number, hopSamples: number, curve: GainCurve): void {
   const [first] = curve;
   if (first === undefined) return;
@@ -107,7 +98,7 @@ function gainAt(curve: GainCurve, frame: number): number {
   return point.from + (point.gain - point.from) * share;
 }
 
-/** The gain for a piece of which so many frames are known, by their own gain: the less is known, the nearer it is to none. */
+/** Reduces the gain of a piece's known frames: the fewer are known, the closer it is to 1. */
 export function gainSoFar(gain: number, knownFrames: number): number {
   return gain ** (knownFrames ** 2 / (knownFrames ** 2 + HALF_KNOWN_FRAMES ** 2));
 }

@@ -1,15 +1,15 @@
-/** How a model's condition depends on the pitch that is part of it: a linear layer's columns of it. */
+/** How a model's condition depends on pitch: the pitch columns of a linear layer. */
 export interface PitchColumns {
-  /** Natural logarithms of Hz that one unit of the layer's input stands for. */
+  /** Log Hz of one unit of the layer's input. */
   readonly logHzPerUnit: number;
-  /** What the model can say. */
+  /** Pitch range of the model. */
   readonly lowestHz: number;
   readonly highestHz: number;
-  /** `[frames of a patch][condition width]`: what one unit of a frame's pitch adds to the condition of its patch. */
+  /** `[frames of a patch][condition width]`: effect of a unit of a frame's pitch on its patch's condition. */
   readonly columns: readonly (readonly number[])[];
 }
 
-/** A piece's pitch, and the condition that was made with it. */
+/** A piece's pitch, and the condition made with it. */
 export interface PitchedCondition {
   /** Hz per frame, `[frames]`, positive everywhere. */
   readonly f0: Float32Array;
@@ -18,10 +18,10 @@ export interface PitchedCondition {
 }
 
 /**
- * Widens or narrows the range of a piece's pitch in place: `f0` moves away from `centreHz` or nearer to it in log Hz, and
- * the condition becomes what the model would have made of that pitch, so that mel and pulses agree on the harmonics.
+ * Scales the range of a piece's pitch around `centreHz` in log Hz, in place, and changes the condition to
+ * that of the new pitch, so that mel and pulses agree on the harmonics.
  *
- * @param range 1 changes nothing
+ * @param range 1 for no change
  */
 export function scaleMelody(
   { f0, condition }: PitchedCondition,

@@ -1,13 +1,13 @@
 /**
- * White Gaussian noise of unit variance from a seeded generator: the same seed always gives the same samples.
- * @see Steele and Vigna, "Computationally easy, spectrally good multipliers", 2022, for the mixing (splitmix32);
- *   Box and Muller, 1958.
+ * Returns white Gaussian noise of unit variance; the same seed always gives the same samples.
+ * @see Steele and Vigna, "Computationally easy, spectrally good multipliers", 2022, for the mixing
+ * (splitmix32); Box and Muller, 1958.
  */
 export function gaussianNoise(length: number, seed: number): Float32Array {
   return new GaussianNoise(length, seed).upTo(length);
 }
 
-/** The same noise, drawn as far as it is needed. */
+/** The same noise, generated as far as it is needed. */
 export class GaussianNoise {
   readonly #noise: Float32Array;
   #state: number;
@@ -18,7 +18,7 @@ export class GaussianNoise {
     this.#state = seed >>> 0;
   }
 
-  /** @returns `[length]`, of which `end` values, and those asked for before, are drawn */
+  /** @returns `[length]`, generated up to the largest `end` so far */
   upTo(end: number): Float32Array {
     const noise = this.#noise;
     let i = this.#drawn;
@@ -39,12 +39,12 @@ export class GaussianNoise {
     mixed ^= mixed >>> 15;
     mixed = Math.imul(mixed, 0x735a2d97);
     mixed ^= mixed >>> 15;
-    // Never 0, whose logarithm is not finite.
+    // Never 0, for the logarithm.
     return ((mixed >>> 0) + 0.5) / 4_294_967_296;
   }
 }
 
-/** A seed for a text, so that the same request sounds the same each time (FNV-1a over UTF-16 units). */
+/** Returns a seed for a text, so that the same request always sounds the same (FNV-1a over UTF-16 units). */
 export function seedOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);

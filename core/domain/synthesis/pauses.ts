@@ -1,6 +1,6 @@
 /**
- * Silence between two pieces of one sentence by the mark the first one ends with, beside the pieces' own edges. A full stop
- * inside of a sentence was put there by the cut: it has none.
+ * Silence between two pieces of a sentence by the last mark of the first, in addition to the pieces' own
+ * edges. Full stops inside a sentence come from the cut and have none.
  */
 const PAUSE_MS: ReadonlyMap<string, number> = new Map([
   [",", 90],
@@ -13,7 +13,7 @@ const PAUSE_MS: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * Milliseconds of silence after a piece that is not the last of its sentence; 0 where it was cut between two words.
+ * Returns the milliseconds of silence after a piece inside a sentence; 0 where it was cut between two words.
  * @param breath see `VoiceManner`
  */
 export function pauseAfterMs(spokenPiece: string, breath: number): number {

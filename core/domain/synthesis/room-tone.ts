@@ -4,29 +4,27 @@ import { SPEECH_RATE_HZ } from "./speech-rate.js";
 /** Root mean square, of full scale. */
 export const ROOM_TONE_DB = -70;
 /**
- * Peaks are cut at so many times the root mean square: the tone stays below -60 dB, where those who look for pauses draw
- * their line.
+ * Peaks, as a multiple of the root mean square: keeps the tone below -60 dB, a common threshold for pauses.
  */
 const CREST = 2.8;
-/** The tone repeats after 1.4 s, which nobody hears in noise of this level. A power of two. */
+/** The tone repeats after 1.4 s, inaudibly at this level. A power of two. */
 const TABLE_SAMPLES = 2 ** 15;
 const TABLE_SEED = 0x726f6f6d;
 
-/** Where the tone of an answer comes from. */
 export interface RoomToneSource {
-  /** The tone falls off above it by 12 dB an octave. */
+  /** The tone falls off above it by 12 dB per octave. */
   readonly cutoffHz: number;
-  /** Where in the tone the answer begins. */
+  /** Decides where in the tone the answer starts. */
   readonly seed: number;
 }
 
-/** Tables by cut-off: as many as installed voices have. */
+/** Tables by cut-off frequency, one for each that installed voices have. */
 const tables = new Map<number, Int16Array>();
 
 /**
- * What a room sounds like while nobody speaks: low-passed noise under a whole answer, its speech and its pauses alike, so
- * that no pause begins or ends with a step. It is a function of the place in the answer alone: however the answer is cut,
- * and however often it is made, it is the same.
+ * The sound of a quiet room: low-passed noise under a whole answer, speech and pauses alike, so that no pause
+ * starts or ends with a step. It depends only on the position in the answer, so every cut and repetition of
+ * it is the same.
  */
 export class RoomTone {
   readonly #table: Int16Array;
@@ -40,8 +38,8 @@ export class RoomTone {
   }
 
   /**
-   * Samples with the tone under them, clipped at full scale; `pcm`, which others may hold, stays as it is.
-   * @param startSample place of `pcm` in its answer
+   * Returns a copy of the samples with the tone added, clipped at full scale.
+   * @param startSample position of `pcm` in its answer
    */
   under(pcm: Int16Array, startSample: number): Int16Array {
     const table = this.#table;
@@ -56,7 +54,7 @@ export class RoomTone {
   }
 }
 
-/** A ring of noise: its end goes on at its beginning. */
+/** Makes a ring of noise, whose end continues at its start. */
 function makeTable(cutoffHz: number): Int16Array {
   const noise = gaussianNoise(TABLE_SAMPLES, TABLE_SEED);
   const share = 1 - Math.exp((-2 * Math.PI * cutoffHz) / SPEECH_RATE_HZ);
@@ -77,7 +75,7 @@ function makeTable(cutoffHz: number): Int16Array {
   return table;
 }
 
-/** One pole in place, around the ring twice: the second time it comes from where it ends. */
+/** Filters with one pole in place, around the ring twice, so that its start continues its end. */
 function smoothRing(values: Float32Array, share: number): void {
   let state = 0;
   for (let i = 0; i < values.length; i++) state += share * (values[i]! - state);

@@ -1,7 +1,7 @@
 /**
- * Times of the solver's steps, from 0 (noise) to 1 (speech): `nfe + 1` of them, ascending.
+ * Returns the times of the solver's steps, from 0 (noise) to 1 (speech): `nfe + 1` values, ascending.
  *
- * Sway sampling moves steps towards the noisy end, where the flow turns most.
+ * Sway sampling moves steps towards the noisy end, where the flow bends most.
  * @param sway -1 for the full sway, 0 for equal steps
  * @see Chen et al., "F5-TTS", 2024, equation 7
  */
@@ -14,15 +14,15 @@ export function swaySchedule(nfe: number, sway: number): Float64Array {
   return times;
 }
 
-/** How a package takes its solver's steps. */
+/** A package's solver steps. */
 export interface SolverSchedule {
-  /** Where no times are listed; see `swaySchedule`. */
+  /** For numbers of steps without listed times; see `swaySchedule`. */
   readonly sway: number;
-  /** Times by number of steps, as `swaySchedule` returns them: found by search, nearer to many steps than the sway's. */
+  /** Times by number of steps, found by search: closer to the result of many steps than the sway's. */
   readonly times?: Readonly<Record<string, readonly number[]>> | undefined;
 }
 
-/** Times of `nfe` steps: those that the package lists, else by its sway. */
+/** Returns the times of `nfe` steps: the package's list, or else its sway. */
 export function solverTimes(nfe: number, { sway, times }: SolverSchedule): Float64Array {
   const listed = times?.[nfe];
   return listed === undefined ? swaySchedule(nfe, sway) : Float64Array.from(listed);

@@ -1,14 +1,16 @@
-/** Silence that every piece begins and ends with, whatever the model made, in frames: 21 and 43 ms. */
+/** Silence at the start and end of every piece, in frames: 21 and 43 ms. */
 export const LEADING_FRAMES = 2;
 export const TRAILING_FRAMES = 4;
 /**
- * Silence that is heard at both ends of a piece: below -60 dB of full scale, measured over all voices, within 12 ms. It is a
- * little longer than the frames, whose windows reach into the speech beside them.
+ * Audible silence at both ends of a piece: below -60 dB of full scale, measured over all voices, within 12
+ * ms. It is a little longer than the frames, whose windows reach into the adjacent speech.
  */
 export const LEADING_MS = 30;
 export const TRAILING_MS = 48;
 
-/** Which frames of a piece are sent, and how much digital silence makes up for silence that the model did not give. */
+/**
+ * The frames of a piece that are sent, and the digital silence that replaces missing silence of the model.
+ */
 export interface PieceTrim {
   /** First and one past the last frame to be sent. */
   readonly start: number;
@@ -18,20 +20,21 @@ export interface PieceTrim {
 }
 
 /**
- * Cuts the silence at both ends of a piece to set lengths, before anything is vocoded.
+ * Cuts the silence at both ends of a piece to set lengths, before the vocoder runs.
  *
- * @param mel `[frames, melBins]`, normalised log-mel
- * @param silenceBelow a frame whose mean lies below is silent
+ * @param mel `[frames, melBins]`, normalized log-mel
+ * @param silenceBelow mean below which a frame is silent
  */
 export function trimSilence(mel: Float32Array, melBins: number, silenceBelow: number): PieceTrim {
   const frames = Math.floor(mel.length / melBins);
-  // Of a whole piece it is always known.
+  // Never null for a whole piece.
   return trimSoFar(mel, { melBins, silenceBelow, frames })!;
 }
 
 /**
- * The same while only the beginning of a piece is known. `start` stays what it is; `stop` is as far as may be sent in any
- * case. Silence at the end of what is known waits: speech may follow it, or it is the end, which has its set length.
+ * Does the same while only the beginning of a piece is known. `start` is final; frames before `stop` may be
+ * sent in any case. Silence at the end of the known part waits, because speech or the end of the piece may
+ * follow.
  *
  * @param mel `[known frames, melBins]`
  * @param piece.frames of the whole piece
@@ -52,14 +55,14 @@ export function trimSoFar(
   while (first < known && isSilent(first)) first++;
   if (first === known) {
     if (known < frames) return null;
-    // A piece of silence alone keeps its length: there is no speech to measure from.
+    // A piece of only silence keeps its length.
     return { start: 0, stop: frames, silentFramesBefore: 0, silentFramesAfter: 0 };
   }
   let end = known;
   while (isSilent(end - 1)) end--;
   const start = Math.max(0, first - LEADING_FRAMES);
   const silentFramesBefore = LEADING_FRAMES - (first - start);
-  // The last frame of the piece is faded: it waits until it is known to be the last.
+  // The last frame of the piece is faded, so it waits until it is known to be the last.
   if (known < frames) {
     const stop = Math.min(known, end + TRAILING_FRAMES - 1);
     return { start, stop, silentFramesBefore, silentFramesAfter: 0 };

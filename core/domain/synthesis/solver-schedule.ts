@@ -1,23 +1,23 @@
 import type { VocoderWindow } from "./vocoder-windows.js";
 
-/** What a piece needs next. */
+/** The next run of a piece. */
 export type PieceStage =
   | { readonly type: "begin" }
-  /** One more solver step over this many patches; the chunk has had `stepsDone` of `steps`. */
+  /** A solver step over `patches` patches; the chunk has done `stepsDone` of `steps`. */
   | { readonly type: "step"; readonly patches: number; readonly stepsDone: number; readonly steps: number }
   | { readonly type: "vocode"; readonly window: VocoderWindow };
 
 /** A piece between two model runs. */
 export interface PieceInFlight {
   readonly id: number;
-  /** See `dueAtMs`; the earliest goes first. */
+  /** See `dueAtMs`; the earliest runs first. */
   readonly dueAtMs: number;
-  /** Somebody waits for the first sound of its first chunk, which costs the same of any piece. */
+  /** A listener waits for the first sound of its first chunk, which costs the same in any piece. */
   readonly isFirstChunk: boolean;
   readonly stage: PieceStage;
 }
 
-/** What the model runs next, and for which pieces. */
+/** The next run of the model, and its pieces. */
 export type ModelRun =
   | { readonly type: "begin"; readonly id: number }
   /** One step of every piece in `ids`, each padded to `patches`. */
@@ -26,28 +26,28 @@ export type ModelRun =
   | { readonly type: "vocode"; readonly ids: readonly number[] };
 
 export interface RunLimits {
-  /** Pieces that share a step, 1 or more. */
+  /** Pieces in a step, at least 1. */
   readonly rows: number;
-  /** Windows that share a run of the vocoder, 1 or more. */
+  /** Windows in a run of the vocoder, at least 1. */
   readonly windowRows: number;
-  /** First chunks that share a step, 1 or more; `rows` if that is more. */
+  /** First chunks in a step, at least 1; not used if below `rows`. */
   readonly firstChunkRows: number;
 }
 
-/** A first chunk joins others that are at most this share of its steps ahead: later, their listeners would wait for it. */
+/** Largest share of steps by which first chunks in a batch may differ, so that listeners need not wait. */
 const JOINED_SHARE = 0.25;
 
-/** Two lengths in one batch may differ by this factor: an urgent short piece does not wait for a long one's step. */
+/** Largest ratio of lengths in a batch, so that an urgent short piece does not wait for a long one's step. */
 const LONGEST_MATE = 2;
-/** Lengths of one octave: padding costs 1/32 at most, 1/64 on average. */
+/** Padded lengths per octave: padding costs 1/32 at most, 1/64 on average. */
 const LENGTHS_PER_OCTAVE = 32;
 const SHORTEST_PATCHES = 8;
 
 /**
- * Pure: which run serves the piece that is due first, and which others may share it.
+ * Pure: chooses the run for the piece that is due first, and the pieces that share it.
  *
- * Pieces join and leave between two runs, so a batch is formed for each run. Mates are taken in the order they are
- * due; a step is padded to the longest of them.
+ * Pieces join and leave between runs, so each run has its own batch. Its other pieces are taken in the order
+ * in which they are due; a step is padded to the longest.
  * @returns null when there is nothing to do
  */
 export function nextRun(pieces: readonly PieceInFlight[], limits: RunLimits): ModelRun | null {
@@ -77,8 +77,8 @@ export function nextRun(pieces: readonly PieceInFlight[], limits: RunLimits): Mo
 }
 
 /**
- * First chunks that were asked for in one moment take their steps together: they are short, and a run costs a good deal
- * whatever is in it. So pieces that wait are begun before the leader goes on.
+ * Batches first chunks that were requested at about the same time: they are short, and a run has a high fixed
+ * cost. So waiting pieces begin before the leader's next step.
  */
 function firstChunkRun(
   leader: number,
@@ -99,7 +99,7 @@ function firstChunkRun(
   return { type: "step", ids: [leader, ...rows.map(({ id }) => id)], patches: paddedPatches(longest) };
 }
 
-/** The length a step of `patches` is padded to: one of a small set, so that the runtime sees few shapes. */
+/** Pads the length of a step, so that the runtime sees few shapes. */
 export function paddedPatches(patches: number): number {
   if (patches <= SHORTEST_PATCHES) return SHORTEST_PATCHES;
   const octave = 2 ** Math.floor(Math.log2(patches));
@@ -108,7 +108,7 @@ export function paddedPatches(patches: number): number {
 }
 
 function byDue(a: PieceInFlight, b: PieceInFlight): number {
-  // Ids rise with time: of two that are due together the one that came first goes first.
+  // Ids rise with time, so ties go to the older piece.
   return a.dueAtMs - b.dueAtMs || a.id - b.id;
 }
 

@@ -1,2 +1,2 @@
-/** Rate of all speech that leaves the service; voices of other rates are resampled where they speak. */
+/** Sample rate of all speech of the service; voices of other rates are resampled in their worker. */
 export const SPEECH_RATE_HZ = 24_000;

@@ -1,25 +1,25 @@
-/** Some frames of a piece and the frames around them that their samples depend on. All counts are frames of the piece. */
+/** Frames of a piece for one vocoder run. All counts are frames of the piece. */
 export interface VocoderWindow {
-  /** First and one past the last frame whose samples are taken. */
+  /** First and one past the last frame whose samples are used. */
   readonly start: number;
   readonly end: number;
-  /** What the vocoder is given. */
+  /** Input of the vocoder: also the frames around them on which their samples depend. */
   readonly contextStart: number;
   readonly contextEnd: number;
 }
 
-/** Sizes of what the vocoder is given: few shapes for the runtime. Fewer frames than the first are given as a whole. */
+/** Input sizes, few for the runtime's shapes. Fewer frames than the first are one input. */
 const SIZES = [64, 128, 256] as const;
 const LARGEST_SIZE = SIZES[SIZES.length - 1] ?? SIZES[0];
 
 /**
- * The window whose samples begin at frame `start`, so that windows side by side equal the vocoder's one run over the
- * whole piece: what is beyond a window's reach changes nothing, and the ends of the piece stay its ends.
+ * Returns the window whose samples start at frame `start`. Adjacent windows give the same samples as one run
+ * over the whole piece, because they include all frames within reach.
  *
- * @param frames of the whole piece
- * @param known frames that there are so far: all of them, or enough for `stop` and the reach behind it
- * @param stop one past the last frame that is wanted, more than `start`
- * @param reach frames on each side that a frame's samples depend on
+ * @param frames length of the whole piece
+ * @param known frames so far: all of them, or enough for `stop` and the reach after it
+ * @param stop one past the last wanted frame, more than `start`
+ * @param reach frames on each side on which a frame's samples depend
  */
 export function vocoderWindow(options: {
   readonly frames: number;
@@ -32,7 +32,7 @@ export function vocoderWindow(options: {
   const needed = Math.min(known, stop + reach) - Math.max(0, start - reach);
   const wanted = SIZES.find((one) => one >= needed) ?? LARGEST_SIZE;
   const size = wanted <= known ? wanted : (SIZES.findLast((one) => one <= known) ?? known);
-  // At the end of what is known the window is moved back rather than cut, so that its size stays one of few.
+  // At the end of the known frames, move the window back instead of cutting it, to keep its size.
   const contextStart = Math.min(Math.max(0, start - reach), known - size);
   const contextEnd = contextStart + size;
   const reached = contextEnd === frames ? frames : contextEnd - reach;

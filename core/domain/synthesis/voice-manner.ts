@@ -1,14 +1,14 @@
-/** How a voice speaks, beside what its model has learnt: set by its package, the same for every request. */
+/** A voice's way of speaking, set by its package, in addition to what its model has learned. */
 export interface VoiceManner {
-  /** Its own tempo against that of its training: multiplies the speed that a request asks for. */
+  /** Tempo relative to the training's; multiplies the requested speed. */
   readonly pace: number;
-  /** Length of its pauses at marks against the usual; pauses that a text asks for stay as they are. */
+  /** Relative length of pauses at punctuation; pause marks in a text are not scaled. */
   readonly breath: number;
-  /** Range of its pitch against that of its training, in log Hz around its own mean. */
+  /** Pitch range relative to the training's, in log Hz around the voice's mean. */
   readonly melody: number;
-  /** Cut-off of its room tone. */
+  /** Cut-off frequency of the room tone. */
   readonly roomToneHz: number;
 }
 
-/** A voice whose package says nothing about it. */
+/** The default for packages without a manner. */
 export const PLAIN_MANNER: VoiceManner = { pace: 1, breath: 1, melody: 1, roomToneHz: 1_000 };

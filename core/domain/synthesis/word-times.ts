@@ -3,7 +3,7 @@ import { countCodePoints } from "../text/code-points.js";
 import type { SpokenWord } from "../text/kazakh/normalize.js";
 import type { WordTime } from "./word-time.js";
 
-/** A spoken word, the part [start, end) of the written text it is said for, UTF-16 units, and when. */
+/** A spoken word, its written part [start, end) in UTF-16 units, and its time. */
 export interface SaidWord {
   readonly spoken: string;
   readonly start: number;
@@ -13,17 +13,16 @@ export interface SaidWord {
   readonly endSample: number;
 }
 
-/** A spoken piece of a sentence: its text, and where its words come from. */
 interface Piece {
   readonly text: string;
   readonly words: readonly SpokenWord[];
 }
 
 /**
- * When the words of a piece are said.
+ * Returns the words of a piece with their times.
  *
  * @param bounds see `SynthesizedPiece.characterBounds`
- * @param offsetSamples of the sentence before the piece
+ * @param offsetSamples samples of the sentence before the piece
  */
 export function saidWords({ text, words }: Piece, bounds: Int32Array, offsetSamples: number): SaidWord[] {
   return words.map(({ spokenStart, spokenEnd, start, end }) => ({
@@ -35,11 +34,11 @@ export function saidWords({ text, words }: Piece, bounds: Int32Array, offsetSamp
   }));
 }
 
-/** Words of one written text. */
+/** Times of the words of one written text. */
 export class WrittenWords {
   readonly #text: string;
   readonly #sampleRateHz: number;
-  /** UTF-16 units and code points of the text that were counted so far: words come in order. */
+  /** UTF-16 units and code points counted so far, as words are in order. */
   #units = 0;
   #codePoints = 0;
 
@@ -49,11 +48,10 @@ export class WrittenWords {
   }
 
   /**
-   * The written words that a sentence says, in order. Spoken words that stand for one part of the text, as those of "2024",
-   * are one word.
+   * Returns the written words of the next sentence, in order. Spoken words of one part of the text, as those
+   * of "2024", are one word.
    *
-   * @param said of one sentence; sentences come in order
-   * @param offsetSamples of audio before the sentence
+   * @param offsetSamples audio before the sentence
    */
   timesOf(said: readonly SaidWord[], offsetSamples = 0): WordTime[] {
     return joinedWords(said).map((word) => this.#timeOf(word, offsetSamples));
@@ -83,7 +81,7 @@ export class WrittenWords {
   }
 }
 
-/** Neighbours whose parts of the text overlap, as one. */
+/** Joins adjacent words whose parts of the text overlap. */
 export function joinedWords(said: readonly SaidWord[]): SaidWord[] {
   const words: SaidWord[] = [];
   for (const word of said) {

@@ -2,14 +2,14 @@ import type { NormalizeOptions, SpokenText, SpokenWord } from "./kazakh/normaliz
 
 const TOKEN = /\S+/gu;
 const SAYABLE = /[\p{L}\p{N}]/u;
-/** Control characters, halves of characters, and such as have no meaning to anybody. */
+/** Control characters, surrogates, and unassigned characters. */
 const UNSAYABLE = /\p{C}/gu;
-/** What joins or directs letters is neither heard nor missed. */
+/** Characters that join or direct letters are silent, and not counted as dropped. */
 const FORMAT = /\p{Cf}/u;
 
 /**
- * A text for a voice of another language than Kazakh, whose own phonemizer reads numbers and signs: only what cannot be
- * said at all is left out, and white space becomes single spaces. The dictionary's words are said as it wants them.
+ * Prepares a text for a voice of a language other than Kazakh, whose phonemizer reads numbers and signs. Only
+ * drops characters that cannot be spoken, normalizes white space, and applies the dictionary.
  */
 export function readAsWritten(
   text: string,
@@ -26,15 +26,15 @@ export function readAsWritten(
   return out.done();
 }
 
-/** The spoken text as it grows, and the words in it. */
+/** Builds the spoken text and its words. */
 class Spoken {
   #spoken = "";
-  /** White space stood behind the last word. */
+  /** White space followed the last word. */
   #hasGap = false;
   readonly #words: SpokenWord[] = [];
   readonly #dropped: number[] = [];
 
-  /** Words as they stand in the text from `offset` on. */
+  /** Adds words of the text from `offset` on. */
   copy(written: string, offset: number): void {
     let end = 0;
     for (const { 0: token, index } of written.matchAll(TOKEN)) {
@@ -49,7 +49,7 @@ class Spoken {
     this.#hasGap ||= end < written.length;
   }
 
-  /** Words that stand for one part of the text. */
+  /** Adds words that replace one part of the text. */
   say(spoken: string, source: { readonly start: number; readonly end: number }): void {
     for (const word of spoken.split(" ")) {
       this.#append(word, source);

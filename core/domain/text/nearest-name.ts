@@ -1,9 +1,9 @@
-/** Shorter pieces of a name are found in too many others. */
+/** Shorter pieces occur in too many names. */
 const SHORTEST_PIECE = 4;
-/** Of a name from outside, longer than any of ours. */
+/** Compared length of an untrusted name, longer than any of ours. */
 const LONGEST_COMPARED = 40;
 
-/** The known name that was most likely meant; null when none is near. */
+/** Returns the known name that was most likely meant; null when none is near. */
 export function nearestName(name: string, known: readonly string[]): string | null {
   const wanted = folded(name);
   let nearest: string | null = null;
@@ -21,7 +21,7 @@ export function nearestName(name: string, known: readonly string[]): string | nu
   return nearest;
 }
 
-/** Two names that differ in case and separators alone are the same slip. */
+/** Removes case and separators. */
 function folded(name: string): string {
   return name
     .slice(0, LONGEST_COMPARED)
@@ -29,12 +29,12 @@ function folded(name: string): string {
     .replace(/[-_.\s[\]]/g, "");
 }
 
-/** How many slips a name of that length may have. */
+/** Typos allowed in a name of that length. */
 function tolerance({ length }: string): number {
   return length <= 4 ? 1 : length <= 9 ? 2 : 3;
 }
 
-/** Letters to be inserted, left out, changed or swapped with their neighbour. */
+/** Counts letters to insert, remove, change or swap with their neighbour. */
 function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);

@@ -1,4 +1,4 @@
-/** Silence that a text asks for at [start, end), UTF-16 units: "[pause 500ms]". */
+/** A pause mark at [start, end) of a text, UTF-16 units: "[pause 500ms]". */
 export interface PauseMark {
   readonly start: number;
   readonly end: number;
@@ -6,19 +6,19 @@ export interface PauseMark {
 }
 
 export const LONGEST_PAUSE_MS = 10_000;
-/** Of all pauses in one text: they cost a few characters each, and are held in memory like speech. */
+/** Most silence of all pauses in a text: they cost a few characters each, and are in memory like speech. */
 export const LONGEST_PAUSES_MS = 120_000;
 
-/** A bracket that begins like a mark and names a number; "[pause]" and other brackets are text. */
+/** A bracket that starts like a mark with a number; "[pause]" and other brackets are text. */
 const BEGUN = /\[\s*pause\s+(?=[-+.,]?\d)([^[\]]*)\]/giu;
 const LENGTH = /^(\d{1,6}(?:[.,]\d{1,3})?)\s*(ms|s)\s*$/iu;
 
-/** The pause marks of a text in order. */
+/** Returns the pause marks of a text in order. */
 export function pauseMarks(text: string): PauseMark[] {
   return bracketsOf(text).filter((bracket) => bracket.milliseconds <= LONGEST_PAUSE_MS);
 }
 
-/** What is wrong with the pause marks of a text, or null. */
+/** Returns the rule that the pause marks of a text break, or null. */
 export function brokenPauseRule(text: string): string | null {
   const brackets = bracketsOf(text);
   const broken = brackets.find(({ milliseconds }) => !(milliseconds <= LONGEST_PAUSE_MS));
@@ -31,7 +31,7 @@ export function brokenPauseRule(text: string): string | null {
   return `pauses must be at most ${LONGEST_PAUSES_MS / 1_000} s together, received ${sum / 1_000} s`;
 }
 
-/** Everything that begins like a mark; of a length that is none, NaN milliseconds. */
+/** Everything that starts like a mark; NaN milliseconds for an invalid length. */
 function bracketsOf(text: string): PauseMark[] {
   return Array.from(text.matchAll(BEGUN), ({ 0: mark, 1: length = "", index }) => ({
     start: index,

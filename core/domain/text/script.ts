@@ -1,9 +1,12 @@
-/** The languages a transcript can be in. */
+/** Languages of transcripts. */
 export type SpokenLanguage = "kazakh" | "russian";
 
 const KAZAKH_LETTER = /[әғқңөұүһі]/;
 
-/** The commonest words of each language that the letters do not tell apart; counted in the text corpora of the project. */
+/**
+ * The most frequent words of each language without distinctive letters, counted in the project's text
+ * corpora.
+ */
 const KAZAKH_WORDS = new Set(
   `мен керемет екен бар болады осы деп рахмет де ол ойын керек емес болды немесе болып сапасы жылы бойынша тез болса ал жоба
   туралы адам сол болсын тек деген жатыр кезде алып жалпы алла разы неге жаман бес жыл болар жер оны келген есеп олар егер
@@ -24,13 +27,13 @@ const RUSSIAN_WORDS = new Set(
   людей делать всем жизни правда эй наконец пожалуйста спасибо здравствуйте привет`.split(/\s+/),
 );
 
-/** Endings that hardly occur in the other language. */
+/** Endings that are rare in the other language. */
 const RUSSIAN_SHAPE =
   /[щъё]|(?:ть|тся|ться|шь|ся|сь|ого|его|ому|ему|ой|ый|ий|ая|яя|ое|ее|ые|ие|ых|их|ую|юю|ами|ями|ов|ев|ния|ние|нию|ции|ция|ость|ость[ию]|али|или|ла|ло|ют|ят|ает|ует|нно|ьно|тво|тва|ию|ью|ким|ком|ку)$/;
 const KAZAKH_SHAPE =
   /(?:[лдт]ар|[лдт]ары[а-я]{0,40}|[лдт]ер|дың|тың|дан|тан|нан|ды|ты|ады|йды|ып|ап|еп|ған|ген|сын|мын|сыз|мыз|йын|май|мау|[ндт]а|ған|сы|лы|шы|уы|ысы|ым|лап|лау|уға|ыл|ыр|ың)$/;
 
-/** Which language a transcript is in, by the majority of its words; null for no words. */
+/** Returns the language of most words of a transcript; null without words. */
 export function majorityLanguage(words: readonly string[]): SpokenLanguage | null {
   if (words.length === 0) return null;
   let balance = 0;
@@ -41,25 +44,24 @@ export function majorityLanguage(words: readonly string[]): SpokenLanguage | nul
   return balance >= 0 ? "kazakh" : "russian";
 }
 
-/** Which language a lower-case word is in; null where both are as likely. */
+/** Returns the language of a lower-case word; null if both are equally likely. */
 export function wordLanguage(word: string): SpokenLanguage | null {
   if (KAZAKH_LETTER.test(word)) return "kazakh";
   if (KAZAKH_WORDS.has(word)) return RUSSIAN_WORDS.has(word) ? null : "kazakh";
   if (RUSSIAN_WORDS.has(word)) return "russian";
   if (RUSSIAN_SHAPE.test(word)) return "russian";
   if (word.length > 3 && KAZAKH_SHAPE.test(word)) return "kazakh";
-  // Letters that Kazakh has in loans only.
+  // Letters that Kazakh has only in loanwords.
   return /[цчфэь]/.test(word) ? "russian" : null;
 }
 
 const A_WORD = /[\p{L}\p{M}]+/gu;
-/** A lone word may be a name or a loan: only these tell the language by themselves. */
+/** A lone word may be a name or a loanword: only these show the language by themselves. */
 const SURE_ALONE =
   /^(?:здравствуй(?:те)?|привет|спасибо|пожалуйста|хорошо|конечно|сегодня|завтра|нельзя|можно|что|почему|когда)$/;
 
 /**
- * Whether a written sentence is Russian: no letter that only Kazakh has, and more words that are Russian than may be
- * Kazakh, at least two of them.
+ * Returns whether a sentence is Russian: no Kazakh letter, at least two Russian words, and more than Kazakh.
  */
 export function isRussianSentence(sentence: string): boolean {
   const lower = sentence.toLowerCase();

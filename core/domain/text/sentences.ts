@@ -1,12 +1,12 @@
 import { SENTENCE_STARTERS } from "./kazakh/reading.js";
 
-/** Characters of spoken text that one pass of a voice takes without running out of breath. */
+/** Most characters of spoken text in one pass of a voice. */
 export const LONGEST_PIECE_CHARACTERS = 180;
 
 const LETTER = "\\p{L}\\p{M}";
-/** Marks that may end a sentence, with the quotes and brackets that close around it; or the end of a line. */
+/** Marks that may end a sentence, with closing quotes and brackets; or the end of a line. */
 const CANDIDATE = /[.!?…]+["'»”’“)\]]*|\n/gu;
-/** Abbreviations that go on even before a capital. */
+/** Abbreviations that do not end a sentence even before a capital. */
 const LEADING_ABBREVIATIONS = new Set(
   `доц биол хим физ матем пед филос филол психол геогр геол әдеб әск өнерк еур мәд техн төм жоғ биікт
   тереңд әлеум халықар шам сын қат пәт кес бет др тар бөл инж ген полк лейт дир авт атын басқ құраст
@@ -14,14 +14,13 @@ const LEADING_ABBREVIATIONS = new Set(
   сал қ обл респ мкр шағ бас нұсқ сур ауд а көш даң даңғ дңғ окр просп ул им пр просп корп кв стр рис табл гл пп г св см
   т № dr mr mrs prof st vs`.split(/\s+/),
 );
-/** Abbreviations that may stand last: a capital after them begins a sentence. */
+/** Abbreviations that may be last: a capital after them starts a sentence. */
 const TRAILING_ABBREVIATION =
   /(?:^|[^\p{L}])(?:(?:ж\.\s?)?т\.\s?б|ж\.\s?б|(?:ж\.\s?)?т\.\s?(?:б\.\s?)?с(?:\.\s?с)?|т\.\s?т|с\.\s?с|ж\.\s?с\.\s?[бд]|и др|и пр|т\.\s?[дп]|м\.\s?а|б\.\s?[здэ](?:\.\s?[бд])?|мин|сағ|сек|тг|руб|млн|млрд|тыс)\.$/iu;
 const UNIT = /\d ?(?:[кмсд]?м|[км]?г|м?л|т|ц|га|сағ|мин|сек|ш|дана|бб?)$/u;
 const LAST_WORD = new RegExp(`(?<![${LETTER}\\d№])[${LETTER}\\d№]+$`, "u");
-/** With what stands before it. */
 const LONGEST_TRAILING = 16;
-/** Marks of years and centuries: a name goes on after them, and a word that begins sentences does not. */
+/** Marks of years and centuries: a name continues the sentence, but not one of `SENTENCE_STARTERS`. */
 const TIME_MARK = /(?:^|[^\p{L}]|[IVXІХ])(?:ж(?:\.\s?ж|ж)?|ғ(?:\.\s?ғ|ғ)?)\.$/u;
 const LONE_LETTER = /(?:^|[^\p{L}])\p{L}$/u;
 const SPACED_LETTER = /^[ \u00a0]\p{Ll}\.(?!\p{L}{2})/u;
@@ -34,10 +33,11 @@ const STREET = /\p{Lu}\p{Ll}{1,20}(?: (?:батыр|хан|би|ата))? [кд]
 const SPEECH_VERB = /^\s*(?:де(?:п|ді|ген|йді|йтін|сті|стi)|деп)(?![\p{L}])/u;
 
 /**
- * Splits text into sentences. Their concatenation is the text: spaces and line ends stay with the sentence before them.
+ * Splits text into sentences. Their concatenation is the text: spaces and line ends stay with the sentence
+ * before.
  *
- * Works on written text (abbreviations, initials, decimals and direct speech do not end a sentence) and on spoken text,
- * where no capital shows the beginning of the next one.
+ * Works on written text (abbreviations, initials, decimals and direct speech do not end a sentence) and on
+ * spoken text, where no capital marks the next sentence.
  */
 export function splitIntoSentences(text: string): string[] {
   const sentences: string[] = [];
@@ -46,9 +46,9 @@ export function splitIntoSentences(text: string): string[] {
   let blankUntil = 0;
   for (const candidate of text.matchAll(CANDIDATE)) {
     const end = candidate.index + candidate[0].length;
-    // A run of line ends is looked at once, at its first.
+    // Check a run of line ends once, at its first.
     if (candidate.index < start || !isBoundary(text, candidate.index, end, hasCapitals)) continue;
-    // White space is looked at once, however many line ends it has.
+    // Check white space once, however many line ends it has.
     if (text.slice(blankUntil, end).trim() === "") {
       blankUntil = end;
       continue;
@@ -63,14 +63,14 @@ export function splitIntoSentences(text: string): string[] {
 }
 
 /**
- * Splits a spoken sentence into pieces of at most `longest` characters: at clauses where there are some, between words
- * otherwise, inside a word only when it is longer than a piece. Letters and marks stay in order, none is lost.
+ * Splits a spoken sentence into pieces of at most `longest` characters: at clauses if possible, else between
+ * words, and inside a word only if it is longer than a piece.
  */
 export function splitIntoPieces(spoken: string, longest: number = LONGEST_PIECE_CHARACTERS): string[] {
   return pieceRanges(spoken, longest).map(({ start, end }) => spoken.slice(start, end));
 }
 
-/** Where the pieces of `splitIntoPieces` are, without the spaces around them: [start, end), UTF-16 units. */
+/** Returns the ranges of `splitIntoPieces` without the spaces around them: [start, end), UTF-16 units. */
 export function pieceRanges(
   spoken: string,
   longest: number = LONGEST_PIECE_CHARACTERS,
@@ -116,7 +116,7 @@ function isBoundary(text: string, at: number, end: number, hasCapitals: boolean)
   return isFullStop(before, { startsLow, goesOnWithNumber, hasCapitals });
 }
 
-/** A line that goes on in lower case was only wrapped. */
+/** A line that continues in lower case was only wrapped. */
 function isLineEnd(after: string): boolean {
   return /^[ \t]*(?:\n|$)/u.test(after) || !/^\s*\p{Ll}/u.test(after);
 }
@@ -135,9 +135,9 @@ interface Surroundings {
 }
 
 function isFullStop(before: string, { startsLow, goesOnWithNumber, hasCapitals }: Surroundings): boolean {
-  // "Т.Б. Ахметов" is somebody, not "and others".
+  // "Т.Б. Ахметов" is a person, not "and others".
   if (!startsLow && !goesOnWithNumber && INITIALS.test(before)) return false;
-  // "2024 ж. 12 мамыр" goes on, "XX ғ. V" too; a capital begins a sentence.
+  // "2024 ж. 12 мамыр" and "XX ғ. V" continue; a capital starts a sentence.
   if (TRAILING_ABBREVIATION.test(`${before.slice(-LONGEST_TRAILING)}.`))
     return !startsLow && !goesOnWithNumber;
   // Letters with dots: "т.ғ.д.", "ф.-м.ғ.к."
@@ -160,7 +160,7 @@ function appendRest(sentences: string[], rest: string): void {
   else sentences.push(rest);
 }
 
-/** Where a clause may be cut, and how good a place that is. */
+/** Positions for a cut, with their quality. */
 const CLAUSES: readonly (readonly [pattern: RegExp, quality: number])[] = [
   [/[.!?] /gu, 120],
   [/[;:] | — /gu, 80],
@@ -169,7 +169,7 @@ const CLAUSES: readonly (readonly [pattern: RegExp, quality: number])[] = [
   [/ /gu, 0],
 ];
 
-/** The best cut: a good place beats a nearer one, up to a point. Pieces come out at similar lengths. */
+/** Finds the best cut: quality outweighs some distance from the even length. */
 function pieceEnd(text: string, longest: number): number {
   const pieceCount = Math.ceil(text.length / longest);
   const target = Math.min(longest, text.length / pieceCount);

@@ -4,39 +4,38 @@ import { type NormalizeOptions, normalizeKazakh, type SpokenWord } from "./kazak
 import { pauseMarks } from "./pause-marks.js";
 import { pieceRanges, splitIntoSentences } from "./sentences.js";
 
-/** What a voice says in one go. */
+/** Text that a voice speaks in one pass. */
 export interface SpokenPiece {
   readonly text: string;
-  /** Its words in order: the spoken side counts from the beginning of the piece, the written one from that of the whole text. */
+  /** Its words in order; spoken positions count from the piece's start, written ones from the text's. */
   readonly words: readonly SpokenWord[];
 }
 
 /**
- * One sentence [start, end) of a text, UTF-16 units, and what is said for it: no pieces where nothing can be. A pause mark
- * ends a sentence and stands at its end.
+ * A sentence [start, end) of a text, UTF-16 units, with its spoken pieces, if there are any. A pause mark
+ * ends a sentence and belongs to it.
  */
 export interface SpokenSentence {
   readonly start: number;
   readonly end: number;
   readonly pieces: readonly SpokenPiece[];
-  /** Where the characters (code points) of the text stand that have no place in speech. */
+  /** Positions in the text of characters (code points) that cannot be spoken. */
   readonly dropped: readonly number[];
-  /** Silence that a mark asks for after the sentence; null where there is no mark. */
+  /** Silence that a mark requests after the sentence; null without a mark. */
   readonly pauseMs: number | null;
 }
 
-/** How a text is read. */
 export interface ReadingOptions extends NormalizeOptions {
-  /** The voice reads numbers and signs by itself, in a language that is not Kazakh: nothing of `expand` applies. */
+  /** The voice is not Kazakh and reads numbers and signs itself; `expand` has no effect. */
   readonly isAsWritten?: boolean;
 }
 
-/** A written text as sentences of spoken pieces, with the place in the text of every word. */
+/** Converts a text to sentences of spoken pieces, with the written range of every word. */
 export function spokenSentences(text: string, options: ReadingOptions): SpokenSentence[] {
   return [...eachSpokenSentence(text, options)];
 }
 
-/** The same sentence by sentence, each read when it is asked for: a long text takes milliseconds. */
+/** Does the same lazily, sentence by sentence, because a long text takes milliseconds. */
 export function* eachSpokenSentence(
   text: string,
   given: ReadingOptions,
@@ -77,7 +76,7 @@ function* sentencesBetween(
   }
 }
 
-/** Pieces with their words; a word longer than a piece is in each piece that says a part of it. */
+/** Splits a sentence into pieces; a word longer than a piece is in each piece with a part of it. */
 function piecesOf(spoken: string, words: readonly SpokenWord[], offset: number): SpokenPiece[] {
   let index = 0;
   return pieceRanges(spoken).map(({ start, end }) => {

@@ -1,7 +1,6 @@
 import type { TimedWord } from "../decoding/words.js";
 import { countCodePoints } from "./code-points.js";
 
-/** What stands on the screen from `startSeconds` to `endSeconds`. */
 export interface Cue {
   readonly startSeconds: number;
   readonly endSeconds: number;
@@ -9,17 +8,17 @@ export interface Cue {
 }
 
 const LINE_CHARACTERS = 42;
-const MOST_LINES = 2;
+const MAX_LINES = 2;
 const SHORTEST_SECONDS = 0.8;
 const LONGEST_SECONDS = 7;
-/** A silence this long ends a cue: its words would otherwise stand there before they are spoken. */
+/** A silence this long ends a cue, so that words do not appear before they are spoken. */
 const PAUSE_SECONDS = 1;
 
 /**
- * Cuts words into cues: between words, at most two lines of 42 characters, at most 7 s. A cue stands at least 0.8 s
- * where the next one leaves room for it; cues do not overlap.
+ * Groups words into cues of at most two lines of 42 characters and at most 7 s. A cue lasts at least 0.8 s if
+ * the next one leaves room for it; cues do not overlap.
  *
- * @param words in order of time, in seconds
+ * @param words in order, in seconds
  */
 export function toCues(words: readonly TimedWord[]): readonly Cue[] {
   const groups: Group[] = [];
@@ -37,7 +36,7 @@ export function toCues(words: readonly TimedWord[]): readonly Cue[] {
   });
 }
 
-/** SubRip: numbered cues, a comma before the milliseconds. */
+/** Formats cues as SubRip. */
 export function formatSrt(cues: readonly Cue[]): string {
   const blocks = cues.map((cue, index) => {
     const time = `${clock(cue.startSeconds, ",")} --> ${clock(cue.endSeconds, ",")}`;
@@ -46,7 +45,7 @@ export function formatSrt(cues: readonly Cue[]): string {
   return blocks.join("");
 }
 
-/** WebVTT. @see https://www.w3.org/TR/webvtt1/#syntax */
+/** Formats cues as WebVTT. @see https://www.w3.org/TR/webvtt1/#syntax */
 export function formatVtt(cues: readonly Cue[]): string {
   const blocks = cues.map((cue) => {
     const time = `${clock(cue.startSeconds, ".")} --> ${clock(cue.endSeconds, ".")}`;
@@ -55,7 +54,7 @@ export function formatVtt(cues: readonly Cue[]): string {
   return `WEBVTT\n\n${blocks.join("")}`;
 }
 
-/** A word that is longer than a line is cut into pieces, which share its time. */
+/** Cuts a word that is longer than a line into pieces, which share its time. */
 function fitToLine(word: TimedWord): readonly TimedWord[] {
   if (word.word.length <= LINE_CHARACTERS) return [word];
   const characters = [...word.word];
@@ -70,7 +69,7 @@ function fitToLine(word: TimedWord): readonly TimedWord[] {
   return pieces;
 }
 
-/** Words of one cue, in lines as they come. Each word is looked at once: two hours of speech have many. */
+/** The growing lines of one cue. */
 class Group {
   readonly start: number;
   readonly lines: string[];
@@ -89,7 +88,7 @@ class Group {
     return this.#end;
   }
 
-  /** False, and nothing is taken, when the word begins another cue. */
+  /** Adds a word; false when it must start another cue. */
   take({ word, start, end }: TimedWord): boolean {
     if (start - this.#end >= PAUSE_SECONDS || end - this.start > LONGEST_SECONDS) return false;
     const length = countCodePoints(word);
@@ -97,7 +96,7 @@ class Group {
       this.lines[this.lines.length - 1] += ` ${word}`;
       this.#lineLength += 1 + length;
     } else {
-      if (this.lines.length === MOST_LINES) return false;
+      if (this.lines.length === MAX_LINES) return false;
       this.lines.push(word);
       this.#lineLength = length;
     }
@@ -106,7 +105,7 @@ class Group {
   }
 }
 
-/** `HH:MM:SS`, the separator, and milliseconds; hours grow beyond two digits when they must. */
+/** `HH:MM:SS`, the separator, and milliseconds; hours may have more than two digits. */
 function clock(seconds: number, separator: string): string {
   const totalMs = Math.round(seconds * 1_000);
   const digits = (value: number, width: number) => String(value).padStart(width, "0");

@@ -1,11 +1,10 @@
 import { ServiceError } from "../errors.js";
 import type { UsageKind } from "./tariff.js";
 
-/** What an organization may have several of at once. */
+/** Kinds of work with a limit on concurrency. */
 export type WorkKind = "synthesis" | "files" | "live";
-/** How many of each. */
 export type ConcurrencyLimits = Readonly<Record<WorkKind, number>>;
-/** An organization that has never paid lives on its free grant. */
+/** `free` until the organization has paid. */
 export type OrganizationTier = "paid" | "free";
 
 export const CONCURRENCY_LIMITS: Readonly<Record<OrganizationTier, ConcurrencyLimits>> = {
@@ -13,7 +12,7 @@ export const CONCURRENCY_LIMITS: Readonly<Record<OrganizationTier, ConcurrencyLi
   free: { synthesis: 4, files: 2, live: 4 },
 };
 
-/** What is limited, by what is metered. */
+/** The kind of work of each metered kind. */
 export const WORK_OF: Readonly<Record<UsageKind, WorkKind>> = {
   synthesis: "synthesis",
   file: "files",
@@ -26,10 +25,7 @@ const CALLED: Readonly<Record<WorkKind, string>> = {
   live: "live sessions",
 };
 
-/** What a client is told that wants more than its organization may have at once. */
 export function tooManyRequests(kind: WorkKind, limit: number): ServiceError {
-  return new ServiceError(
-    "TOO_MANY_REQUESTS",
-    `an organization may have at most ${limit} ${CALLED[kind]} at once: wait until one has ended`,
-  );
+  const rule = `an organization may have at most ${limit} ${CALLED[kind]} at once: wait until one has ended`;
+  return new ServiceError("TOO_MANY_REQUESTS", rule);
 }

@@ -1,4 +1,4 @@
-/** So much money for so many credits: 1 USD for 25,000. */
+/** Price of credits, such as 1 USD for 25,000. */
 export interface CreditPrice {
   readonly amount: number;
   readonly credits: number;
@@ -6,7 +6,7 @@ export interface CreditPrice {
   readonly currency: string;
 }
 
-/** What credits cost, in units of the currency. For showing: nothing is ever charged in money. */
+/** Converts credits to money for display; nothing is charged in money. */
 export function moneyFor(credits: number, { amount, credits: per }: CreditPrice): number {
   return (credits * amount) / per;
 }

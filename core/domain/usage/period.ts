@@ -1,4 +1,4 @@
-/** Whole days, both counted; UTC, `2026-11-21`. */
+/** Whole UTC days, both included, as `2026-11-21`. */
 export interface UsagePeriod {
   readonly from: string;
   readonly to: string;

@@ -1,4 +1,4 @@
-/** Credits per unit of use, as a fraction of whole numbers. */
+/** Credits per unit of use, as a fraction of integers. */
 export interface Tariff {
   readonly credits: number;
   readonly perUnits: number;
@@ -11,37 +11,30 @@ export const LIVE_TARIFF: Tariff = { credits: 6, perUnits: 1 };
 /** 2 credits per 5 billed characters. */
 export const SYNTHESIS_TARIFF: Tariff = { credits: 2, perUnits: 5 };
 
-/** What is metered. Files and live sessions count samples, synthesis counts characters. */
+/** Metered kinds of work. Files and live sessions count samples, synthesis counts characters. */
 export type UsageKind = "synthesis" | "file" | "live";
 
 export type Tariffs = Readonly<Record<UsageKind, Tariff>>;
 
 export const DEFAULT_TARIFFS: Tariffs = { synthesis: SYNTHESIS_TARIFF, file: FILE_TARIFF, live: LIVE_TARIFF };
 
-/** What every new organization is given: one US dollar. */
+/** Grant of a new organization, worth one US dollar. */
 export const FREE_GRANT_CREDITS = 25_000;
 
-/** So many units at so many a second; characters come at 1. */
+/** An amount of use; `unitsPerSecond` is the sample rate, or 1 for characters. */
 export interface Quantity {
   readonly units: number;
   readonly unitsPerSecond: number;
 }
 
-/** Credits for a use of any kind. */
+/** Returns the price of a use, rounded up in integer arithmetic: amounts never pass through a fraction. */
 export function creditsFor({ units, unitsPerSecond }: Quantity, tariff: Tariff): number {
-  return ceilingOfFraction(units * tariff.credits, unitsPerSecond * tariff.perUnits);
-}
-
-/** Rounds up in whole numbers: money never passes through a fraction. */
-function ceilingOfFraction(numerator: number, denominator: number): number {
-  if (!Number.isSafeInteger(numerator) || numerator < 0) {
-    throw new RangeError(`Cannot price a use: it must be a whole number of units, received ${numerator}`);
-  }
-  if (!Number.isSafeInteger(denominator) || denominator <= 0) {
-    throw new RangeError(
-      `Cannot price a use: its rate must be a positive whole number, received ${denominator}`,
-    );
-  }
+  const numerator = units * tariff.credits;
+  const denominator = unitsPerSecond * tariff.perUnits;
+  if (!Number.isSafeInteger(numerator) || numerator < 0)
+    throw new RangeError(`cannot price a use: units must be a whole number, received ${numerator}`);
+  if (!Number.isSafeInteger(denominator) || denominator <= 0)
+    throw new RangeError(`cannot price a use: rate must be a positive integer, received ${denominator}`);
   const rest = numerator % denominator;
   return (numerator - rest) / denominator + (rest > 0 ? 1 : 0);
 }

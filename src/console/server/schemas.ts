@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { requireKnownNames } from "../../../core/protocol/known-names.js";
+import { requireKnownNames } from "../../../core/protocol/fields.js";
 import { ConsoleError, type ConsoleErrorCode, isConsoleErrorCode } from "./console-error.js";
 import { toEmail } from "./email.js";
 

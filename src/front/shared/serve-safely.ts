@@ -1,4 +1,4 @@
-import { UNTOLD_FLOOD } from "../../../core/domain/close-codes.js";
+import { FLOOD_CODE } from "../../../core/domain/close-codes.js";
 import { asServiceError } from "../../../core/domain/errors.js";
 import type {
   FloodClosing,
@@ -62,7 +62,7 @@ function internalError() {
   return { status: 500, headers, body: JSON.stringify({ detail: "internal error" }) };
 }
 
-const UNTOLD: FloodClosing = { messages: [], code: UNTOLD_FLOOD, reason: "too many messages" };
+const UNTOLD: FloodClosing = { messages: [], code: FLOOD_CODE, reason: "too many messages" };
 
 /**
  * Sends the closing messages of a socket that floods and closes it. The front does it itself: the native

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { frontGone, nodeGone } from "../../../actors/fleet/call-subjects.js";
 import { type CallEnding, CallLost, FleetCalls } from "../../../actors/fleet/fleet-calls.js";
+import { frontGone, nodeGone } from "../../../actors/fleet/subjects.js";
 import { CallHost, type CallHostOptions, type HostedCall } from "../../../actors/node/call-host.js";
 import { ServiceError } from "../../../core/domain/errors.js";
 import type { Bus } from "../../../core/ports/bus.js";
@@ -113,7 +113,7 @@ for (const { name, skip, open } of BUSES) {
       await end();
     });
 
-    test("what a host fails with arrives, and what it did not expect as an internal error", async () => {
+    test("a host's failure arrives, and an unexpected one as an internal error", async () => {
       const { begin, end } = await pair(async ({ body }) => {
         throw body === 1 ? new ServiceError("MODEL_BROKEN", "no weights") : new TypeError("secret");
       });
@@ -122,7 +122,7 @@ for (const { name, skip, open } of BUSES) {
       await end();
     });
 
-    test("a call that is cancelled ends at both sides, and one that was cancelled before is not made", async () => {
+    test("a cancelled call ends on both sides, and one cancelled in advance is not made", async () => {
       const begun = deferred<AbortSignal>();
       const { begin, host, end } = await pair(({ signal }) => {
         begun.resolve(signal);
@@ -138,7 +138,7 @@ for (const { name, skip, open } of BUSES) {
       await end();
     });
 
-    test("a host without room, of other weights, or about to end refuses", async () => {
+    test("a host that is full, has other weights or is draining refuses", async () => {
       const go = deferred<void>();
       const { begin, host, lost, end } = await pair(() => go.promise, { capacity: 1 });
       const { answer: first } = begin(null);
@@ -155,7 +155,7 @@ for (const { name, skip, open } of BUSES) {
       await end();
     });
 
-    test("a front hears of a host that is gone, and a host of a front", async () => {
+    test("a front learns that a host is gone, and a host that a front is", async () => {
       const signals: AbortSignal[] = [];
       const say = deferred<void>();
       const { begin, host, lost, atFront, end } = await pair(async ({ signal, send }: HostedCall) => {
@@ -203,7 +203,7 @@ for (const { name, skip, open } of BUSES) {
       await end();
     });
 
-    test("whatever message is lost, in either direction, the call ends or is answered whole", async () => {
+    test("whichever message is lost, the call ends or is answered completely", async () => {
       const talk: CallHostOptions["perform"] = async ({ send, pull }) => {
         send(1);
         const bytes = await pull(0, 0, 1);

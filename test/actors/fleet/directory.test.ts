@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Beat, encodeBeat } from "../../../actors/fleet/beats.js";
 import { FleetDirectory } from "../../../actors/fleet/directory.js";
-import { BEATS_OF_LIVE } from "../../../actors/fleet/subjects.js";
+import { encodeHeartbeat, type Heartbeat } from "../../../actors/fleet/heartbeats.js";
+import { LIVE_HEARTBEATS } from "../../../actors/fleet/subjects.js";
 import { InProcessHub } from "../../../src/bus/in-process-bus.js";
 import { ManualClock } from "../../support/manual-clock.js";
 import { SILENT } from "../../support/silent-log.js";
@@ -28,13 +28,13 @@ function fleet() {
   const directory = new FleetDirectory({ bus, lostMs: LOST_MS, clock, log: SILENT, repeat });
   return {
     directory,
-    beat: async (changes: Partial<Beat> = {}) => {
-      const beat = {
+    heartbeat: async (changes: Partial<Heartbeat> = {}) => {
+      const heartbeat = {
         ...{ node: "n", cell: "c", zone: "a", model: "m", manifest: "h", protocol: { least: 1, most: 1 } },
         ...{ capacity: 10, used: 0, isDraining: false },
         ...changes,
       };
-      bus.publish(BEATS_OF_LIVE, encodeBeat(beat));
+      bus.publish(LIVE_HEARTBEATS, encodeHeartbeat(heartbeat));
       await bus.flush();
     },
     pass: (ms: number) => {
@@ -61,62 +61,62 @@ function fleet() {
   };
 }
 
-test("a node is there from its first beat until it has been silent for too long", async () => {
-  const { lane, beat, pass, chosen } = fleet();
+test("a node is there from its first heartbeat until it has been silent for too long", async () => {
+  const { lane, heartbeat, pass, chosen } = fleet();
   assert.equal(chosen(), null);
-  await beat();
+  await heartbeat();
   const { told } = await lane();
   pass(LOST_MS - LOOK_MS);
-  await beat();
+  await heartbeat();
   pass(LOST_MS - LOOK_MS);
   assert.deepEqual([chosen(), told], ["n", []]);
   pass(LOOK_MS);
   assert.deepEqual([chosen(), told], [null, ["silent"]]);
-  await beat();
+  await heartbeat();
   assert.equal(chosen(), "n");
 });
 
-test("a process that was held up itself does not take its nodes for lost", async () => {
-  const { beat, sleepThrough, pass, chosen } = fleet();
-  await beat();
+test("a process that was blocked itself does not consider its nodes lost", async () => {
+  const { heartbeat, sleepThrough, pass, chosen } = fleet();
+  await heartbeat();
   sleepThrough(20_000);
   assert.equal(chosen(), "n");
-  await beat();
+  await heartbeat();
   pass(LOST_MS - LOOK_MS);
   assert.equal(chosen(), "n");
 });
 
-test("a node that drains takes no lane, and says so with each beat while it has one", async () => {
-  const { lane, beat, chosen } = fleet();
-  await beat();
+test("a node that drains takes no lane, and says so with each heartbeat while it has one", async () => {
+  const { lane, heartbeat, chosen } = fleet();
+  await heartbeat();
   const { told, leave } = await lane();
-  await beat({ isDraining: true });
-  await beat({ isDraining: true });
+  await heartbeat({ isDraining: true });
+  await heartbeat({ isDraining: true });
   assert.deepEqual([chosen(), told], [null, ["draining", "draining"]]);
   leave();
-  await beat({ isDraining: true });
+  await heartbeat({ isDraining: true });
   assert.equal(told.length, 2);
 });
 
-test("a node that has refused is asked again after its next beat, one that is gone too", async () => {
-  const { directory, beat, chosen } = fleet();
-  await beat();
-  directory.passBy("n");
+test("a node that refused or was gone is asked again after its next heartbeat", async () => {
+  const { directory, heartbeat, chosen } = fleet();
+  await heartbeat();
+  directory.avoid("n");
   assert.equal(chosen(), null);
-  await beat();
+  await heartbeat();
   assert.equal(chosen(), "n");
   directory.forget("n");
   assert.equal(chosen(), null);
-  await beat();
+  await heartbeat();
   assert.equal(chosen(), "n");
 });
 
-test("a front with a lane on one node takes the other for the next, also when both are taken at once", async () => {
-  const { lane, beat, chosen } = fleet();
+test("a front puts its second lane on another node, even when both are placed at the same time", async () => {
+  const { lane, heartbeat, chosen } = fleet();
   const both = Promise.all([lane(), lane()]);
-  await beat();
-  await beat({ node: "m", used: 9 });
-  await beat({ node: "n" });
+  await heartbeat();
+  await heartbeat({ node: "m", used: 9 });
+  await heartbeat({ node: "n" });
   const [one, other] = await both;
   // Both waited for the first node that there was.
   assert.deepEqual([one.node, other.node], ["n", "n"]);
@@ -127,26 +127,26 @@ test("a front with a lane on one node takes the other for the next, also when bo
   assert.equal(chosen(), "n");
 });
 
-test("who waits for a node gets it with its first beat, or the reason for which the waiting ends", async () => {
-  const { directory, beat } = fleet();
+test("a waiting lane gets a node with its first heartbeat, or the reason for the end of the wait", async () => {
+  const { directory, heartbeat } = fleet();
   const controller = new AbortController();
   const watcher = { silent: () => undefined, draining: () => undefined, heard: () => undefined };
   const waiting = directory.take(WANTED, watcher, () => 0, controller.signal);
-  await beat({ model: "other" });
-  await beat();
+  await heartbeat({ model: "other" });
+  await heartbeat();
   assert.equal((await waiting).node, "n");
-  await beat({ isDraining: true });
+  await heartbeat({ isDraining: true });
   const late = directory.take(WANTED, watcher, () => 0, controller.signal);
   controller.abort(new Error("the service stops"));
   await assert.rejects(late, /the service stops/);
 });
 
-test("a lane that has a place elsewhere counts no more on the node that it leaves, which it still hears of", async () => {
-  const { directory, lane, beat, pass, chosen } = fleet();
-  await beat();
+test("a lane that moves no longer counts on the node that it leaves, but still watches it", async () => {
+  const { directory, lane, heartbeat, pass, chosen } = fleet();
+  await heartbeat();
   const one = await lane();
   await lane();
-  await beat({ node: "m" });
+  await heartbeat({ node: "m" });
   assert.ok(directory.isBetterElsewhere(WANTED, one));
   assert.equal(chosen(), "m");
   one.vacate();
@@ -156,26 +156,26 @@ test("a lane that has a place elsewhere counts no more on the node that it leave
   assert.deepEqual(one.told, ["silent"]);
 });
 
-test("a lane is told of every node that is heard, and speaks the latest version that its own knows", async () => {
-  const { directory, beat } = fleet();
+test("a lane sees every heartbeat, and uses the latest version that its node supports", async () => {
+  const { directory, heartbeat } = fleet();
   let heard = 0;
   const watcher = { silent: () => undefined, draining: () => undefined, heard: () => void heard++ };
-  await beat({ protocol: { least: 1, most: 3 } });
+  await heartbeat({ protocol: { least: 1, most: 3 } });
   const wanted = { ...WANTED, protocol: { least: 2, most: 7 } };
   const place = directory.takeNow(wanted, watcher, () => 0);
   assert.equal(place?.version, 3);
-  await beat({ node: "m" });
+  await heartbeat({ node: "m" });
   assert.equal(heard, 1);
   place.leave();
-  await beat({ node: "m" });
+  await heartbeat({ node: "m" });
   assert.equal(heard, 1);
 });
 
-test("a node is full by its own word", async () => {
-  const { directory, beat } = fleet();
+test("a node is full when its heartbeat says so", async () => {
+  const { directory, heartbeat } = fleet();
   assert.ok(!directory.isFull("n"));
-  await beat({ capacity: 2, used: 1 });
+  await heartbeat({ capacity: 2, used: 1 });
   assert.ok(!directory.isFull("n"));
-  await beat({ capacity: 2, used: 2 });
+  await heartbeat({ capacity: 2, used: 2 });
   assert.ok(directory.isFull("n"));
 });

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { test } from "node:test";
-import { beatsOf } from "../../../actors/fleet/call-subjects.js";
 import { FleetDirectory } from "../../../actors/fleet/directory.js";
 import { type CallEnding, FleetCalls } from "../../../actors/fleet/fleet-calls.js";
 import { FleetFilePool } from "../../../actors/fleet/fleet-file-pool.js";
 import { NodePlaces } from "../../../actors/fleet/node-places.js";
+import { heartbeatsOf } from "../../../actors/fleet/subjects.js";
 import { CallHost } from "../../../actors/node/call-host.js";
 import { workingOnFiles } from "../../../actors/node/file-host.js";
 import { TranscriptionEngine } from "../../../actors/transcription/engine.js";
@@ -99,7 +99,7 @@ async function fleet(recognizer: Loaded, waitMs = 60_000) {
   const engineSpans = new RecordedSpans();
   const bus = await buses.connect();
   const directory = new FleetDirectory({
-    ...{ bus, beats: beatsOf(own.kind), lostMs: 20_000, clock: systemClock, log: SILENT },
+    ...{ bus, heartbeats: heartbeatsOf(own.kind), lostMs: 20_000, clock: systemClock, log: SILENT },
   });
   const lost: CallEnding[] = [];
   const calls = new FleetCalls({
@@ -142,7 +142,7 @@ async function recognizers(): Promise<readonly Loaded[]> {
   ]);
 }
 
-test("files heard by nodes", async (t) => {
+test("files transcribed by nodes", async (t) => {
   const path = await file(0);
   // A piece is cut after half a minute.
   const withCut = await file(31);

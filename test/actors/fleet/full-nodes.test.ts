@@ -58,7 +58,7 @@ async function fleet(t: TestContext, lanes: number) {
         await host.start();
       }
       await eventually("the gateway knows them", () => {
-        const known = new Set(directory.beats.map(({ node }) => node));
+        const known = new Set(directory.heartbeats.map(({ node }) => node));
         return names.every((name) => known.has(name));
       });
       return names.map((name) => hosts.get(name)!);
@@ -100,7 +100,7 @@ test("a gateway whose 24 lanes are on full nodes has its sessions heard by 16 ot
   assert.ok(moves.includes("full"));
 });
 
-test("a lane whose worker is full goes on at another worker of the same node", async (t) => {
+test("a lane whose worker is full grows to another worker of the same node", async (t) => {
   const { engine, startNodes, speak, endings } = await fleet(t, 1);
   const [node] = await startNodes(["n"], { workerCount: 3 });
   await engine.start();
@@ -112,7 +112,7 @@ test("a lane whose worker is full goes on at another worker of the same node", a
   assert.deepEqual(endings, []);
 });
 
-test("a lane with sessions on two nodes goes on at the one when the other is lost, and leaves the one when it drains", async (t) => {
+test("a lane on two nodes survives the loss of one, and leaves the other when it drains", async (t) => {
   const { engine, startNodes, speak, endings } = await fleet(t, 1);
   const [first] = await startNodes(["first"]);
   await engine.start();
@@ -140,6 +140,6 @@ test("a lane with sessions on two nodes goes on at the one when the other is los
     ],
   );
   for (const session of [one, other]) assert.equal((await session.finish()).type, "finished");
-  // Its last beat may be fresh enough for the lane to be offered to it once more.
+  // Its last heartbeat may be fresh enough for the lane to be offered to it once more.
   assert.deepEqual([endings[0], ...endings.slice(1).filter((ending) => ending !== "gone")], ["unknown"]);
 });

@@ -5,7 +5,7 @@ import {
   decodeOpen,
   encodeOpen,
   LANE_VERSIONS,
-  MOST_BUNDLE_BYTES,
+  MAX_BUNDLE_BYTES,
   RECORD,
   type RecordType,
   readBundle,
@@ -34,7 +34,7 @@ function lent(bytes: Uint8Array, offset: number): Buffer {
   return around.subarray(offset, offset + bytes.length);
 }
 
-test("records come out of a bundle as they went in, at whatever offset it lies", () => {
+test("records survive a bundle at any offset", () => {
   fc.assert(
     fc.property(fc.array(anyRecord, { maxLength: 20 }), u32, fc.nat({ max: 7 }), (records, nth, offset) => {
       const writer = new BundleWriter(LANE_VERSIONS.most);
@@ -50,7 +50,7 @@ test("records come out of a bundle as they went in, at whatever offset it lies",
   );
 });
 
-test("audio comes out sample by sample, behind records of any length", () => {
+test("audio survives after records of any length", () => {
   fc.assert(
     fc.property(
       fc.uint8Array({ maxLength: 9 }),
@@ -67,7 +67,7 @@ test("audio comes out sample by sample, behind records of any length", () => {
   );
 });
 
-test("bytes that are cut short are no bundle, and no other cut of them is read beyond its end", () => {
+test("a truncated bundle is rejected or read within its end", () => {
   fc.assert(
     fc.property(fc.array(anyRecord, { minLength: 1, maxLength: 5 }), fc.nat(), (records, cut) => {
       const writer = new BundleWriter(LANE_VERSIONS.most);
@@ -85,7 +85,7 @@ test("bytes that are cut short are no bundle, and no other cut of them is read b
   );
 });
 
-test("bytes that no lane wrote give records within them, or a RangeError", () => {
+test("foreign bytes give records within them, or a RangeError", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 120 }), (bytes) => {
       try {
@@ -106,7 +106,7 @@ test("a bundle takes what it has room for, and nothing more", () => {
   assert.ok(!writer.hasRoomFor(0));
   assert.throws(() => writer.add(RECORD.close, of), /a bundle holds 65536 bytes/);
   const bundle = writer.take(0);
-  assert.ok(bundle.length <= MOST_BUNDLE_BYTES && bundle.length > MOST_BUNDLE_BYTES - 4);
+  assert.ok(bundle.length <= MAX_BUNDLE_BYTES && bundle.length > MAX_BUNDLE_BYTES - 4);
   assert.equal(samplesOf(readBundle(bundle).records[0]!).length, room);
 });
 
@@ -122,7 +122,7 @@ test("sessions of an alive record are read as they were written", () => {
   );
 });
 
-test("what a worker must know of a session arrives, and its ring stays here", () => {
+test("a session's options arrive, and its ring stays here", () => {
   fc.assert(
     fc.property(u32, fc.boolean(), fc.array(fc.string()), (sample, isIt, words) => {
       const body = {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { InOrder, LaneWindow } from "../../../actors/fleet/lane-window.js";
+import { LaneWindow, SequenceCheck } from "../../../actors/fleet/lane-window.js";
 import * as fc from "../../support/properties.js";
 
-test("what is on its way is what was sent and not said to be heard, whatever is said when", () => {
+test("bytes in flight are those sent and not acknowledged, in any order of acknowledgements", () => {
   const sent = fc.record({ type: fc.constant("sent" as const), value: fc.integer({ min: 1, max: 70_000 }) });
   const heard = fc.record({ type: fc.constant("heard" as const), value: fc.nat({ max: 40 }) });
   fc.assert(
@@ -29,10 +29,10 @@ test("what is on its way is what was sent and not said to be heard, whatever is 
   );
 });
 
-test("a row is in order up to the first number that is missing, and not after it", () => {
+test("numbers are in order up to the first gap", () => {
   fc.assert(
     fc.property(fc.nat({ max: 30 }), fc.nat({ max: 30 }), (length, missing) => {
-      const order = new InOrder();
+      const order = new SequenceCheck();
       const taken = Array.from({ length }, (_, nth) => nth)
         .filter((nth) => nth !== missing)
         .filter((nth) => order.take(nth));

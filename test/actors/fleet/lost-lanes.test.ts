@@ -79,13 +79,13 @@ async function speak(engine: LiveEngine, during: () => Promise<void> = async () 
 }
 
 for (const nth of [1, 3]) {
-  test(`a lost bundle, number ${nth} of a gateway, costs a replay and no word`, async (t) => {
+  test(`a lost bundle, number ${nth} of a gateway, costs a replay and loses no word`, async (t) => {
     const { engine, endings } = await gateway(t, dropping(nth));
     assert.deepEqual(await speak(engine), expected);
     assert.deepEqual(endings, ["gap"]);
   });
 
-  test(`a lost report, number ${nth} of a lane, costs a replay and no word`, async (t) => {
+  test(`a lost report, number ${nth} of a lane, costs a replay and loses no word`, async (t) => {
     fateOfReport = dropping(nodeBus.count + nth);
     const { engine, endings } = await gateway(t);
     assert.deepEqual(await speak(engine), expected);
@@ -94,7 +94,7 @@ for (const nth of [1, 3]) {
   });
 }
 
-test("bundles that others overtake count as lost, and are not heard when they come", async (t) => {
+test("overtaken bundles count as lost, and are ignored when they arrive", async (t) => {
   const { engine, endings, bus } = await gateway(t, (nth) => (nth === 2 ? "hold" : "send"));
   const finals = await speak(engine, async () => {
     await eventually("the gap is noticed", () => endings.length === 1);
@@ -104,7 +104,7 @@ test("bundles that others overtake count as lost, and are not heard when they co
   assert.deepEqual(endings, ["gap"]);
 });
 
-test("a bus that was away costs a replay and no word", async (t) => {
+test("a bus that was away costs a replay and loses no word", async (t) => {
   const { engine, endings } = await gateway(t);
   const finals = await speak(engine, async () => {
     hub.interrupt();
@@ -150,7 +150,7 @@ test("a node that drains ends when its sessions are with another", async (t) => 
   await leaving.stop();
 });
 
-test("a node that ends before its sessions have paused costs a replay and no word", async (t) => {
+test("a node that ends before its sessions have paused costs a replay and loses no word", async (t) => {
   const { engine, endings, moves } = await gateway(t);
   const leaving = host;
   const finals = await speak(engine, async () => {
@@ -166,7 +166,7 @@ test("a node that ends before its sessions have paused costs a replay and no wor
   assert.deepEqual([endings, moves], [["unknown"], ["draining"]]);
 });
 
-test("a node that starts later takes lanes of one that goes on, and no word is lost", async (t) => {
+test("a node that starts later takes lanes of a running one without losing a word", async (t) => {
   const { engine, endings, moves } = await gateway(t, SEND, { workerCount: 2 });
   const [one, other] = [new LiveListener(engine), new LiveListener(engine)];
   const pieces = cut(DIALOGUE, [1_600]);
@@ -188,7 +188,7 @@ test("a node that starts later takes lanes of one that goes on, and no word is l
   await eventually("the lane is back", () => host.laneCount === 2);
 });
 
-test("a node that hangs up costs a replay on the next one, and no word", async (t) => {
+test("a node that disconnects costs a replay on the next one, and loses no word", async (t) => {
   const { engine, endings } = await gateway(t);
   const leaving = host;
   const finals = await speak(engine, async () => {
@@ -198,7 +198,7 @@ test("a node that hangs up costs a replay on the next one, and no word", async (
     await leaving.stop();
   });
   assert.deepEqual(finals, expected);
-  // Its last beat may be fresh enough for the lane to be offered to it once more.
+  // Its last heartbeat may be fresh enough for the lane to be offered to it once more.
   assert.deepEqual(
     [endings[0], ...new Set(endings.slice(1))],
     ["unknown", ...(endings.length > 1 ? ["gone"] : [])],

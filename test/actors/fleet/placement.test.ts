@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Beat, decodeBeat, encodeBeat } from "../../../actors/fleet/beats.js";
+import { decodeHeartbeat, encodeHeartbeat, type Heartbeat } from "../../../actors/fleet/heartbeats.js";
 import { commonVersion, isBetterElsewhere, placeLane } from "../../../actors/fleet/placement.js";
 import * as fc from "../../support/properties.js";
 import { SEED, uniform } from "../../support/seed.js";
 
 const WANTED = { cell: "c", zone: "a", model: "m", manifest: "h", protocol: { least: 1, most: 1 } };
-const FIT: Beat = {
+const FIT: Heartbeat = {
   ...{ node: "n", cell: "c", zone: "a", model: "m", manifest: "h", protocol: { least: 1, most: 1 } },
   ...{ capacity: 10, used: 0, isDraining: false },
 };
 const none = () => 0;
 
-const anyBeat = (node: number): fc.Arbitrary<Beat> =>
+const anyHeartbeat = (node: number): fc.Arbitrary<Heartbeat> =>
   fc.record(
     {
       node: fc.constant(`n${node}`),
@@ -30,36 +30,42 @@ const anyBeat = (node: number): fc.Arbitrary<Beat> =>
 const anyRoom = fc.integer({ min: 1, max: 3 });
 const anyFleet = fc
   .nat({ max: 6 })
-  .chain((count) => fc.tuple(...Array.from({ length: count }, (_, node) => anyBeat(node))));
+  .chain((count) => fc.tuple(...Array.from({ length: count }, (_, node) => anyHeartbeat(node))));
 
-test("a lane goes to a node that can take it, of its zone where there is one, with the fewest of its lanes", () => {
+test("a lane goes to a node with room, in its zone if possible, with the fewest of its lanes", () => {
   fc.assert(
-    fc.property(anyFleet, fc.array(fc.nat({ max: 2 })), fc.nat(), anyRoom, (beats, counts, seed, room) => {
-      const lanesOn = (node: string) => counts[Number(node.slice(1))] ?? 0;
-      const able = beats.filter(
-        ({ cell, model, manifest, protocol, capacity, used, isDraining }) =>
-          ["c", "m", "h", 1, true, false].join() ===
-          [cell, model, manifest, protocol.least, used + room <= capacity, isDraining].join(),
-      );
-      const chosen = placeLane(beats, { ...WANTED, room }, lanesOn, uniform(seed));
-      assert.equal(chosen === null, able.length === 0);
-      if (chosen === null) return;
-      assert.ok(able.includes(chosen));
-      const near = able.filter(({ zone }) => zone === "a");
-      if (near.length > 0) assert.equal(chosen.zone, "a");
-      const rivals = near.length > 0 ? near : able;
-      assert.ok(rivals.every(({ node }) => lanesOn(node) >= lanesOn(chosen.node)));
-    }),
+    fc.property(
+      anyFleet,
+      fc.array(fc.nat({ max: 2 })),
+      fc.nat(),
+      anyRoom,
+      (heartbeats, counts, seed, room) => {
+        const lanesOn = (node: string) => counts[Number(node.slice(1))] ?? 0;
+        const able = heartbeats.filter(
+          ({ cell, model, manifest, protocol, capacity, used, isDraining }) =>
+            ["c", "m", "h", 1, true, false].join() ===
+            [cell, model, manifest, protocol.least, used + room <= capacity, isDraining].join(),
+        );
+        const chosen = placeLane(heartbeats, { ...WANTED, room }, lanesOn, uniform(seed));
+        assert.equal(chosen === null, able.length === 0);
+        if (chosen === null) return;
+        assert.ok(able.includes(chosen));
+        const near = able.filter(({ zone }) => zone === "a");
+        if (near.length > 0) assert.equal(chosen.zone, "a");
+        const rivals = near.length > 0 ? near : able;
+        assert.ok(rivals.every(({ node }) => lanesOn(node) >= lanesOn(chosen.node)));
+      },
+    ),
   );
 });
 
-test("of two nodes the one with the smaller share taken is chosen, and of many each is chosen at times", () => {
-  const beats = Array.from({ length: 8 }, (_, index) => ({ ...FIT, node: `n${index}`, used: index }));
+test("of two nodes the less loaded one is chosen, and of many each is chosen sometimes", () => {
+  const heartbeats = Array.from({ length: 8 }, (_, index) => ({ ...FIT, node: `n${index}`, used: index }));
   const random = uniform(SEED);
-  assert.equal(placeLane(beats.slice(0, 2), WANTED, none, random)?.node, "n0");
+  assert.equal(placeLane(heartbeats.slice(0, 2), WANTED, none, random)?.node, "n0");
   const chosen = new Map<string, number>();
   for (let time = 0; time < 1_000; time++) {
-    const node = placeLane(beats, WANTED, none, random)!.node;
+    const node = placeLane(heartbeats, WANTED, none, random)!.node;
     chosen.set(node, (chosen.get(node) ?? 0) + 1);
   }
   // The fullest loses against every other; no node gets more than the quarter that two choices of eight give.
@@ -70,28 +76,34 @@ test("of two nodes the one with the smaller share taken is chosen, and of many e
   }
 });
 
-test("a lane that goes elsewhere stands nearer, or evens out its front's lanes, and does not come back", () => {
+test("a lane moves only closer or to even out its front's lanes, and does not return", () => {
   let moves = 0;
   fc.assert(
-    fc.property(anyFleet, fc.array(fc.nat({ max: 4 })), fc.nat(), fc.nat(), (beats, counts, at, seed) => {
-      const own = beats[at % Math.max(1, beats.length)];
-      const of = new Map(beats.map(({ node }, index) => [node, counts[index] ?? 0]));
-      const lanesOn = (node: string) => of.get(node) ?? 0;
-      if (own === undefined || lanesOn(own.node) === 0) return;
-      if (!isBetterElsewhere(beats, WANTED, lanesOn, own)) return;
-      moves++;
-      const chosen = placeLane(beats, { ...WANTED, except: own.node }, lanesOn, uniform(seed))!;
-      assert.notEqual(chosen.node, own.node);
-      const isNearer = own.zone !== WANTED.zone && chosen.zone === WANTED.zone;
-      assert.ok(isNearer || lanesOn(chosen.node) + 2 <= lanesOn(own.node));
-      of.set(own.node, lanesOn(own.node) - 1).set(chosen.node, lanesOn(chosen.node) + 1);
-      assert.ok(!isBetterElsewhere([own, chosen], WANTED, lanesOn, chosen));
-    }),
+    fc.property(
+      anyFleet,
+      fc.array(fc.nat({ max: 4 })),
+      fc.nat(),
+      fc.nat(),
+      (heartbeats, counts, at, seed) => {
+        const own = heartbeats[at % Math.max(1, heartbeats.length)];
+        const of = new Map(heartbeats.map(({ node }, index) => [node, counts[index] ?? 0]));
+        const lanesOn = (node: string) => of.get(node) ?? 0;
+        if (own === undefined || lanesOn(own.node) === 0) return;
+        if (!isBetterElsewhere(heartbeats, WANTED, lanesOn, own)) return;
+        moves++;
+        const chosen = placeLane(heartbeats, { ...WANTED, except: own.node }, lanesOn, uniform(seed))!;
+        assert.notEqual(chosen.node, own.node);
+        const isNearer = own.zone !== WANTED.zone && chosen.zone === WANTED.zone;
+        assert.ok(isNearer || lanesOn(chosen.node) + 2 <= lanesOn(own.node));
+        of.set(own.node, lanesOn(own.node) - 1).set(chosen.node, lanesOn(chosen.node) + 1);
+        assert.ok(!isBetterElsewhere([own, chosen], WANTED, lanesOn, chosen));
+      },
+    ),
   );
   assert.ok(moves > 0);
 });
 
-test("of two ranges of versions the latest that is in both is spoken", () => {
+test("the latest version of both ranges is used", () => {
   const range = fc
     .tuple(fc.nat({ max: 5 }), fc.nat({ max: 3 }))
     .map(([least, more]) => ({ least, most: least + more }));
@@ -105,8 +117,12 @@ test("of two ranges of versions the latest that is in both is spoken", () => {
   );
 });
 
-test("a beat arrives as it was, and what is none is refused", () => {
-  fc.assert(fc.property(anyBeat(1), (beat) => assert.deepEqual(decodeBeat(encodeBeat(beat)), beat)));
-  for (const wrong of [encodeBeat({} as Beat), encodeBeat(null as unknown as Beat)])
-    assert.throws(() => decodeBeat(wrong), TypeError);
+test("a heartbeat survives encoding, and other messages are refused", () => {
+  fc.assert(
+    fc.property(anyHeartbeat(1), (heartbeat) =>
+      assert.deepEqual(decodeHeartbeat(encodeHeartbeat(heartbeat)), heartbeat),
+    ),
+  );
+  for (const wrong of [encodeHeartbeat({} as Heartbeat), encodeHeartbeat(null as unknown as Heartbeat)])
+    assert.throws(() => decodeHeartbeat(wrong), TypeError);
 });

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { beatsOf } from "../../../actors/fleet/call-subjects.js";
 import { FleetDirectory } from "../../../actors/fleet/directory.js";
 import { type CallEnding, FleetCalls } from "../../../actors/fleet/fleet-calls.js";
 import { NodePlaces } from "../../../actors/fleet/node-places.js";
 import { RemoteSynthesizer } from "../../../actors/fleet/remote-synthesizer.js";
 import { toSpeakCall, urgencyOf } from "../../../actors/fleet/speak-call.js";
+import { heartbeatsOf } from "../../../actors/fleet/subjects.js";
 import { CallHost } from "../../../actors/node/call-host.js";
 import { speakingWith } from "../../../actors/node/synthesis-host.js";
 import { concatenatePcm } from "../../../core/domain/audio/pcm.js";
@@ -65,7 +65,7 @@ async function fleet({ waitMs = 60_000, capacity = 4 } = {}) {
   };
   const bus = await buses.connect();
   const directory = new FleetDirectory({
-    ...{ bus, beats: beatsOf("synthesis"), lostMs: 20_000, clock: systemClock, log: SILENT },
+    ...{ bus, heartbeats: heartbeatsOf("synthesis"), lostMs: 20_000, clock: systemClock, log: SILENT },
   });
   const lost: CallEnding[] = [];
   const calls = new FleetCalls({
@@ -102,7 +102,7 @@ async function requireWhole(synthesizer: Synthesizer, options: SpeakOptions = {}
   assert.deepEqual(bounds, [BOUNDS]);
 }
 
-test("a piece comes as it was made, and its job and who waits arrive", async () => {
+test("a piece arrives unchanged, and so do its job and urgency", async () => {
   const { startNode, synthesizer, end } = await fleet();
   const made = new FixedSynthesizer();
   await startNode(made);
@@ -129,7 +129,7 @@ test("a node that ends at any part leaves the rest to another, at the next sampl
   }
 });
 
-test("whichever message of a node is lost, the piece is whole", async () => {
+test("whichever message of a node is lost, the piece is complete", async () => {
   for (let nth = 0; nth < 8; nth++) {
     const { startNode, synthesizer, end } = await fleet();
     const lossy = (bus: Bus) => new LossyBus(bus, /\.call\./, (at) => (at === nth ? "drop" : "send"));
@@ -139,7 +139,7 @@ test("whichever message of a node is lost, the piece is whole", async () => {
   }
 });
 
-test("a node without room is passed by, and work that finds no room is refused after its wait", async () => {
+test("a node without room is skipped, and work without a node is refused after its wait", async () => {
   const { startNode, synthesizer, end } = await fleet({ capacity: 1, waitMs: 3_000 });
   const made = new FixedSynthesizer();
   let go = () => {};
@@ -160,7 +160,7 @@ test("a node without room is passed by, and work that finds no room is refused a
   await end();
 });
 
-test("without nodes a piece is refused after its wait, and one that was heard in part is told to be lost", async () => {
+test("without nodes a piece is refused after its wait, and a partly heard one is reported as lost", async () => {
   const { startNode, synthesizer, end } = await fleet({ waitMs: 2_000 });
   await assert.rejects(synthesizer.speak(JOB, NEVER), { code: "ENGINE_BUSY" });
   const made = new FixedSynthesizer();
@@ -172,7 +172,7 @@ test("without nodes a piece is refused after its wait, and one that was heard in
   await end();
 });
 
-test("a piece that is lost with three nodes is taken to be the cause", async () => {
+test("a piece that is lost with three nodes is considered the cause", async () => {
   const { startNode, synthesizer, lost, end } = await fleet();
   const made = new FixedSynthesizer();
   const nodes: CallHost[] = [];
@@ -189,7 +189,7 @@ test("a piece that is lost with three nodes is taken to be the cause", async () 
   await end();
 });
 
-test("who leaves is not waited for, with a node or without, and stopping ends what waits and what runs", async () => {
+test("cancelled pieces end with or without a node, and stopping ends waiting and running ones", async () => {
   const { startNode, synthesizer, end } = await fleet();
   const controller = new AbortController();
   const waiting = synthesizer.speak(JOB, controller.signal);
@@ -212,7 +212,7 @@ test("who leaves is not waited for, with a node or without, and stopping ends wh
   await end();
 });
 
-test("a piece is due at its node when it was due at its front, whatever their clocks say", () => {
+test("a piece is due at its node when it was due at its front, despite different clocks", () => {
   const anyUrgency = fc.oneof(
     fc.constant({ kind: "first" } as const),
     fc.constant({ kind: "whole" } as const),

@@ -10,7 +10,7 @@ import { RecordedSpans } from "../../support/recorded-spans.js";
 
 const TRACEPARENT = `00-${"a".repeat(32)}-${"b".repeat(16)}-01`;
 
-test("an engine goes on with the trace of a gateway's session, until the session leaves it", async () => {
+test("an engine continues the trace of a gateway's session until the session leaves", async () => {
   const faults: unknown[] = [];
   const hub = new InProcessHub((error) => void faults.push(error));
   const tracer = new RecordedSpans();
@@ -19,7 +19,9 @@ test("an engine goes on with the trace of a gateway's session, until the session
   const { engine, directory } = await remoteLiveEngine(hub.connect(), { workerCount: 1 });
   try {
     await engine.start();
-    const traced = new LiveListener(engine, { span: { ...NO_SPAN, isTold: true, traceparent: TRACEPARENT } });
+    const traced = new LiveListener(engine, {
+      span: { ...NO_SPAN, isTraced: true, traceparent: TRACEPARENT },
+    });
     const untraced = new LiveListener(engine);
     for (const listener of [traced, untraced]) listener.feed.write(samples());
     for (const listener of [traced, untraced]) await listener.finish();
@@ -28,11 +30,11 @@ test("an engine goes on with the trace of a gateway's session, until the session
       tracer.spans.map(({ name, parent, ends }) => ({ name, parent, ends })),
       [{ name: "engine session", parent: TRACEPARENT, ends: 1 }],
     );
-    const told = tracer.spans[0]!;
-    assert.equal(told.attributes["epoch"], 1);
+    const session = tracer.spans[0]!;
+    assert.equal(session.attributes["epoch"], 1);
     assert.ok(traced.finals.length > 0);
     assert.deepEqual(
-      told.events,
+      session.events,
       traced.finals.map(() => "final"),
     );
   } finally {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { basename, join } from "node:path";
 import { after, before, test } from "node:test";
-import type { Versions } from "../../../actors/fleet/beats.js";
+import type { Versions } from "../../../actors/fleet/heartbeats.js";
 import { readBundle } from "../../../actors/fleet/lane-records.js";
 import type { LiveHost } from "../../../actors/node/live-host.js";
 import { startLiveWorker } from "../../../native/start-workers.js";
@@ -53,7 +53,7 @@ after(async () => {
 
 for (const [gateway, { protocol, isLater }] of Object.entries(RELEASES)) {
   for (const [engine, node] of Object.entries(RELEASES)) {
-    test(`a gateway of ${gateway} and an engine of ${engine} speak the latest version of both`, async () => {
+    test(`a gateway of ${gateway} and an engine of ${engine} use the latest version of both`, async () => {
       const spoken = new Set<number>();
       const end = hub
         .connect()
@@ -76,7 +76,7 @@ test("a gateway and an engine without a version in common do not meet", async ()
     cell: "this release",
   });
   const starting = remote.engine.start();
-  await eventually("the engine was heard", () => remote.directory.beats.length > 0);
+  await eventually("the engine was heard", () => remote.directory.heartbeats.length > 0);
   assert.equal(hosts.get("this release")!.laneCount, 0);
   await remote.stop();
   await assert.rejects(starting);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Mailbox } from "../../../core/kernel/mailbox.js";
+import { Mailbox } from "../../../core/kernel/actor.js";
 import * as fc from "../../support/properties.js";
 
 type Action =

@@ -36,7 +36,7 @@ test("ready comes first: its value is the start's, and neither the end nor the d
   assert.deepEqual(log, []);
 });
 
-test("a child's own word that it cannot start is what the caller is told", async () => {
+test("a child's own start failure is what the caller gets", async () => {
   const { start, words, log } = starting();
   words.failed(new Error("broken model"));
   words.ready(7);
@@ -44,13 +44,13 @@ test("a child's own word that it cannot start is what the caller is told", async
   assert.deepEqual(log, []);
 });
 
-test("a child that ends before it is ready is told by the reason of its end", async () => {
+test("a child that ends before it is ready fails with the reason of its end", async () => {
   const { start, ended } = starting();
   ended.resolve(new Error("heap"));
   await assert.rejects(start, /heap/);
   const stopped = starting();
   stopped.ended.resolve(null);
-  await assert.rejects(stopped.start, /Stopped before it was ready/);
+  await assert.rejects(stopped.start, /stopped before it was ready/);
 });
 
 test("at the deadline the child is given up, once", async (t) => {
@@ -65,7 +65,7 @@ test("at the deadline the child is given up, once", async (t) => {
   assert.deepEqual(log, ["gave up"]);
 });
 
-test("settlesWithin tells work that settles, well or badly, from work that does not", async (t) => {
+test("settlesWithin distinguishes work that settles, either way, from work that does not", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   assert.equal(await settlesWithin(Promise.resolve(1), 10), true);
   assert.equal(await settlesWithin(Promise.reject(new Error("badly")), 10), true);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { RestartBudget } from "../../../core/kernel/restart-budget.js";
+import { RestartBudget } from "../../../core/kernel/supervisor.js";
 import * as fc from "../../support/properties.js";
 
 test("a budget allows so many restarts in every window, and no more", () => {

@@ -222,7 +222,7 @@ test("starts that fail are excused or not like ends, with what they failed of", 
   );
 });
 
-test("pauses between restarts double, and begin again after a child that served a whole window", async (t) => {
+test("pauses between restarts double, and start over after a child that served a whole window", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const { supervisor, starts, clock, start, fail, comeUp } = supervised({
     isExcused: () => true,

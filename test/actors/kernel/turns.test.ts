@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { setImmediate as nextRound } from "node:timers/promises";
 import { Turns } from "../../../core/kernel/turns.js";
 
-test("of several that work in slices one has a turn in each round of the event loop, in the order they came", async () => {
+test("each iteration of the event loop runs one waiting slice, in order of arrival", async () => {
   const turns = new Turns();
   const worked: string[] = [];
   const inSlices = async (name: string) => {

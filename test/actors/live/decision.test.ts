@@ -152,7 +152,7 @@ test("close drains and ends with done and 1000", () => {
   ]);
 });
 
-test("a service that goes away says so, finishes the audio and closes with 1012", () => {
+test("a stopping service sends going_away, finishes the audio and closes with 1012", () => {
   const { effects } = run([
     { type: "going-away", deadlineSeconds: 30 },
     { type: "close" },
@@ -169,7 +169,7 @@ test("a service that goes away says so, finishes the audio and closes with 1012"
   ]);
 });
 
-test("a client that has closed already still gets its 1000 when the service goes away", () => {
+test("a client that has closed still gets its 1000 when the service stops", () => {
   const { effects } = run([
     { type: "close" },
     { type: "going-away", deadlineSeconds: 30 },
@@ -234,7 +234,7 @@ test("exactly 4 hours of audio are a session", () => {
   assert.deepEqual([state.phase, effects], ["listening", []]);
 });
 
-test("a message that is not JSON is answered and the session goes on", () => {
+test("a message that is not JSON is answered and the session continues", () => {
   for (const state of [LISTENING, DRAINING]) {
     const decision = decideLive(state, { type: "bad-message", detail: "no JSON", atMs: 0 }, RATE_HZ);
     assert.equal(decision.state.phase, state.phase);
@@ -264,7 +264,7 @@ test("an utterance is finalized once for the audio before it, however often the 
   assert.equal(countOf(run([audio, finalize, audio, audio, finalize, finalize]).effects, "finalize"), 2);
 });
 
-test("a session that never heard of its decoder is not charged", () => {
+test("a session whose decoder never became ready is not charged", () => {
   const audio = { type: "audio", sampleCount: 640, isRefused: false } as const;
   assert.equal(billedSamples(run([audio, { type: "disconnected" }]).state), 0);
   const ready = { type: "event", event: { type: "ready" } } as const;
@@ -275,7 +275,7 @@ for (const [code, closeCode] of [
   ["ENGINE_BUSY", 1013],
   ["SHUTTING_DOWN", 1012],
 ] as const) {
-  test(`models that do not come, ${code}, end with ${closeCode}`, () => {
+  test(`models that do not load, ${code}, end with ${closeCode}`, () => {
     const { state, effects } = run([{ type: "unavailable", error: new ServiceError(code, "no model") }]);
     assert.equal(state.phase, "stopped");
     assert.deepEqual(effects.slice(1), [
@@ -290,7 +290,7 @@ for (const [code, closeCode, retryable] of [
   ["TOO_MANY_REQUESTS", 4429, true],
   ["AUTH_UNAVAILABLE", 4503, true],
 ] as const) {
-  test(`audio that ${code} leaves unpaid ends with ${closeCode}, behind what was paid for`, () => {
+  test(`audio that ${code} leaves unpaid ends with ${closeCode}, after the paid audio`, () => {
     const { state, effects } = run([
       { type: "unfunded", error: new ServiceError(code, "not paid") },
       { type: "event", event: { type: "finished" } },
@@ -304,14 +304,14 @@ for (const [code, closeCode, retryable] of [
   });
 }
 
-test("a client that vanished costs a release and hears nothing", () => {
+test("a client that disconnected is released and gets no message", () => {
   for (const state of [LISTENING, DRAINING]) {
     const { effects } = decideLive(state, { type: "disconnected" }, RATE_HZ);
     assert.deepEqual(effects, [{ type: "release" }]);
   }
 });
 
-test("the stable part of an utterance only grows, whatever texts its workers come up with", () => {
+test("the stable part of an utterance only grows, whatever its workers send", () => {
   // A text that grows, and now and then another one: a lost worker's audio is decoded anew.
   const texts = fc.array(
     fc.record({
@@ -352,7 +352,7 @@ test("the stable part of an utterance only grows, whatever texts its workers com
   );
 });
 
-test("a partial that goes on from what was shown is sent, and all of it is stable", () => {
+test("a partial that extends the shown text is sent, and all of it is stable", () => {
   const partial = (utterance: number, text: string) =>
     ({ type: "event", event: { type: "partial", utterance, text, startSample: 0, endSample: 640 } }) as const;
   let state: LiveState = LISTENING;

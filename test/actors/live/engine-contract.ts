@@ -59,7 +59,7 @@ export function liveEngineContract(
       await engine.stop();
     });
 
-    test("finals come in order, each with its words on the session's time", () => {
+    test("finals arrive in order, each with words in session time", () => {
       assert.ok(dialogueFinals.length >= 2, `${dialogueFinals.length} finals`);
       let lastEnd = 0;
       for (const [index, { utterance, text, words, startSample, endSample }] of dialogueFinals.entries()) {
@@ -87,7 +87,7 @@ export function liveEngineContract(
       );
     });
 
-    test("text once sent as final is never said again, and partials belong to the utterance after it", async () => {
+    test("text sent as final is never sent again, and partials belong to the next utterance", async () => {
       const listener = new LiveListener(engine);
       await listener.writeAll(cut(DIALOGUE, [1_600]));
       await listener.finish();
@@ -137,7 +137,7 @@ export function liveEngineContract(
       });
     }
 
-    test("hot words are heard in their session, and in no other one", async () => {
+    test("hot words affect only their session", async () => {
       const recording = joined(silence(0.3), speech("asterisk-ru-core/conf-lockednow.flac"), silence(0.5));
       const hotWords = ["конференция", "закрыта"].map((text) => ({ text, characterScore: 1 }));
       const [expecting, other] = [new LiveListener(engine, { hotWords }), new LiveListener(engine)];
@@ -167,7 +167,7 @@ export function liveEngineContract(
       );
     });
 
-    test("two sessions at once do not change each other's finals", async () => {
+    test("two concurrent sessions do not change each other's finals", async () => {
       const alone = await finalsOf(engine, [RUSSIAN]);
       const [first, second] = [new LiveListener(engine), new LiveListener(engine)];
       assert.equal(engine.sessionCount, 2);
@@ -193,7 +193,7 @@ export function liveEngineContract(
       assert.ok(listener.finals.at(-1)!.endSample <= middle.length + FRAME_SAMPLES);
     });
 
-    test("finalize ends the utterance at once, and speech goes on in the next one", async () => {
+    test("finalize ends the utterance immediately, and speech continues in the next one", async () => {
       const listener = new LiveListener(engine);
       const half = KAZAKH.subarray(0, 2.2 * RATE_HZ);
       await listener.writeAll([half]);
@@ -207,7 +207,7 @@ export function liveEngineContract(
       assert.ok(listener.finals[1]!.startSample >= first.endSample - FRAME_SAMPLES);
     });
 
-    test("finalize ends at the same word however the audio came", async () => {
+    test("finalize ends at the same word for any cut of the audio", async () => {
       const half = KAZAKH.subarray(0, 2.2 * RATE_HZ);
       const finalized = async (sizes: readonly number[]) => {
         const listener = new LiveListener(engine);
@@ -221,7 +221,7 @@ export function liveEngineContract(
       for (const sizes of [[333], [4_800, 17]]) assert.deepEqual(await finalized(sizes), expected);
     });
 
-    test("finalize in silence says nothing and breaks nothing", async () => {
+    test("finalize in silence has no effect", async () => {
       const listener = new LiveListener(engine);
       listener.feed.finalize();
       await listener.writeAll([silence(1)]);
@@ -251,7 +251,7 @@ export function liveEngineContract(
       assert.deepEqual(await finalsOf(engine, []), []);
     });
 
-    test("beyond 60 s of audio that waits no sample is taken", async () => {
+    test("a backlog of 60 s accepts no more samples", async () => {
       const listener = new LiveListener(engine);
       const minute = BACKLOG_SECONDS * RATE_HZ;
       // At once: the worker has had no chance to take anything.
@@ -318,7 +318,7 @@ export function liveEngineContract(
     });
 
     for (const [state, reach] of STATES) {
-      test(`a session released ${state} frees its slot and hears nothing more`, async () => {
+      test(`a session released ${state} frees its slot and gets no more events`, async () => {
         const listener = new LiveListener(engine);
         await reach(listener);
         listener.feed.release();

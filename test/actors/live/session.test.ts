@@ -183,7 +183,7 @@ test("a client that is silent for 60 s is closed with 4408", (t) => {
 });
 
 for (const sign of ["audio", "keepalive", "finalize"] as const) {
-  test(`${sign} is a sign of life`, (t) => {
+  test(`${sign} keeps the session alive`, (t) => {
     const { session, sink, timers } = opened(t);
     for (let minute = 0; minute < 3; minute++) {
       timers.advance(IDLE_MS - 1);
@@ -196,7 +196,7 @@ for (const sign of ["audio", "keepalive", "finalize"] as const) {
   });
 }
 
-test("audio that the decoder has no room for ends the session with too_fast", (t) => {
+test("audio beyond the backlog ends the session with too_fast", (t) => {
   const all = opened(t);
   all.decoder.roomSamples = 3;
   all.session.audio(bytesOf([1, 2, 3, 4]));
@@ -206,7 +206,7 @@ test("audio that the decoder has no room for ends the session with too_fast", (t
   assertEnded(all);
 });
 
-test("a service that goes away lets the session finish and closes with 1012", (t) => {
+test("a stopping service lets the session finish and closes with 1012", (t) => {
   const all = opened(t);
   all.session.goingAway(25);
   all.session.audio(bytesOf([1]));
@@ -225,7 +225,7 @@ test("a service that goes away lets the session finish and closes with 1012", (t
   assertEnded(all);
 });
 
-test("a client that vanished frees its slot, and nothing is sent after it", (t) => {
+test("a disconnected client frees its slot, and nothing is sent afterwards", (t) => {
   const all = opened(t);
   all.session.disconnected();
   all.session.disconnected();
@@ -247,7 +247,7 @@ test("a decoder that fails ends the session with an error that invites another t
   assertEnded(all);
 });
 
-test("while the model is cold audio is taken, and what follows is as if it had been warm", (t) => {
+test("a cold model delays a session without changing its messages", (t) => {
   const all = openedCold(t);
   all.session.audio(bytesOf([1, 2]));
   all.session.finalize();
@@ -265,7 +265,7 @@ for (const [code, closeCode] of [
   ["ENGINE_BUSY", 1013],
   ["SHUTTING_DOWN", 1012],
 ] as const) {
-  test(`a model that does not come ends the session with ${closeCode}, and its audio costs nothing`, (t) => {
+  test(`a model that does not load ends the session with ${closeCode}, and its audio costs nothing`, (t) => {
     const all = openedCold(t);
     all.session.audio(bytesOf([1, 2, 3]));
     all.session.unavailable(new ServiceError(code, "no model"));
@@ -324,7 +324,7 @@ test("whatever happens, nothing is sent after the close and everything is freed 
   );
 });
 
-test("audio that nothing pays for ends the session with 4429 after the finals of what was paid", (t) => {
+test("unpaid audio ends the session with 4429 after the finals of the paid audio", (t) => {
   const all = opened(t);
   const beyond = new ServiceError("OUT_OF_CREDITS", "out of credits: needs 6 credits, 0 left");
   all.meter.onFunds({ limitSamples: 3, beyond });
@@ -342,7 +342,7 @@ test("audio that nothing pays for ends the session with 4429 after the finals of
   assertEnded(all);
 });
 
-test("audio that comes before the meter has spoken waits for it, and close waits behind the audio", (t) => {
+test("audio before the first credit check waits for it, and close waits for the audio", (t) => {
   const all = opened(t, OPTIONS, new RecordingSink(), new FreeMeter({ isPatient: true }));
   all.session.audio(bytesOf([1, 2, 3]));
   all.session.finalize();
@@ -361,7 +361,7 @@ test("audio that comes before the meter has spoken waits for it, and close waits
   assertEnded(all);
 });
 
-test("a session that is not paid for is told so at once, and early audio is bounded", (t) => {
+test("a session without credits ends immediately, and early audio is bounded", (t) => {
   const poor = opened(t, OPTIONS, new RecordingSink(), new FreeMeter({ isPatient: true }));
   poor.meter.onFunds({ limitSamples: 0, beyond: new ServiceError("AUTH_UNAVAILABLE", "metering is away") });
   assert.deepEqual(typesOf(poor.sink.messages), ["error auth_unavailable"]);

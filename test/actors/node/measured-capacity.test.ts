@@ -5,7 +5,7 @@ import { MeasuredCapacity } from "../../../actors/node/measured-capacity.js";
 /** A worker that takes 100 sessions and has been at work for `share` of its time, told each second for 20 s. */
 function busy(share: number) {
   const capacity = new MeasuredCapacity(100);
-  for (let second = 0; second <= 20; second++) capacity.told(1_000 * share, 1_000 * second);
+  for (let second = 0; second <= 20; second++) capacity.report(1_000 * share, 1_000 * second);
   return (sessions: number, afterMs = 0) => capacity.of(sessions, 20_000 + afterMs);
 }
 
@@ -23,15 +23,15 @@ test("a worker whose sessions take most of its time takes no more than 0.8 of it
   assert.equal(busy(3)(50), busy(1)(50));
 });
 
-test("few sessions say nothing of many, and an old word nothing of now", () => {
+test("few sessions do not predict many, and old reports do not count", () => {
   assert.equal(busy(1)(24), 100);
   assert.equal(busy(1)(25) < 25, true);
   assert.equal(busy(1)(50, 10_001), 100);
 });
 
-test("a word after a long silence counts alone", () => {
+test("a report after a long silence counts alone", () => {
   const capacity = new MeasuredCapacity(100);
-  for (let second = 0; second <= 20; second++) capacity.told(1_000, 1_000 * second);
-  capacity.told(1_000, 40_000);
+  for (let second = 0; second <= 20; second++) capacity.report(1_000, 1_000 * second);
+  capacity.report(1_000, 40_000);
   assert.equal(capacity.of(50, 40_000), 100);
 });

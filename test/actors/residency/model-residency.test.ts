@@ -152,14 +152,14 @@ test("there is never a second load, no release under a lease, and every lease is
   );
 });
 
-test("a lease that comes before the idle time is noticed keeps the workers", () => {
+test("a lease before the idle timeout is handled keeps the workers", () => {
   const world = new World();
   for (const step of ["acquire", "loaded", "leave granted", "acquire", "late idle"] as const)
     take(world, step, 0);
   assert.deepEqual([world.state, world.granted.size], [{ phase: "warm", leaseCount: 1 }, 1]);
 });
 
-test("a lease that comes after it waits for the next workers", () => {
+test("a lease after it waits for the next workers", () => {
   const world = new World();
   for (const step of ["acquire", "loaded", "leave granted", "idle", "acquire"] as const) take(world, step, 0);
   assert.deepEqual([world.isUnloading, world.isLoading, world.waiting.size], [true, false, 1]);

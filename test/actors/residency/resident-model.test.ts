@@ -29,7 +29,7 @@ function refusalOf(lease: Lease<FakeEngine>): Promise<ServiceError> {
   );
 }
 
-test("twenty who come at once share one load", async () => {
+test("twenty simultaneous leases share one load", async () => {
   const engines = new FakeEngines();
   const model = resident(engines);
   const asked = Array.from({ length: 20 }, () => model.acquire(new AbortController().signal));
@@ -40,7 +40,7 @@ test("twenty who come at once share one load", async () => {
   assert.deepEqual([engines.made.length, engines.faults, engines.observed], [1, [], ["loaded"]]);
 });
 
-test("a load that fails refuses all who waited, and the next one tries again", async () => {
+test("a failed load refuses all waiting leases, and the next one tries again", async () => {
   const engines = new FakeEngines();
   const model = resident(engines);
   const waiting = Array.from({ length: 20 }, () => model.take());
@@ -96,7 +96,7 @@ test("with an idle time of 0 the workers stay", async (t) => {
   assert.equal(model.phase, "warm");
 });
 
-test("whoever leaves while it waits leaves nothing behind, and the load goes on for the next", async (t) => {
+test("a lease released while it waits leaves no trace, and the load continues for the next", async (t) => {
   const timers = ManualTimers.install(t);
   const engines = new FakeEngines();
   const model = resident(engines);
@@ -163,7 +163,7 @@ test("a preload throws what the engine threw, and waits as long as it takes", as
 });
 
 for (const phase of ["cold", "loading", "warm", "releasing"] as const) {
-  test(`a stop while ${phase} refuses who waits, ends the workers and takes nobody any more`, async (t) => {
+  test(`a stop while ${phase} refuses waiting leases, ends the workers and accepts no more`, async (t) => {
     const timers = ManualTimers.install(t);
     const engines = new FakeEngines();
     const model = resident(engines, 1);

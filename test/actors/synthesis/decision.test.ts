@@ -87,7 +87,7 @@ class Simulation {
   }
 }
 
-test("chunks are delivered once each, in order, at most two sentences ahead, and reading comes to an end", () => {
+test("chunks are delivered once, in order, at most two sentences ahead, and reading ends", () => {
   const choice = fc.constantFrom("pull", "chunk", "last chunk");
   fc.assert(
     fc.property(fc.nat({ max: 8 }), fc.array(choice, { maxLength: 60 }), (sentenceCount, choices) => {
@@ -116,7 +116,7 @@ test("chunks are delivered once each, in order, at most two sentences ahead, and
   );
 });
 
-test("two sentences are made ahead of a reader that takes its time, and the third waits", () => {
+test("two sentences are made ahead of a slow reader, and the third waits", () => {
   const simulation = new Simulation(10);
   assert.deepEqual(simulation.begun, [], "nothing is made before anybody reads");
   simulation.pull();
@@ -125,7 +125,7 @@ test("two sentences are made ahead of a reader that takes its time, and the thir
   assert.deepEqual(simulation.begun, [0, 1, 2]);
 });
 
-test("a reader gets what is made of a sentence while the rest is being made", () => {
+test("a reader gets chunks of a sentence while the rest is being made", () => {
   const simulation = new Simulation(3);
   simulation.pull();
   simulation.makeChunk(false);

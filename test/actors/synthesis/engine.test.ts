@@ -185,7 +185,7 @@ test("first chunks that are asked for in one moment share their steps, and give 
   assert.ok(shared <= apart - JOB.nfe, `${shared} runs together, ${apart} apart`);
 });
 
-test("somebody who has just come is served before the rest, and the rest is not forgotten", async () => {
+test("a new listener is served before the rest, and the rest is not forgotten", async () => {
   const order: string[] = [];
   const note = (name: string) => () => order.push(name);
   const { signal } = new AbortController();
@@ -200,7 +200,7 @@ test("somebody who has just come is served before the rest, and the rest is not 
   assert.deepEqual(order, ["first", "heard", "rest"]);
 });
 
-test("a job cancelled before it came is refused", async () => {
+test("a job cancelled in advance is refused", async () => {
   await assert.rejects(speak(JOB, AbortSignal.abort()), hasCode("CANCELLED"));
 });
 

@@ -58,7 +58,7 @@ test("a pause mark replaces the pause between sentences, less the silence that t
   ]);
 });
 
-test("speech goes on after a pause inside a sentence, and its characters are billed", async () => {
+test("speech continues after a pause inside a sentence, and its characters are billed", async () => {
   const text = "Қайырлы таң [pause 500ms] достар [pause 1s]";
   const plan = await planOf(text);
   assert.deepEqual(
@@ -105,7 +105,7 @@ test("the longest texts of figures that people have are spoken", async () => {
   }
 });
 
-test("a text that becomes too long when it is spoken is refused, and both lengths are told", async () => {
+test("a text that is too long when spoken is refused with both lengths", async () => {
   for (const part of ["@ % ", "≥ ", "±@", "≤≥", "∞°", "℃ "]) {
     const spoken = await spokenLength(filled(part).slice(0, 500)).then((length) => length * 10);
     if (spoken < 41_000) continue;
@@ -113,7 +113,7 @@ test("a text that becomes too long when it is spoken is refused, and both length
       assert.ok(error instanceof ServiceError && error.code === "TEXT_TOO_LONG");
       assert.match(
         error.message,
-        /^text must be at most 40000 characters as it is spoken, .* received \d{5}$/,
+        /^text must be at most 40000 characters when figures and signs are spoken as words, received \d{5}$/,
       );
       return true;
     });
@@ -142,7 +142,7 @@ test("an answer of more than an hour is refused, slow speech and pauses counted"
   assert.ok((await slowly(`Сәлем ${pauses}`, 1)).sentences.length > 0);
 });
 
-test("a run of one sign is an ornament, not so many words", async () => {
+test("a run of one sign is an ornament, not many words", async () => {
   const said = async (text: string) =>
     (await planOf(text)).sentences.flatMap(({ pieces }) => pieces.map((piece) => piece.text));
   for (const sign of "@%=+≥±№~≈°₸$&") {
@@ -194,7 +194,7 @@ const CALM_MODEL: SpeakingModel = {
 const calmPlan = (request: object) =>
   planSynthesis(parseSynthesisRequest({ voice: "saule", ...request }), CALM_MODEL);
 
-test("a voice speaks at its own pace and pauses by its own breath, but as long as a text asks for", async () => {
+test("a voice has its own pace and pauses, except pauses that a text requests", async () => {
   const plan = await calmPlan({ text: "Бір. Екі.\nҮш. [pause 1s] Төрт.", speed: 1.5 });
   assert.deepEqual(plan.voicing, {
     modelId: "svc-kk-v1",
@@ -212,7 +212,7 @@ test("a voice speaks at its own pace and pauses by its own breath, but as long a
   );
 });
 
-test("a voice's pace takes it nowhere that a request could not", async () => {
+test("a voice's pace stays within the range of requests", async () => {
   const speeds = [0.5, 0.52, 2].map((speed) => calmPlan({ text: "Сәлем!", speed }));
   assert.deepEqual(
     (await Promise.all(speeds)).map(({ voicing }) => voicing.speed),
@@ -220,7 +220,7 @@ test("a voice's pace takes it nowhere that a request could not", async () => {
   );
 });
 
-test("a text is as long as its voice takes for it: of a slow one less is spoken", async () => {
+test("the limit depends on the voice's pace: a slow one speaks less", async () => {
   const text = filled("987654321012 ");
   const slow = { ...MODEL, voices: [{ ...MODEL.voices[0]!, manner: { ...CALM, pace: 0.7 } }] };
   assert.ok(await planSynthesis(parseSynthesisRequest({ text }), MODEL));
@@ -231,7 +231,7 @@ test("a text is as long as its voice takes for it: of a slow one less is spoken"
   );
 });
 
-test("there is room tone under an answer unless it is not wanted, where the seed says", async () => {
+test("an answer has room tone unless it is disabled, at a position from the seed", async () => {
   const { roomTone } = await calmPlan({ text: "Сәлем!", seed: 12 });
   assert.deepEqual(roomTone, { cutoffHz: 500, seed: 12 });
   assert.equal((await calmPlan({ text: "Сәлем!", room_tone: false })).roomTone, null);

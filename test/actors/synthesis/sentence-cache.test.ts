@@ -43,7 +43,7 @@ function pieceOf(samples: number): SynthesizedPiece {
   return { pcm: new Int16Array(samples), sampleRateHz: RATE_HZ, characterBounds: null };
 }
 
-test("a piece that was made is not made again, and is what would be made", async () => {
+test("a cached piece is not made again, and equals a new one", async () => {
   const { cache, told } = cacheOf();
   const wanted = { scope: "org_1", job: JOB, signal: NEVER };
   const first = await cache.pieceOf(wanted, () => engine.speak(JOB, NEVER));
@@ -62,7 +62,7 @@ test("a piece that was made is not made again, and is what would be made", async
   assert.ok(cache.bytes > first.pcm.byteLength);
 });
 
-test("whatever changes samples is another piece, and so is what another organization had spoken", () => {
+test("everything that changes samples, and another organization, is another piece", () => {
   const { cache } = cacheOf();
   cache.put("org_1", JOB, pieceOf(4));
   assert.ok(cache.get("org_1", { ...JOB }));
@@ -84,7 +84,7 @@ test("whatever changes samples is another piece, and so is what another organiza
   assert.equal(cache.get("org_1", JOB)?.pcm.length, 4);
 });
 
-test("the cache stays within its bytes: what was not asked for longest makes room", () => {
+test("the cache stays within its bytes by evicting the least recently used pieces", () => {
   const capacityBytes = 10_000;
   const { cache } = cacheOf(capacityBytes);
   const jobs = [0, 1, 2, 3].map((seed) => ({ ...JOB, seed }));
@@ -101,7 +101,7 @@ test("the cache stays within its bytes: what was not asked for longest makes roo
   assert.ok(cache.bytes <= capacityBytes);
 });
 
-test("what failed or was cancelled is not kept, and a cancelled job gets nothing", async () => {
+test("failed and cancelled pieces are not cached, and a cancelled job gets nothing", async () => {
   const { cache } = cacheOf();
   let isBroken = true;
   const make = async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { SynthesisPlan } from "../../../actors/synthesis/planned-speech.js";
+import type { SynthesisPlan } from "../../../actors/synthesis/plan.js";
 import { SynthesisSession } from "../../../actors/synthesis/session.js";
 import { ServiceError } from "../../../core/domain/errors.js";
 import { RoomTone } from "../../../core/domain/synthesis/room-tone.js";
@@ -114,7 +114,7 @@ function hasCode(code: string): (error: unknown) => boolean {
   return (error) => error instanceof ServiceError && error.code === code;
 }
 
-test("sentences come in order with pauses between them and none after the last", async () => {
+test("sentences arrive in order with pauses between them and none after the last", async () => {
   const synthesizer = new FakeSynthesizer({ isPatient: false });
   const session = sessionOf(planOf("ab|c", "d", "ef"), synthesizer);
   const pause = Array<number>(PAUSE_SAMPLES).fill(0);
@@ -135,7 +135,7 @@ test("sentences come in order with pauses between them and none after the last",
   });
 });
 
-test("silence before the first sentence comes with its speech, not before it", async () => {
+test("silence before the first sentence arrives with its speech, not earlier", async () => {
   const synthesizer = new FakeSynthesizer({ isPatient: true });
   const plan = planOf("ab");
   const sentences = [{ ...plan.sentences[0]!, leadSamples: 3, pauseSamples: 2 }];
@@ -151,7 +151,7 @@ test("silence before the first sentence comes with its speech, not before it", a
   await assert.rejects(first, /lost/);
 });
 
-test("nothing is spoken before anybody reads", async () => {
+test("nothing is synthesized before the first read", async () => {
   const synthesizer = new FakeSynthesizer({ isPatient: false });
   const session = sessionOf(planOf("a", "b"), synthesizer);
   await settled();
@@ -176,7 +176,7 @@ test("a reader that stops reading has two sentences made for it and no more", as
 const SLOW_RATE_HZ = 0.1;
 
 for (const delivery of ["chunks", "sentences"] as const) {
-  test(`of one endless sentence a minute is made ahead of a reader of ${delivery} that takes its time`, async () => {
+  test(`a minute of an endless sentence is made ahead of a slow reader of ${delivery}`, async () => {
     const synthesizer = new FakeSynthesizer({ isPatient: false });
     const plan = { ...planOf("a", Array(30).fill("b").join("|"), "c"), sampleRateHz: SLOW_RATE_HZ };
     const session = sessionOf(plan, synthesizer, delivery);
@@ -198,7 +198,7 @@ for (const delivery of ["chunks", "sentences"] as const) {
   });
 }
 
-test("a session that waits for its reader ends when it is stopped, and asks for nothing more", async () => {
+test("a session that waits for its reader ends when it is stopped, and requests no more pieces", async () => {
   const synthesizer = new FakeSynthesizer({ isPatient: false });
   const plan = { ...planOf(Array(30).fill("b").join("|")), sampleRateHz: SLOW_RATE_HZ };
   const session = sessionOf(plan, synthesizer);
@@ -226,7 +226,7 @@ test("a failure reaches the reader that waits, and every later read", async () =
   await assert.rejects(iterator.next(), hasCode("WORKER_LOST"));
 });
 
-test("a failure while nobody waits is kept for the next read", async () => {
+test("a failure between reads is kept for the next one", async () => {
   const synthesizer = new FakeSynthesizer({ isPatient: true });
   const session = sessionOf(planOf("a", "b"), synthesizer);
   const iterator = session.chunks()[Symbol.asyncIterator]();
@@ -303,7 +303,7 @@ test("a reader of chunks hears a sentence while it is made, and its pieces are j
   session.stop("client-left");
 });
 
-test("pieces are wanted at once until something is heard, then by the time at which the listener runs dry", async () => {
+test("pieces are urgent until something is heard, then due when the listener runs dry", async () => {
   nowMs = 1_000;
   const synthesizer = new FakeSynthesizer({ isPatient: false });
   const session = sessionOf(planOf("a|b", "c", "d"), synthesizer);
@@ -321,7 +321,7 @@ test("pieces are wanted at once until something is heard, then by the time at wh
   await iterator.return?.();
 });
 
-test("whoever hears whole sentences waits for all pieces of the first, whoever waits for everything is patient", async () => {
+test("a reader of sentences waits for all pieces of the first, a reader of the whole is patient", async () => {
   for (const [delivery, kinds] of [
     ["sentences", ["first", "first", "heard"]],
     ["whole", ["whole", "whole", "whole"]],
@@ -340,7 +340,7 @@ test("whoever hears whole sentences waits for all pieces of the first, whoever w
   assert.deepEqual(synthesizer.chunkings, ["growing", "growing", "growing"]);
 });
 
-test("speech that turns out longer than an hour ends there, whatever the plan has guessed", async () => {
+test("speech longer than an hour ends there, whatever the plan estimated", async () => {
   const synthesizer = new FakeSynthesizer({ isPatient: false });
   // A sample takes ten seconds, and so does a letter.
   const slowly = (...texts: readonly string[]) => ({ ...planOf(...texts), sampleRateHz: 0.1 });
@@ -357,7 +357,7 @@ test("speech that turns out longer than an hour ends there, whatever the plan ha
   assert.equal(heard, 360);
 });
 
-test("room tone lies under all of an answer, and does not depend on how it is delivered or made", async () => {
+test("room tone is under the whole answer, independent of its delivery and chunks", async () => {
   const source = { cutoffHz: 800, seed: 3 };
   const tone = new RoomTone(source);
   const plan = { ...planOf("ab,|c", "d"), roomTone: source };

@@ -47,7 +47,7 @@ function refused(code: string, pattern = /./): (error: unknown) => boolean {
   };
 }
 
-test("a file at any common rate, mono or stereo, is heard at the same times, and a second equal channel changes nothing", async () => {
+test("a file at any common rate, mono or stereo, has the same word times, and a second equal channel changes nothing", async () => {
   const at = async (rateHz: number, channels: number) => {
     const pcm = joined(silence(0.5, rateHz), speech(RECORDING, rateHz), silence(0.5, rateHz));
     const transcript = await engine.transcribe(await fileOf(wavOf(pcm, rateHz, channels)), NEVER);
@@ -113,7 +113,7 @@ test("0.1 s is enough and less is refused", async () => {
   await assert.rejects(engine.transcribe(shorter, NEVER), refused("AUDIO_TOO_SHORT", /at least 0\.1 s/));
 });
 
-test("audio beyond the limit is refused by what it holds", async () => {
+test("audio beyond the limit is refused by its real length", async () => {
   const strict = transcriptionEngine(pool, { maxSeconds: 2 });
   await strict.transcribe(await wavFile(16_000, 1, silence(2)), NEVER);
   const longer = await wavFile(16_000, 1, silence(2), new Int16Array(1));
@@ -132,7 +132,7 @@ for (const [name, bytes, code] of BROKEN) {
   });
 }
 
-test("a file that ends before its header says, in a word, is transcribed as far as it goes and no further", async () => {
+test("a file shorter than its header says is transcribed to its end", async () => {
   const whole = wavOf(joined(silence(0.5), speech(RECORDING)), 16_000, 1);
   const transcript = await engine.transcribe(await fileOf(whole.subarray(0, 44 + 3 * 32_000)), NEVER);
   assert.equal(transcript.sampleCountIn, 3 * 16_000);

@@ -94,7 +94,7 @@ function expectedTexts({ source, speech }: FakeFile): string[] {
 
 const anyFile = fc.array(fc.nat(900), { minLength: 1, maxLength: 8 });
 
-test("whatever the order in which workers are done, and whoever dies once, each file has its pieces in order, and its progress grows to 1", async () => {
+test("in any order of workers, and after any single death, a file has its pieces in order and its progress grows to 1", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(anyFile, { minLength: 1, maxLength: 4 }),
@@ -175,7 +175,7 @@ test("a task that loses its worker twice fails its own file alone, however its p
   );
 });
 
-test("a file that is given up settles when no worker works for it any more, and its turn is another's", async () => {
+test("a file that is given up settles when no worker is busy with it, and frees its turn", async () => {
   const files = [fileOf("0", new Array<number>(40).fill(300)), fileOf("1", [20, 100, 20])];
   const { running, pool } = fakePool(files, 1);
   const queue = new FileQueue(pool, SILENT);

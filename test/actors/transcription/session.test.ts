@@ -59,7 +59,7 @@ test("the first ending counts, whatever comes after it", async () => {
   );
 });
 
-test("a transcript comes with the time it took", async () => {
+test("a transcript includes its processing time", async () => {
   const { session, work, clock, signal } = transcribing();
   clock.atMs += 2_500;
   work.resolve(TRANSCRIPT);

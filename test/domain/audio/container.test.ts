@@ -26,7 +26,7 @@ const SIGNATURES = {
   "": null,
 } as const;
 
-test("containers are told by their signatures, and whatever refers to other files is none", () => {
+test("containers are detected by their signatures, and files that refer to other files are not", () => {
   for (const [bytes, container] of Object.entries(SIGNATURES)) {
     assert.equal(detectContainer(Buffer.from(bytes, "latin1")), container, JSON.stringify(bytes));
   }
@@ -59,7 +59,7 @@ test("tags before the audio are measured with their footer", () => {
   assert.equal(id3Bytes(Buffer.from("fLaC")), 0);
 });
 
-test("Opus in Ogg is told from other codecs", () => {
+test("Opus in Ogg is distinguished from other codecs", () => {
   assert.equal(isOggOpus(Buffer.concat([Buffer.alloc(28), Buffer.from("OpusHead")])), true);
   assert.equal(isOggOpus(Buffer.concat([Buffer.alloc(28), Buffer.from("\x01vorbis")])), false);
 });

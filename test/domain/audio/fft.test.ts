@@ -62,11 +62,11 @@ for (const size of [320, 400, 512]) {
   });
 }
 
-test("a length that is no count is refused with its value", () => {
+test("a length that is not a positive integer is refused with its value", () => {
   for (const size of [0, -4, 2.5, Number.NaN]) {
     assert.throws(
       () => new Fft(size),
-      new RegExp(`size must be a whole number of at least 1, received ${size}`),
+      new RegExp(`size of a transform must be a positive integer, received ${size}`),
     );
   }
 });

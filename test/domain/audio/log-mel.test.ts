@@ -74,6 +74,6 @@ test("one frame is normalized to zeros", () => {
   assert.deepEqual(features, Float32Array.of(0, 0));
 });
 
-test("bins come first when they are turned", () => {
+test("binsFirst transposes features", () => {
   assert.deepEqual(binsFirst(Float32Array.of(1, 2, 3, 4, 5, 6), 2), Float32Array.of(1, 3, 5, 2, 4, 6));
 });

@@ -22,7 +22,7 @@ test("a file cut anywhere has the samples of the whole", () => {
     assert.deepEqual(read(WAV, pieceBytes, WAV.length), [...PCM], `pieces of ${pieceBytes} bytes`);
 });
 
-test("chunks behind the samples are none of them, wherever the file is cut", () => {
+test("chunks after the samples are not samples, wherever the file is cut", () => {
   const behind = new TextEncoder().encode("LIST\u0004\0\0\0INFO");
   const file = new Uint8Array([...WAV, ...behind]);
   for (const pieceBytes of [1, WAV.length, WAV.length + 3, file.length]) {

@@ -191,7 +191,7 @@ test("refusals name the rule and the value", () => {
   assert.match(refusal(new Uint8Array(0)), /0 bytes/);
 });
 
-test("a reader that is told the end says what is missing", () => {
+test("a reader at the end of the bytes reports what is missing", () => {
   const reader = new WavSampleReader();
   reader.push(wavFile([1, 0]).subarray(0, 30));
   assert.throws(() => reader.end(), /30 bytes/);

@@ -48,7 +48,7 @@ test("any cut into chunks gives the same text, words and confidence", () => {
   );
 });
 
-test("frames that are passed give no letters, nor do runs that go on from them", () => {
+test("skipped frames give no letters, nor do runs that continue from them", () => {
   const letters = [2, 3] as const;
   fc.assert(
     fc.property(

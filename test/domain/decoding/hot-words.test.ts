@@ -33,7 +33,7 @@ test("a whole text earns what its hot words are worth, and no unfinished match",
   }
 });
 
-test("the longest of the hot words that begin alike counts, and the shorter one when the longer breaks off", () => {
+test("of hot words with a common prefix the longest counts, or a shorter one when it breaks off", () => {
   const words = [word("а", 2), word("абв", 2)];
   for (const [text, expected] of [
     ["а", 2],

@@ -10,7 +10,7 @@ const FILE = new URL("../../../../models/svc-kk-ru-v2/lm.bin", import.meta.url);
 const bytes = gunzipSync(readFileSync(FILE));
 const model = LanguageModel.parse(bytes);
 
-test("a small file gives the probabilities of the plain backing-off rule", () => {
+test("a small file gives the probabilities of the plain back-off rule", () => {
   const small = LanguageModel.parse(smallFile());
   // Histories a, ab and ba are states; every other history is shortened until it is one.
   for (const text of [[2], [2, 3], [2, 3, 2, 3, 3], [3, 3, 2, 0], [2, 2, 2, 3, 2, 3, 1]]) {

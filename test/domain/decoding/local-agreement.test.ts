@@ -12,7 +12,7 @@ function words(text: string, startSeconds = 0): TimedWord[] {
     .map((word, i) => ({ word, start: startSeconds + 0.6 * i, end: startSeconds + 0.6 * i + 0.5 }));
 }
 
-test("what two hypotheses say is stable, but for a last word that may go on", () => {
+test("words of two hypotheses are stable, except an unfinished last one", () => {
   const agreement = new LocalAgreement();
   assert.deepEqual(agreement.hear(words("бір ек"), 1.1), { text: "бір ек", stable: 0 });
   assert.deepEqual(agreement.hear(words("бір екі"), 1.2), { text: "бір екі", stable: 3 });
@@ -20,20 +20,20 @@ test("what two hypotheses say is stable, but for a last word that may go on", ()
   assert.deepEqual(agreement.hear(words("бір екі үш"), 1.7), { text: "бір екі үш", stable: 7 });
 });
 
-test("a last word with silence behind it has been said", () => {
+test("a last word followed by silence is complete", () => {
   const agreement = new LocalAgreement();
   agreement.hear(words("бір екі"), 1.1);
   assert.equal(agreement.hear(words("бір екі"), 1.6).stable, 7);
 });
 
-test("a word that changes is not stable before it has come twice", () => {
+test("a changed word is not stable until it is repeated", () => {
   const agreement = new LocalAgreement();
   agreement.hear(words("бар екі үш"), 1.7);
   assert.equal(agreement.hear(words("бір екі үш төрт"), 2.3).stable, 0);
   assert.deepEqual(agreement.hear(words("бір екі беш төрт"), 2.4), { text: "бір екі беш төрт", stable: 7 });
 });
 
-test("hypotheses that begin later go on behind what is agreed, words that move by a frame included", () => {
+test("later hypotheses continue after the agreed words, even if words move by a frame", () => {
   const agreement = new LocalAgreement();
   agreement.hear(words("бір екі үш"), 1.7);
   assert.equal(agreement.hear(words("бір екі үш төрт"), 2.3).text, "бір екі үш төрт");
@@ -43,21 +43,21 @@ test("hypotheses that begin later go on behind what is agreed, words that move b
   });
 });
 
-test("words that will not be heard again are settled as they were heard last", () => {
+test("words without a further pass are settled as in the last one", () => {
   const agreement = new LocalAgreement();
   agreement.hear(words("бір екі үш"), 1.7);
   agreement.settleBefore(1.15);
   assert.deepEqual(agreement.hear(words("төрт", 1.2), 2.3), { text: "бір екі төрт", stable: 7 });
 });
 
-test("silence says nothing", () => {
+test("silence gives no text", () => {
   const agreement = new LocalAgreement();
   agreement.settleBefore(3);
   assert.deepEqual(agreement.hear([], 1), { text: "", stable: 0 });
   assert.equal(agreement.hasWords, false);
 });
 
-test("whatever hypotheses come, the stable text only grows and stands at the beginning of every text", () => {
+test("for any hypotheses, the stable text only grows and starts every text", () => {
   const hypothesis = fc.record({
     letters: fc.array(fc.constantFrom("а", "б", "𝄞"), { maxLength: 8 }),
     startSeconds: fc.integer({ min: 0, max: 20 }),

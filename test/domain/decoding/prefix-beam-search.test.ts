@@ -137,7 +137,7 @@ function decoderWith(model: TokenModel | null, options: BeamSearchOptions): Beam
   return new BeamDecoder(SMALL_VOCABULARY, new PrefixBeamSearch(SMALL_VOCABULARY, model, options));
 }
 
-test("a text that the bonuses alone make of noise is dropped, and one that is heard stays", () => {
+test("a text made of noise by bonuses alone is dropped, and a real one stays", () => {
   const options = { beamWidth: 4, languageModelWeight: 0, characterBonus: 2, wordBonus: 0 };
   const search = new PrefixBeamSearch(SMALL_VOCABULARY, null, options);
   const eager = new BeamDecoder(SMALL_VOCABULARY, search);

@@ -42,7 +42,7 @@ function textOf(parts: readonly PassRows[]): string {
   return decodeGreedily(logProbs, rows, VOCABULARY).text;
 }
 
-test("the seam lies in a pause", () => {
+test("the seam is in a pause", () => {
   const pause = [0, 0, 0, 0, 0, 0];
   const spoken = [2, 3, 4, 2, 3, 4, 2, 3];
   const first = rowsOf(0, [...spoken, ...pause, ...spoken, ...spoken]);
@@ -54,7 +54,7 @@ test("the seam lies in a pause", () => {
   assert.deepEqual(logProbs.slice(13 * WIDTH), second.logProbs.slice(13 * WIDTH));
 });
 
-test("no letter is lost and none comes twice, where the second pass hears everything a row later or sooner", () => {
+test("no letter is lost or repeated when the second pass is a row later or earlier", () => {
   fc.assert(
     fc.property(
       fc.array(fc.record({ letter: fc.integer({ min: 1, max: 4 }), gap: fc.integer({ min: 1, max: 3 }) }), {

@@ -23,7 +23,7 @@ const tables = uniqueArray(integer({ min: 1, max: 900 }), { maxLength: 4 }).chai
   ),
 );
 
-test("a pass has as many beside it as its length pays for, and none beyond the last length", () => {
+test("a pass shares its run with as many as its length allows, and with none beyond the last length", () => {
   assert.deepEqual(
     [1, 50, 51, 250, 251].map((frames) => rowsOfLength(TABLE, frames)),
     [8, 8, 4, 4, 1],
@@ -31,7 +31,7 @@ test("a pass has as many beside it as its length pays for, and none beyond the l
   assert.equal(rowsOfLength([], 10), 1);
 });
 
-test("the first pass is run, with those behind it that are about as long", () => {
+test("the first pass runs with later ones of about its length", () => {
   assert.deepEqual(sharedRun([40, 10, 30, 60, 45, 41], TABLE), [0, 2, 4, 5]);
   assert.deepEqual(sharedRun([100, 100, 100, 100, 100], TABLE), [0, 1, 2, 3]);
   assert.deepEqual(sharedRun([300, 300], TABLE), [0]);

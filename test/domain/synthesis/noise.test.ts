@@ -60,7 +60,7 @@ for (const seed of SEEDS) {
   });
 }
 
-test("the same seed gives the same noise, and a shorter one is its begin", () => {
+test("the same seed gives the same noise, and a shorter one is its start", () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 2 ** 32 - 1 }), fc.nat({ max: 99 }), (seed, length) => {
       const longer = gaussianNoise(100, seed);

@@ -64,7 +64,7 @@ test("the mark that a piece ends with gives its pause", () => {
 
 const MEANS = fc.array(fc.constantFrom(-1.8, 0.4), { minLength: 1, maxLength: 60 });
 
-test("what may be sent of a piece that is not known to its end is a beginning of what is sent in the end", () => {
+test("the sendable part of an incomplete piece is a prefix of the whole one", () => {
   fc.assert(
     fc.property(MEANS, fc.nat({ max: 60 }), (means, cut) => {
       const piece = { melBins: BINS, silenceBelow: -1, frames: means.length };

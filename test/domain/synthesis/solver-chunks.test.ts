@@ -64,7 +64,7 @@ test("a piece that is heard as a whole is one chunk without context", () => {
   );
 });
 
-test("where one chunk goes over into the next the mel is no step, and behind it the next one's", () => {
+test("at the border of two chunks the mel has no step, and then is the next one's", () => {
   const mel = new Float32Array(8).fill(1);
   layOver(mel, new Float32Array(6).fill(5), { frame: 1, overlapFrames: 2, melBins: 2 });
   assert.deepEqual([...mel.subarray(0, 6)], [1, 1, 2, 2, 4, 4]);

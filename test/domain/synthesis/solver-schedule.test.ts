@@ -91,7 +91,7 @@ test("first chunks share steps with those that came at about the same time, as f
   assert.deepEqual(run([step(0, -1, 32), first(1, 0)]), { type: "step", ids: [0], patches: 32 });
 });
 
-test("first chunks that wait are begun before the first of them goes on, unless they come too late or find no room", () => {
+test("waiting first chunks start before the first one continues, unless they are late or the run is full", () => {
   const limits = { rows: 1, windowRows: 1, firstChunkRows: 3 };
   const run = (pieces: readonly PieceInFlight[]) => nextRun(pieces, limits);
   assert.deepEqual(run([first(0, 4), first(1, null)]), { type: "begin", id: 1 });
@@ -142,7 +142,7 @@ test("no piece starves, however many come after it", () => {
   assert.ok((done.get(1) ?? Number.NaN) < 3_500, `heard at ${done.get(1)} ms`);
 });
 
-test("somebody who has heard nothing goes first, unless a listener would run dry", () => {
+test("a new listener goes first, unless another would run dry", () => {
   const first = { atMs: 100, urgency: { kind: "first" } as const, steps: 20 };
   const heard = (runsDryAtMs: number) => ({
     atMs: 0,

@@ -27,7 +27,7 @@ const COLUMNS = [
 ];
 const SCALE = { logHzPerUnit: 0.5, lowestHz: 60, highestHz: 480, columns: COLUMNS };
 
-test("melody widens pitch around the voice's mean, and the condition is told of it", () => {
+test("melody widens pitch around the voice's mean, and changes the condition accordingly", () => {
   const f0 = Float32Array.of(200, 100, 400, 200);
   const condition = new Float32Array(9).fill(5);
   scaleMelody({ f0, condition }, { range: 1.5, centreHz: 200 }, SCALE);

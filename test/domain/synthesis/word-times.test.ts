@@ -25,7 +25,7 @@ function timesOf(text: string): WordTime[] {
   });
 }
 
-test("a word is what was written, with its place in code points and what is said for it", () => {
+test("a word has its written form, its position in code points and its spoken form", () => {
   const text = "😀 Сәлем, 2024 жыл!";
   const [salem, year, ...rest] = timesOf(text);
   assert.deepEqual(salem, { word: "Сәлем", start: 0, end: 0.05, from: 2, to: 7 });
@@ -36,7 +36,7 @@ test("a word is what was written, with its place in code points and what is said
   assert.equal([...text].slice(rest[0]!.from, rest[0]!.to).join(""), "жыл");
 });
 
-test("times go on over the sentences, and the words of a figure are one word", () => {
+test("times continue over sentences, and the words of a figure are one word", () => {
   const times = timesOf("Бір. 15%-ға өсті.");
   assert.deepEqual(
     times.map(({ word, spoken }) => [word, spoken]),
@@ -49,7 +49,7 @@ test("times go on over the sentences, and the words of a figure are one word", (
   assert.deepEqual([times[1]!.start, times[1]!.end], [0.04, 0.18]);
 });
 
-test("a word written in another normal form is not said otherwise", () => {
+test("a word in another normal form has no separate spoken form", () => {
   const [word] = timesOf("Қай".normalize("NFD"));
   assert.equal(word?.spoken, undefined);
   assert.equal(word?.to, [..."Қай".normalize("NFD")].length);

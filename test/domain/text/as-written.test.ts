@@ -9,14 +9,14 @@ test("figures, capitals and signs stay for the voice's own reading", () => {
   assert.equal(readAsWritten(text, {}).spoken, "Цена выросла на 15% — до 2 500 ₽ (т.е. вдвое)!");
 });
 
-test("what nobody can say is left out and counted, invisible marks are not counted", () => {
+test("unspeakable characters are left out and counted, invisible marks are not counted", () => {
   const { spoken, dropped } = readAsWritten("да\u0000 не\u00adт \ue000", {});
   assert.equal(spoken, "да нет");
   assert.deepEqual(dropped, [2, 9]);
   assert.deepEqual(readAsWritten("— …!", {}), { spoken: "", words: [], dropped: [] });
 });
 
-test("every word knows the part of the text that it is said for, a dictionary's word too", () => {
+test("every word has its written range, including a dictionary's", () => {
   const dictionary = dictionaryOf([{ word: "DNS", spoken: "дэ эн эс" }]);
   const text = "Наш DNS,  друг.";
   const { spoken, words } = readAsWritten(text, { dictionary });
@@ -36,7 +36,7 @@ test("every word knows the part of the text that it is said for, a dictionary's 
   );
 });
 
-test("sentences, pauses and pieces are those of every text", () => {
+test("sentences, pauses and pieces work as in every text", () => {
   const text = "Привет. Как дела? [pause 500ms] Вот 3 слова.";
   const sentences = spokenSentences(text, { expand: true, isAsWritten: true });
   assert.deepEqual(

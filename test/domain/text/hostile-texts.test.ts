@@ -49,7 +49,7 @@ function workOfCharacter(part: string, length: number): number {
   return work / length;
 }
 
-test("a repeated head of contractions without an end of one is read like any word", () => {
+test("a repeated head of a contraction is read like any word", () => {
   const word = workOfCharacter("бір-", LONG);
   for (const head of ["ун-", "ин-", "бас-", "мам-"]) {
     const found = workOfCharacter(head, LONG);
@@ -59,7 +59,7 @@ test("a repeated head of contractions without an end of one is read like any wor
 
 // Issue 12: 5,000 characters may not become minutes of the main thread.
 for (const [index, first] of PARTS.entries()) {
-  test(`texts of ${JSON.stringify(first)} and something else take work by their length`, () => {
+  test(`texts of ${JSON.stringify(first)} and something else take linear time`, () => {
     // Repeated, a pair is the same text the other way round, but for its two ends.
     for (const second of ["", ...PARTS.slice(index + 1)]) {
       const middle = workOfCharacter(first + second, MIDDLE);

@@ -27,7 +27,7 @@ test("a text with a Russian sentence is noted, Kazakh ones with Russian words ar
   }
 });
 
-test("characters without a place in speech are noted, silent and invisible ones are not", () => {
+test("unspeakable characters are noted, silent and invisible ones are not", () => {
   for (const text of ["Алма 🍎 алдым.", "漢字 сөз", "👍🏽", "Бұл שלום", "Ыстық ♨ су", "Гүл ❤️"]) {
     assert.deepEqual(textNotes(text), ["dropped_characters"], text);
   }

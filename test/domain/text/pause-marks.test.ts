@@ -36,7 +36,7 @@ test("other brackets are text", () => {
   }
 });
 
-test("a mark whose length is none, or too long, is refused and named", () => {
+test("a mark with an invalid or excessive length is refused and quoted", () => {
   for (const mark of [
     "[pause 500]",
     "[pause 11s]",
@@ -90,7 +90,7 @@ test("a mark ends a sentence, keeps its pause and the places of all words", () =
   ]);
 });
 
-test("sentences are the text without a gap, and pauses are never spoken, wherever the marks are", () => {
+test("sentences cover the text, and pauses are never spoken, wherever the marks are", () => {
   const part = fc.constantFrom(
     "[pause 1s]",
     "[pause 20ms]",

@@ -11,7 +11,7 @@ function shareRight(file: string, language: string): number {
   return lines.filter((line) => majorityLanguage(wordsOf(line)) === language).length / lines.length;
 }
 
-test("the language of a sentence is told by its words", () => {
+test("the language of a sentence follows from its words", () => {
   const kazakh = shareRight("kk-heldout.txt.br", "kazakh");
   const russian = shareRight("ru-heldout.txt.br", "russian");
   assert.ok(kazakh >= 0.99, `kazakh ${kazakh}`);
@@ -27,7 +27,7 @@ test("no words have no language", () => {
   assert.equal(majorityLanguage([]), null);
 });
 
-test("a word that says nothing is left open", () => {
+test("an ambiguous word has no language", () => {
   assert.equal(wordLanguage("радио"), null);
   assert.equal(wordLanguage("қала"), "kazakh");
   assert.equal(wordLanguage("что"), "russian");

@@ -29,7 +29,7 @@ test("abbreviations and initials do not end a sentence", () => {
   assertSplit("2024 ж. мамырда. |1991 ж. |Сол жылы.");
 });
 
-test("marks of years, degrees and chapters go on before a number or a name", () => {
+test("marks of years, degrees and chapters do not end a sentence before a number or a name", () => {
   assertSplit("2024 ж. 12 мамырда болды. |Содан кейін.");
   assertSplit("XX ғ. V онжылдығы. |Соңы.");
   assertSplit("Т.ғ.д. Ахметов келді. |Ол отырды.");
@@ -43,7 +43,7 @@ test("an ellipsis ends a sentence only before a capital", () => {
   assertSplit("Мен... білмеймін. |Ол… кетті... |Біз қалдық.");
 });
 
-test("direct speech stays with who says it", () => {
+test("direct speech stays with its speaker", () => {
   assertSplit("— Қайда барасың? — деді ол. |— Үйге.");
   assertSplit("«Тоқта!» деп айқайлады. |«Барамын». |Ол кетті.");
 });
@@ -52,7 +52,7 @@ test("closing quotes and brackets belong to their sentence", () => {
   assertSplit("Ол «Жоқ.» |(Содан кейін.) |Біз келдік.");
 });
 
-test("a line end is the end of a sentence unless the line goes on", () => {
+test("a line end ends a sentence unless the line continues", () => {
   assertSplit("Тақырып\n|Бірінші жол\nекінші жол.\n\n|Жаңа абзац");
   assertSplit("1. Алма\n|2. Өрік\n|– Шие");
 });

@@ -30,7 +30,7 @@ test("cues keep every word in order and hold their rules", () => {
   );
 });
 
-test("a short word stands 0.8 s when nothing follows, and makes room when something does", () => {
+test("a short word stays 0.8 s if nothing follows, and less if something does", () => {
   const alone = toCues([{ word: "иә", start: 1, end: 1.1 }]);
   assert.deepEqual(alone, [{ startSeconds: 1, endSeconds: 1.8, lines: ["иә"] }]);
 });
@@ -43,7 +43,7 @@ test("a pause ends a cue", () => {
   assert.equal(cues.length, 2);
 });
 
-test("SubRip and WebVTT are written to the letter", () => {
+test("SubRip and WebVTT follow their formats exactly", () => {
   const cues = [
     { startSeconds: 0.42, endSeconds: 1.9996, lines: ["a & b", "<c> --> d"] },
     { startSeconds: 3_661.001, endSeconds: 3_662, lines: ["e"] },

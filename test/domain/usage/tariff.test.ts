@@ -26,7 +26,7 @@ test("prices of the interface: an hour of a file, an hour live, a million charac
   assert.equal(synthesisCredits(1_000_000), 400_000);
 });
 
-test("whatever is begun is paid, and nothing costs nothing", () => {
+test("every started unit is charged, and nothing costs nothing", () => {
   assert.equal(fileCredits(1, 48_000), 1);
   assert.equal(fileCredits(0, 48_000), 0);
   assert.equal(synthesisCredits(5), 2);

@@ -23,25 +23,25 @@ const MARKS: Readonly<Record<string, string>> = {
 };
 
 const NAME = "[A-Za-z\\d](?:[A-Za-z\\d_-]{0,61}[A-Za-z\\d])?";
-/** At most nine names: a line of dots must not be tried from each of them to its end. */
+/** At most nine names, to avoid quadratic time on a line of dots. */
 const HOST = `${NAME}(?:\\.${NAME}){0,8}`;
 const TOP = "(?:kz|com|org|net|ru|io|gov|edu|info|app|dev|uz|kg|tr|cn|uk|de|eu|me|tv|ai)";
 const PATH = "(?:[/?#](?:[A-Za-z\\d/_.~%=&?#+:-]*[A-Za-z\\d/=_])?)?";
 const PORT = "(?::\\d{1,5})?";
-/** With a scheme or "www." any host, without one only under a known top level: "Node.js" is a name. */
+/** Any host with a scheme or "www.", else only under a known top-level domain: "Node.js" is a name. */
 const ADDRESS = new RegExp(
   `(?:(https?:\\/\\/)${HOST}${PORT}${PATH}|www\\.${HOST}${PATH}|[A-Za-z\\d](?:[A-Za-z\\d._+-]{0,62}[A-Za-z\\d_])?@${HOST}` +
     `|${HOST}\\.${TOP}(?![A-Za-z\\d_])${PORT}${PATH})(?:-([${LOWER}]+)${WORD_END})?`,
   "yu",
 );
 const PARTS = /[A-Za-z]+|\d+|./gu;
-/** Every address has one of these within its first name. */
+/** Quick test: every address has one of these marks after its first name. */
 const HINT = /[A-Za-z\d][A-Za-z\d._+-]{0,62}[@.:][A-Za-z\d/]/uy;
 
 /**
- * Web and mail addresses, name by name and mark by mark; the scheme of a link is silent.
+ * Reads web and mail addresses, name by name and mark by mark; the scheme of a link is silent.
  *
- * @param spokenName how a name in it is said that has a reading of its own
+ * @param spokenName returns the reading of a name in a dictionary
  */
 export function addressRule(
   text: string,

@@ -1,5 +1,5 @@
 /**
- * Names and words that everybody says their own way, in Latin and in Kazakh letters.
+ * Names and words with a conventional pronunciation, in Latin and in Kazakh letters.
  *
  * Source: common usage of Kazakh media; the service's own name; domains by English letter names.
  */

@@ -4,38 +4,18 @@ import { readNumberEnding } from "./number-endings.js";
 import { cardinal, ordinal } from "./numerals.js";
 import { matchAt, patternRule, type Reading, type Rule, SENTENCE_STARTERS, WORD_END } from "./reading.js";
 import { isEnding, withEnding } from "./suffixes.js";
+import { wordTable } from "./word-table.js";
 
 /** Source: Unicode CLDR main/kk ca-gregorian. */
-const MONTHS = [
-  "қаңтар",
-  "ақпан",
-  "наурыз",
-  "сәуір",
-  "мамыр",
-  "маусым",
-  "шілде",
-  "тамыз",
-  "қыркүйек",
-  "қазан",
-  "қараша",
-  "желтоқсан",
-];
+const MONTHS = "қаңтар ақпан наурыз сәуір мамыр маусым шілде тамыз қыркүйек қазан қараша желтоқсан".split(
+  " ",
+);
 const LONGEST_MONTHS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-/** Source: month rows of facts-kk.tsv, the short forms; only after a day, and "там." and its like only with a dot. */
-const SHORT_MONTHS: Readonly<Record<string, string>> = {
-  қаң: "қаңтар",
-  ақп: "ақпан",
-  нау: "наурыз",
-  сәу: "сәуір",
-  мам: "мамыр",
-  мау: "маусым",
-  шіл: "шілде",
-  там: "тамыз",
-  қыр: "қыркүйек",
-  қаз: "қазан",
-  қар: "қараша",
-  жел: "желтоқсан",
-};
+/** Source: month rows of facts-kk.tsv, the short forms; only after a day and with a dot. */
+const SHORT_MONTHS = wordTable(`
+қаң: қаңтар; ақп: ақпан; нау: наурыз; сәу: сәуір; мам: мамыр; мау: маусым; шіл: шілде; там: тамыз;
+қыр: қыркүйек; қаз: қазан; қар: қараша; жел: желтоқсан
+`);
 const MONTH = `(?:${MONTHS.join("|")}|қыркүйег)`;
 /** A month name, with a possessive or case ending at most: "қазанда", but not "қазандық". */
 const MONTH_WORD = `${MONTH}(?:с?[ыі])?(?:[ндт][ыі]ң|н?[дт][ае]|[ндт][ае]н|н[ае]?|[ғгқк][ае]|[ндт][ыі]|[мбп]ен|(?:н?[дт][ае])?[ғг][ыі])?${WORD_END}`;
@@ -43,7 +23,9 @@ const RANGE = "(?: ?[-–—/] ?(\\d{1,4}))?";
 const FIRST_YEAR = 1_001;
 const LAST_YEAR = 2_199;
 
-/** "2024 жылы", "1941-1945 жылдары", "2019-2020 оқу жылы": years are ordinals. "2000 жыл бұрын" is a count. */
+/**
+ * "2024 жылы", "1941-1945 жылдары", "2019-2020 оқу жылы": years are ordinals. "2000 жыл бұрын" is a count.
+ */
 const YEAR_WORD =
   "жыл(?:ы|ғы|дың|ға|да|дан|дар\\p{Ll}*|ының|ында|ынан|ына|ын|ымен|ындағы)?|ж\\. ?ж\\.|жж\\.|ж\\.|гг?\\.|жж?-[дғлы]\\p{Ll}{0,7}|ж(?= (?:\\p{Ll}|$))";
 const COUNTED = " (?:бұрын|бойы|астам|аса|артық|кем|жуық|өтсе|өтті|тұрады|ішінде|кейін|сайын)";
@@ -62,19 +44,19 @@ const yearRule = patternRule(
   },
 );
 
-/** "1986, 1990 және 1995 жылдары", "1920–21, 1930–32 жж.": each of them. */
+/** "1986, 1990 және 1995 жылдары", "1920–21, 1930–32 жж.": each year is an ordinal. */
 const listedYearRule = patternRule(
   "(\\d{4})(?:[-–—](\\d{4}|\\d{2}))?(?=(?:(?:, | және | мен | пен | не | немесе |, әрі )\\d{4}(?:[-–—]\\d{2,4})?){1,6} ?-?(?:жылдар|жж\\.|ж\\.|жылы))",
   ([, year = "", last]) => (isYear(year) ? ordinals(last === undefined ? [year] : [year, last]) : null),
 );
 
-/** "751 жылы": of three figures, a year only where the possessive says which. */
+/** "751 жылы": three figures are a year only with a possessive. */
 const earlyYearRule = patternRule(
   `(?<![\\d.,–—-] ?)(\\d{3})${RANGE}(?=-? ?(?:жыл(?:ы|ғы|дары)(?![\\p{L}\\p{M}])|жж\\.|ж\\.(?= ?\\p{L})(?!${COUNTED})))-?`,
   ([, first = "", second]) => ordinals(second === undefined ? [first] : [first, second]),
 );
 
-/** After "б.з.д." and its like every year, century and millennium is an ordinal: "б.з.б. 330 ж.", "б.з.д. 17-9 ғасырлар". */
+/** After "б.з.д." and the like every year, century and millennium is an ordinal: "б.з.б. 330 ж.". */
 const ERA_BEFORE =
   /(?:^|[^\p{L}])(?:б\. ?[здэ]\. ?(?:[дб]\.)?|ж\. ?с\. ?[дб]\.|заман\p{Ll}+ (?:дейін|бұрын)\p{Ll}*|заманымыздың|эрамыз\p{Ll}*(?: дейін\p{Ll}*| бұрын\p{Ll}*)?)[ ,—–-]{0,3}(?:шамамен |жуық |ерте )?$/iu;
 const ERA_NUMBER = new RegExp(
@@ -94,13 +76,15 @@ const decadeRule = patternRule(
   ([, first = "", second]) => ordinals(second === undefined ? [first] : [first, second]),
 );
 
-/** "20 ғ.", "20 ғасырда": a century's number is an ordinal; "5 ғасыр бойы" is counted and stays a cardinal. */
+/**
+ * "20 ғ.", "20 ғасырда": a century's number is an ordinal; "5 ғасыр бойы" is counted and stays a cardinal.
+ */
 const centuryRule = patternRule(
   `(\\d{1,2})${RANGE}(?=-? ?(?:ғғ?\\.|ғ-\\p{Ll}|ғ(?= \\p{Ll})|(?:ғасыр|мыңжылдық)(?:да|та|дағы|тағы|дың|тың)(?![\\p{L}\\p{M}])(?! (?:ішінде|бойы))|(?<=[-–—] ?\\d{1,2}-? ?)ғасыр(?:лар)?))-?`,
   ([, first = "", second]) => ordinals(second === undefined ? [first] : [first, second]),
 );
 
-/** "ж." after a year: a date or more of the sentence asks for the possessive, two years for the plural. */
+/** "ж." after a year: possessive before a date or the rest of a sentence, plural after two years. */
 const yearMarkRule: Rule = (text, at) => {
   const match = matchAt(/(ж\. ?ж|жж?|гг?)\.( ?)|ж(?= (?:\p{Ll}|$))|жж?(?=-\p{Ll})/uy, text, at);
   const before = text.slice(Math.max(0, at - 14), at);
@@ -111,7 +95,7 @@ const yearMarkRule: Rule = (text, at) => {
     const ended = hyphenated[1] === "жж" || IS_RANGE.test(before) ? "жылдар" : "жыл";
     return { spoken: withEnding(ended, hyphenated[2]!), next: at + hyphenated[0].length };
   }
-  // The Russian mark, "2024 г.", only behind four digits: "5 г." is grams. So is a year without a dot.
+  // The Russian mark, "2024 г.", and a year without a dot need four digits: "5 г." is grams.
   if ((mark.startsWith("г") || mark === written) && !/\d{4} ?$/.test(before)) return null;
   const next = at + written.length;
   const rest = text.slice(next, next + 24);
@@ -146,13 +130,13 @@ const ENDED_MARK = new RegExp(`(жж?)-([${LOWER}]+)${WORD_END}`, "yu");
 const IS_RANGE = /\d ?[-–—/] ?\d{1,4} ?$/;
 /** Born and died in that year: "1897 ж. т.", "1936 ж. қ.б." */
 const LIFE_MARK = /^ ?(?:т\.(?! ?(?:\d|[бст]\.))|(қ\. ?б\.))/u;
-/** "40 ж. жұмыс істеді" counts: of two figures only those of an era are a year. */
+/** "40 ж. жұмыс істеді" is a count: two figures are a year only after an era. */
 const COUNT_BEFORE = /(?:^|[^\d.,–—-] ?)(?<![\d–—-] ?)\d{1,2} ?$/;
 const DECADE_BEFORE = /(?<!\d)\d0 ?$/;
 const PART_OF_TIME = /^ ?(?:соңы|басы|ортасы|аяғы)/u;
 const PLURAL_BEFORE = /^ ?(?:аралығ|аралық|бойы|ішінде|арасында)/u;
 
-/** What stands before the number that ends at `at`. */
+/** Text before the number that ends at `at`. */
 function eraPart(text: string, at: number): string {
   return text.slice(Math.max(0, at - 52), at).replace(/\d{1,4} ?$/, "");
 }
@@ -188,25 +172,25 @@ const shortMonthRule = patternRule(
   ([, day = "", month = ""]) => (isDay(day) ? `${ordinals([day])} ${SHORT_MONTHS[month] ?? ""}` : null),
 );
 
-/** "12 мамыр 2024": the year is an ordinal and has its word said. */
+/** "12 мамыр 2024": the year is an ordinal, and its word is added. */
 const yearAfterMonthRule = patternRule(
   `(?<=\\d{1,2} ${MONTH}(?:с?[ыі]нда)?,? )(\\d{4})(?![\\d.,:-]?\\d|-\\p{L}| ?(?:жыл|ж\\.|г\\.))`,
   ([, year = ""]) => (isYear(year) ? `${ordinals([year])} жыл` : null),
 );
 
-/** "12.05 күні": two numbers and a dot are a date only where the next word says so. */
+/** "12.05 күні": two numbers and a dot are a date only before such a word. */
 const shortDateRule = patternRule(
   "(\\d{1,2})\\.(\\d{2})(?= (?:күні|күнгі|күнінде|күнінен|күніне)(?!\\p{L}))",
   ([, day = "", month = ""]) =>
     isDay(day, month) ? `${ordinals([day])} ${MONTHS[Number(month) - 1] ?? ""}` : null,
 );
 
-/** A dot only where something says that it is a time: "12.05" alone may be a date or a decimal. */
+/** A dot needs a context of time: "12.05" alone may be a date or a decimal. */
 const TIME = /(24(?=[:.]00)|[01]?\d|2[0-3])([:.])([0-5]\d)(?:\2([0-5]\d))?(?![\d:])(?!\.\d)/uy;
 /** "сағат 9.30", "таңғы 7.45", and the second of two: "сағат 9.30-дан 18.00-ге". */
 const CLOCK_BEFORE =
   /(?:сағат|таңғы|таңертеңгі|түскі|кешкі|түнгі|(?:жергілікті|Астана|Алматы|Мәскеу) уақыт(?:ы бойынша|ымен)|уақыты:?) (?:(?:кешкі|таңғы|түнгі|түскі) )?(?:[0-2]?\d[.:][0-5]\d(?:-?[дтн][ае]н)?(?: ?[-–—,] ?| | мен | және | пен ))?$/iu;
-/** What is done at a time, or until one. */
+/** Verbs after a time, and the end of a range of times. */
 const CLOCK_AFTER =
   /^(?:-[дт][ае] (?:баста|аш|аяқта|жаб|кел|кет|шық|біт|өт|жина|бол)|-[дн]?[дтн][ае]н [0-2]?\d\.[0-5]\d-[ғгқк][ае] (?:дейін|шейін))/u;
 const CLOCK_RANGE_BEFORE = /(?<![\d.,])[0-2]?\d\.[0-5]\d-[дтн][ае]н $/u;
@@ -232,7 +216,7 @@ function isClock(text: string, at: number, end: number): boolean {
   const after = text.slice(end, end + 24);
   const isRange = (HOURS_AFTER.test(after) || HOURS_BEFORE.test(before)) && !/^ ?[\d,]/.test(after);
   if (isRange && ON_THE_CLOCK.test(text.slice(at, end)) && !MEASURE_AFTER.test(after)) return true;
-  // "10.00 Ашылу салтанаты": a line of a programme.
+  // "10.00 Ашылу салтанаты": a line of a schedule.
   const isLineStart = at === 0 || text[at - 1] === "\n";
   if (isLineStart && PROGRAMME.test(text.slice(at, at + 12))) return true;
   return (
@@ -241,7 +225,7 @@ function isClock(text: string, at: number, end: number): boolean {
   );
 }
 
-/** "9.00–18.00", by quarters of an hour: no month has these numbers, and Kazakh decimals have a comma. */
+/** "9.00–18.00", in quarters of an hour: no month has these numbers, and Kazakh decimals have a comma. */
 const ON_THE_CLOCK = /^\d{1,2}\.(?:00|15|30|45)$/;
 const HOURS_AFTER =
   /^ ?[-–—] ?(?:2[0-4]|1?\d)\.(?:00|15|30|45)(?![\d.,]| ?[%₸$€₽]| (?:теңге|млн|млрд|мың|кг|км|м|см|мм|пайыз|балл)(?!\p{L}))/u;
@@ -249,7 +233,7 @@ const HOURS_BEFORE = /(?<![\d.,])(?:2[0-4]|[01]?\d)\.(?:00|15|30|45) ?[-–—] 
 const MEASURE_AFTER = /^ ?(?:[%₸$€₽]|(?:теңге|млн|млрд|мың|кг|км|м|см|мм|пайыз|балл)(?!\p{L}))/u;
 const PROGRAMME = /^(?:0\d|1\d|2[0-3])\.(?:00|30)(?: [-–—])? \p{Lu}\p{Ll}/u;
 
-/** In the order they are tried, at a digit. */
+/** Rules at a digit, in order. */
 export const CALENDAR_RULES: readonly Rule[] = [
   dateRule,
   timeRule,
@@ -264,7 +248,7 @@ export const CALENDAR_RULES: readonly Rule[] = [
   centuryRule,
   yearAfterMonthRule,
 ];
-/** At a letter. */
+/** The rule at a letter. */
 export const YEAR_MARK_RULE: Rule = yearMarkRule;
 
 function ordinals(numbers: readonly string[]): string {
@@ -275,14 +259,14 @@ function isYear(digits: string): boolean {
   return digits.length === 4 && Number(digits) >= FIRST_YEAR && Number(digits) <= LAST_YEAR;
 }
 
-/** @param month its number; without one any month may be meant */
+/** @param month number of the month; any month by default */
 function isDay(digits: string, month = "1"): boolean {
   const longest = LONGEST_MONTHS[Number(month) - 1] ?? 0;
   return digits.length <= 2 && Number(digits) >= 1 && Number(digits) <= longest;
 }
 
 const ENDS = new RegExp(`^(?:$|\\n|(?:${SENTENCE_STARTERS})(?!\\p{L}))`, "u");
-/** The dot of an abbreviation also ends a sentence where another begins or nothing follows: then it stays. */
+/** Keeps the dot of an abbreviation where it also ends the sentence. */
 function endOfMark(text: string, next: number): number {
   if (ENDS.test(text.slice(next, next + 16))) return text[next - 1] === " " ? next - 2 : next - 1;
   return next;

@@ -2,7 +2,7 @@ import { endedName } from "./latin.js";
 import { LOWER } from "./letters.js";
 import { matchAt, type Reading, WORD_END } from "./reading.js";
 
-/** A word or phrase as `prepare` leaves it, with single spaces, and how it is said in the characters of a voice. */
+/** A word or phrase after `prepare`, with single spaces, and its reading in the characters of a voice. */
 export interface DictionaryEntry {
   readonly word: string;
   readonly spoken: string;
@@ -13,24 +13,24 @@ export interface DictionaryReading extends Reading {
   readonly at: number;
 }
 
-/** What has been read of some words, letter by letter, and how the word is said that ends here. */
+/** A node of the tree of words, with the reading of the word that ends here. */
 interface Node {
   readonly next: Map<string, Node>;
   spoken: string | null;
 }
 
-/** The case ending, or the word, that a hyphen ties to a name: "Kaspi-ге". */
+/** A case ending or word after a hyphen: "Kaspi-ге". */
 const ENDING = new RegExp(`-([${LOWER}]+)${WORD_END}`, "uy");
 const WORD_UNIT = /[\p{L}\p{M}\d]/u;
 
 /**
- * Words with a reading of their own, which no rule may overrule: whole words, in any case, the longest first. A tree,
- * since a pattern of a hundred alternatives takes seconds for words that begin alike.
+ * A request's pronunciations, which precede all rules: whole words, in any case, the longest first. A tree,
+ * because a pattern of a hundred alternatives takes seconds for words with a common prefix.
  */
 export class PronunciationDictionary {
   readonly #root: Node = { next: new Map(), spoken: null };
 
-  /** @param entries no word twice */
+  /** @param entries without duplicates */
   constructor(entries: readonly DictionaryEntry[]) {
     for (const { word, spoken } of entries) {
       let node = this.#root;
@@ -43,14 +43,14 @@ export class PronunciationDictionary {
     }
   }
 
-  /** How one word is said that stands by itself. */
+  /** Returns the reading of a single word. */
   spokenName(word: string): string | undefined {
     let node: Node | undefined = this.#root;
     for (const unit of folded(word)) node = node?.next.get(unit);
     return node?.spoken ?? undefined;
   }
 
-  /** Its words in a prepared text, in order, with the endings that hyphens tie to them. */
+  /** Finds its words in a prepared text, in order, with endings after a hyphen. */
   find(text: string): DictionaryReading[] {
     const units = folded(text);
     const found: DictionaryReading[] = [];
@@ -72,7 +72,7 @@ export class PronunciationDictionary {
     let longest: Reading | null = null;
     let node = this.#root.next.get(units[at]!);
     for (let next = at + 1; node !== undefined; ) {
-      // A phrase goes on over any white space.
+      // A phrase may contain any white space.
       if (units[next - 1] === " ") while (units[next] === " ") next++;
       if (node.spoken !== null && isEnd(units, next)) longest = { spoken: node.spoken, next };
       node = node.next.get(units[next++] ?? "");
@@ -81,19 +81,19 @@ export class PronunciationDictionary {
   }
 }
 
-/** The dictionary of a request, if it has words. */
+/** Returns the dictionary of a request, if it has entries. */
 export function dictionaryOf(entries: readonly DictionaryEntry[] = []): PronunciationDictionary | undefined {
   return entries.length === 0 ? undefined : new PronunciationDictionary(entries);
 }
 
-/** A text as it is compared, unit by unit: small letters, every white space a space. */
+/** Folds a text for comparison, unit by unit: lower case, every white space a space. */
 function folded(text: string): string {
   const lower = text.toLowerCase();
-  // No letter that `prepare` leaves becomes two; if one did, places would be lost.
+  // Positions must not change; no letter after `prepare` becomes two.
   return (lower.length === text.length ? lower : text).replace(/\s/g, " ");
 }
 
-/** No letter or digit is beside it, and a number is not a part of another: 5 is not in "1,5". */
+/** Neither inside a word, nor in a part of another number: 5 is not in "1,5". */
 function isBegin(units: string, at: number): boolean {
   const before = units[at - 1] ?? "";
   if (!WORD_UNIT.test(units[at]!)) return true;

@@ -1,8 +1,9 @@
 /**
- * Words and stems by which Kazakh in Latin letters is told from other languages, and spelled in Cyrillic.
+ * Words and stems that distinguish Kazakh in Latin letters from other languages, and give its Cyrillic
+ * spelling.
  *
- * Source: the most frequent words of the project's Kazakh text corpora (news, encyclopedia, proverbs; counts only), less
- * what endings explain, and words of every day that they lack. A word twice does no harm.
+ * Source: the most frequent words of the project's Kazakh text corpora (news, encyclopedia, proverbs; counts
+ * only) without forms that endings explain, and missing everyday words. Duplicates do no harm.
  */
 export const FREQUENT_WORDS = `
 кітапхана жабылады ашылады басталады қызметкер қызметкерлер шаруа

@@ -1,31 +1,32 @@
 import { KNOWN_WORDS } from "./brands.js";
 import { FREQUENT_WORDS } from "./frequent-words.js";
 import type { MappedText } from "./mapped-text.js";
+import { wordTable } from "./word-table.js";
 
 /**
- * The Latin alphabets in which Kazakh has been written: with apostrophes (2017), with acutes (2018), with umlauts and
- * breves (2019, 2021; `umlauts-ı` where ı is written for і, so that i is и), and none of their letters.
+ * Latin alphabets of Kazakh: with apostrophes (2017), with acutes (2018), with umlauts and breves (2019,
+ * 2021; `umlauts-ı` where ı is і, and i is и), and without special letters.
  */
 export type LatinAlphabet = "apostrophes" | "acutes" | "umlauts" | "umlauts-ı" | "plain";
 
 const LETTER = "A-Za-zÄÖÜŪĞÑŞŊÁÓÚŃǴÝäöüūğñşıŋáóúńǵýİ";
 const APOSTROPHE = "'’ʼ‘´`";
-/** An apostrophe belongs to a word only where the alphabet of 2017 has one. */
+/** An apostrophe is part of a word only where the alphabet of 2017 has one. */
 const WORD = `[${LETTER}](?:[${LETTER}]|(?<=[AaGgIiNnOoSsCcUuYy])[${APOSTROPHE}])*`;
 const APOSTROPHES = new RegExp(`[${APOSTROPHE}]`, "gu");
 const APOSTROPHE_INSIDE = new RegExp(`[agiosucyn][${APOSTROPHE}][a-z]`);
-/** Addresses are words of their own alphabet. */
+/** Addresses, which are not respelled, or words. */
 const TOKEN = new RegExp(
   `(?:https?://|www\\.)\\S+|[A-Za-z\\d._+-]{1,64}@\\S+|[A-Za-z\\d-]{1,63}(?:\\.[A-Za-z\\d-]{2,63})+|[@#][A-Za-z\\d_]+|${WORD}`,
   "gu",
 );
 const A_WORD = new RegExp(`^${WORD}$`, "u");
-/** What parts the words of one run: no letter of another script. */
+/** A run of Latin words, without letters of another script. */
 const RUN = new RegExp(`[${LETTER}][${LETTER}${APOSTROPHE}\\d\\s\\p{P}\\p{S}]+`, "gu");
 const A_LATIN_LETTER = /[A-Za-z]/;
 const CYRILLIC_WORD = /\p{Script=Cyrillic}{2,}/gu;
 
-/** One skeleton letter for all that the alphabets and their users write for a Kazakh letter. */
+/** Maps all spellings of a Kazakh letter, in every alphabet, to one skeleton letter. */
 const CYRILLIC_SKELETON: Readonly<Record<string, string>> = {
   ...pairs("аәбвгғдежзийкқлмнңоөпрстуұүфхһцчшщыіэ", "aabvggdejziikqlmnnooprstuuufhhcCSSyie"),
   ю: "iu",
@@ -39,7 +40,7 @@ const LATIN_SKELETON: Readonly<Record<string, string>> = pairs(
 );
 const DIGRAPHS: Readonly<Record<string, string>> = { sh: "S", ch: "C", zh: "j", "s'": "S", "c'": "C" };
 
-/** Cyrillic words by their skeletons, the more frequent first. */
+/** Cyrillic words by skeleton, the more frequent first. */
 const BY_SKELETON = new Map<string, string[]>();
 const addWord = (skeleton: string, word: string) => {
   const known = BY_SKELETON.get(skeleton);
@@ -49,14 +50,14 @@ const addWord = (skeleton: string, word: string) => {
 for (const word of FREQUENT_WORDS.trim().split(/\s+/)) {
   const skeleton = [...word].map((letter) => CYRILLIC_SKELETON[letter] ?? "").join("");
   addWord(skeleton, word);
-  // Before a vowel қ, к and п are voiced: "kitaby".
+  // Final қ, к and п are voiced before a vowel: "kitaby".
   const voiced = { қ: "ғ", к: "г", п: "б" }[word.at(-1)!];
   if (voiced === undefined || word.length < 4) continue;
   addWord(skeleton.slice(0, -1) + CYRILLIC_SKELETON[voiced]!, word.slice(0, -1) + voiced);
 }
 const LONGEST_SKELETON = Math.max(...[...BY_SKELETON.keys()].map((key) => key.length));
 
-/** Endings in skeleton letters; one of the letters in brackets. */
+/** Endings in skeleton letters; brackets contain alternatives. */
 const ENDING_FORMS = `
 [ldt][ae]r [ndt][yi]n [gq][ae] [kg]e q[ae] n[ae] [ndt][yi] [dt][ae] n[dt][ae] [ndt][ae]n [mbp]en s[yi]
 [yi]m [yi]n [yi] m[yi]z [yi]z m n l[yi][qk] l[yi]g d[yi][qk] t[yi][qk] l[yi] s[yi]z S[yi] S[ae] [gq][yi]
@@ -66,10 +67,9 @@ l[ae]n [sm][yi]n [mb]yn min nSy nSi ia iu i
 const ENDINGS: ReadonlySet<string> = new Set(ENDING_FORMS.trim().split(/\s+/).flatMap(expanded));
 const LONGEST_ENDING = Math.max(...[...ENDINGS].map((ending) => ending.length));
 const LONGEST_ENDINGS = 16;
-/** Longer ones are no words. */
 const LONGEST_WORD = 40;
 
-/** Words of English that look like Kazakh ones: they say nothing. */
+/** English words that look Kazakh, and so do not count for either language. */
 const NEUTRAL = new Set(
   "a i an as at al all am and are art ask bar bas bay be bed ben best bir bite bol bos but by cat dan day de den die dos do el en end er es et eve for go hal he her his how if in is it jan job jol kim la le me men my no not of off on one or ot our out pen pop qu sat say see set she so son star tag tan tap tar tas ten than the them they this to ton top toy ty un up us via was we who why you your ana ata aka aga bala alma era iron ara".split(
     " ",
@@ -79,20 +79,17 @@ const FOREIGN_LETTERS = /[wx]|c(?!h|')|ck|ph(?!ana)|th|oo|ee|ou|ea|gh/;
 const SURE_SIGN = /[ǵńığŋūşğ]|q(?!u)/;
 const SIGN = /[äöüñáóúý]/;
 
-/** Words by which a sentence in a Kazakh text is foreign. */
+/** Foreign words that make a sentence of a Kazakh text foreign. */
 const FOREIGN_SENTENCE = 3;
 
 interface Votes {
   kazakh: number;
-  /** Of the votes for Kazakh, those that no other language would give. */
+  /** Votes for Kazakh that exclude other languages. */
   sure: number;
   foreign: number;
 }
 
-/**
- * The alphabet of a text that is Kazakh in Latin letters by most of its words; null for texts in other letters or
- * languages.
- */
+/** Returns the alphabet of a text that is mostly Kazakh in Latin letters; null for others. */
 export function latinAlphabetOf(text: string): LatinAlphabet | null {
   if (!mayBeKazakh(text)) return null;
   const votes = votesOf(text);
@@ -101,10 +98,10 @@ export function latinAlphabetOf(text: string): LatinAlphabet | null {
 }
 
 /**
- * Respells Kazakh in Latin letters in the Cyrillic letters that all rules know, with capitals as they are. Runs of Latin
- * words in a Cyrillic text are names unless two and more of their words are Kazakh.
+ * Respells Kazakh in Latin letters in Cyrillic, for all other rules, and keeps capitals. Runs of Latin words
+ * in a Cyrillic text are names unless at least two of their words are Kazakh.
  *
- * @param known the alphabet of the whole text that this is a sentence of
+ * @param known alphabet of the whole text that contains this sentence
  * @param isKept whether a dictionary reads the word
  */
 export function respellLatinKazakh(
@@ -113,11 +110,11 @@ export function respellLatinKazakh(
   isKept: (word: string) => boolean,
 ): MappedText {
   const { text } = mapped;
-  // A word may have no sign of any language in a sentence of a text that is Kazakh.
+  // A sentence of a Kazakh text may have no distinctive word.
   if (known === null ? !mayBeKazakh(text) : !A_LATIN_LETTER.test(text)) return mapped;
   const alphabet = known ?? latinAlphabetOf(text);
   const whole = alphabet === null ? null : votesOf(text);
-  // A sentence with few words that tell its language has that of its text.
+  // A sentence with few distinctive words has the language of its text.
   if (whole !== null && (isKazakh(whole) || whole.foreign < FOREIGN_SENTENCE)) {
     return mapped.replace(TOKEN, (token) => respelled(token, alphabet!, isKept));
   }
@@ -129,7 +126,7 @@ export function respellLatinKazakh(
   });
 }
 
-/** Whether any word could be Kazakh: cheap, for the names in Cyrillic text. */
+/** Quick test for any word that could be Kazakh, for names in Cyrillic text. */
 function mayBeKazakh(text: string): boolean {
   if (!A_LATIN_LETTER.test(text)) return false;
   if (A_MARKED_LETTER.test(text)) return true;
@@ -170,7 +167,7 @@ function votesOf(text: string): Votes {
   return votes;
 }
 
-/** A name in Kazakh spelling may be no word of the list: one with y for a vowel says nothing. */
+/** Possible Kazakh spelling of a name that is not in the list: y as a vowel. */
 function isNative(lower: string): boolean {
   return /[^aeou]y/.test(lower) && !/[fvhc]/.test(lower);
 }
@@ -180,7 +177,7 @@ function alphabetOf(text: string): LatinAlphabet {
   if (/[áóúńǵý]/.test(lower)) return "acutes";
   if (/[äöüūğñşŋ]/.test(lower)) return lower.includes("ı") ? "umlauts-ı" : "umlauts";
   if (/[aeouy]ı/.test(lower)) return "acutes";
-  // Endings whose i is і: then ı is и, as in "medıtsına qyzmetkerleri".
+  // Endings with i for і show that ı is и, as in "medıtsına qyzmetkerleri".
   if (lower.includes("ı")) return I_OF_2018.test(lower) ? "acutes" : "umlauts-ı";
   return APOSTROPHE_INSIDE.test(lower) ? "apostrophes" : "plain";
 }
@@ -205,7 +202,7 @@ function respelled(token: string, alphabet: LatinAlphabet, isKept: (word: string
   return isCapital ? cyrillic.charAt(0).toUpperCase() + cyrillic.slice(1) : cyrillic;
 }
 
-/** "USB": capitals that are spelled. */
+/** "USB": capitals that are spelled out. */
 function isLetters(token: string): boolean {
   return token.length > 1 && token.length < 5 && token === token.toUpperCase();
 }
@@ -230,7 +227,7 @@ function skeletonOf(letters: readonly string[]): string {
     .join("");
 }
 
-/** A word of the list, with its endings spelled by the letter; null where there is none. */
+/** Spells a word of the list, with its endings letter by letter; null for other words. */
 function spelledByStem(lower: string, alphabet: LatinAlphabet = "plain"): string | null {
   if (lower.length > LONGEST_WORD) return null;
   const letters = lettersOf(lower);
@@ -239,7 +236,7 @@ function spelledByStem(lower: string, alphabet: LatinAlphabet = "plain"): string
   for (let length = longest; length >= 2; length--) {
     const rest = skeleton.slice(length);
     if (rest.length > LONGEST_ENDINGS) return null;
-    // Two letters are a word only by themselves.
+    // A stem of two letters takes no endings.
     if (length < 3 && rest !== "") return null;
     const stem = BY_SKELETON.get(skeleton.slice(0, length))?.find((word) => fits(word, letters, alphabet));
     if (stem === undefined || !areEndings(rest)) continue;
@@ -258,7 +255,7 @@ function expanded(form: string): string[] {
   );
 }
 
-/** Whether a word may end so: any number of endings, found from left to right. */
+/** Returns whether the rest of a word is a sequence of endings. */
 function areEndings(rest: string): boolean {
   const reached = new Array<boolean>(rest.length + 1).fill(false);
   reached[0] = true;
@@ -271,7 +268,7 @@ function areEndings(rest: string): boolean {
   return reached[rest.length] === true;
 }
 
-/** A letter with a mark must be that of the stem, and where marks are written one without is none: "an" is not ән. */
+/** Marked letters must match the stem's, and unmarked ones too in an alphabet with marks: "an" is not ән. */
 function fits(stem: string, letters: readonly string[], alphabet: LatinAlphabet): boolean {
   if (/[юя]/.test(stem)) return true;
   return [...stem].every((cyrillic, i) => {
@@ -280,27 +277,11 @@ function fits(stem: string, letters: readonly string[], alphabet: LatinAlphabet)
   });
 }
 const UNMARKED: Readonly<Record<string, string>> = { a: "а", o: "о", g: "г", n: "н" };
-const EXACT: Readonly<Record<string, string>> = {
-  á: "ә",
-  ä: "ә",
-  "a'": "ә",
-  ó: "ө",
-  ö: "ө",
-  "o'": "ө",
-  ú: "ү",
-  ü: "ү",
-  ū: "ұ",
-  ǵ: "ғ",
-  ğ: "ғ",
-  "g'": "ғ",
-  ń: "ң",
-  ñ: "ң",
-  ŋ: "ң",
-  "n'": "ң",
-  ý: "у",
-};
+const EXACT = wordTable(`
+á: ә; ä: ә; a': ә; ó: ө; ö: ө; o': ө; ú: ү; ü: ү; ū: ұ; ǵ: ғ; ğ: ғ; g': ғ; ń: ң; ñ: ң; ŋ: ң; n': ң; ý: у
+`);
 
-/** Endings have ы, і and й, and the rest of their letters as they are. */
+/** Spells endings, in which i and ı are ы, і, и or й. */
 function endingLetters(letters: readonly string[], stem: string): string {
   let spelled = "";
   for (const [i, letter] of letters.entries()) {
@@ -308,7 +289,7 @@ function endingLetters(letters: readonly string[], stem: string): string {
     const isAfterVowel = /[аәеоөұүыі]/.test(before);
     if ((letter === "i" || letter === "ı" || letter === "i'") && isAfterVowel) spelled += "й";
     else if ((letter === "i" || letter === "ı") && letters[i + 1] !== "k" && isBack(stem + spelled))
-      // Back words have no і but that of -нікі: "oqıdy" is оқиды, and ы where all ы are written so.
+      // Back words have no і except in -нікі: "oqıdy" is оқиды, and ы if there is no y.
       spelled += letter === "i" || letters.includes("y") ? "и" : "ы";
     else if (letter === "i" || letter === "ı" || letter === "i'") spelled += "і";
     else if (letter === "u" || letter === "y'") spelled += "у";
@@ -336,21 +317,11 @@ function spelledByLetter(lower: string, alphabet: LatinAlphabet): string {
 const PLAIN_LETTERS: Readonly<Record<string, string>> = {
   ...pairs("abcdefghjklmnopqrstvwxz", "абкдефгхжклмнопқрствухз"),
   ...pairs("áäóöúüūýǵğńñŋş", "әәөөүүұуғғңңңш"),
-  sh: "ш",
-  ch: "ч",
-  zh: "ж",
-  "s'": "ш",
-  "c'": "ч",
-  "a'": "ә",
-  "g'": "ғ",
-  "n'": "ң",
-  "o'": "ө",
-  "u'": "ү",
-  "y'": "у",
+  ...wordTable("sh: ш; ch: ч; zh: ж; s': ш; c': ч; a': ә; g': ғ; n': ң; o': ө; u': ү; y': у"),
 };
 const LATIN_VOWEL = /^[aeouyiıáäóöúüū]/;
 
-/** One letter; i, ı, u and y stand for different ones by alphabet and neighbours. */
+/** Spells one letter; i, ı, u and y depend on the alphabet and their neighbours. */
 function spelledLetter(
   letter: string,
   next: string | undefined,
@@ -381,7 +352,7 @@ function spelledLetter(
   }
 }
 
-/** "Йа" and "йу" are one letter of Cyrillic, and so they are behind и. */
+/** Joins "йа" and "йу" to one letter, also after и. */
 function joined(spelled: string): string {
   return spelled.replace(/йа|(?<=и)[ий]?а/gu, "я").replace(/йу|(?<=и)[ий]у/gu, "ю");
 }

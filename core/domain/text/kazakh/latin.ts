@@ -4,149 +4,39 @@ import { digitByDigit } from "./numerals.js";
 import { KAZAKH_LATIN } from "./prepare.js";
 import { patternRule, type Rule, WORD_END } from "./reading.js";
 import { isEnding } from "./suffixes.js";
+import { wordTable } from "./word-table.js";
 import { saidWord } from "./words.js";
 
 const LATIN_CLASS = `A-Za-zéÉ${KAZAKH_LATIN}${KAZAKH_LATIN.toUpperCase()}`;
 
-/** Names of the English letters, as abbreviations are spelled. */
-const LETTER_NAMES: Readonly<Record<string, string>> = {
-  a: "эй",
-  b: "би",
-  c: "си",
-  d: "ди",
-  e: "и",
-  f: "эф",
-  g: "джи",
-  h: "эйч",
-  i: "ай",
-  j: "джей",
-  k: "кей",
-  l: "эл",
-  m: "эм",
-  n: "эн",
-  o: "оу",
-  p: "пи",
-  q: "кью",
-  r: "ар",
-  s: "эс",
-  t: "ти",
-  u: "ю",
-  v: "ви",
-  w: "дабл ю",
-  x: "экс",
-  y: "уай",
-  z: "зед",
-};
+/** Names of English letters in spelled abbreviations. */
+const LETTER_NAMES = wordTable(`
+a: эй; b: би; c: си; d: ди; e: и; f: эф; g: джи; h: эйч; i: ай; j: джей; k: кей; l: эл; m: эм; n: эн; o: оу;
+p: пи; q: кью; r: ар; s: эс; t: ти; u: ю; v: ви; w: дабл ю; x: экс; y: уай; z: зед
+`);
 
 /** Spelling to sound, longest first; a rough English reading that a Kazakh speaker would use. */
-const SPELLINGS: readonly (readonly [string, string])[] = [
-  ["tion", "шн"],
-  ["sch", "ш"],
-  ["tch", "ч"],
-  ["igh", "ай"],
-  ["eau", "о"],
-  ["sh", "ш"],
-  ["ch", "ч"],
-  ["ph", "ф"],
-  ["th", "т"],
-  ["ck", "к"],
-  ["qu", "кв"],
-  ["oo", "у"],
-  ["ee", "и"],
-  ["ea", "и"],
-  ["ou", "у"],
-  ["ow", "оу"],
-  ["ai", "ай"],
-  ["ay", "эй"],
-  ["ey", "и"],
-  ["kh", "х"],
-  ["zh", "ж"],
-  ["ts", "ц"],
-  ["wh", "у"],
-  ["ce", "се"],
-  ["ci", "си"],
-  ["cy", "си"],
-  ["ya", "я"],
-  ["yu", "ю"],
-  ["yo", "ё"],
-  ["a", "а"],
-  ["b", "б"],
-  ["c", "к"],
-  ["d", "д"],
-  ["e", "е"],
-  ["f", "ф"],
-  ["g", "г"],
-  ["h", "х"],
-  ["i", "и"],
-  ["j", "дж"],
-  ["k", "к"],
-  ["l", "л"],
-  ["m", "м"],
-  ["n", "н"],
-  ["o", "о"],
-  ["p", "п"],
-  ["q", "к"],
-  ["r", "р"],
-  ["s", "с"],
-  ["t", "т"],
-  ["u", "у"],
-  ["v", "в"],
-  ["w", "в"],
-  ["x", "кс"],
-  ["y", "и"],
-  ["z", "з"],
-];
+const SPELLINGS = Object.entries(
+  wordTable(`
+tion: шн; sch: ш; tch: ч; igh: ай; eau: о; sh: ш; ch: ч; ph: ф; th: т; ck: к; qu: кв; oo: у; ee: и; ea: и;
+ou: у; ow: оу; ai: ай; ay: эй; ey: и; kh: х; zh: ж; ts: ц; wh: у; ce: се; ci: си; cy: си; ya: я; yu: ю;
+yo: ё; a: а; b: б; c: к; d: д; e: е; f: ф; g: г; h: х; i: и; j: дж; k: к; l: л; m: м; n: н; o: о; p: п;
+q: к; r: р; s: с; t: т; u: у; v: в; w: в; x: кс; y: и; z: з
+`),
+);
 
 /** Kazakh in Latin letters (alphabets of 2019 and 2021). */
-const KAZAKH_SPELLINGS: readonly (readonly [string, string])[] = [
-  ["sh", "ш"],
-  ["ch", "ч"],
-  ["ä", "ә"],
-  ["á", "ә"],
-  ["ö", "ө"],
-  ["ó", "ө"],
-  ["ü", "ү"],
-  ["ú", "ү"],
-  ["ū", "ұ"],
-  ["ğ", "ғ"],
-  ["ǵ", "ғ"],
-  ["q", "қ"],
-  ["ñ", "ң"],
-  ["ń", "ң"],
-  ["ŋ", "ң"],
-  ["ş", "ш"],
-  ["ı", "і"],
-  ["ý", "у"],
-  ["a", "а"],
-  ["b", "б"],
-  ["c", "ц"],
-  ["d", "д"],
-  ["e", "е"],
-  ["f", "ф"],
-  ["g", "г"],
-  ["h", "х"],
-  ["i", "і"],
-  ["j", "ж"],
-  ["k", "к"],
-  ["l", "л"],
-  ["m", "м"],
-  ["n", "н"],
-  ["o", "о"],
-  ["p", "п"],
-  ["r", "р"],
-  ["s", "с"],
-  ["t", "т"],
-  ["u", "у"],
-  ["v", "в"],
-  ["w", "у"],
-  ["x", "кс"],
-  ["y", "ы"],
-  ["z", "з"],
-];
+const KAZAKH_SPELLINGS = Object.entries(
+  wordTable(`
+sh: ш; ch: ч; ä: ә; á: ә; ö: ө; ó: ө; ü: ү; ú: ү; ū: ұ; ğ: ғ; ǵ: ғ; q: қ; ñ: ң; ń: ң; ŋ: ң; ş: ш; ı: і;
+ý: у; a: а; b: б; c: ц; d: д; e: е; f: ф; g: г; h: х; i: і; j: ж; k: к; l: л; m: м; n: н; o: о; p: п; r: р;
+s: с; t: т; u: у; v: в; w: у; x: кс; y: ы; z: з
+`),
+);
 /** A letter that only Kazakh uses, or a q that is not before u. */
 const KAZAKH_SIGN = new RegExp(`[${KAZAKH_LATIN.replace("q", "")}]|q(?!u)`);
 
-/** "KZ86125KZT5004100100": an account's number, letter by letter and figure by figure. */
+/** "KZ86125KZT5004100100": reads an account number letter by letter and figure by figure. */
 export const accountRule: Rule = patternRule(
   `[A-Z]{2}\\d{2}(?:[A-Z\\d]{11,30}|(?: [A-Z\\d]{4}){3,7}(?: [A-Z\\d]{1,3})?)(?![A-Za-z\\d])`,
   (match) =>
@@ -155,19 +45,21 @@ export const accountRule: Rule = patternRule(
       .join(" "),
 );
 
-/** Latin words by sound, abbreviations by letters, with a Kazakh ending after a hyphen: "Google-дың". */
+/**
+ * Reads Latin words by sound and abbreviations by letters, with a Kazakh ending after a hyphen: "Google-дың".
+ */
 export const latinRule: Rule = patternRule(`([${LATIN_CLASS}]+)(?:-([${LOWER}]+)${WORD_END})?`, (match) => {
   const spoken = spokenLatin(match[1]!);
   const ending = match[2];
   return ending === undefined ? spoken : endedName(spoken, ending);
 });
 
-/** A name with what a hyphen ties to it. Who writes "Facebook-ке" knows how the name sounds: the ending stays as it is. */
+/** Adds an ending, which stays as written, or a word after a hyphen: "Facebook-ке". */
 export function endedName(spoken: string, ending: string): string {
   return isEnding(ending) ? spoken + ending : `${spoken}-${saidWord(ending)}`;
 }
 
-/** One Latin word in Kazakh letters. */
+/** Spells one Latin word in Kazakh letters. */
 export function spokenLatin(word: string): string {
   const lower = word.toLowerCase();
   const known = KNOWN_WORDS.get(lower);
@@ -175,18 +67,18 @@ export function spokenLatin(word: string): string {
   if (KAZAKH_SIGN.test(lower) && lower.length > 1) return respelled(kazakhSpelling(lower), KAZAKH_SPELLINGS);
   if (isSpelledOut(word))
     return [...lower].map((letter) => LETTER_NAMES[plainLetter(letter)] ?? "").join(" ");
-  // A last e is silent, a last é is not.
+  // A final e is silent, a final é is not.
   const sounding = lower.replace(/(?<=[a-z]{2}[^aeiouy])e$/, "");
   return respelled([...sounding].map(plainLetter).join(""), SPELLINGS);
 }
 
-/** After a vowel i and y are a glide; where ı is written, i is the other vowel, и. */
+/** After a vowel i and y are a glide; in words with ı, i is и. */
 function kazakhSpelling(lower: string): string {
   const glided = lower.replace(/(?<=[aeouäöüūáóú])[iy]/g, "й");
   return lower.includes("ı") ? glided.replaceAll("i", "и") : glided;
 }
 
-/** Capitals without a vowel, or of three letters at most, and letters that stand alone. */
+/** Capitals without a vowel or of at most three letters, and single letters. */
 function isSpelledOut(word: string): boolean {
   if (word.length === 1) return true;
   const hasVowel = /[aeiouy]/i.test(word);

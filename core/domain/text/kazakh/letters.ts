@@ -1,7 +1,9 @@
-/** The letters a voice can say: Kazakh Cyrillic, the letters of Russian words included. */
+import { wordTable } from "./word-table.js";
+
+/** Letters of the voices: Kazakh Cyrillic, including those of Russian words. */
 export const KAZAKH_LETTERS = "аәбвгғдеёжзийкқлмнңоөпрстуұүфхһцчшщъыіьэюя";
 
-/** Ready for a character class in a pattern. */
+/** For a character class in a pattern. */
 export const LOWER = "а-яёәғқңөұүһі";
 export const UPPER = "А-ЯЁӘҒҚҢӨҰҮҺІ";
 
@@ -9,47 +11,24 @@ export const CONSONANTS = "бвгғджзйкқлмнңпрстфхһцчшщъ�
 
 const VOWEL = /[аәеёиоөуұүыіэюя]/;
 
-/** True when something in the word can be sung: a word without is spelled by letter names. */
+/** Words without a vowel are spelled. */
 export function hasVowel(lowerCaseWord: string): boolean {
   return VOWEL.test(lowerCaseWord);
 }
 
 /**
- * What a letter is called.
+ * Names of letters.
  *
- * Source: letter_name rows of test/fixtures/normalization/facts-kk.tsv (common usage; several names have a second form).
+ * Source: letter_name rows of test/fixtures/normalization/facts-kk.tsv (common usage; several names have a
+ * second form).
  */
-const LETTER_NAMES: Readonly<Record<string, string>> = {
-  б: "бы",
-  в: "вы",
-  г: "гы",
-  ғ: "ғы",
-  д: "ды",
-  ж: "жы",
-  з: "зы",
-  й: "қысқа и",
-  к: "кы",
-  қ: "қы",
-  л: "лы",
-  м: "мы",
-  н: "ны",
-  ң: "ың",
-  п: "пы",
-  р: "ры",
-  с: "сы",
-  т: "ты",
-  ф: "фы",
-  х: "хы",
-  һ: "һы",
-  ц: "цы",
-  ч: "чы",
-  ш: "шы",
-  щ: "ща",
-  ъ: "айыру белгісі",
-  ь: "жіңішкелік белгісі",
-};
+const LETTER_NAMES = wordTable(`
+б: бы; в: вы; г: гы; ғ: ғы; д: ды; ж: жы; з: зы; й: қысқа и; к: кы; қ: қы; л: лы; м: мы; н: ны; ң: ың;
+п: пы; р: ры; с: сы; т: ты; ф: фы; х: хы; һ: һы; ц: цы; ч: чы; ш: шы; щ: ща; ъ: айыру белгісі;
+ь: жіңішкелік белгісі
+`);
 
-/** Letter names of a word, vowels as they are. */
+/** Spells a word by letter names, vowels as they are. */
 export function spelledByLetters(lowerCaseWord: string): string {
   return [...lowerCaseWord].map((letter) => LETTER_NAMES[letter] ?? letter).join(" ");
 }

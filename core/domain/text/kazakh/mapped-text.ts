@@ -1,6 +1,6 @@
 /**
- * Text that remembers where it comes from: for each of its UTF-16 units the range [start, end) of the source it stands
- * for. Ranges never go back. While nothing has been replaced there is nothing to remember.
+ * A text with the source range [start, end) of each of its UTF-16 units, in ascending order. Without
+ * replacements the mapping is the identity and takes no memory.
  */
 export class MappedText {
   readonly text: string;
@@ -13,19 +13,20 @@ export class MappedText {
     this.#ends = ends;
   }
 
-  /** Where in the source the unit at `at` begins. */
+  /** Start in the source of the unit at `at`. */
   startOf(at: number): number {
     return this.#starts === null ? at : this.#starts[at]!;
   }
 
-  /** Where in the source the unit at `at` ends. */
+  /** End in the source of the unit at `at`. */
   endOf(at: number): number {
     return this.#ends === null ? at + 1 : this.#ends[at]!;
   }
 
   /**
-   * Replaces what a global pattern finds. A replacement of the same length maps unit by unit, any other as a whole.
-   * @param replace gets the match and where it begins in the source
+   * Replaces matches of a global pattern. Replacements of the same length map unit by unit, others as a
+   * whole.
+   * @param replace receives the match and its start in the source
    */
   replace(pattern: RegExp, replace: (match: string, sourceStart: number) => string): MappedText {
     const edits: { at: number; length: number; by: string }[] = [];

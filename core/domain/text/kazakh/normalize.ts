@@ -58,38 +58,37 @@ import { type TidyWord, tidy } from "./tidy.js";
 import { plainWordRule } from "./words.js";
 
 export interface NormalizeOptions {
-  /** False leaves numbers, abbreviations and signs unread: what can not be pronounced then is dropped. */
+  /** False does not read numbers, abbreviations and signs, and drops those that cannot be pronounced. */
   readonly expand: boolean;
-  /** Words with readings of their own, whatever `expand` says. */
+  /** Applies regardless of `expand`. */
   readonly dictionary?: PronunciationDictionary | undefined;
-  /** The alphabet of the text that this is a sentence of, if that is Kazakh in Latin letters. */
+  /** Alphabet of the text that contains this sentence, if it is Kazakh in Latin letters. */
   readonly latin?: LatinAlphabet | null | undefined;
 }
 
 /**
- * One spoken word and the part of the written text it is said for. All positions count UTF-16 units.
- *
- * Several words can stand for one part: the words of "2024" all have its range.
+ * A spoken word and its part of the written text, in UTF-16 units. Several words can share one part: the
+ * words of "2024" all have its range.
  */
 export interface SpokenWord {
   /** [spokenStart, spokenEnd) of the spoken text: letters, with hyphens inside. */
   readonly spokenStart: number;
   readonly spokenEnd: number;
-  /** [start, end) of the written text. Neither ever goes back from one word to the next. */
+  /** [start, end) of the written text; neither decreases from word to word. */
   readonly start: number;
   readonly end: number;
 }
 
 export interface SpokenText {
-  /** Lower-case Kazakh Cyrillic with `, . ! ? : ; — -`; empty when nothing in it can be said. */
+  /** Lower-case Kazakh Cyrillic with `, . ! ? : ; — -`; empty if nothing can be spoken. */
   readonly spoken: string;
-  /** Every word of `spoken` in order. Each letter and digit of the written text is in one of their ranges or dropped. */
+  /** Every word of `spoken`, in order. Each written letter and digit is in one of their ranges or dropped. */
   readonly words: readonly SpokenWord[];
-  /** Where the characters (code points) of the written text stand that have no place in speech, ascending. */
+  /** Positions of characters (code points) of the written text that cannot be spoken, ascending. */
   readonly dropped: readonly number[];
 }
 
-/** Rules by what stands at the place; the first that reads it wins. */
+/** Rules by the character at the position; the first reading wins. */
 const WORD_RULES: readonly Rule[] = [
   contractionRule,
   slashedRule,
@@ -112,7 +111,7 @@ const WORD_RULES: readonly Rule[] = [
   scaleRule,
   plainWordRule,
 ];
-/** Words that nothing is left out of: neither short nor known as the beginning of an abbreviation. */
+/** For words that are not short and do not start like an abbreviation. */
 const WHOLE_WORD_RULES: readonly Rule[] = [romanRule, acronymRule, plainWordRule];
 const LATIN_RULES: readonly Rule[] = [
   addressRule,
@@ -150,13 +149,13 @@ const SIGN_RULES: readonly Rule[] = [
   vulgarRule,
   signRule,
 ];
-/** Marks of punctuation, which few rules begin with; the others have all of them. */
+/** Rules for common punctuation marks, few of which apply; other signs try `SIGN_RULES`. */
 const MARK_RULES: ReadonlyMap<string, readonly Rule[]> = new Map([
   [".", [addressDotRule]],
   ["-", [minusRule, nameHyphenRule, smallRangeRule]],
   ...[..."!?:;—–\n"].map((mark): [string, readonly Rule[]] => [mark, []]),
 ]);
-/** What Latin letters sound like is needed even where nothing is expanded. */
+/** Latin letters are respelled even without `expand`. */
 const WORD_RULES_PLAIN: readonly Rule[] = [latinRule];
 const SIGN_RULES_PLAIN: readonly Rule[] = [nameHyphenRule, addressDotRule, droppedRangeRule];
 
@@ -164,7 +163,7 @@ const LETTER = /[\p{L}\p{M}]/u;
 const PLAIN_WORD = new RegExp(`[${LOWER}${UPPER}]+`, "uy");
 const LINE_ENDS = /\n[ \n]*/uy;
 const PAUSES = new Set([" ", ",", ".", "!", "?", ":", ";", "-", "—"]);
-/** What a pass over its own output could still read: it changes something only where marks met by chance. */
+/** Parts of the output that another pass would still read, where marks met by chance. */
 const UNSETTLED_WORD = new RegExp(`(?<![${LOWER}])[${CONSONANTS}]+(?![${LOWER}])`, "u");
 const UNSETTLED_END = new RegExp(`(?:^|[^${LOWER}])(?:${DOTTED_SOURCE})$`, "u");
 const HEAD_BEFORE = new RegExp(`(?<![${LOWER}])[${LOWER}]+$`, "u");
@@ -173,17 +172,18 @@ const LONGEST_DOTTED = 20;
 const MAX_PASSES = 4;
 
 /**
- * Written Kazakh as it is spoken, in the characters a voice knows, with the way back to what was written.
+ * Converts written Kazakh to its spoken form in the characters of a voice, with the written range of each
+ * word.
  *
- * Numbers, dates, times, money, units, Roman numerals, abbreviations and signs become words with their endings; Latin words
- * are respelled by sound; quotation marks are silent, brackets and dashes are pauses; everything else is dropped and
- * listed. Applying it to its own output, without a dictionary, changes nothing.
+ * Numbers, dates, times, money, units, Roman numerals, abbreviations and signs become words with their
+ * endings; Latin words are respelled by sound; quotation marks are silent, brackets and dashes are pauses;
+ * everything else is dropped and listed. Without a dictionary, the output is a fixed point.
  */
 export function normalizeKazakh(text: string, options: NormalizeOptions): SpokenText {
   const first = readOnce(text, options);
   let result = first;
   for (let pass = 1; options.expand && pass < MAX_PASSES && isUnsettled(result.spoken); pass++) {
-    // What was said as the dictionary wants it is no word of the dictionary.
+    // The dictionary must not apply to its own readings.
     const again = readOnce(result.spoken, { expand: options.expand });
     if (again.spoken === result.spoken) break;
     result = { ...again, words: throughWords(result.words, again.words) };
@@ -218,7 +218,7 @@ function readOnce(raw: string, { expand, dictionary, latin }: NormalizeOptions):
   let at = 0;
   while (at < text.length) {
     const named = names.readAt(at);
-    // No other rule reads over the beginning of a name.
+    // No other rule may read beyond the start of a name.
     const before = text.slice(0, names.nextAt);
     const runEnd = named === null ? ordinaryRunEnd(before, at) : at;
     if (runEnd > at) {
@@ -251,7 +251,7 @@ function readOnce(raw: string, { expand, dictionary, latin }: NormalizeOptions):
   return { spoken, words: sourceWords(words, spans, mapped), dropped: inOrder(dropped) };
 }
 
-/** The words of a dictionary that a text still holds from a place on. */
+/** The remaining dictionary words of a text. */
 class NamesAhead {
   readonly #text: string;
   readonly #dictionary: PronunciationDictionary | undefined;
@@ -266,12 +266,12 @@ class NamesAhead {
     this.#names = dictionary?.find(text) ?? [];
   }
 
-  /** Where the next of them begins; the end of the text when there is none. */
+  /** Start of the next one, or the end of the text. */
   get nextAt(): number {
     return this.#names[this.#next]?.at ?? this.#text.length;
   }
 
-  /** The name at a place, or the address that has names inside. */
+  /** Returns the word at a position, or the address that contains one. */
   readAt(at: number): Reading | null {
     while (this.nextAt < at) this.#next++;
     const name = this.#names[this.#next];
@@ -286,7 +286,7 @@ class NamesAhead {
   }
 }
 
-/** A reading of [at, next), or letters that were copied (next is null), and where it went. */
+/** A reading of [at, next), or copied letters (next is null), with its position in the output. */
 interface Span {
   readonly writtenStart: number;
   readonly at: number;
@@ -308,7 +308,7 @@ function sourceWords(words: readonly TidyWord[], spans: readonly Span[], source:
   });
 }
 
-/** Words of a second pass, whose source is the first pass, by what the words they come from stand for. */
+/** Maps words of a second pass to the written text through the words of the first. */
 function throughWords(words: readonly SpokenWord[], again: readonly SpokenWord[]): SpokenWord[] {
   let index = 0;
   return again.map((word) => {
@@ -319,7 +319,7 @@ function throughWords(words: readonly SpokenWord[], again: readonly SpokenWord[]
   });
 }
 
-/** One character may have been prepared as two, and both have no reading: it is dropped once. */
+/** Sorts positions without duplicates, since one character may be prepared as two. */
 function inOrder(positions: readonly number[]): number[] {
   return [...new Set(positions)].toSorted((a, b) => a - b);
 }
@@ -338,7 +338,7 @@ function rulesAt(text: string, at: number, expand: boolean): readonly Rule[] {
   const character = text.charAt(at);
   if (LETTER.test(character)) {
     if (!expand) return WORD_RULES_PLAIN;
-    // No Cyrillic letter of a prepared text comes before these.
+    // All letters of a prepared text below this are Latin.
     if (character < "Ѐ") return LATIN_RULES;
     return isWhole(text, at) ? WHOLE_WORD_RULES : WORD_RULES;
   }
@@ -347,14 +347,14 @@ function rulesAt(text: string, at: number, expand: boolean): readonly Rule[] {
   return MARK_RULES.get(character) ?? SIGN_RULES;
 }
 
-/** Whether the word at a place is no abbreviation, by its length, by what follows and by how abbreviations begin. */
+/** Returns whether a word is no abbreviation, by its length, the next mark and the known first letters. */
 function isWhole(text: string, at: number): boolean {
   const word = matchAt(PLAIN_WORD, text, at)?.[0] ?? "";
   const mark = text[at + word.length];
   return word.length > 2 && mark !== "-" && mark !== "/" && !ABBREVIATION_HEADS.has(word.toLowerCase());
 }
 
-/** A line that ends without a mark ends a sentence, unless the next goes on in lower case and is no part of a list ("ә."). */
+/** A line end ends a sentence, unless the next line continues in lower case and is no list item ("ә."). */
 function lineEnd(lineEnds: string, next: string): string {
   return !lineEnds.includes("\n\n") && /^\p{Ll}(?![.,])/u.test(next) ? " " : ". ";
 }

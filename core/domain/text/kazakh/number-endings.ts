@@ -2,49 +2,38 @@ import { LOWER } from "./letters.js";
 import { collective, ordinal } from "./numerals.js";
 import { matchAt } from "./reading.js";
 import { isEnding, withEnding } from "./suffixes.js";
+import { wordTable } from "./word-table.js";
 import { saidWord } from "./words.js";
 
-/** A number as it was read, before its ending. */
+/** The reading of a number, without its ending. */
 export interface ReadNumber {
   readonly spoken: string;
-  /** Digits of a whole number; null when it has a fraction or a unit, which takes cases but no ordinals. */
+  /** Digits of a whole number; null for a fraction or a unit, which take cases but no ordinals. */
   readonly digits: string | null;
 }
 
 const HYPHENATED = new RegExp(`-([${LOWER}]+)(?![\\p{L}\\p{M}])(\\.(?= ?[,;)${LOWER}]| \\d|$))?`, "yu");
-/** "20:00 ге", "ІІ -нің": what was meant to hang on; "де" and "те" are words too. */
+/** "20:00 ге", "ІІ -нің": detached endings; "де" and "те" are also words. */
 const APART = /(?: -([ндт][ыі]ң?|[ғгқк][ае]|[дт][ае]|[дтн][ае]н)| ([ғгқк][ае]))(?![\p{L}\p{M}-])/uy;
-/** "5деген" says five, "100деген" is hundreds. */
+/** "5деген" quotes five, "100деген" is hundreds. */
 const ATTACHED_CASE =
   /([ғгқк][ае]|[дт][ае]н?|н[ае]н|[ндт][ыі]ң?|[мбп]ен|[дт][ае]й|(?<=0)[лдт](?:аған|еген))(?![\p{L}\p{M}-])/uy;
-/** Nouns that are numbered, by their abbreviations: "7-сын.". */
-const NUMBERED_NOUNS: Readonly<Record<string, string>> = {
-  сын: "сынып",
-  қат: "қабат",
-  көш: "көше",
-  пәт: "пәтер",
-  п: "пәтер",
-  бөл: "бөлім",
-  тар: "тарау",
-  кес: "кесте",
-  сур: "сурет",
-  том: "том",
-  т: "том",
-  б: "бет",
-  ж: "жыл",
-  ғ: "ғасыр",
-};
+/** Numbered nouns by abbreviation: "7-сын.". */
+const NUMBERED_NOUNS = wordTable(`
+сын: сынып; қат: қабат; көш: көше; пәт: пәтер; п: пәтер; бөл: бөлім; тар: тарау; кес: кесте; сур: сурет;
+том: том; т: том; б: бет; ж: жыл; ғ: ғасыр
+`);
 const ATTACHED = new RegExp(`((?:[ыі]н|сын|н)?ш[ыі])([${LOWER}]*)(?![\\p{L}\\p{M}])`, "yu");
 const ORDINAL_ENDING = /^(?:ыншы|інші|сыншы|ншы|нші|шы|ші)(.*)$/;
 const COLLECTIVE_ENDING = /^[еа]у(.*)$/;
 /** "Жүздеген", "жүздеп": hundreds of, by hundreds. */
 const MANY_ENDING =
   /^[лдт](?:аған|еген|[ае]п)(?:[дт][ае]р)?(?:[ыі]|[ндт][ыі]ң|[ғг][ае]|[дт][ае]|[ндт][ае]н|[дт][ыі])?$/;
-/** Adjectives of measure count, other nouns after a hyphen are numbered: "5-жылдық", but "5-сынып". */
+/** Adjectives of measure take cardinals, other nouns after a hyphen ordinals: "5-жылдық", but "5-сынып". */
 export const COUNTED_NOUN = /^(?!жылы$|жылғы$).*(?:лық|лік|дық|дік|тық|тік|лы|лі|аралық|шақты|шамалы)$/;
 const CLITIC = /^(?:ақ|ай)$/;
 
-/** Reads what hangs on a number at `at` ("2024-тен", "5-ші", "90-жылдары") and where the text goes on. */
+/** Reads the ending of a number at `at` ("2024-тен", "5-ші", "90-жылдары"). */
 export function readNumberEnding(
   number: ReadNumber,
   text: string,

@@ -1,10 +1,10 @@
 import { cardinal, decimal, digitByDigit } from "./numerals.js";
 import { matchAt } from "./reading.js";
 
-/** How sure the marks inside a number are. */
+/** Interpretations of the marks in a number. */
 type MarkMeaning = "whole" | "decimal" | "group-or-decimal" | "date-or-decimal";
 
-/** A number as its marks are read. `whole` and `fraction` are digits alone. */
+/** A written number; `whole` and `fraction` are only digits. */
 export interface WrittenNumber {
   readonly whole: string;
   readonly fraction: string;
@@ -15,8 +15,9 @@ export interface WrittenNumber {
 }
 
 /**
- * Groups of three by spaces; by dots or commas where nothing else can be meant: two groups and more ("1.234.567"), a
- * group of zeros ("5.000"), or a decimal mark of the other kind behind them ("1.234,56", "1,234.56").
+ * Groups of three by spaces; by dots or commas where nothing else can be meant: two groups and more
+ * ("1.234.567"), a group of zeros ("5.000"), or a decimal mark of the other kind behind them ("1.234,56",
+ * "1,234.56").
  */
 const NUMBER = new RegExp(
   "(?:([1-9]\\d{0,2}(?:(?: \\d{3})+|(?:\\.\\d{3})+(?=,\\d{1,2}(?!\\d))|(?:,\\d{3})+(?=\\.\\d{1,2}(?!\\d))" +
@@ -24,7 +25,7 @@ const NUMBER = new RegExp(
   "yu",
 );
 
-/** The number that begins at a place; null without a digit there. */
+/** Returns the number at a position; null without one. */
 export function numberAt(text: string, at: number): WrittenNumber | null {
   const match = matchAt(NUMBER, text, at);
   if (match === null) return null;
@@ -35,8 +36,9 @@ export function numberAt(text: string, at: number): WrittenNumber | null {
 }
 
 /**
- * What one mark between digits means. The Kazakh decimal mark is the comma; a dot is a decimal mark, a group mark
- * ("1.234"), or parts the numbers of a date or time ("12.05", "9.30"), and a wrong guess would change what is said.
+ * Interprets one mark between digits. The Kazakh decimal mark is the comma. A dot may be a decimal mark, a
+ * group mark ("1.234"), or part of a date or time ("12.05", "9.30"), and a wrong guess would change the
+ * meaning.
  */
 function meaningOf(whole: string, mark: string, fraction: string): MarkMeaning {
   if (fraction === "" || whole.startsWith("0")) return decimalOrWhole(fraction);
@@ -49,18 +51,18 @@ function decimalOrWhole(fraction: string): MarkMeaning {
   return fraction === "" ? "whole" : "decimal";
 }
 
-/** The number by its meaning; where that is open, figure by figure as it is written: "он екі нүкте нөл бес". */
+/** Reads a number; if its meaning is ambiguous, as it is written: "он екі нүкте нөл бес". */
 export function spokenNumber({ whole, fraction, mark, meaning }: WrittenNumber): string {
   if (meaning === "whole") return cardinal(whole);
   return meaning === "decimal" ? decimal(whole, fraction) : asWritten(whole, mark, fraction);
 }
 
-/** Both sides of a mark by themselves, and the mark by name. */
+/** Reads both sides of a mark separately, and the mark by name. */
 export function asWritten(whole: string, mark: string, fraction: string): string {
   return `${cardinal(whole)} ${mark === "," ? "үтір" : "нүкте"} ${codeGroup(fraction)}`;
 }
 
-/** A group of a code, a telephone number or an address: its leading zeros one by one, the rest as a number. */
+/** Reads a group of a code, telephone number or address: leading zeros one by one, the rest as a number. */
 export function codeGroup(digits: string): string {
   const zeros = /^0*/.exec(digits)?.[0] ?? "";
   const rest = digits.slice(zeros.length);

@@ -1,47 +1,29 @@
+import { wordTable } from "./word-table.js";
+
 /**
  * Kazakh numerals.
  *
- * Source: Unicode CLDR, common/rbnf/kk.xml, with the 40th corrected to қырқыншы; "бір миллион" rather than a bare
- * "миллион" as the news reads it (19 of 22 times in the KazNERD twin sentences).
+ * Source: Unicode CLDR, common/rbnf/kk.xml, with the 40th corrected to қырқыншы; "бір миллион" rather than a
+ * bare "миллион" as the news reads it (19 of 22 times in the KazNERD twin sentences).
  */
 const ONES = ["", "бір", "екі", "үш", "төрт", "бес", "алты", "жеті", "сегіз", "тоғыз"];
 const TENS = ["", "он", "жиырма", "отыз", "қырық", "елу", "алпыс", "жетпіс", "сексен", "тоқсан"];
 const SCALES = ["", "мың", "миллион", "миллиард", "триллион", "квадриллион"];
 
-const ORDINALS: Readonly<Record<string, string>> = {
-  нөл: "нөлінші",
-  бір: "бірінші",
-  екі: "екінші",
-  үш: "үшінші",
-  төрт: "төртінші",
-  бес: "бесінші",
-  алты: "алтыншы",
-  жеті: "жетінші",
-  сегіз: "сегізінші",
-  тоғыз: "тоғызыншы",
-  он: "оныншы",
-  жиырма: "жиырмасыншы",
-  отыз: "отызыншы",
-  қырық: "қырқыншы",
-  елу: "елуінші",
-  алпыс: "алпысыншы",
-  жетпіс: "жетпісінші",
-  сексен: "сексенінші",
-  тоқсан: "тоқсаныншы",
-  жүз: "жүзінші",
-  мың: "мыңыншы",
-  миллион: "миллионыншы",
-  миллиард: "миллиардыншы",
-  триллион: "триллионыншы",
-  квадриллион: "квадриллионыншы",
-};
+const ORDINALS = wordTable(`
+нөл: нөлінші; бір: бірінші; екі: екінші; үш: үшінші; төрт: төртінші; бес: бесінші; алты: алтыншы;
+жеті: жетінші; сегіз: сегізінші; тоғыз: тоғызыншы; он: оныншы; жиырма: жиырмасыншы; отыз: отызыншы;
+қырық: қырқыншы; елу: елуінші; алпыс: алпысыншы; жетпіс: жетпісінші; сексен: сексенінші; тоқсан: тоқсаныншы;
+жүз: жүзінші; мың: мыңыншы; миллион: миллионыншы; миллиард: миллиардыншы; триллион: триллионыншы;
+квадриллион: квадриллионыншы
+`);
 
-/** Denominators of a decimal fraction by its digits: "оннан бес" is five tenths. */
+/** Denominators of decimal fractions by number of digits: "оннан бес" is five tenths. */
 const DENOMINATORS = ["", "оннан", "жүзден", "мыңнан", "он мыңнан", "жүз мыңнан", "миллионнан"];
 
 const COLLECTIVES = ["", "біреу", "екеу", "үшеу", "төртеу", "бесеу", "алтау", "жетеу"];
 
-/** Whole numbers of up to 18 digits; longer ones and those with leading zeros are read digit by digit. */
+/** Reads whole numbers of up to 18 digits; longer ones and those with leading zeros digit by digit. */
 export function cardinal(digits: string): string {
   const isCode = digits.length > 18 || (digits.length > 1 && digits.startsWith("0"));
   if (isCode) return digitByDigit(digits);
@@ -53,7 +35,7 @@ export function cardinal(digits: string): string {
     const value = Number(padded.slice(group * 3, group * 3 + 3));
     const scale = SCALES[groupCount - 1 - group]!;
     if (value === 0) continue;
-    // A leading thousand is bare, "мың тоғыз жүз"; after millions it is counted, "бір миллион бір мың".
+    // A leading thousand has no "one", "мың тоғыз жүз"; after millions it has, "бір миллион бір мың".
     const isBare = scale === "мың" && value === 1 && words.length === 0;
     if (!isBare) words.push(belowThousand(value));
     if (scale !== "") words.push(scale);
@@ -65,21 +47,21 @@ export function digitByDigit(digits: string): string {
   return [...digits].map((digit) => ONES[Number(digit)] || "нөл").join(" ");
 }
 
-/** The ordinal of a spoken cardinal: only its last word changes. */
+/** Returns the ordinal of a spoken cardinal; only its last word changes. */
 export function ordinal(spokenCardinal: string): string {
   const at = spokenCardinal.lastIndexOf(" ") + 1;
   const last = spokenCardinal.slice(at);
   return spokenCardinal.slice(0, at) + (ORDINALS[last] ?? last);
 }
 
-/** "3,5" is "үш бүтін оннан бес"; a fraction too long for a denominator is read digit by digit. */
+/** Reads "3,5" as "үш бүтін оннан бес"; a fraction too long for a denominator is read digit by digit. */
 export function decimal(whole: string, fraction: string): string {
   const denominator = DENOMINATORS[fraction.length];
   if (denominator === undefined) return `${cardinal(whole)} үтір ${digitByDigit(fraction)}`;
   return `${cardinal(whole)} бүтін ${denominator} ${cardinal(fraction.replace(/^0+(?=\d)/, ""))}`;
 }
 
-/** "Бесеу" and its like stand for 1 to 7 things; null beyond. */
+/** Collective numerals such as "бесеу", for 1 to 7; else null. */
 export function collective(digits: string): string | null {
   return COLLECTIVES[Number(digits)] || null;
 }

@@ -5,7 +5,7 @@ import { RUSSIAN_WORDS } from "./words.js";
 const LOWER = 1;
 const UPPER = 2;
 const VOWEL = 4;
-/** By code unit: what kind of Cyrillic letter it is, 0 for none. */
+/** Kinds of Cyrillic letters by code unit; 0 for others. */
 const KINDS = new Uint8Array(0x530);
 for (const letter of KAZAKH_LETTERS) {
   const vowel = CONSONANTS.includes(letter) ? 0 : VOWEL;
@@ -25,9 +25,10 @@ const EXCEPTION_FIRST = new Set(
 );
 
 /**
- * Where a run of words ends that are said as they are written: Cyrillic, with a vowel, no capital inside and no dot behind,
- * parted by a space, a comma and a space, or a hyphen. Nine of ten words are in one, and this keeps them cheap.
- * @returns `at` when none begins there
+ * Finds the end of a run of words that are spoken as written: Cyrillic, with a vowel, without inner capitals
+ * and a dot after them, separated by a space, a comma and a space, or a hyphen. Nine of ten words are in such
+ * a run, which is fast.
+ * @returns `at` when no run starts there
  */
 export function ordinaryRunEnd(text: string, at: number): number {
   let end = wordEnd(text, at);
@@ -54,9 +55,10 @@ function wordEnd(text: string, at: number): number {
   const lowerFrom = end;
   for (let kind = kindAt(text, end); (kind & LOWER) !== 0; kind = kindAt(text, ++end)) kinds |= kind;
   if (end === lowerFrom || (kinds & VOWEL) === 0 || isJoined(text, end)) return at;
-  if (text.charCodeAt(end) === HYPHEN && end - at <= LONGEST_HEAD && isContracted(text, at, end)) return at;
+  if (text.charCodeAt(end) === HYPHEN && end - at <= LONGEST_HEAD && mayBeContracted(text, at, end))
+    return at;
   const last = text.charCodeAt(end - 1);
-  // Russian words that sound otherwise: endings -ого and -ся, and a few more.
+  // Russian words with another pronunciation: endings -ого and -ся, and a few more.
   if (last === O || last === YA) return at;
   if (EXCEPTION_FIRST.has(text.charCodeAt(at)) && EXCEPTIONS.has(text.slice(at, end).toLowerCase()))
     return at;
@@ -67,11 +69,7 @@ function kindAt(text: string, at: number): number {
   return KINDS[text.charCodeAt(at)] ?? 0;
 }
 
-function isContracted(text: string, at: number, end: number): boolean {
-  return mayBeContracted(text, at, end);
-}
-
-/** Whether a dot or a letter of any script follows. */
+/** Returns whether a dot, a slash or a letter of any script follows. */
 function isJoined(text: string, at: number): boolean {
   const unit = text.charCodeAt(at);
   // "а/о", "ж/е": a vowel and a slash.

@@ -2,16 +2,16 @@ import { codeGroup } from "./numbers.js";
 import { patternRule, type Rule } from "./reading.js";
 
 /**
- * Telephone numbers of Kazakhstan, read group by group.
+ * Reads telephone numbers of Kazakhstan group by group.
  *
- * Source: the numbering plan of Kazakhstan (country code 7, prefix 8, area codes of three digits, or four and six).
- * Brackets have become commas. Without the code, only groups of 3-3-2-2 count: "701 123 45 67".
+ * Source: the numbering plan of Kazakhstan (country code 7, prefix 8, area codes of three digits, or four and
+ * six). Brackets have become commas. Without the code, only groups of 3-3-2-2 count: "701 123 45 67".
  */
 const SEPARATED = "\\+?[78][ ,-]{0,8}\\d{3}[ ,-]{1,8}\\d{3}[ -]?\\d{2}[ -]?\\d{2}";
 const AREA = "\\+?[78][ ,-]{0,8}7\\d{3}[ ,-]{1,8}\\d{2}[ -]?\\d{2}[ -]?\\d{2}";
 const LOCAL = "(?:[67]\\d{2})[ -]\\d{3}[ -]\\d{2}[ -]\\d{2}";
 const SHORT = "\\d{2,3}-\\d{2}-\\d{2}";
-/** Eleven digits are a telephone number only after such a word: they may be a sum. */
+/** Eleven digits are a telephone number only after such a word; else they may be a sum. */
 const CONTACT =
   "(?:[Тт]ел\\.|[Тт]елефон\\p{Ll}{0,12}|[Нн]өмір\\p{Ll}{0,12}|[Бб]айланыс\\p{Ll}{0,12}|[Ww]hats[Aa]pp):? ?";
 const JOINED = /^(\+?)([78])(7\d{2})(\d{3})(\d{2})(\d{2})$/;

@@ -1,15 +1,16 @@
 import { KAZAKH_LETTERS, LOWER, UPPER } from "./letters.js";
 import { MappedText } from "./mapped-text.js";
 import { spellOutMarks } from "./quoted.js";
+import { wordTable } from "./word-table.js";
 
-/** Text in which every character has a rule: letters of two scripts, digits, known marks, spaces, line ends. */
+/** Text of characters with rules: letters of two scripts, digits, known marks, spaces, line ends. */
 export interface PreparedText {
   readonly mapped: MappedText;
-  /** Where the characters (code points) stand that nothing can be said for. Quotation marks are silent, not dropped, unless they are letters. */
+  /** Positions of characters (code points) that cannot be spoken. Quotation marks are silent instead. */
   readonly dropped: readonly number[];
 }
 
-/** Signs that rules can say; where they can not, the fallback drops and counts them. */
+/** Signs with rules; where no rule applies, the fallback drops and counts them. */
 const SIGNS = "%‰$€₽₸£¥₺₴₹₩₿₼₾₪¢№§°+=×÷/&@#*_<>−²³^½¼¾⅓⅔±·≈≠≤≥∞√~→";
 
 const QUOTES = new Set("\"'`´«»“”„‟‘’‚‛‹›ʹʺʼʻ′″");
@@ -20,39 +21,18 @@ export const KAZAKH_LATIN = "äöüūğqñşıŋáóúńǵý";
 const LATIN = new Set(`abcdefghijklmnopqrstuvwxyzé${KAZAKH_LATIN}`);
 const MARKS = new Set(`0123456789,.!?:;-${SIGNS}`);
 
-/** Most characters stay as they are; these are looked at one by one. */
+/** Characters that are checked one by one; most others stay. */
 const UNUSUAL_SOURCE = `[^${LOWER}${UPPER}a-zA-Z0-9 \\n,.!?:;%-]`;
 const UNUSUAL = new RegExp(UNUSUAL_SOURCE, "gu");
 const AN_UNUSUAL = new RegExp(UNUSUAL_SOURCE, "u");
 
-/** Foreign letters and signs by what they stand for. */
+/** Replacements of foreign letters and signs. */
 const STAND_INS: ReadonlyMap<string, string> = new Map([
   ...pairs("‐‑–—―‒⸺(){}[]⟨⟩•▪●◦▸►…¿¡،。？！：；，", "--—————,,,,,,,,,,,,,,.  ,.?!:;,"),
   ...pairs("əƏɵƟїЇєЄґҐўЎӯӮӊӈҝӄҡҟҕҳӽҙҫҷӣјѕӧӱӓѣѐѝіӢ", "әӘөӨіІеЕгГуУуУңңққққғһһзсчийзөүәееиіИ"),
   ...pairs("ҥҤӉӇӃӐӒҶӋѲҠҞӀӏѓЃќЌ", "ңҢҢҢҚААЧЧФҚҚІіғҒқҚ"),
-  ["љ", "ль"],
-  ["њ", "нь"],
-  ["ђ", "дж"],
-  ["џ", "дж"],
-  ["ћ", "ч"],
-  ["ѳ", "ф"],
-  ["ѵ", "и"],
-  ["ß", "ss"],
-  ["ø", "o"],
-  ["æ", "e"],
-  ["œ", "e"],
-  ["ł", "l"],
-  ["đ", "d"],
-  ["þ", "t"],
-  ["ð", "d"],
-  ["İ", "I"],
-  ["Ø", "O"],
-  ["Æ", "E"],
-  ["Œ", "E"],
-  ["Ł", "L"],
-  ["Đ", "D"],
-  ["Þ", "T"],
-  ["℃", "°C"],
+  ...Object.entries(wordTable("љ: ль; њ: нь; ђ: дж; џ: дж; ћ: ч; ѳ: ф; ѵ: и; ß: ss; ø: o; æ: e; œ: e; ł: l")),
+  ...Object.entries(wordTable("đ: d; þ: t; ð: d; İ: I; Ø: O; Æ: E; Œ: E; Ł: L; Đ: D; Þ: T; ℃: °C")),
 ]);
 
 /** An O typed for a zero: "2О24". */
@@ -60,16 +40,18 @@ const ZERO_BETWEEN_DIGITS = /(?<=\d)[OО](?=\d)/gu;
 /** Powers after a digit, but for the squares and cubes of units. */
 const SUPERSCRIPTS = /(?<=\d)(?![²³](?![⁰¹²³⁴-⁹⁻]))⁻?[⁰¹²³⁴-⁹]+/gu;
 const FRACTION = /^\d+\u2044\d+$/;
-/** Zeros of Arabic, Persian, Devanagari and Bengali digits (Unicode, General_Category Nd); others are dropped. */
+/**
+ * Zeros of Arabic, Persian, Devanagari and Bengali digits (Unicode, General_Category Nd); others are dropped.
+ */
 const DIGIT_ZEROS = [0x660, 0x6f0, 0x966, 0x9e6];
 
-/** Latin and Greek letters that look like Cyrillic ones, for words in which somebody mixed them. */
+/** Latin and Greek letters that look like Cyrillic ones, for words with mixed scripts. */
 const LOOK_ALIKES: ReadonlyMap<string, string> = new Map(
   pairs("aceopxkmthiABCEHKMOPTXIyαορεΑΒΕΗΙΚΜΟΡΤΧ", "асеорхкмтһіАВСЕНКМОРТХІуаореАВЕНІКМОРТХ"),
 );
 
 const A_LETTER = /\p{L}/u;
-/** A character and the marks on it, which may be one character when composed. */
+/** A character with combining marks, which may compose to one character. */
 const MARKED = /\P{M}\p{M}+/gu;
 const WORD = /[\p{L}\p{M}]+/gu;
 const FOREIGN_LETTER = /[\p{Script=Latin}\p{Script=Greek}]/u;
@@ -81,12 +63,13 @@ const LATIN_LOOK_ALIKES: ReadonlyMap<string, string> = new Map(
 );
 
 /**
- * Composes, maps and filters characters, and repairs letters of another script inside words.
+ * Composes, maps and filters characters, and repairs words of mixed scripts.
  *
- * A dash keeps its length here, an ellipsis becomes three dots, brackets and bullets become commas: pauses all of them.
+ * Dashes keep their length, an ellipsis becomes three dots, brackets and bullets become commas; all are
+ * pauses.
  *
- * @param respell writes words of the composed text otherwise
- * @param isExpanded whether numbers and abbreviations are going to be read
+ * @param respell respells words of the composed text
+ * @param isExpanded whether numbers and abbreviations will be read
  */
 export function prepare(
   raw: string,
@@ -99,7 +82,7 @@ export function prepare(
   if (isUnusual) mapped = mapped.replace(MARKED, (marked) => marked.normalize("NFC"));
   if (FOREIGN_LETTER.test(raw)) {
     mapped = mapped.replace(WORD, repaired);
-    // Before apostrophes fall silent: one alphabet has letters with them.
+    // Before apostrophes are removed, since one alphabet has letters with them.
     if (respell !== undefined) mapped = respell(mapped);
   }
   mapped = mapped.replace(ZERO_BETWEEN_DIGITS, () => "0");
@@ -109,18 +92,19 @@ export function prepare(
     .replace(SUPERSCRIPTS, (power) => `^${power.normalize("NFKD")}`)
     .replace(UNUSUAL, (character, sourceStart) => {
       const kept = keep(character);
-      // Letters that are typed for quotation marks, "ʼ" and the primes, are silent as well, but letters must be accounted for.
+      // Letters used as quotation marks, "ʼ" and the primes, are also silent, but letters must be listed as
+      // dropped.
       if (kept !== null && !(kept === "" && A_LETTER.test(character))) return kept;
       dropped.push(sourceStart);
-      // Invisible characters may stand inside a word, pictures and foreign letters part two words.
+      // Invisible characters may be inside a word; pictures and foreign letters separate words.
       return kept ?? (/[\p{C}\p{M}]/u.test(character) ? "" : " ");
     });
   return { mapped, dropped };
 }
 
-/** What stands for one character: itself, something like it, nothing (silent), or null when it can not be said. */
+/** Returns a character's replacement: itself, a similar one, "" (silent), or null if it cannot be spoken. */
 function keep(unusual: string): string | null {
-  // The Kelvin and Ångström signs and their like are letters when composed.
+  // The Kelvin and Ångström signs and others compose to letters.
   const character = unusual.normalize("NFC");
   if (CYRILLIC.has(character) || MARKS.has(character)) return character;
   if (character === "\n" || character === "\r" || character === "\u2028" || character === "\u2029")
@@ -131,7 +115,7 @@ function keep(unusual: string): string | null {
   if (character === "…") return "...";
   const standIn = STAND_INS.get(character);
   if (standIn !== undefined) return standIn;
-  // Full-width forms, ligatures, accents: what is under them.
+  // Full-width forms, ligatures and accented letters, as plain ones.
   const plain = character.normalize("NFKD").replace(/\p{M}/gu, "");
   if (/^[A-Za-z0-9%$.,!?:;()+=-]+$/.test(plain)) return plain.replace(/[()]/g, ",");
   // "2⅛" is two and an eighth.
@@ -139,8 +123,8 @@ function keep(unusual: string): string | null {
 }
 
 /**
- * A word of two scripts in one, if each letter of the other has a look-alike; otherwise the word as it is. Latin words
- * with a Cyrillic letter among them stay Latin.
+ * Writes a word of two scripts in one, if each letter of the other has a look-alike. Mostly Latin words
+ * become Latin, others Cyrillic.
  */
 function repaired(word: string): string {
   if (!FOREIGN_LETTER.test(word) || !CYRILLIC_LETTER.test(word)) return word;
@@ -165,7 +149,7 @@ function repaired(word: string): string {
   return result;
 }
 
-/** Decimal digits of the other scripts: each has its ten in a row. */
+/** Converts decimal digits of other scripts, each of which has ten consecutive ones. */
 function digitOf(character: string): string | null {
   if (!/^\p{Nd}$/u.test(character)) return null;
   const codePoint = character.codePointAt(0) ?? 0;

@@ -2,20 +2,20 @@ import type { PronunciationDictionary } from "./dictionary.js";
 import { normalizeKazakh } from "./normalize.js";
 import { prepare } from "./prepare.js";
 
-/** A word of a dictionary as it is looked up; empty when it has nothing that could be found in a text. */
+/** Returns the form in which a dictionary's word is looked up; empty if nothing of it can occur in a text. */
 export function soughtWord(word: string): string {
   const { text } = prepare(word).mapped;
   const sought = text.replace(/\s+/g, " ").replace(/^[ ,]+|(?<![ ,])[ ,]+$/g, "");
   return /[^ ,.!?:;—-]/.test(sought) ? sought : "";
 }
 
-/** How a pronunciation is said: words without marks, so that it may stand anywhere; empty when it is nothing. */
+/** Returns a pronunciation as spoken words without marks; empty if nothing can be spoken. */
 export function spokenPronunciation(say: string): string {
   const { spoken } = normalizeKazakh(say, { expand: true });
   return spoken.match(/[^ ,.!?:;—]+/g)?.join(" ") ?? "";
 }
 
-/** By how many characters a dictionary makes a text longer. */
+/** Returns the number of characters that a dictionary adds to a text. */
 export function growthBy(dictionary: PronunciationDictionary, text: string): number {
   return dictionary
     .find(prepare(text).mapped.text)

@@ -14,28 +14,25 @@ import {
   UNIT_PATTERN,
   unitName,
 } from "./units.js";
+import { wordTable } from "./word-table.js";
 import { saidWord } from "./words.js";
 
 const ORDINAL_ENDING = /^(?:[ыі]н|сын|н)?ш[ыі]$/;
 const VULGAR = / ?([½¼¾⅓⅔])/uy;
 const SIMPLE_FRACTION = / ([1-9]\d?)\/([1-9]\d{0,2})(?![\d/.,])/uy;
-const VULGAR_READINGS: Readonly<Record<string, string>> = {
-  "½": "екіден бір",
-  "¼": "төрттен бір",
-  "¾": "төрттен үш",
-  "⅓": "үштен бір",
-  "⅔": "үштен екі",
-};
+const VULGAR_READINGS = wordTable(`
+½: екіден бір; ¼: төрттен бір; ¾: төрттен үш; ⅓: үштен бір; ⅔: үштен екі
+`);
 const ABBREVIATION_DOT = /\.(?= [\p{Ll},]| \d+ ?(?:мин|сек)|[,;:)])/uy;
 const SENTENCE_END = /\s{0,8}(?:$|\n|\p{Lu})/uy;
 
-/** A number with all that belongs to it: scale, unit or money, and an ending on the last of them. */
+/** Reads a number with its scale, unit or currency, and the ending on the last of them. */
 function quantityRule(text: string, at: number): Reading | null {
   const number = numberAt(text, at);
   return number === null ? null : readQuantity(number, null, text);
 }
 
-/** "$5", "€ 3,5 млн", "KZT 500": said after the number. */
+/** "$5", "€ 3,5 млн", "KZT 500": the currency is spoken after the number. */
 export function moneyFirstRule(text: string, at: number): Reading | null {
   const sign = matchAt(CODE, text, at)?.[0] ?? text.charAt(at);
   const currency = Object.hasOwn(CURRENCIES, sign) ? CURRENCIES[sign] : undefined;
@@ -84,7 +81,10 @@ const dottedRule = patternRule(`\\d{1,40}(?:\\.\\d{1,40}){2,}(?!\\d)`, (match) =
   /^[1-9]\d{0,2}(?:\.\d{3}){2,}$/.test(match[0]) ? null : match[0].split(".").map(codeGroup).join(" нүкте "),
 );
 
-/** "3:1": a result next to "есеп", otherwise a ratio, "үштің бірге қатынасы" (genitive and dative of case_rule rows). */
+/**
+ * "3:1": a result next to "есеп", otherwise a ratio, "үштің бірге қатынасы" (genitive and dative of case_rule
+ * rows).
+ */
 const ratioRule = patternRule(
   "(?<![\\d:.,])(\\d{1,3}):([1-9]\\d{0,2}(?: \\d{3})+|\\d{1,6})(?![\\d:]|[.,]\\d)(?=( есе[пб])|)",
   (match, text) => {
@@ -104,14 +104,14 @@ const powerRule: Rule = patternRule(`(\\d{1,40})\\^([-−]?)(\\d+)`, (match) => 
   return `${cardinal(base)} ${minus === "" ? "" : "минус "}${ordinal(cardinal(exponent))} дәрежеде`;
 });
 
-/** In the order they are tried, at a digit, after the calendar and telephone numbers. */
+/** Rules at a digit in order, after those of the calendar and telephone numbers. */
 export const NUMBER_RULES: readonly Rule[] = [powerRule, dottedRule, fractionRule, ratioRule, quantityRule];
 
 function readQuantity(number: WrittenNumber, currencyBefore: Currency | null, text: string): Reading {
   const { fraction } = number;
   const scale = matchAt(SCALE_PATTERN, text, number.next);
   const end = number.next + (scale?.[0].length ?? 0);
-  // The dot of "млн." or "тыс." is part of it unless the sentence ends there.
+  // The dot of "млн." or "тыс." belongs to it unless the sentence ends there.
   const afterScale = scale === null ? end : end + (matchAt(ABBREVIATION_DOT, text, end)?.[0].length ?? 0);
   const isPlain = scale === null && fraction === "";
   const vulgar = isPlain ? matchAt(VULGAR, text, number.next) : null;
@@ -121,7 +121,8 @@ function readQuantity(number: WrittenNumber, currencyBefore: Currency | null, te
     spokenValue(known, vulgar?.[1] ?? null, part) + (scale === null ? "" : ` ${scaleName(scale[1] ?? "")}`);
   const money = currencyBefore === null ? matchAt(CURRENCY_PATTERN, text, next) : null;
   const rate = currencyBefore === null ? matchAt(RATE_PATTERN, text, next) : null;
-  // A scale or a unit makes a decimal of "1.234" and "12.05": there is no thousand of millions, no date of kilograms.
+  // A scale or a unit makes a decimal of "1.234" and "12.05": there is no thousand of millions, no date of
+  // kilograms.
   const decided: WrittenNumber =
     scale === null ? number : { ...number, meaning: fraction === "" ? "whole" : "decimal" };
   if (rate !== null) {
@@ -147,7 +148,7 @@ function readQuantity(number: WrittenNumber, currencyBefore: Currency | null, te
   return readNumberEnding({ spoken: value(decided), digits }, text, next);
 }
 
-/** Dates have no units; a group of three stays open. */
+/** A number with a unit is no date; a group of three stays ambiguous. */
 function measuredNumber(number: WrittenNumber): WrittenNumber {
   return number.meaning === "date-or-decimal" ? { ...number, meaning: "decimal" } : number;
 }
@@ -162,8 +163,8 @@ function spokenValue(number: WrittenNumber, vulgar: string | null, part: RegExpE
 }
 
 /**
- * A sum of money. Two digits after the mark are hundredths: "25,24 ₸" is "жиырма бес теңге жиырма төрт тиын". Three are a
- * group where a sign stands first, as English writes ("$1,234"), and stay open behind a number ("1,234 ₸").
+ * Reads a sum of money. Two digits after the mark are hundredths: "25,24 ₸" is "жиырма бес теңге жиырма төрт
+ * тиын". Three are a group after a sign, as in English ("$1,234"), and ambiguous before one ("1,234 ₸").
  */
 function sum(number: WrittenNumber, currency: Currency, isSignFirst: boolean): string {
   const { whole, fraction, mark } = number;
@@ -182,7 +183,7 @@ function inMinor(whole: string, fraction: string, currency: Currency): string {
   return parts.length === 0 ? `нөл ${currency.name}` : parts.join(" ");
 }
 
-/** A unit with its ending and, inside a sentence, without its dot. */
+/** Adds the ending of a unit, and removes its dot inside a sentence. */
 function measured(spoken: string, text: string, at: number): Reading {
   const dot = matchAt(ABBREVIATION_DOT, text, at);
   return readNumberEnding({ spoken, digits: null }, text, at + (dot?.[0].length ?? 0));

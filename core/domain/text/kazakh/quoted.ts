@@ -2,7 +2,7 @@ import { LOWER, UPPER } from "./letters.js";
 import type { MappedText } from "./mapped-text.js";
 import { isEnding } from "./suffixes.js";
 
-/** Companies behind their quoted names, which are theirs: the possessive of the last word. */
+/** Company forms after a quoted name, whose last word takes the possessive. */
 const COMPANY = new RegExp(
   `(?<=[»”"“] {0,2}(?:ҰК )?)(АҚ|ЖШС|ЖАҚ|ААҚ|КЕАҚ|ҰК|РМК|КММ|РМҚК|МКҚК|КМҚК|МКК)(?:-([${LOWER}]{1,8}))?(?![\\p{L}\\p{M}])`,
   "gu",
@@ -11,8 +11,8 @@ const LETTERED_NUMBER = new RegExp(`(?<=(?<!\\d)\\d{1,2})[- ]?[«“„"]([${LOW
 const DASHED_ENDING = new RegExp(`(?<=\\d|[${UPPER}]{2})[–—‒−]([${LOWER}]{1,12})(?![\\p{L}\\p{M}])`, "gu");
 
 /**
- * What quotation marks and long dashes say about the words beside them, written so that it stays when they are gone: "7 «Б»"
- * is a number and its letter and no measure, "«Арман» ЖШС-нің" names whose partnership it is, "5–сынып" has a hyphen.
+ * Keeps the meaning of quotation marks and long dashes before they are removed: "7 «Б»" is a number with a
+ * letter and no measure, "«Арман» ЖШС-нің" has a possessive, "5–сынып" has a hyphen.
  */
 export function spellOutMarks(mapped: MappedText): MappedText {
   return mapped
@@ -24,14 +24,14 @@ export function spellOutMarks(mapped: MappedText): MappedText {
     .replace(COMPANY, (written) => {
       const [name = "", ending = ""] = written.split("-");
       const high = name === "ЖШС" || name === "КММ" ? "і" : "ы";
-      // Plurals and possessives say it themselves.
+      // Plurals and possessives need no addition.
       if (/^(?:[лдт][ае]р|с?[ыі](?:н|$))/.test(ending) || (ending !== "" && !isEnding(ending)))
         return written;
       return `${name}-${ownedCase(high, ending)}`;
     });
 }
 
-/** "-ның" is "-ының" behind a possessive, "-ға" is "-ына". */
+/** Case endings after a possessive: "-ның" is "-ының", "-ға" is "-ына". */
 function ownedCase(high: string, ending: string): string {
   const low = high === "і" ? "е" : "а";
   if (ending === "" || /^[ыі]$/.test(ending)) return high;

@@ -4,32 +4,32 @@ import { cardinal, ordinal } from "./numerals.js";
 import { matchAt, type Reading } from "./reading.js";
 
 const VALUES: Readonly<Record<string, number>> = { I: 1, V: 5, X: 10, L: 50, C: 100, D: 500, M: 1_000 };
-/** Cyrillic letters that are typed for Roman ones. */
+/** Cyrillic letters that replace Roman ones. */
 const STAND_INS: Readonly<Record<string, string>> = { І: "I", Х: "X", Ү: "V", С: "C", М: "M", Д: "D" };
 const NUMERAL = /[IVXLCDMІХҮСМ]{1,16}(?![\p{L}\p{M}\d])/uy;
-/** Typed with У, П and Ш for V, II and III, or with a small L for I, which only a century gives away: "ХШ ғасыр". */
+/** Typed with У, П and Ш for V, II and III, or with l for I, recognized only before a century: "ХШ ғасыр". */
 const TYPED = /[IVXІХУПШl]{1,6}(?= ?(?:[-–—] ?[IVXІХУПШl]{1,6} ?)?(?:ғасыр|ғғ?\.))/uy;
 const TYPED_STAND_INS: Readonly<Record<string, string>> = { У: "V", П: "II", Ш: "III", l: "I" };
 const ORDINAL_ENDING = /-(?:[ыі]н|сын|н)?ш[ыі]/uy;
 const CANONICAL = /^M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})$/;
-/** Nouns and adjectives that are numbered with Roman numerals, so that even a single letter is one. */
+/** Nouns and adjectives after Roman numerals, before which even a single letter is one. */
 const NUMBERED =
   /[ -](?:ғасыр|ғ\.|ғғ\.|ғ(?!\p{L})|тарау|бөлім|бап|баб|том|съезд|тоқсан|дәреже|топ|тоб|кезең|сынып|сыныб|жартыжылдық|жарты|мыңжылдық|онжылдық|класс|санат|сессия|конгресс|форум|саммит|олимпиада|спартакиада|фестивал|байқау|чемпионат|турнир|кубо|конференция|симпозиум|құрылтай|шақырыл|орын|жүлде|деңгей|разряд|сектор|тип|түрі|қабат|кезек|курс|семестр|жартылық|тур|кітап|кітаб|параграф|тармақ|пункт|бағыт|республикалық|халықаралық|облыстық|қалалық|аймақтық|дүние|жазғы|қысқы|дәстүрлі|корпус|армия|дивизия|мемлекеттік дума|патша|император|король|папа|сұлтан)/iuy;
 const NAME_BEFORE = new RegExp(`(?:^|[^${LOWER}${UPPER}])[${UPPER}][${LOWER}]+ $`, "u");
-/** "I. Кіріспе": what first parts are called; "І. Есенберлин" is a name. */
+/** "I. Кіріспе": titles of first sections; "І. Есенберлин" is a name. */
 const HEADING_AFTER =
   /\. ?(?:кіріспе|алғы ?сөз|жалпы|негізгі|ұйымдастыру|қорытынды|мақсат|бастапқы|теориялық|практикалық|дайындық|сабақ|жаңа|үй тапсырмасы|өткен|бағалау|пайдаланылған|бөлім|тарау|түсінік|нәтиже|міндет|талап|ереже)/iuy;
 const INITIAL_END = new RegExp(`^\\. ?[${UPPER}]`, "u");
 const RULER_BEFORE =
   /(?:Петр|Пётр|Николай|Александр|Екатерина|Елизавета|Людовик|Карл|Генрих|Вильгельм|Фридрих|Наполеон|Филипп|Павел|Иван|Мехмед|Дарий|Птолемей|Рамсес|Георг|Леопольд|Густав|Иоанн|Бенедикт|Юстиниан|Оттон|Ричард|Эдуард|Яков|Мұрад|Сүлеймен|Селім|Баязид) $/u;
-/** "Х–ХІІ", "І, ІІ және ІІІ": the numerals beside one letter. */
+/** "Х–ХІІ", "І, ІІ және ІІІ": numerals next to a single letter. */
 const NUMERAL_AFTER = /(?: ?[-–—] ?|, ?| және | мен | пен | бен )[IVXІХ]{1,5}(?![\p{L}\p{M}\d.])/uy;
 const NUMERAL_BEFORE = /(?<![\p{L}\p{M}])[IVXІХ]{1,5}(?: ?[-–—] ?|, ?| және | мен | пен | бен )$/u;
-/** A word or name behind the numeral; "V тәрізді" and "V образды" are shapes. */
+/** A word or name after the numeral; "V тәрізді" and "V образды" are shapes. */
 const WORD_AFTER = new RegExp(`[ -](?!тәрізді|образды|пішінді)[${LOWER}]{2}`, "uy");
 const NAME_AFTER = new RegExp(` [${UPPER}][${LOWER}]`, "uy");
 
-/** Roman numerals are ordinals: "ХХІ ғасыр", "ІІ Петр", "Петр I", "III-ші". Capitals only. */
+/** Reads Roman numerals as ordinals: "ХХІ ғасыр", "ІІ Петр", "Петр I", "III-ші". Only capitals. */
 export function romanRule(text: string, at: number): Reading | null {
   const typed = LETTER.test(text[at - 1] ?? "") ? null : matchAt(TYPED, text, at);
   const match = matchAt(NUMERAL, text, at) ?? typed;
@@ -41,7 +41,7 @@ export function romanRule(text: string, at: number): Reading | null {
   const end = at + match[0].length;
   if (typed === null && !isNumeral(numeral, text, at, end)) return null;
   const spoken = cardinal(String(romanValue(numeral)));
-  // "ІІ-ші" writes the ordinal out; any other ending goes to the ordinal: "ХХ-да" is "жиырмасыншыда".
+  // "ІІ-ші" is already an ordinal; other endings are added to it: "ХХ-да" is "жиырмасыншыда".
   const isWrittenOut = matchAt(ORDINAL_ENDING, text, end) !== null;
   const number = isWrittenOut ? { spoken, digits: numeral } : { spoken: ordinal(spoken), digits: null };
   const reading = readNumberEnding(number, text, end);
@@ -56,7 +56,7 @@ const LETTER = /[\p{L}\p{M}]/u;
 function isNumeral(numeral: string, text: string, at: number, end: number): boolean {
   if (numeral.length > 1) {
     if (matchAt(NUMBERED, text, end) !== null) return true;
-    // Sizes and abbreviations: XL, CD, DC, MC; a number that uses these letters is long, like MCMXCI.
+    // XL, CD, DC and MC are sizes and abbreviations; numbers with these letters are long, such as MCMXCI.
     return /^[IVX]+$/.test(numeral) || numeral.length >= 4;
   }
   if (!"IVX".includes(numeral)) return false;
@@ -67,7 +67,7 @@ function isNumeral(numeral: string, text: string, at: number, end: number): bool
   if (INITIAL_END.test(text.slice(end, end + 3)) && !RULER_BEFORE.test(before)) return false;
   if (NAME_BEFORE.test(before) || NUMERAL_BEFORE.test(before)) return true;
   if (matchAt(NUMERAL_AFTER, text, end) !== null || matchAt(ORDINAL_ENDING, text, end) !== null) return true;
-  // "I" and "V" are nothing else in Kazakh text; "X" is unknown things, companies and rays too.
+  // "I" and "V" have no other use in Kazakh text; "X" is also an unknown, a company or a ray.
   return (
     (numeral !== "X" && matchAt(WORD_AFTER, text, end) !== null) || matchAt(NAME_AFTER, text, end) !== null
   );

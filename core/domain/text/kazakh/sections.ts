@@ -4,12 +4,13 @@ import { codeGroup } from "./numbers.js";
 import { cardinal, ordinal } from "./numerals.js";
 import { matchAt, type Reading, type Rule } from "./reading.js";
 import { isEnding } from "./suffixes.js";
+import { wordTable } from "./word-table.js";
 import { saidWord } from "./words.js";
 
-/** What documents and school books number in parts, so that it may stand without a hyphen: "3.1 тармақ". */
+/** Numbered parts of documents and school books, which need no hyphen: "3.1 тармақ". */
 const SECTION =
   "(?:тармақ|тармағ|бөлім|бап|баб|кесте|сурет|тарау|параграф|пункт|тақырып|тақырыб|қосымша|теорема|лемма|формула|мысал|тапсырма|жаттығу|дәріс|сызба|диаграмма)";
-/** What is measured rather than numbered, even behind a hyphen: "2.5-есе". */
+/** Measures, which are not numbered even after a hyphen: "2.5-есе". */
 const MEASURED =
   /^(?:есе(?![пб])|(?:жыл|ай|күн|апта|сағат|минут|балл|мың|млн|млрд|миллион|миллиард|теңге|тонна|метр|километр|килограмм|литр|пайыз|процент|градус|еселе))/u;
 const NUMBER = "\\d{1,3}(?:\\.\\d{1,3}){1,4}(?![\\d])";
@@ -20,20 +21,13 @@ const SECTION_NUMBER = new RegExp(
   "yu",
 );
 /** "2.1-сур." */
-const SHORT_NOUNS: Readonly<Record<string, string>> = {
-  т: "тармақ",
-  тарм: "тармақ",
-  п: "пункт",
-  бөл: "бөлім",
-  тар: "тарау",
-  кес: "кесте",
-  сур: "сурет",
-  қос: "қосымша",
-};
-/** "3.1. Жалпы ережелер" at the beginning of a line. */
+const SHORT_NOUNS = wordTable(`
+т: тармақ; тарм: тармақ; п: пункт; бөл: бөлім; тар: тарау; кес: кесте; сур: сурет; қос: қосымша
+`);
+/** "3.1. Жалпы ережелер" at the start of a line. */
 const HEADING = /(\d{1,2}(?:\.\d{1,2}){1,4})(?=\.(?:\s*$|\n| \p{Lu})| \p{Lu}\p{Ll}{4})/uy;
 
-/** "3.1-тармақ" is "үш нүкте бірінші тармақ": the number of a part of a text, chapter by chapter. */
+/** Reads the number of a part of a text: "3.1-тармақ" is "үш нүкте бірінші тармақ". */
 export const sectionRule: Rule = (text: string, at: number): Reading | null => {
   if (/[\d.,]/.test(text[at - 1] ?? "")) return null;
   const match = matchAt(SECTION_NUMBER, text, at);

@@ -2,12 +2,13 @@ import { LOWER, UPPER } from "./letters.js";
 import { cardinal, ordinal } from "./numerals.js";
 import { matchAt, patternRule, type Reading, type Rule, WORD_END } from "./reading.js";
 import { isEnding, withEnding } from "./suffixes.js";
+import { wordTable } from "./word-table.js";
 
 /**
- * Words whose middle is left out, a hyphen in its place: "к-сі" is көшесі, "к-сінде" көшесінде.
+ * Words with a hyphen in place of their middle: "к-сі" is көшесі, "к-сінде" көшесінде.
  *
- * Each line: how the word begins, how it ends, the whole word. What follows the end is kept: endings agree with it
- * already. Source: abbreviations of Kazakh encyclopedias and of the streets and offices in addresses.
+ * Each entry: first letters, last letters, the whole word. Endings after the last letters are kept, since
+ * they agree with it. Source: abbreviations of Kazakh encyclopedias and of streets and offices in addresses.
  */
 const CONTRACTIONS = `
 к,көш сі көшесі; көш е көше; д,даң,даңғ,дң лы даңғылы; даң л даңғыл; қ сы қаласы; обл,об сы,лысы облысы; обл с облыс;
@@ -26,14 +27,10 @@ const CONTRACTIONS = `
 өз ні,і өзені; пр,просп ті,і проспектісі; пр,просп т проспект; акад сы академиясы; шар ғы шаруашылығы; ш ғы шаруашылығы; прок,прокур сы прокуратурасы;
 инсп сы инспекциясы; корп сы корпорациясы; комис сы комиссиясы; полиц сы полициясы; мұр,мұраж йы мұражайы; бөл мі бөлімі; бөл м бөлім; кіт ханасы кітапханасы; аур сы ауруханасы; емх сы емханасы
 `;
-/** Heads of these are letters and words themselves: contractions only behind a name. */
-const AFTER_NAMES = new Set(["а-ны", "а-ы", "р-сы", "о-сы"]);
-const NAME_FORMS: Readonly<Record<string, string>> = {
-  "а-ны": "ауданы",
-  "а-ы": "ауылы",
-  "р-сы": "республикасы",
-  "о-сы": "облысы",
-};
+/** Contractions only after a name, because their heads are letters or words themselves. */
+const NAME_FORMS = wordTable(`
+а-ны: ауданы; а-ы: ауылы; р-сы: республикасы; о-сы: облысы
+`);
 
 interface Contraction {
   readonly tail: string;
@@ -53,10 +50,13 @@ for (const line of CONTRACTIONS.split(";")) {
     );
   }
 }
-/** Heads of names and sides, which take any ending: "Алматы қ-да", "оңт-ке". */
+/** Heads of places and directions, which take any ending: "Алматы қ-да", "оңт-ке". */
 const ANY_ENDING = "а о р солт оңт бат шығ қ обл ауд к көш даң пр".split(" ");
 
-/** Whether "head-" at `at` may be a contraction, by how its end begins: a repeated head, "ун-ун-", is none. */
+/**
+ * Returns whether "head-" at `at` may be a contraction, by the letters after it; not for a repetition,
+ * "ун-ун-".
+ */
 export function mayBeContracted(text: string, at: number, hyphen: number): boolean {
   const head = text.slice(at, hyphen).toLowerCase();
   if (!CONTRACTED_HEADS.has(head)) return false;
@@ -67,7 +67,7 @@ export function mayBeContracted(text: string, at: number, hyphen: number): boole
 /** The heads with a vowel, which look like words. */
 export const CONTRACTED_HEADS: ReadonlySet<string> = new Set([...BY_HEAD.keys(), ...ANY_ENDING]);
 
-/** How a contraction goes on behind its first hyphen; heads that take any ending have no entry. */
+/** Continuations of a contraction after its first hyphen; heads that take any ending have no entry. */
 const TAILS = new Map<string, readonly string[]>();
 for (const [head, forms] of BY_HEAD) {
   const [first = "", ...rest] = head.split("-");
@@ -80,7 +80,7 @@ const CONTRACTED = new RegExp(
   `(?<![${LOWER}${UPPER}\\d-])([${LOWER}${UPPER}][${LOWER}]{0,5}(?:-[лрт])?(?:-?ік)?)-([${LOWER}]+)${WORD_END}\\.?`,
   "yu",
 );
-/** What may follow the end of a contraction: a case behind a possessive, or any case behind a bare word. */
+/** Endings of a contraction: a case after a possessive, or any case after a bare word. */
 const REST =
   /^(?:н[ыі]ң|н[ае]|н|нд[ае]|н[ае]н|мен|нд[ае]ғы|нд[ае]гі|[дт][ыі]ң|[ғгқк][ае]|[дт][ыі]|[дт][ае]|[дт][ае]н|[бп]ен|[лдт][ае]р\p{Ll}*)?$/u;
 const NAME_BEFORE = new RegExp(`[${UPPER}][${LOWER}-]+(?:-\\d+)? $`, "u");
@@ -117,37 +117,25 @@ function contracted(head: string, end: string, before: string): string | null {
   if (side !== undefined && /^(?:шығыс|батыс)/.test(end)) return `${side}-${end}`;
   if (side !== undefined && isEnding(end)) return withEnding(side, end);
   if (!NAME_BEFORE.test(before)) return null;
-  for (const key of AFTER_NAMES) {
+  for (const key of Object.keys(NAME_FORMS)) {
     const [nameHead = "", tail = ""] = key.split("-");
     if (head === nameHead && end.startsWith(tail) && REST.test(end.slice(tail.length)))
       return (NAME_FORMS[key] ?? "") + end.slice(tail.length);
   }
-  // "Алматы қ-да": the kind of place behind its name, and a case.
+  // "Алматы қ-да": a kind of place after its name, with a case.
   const place = PLACES[head];
   return place !== undefined && isEnding(end) ? withEnding(place, end) : null;
 }
 /** "оңт-ке" */
-const SIDES: Readonly<Record<string, string>> = {
-  солт: "солтүстік",
-  оңт: "оңтүстік",
-  бат: "батыс",
-  шығ: "шығыс",
-};
-const NAMED_PLACES: Readonly<Record<string, string>> = {
-  аудан: "ауданы",
-  облыс: "облысы",
-  көше: "көшесі",
-  даңғыл: "даңғылы",
-};
-const PLACES: Readonly<Record<string, string>> = {
-  пр: "проспектісі",
-  қ: "қаласы",
-  обл: "облысы",
-  ауд: "ауданы",
-  к: "көшесі",
-  көш: "көшесі",
-  даң: "даңғылы",
-};
+const SIDES = wordTable(`
+солт: солтүстік; оңт: оңтүстік; бат: батыс; шығ: шығыс
+`);
+const NAMED_PLACES = wordTable(`
+аудан: ауданы; облыс: облысы; көше: көшесі; даңғыл: даңғылы
+`);
+const PLACES = wordTable(`
+пр: проспектісі; қ: қаласы; обл: облысы; ауд: ауданы; к: көшесі; көш: көшесі; даң: даңғылы
+`);
 
 /** Two words by their first letters, a slash between: plain, and in the possessive behind a name. */
 const SLASHED: Readonly<Record<string, readonly [plain: string, afterName: string]>> = {
@@ -178,11 +166,9 @@ export const slashedRule: Rule = (text, at) => {
 };
 
 /** Kinds of districts in cities, with slashes, dots and hyphens. */
-const DISTRICTS: Readonly<Record<string, string>> = {
-  ш: "шағын",
-  ы: "ықшам",
-  м: "мөлтек",
-};
+const DISTRICTS = wordTable(`
+ш: шағын; ы: ықшам; м: мөлтек
+`);
 const DISTRICT =
   "(?:([шым])[/-]а(?:уд)?(?![\\p{L}\\p{M}-])|мкр(?:-?н)?(?![\\p{L}\\p{M}])|м-н(?![\\p{L}\\p{M}]))\\.?";
 

@@ -2,38 +2,18 @@ import { CURRENCIES } from "./currencies.js";
 import { readNumberEnding } from "./number-endings.js";
 import { patternRule, type Rule } from "./reading.js";
 import { GLUED_HYPHEN } from "./tidy.js";
+import { wordTable } from "./word-table.js";
 
 /** Source: symbol rows of facts-kk.tsv. */
-const NAMES: Readonly<Record<string, string>> = {
-  "+": "плюс",
-  "−": "минус",
-  "=": "тең",
-  "×": "көбейту",
-  "÷": "бөлу",
-  "&": "және",
-  "@": "ат белгісі",
-  "°": "градус",
-  "§": "тармақ",
-  "%": "пайыз",
-  "‰": "промилле",
-  "<": "кіші",
-  ">": "үлкен",
-  "±": "плюс минус",
-  "№": "нөмір",
-  "≈": "шамамен",
-  "~": "шамамен",
-  "≠": "тең емес",
-  "≤": "кіші немесе тең",
-  "≥": "үлкен немесе тең",
-  "∞": "шексіздік",
-  "√": "түбір",
-  "²": "квадрат",
-  "³": "куб",
-};
-/** Signs that are mark-up more often than speech: said only next to a digit. */
+const NAMES = wordTable(`
++: плюс; −: минус; =: тең; ×: көбейту; ÷: бөлу; &: және; @: ат белгісі; °: градус; §: тармақ; %: пайыз;
+‰: промилле; <: кіші; >: үлкен; ±: плюс минус; №: нөмір; ≈: шамамен; ~: шамамен; ≠: тең емес;
+≤: кіші немесе тең; ≥: үлкен немесе тең; ∞: шексіздік; √: түбір; ²: квадрат; ³: куб
+`);
+/** Signs that are mostly mark-up: read only next to a digit. */
 const NEXT_TO_DIGIT: Readonly<Record<string, string>> = { "#": "тор", "*": "жұлдызша" };
 
-/** So many equal signs one behind the other are not read one by one. */
+/** A row of at least this many equal signs is not read one by one. */
 const SHORTEST_ROW = 3;
 
 /** "-5" is "минус бес"; a dash after a word or number is a pause. */
@@ -45,7 +25,7 @@ export const minusRule: Rule = patternRule(
 /** "#Қазақстан" */
 export const hashtagRule: Rule = patternRule("#(?=\\p{L})", () => "хэштег");
 
-/** "COVID-19", "Wi-Fi", "5-G": said without a pause. */
+/** "COVID-19", "Wi-Fi", "5-G": no pause. */
 export const nameHyphenRule: Rule = patternRule(
   "(?<=\\p{L})-(?=\\d)|(?<=[A-Za-z])-(?=[A-Za-z])|(?<=\\d)-(?=[A-Za-z])",
   () => "",
@@ -66,20 +46,20 @@ export const slashRule: Rule = patternRule("(?<=\\p{L})/(?=\\p{L})|(?<=\\d)/(?=\
   return /[A-Za-z\d]/.test(before) || text.startsWith("немесе", match.index + 1) ? "" : "немесе";
 });
 
-/** A sign by name, with an ending: "%-ға", "₸-ден". */
+/** Reads a sign by name, with an ending: "%-ға", "₸-ден". */
 export const signRule: Rule = (text, at) => {
   const sign = text[at]!;
   const name = NAMES[sign] ?? CURRENCIES[sign]?.name ?? nextToDigit(sign, text, at);
   if (name === null) return null;
   const end = endOfRow(text, at);
-  // "100%%%": the first of the row was said with its number.
+  // "100%%%": the first of the row was read with its number.
   if (text[at - 1] === sign && text[at - 2] !== sign && end > at + 1) return { spoken: "", next: end };
-  // A row is a rule or an ornament ("====="), or a sign that was leant on beside a figure ("++++100"): that one is said once.
+  // A row is an ornament ("====="), or a repeated sign next to a figure ("++++100"), which is read once.
   const isSaid = end === at + 1 || /\d/.test(text[at - 1] ?? "") || /\d/.test(text[end] ?? "");
   return isSaid ? readNumberEnding({ spoken: name, digits: null }, text, end) : { spoken: "", next: end };
 };
 
-/** One past the last of at least three equal signs, the one before `at` counted; one past the sign where there are fewer. */
+/** End of a row of at least three equal signs, the one before `at` included; else the end of the sign. */
 function endOfRow(text: string, at: number): number {
   let end = at + 1;
   while (text[end] === text[at]) end++;

@@ -1,8 +1,8 @@
 /**
- * Kazakh case endings: which form a word takes, and which case a written ending stands for.
+ * Kazakh case endings: the form for a word, and the case of a written ending.
  *
- * Source: case_rule, numeral_case, currency_case, month_case, unit_case rows of facts-kk.tsv (grammar rules, counted in
- * the corpora).
+ * Source: case_rule, numeral_case, currency_case, month_case, unit_case rows of facts-kk.tsv (grammar rules,
+ * counted in the corpora).
  */
 export type GrammaticalCase = "genitive" | "dative" | "accusative" | "locative" | "ablative" | "instrumental";
 
@@ -16,14 +16,14 @@ const WRITTEN_CASES: readonly (readonly [GrammaticalCase, RegExp])[] = [
   ["instrumental", /^[мбп]ен$/],
 ];
 
-/** Endings that are not one case alone and are taken as written: plural, possessive, likeness, origin. */
+/** Other endings, which stay as written: plural, possessive, likeness, origin. */
 const OTHER_ENDING =
   /^(?:ң$|[лдт][ае]р)?(?:с?[ыі]|[ыі]?м[ыі]з)?(?:[ндт][ыі]ң|н?[дт][ае]|[ндт][ае]н|н[ае]?|[ғгқк][ае]|[ндт][ыі]|[мбп]ен|(?:н?[дт][ае])?[ғг][ыі])?$/;
 const LIKENESS = /^[лдт](?:ық|ік)$/;
-/** "-дай" about so many, "-дап" so many at a time, "-даған" so many and more, and the plural, with what follows them. */
+/** "-дай" about, "-дап" at a time, "-даған" and more, and the plural, with further endings. */
 const DERIVED =
   /^(?:([дт])[ае](й)|[лдт][ае](п)$|[лдт](?:аға|еге)(н)|[лдт][ае](р))((?:[ыі](?:н|н[ыі]ң|н[ае]|нд[ае]|н[ае]н)?|[ыі]?м[ыі]з|[ғгқк][ае]|[ндт][ыі]ң?|[дт][ае]|[дн][ае]н|[дт][ае][ғг][ыі]|[мбп]ен|н)?)$/;
-/** Of those who or what is somewhere, and of whose it is: "-дағы", "-нікі". */
+/** Endings of place and of possession: "-дағы", "-нікі". */
 const OF_PLACE = /^н?[дт][ае][ғг][ыі]$/;
 const OF_OWNER = /^[ндт]ікі$/;
 
@@ -31,7 +31,7 @@ const FRONT = "әеіөүэ";
 const BACK = "аоұыяё";
 const VOICELESS = "пфкқтсшщчцхһбвгд";
 
-/** True for a run of letters that can only be an ending, such as "тен", "сінде", "лары". */
+/** Returns whether letters can only be an ending, such as "тен", "сінде", "лары". */
 export function isEnding(written: string): boolean {
   if (written === "") return false;
   return (
@@ -43,8 +43,8 @@ export function isEnding(written: string): boolean {
 const WRITTEN_POSSESSIVE = /^с?[ыі](н[ыі]ң|н[ае]|н|нд[ае]|н[ае]н|мен)?$/;
 
 /**
- * Puts a written ending to a spoken phrase: a case or a possessive is formed for its last word, anything else is
- * taken as it is. After a possessive ("министрлігі") the case takes its possessive form.
+ * Adds a written ending to a spoken phrase: cases and possessives are formed for its last word, other endings
+ * stay as written. After a possessive ("министрлігі") the case takes its possessive form.
  */
 export function withEnding(phrase: string, written: string): string {
   const possessive = WRITTEN_POSSESSIVE.exec(written);
@@ -76,7 +76,7 @@ function inDerived(phrase: string, [, , like, each, many, , rest = ""]: RegExpEx
   return stem(phrase) + begin + body + harmonized(rest, isFront);
 }
 
-/** Endings behind an ending keep their consonants and take its vowels. */
+/** Endings after an ending keep their consonants and take its vowels. */
 function harmonized(endings: string, isFront: boolean): string {
   if (/^[мбп]ен$/.test(endings)) return endings;
   const [from, to] = isFront ? ["аығқ", "еігк"] : ["еігк", "аығқ"];
@@ -104,15 +104,15 @@ function soundingLast(word: string): string {
   return word.at(-1) === "ь" ? (word.at(-2) ?? "") : (word.at(-1) ?? "");
 }
 
-/** The phrase with its last word in a case. */
+/** Puts the last word of a phrase in a case. */
 export function inCase(phrase: string, grammaticalCase: GrammaticalCase): string {
   const word = lastWord(phrase);
   return stem(phrase) + caseEnding(word, grammaticalCase);
 }
 
 /**
- * The phrase with its last word in the third person's possessive: -сы/-сі after a vowel, -ы/-і after a consonant, before
- * which к, қ and п become voiced; "қырық" loses its ы.
+ * Puts the last word of a phrase in the third person's possessive: -сы/-сі after a vowel, -ы/-і after a
+ * consonant, with voiced к, қ and п; "қырық" loses its ы.
  */
 function inPossessive(phrase: string): string {
   const word = lastWord(phrase);
@@ -125,7 +125,9 @@ function inPossessive(phrase: string): string {
 }
 const VOICED: Readonly<Record<string, string>> = { к: "г", қ: "ғ", п: "б" };
 
-/** Borrowed words in a double consonant lose one before an ending: "килограмнан" (spelling rules of 1983). */
+/**
+ * Loanwords with a final double consonant lose one before an ending: "килограмнан" (spelling rules of 1983).
+ */
 function stem(phrase: string): string {
   return /(мм|лл|тт|сс)$/.test(phrase) ? phrase.slice(0, -1) : phrase;
 }
@@ -158,7 +160,7 @@ function caseEnding(word: string, grammaticalCase: GrammaticalCase): string {
   }
 }
 
-/** Heads of compound names, which carry a third person possessive: "министрлігі", "Штаттары", "градусы". */
+/** Last words of compound names in the third person's possessive: "министрлігі", "Штаттары", "градусы". */
 const POSSESSIVE =
   /(?:[лдт][ыі][ғг][ыі]|[аяе]с[ыі]|тары|лары|дары|лері|дері|тері|ұйымы|одағы|орталығы|орны|соғысы|стансасы|салығы|нөмірі|департаменті|республикасы|федерациясы|комитеті|қоры|институты|университеті|академиясы|зауыты|фабрикасы|мектебі|комиссиясы|корпорациясы|басқармасы|әкімдігі|прокуратурасы|жолы|банкі|палатасы|партиясы|кеңесі|градусы|жылы|қаласы|облысы|ауданы|ауылы|көшесі|даңғылы|күші|бағанасы|құралдары|қоғамы|кәсіпорны|кодексі|проспектісі|округі|қожалығы)$/;
 

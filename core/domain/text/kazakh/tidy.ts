@@ -1,9 +1,9 @@
 import { LOWER } from "./letters.js";
 
-/** A hyphen between two readings, which come with spaces. `prepare` leaves none in a text. */
+/** A hyphen between two readings, which have spaces around them; `prepare` removes it from texts. */
 export const GLUED_HYPHEN = "\u2010";
 
-/** Letters and the hyphens inside, found at [start, end) of the untidy text and put at [spokenStart, spokenEnd). */
+/** A word with inner hyphens, moved from [start, end) of the untidy text to [spokenStart, spokenEnd). */
 export interface TidyWord {
   readonly spokenStart: number;
   readonly spokenEnd: number;
@@ -17,14 +17,14 @@ export interface TidyText {
 }
 
 const LETTERS = new RegExp(`[${LOWER}]+`, "gu");
-/** A run of marks becomes the one that matters most to the voice. */
+/** A run of marks becomes the strongest one. */
 const STRONGEST_FIRST = ["?", "!", ".", ";", ":", ","];
 const GLUE = /^[ \t]*\u2010[ \t]*$/u;
 const DASH = /[–—]|[ \t][-–—]+[ \t]/u;
 
 /**
- * The canonical form of spoken text: lower case, single spaces, one mark at a time with a space after it, dashes between
- * spaces, hyphens only inside words, a letter first. Empty without a letter.
+ * Brings spoken text to its canonical form: lower case, single spaces, one mark at a time with a space after
+ * it, dashes between spaces, hyphens only inside words, a letter first. Empty without a letter.
  */
 export function tidy(untidy: string): TidyText {
   const text = untidy.toLowerCase();
@@ -48,7 +48,7 @@ export function tidy(untidy: string): TidyText {
   return { spoken, words };
 }
 
-/** What stands between two words. */
+/** Canonical separator between two words. */
 function separator(gap: string): string {
   if (gap === " " || gap === "  ") return " ";
   if (gap === "-" || GLUE.test(gap)) return "-";

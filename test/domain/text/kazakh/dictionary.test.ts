@@ -24,7 +24,7 @@ function dictionary(words: Words) {
 const said = (text: string, words: Words, expand = true) =>
   normalizeKazakh(text, { expand, dictionary: dictionary(words) }).spoken;
 
-test("whole words are said as the dictionary says, in any case and any keyboard", () => {
+test("whole words follow the dictionary, in any case and with look-alike letters", () => {
   const words = { Kaspi: "каспий" };
   for (const text of ["Kaspi", "KASPI", "kaspi", "«Kaspi»", "К\u0430spi", "(Kaspi)"]) {
     assert.equal(said(text, words).replace(",", ""), "каспий", text);
@@ -72,11 +72,11 @@ test("an address is read as one, with the dictionary's names in it", () => {
   assert.equal(said("info@kaspi.kz, dauys.kz", words), "инфо ат белгісі каспий нүкте кей зед, дауыс сайты");
 });
 
-test("words are said where nothing is expanded", () => {
+test("dictionary words apply without expansion", () => {
   assert.equal(said("Kaspi 2024", { Kaspi: "каспий" }, false), "каспий");
 });
 
-test("what is said is normalized itself, without marks", () => {
+test("pronunciations are normalized, without marks", () => {
   assert.equal(spokenPronunciation("Каспи!"), "каспи");
   assert.equal(spokenPronunciation("5G, бес джи"), "бес джи бес джи");
   assert.equal(spokenPronunciation("😀."), "");
@@ -140,7 +140,7 @@ const anyWords = fc
   })
   .map((entries) => entries.filter(([word]) => soughtWord(word) !== ""));
 
-test("with any dictionary, spoken words are mapped, nothing is lost, and only letters and marks of a voice are said", () => {
+test("with any dictionary, spoken words are mapped, nothing is lost, and all characters are a voice's", () => {
   fc.assert(
     fc.property(anyText, anyWords, fc.boolean(), (text, entries, expand) => {
       const words = dictionaryOf(

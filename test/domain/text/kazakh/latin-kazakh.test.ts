@@ -35,7 +35,7 @@ test("a text in one of the Latin alphabets is read as Kazakh, with its figures a
   }
 });
 
-test("a sentence without a telling word has the language of its text", () => {
+test("a sentence without a distinctive word has the language of its text", () => {
   assert.equal(spoken("Qazaqstan halqy. Uly Gete. Jańa jyl."), "қазақстан халқы. ұлы гете. жаңа жыл.");
 });
 
@@ -57,7 +57,7 @@ test("other languages, and Latin names in Cyrillic text, are read as before", ()
   assert.equal(spoken("Kaspi Bank пен Microsoft Office"), "каспи банк пен майкрософт офис");
 });
 
-test("no line of the corpus with Latin names in it is taken for Kazakh in Latin letters", () => {
+test("no corpus line with Latin names is mistaken for Kazakh in Latin letters", () => {
   const lines = corpusLines("kk-latin.txt.br");
   const taken = lines.filter((line) => /[a-z]{3}/i.test(line) && latinAlphabetOf(line) !== null);
   assert.deepEqual(taken, []);

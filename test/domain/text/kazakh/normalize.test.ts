@@ -110,7 +110,7 @@ for (const [concern, rows] of Object.entries(CONCERNS)) {
   });
 }
 
-test("what nobody can say is dropped, and its place told", () => {
+test("unspeakable characters are dropped, and their positions reported", () => {
   const results: [string, boolean, string, number[]][] = [
     ["Сәлем 😀漢!\u0007", true, "сәлем!", [6, 8, 10]],
     ["😀 !!! 12", false, "", [0, 7, 8]],
@@ -124,7 +124,7 @@ test("what nobody can say is dropped, and its place told", () => {
   }
 });
 
-test("an invisible character does not part a word, a picture does", () => {
+test("an invisible character does not split a word, a picture does", () => {
   assert.equal(spoken("сә\u200bлем"), "сәлем");
   assert.equal(spoken("сәлем😀әлем"), "сәлем әлем");
 });

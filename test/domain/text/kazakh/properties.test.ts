@@ -165,7 +165,7 @@ const anyText = fc.oneof(
 );
 const anyOptions = fc.record({ expand: fc.boolean() });
 
-test("whatever comes in, only characters of the model go out", () => {
+test("any input gives only characters of the model", () => {
   fc.assert(
     fc.property(anyText, anyOptions, (text, options) => {
       const { spoken, dropped } = normalizeKazakh(text, options);
@@ -185,7 +185,7 @@ test("every letter and digit is in the range of a spoken word, or dropped", () =
   );
 });
 
-test("letters typed for quotation marks are dropped, not lost", () => {
+test("letters used as quotation marks are reported as dropped", () => {
   // U+0374 composes to U+02B9.
   for (const letter of ["ʹ", "ʺ", "ʻ", "ʼ", "\u0374"]) {
     for (const expand of [false, true]) {

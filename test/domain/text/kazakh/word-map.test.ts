@@ -21,7 +21,7 @@ test("all words of a number, date or sum have the range of what is written", () 
   assert.deepEqual(wordPairs("2-3 күн"), ["екі-үш<2-3", "күн<күн"]);
 });
 
-test("ranges are of the text as it came, whatever was composed, repaired or dropped before", () => {
+test("ranges refer to the original text, whatever was composed, repaired or dropped", () => {
   assert.deepEqual(wordPairs("😀 та\u0438\u0306 5 ㎏-ға"), [
     "тай<та\u0438\u0306",
     "бес<5 ㎏-ға",
@@ -59,7 +59,7 @@ test("words of pieces and sentences are found in the whole text", () => {
   );
 });
 
-test("a word longer than a piece is in each piece that says a part of it", () => {
+test("a word longer than a piece is in each piece with a part of it", () => {
   const text = `${"а".repeat(400)} соңы`;
   const pieces = spokenSentences(text, { expand: true }).flatMap((sentence) => sentence.pieces);
   for (const { words, text: spoken } of pieces) {
