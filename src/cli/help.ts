@@ -140,10 +140,13 @@ export function optionOf(term: string): string | undefined {
   return /--([a-z\d-]+)/.exec(term)?.[1];
 }
 
+/** As many words as fit into a line of a paragraph that is longer. */
+const TOO_LONG = new RegExp(`(?=.{${COLUMNS + 1}})(.{1,${COLUMNS}}) `, "g");
+
 /** Breaks a paragraph into lines, but not inside backticks. */
 function wrapped(text: string): string {
   const unbroken = text.replace(/`[^`]*`/g, (code) => code.replaceAll(" ", "\u00a0"));
-  const lines = unbroken.replace(new RegExp(`(?=.{${COLUMNS + 1}})(.{1,${COLUMNS}}) `, "g"), "$1\n");
+  const lines = unbroken.replace(TOO_LONG, "$1\n");
   return lines.replaceAll("\u00a0", " ");
 }
 

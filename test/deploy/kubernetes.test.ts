@@ -36,7 +36,7 @@ const SECRET_SETTINGS = new Set(SETTINGS.filter(({ isSecret }) => isSecret === t
 const NAMES = new Set(SETTINGS.map(({ name }) => name));
 /** Paths of the operators' port; `/ready` is for engines. */
 const OPERATOR_PATHS = new Set(
-  [...read("src/http/operator-server.ts").matchAll(/request\.url [!=]== "([^"]+)"/g)].map(
+  [...read("src/http/operator-server.ts").matchAll(/path [!=]== "([^"]+)"/g)].map(
     ([, path = ""]) => path,
   ),
 );

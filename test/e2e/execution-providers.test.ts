@@ -44,7 +44,7 @@ test("a provider that is missing is passed by with one warning, and operators se
   const warnings = service
     .output()
     .split("\n")
-    .filter((line) => line.includes('"provider cannot be used here"'));
+    .filter((line) => line.includes('"provider not usable"'));
   assert.equal(warnings.length, 1);
   const { provider, reason } = JSON.parse(warnings[0]!) as { provider: string; reason: string };
   assert.equal(provider, MISSING);

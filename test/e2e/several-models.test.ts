@@ -205,7 +205,7 @@ describe("a service with models of one's own beside the shipped ones", () => {
     assert.equal(wrongVoice.headers.get("x-svc-error"), "unknown_voice");
     const timed = await speak({}, "/v1/tts?timestamps=true");
     const { detail } = (await timed.json()) as { readonly detail: string };
-    assert.match(detail, /timestamps must be false: tiny-matcha does not tell/);
+    assert.match(detail, /timestamps must be false: tiny-matcha does not provide word times/);
     const hotWords = `hotwords=${encodeURIComponent("қала")}`;
     assert.match((await transcribe(`?${hotWords}`)).detail ?? "", /the model's letters, received "қ"/);
     assert.equal((await transcribe(`?model=${SHIPPED.hears}&${hotWords}`)).status, 200);
