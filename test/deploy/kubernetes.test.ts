@@ -36,9 +36,7 @@ const SECRET_SETTINGS = new Set(SETTINGS.filter(({ isSecret }) => isSecret === t
 const NAMES = new Set(SETTINGS.map(({ name }) => name));
 /** Paths of the operators' port; `/ready` is for engines. */
 const OPERATOR_PATHS = new Set(
-  [...read("src/http/operator-server.ts").matchAll(/path [!=]== "([^"]+)"/g)].map(
-    ([, path = ""]) => path,
-  ),
+  [...read("src/http/operator-server.ts").matchAll(/path [!=]== "([^"]+)"/g)].map(([, path = ""]) => path),
 );
 /** Time for workers and settlements after DRAIN_S: at most 10 s and 5 s, with some margin. */
 const STOP_SECONDS = 20;
