@@ -15,7 +15,7 @@ export function readAsWritten(
   text: string,
   { dictionary }: Pick<NormalizeOptions, "dictionary">,
 ): SpokenText {
-  const out = new Spoken();
+  const out = new SpokenAsWritten();
   let at = 0;
   for (const name of dictionary?.find(text) ?? []) {
     out.copy(text.slice(at, name.at), at);
@@ -26,8 +26,8 @@ export function readAsWritten(
   return out.done();
 }
 
-/** The spoken text as it grows, and the words in it. */
-class Spoken {
+/** Spoken text as it grows, and the words in it. */
+export class SpokenAsWritten {
   #spoken = "";
   /** White space stood behind the last word. */
   #hasGap = false;
@@ -56,6 +56,11 @@ class Spoken {
       this.#hasGap = true;
     }
     this.#hasGap = false;
+  }
+
+  /** Parts what was added from what will be. */
+  gap(): void {
+    this.#hasGap = true;
   }
 
   done(): SpokenText {

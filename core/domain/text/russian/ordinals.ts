@@ -1,0 +1,138 @@
+import { matchAt } from "../kazakh/reading.js";
+import { casesBefore, chosen, wordsAfter } from "./agreement.js";
+import { type Case, CASES, countClass, GENDERS, type Gender, type Grammar } from "./declension.js";
+import { type Found, fixed, type Rule } from "./found.js";
+import { type KnownForm, knownFormsOf } from "./nouns.js";
+import { cardinal, compounding, LARGEST, ordinal } from "./numerals.js";
+
+const END = "(?![\\p{L}\\p{M}])";
+/** An ending behind a figure: "5-й", "13-ый", "3х", "70-ти". */
+const ENDED = new RegExp(`(\\d{1,15})-?(й|го|му|м|я|е|ю|х|ми|и|ый|ий|ой|ая|ое|ые|ого|его|ому|ым|им|ом|ем|ую|ых|их|ыми|ти|ми|ух|ёх|ех|мя|тью|ью)${END}`, "yu");
+/** Endings that only cardinals have; "2-х" is "двух", "90-х" the nineties. */
+const CARDINAL_ENDING = /^(?:ти|ух|ёх|ех|мя|тью|ью)$/;
+const COMPOUND = /(\d{1,3}|\d000)(?:[- ]?%-?|-?(?:х-|ти-|и-)?)(\p{Ll}{3,30})/uy;
+const PERCENT_COMPOUND = /^н(?:ый|ая|ое|ые|ого|ой|ому|ую|ым|ом|ых|ыми)$/;
+/** Three letters are an ending; more are the rest of an adjective or a noun. */
+const REST_OF_COMPOUND =
+  /^(?:лет|дневн|недельн|месячн|часов|минутн|секундн|годичн|кратн|этажн|комнатн|местн|процентн|метров|километров|сантиметров|миллиметров|литров|тонн|килограмм|граммов|градусн|рублев|тысячн|миллионн|миллиардн|страничн|значн|угольн|цилиндров|клапанн|ступенчат|сторонн|слойн|разов|серийн|томн|актн|осн|звёздочн|звездочн|балльн|бальн|очков|классн|проводн|канальн|ядерн|битн|миллионник|тонник|ваттн|мильн|вёрстн|верстн|пудов|фунтов|дюймов|колёсн|колесн|местк|полосн|дверн|мерн|фазн|вольтов|сильн|главн|частн|членн|футов|точечн|шагов)\p{Ll}*$/u;
+
+/** "5-й класс", "к 25-му числу", "15-ти лет". */
+export const endedRule: Rule = (text, at) => {
+  const match = matchAt(ENDED, text, at);
+  if (match === null) return null;
+  const value = Number(match[1]);
+  const ending = match[2]!;
+  const next = at + match[0].length;
+  const isSmall = (ending === "х" && value >= 2 && value <= 4) || (ending === "м" && /^[234]$/.test(match[1]!) && match[0].endsWith("-м") && false);
+  if (CARDINAL_ENDING.test(ending) || isSmall) return endedCardinal(text, at, next, value, ending);
+  const options = formsWith(ending, (grammar) => ordinal(value, grammar));
+  const grammar = chosen(casesBefore(text, at), agreeing(options, wordsAfter(text, next, 2)));
+  return {
+    next,
+    grammar: isAmong(options, grammar) ? grammar : (options[0] ?? grammar),
+    say: (asked) => (isAmong(options, asked) ? ordinal(value, asked) : null),
+  };
+};
+
+function endedCardinal(text: string, at: number, next: number, value: number, ending: string): Found {
+  const isInstrumental = /ью$|мя$/.test(ending);
+  const cases: Case[] = isInstrumental ? ["instrumental"] : ["genitive", "prepositional", "dative", "accusative"];
+  const before = casesBefore(text, at);
+  const of = before?.find((candidate) => cases.includes(candidate)) ?? cases[0]!;
+  const grammar: Grammar = { case: of, gender: "masculine", isAnimate: of === "accusative" };
+  return {
+    next,
+    // "На 70-ти" has no accusative ending: it is prepositional.
+    grammar: of === "accusative" && value > 4 ? { ...grammar, case: "prepositional" } : grammar,
+    say: (asked) => cardinal(value, asked),
+  };
+}
+
+/** Cases and genders in which the spoken form ends as it is written behind the figure. */
+function formsWith(ending: string, say: (grammar: Grammar) => string): Grammar[] {
+  const found: Grammar[] = [];
+  for (const gender of GENDERS) {
+    for (const of of CASES) {
+      for (const isAnimate of of === "accusative" ? [false, true] : [false]) {
+        const grammar = { case: of, gender, isAnimate };
+        if (say(grammar).endsWith(ending)) found.push(grammar);
+      }
+    }
+  }
+  return found;
+}
+
+function isAmong(options: readonly Grammar[], { case: of, gender, isAnimate }: Grammar): boolean {
+  return options.some((option) => option.case === of && option.gender === gender && (of !== "accusative" || option.isAnimate === isAnimate));
+}
+
+/** Options that fit the noun that follows, or its adjective; all where none does. */
+function agreeing(options: readonly Grammar[], words: readonly string[]): readonly Grammar[] {
+  for (const word of words) {
+    const known = knownFormsOf(word);
+    const fitting = options.filter((option) =>
+      known.length > 0 ? known.some((form) => fits(option, form)) : looksLike(option, word),
+    );
+    if (fitting.length > 0) return fitting;
+  }
+  return options;
+}
+
+function fits(option: Grammar, { noun, isPlural, case: of }: KnownForm): boolean {
+  return option.case === of && option.gender === (isPlural ? "plural" : noun.gender);
+}
+
+/** Endings of nouns and adjectives by gender, case by case. */
+const LOOKS: Readonly<Record<Gender, readonly RegExp[]>> = {
+  masculine: [/[^аеиоуыэюяё]$|[ыи]й$/, /[ая]$|[ое]го$/, /[ую]$|[ое]му$/, /[^аеиоуыэюяё]$|[ыи]й$|[ая]$|[ое]го$/, /[оеё]м$|[ыи]м$/, /е$|[ое]м$/],
+  feminine: [/[аяь]$/, /[ыи]$|[ое]й$/, /[еи]$|[ое]й$/, /[уюь]$/, /[оеё]й$|ью$/, /[еи]$|[ое]й$/],
+  neuter: [/[оеё]$/, /[ая]$|[ое]го$/, /[ую]$|[ое]му$/, /[оеё]$/, /[оеё]м$|[ыи]м$/, /[еи]$|[ое]м$/],
+  plural: [/[ыиая]$|[ыи]е$/, /[ое]в$|ей$|[ыи]х$/, /[ая]м$|[ыи]м$/, /[ыиая]$|[ыи]е$/, /ми$/, /[аяыи]х$/],
+};
+
+function looksLike({ case: of, gender }: Grammar, word: string): boolean {
+  return LOOKS[gender][CASES.indexOf(of)]!.test(word);
+}
+
+/** "35-летний", "10%-ный", "3-комнатная". */
+export const compoundRule: Rule = (text, at) => {
+  const match = matchAt(COMPOUND, text, at);
+  if (match === null) return null;
+  const [written, digits = "", rest = ""] = match;
+  const isPercent = written.includes("%") && PERCENT_COMPOUND.test(rest);
+  if (!isPercent && (written.includes("%") || !REST_OF_COMPOUND.test(rest))) return null;
+  // "5 лет" without a hyphen is counted.
+  if (rest === "лет" || rest === "часов" || rest === "тонн") return null;
+  const value = Number(digits);
+  if (value === 0) return null;
+  const stem = value === 1_000 ? "тысяче" : value > 999 ? `${compounding(value / 1_000)}тысяче` : compounding(value);
+  return fixed(stem + (isPercent ? "процент" : "") + rest, at + written.length);
+};
+
+const NUMBERED = /\d{1,4}(?![\d.,:]*\d)/y;
+/** A year is numbered from here on, whatever the form of "год" is. */
+const FIRST_YEAR = 1_000;
+const LAST_YEAR = 2_100;
+
+/** Ordinals before a noun that is not in a form that counting asks for: "в 2005 году", "10 числа", "19 век". */
+export const numberedNounRule: Rule = (text, at) => {
+  const match = matchAt(NUMBERED, text, at);
+  if (match === null) return null;
+  const next = at + match[0].length;
+  const value = Number(match[0]);
+  const [word = ""] = wordsAfter(text, next, 1);
+  const forms = knownFormsOf(word).filter((form) => isNumbered(form, value, word));
+  if (forms.length === 0 || value === 0 || value > LARGEST) return null;
+  const options = forms.map(({ noun, case: of }) => ({ case: of, gender: noun.gender }));
+  return { next, grammar: chosen(casesBefore(text, at), options), say: (asked) => ordinal(value, asked) };
+};
+
+function isNumbered({ use, isPlural, case: of, noun }: KnownForm, value: number, word: string): boolean {
+  if (use === "counted" || isPlural) return false;
+  if (/^год/.test(word) && value >= FIRST_YEAR && value <= LAST_YEAR) return true;
+  const counts = countClass(value);
+  if (counts === "many") return true;
+  // "2 века" are two, "2 числа" is the second.
+  if (counts === "few") return noun.singular[1] !== word || (of === "genitive" && /^числ/.test(word));
+  return use === "numbered" || /^(?:мест|году$|часу$)/.test(word);
+}
