@@ -51,11 +51,11 @@ export class SpokenAsWritten {
 
   /** Words that stand for one part of the text. */
   say(spoken: string, source: { readonly start: number; readonly end: number }): void {
-    for (const word of spoken.split(" ")) {
+    for (const word of spoken === "" ? [] : spoken.split(" ")) {
       this.#append(word, source);
       this.#hasGap = true;
     }
-    this.#hasGap = false;
+    this.#hasGap = spoken === "";
   }
 
   /** Parts what was added from what will be. */

@@ -3,6 +3,8 @@ export interface NumberWord {
   readonly value: number;
   /** "Hundred" multiplies a digit, "hundreds" has a word for each; a scale multiplies everything below it. */
   readonly role: "digit" | "teen" | "ten" | "hundreds" | "hundred" | "scale";
+  /** A scale in a form that only one, twenty-one and so on can multiply, or nothing: "тысяча". */
+  readonly isSingular?: boolean;
 }
 
 /** A number that words [first, end) spell. */
@@ -32,7 +34,8 @@ export function splitNumbers(run: readonly NumberWord[]): readonly SpelledNumber
   for (let first = 0; first < run.length; first++) {
     const before = best[first];
     if (before === undefined) continue;
-    const isBare = first > 0 && (run[first]!.role === "scale" || run[first]!.role === "hundred");
+    const { role, isSingular } = run[first]!;
+    const isBare = first > 0 && isSingular !== true && (role === "scale" || role === "hundred");
     for (const { end, value } of numbersFrom(run, first)) {
       const cost = before.cost + 1 + (isBare ? BARE_SCALE_COST : 0);
       const known = best[end];
@@ -58,9 +61,10 @@ function numbersFrom(run: readonly NumberWord[], first: number): { end: number; 
   let smallestScale = Number.POSITIVE_INFINITY;
   let isGroupEmpty = true;
   for (let at = first; at < run.length; at++) {
-    const { value, role } = run[at]!;
+    const { value, role, isSingular } = run[at]!;
     if (role === "scale") {
-      if (value >= smallestScale) break;
+      const isOne = group % 10 === 1 && group % 100 !== 11;
+      if (value >= smallestScale || (isSingular === true && !isGroupEmpty && !isOne)) break;
       total += (isGroupEmpty ? 1 : group) * value;
       [group, room, isGroupEmpty, smallestScale] = [0, "hundred", true, value];
     } else if (role === "hundred") {

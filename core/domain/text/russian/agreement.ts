@@ -139,6 +139,8 @@ function optionsOfSeveral(word: string, isFew: boolean): Option[] {
 /** By the ending of a noun or an adjective after one, twenty-one and so on. */
 function optionsOfOne(word: string): Option[] {
   const of = (gender: Gender, ...cases: Case[]): Option[] => cases.map((found) => ({ case: found, gender }));
+  // A verb.
+  if (/(?:ся|сь)$/.test(word)) return [];
   if (/(?:[ыи]й)$/.test(word)) return of("masculine", "nominative", "accusative");
   if (/(?:[ое]го)$/.test(word)) return of("masculine", "genitive");
   if (/(?:[ое]му)$/.test(word)) return of("masculine", "dative");

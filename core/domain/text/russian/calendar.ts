@@ -9,7 +9,7 @@ import { cardinal, ordinal } from "./numerals.js";
 const MONTH = `(?:${MONTHS.join("|")})`;
 const DASH = "[ \\u00a0]?(?:--?|[–—])[ \\u00a0]?";
 const DAY = new RegExp(
-  `(\\d{1,2})(?:(${DASH}|,? (?:и|или|по|до) |, )(\\d{1,2}))?(?=[ \\u00a0]${MONTH}(?!\\p{L}))`,
+  `(\\d{1,2})(?:-[её])?(?:(${DASH}|,? (?:и|или|по|до) |, )(\\d{1,2}))?(?=[ \\u00a0]${MONTH}(?!\\p{L}))`,
   "yui",
 );
 /** The first day of "с 5 по 10 мая", "5 и 6 мая". */
@@ -30,9 +30,13 @@ const BEFORE_TIME = /(?:^|[^\p{L}])(?:в|к|до|с|по|около|после|�
 const SCORE = /(\d{1,3}):(\d{1,3})(?![\d:])/y;
 const YEARS = new RegExp(`(\\d{3,4})(?:${DASH}(\\d{2,4}))?[ \\u00a0]?(гг?)\\.`, "yu");
 const YEAR_RANGE = new RegExp(`(\\d{4})${DASH}(\\d{4})(?=[ \\u00a0](год(?:ы|ов|ам|ами|ах))(?!\\p{L}))`, "yu");
-const YEAR_AFTER_MONTH = /(\d{4})(?![\d.,:%]|[ \u00a0]\p{Ll}{0,3}(?:год|лет))/uy;
+const LONE_YEAR = /(\d{4})(?![.,:]?\d|%|-|[ \u00a0]?(?:%|\p{Ll}{0,3}(?:год|лет)))/uy;
 const MONTH_BEFORE =
   /(?:^|[^\p{L}])(?:(?:январ|феврал|апрел|июн|июл|сентябр|октябр|ноябр|декабр)(?:[ьяюе]|ем)|(?:март|август)(?:а|у|ом|е)?|ма(?:й|я|ю|е|ем)|весной|летом|осенью|зимой|весны|лета|осени|зимы)[ \u00a0]$/iu;
+const IN = /(?:^|[^\p{L}])во?\s$/iu;
+/** After a year without its noun: a mark, a verb or a function word. */
+const NOTHING_COUNTED =
+  /^(?:\s*$|["»]?[,.;:!?)]|\s+[—–-]|\s+(?:и|а|но|он|она|они|в|на|с|из|по|за|под|его|её|ее|их|был\p{Ll}?|стал\p{Ll}?|\p{Ll}+(?:л|ла|ли|ло|лся|лась|лись|ет|ют|ит|ят)(?:ся)?)(?!\p{L}))/u;
 const YEAR_CASES: Readonly<Record<string, Case>> = {
   годы: "nominative",
   годов: "genitive",
@@ -75,6 +79,7 @@ function isDay(day: number): boolean {
   return day >= 1 && day <= 31;
 }
 
+/** Genitive where nothing decides: the day on which something happens. */
 function dayGrammar(text: string, at: number): Grammar {
   const of = casesBefore(text, at);
   return { ...chosen(of, []), case: of?.[0] ?? "genitive", gender: "neuter" };
@@ -143,7 +148,7 @@ const yearMarkRule: Rule = (text, at) => {
 /** "В" is prepositional before a year; where nothing decides it is genitive, as in "весна 2005 г." */
 function yearGrammar(text: string, at: number): Grammar {
   const cases = casesBefore(text, at);
-  const isIn = /(?:^|[^\p{L}])во?\s$/iu.test(text.slice(Math.max(0, at - 4), at));
+  const isIn = IN.test(text.slice(Math.max(0, at - 4), at));
   return { case: isIn ? "prepositional" : (cases?.[0] ?? "genitive"), gender: "masculine", isAnimate: false };
 }
 
@@ -159,14 +164,17 @@ const yearRangeRule: Rule = (text, at) => {
   };
 };
 
-/** "В мае 1998": the word "года" is left out. */
-const bareYearRule: Rule = (text, at) => {
-  const match = matchAt(YEAR_AFTER_MONTH, text, at);
+/** "В мае 1998", "в 1730 вернулся": the word "год" is left out. */
+const loneYearRule: Rule = (text, at) => {
+  const match = matchAt(LONE_YEAR, text, at);
   if (match === null || !isYear(Number(match[1]))) return null;
-  if (!MONTH_BEFORE.test(text.slice(Math.max(0, at - 12), at))) return null;
+  const next = at + match[0].length;
+  const before = text.slice(Math.max(0, at - 12), at);
+  const isInYear = IN.test(before) && NOTHING_COUNTED.test(text.slice(next, next + 24));
+  if (!isInYear && !MONTH_BEFORE.test(before)) return null;
   return {
-    next: at + match[0].length,
-    grammar: genitive("masculine"),
+    next,
+    grammar: { case: isInYear ? "prepositional" : "genitive", gender: "masculine", isAnimate: false },
     say: (grammar) => ordinal(Number(match[1]), grammar),
   };
 };
@@ -184,6 +192,6 @@ export const CALENDAR_RULES: readonly Rule[] = [
   dayRule,
   yearMarkRule,
   yearRangeRule,
-  bareYearRule,
+  loneYearRule,
   timeRule,
 ];

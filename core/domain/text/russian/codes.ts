@@ -87,6 +87,12 @@ export const signRule: Rule = (text, at) => {
   return match === null ? null : fixed(SIGNS[match[0].charAt(0)]!, at + match[0].length);
 };
 
+const NAME_HYPHEN = /-(?=\d)/y;
+
+/** "АК-47": the hyphen between letters and a number is silent. */
+export const nameHyphenRule: Rule = (text, at) =>
+  matchAt(NAME_HYPHEN, text, at) !== null && /[\p{L}»"]/u.test(text.charAt(at - 1)) ? fixed("", at + 1) : null;
+
 const VULGAR: Readonly<Record<string, readonly [number, number]>> = {
   "½": [1, 2],
   "¼": [1, 4],

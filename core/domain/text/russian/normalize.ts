@@ -2,7 +2,7 @@ import { readAsWritten, SpokenAsWritten } from "../as-written.js";
 import type { NormalizeOptions, SpokenText } from "../kazakh/normalize.js";
 import { ABBREVIATION_SOURCE, abbreviationRule } from "./abbreviations.js";
 import { CALENDAR_RULES } from "./calendar.js";
-import { codeRule, fractionRule, phoneRule, pointedRule, signRule, vulgarRule } from "./codes.js";
+import { codeRule, fractionRule, nameHyphenRule, phoneRule, pointedRule, signRule, vulgarRule } from "./codes.js";
 import type { Found, Rule } from "./found.js";
 import { compoundRule, endedRule, numberedNounRule } from "./ordinals.js";
 import { quantityRule } from "./quantities.js";
@@ -20,7 +20,7 @@ const DIGIT_RULES: readonly Rule[] = [
   codeRule,
   quantityRule,
 ];
-const SIGN_RULES: readonly Rule[] = [phoneRule, quantityRule, signRule, vulgarRule];
+const SIGN_RULES: readonly Rule[] = [phoneRule, quantityRule, nameHyphenRule, signRule, vulgarRule];
 const WORD_RULES: readonly Rule[] = [abbreviationRule];
 const ROMAN_RULES: readonly Rule[] = [romanRule];
 

@@ -144,8 +144,9 @@ function ordinalStem(value: number): { readonly stem: string; readonly rest: num
   return { stem: "", rest: value };
 }
 
-/** "Двадцатипяти" of "двадцатипятилетний"; for hundreds "двухсот". */
+/** How a number below a thousand, or of whole thousands, begins a word: "двадцатипяти" of "двадцатипятилетний". */
 export function compounding(value: number, hundred = "сто"): string {
+  if (value >= 1_000) return `${value === 1_000 ? "" : compounding(value / 1_000)}тысяче`;
   const below = value % 100;
   const hundreds = Math.floor(value / 100);
   let joined = "";
@@ -163,6 +164,8 @@ export interface NumeralForm {
   readonly form: string;
   readonly value: number;
   readonly isOrdinal: boolean;
+  /** A scale in a form that follows only one, twenty-one and so on. */
+  readonly isSingular: boolean;
 }
 
 /** Every form of every word that numbers are made of, cardinals first. */
@@ -170,7 +173,10 @@ export function* numeralForms(): Generator<NumeralForm> {
   for (const value of [...upTo(19), ...upTo(9, 10), ...upTo(9, 100)]) yield* formsOf(value, cardinal, false);
   yield* formsOf(0, cardinal, false);
   for (const [value, { singular, plural }] of SCALES) {
-    for (const form of [...singular, ...plural]) yield { form, value, isOrdinal: false };
+    for (const form of [...singular, ...plural]) {
+      const isSingular = !plural.includes(form) && form !== inCase(singular, "genitive");
+      yield { form, value, isOrdinal: false, isSingular };
+    }
   }
   const scales = [...upTo(9, 1_000), 1e4, 1e6, 1e9];
   for (const value of [...upTo(19), ...upTo(9, 10), ...upTo(9, 100), ...scales]) yield* formsOf(value, ordinal, true);
@@ -183,7 +189,7 @@ function* formsOf(
 ): Generator<NumeralForm> {
   for (const of of CASES) {
     for (const gender of GENDERS) {
-      yield { form: say(value, { case: of, gender, isAnimate: false }), value, isOrdinal };
+      yield { form: say(value, { case: of, gender, isAnimate: false }), value, isOrdinal, isSingular: false };
     }
   }
 }

@@ -7,30 +7,35 @@ import { cardinal, compounding, LARGEST, ordinal } from "./numerals.js";
 
 const END = "(?![\\p{L}\\p{M}])";
 /** An ending behind a figure: "5-й", "13-ый", "3х", "70-ти". */
-const ENDED = new RegExp(`(\\d{1,15})-?(й|го|му|м|я|е|ю|х|ми|и|ый|ий|ой|ая|ое|ые|ого|его|ому|ым|им|ом|ем|ую|ых|их|ыми|ти|ми|ух|ёх|ех|мя|тью|ью)${END}`, "yu");
+const ENDED = new RegExp(`(?:(\\d{1,4})[ \\u00a0]?(?:--?|[–—])[ \\u00a0]?)?(\\d{1,15})-?(й|го|му|м|я|е|ю|х|ми|и|ый|ий|ой|ая|ое|ые|ого|его|ому|ым|им|ом|ем|ую|ых|их|ыми|ти|ми|ух|ёх|ех|мя|тью|ью)${END}`, "yu");
 /** Endings that only cardinals have; "2-х" is "двух", "90-х" the nineties. */
 const CARDINAL_ENDING = /^(?:ти|ух|ёх|ех|мя|тью|ью)$/;
 const COMPOUND = /(\d{1,3}|\d000)(?:[- ]?%-?|-?(?:х-|ти-|и-)?)(\p{Ll}{3,30})/uy;
 const PERCENT_COMPOUND = /^н(?:ый|ая|ое|ые|ого|ой|ому|ую|ым|ом|ых|ыми)$/;
-/** Three letters are an ending; more are the rest of an adjective or a noun. */
-const REST_OF_COMPOUND =
+/** What is joined to a number in one word. */
+export const REST_OF_COMPOUND =
   /^(?:лет|дневн|недельн|месячн|часов|минутн|секундн|годичн|кратн|этажн|комнатн|местн|процентн|метров|километров|сантиметров|миллиметров|литров|тонн|килограмм|граммов|градусн|рублев|тысячн|миллионн|миллиардн|страничн|значн|угольн|цилиндров|клапанн|ступенчат|сторонн|слойн|разов|серийн|томн|актн|осн|звёздочн|звездочн|балльн|бальн|очков|классн|проводн|канальн|ядерн|битн|миллионник|тонник|ваттн|мильн|вёрстн|верстн|пудов|фунтов|дюймов|колёсн|колесн|местк|полосн|дверн|мерн|фазн|вольтов|сильн|главн|частн|членн|футов|точечн|шагов)\p{Ll}*$/u;
 
 /** "5-й класс", "к 25-му числу", "15-ти лет". */
 export const endedRule: Rule = (text, at) => {
   const match = matchAt(ENDED, text, at);
   if (match === null) return null;
-  const value = Number(match[1]);
-  const ending = match[2]!;
+  const [, earlier, digits = "", ending = ""] = match;
+  const value = Number(digits);
   const next = at + match[0].length;
-  const isSmall = (ending === "х" && value >= 2 && value <= 4) || (ending === "м" && /^[234]$/.test(match[1]!) && match[0].endsWith("-м") && false);
-  if (CARDINAL_ENDING.test(ending) || isSmall) return endedCardinal(text, at, next, value, ending);
+  const isSmall = ending === "х" && value >= 2 && value <= 4;
+  if (CARDINAL_ENDING.test(ending) || isSmall) {
+    return earlier === undefined ? endedCardinal(text, at, next, value, ending) : null;
+  }
   const options = formsWith(ending, (grammar) => ordinal(value, grammar));
   const grammar = chosen(casesBefore(text, at), agreeing(options, wordsAfter(text, next, 2)));
   return {
     next,
     grammar: isAmong(options, grammar) ? grammar : (options[0] ?? grammar),
-    say: (asked) => (isAmong(options, asked) ? ordinal(value, asked) : null),
+    say: (asked) => {
+      if (!isAmong(options, asked)) return null;
+      return `${earlier === undefined ? "" : `${ordinal(Number(earlier), asked)} — `}${ordinal(value, asked)}`;
+    },
   };
 };
 
@@ -105,8 +110,7 @@ export const compoundRule: Rule = (text, at) => {
   if (rest === "лет" || rest === "часов" || rest === "тонн") return null;
   const value = Number(digits);
   if (value === 0) return null;
-  const stem = value === 1_000 ? "тысяче" : value > 999 ? `${compounding(value / 1_000)}тысяче` : compounding(value);
-  return fixed(stem + (isPercent ? "процент" : "") + rest, at + written.length);
+  return fixed(compounding(value) + (isPercent ? "процент" : "") + rest, at + written.length);
 };
 
 const NUMBERED = /\d{1,4}(?![\d.,:]*\d)/y;

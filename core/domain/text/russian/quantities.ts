@@ -16,6 +16,7 @@ import {
   LITRE,
   METRE,
   MINUTE,
+  MONTHS,
   PER_MILLE,
   PERCENT,
   PERSON,
@@ -120,6 +121,8 @@ const SCALE = signPattern(SCALE_SIGNS.keys());
 const UNIT = signPattern([...UNITS.keys()]);
 const MONEY = /[$€₽₸£] ?(?=\d)/y;
 const RANGE = /[ \u00a0]?(?:--?|[–—−])[ \u00a0]?(?=\d)/y;
+/** A longer row, an ordinal, or a date after a dash. */
+const NO_RANGE_AFTER = new RegExp(`^(?:[-–][\\d\\p{L}]|[ \\u00a0](?:${MONTHS.join("|")})(?!\\p{L}))`, "u");
 /** "Скидка в 5 %", but "в 5 % случаев". */
 const PLACE_AFTER = /^(?:от|к|до|севернее|южнее|западнее|восточнее|выше|ниже|над|под)$/;
 const PLURAL_GENITIVE = /(?:[ое]в|ей|ий|[ыи]х)$/;
@@ -138,7 +141,7 @@ export const quantityRule: Rule = (text, at) => {
 
 /** Neither a telephone number nor a part of a longer row: "12-34-56". */
 function isRange(text: string, first: WrittenNumber, second: WrittenNumber): boolean {
-  return !isCode(first) && !isCode(second) && !/^[-–]\d/.test(text.slice(second.next, second.next + 2));
+  return !isCode(first) && !isCode(second) && !NO_RANGE_AFTER.test(text.slice(second.next, second.next + 12));
 }
 
 function quantity(text: string, at: number, numbers: readonly WrittenNumber[], money: Unit | null): Found {
@@ -176,7 +179,9 @@ function spokenQuantity({ numbers, scale, unit }: Counts, grammar: Grammar): str
   }
   const noun = scale ?? unit?.noun;
   const agreed: Grammar = noun === undefined ? grammar : { ...grammar, gender: noun.gender, isAnimate: noun.isAnimate };
-  const words = [inRange(numbers, agreed)];
+  // "1 тыс." is "тысяча".
+  const isBare = scale === SCALES[3]![1] && numbers.length === 1 && last.whole === "1" && last.fraction === "";
+  const words = isBare ? [] : [inRange(numbers, agreed)];
   if (scale !== null) words.push(countedBy(scale, last, grammar.case));
   if (unit !== null) words.push(spokenUnit(unit, scale === null ? last : null, grammar.case));
   return words.join(" ");
@@ -236,7 +241,7 @@ function signPattern(signs: Iterable<string>): RegExp {
   const sources = [...signs]
     .toSorted((a, b) => b.length - a.length)
     .map((sign) => sign.replace(/[.$/]/g, "\\$&").replace("в\\.", "в\\. ?").replace("б\\.", "б\\. ?"));
-  return new RegExp(`[ \\u00a0\\u202f]?(${sources.join("|")})${SIGN_END}`, "yu");
+  return new RegExp(`[ \\u00a0\\u202f-]?(${sources.join("|")})${SIGN_END}`, "yu");
 }
 
 function named(signs: string, unit: Unit): [string, Unit][] {
