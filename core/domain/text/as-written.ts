@@ -8,8 +8,10 @@ const UNSAYABLE = /\p{C}/gu;
 const FORMAT = /\p{Cf}/u;
 
 /**
- * A text for a voice of another language than Kazakh, whose own phonemizer reads numbers and signs: only what cannot be
- * said at all is left out, and white space becomes single spaces. The dictionary's words are said as it wants them.
+ * Passes a text to a voice whose own phonemizer reads numbers and signs, because no rules here know its language.
+ *
+ * Only characters that cannot be said at all are left out, and white space becomes single spaces. Words of the dictionary
+ * are said as it wants them.
  */
 export function readAsWritten(
   text: string,

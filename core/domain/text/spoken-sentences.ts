@@ -2,6 +2,7 @@ import { readAsWritten } from "./as-written.js";
 import { latinAlphabetOf } from "./kazakh/latin-kazakh.js";
 import { type NormalizeOptions, normalizeKazakh, type SpokenWord } from "./kazakh/normalize.js";
 import { pauseMarks } from "./pause-marks.js";
+import { normalizeRussian } from "./russian/normalize.js";
 import { pieceRanges, splitIntoSentences } from "./sentences.js";
 
 /** What a voice says in one go. */
@@ -25,10 +26,18 @@ export interface SpokenSentence {
   readonly pauseMs: number | null;
 }
 
+const READERS = { kazakh: normalizeKazakh, russian: normalizeRussian, "as-written": readAsWritten } as const;
+
 /** How a text is read. */
 export interface ReadingOptions extends NormalizeOptions {
-  /** The voice reads numbers and signs by itself, in a language that is not Kazakh: nothing of `expand` applies. */
-  readonly isAsWritten?: boolean;
+  /** Whose rules read figures and signs, Kazakh by default; `as-written` leaves them to the voice, whatever `expand` says. */
+  readonly reader?: keyof typeof READERS;
+}
+
+/** The reader for a voice that speaks some languages: Kazakh first, then Russian. */
+export function readerFor(languages: readonly string[]): keyof typeof READERS {
+  if (languages.includes("kk")) return "kazakh";
+  return languages[0] === "ru" ? "russian" : "as-written";
 }
 
 /** A written text as sentences of spoken pieces, with the place in the text of every word. */
@@ -65,7 +74,7 @@ function* sentencesBetween(
   for (const written of splitIntoSentences(text.slice(start, range.end))) {
     const offset = start;
     start += written.length;
-    const read = options.isAsWritten ? readAsWritten : normalizeKazakh;
+    const read = READERS[options.reader ?? "kazakh"];
     const { spoken, words, dropped } = read(written, options);
     yield {
       start: offset,

@@ -5,6 +5,8 @@ export interface NumberWord {
   readonly role: "digit" | "teen" | "ten" | "hundreds" | "hundred" | "scale";
   /** A scale in a form that only one, twenty-one and so on can multiply, or nothing: "тысяча". */
   readonly isSingular?: boolean;
+  /** Of one and two, and of the scale that they multiply, where the language has genders: "одна тысяча". */
+  readonly gender?: "masculine" | "feminine" | undefined;
 }
 
 /** A number that words [first, end) spell. */
@@ -61,10 +63,9 @@ function numbersFrom(run: readonly NumberWord[], first: number): { end: number; 
   let smallestScale = Number.POSITIVE_INFINITY;
   let isGroupEmpty = true;
   for (let at = first; at < run.length; at++) {
-    const { value, role, isSingular } = run[at]!;
+    const { value, role } = run[at]!;
     if (role === "scale") {
-      const isOne = group % 10 === 1 && group % 100 !== 11;
-      if (value >= smallestScale || (isSingular === true && !isGroupEmpty && !isOne)) break;
+      if (value >= smallestScale || (!isGroupEmpty && !agrees(run[at]!, run[at - 1]!, group))) break;
       total += (isGroupEmpty ? 1 : group) * value;
       [group, room, isGroupEmpty, smallestScale] = [0, "hundred", true, value];
     } else if (role === "hundred") {
@@ -88,6 +89,13 @@ function numbersFrom(run: readonly NumberWord[], first: number): { end: number; 
     found.push({ end: at + 1, value: total + group });
   }
   return found;
+}
+
+/** Whether a scale is in a form that the number before it asks for. */
+function agrees(scale: NumberWord, last: NumberWord, group: number): boolean {
+  const isOne = group % 10 === 1 && group % 100 !== 11;
+  if (scale.isSingular === true && !isOne) return false;
+  return scale.gender === undefined || last.gender === undefined || scale.gender === last.gender;
 }
 
 const NARROW_GROUP = "\u00a0";

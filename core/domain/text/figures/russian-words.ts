@@ -37,11 +37,11 @@ export function canonical(word: string): string {
 
 function allWords(): ReadonlyMap<string, RussianNumberWord> {
   const words = new Map<string, RussianNumberWord>();
-  for (const { form, value, isOrdinal, isSingular } of numeralForms()) {
+  for (const { form, value, isOrdinal, isSingular, gender } of numeralForms()) {
     const plain = form.replaceAll("ё", "е");
     if (words.has(plain)) continue;
     const suffix = isOrdinal ? suffixOf(plain) : "";
-    words.set(plain, { value, role: roleOf(value), isOrdinal, suffix, isSingular });
+    words.set(plain, { value, role: roleOf(value), isOrdinal, suffix, isSingular, gender });
   }
   return words;
 }

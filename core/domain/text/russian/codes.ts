@@ -9,7 +9,10 @@ const PHONE =
   /(?:\+?[78][ \u00a0-]?\(?\d{3}\)?[ \u00a0-]?\d{3}[ \u00a0-]?\d{2}[ \u00a0-]?\d{2}|\(?\d{3}\)?[ -]\d{3}[ -]\d{2}[ -]\d{2}|\d{2,3}-\d{2}-\d{2})(?![\d-])/y;
 /** Eleven digits without a sign between them are a telephone number after "+", or after such a word. */
 const CONTACT_BEFORE = /(?:тел|телефон\p{L}{0,3}|номер\p{L}{0,3}|звоните|whatsapp)\.?:?[ \u00a0]*$/iu;
-const JOINED = /^(\+?[78])(\d{3})(\d{3})(\d{2})(\d{2})$/;
+const WHOLE = /^([78])(\d{3})(\d{3})(\d{2})(\d{2})$/;
+/** "П. 3.1": points of a number of a part. */
+const PART = /\d+\.\d+(?!\d)/y;
+const PART_BEFORE = /(?:^|[^\p{L}])(?:п|пп|ст|рис|гл|табл|пункт\p{L}{0,3}|стать\p{L}{1,3}|раздел\p{L}{0,3}|верси\p{L}{1,3})\.?[ \u00a0]$/iu;
 /** "192.168.0.1", "1.2.3", "15.03.26": more points than a decimal has. */
 const POINTED = /\d+(?:\.\d+){2,}(?![\d])/y;
 const FRACTION = /(\d{1,3})\/(\d{1,3})(?![\d/])/y;
@@ -18,22 +21,17 @@ export const phoneRule: Rule = (text, at) => {
   const match = matchAt(PHONE, text, at);
   if (match === null) return null;
   const written = match[0];
-  const joined = JOINED.exec(written);
   const isPlus = written.startsWith("+");
-  if (joined !== null && !isPlus && !CONTACT_BEFORE.test(text.slice(Math.max(0, at - 20), at))) return null;
-  const groups = joined === null ? (written.match(/\d+/g) ?? []) : joined.slice(1);
-  const parts = groups.flatMap((group, index) => (index === 0 ? firstGroup(group) : [group]));
-  const said = parts.map((group) => codeGroup(group.replace("+", ""))).join(", ");
+  const isJoined = /^\d+$/.test(written);
+  if (isJoined && !CONTACT_BEFORE.test(text.slice(Math.max(0, at - 20), at))) return null;
+  const groups = WHOLE.exec(written.replace(/\D/g, ""))?.slice(1) ?? written.match(/\d+/g) ?? [];
+  const said = groups.map(codeGroup).join(", ");
   return fixed(isPlus ? `плюс ${said}` : said, at + written.length);
 };
 
-/** The country code, which nothing may part from the area code. */
-function firstGroup(group: string): string[] {
-  return group.length === 4 && /^[78]/.test(group) ? [group.slice(0, 1), group.slice(1)] : [group];
-}
-
 export const pointedRule: Rule = (text, at) => {
-  const match = matchAt(POINTED, text, at);
+  const isPart = PART_BEFORE.test(text.slice(Math.max(0, at - 12), at));
+  const match = matchAt(POINTED, text, at) ?? (isPart ? matchAt(PART, text, at) : null);
   if (match === null) return null;
   return fixed(match[0].split(".").map(codeGroup).join(" точка "), at + match[0].length);
 };

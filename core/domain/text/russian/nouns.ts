@@ -47,6 +47,7 @@ const NUMBERED: readonly Noun[] = [
   declined("masculine hard", "микрорайон"),
   declined("masculine hard", "квартал"),
   declined("masculine hard", "съезд"),
+  declined("feminine ь", "степен"),
 ];
 /** Nouns that are counted, and numbered where their form leaves nothing else: "2005 год", "в 8 часу". */
 const COUNTED_OR_NUMBERED: readonly Noun[] = [

@@ -166,16 +166,18 @@ export interface NumeralForm {
   readonly isOrdinal: boolean;
   /** A scale in a form that follows only one, twenty-one and so on. */
   readonly isSingular: boolean;
+  /** Of scales, and of those forms of one and two that are not said of everything. */
+  readonly gender?: "masculine" | "feminine" | undefined;
 }
 
 /** Every form of every word that numbers are made of, cardinals first. */
 export function* numeralForms(): Generator<NumeralForm> {
   for (const value of [...upTo(19), ...upTo(9, 10), ...upTo(9, 100)]) yield* formsOf(value, cardinal, false);
   yield* formsOf(0, cardinal, false);
-  for (const [value, { singular, plural }] of SCALES) {
+  for (const [value, { singular, plural, gender }] of SCALES) {
     for (const form of [...singular, ...plural]) {
       const isSingular = !plural.includes(form) && form !== inCase(singular, "genitive");
-      yield { form, value, isOrdinal: false, isSingular };
+      yield { form, value, isOrdinal: false, isSingular, gender: gender === "feminine" ? gender : "masculine" };
     }
   }
   const scales = [...upTo(9, 1_000), 1e4, 1e6, 1e9];
@@ -189,9 +191,16 @@ function* formsOf(
 ): Generator<NumeralForm> {
   for (const of of CASES) {
     for (const gender of GENDERS) {
-      yield { form: say(value, { case: of, gender, isAnimate: false }), value, isOrdinal, isSingular: false };
+      const form = say(value, { case: of, gender, isAnimate: false });
+      yield { form, value, isOrdinal, isSingular: false, ...(!isOrdinal && value < 3 && { gender: genderOf(form) }) };
     }
   }
+}
+
+/** Of a form of one or two. */
+function genderOf(form: string): "masculine" | "feminine" | undefined {
+  if (form === TWO_FEMININE.split(" ")[0] || ONE.feminine.split(" ").includes(form)) return "feminine";
+  return form === "два" || form.startsWith("од") ? "masculine" : undefined;
 }
 
 function upTo(last: number, step = 1): number[] {

@@ -12,6 +12,19 @@ const ENDED = new RegExp(`(?:(\\d{1,4})[ \\u00a0]?(?:--?|[–—])[ \\u00a0]?)?(
 const CARDINAL_ENDING = /^(?:ти|ух|ёх|ех|мя|тью|ью)$/;
 const COMPOUND = /(\d{1,3}|\d000)(?:[- ]?%-?|-?(?:х-|ти-|и-)?)(\p{Ll}{3,30})/uy;
 const PERCENT_COMPOUND = /^н(?:ый|ая|ое|ые|ого|ой|ому|ую|ым|ом|ых|ыми)$/;
+/** "5%-й" */
+const PERCENT_ENDED = new RegExp(`(\\d{1,3}) ?%-(й|го|му|м|я|ю|е|х|ми)${END}`, "yu");
+const FULL_ENDINGS: Readonly<Record<string, string>> = {
+  й: "ый",
+  го: "ого",
+  му: "ому",
+  м: "ым",
+  я: "ая",
+  ю: "ую",
+  е: "ое",
+  х: "ых",
+  ми: "ыми",
+};
 /** What is joined to a number in one word. */
 export const REST_OF_COMPOUND =
   /^(?:лет|дневн|недельн|месячн|часов|минутн|секундн|годичн|кратн|этажн|комнатн|местн|процентн|метров|километров|сантиметров|миллиметров|литров|тонн|килограмм|граммов|градусн|рублев|тысячн|миллионн|миллиардн|страничн|значн|угольн|цилиндров|клапанн|ступенчат|сторонн|слойн|разов|серийн|томн|актн|осн|звёздочн|звездочн|балльн|бальн|очков|классн|проводн|канальн|ядерн|битн|миллионник|тонник|ваттн|мильн|вёрстн|верстн|пудов|фунтов|дюймов|колёсн|колесн|местк|полосн|дверн|мерн|фазн|вольтов|сильн|главн|частн|членн|футов|точечн|шагов)\p{Ll}*$/u;
@@ -101,6 +114,10 @@ function looksLike({ case: of, gender }: Grammar, word: string): boolean {
 
 /** "35-летний", "10%-ный", "3-комнатная". */
 export const compoundRule: Rule = (text, at) => {
+  const ended = matchAt(PERCENT_ENDED, text, at);
+  if (ended !== null && Number(ended[1]) > 0) {
+    return fixed(`${compounding(Number(ended[1]))}процентн${FULL_ENDINGS[ended[2]!]}`, at + ended[0].length);
+  }
   const match = matchAt(COMPOUND, text, at);
   if (match === null) return null;
   const [written, digits = "", rest = ""] = match;
