@@ -195,7 +195,9 @@ function severalNumbers(
     return { end, text: `${one!.value}:${other!.value}` };
   }
   const text = range(run, numbers, numerals);
-  if (text !== null || numerals === "auto") return { end, text };
+  // "7 750 498" would be one number.
+  const isLikeGroups = numbers.some(({ value }, index) => index > 0 && value >= 100 && value < 1_000);
+  if (text !== null || numerals === "auto" || isLikeGroups) return { end, text };
   return { end: first + one!.end, text: grouped(one!.value) };
 }
 
@@ -282,7 +284,7 @@ function clock(words: readonly string[], { words: run, first }: Run): Found | nu
   if (run.some(({ isOrdinal, value }) => isOrdinal || value >= 100)) return null;
   const next = words[end] ?? "";
   if (MEASURE.test(next)) return null;
-  const zero = run.findIndex(({ value }) => value === 0);
+  const zero = run.findIndex(({ value }, index) => index > 0 && value === 0);
   const hourWords = zero > 0 ? run.slice(0, zero) : (splitRun(run)?.[0] ?? []);
   const hour = onlyNumber(hourWords);
   const minutes = run.slice(hourWords.length);
