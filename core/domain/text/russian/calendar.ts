@@ -9,7 +9,7 @@ import { cardinal, ordinal } from "./numerals.js";
 const MONTH = `(?:${MONTHS.join("|")})`;
 const DASH = "[ \\u00a0]?(?:--?|[–—])[ \\u00a0]?";
 const DAY = new RegExp(
-  `(\\d{1,2})(?:-[её])?(?:(${DASH}|,? (?:и|или|по|до) |, )(\\d{1,2}))?(?=[ \\u00a0]${MONTH}(?!\\p{L}))`,
+  `(\\d{1,2})(?:(${DASH}|,? (?:и|или|по|до) |, )(\\d{1,2}))?(?=[ \\u00a0]${MONTH}(?!\\p{L}))`,
   "yui",
 );
 /** The first day of "с 5 по 10 мая", "5 и 6 мая". */

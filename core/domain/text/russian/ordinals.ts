@@ -2,7 +2,7 @@ import { matchAt } from "../kazakh/reading.js";
 import { casesBefore, chosen, wordsAfter } from "./agreement.js";
 import { type Case, CASES, countClass, GENDERS, type Gender, type Grammar } from "./declension.js";
 import { type Found, fixed, type Rule } from "./found.js";
-import { type KnownForm, knownFormsOf } from "./nouns.js";
+import { type KnownForm, knownFormsOf, MONTHS } from "./nouns.js";
 import { cardinal, compounding, LARGEST, ordinal } from "./numerals.js";
 
 const END = "(?![\\p{L}\\p{M}])";
@@ -41,7 +41,8 @@ export const endedRule: Rule = (text, at) => {
     return earlier === undefined ? endedCardinal(text, at, next, value, ending) : null;
   }
   const options = formsWith(ending, (grammar) => ordinal(value, grammar));
-  const grammar = chosen(casesBefore(text, at), agreeing(options, wordsAfter(text, next, 2)));
+  const words = wordsAfter(text, next, 2);
+  const grammar = chosen(casesBefore(text, at), agreeing(options, words));
   return {
     next,
     grammar: isAmong(options, grammar) ? grammar : (options[0] ?? grammar),
@@ -86,6 +87,8 @@ function isAmong(options: readonly Grammar[], { case: of, gender, isAnimate }: G
 
 /** Options that fit the noun that follows, or its adjective; all where none does. */
 function agreeing(options: readonly Grammar[], words: readonly string[]): readonly Grammar[] {
+  // "8-е марта" is a day.
+  if (MONTHS.includes(words[0] ?? "")) return options.filter(({ gender }) => gender === "neuter");
   for (const word of words) {
     const known = knownFormsOf(word);
     const fitting = options.filter((option) =>
