@@ -59,8 +59,10 @@ test("a repeated head of contractions without an end of one is read like any wor
 
 /** What Russian rules begin with, and what they look for after it. */
 const RUSSIAN_PARTS = [
-  ...'1 10 .,-:/XаИ№$%½+(\n',
-  ..."1 000|12.05.|12:|5-й |5 и |5-6|-е |марта |год |г. |гг.|в |на |км/|тыс. |5-лет|XX–|вв.|Пётр |ул. |т.е|+7 |1/2|руб. |ых ".split("|"),
+  ..."1 10 .,-:/XаИ№$%½+(\n",
+  ..."1 000|12.05.|12:|5-й |5 и |5-6|-е |марта |год |г. |гг.|в |на |км/|тыс. |5-лет|XX–|вв.|Пётр |ул. |т.е|+7 |1/2|руб. |ых ".split(
+    "|",
+  ),
 ];
 
 // Issue 12: 5,000 characters may not become minutes of the main thread.

@@ -1,8 +1,7 @@
-import { compounding } from "../russian/numerals.js";
 import { knownFormsOf } from "../russian/nouns.js";
-import { REST_OF_COMPOUND } from "../russian/ordinals.js";
 import { roman } from "../russian/roman.js";
 import { grouped, type NumberWord, type SpelledNumber, splitNumbers } from "./number-words.js";
+import { compoundOf } from "./russian-compounds.js";
 import { acceptsRussian } from "./russian-read-back.js";
 import { type RussianNumberWord, russianNumberWord } from "./russian-words.js";
 import type { Figures, Written } from "./written.js";
@@ -18,8 +17,8 @@ const LONGEST_ROMAN = 21;
 /** Counted in figures whatever the number: money, units, per cent. */
 const MEASURE =
   /^(?:тенге|тиын\p{Ll}*|рубл\p{Ll}*|копе\p{Ll}*|доллар\p{Ll}*|цент\p{Ll}{0,3}|евро|юан\p{Ll}*|сом\p{Ll}{0,2}|процент\p{Ll}*|градус\p{Ll}*|(?:кило|санти|милли)?метр(?:|а|ов|у|ам|ами|ах|е|ом)|(?:кило|милли)?грамм?(?:|а|ов|у|ам|ами|ах|е|ом)|тонн\p{Ll}{0,3}|литр\p{Ll}{0,3}|гектар\p{Ll}{0,3}|секунд\p{Ll}{0,3}|минут\p{Ll}{0,3}|час(?:|а|ов|у|ам|ами|ах|е|ом)|(?:кило|мега|гига)?ватт\p{Ll}*|(?:мега|гига|кило)?байт\p{Ll}*|балл(?:|а|ов))$/u;
-/** "Сорока" is a magpie, "семью" a family: numbers only behind these. */
-const AMBIGUOUS = new Set(["сорока", "семью", "три", "сот", "тысячах"]);
+/** "Сорока" is a magpie, "семью" a family, "одни" also alone: numbers only where the words around them count. */
+const AMBIGUOUS = new Set(["сорока", "семью", "три", "сот", "тысячах", "одни", "одних", "одними"]);
 const COUNTING_BEFORE =
   /^(?:около|до|от|из|с|со|после|более|менее|свыше|больше|меньше|порядка|почти|примерно|из-за|для|без|не|на|в|к|по|между|через|за|под|над|перед)$/;
 const GENITIVE_BEFORE = /^(?:около|до|от|более|менее|свыше|больше|меньше|порядка)$/;
@@ -42,17 +41,9 @@ const SCALE_NAMES: ReadonlyMap<number, string> = new Map([
   [1e9, "млрд"],
   [1e6, "млн"],
 ]);
+const ROUND_SCALES = new Set([1e3, 1e6, 1e9]);
 const LEAST_FIGURE = 10;
 const SCORE_BEFORE = /^(?:сч[её]т(?:|ом|а|е)|выигра\p{Ll}*|проигра\p{Ll}*|побед\p{Ll}*)$/u;
-/** Numbers below a thousand as they begin a word. */
-const COMPOUNDINGS: ReadonlyMap<string, number> = new Map(
-  Array.from({ length: 1_008 }, (_, index) => (index < 999 ? index + 1 : (index - 998) * 1_000)).map((value) => [
-    compounding(value).replaceAll("ё", "е"),
-    value,
-  ]),
-);
-const SHORTEST_COMPOUNDING = 3;
-const LONGEST_COMPOUNDING = Math.max(...[...COMPOUNDINGS.keys()].map((joined) => joined.length));
 
 interface Run {
   readonly words: readonly RussianNumberWord[];
@@ -98,7 +89,13 @@ function isReadBack(words: readonly string[], at: number, found: Found | null | 
 function numberAt(words: readonly string[], at: number, numerals: "auto" | "all"): Found | null {
   const run = runAt(words, at);
   if (run === null) return compoundWord(words[at]!, at, numerals);
-  return phone(words, run) ?? commonFraction(run, numerals) ?? decimal(words, run) ?? clock(words, run) ?? plainNumber(words, run, numerals);
+  return (
+    phone(words, run) ??
+    commonFraction(run, numerals) ??
+    decimal(words, run) ??
+    clock(words, run) ??
+    plainNumber(words, run, numerals)
+  );
 }
 
 /** Number words in a row; only the last may be an ordinal. */
@@ -134,6 +131,8 @@ function plainNumber(words: readonly string[], { words: run, first }: Run, numer
   }
   const { value } = number;
   if (last.isOrdinal) {
+    // "Миллионный город", "тысячная доля".
+    if (isShort && ROUND_SCALES.has(value)) return { end, text: null };
     const isHour = PART_OF_HOUR.test(words[first - 1] ?? "") && last.suffix === "го";
     const isOfMonth = MONTH.test(words[first - 1] ?? "");
     return { end, text: isHour ? null : ordinal(value, last, { next, isOfMonth }, numerals) };
@@ -144,7 +143,8 @@ function plainNumber(words: readonly string[], { words: run, first }: Run, numer
     return { end, text: null };
   }
   if (numerals === "auto" && !isSure && value < LEAST_FIGURE) return { end, text: null };
-  if (PERCENT.test(next)) return { end: end + 1, text: `${grouped(value)} %`, otherwise: { end, text: grouped(value) } };
+  if (PERCENT.test(next))
+    return { end: end + 1, text: `${grouped(value)} %`, otherwise: { end, text: grouped(value) } };
   return { end, text: sum(value) };
 }
 
@@ -211,16 +211,9 @@ function commonFraction({ words: run, first }: Run, numerals: "auto" | "all"): F
 
 /** "Тридцатипятилетний" is 35-летний. */
 function compoundWord(word: string, at: number, numerals: "auto" | "all"): Found | null {
-  const plain = word.replaceAll("ё", "е");
-  for (let length = LONGEST_COMPOUNDING; length >= SHORTEST_COMPOUNDING; length--) {
-    const value = COMPOUNDINGS.get(plain.slice(0, length));
-    if (value === undefined || !REST_OF_COMPOUND.test(word.slice(length))) continue;
-    // "Столетие" is a century.
-    const isCentury = value === 100 && word.startsWith("столет");
-    if (isCentury || (numerals === "auto" && value < LEAST_FIGURE)) return null;
-    return { end: at + 1, text: `${value}-${word.slice(length)}` };
-  }
-  return null;
+  const compound = compoundOf(word);
+  if (compound === null || (numerals === "auto" && compound.value < LEAST_FIGURE)) return null;
+  return { end: at + 1, text: `${compound.value}-${compound.rest}` };
 }
 
 /** "Двадцать тридцать человек" is 20–30. */

@@ -31,7 +31,13 @@ const NOUNS: readonly (readonly [source: string, noun: Noun])[] = [
   ["просп\\.", declined("masculine hard", "проспект")],
   ["пр-т", declined("masculine hard", "проспект")],
   [`пр\\.(?=${GAP}\\p{Lu})`, declined("masculine hard", "проспект")],
-  [`пер\\.(?=${GAP}\\p{Lu})`, irregular("masculine", "переулок переулка переулку переулок переулком переулке переулки переулков переулкам переулки переулками переулках")],
+  [
+    `пер\\.(?=${GAP}\\p{Lu})`,
+    irregular(
+      "masculine",
+      "переулок переулка переулку переулок переулком переулке переулки переулков переулкам переулки переулками переулках",
+    ),
+  ],
   [`пл\\.(?=${GAP}\\p{Lu})`, declined("feminine ь", "площад")],
   ["мкр\\.", declined("masculine hard", "микрорайон")],
   ["обл\\.", declined("feminine ь", "област")],
@@ -41,11 +47,23 @@ const NOUNS: readonly (readonly [source: string, noun: Noun])[] = [
   [`кв\\.(?=${GAP}\\d)`, declined("feminine hard", "квартир")],
   [`корп\\.(?=${GAP}\\d)`, declined("masculine hard", "корпус")],
   [`стр\\.(?=${GAP}\\d)`, declined("feminine ц", "страниц")],
-  [`рис\\.(?=${GAP}\\d)`, irregular("masculine", "рисунок рисунка рисунку рисунок рисунком рисунке рисунки рисунков рисункам рисунки рисунками рисунках")],
+  [
+    `рис\\.(?=${GAP}\\d)`,
+    irregular(
+      "masculine",
+      "рисунок рисунка рисунку рисунок рисунком рисунке рисунки рисунков рисункам рисунки рисунками рисунках",
+    ),
+  ],
   [`табл\\.(?=${GAP}\\d)`, declined("feminine ц", "таблиц")],
   [`гл\\.(?=${GAP}\\d)`, declined("feminine hard", "глав")],
   [`п\\.(?=${GAP}\\d)`, declined("masculine hard", "пункт")],
-  [`ст\\.(?=${GAP}\\d)`, irregular("feminine", "статья статьи статье статью статьёй статье статьи статей статьям статьи статьями статьях")],
+  [
+    `ст\\.(?=${GAP}\\d)`,
+    irregular(
+      "feminine",
+      "статья статьи статье статью статьёй статье статьи статей статьям статьи статьями статьях",
+    ),
+  ],
   [`т\\.(?=${GAP}\\d)`, declined("masculine hard", "том")],
 ];
 /** What is counted without a figure: "несколько тыс. руб." */

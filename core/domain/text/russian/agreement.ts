@@ -37,8 +37,12 @@ const ADJECTIVE =
   /(?:[ыи]й|[оа]я|яя|[ое]е|[ыи]е|[ое]го|[ое]му|[ыи]м|[ыи]ми|[ыи]х|ую|юю|[^аеиоуы]ой|[^аеиоуы]ом)$/;
 /** Words after which no noun of the number follows. */
 const NO_NOUN = new Set(
-  "и или а но что как не ни же ли бы в во на с со до от из к ко по о об за под над через при для у без около".split(" "),
+  "и или а но что как не ни же ли бы в во на с со до от из к ко по о об за под над через при для у без около".split(
+    " ",
+  ),
 );
+
+const LEAST_LARGE = 100;
 
 /** What the words around a number say of its case and gender, the likelier first. */
 type Option = Pick<Grammar, "case" | "gender"> & { readonly isAnimate?: boolean };
@@ -63,7 +67,11 @@ export function casesBefore(text: string, at: number): readonly Case[] | null {
 export function wordsAfter(text: string, at: number, count = 3): string[] {
   const words: string[] = [];
   WORDS_AFTER.lastIndex = at;
-  for (let match = WORDS_AFTER.exec(text); match !== null && words.length < count; match = WORDS_AFTER.exec(text)) {
+  for (
+    let match = WORDS_AFTER.exec(text);
+    match !== null && words.length < count;
+    match = WORDS_AFTER.exec(text)
+  ) {
     words.push(match[1]!.toLowerCase());
   }
   return words;
@@ -91,10 +99,12 @@ function nounOptions(words: readonly string[], value: number): Option[] {
   for (const [index, word] of words.entries()) {
     if (NO_NOUN.has(word)) break;
     const known = knownFormsOf(word).filter(({ use }) => use !== "numbered" || index === 0);
-    if (known.length > 0) return knownOptions(known, counts);
+    // "15 282 долларов" is a slip: a large number is not written in figures to be declined by its noun alone.
+    const isFew = counts === "few" && value < LEAST_LARGE;
+    if (known.length > 0) return knownOptions(known, isFew || counts === "one" ? counts : "many");
     // Adjectives come before their noun, which says more.
     if (ADJECTIVE.test(word) && index + 1 < words.length && !NO_NOUN.has(words[index + 1]!)) continue;
-    const options = counts === "one" ? optionsOfOne(word) : optionsOfSeveral(word, counts === "few");
+    const options = counts === "one" ? optionsOfOne(word) : optionsOfSeveral(word, isFew);
     if (options.length > 0) return options;
     break;
   }
@@ -111,7 +121,7 @@ function knownOptions(known: readonly KnownForm[], counts: "one" | "few" | "many
       if (of === "genitive" && counts === "many") options.push(...likeNominative(gender));
       options.push({ case: of, gender });
       if (of === "genitive" && isAnimate) options.push({ case: "accusative", gender, isAnimate });
-    } else if (!isPlural && of === "genitive" && counts === "few") options.push(...likeNominative(gender));
+    } else if (!isPlural && of === "genitive") options.push(...likeNominative(gender));
   }
   return options;
 }
@@ -132,7 +142,11 @@ function optionsOfSeveral(word: string, isFew: boolean): Option[] {
   if (/[ыи]х$/.test(word)) return [...likeNominative(gender), { case: "genitive", gender }];
   if (!isFew) return [...likeNominative(gender), { case: "genitive", gender }];
   if (/[аяыи]$|[ыи]е$/.test(word)) return likeNominative(gender);
-  if (/[ое]в$|ей$/.test(word)) return [{ case: "genitive", gender }, { case: "accusative", gender, isAnimate: true }];
+  if (/[ое]в$|ей$/.test(word))
+    return [
+      { case: "genitive", gender },
+      { case: "accusative", gender, isAnimate: true },
+    ];
   return [];
 }
 

@@ -30,13 +30,14 @@ const BEFORE_TIME = /(?:^|[^\p{L}])(?:в|к|до|с|по|около|после|�
 const SCORE = /(\d{1,3}):(\d{1,3})(?![\d:])/y;
 const YEARS = new RegExp(`(\\d{3,4})(?:${DASH}(\\d{2,4}))?[ \\u00a0]?(гг?)\\.`, "yu");
 const YEAR_RANGE = new RegExp(`(\\d{4})${DASH}(\\d{4})(?=[ \\u00a0](год(?:ы|ов|ам|ами|ах))(?!\\p{L}))`, "yu");
-const LONE_YEAR = /(\d{4})(?![.,:]?\d|%|-|[ \u00a0]?(?:%|\p{Ll}{0,3}(?:год|лет)))/uy;
+const LONE_YEAR = /(\d{4})(?![.,:]?\d|%|-|[ \u00a0]?(?:%|год(?:а|у|ом|е)?(?!\p{L})|лет))/uy;
 const MONTH_BEFORE =
   /(?:^|[^\p{L}])(?:(?:январ|феврал|апрел|июн|июл|сентябр|октябр|ноябр|декабр)(?:[ьяюе]|ем)|(?:март|август)(?:а|у|ом|е)?|ма(?:й|я|ю|е|ем)|весной|летом|осенью|зимой|весны|лета|осени|зимы)[ \u00a0]$/iu;
 const IN = /(?:^|[^\p{L}])во?\s$/iu;
 /** After a year without its noun: a mark, a verb or a function word. */
 const NOTHING_COUNTED =
   /^(?:\s*$|["»]?[,.;:!?)]|\s+[—–-]|\s+(?:и|а|но|он|она|они|в|на|с|из|по|за|под|его|её|ее|их|был\p{Ll}?|стал\p{Ll}?|\p{Ll}+(?:л|ла|ли|ло|лся|лась|лись|ет|ют|ит|ят)(?:ся)?)(?!\p{L}))/u;
+const DECADE = /(?:1[5-9]|20)?[1-9]0(?=[ \u00a0](год(?:ы|ах))(?!\p{L}))/uy;
 const YEAR_CASES: Readonly<Record<string, Case>> = {
   годы: "nominative",
   годов: "genitive",
@@ -112,7 +113,8 @@ const timeRule: Rule = (text, at) => {
   return {
     next: at + found[0].length,
     grammar: { ...chosen(casesBefore(text, at), []), gender: "masculine" },
-    say: (grammar) => [cardinal(Number(first), grammar), ...others.map((part) => minutes(part, grammar))].join(" "),
+    say: (grammar) =>
+      [cardinal(Number(first), grammar), ...others.map((part) => minutes(part, grammar))].join(" "),
   };
 };
 
@@ -164,6 +166,18 @@ const yearRangeRule: Rule = (text, at) => {
   };
 };
 
+/** "В 70 годы" is "в семидесятые годы"; "к 30 годам" is an age. */
+const decadeRule: Rule = (text, at) => {
+  const match = matchAt(DECADE, text, at);
+  if (match === null) return null;
+  const [digits, word = ""] = match;
+  return {
+    next: at + digits.length,
+    grammar: { case: YEAR_CASES[word]!, gender: "plural", isAnimate: false },
+    say: (grammar) => ordinal(Number(digits), grammar),
+  };
+};
+
 /** "В мае 1998", "в 1730 вернулся": the word "год" is left out. */
 const loneYearRule: Rule = (text, at) => {
   const match = matchAt(LONE_YEAR, text, at);
@@ -192,6 +206,7 @@ export const CALENDAR_RULES: readonly Rule[] = [
   dayRule,
   yearMarkRule,
   yearRangeRule,
+  decadeRule,
   loneYearRule,
   timeRule,
 ];

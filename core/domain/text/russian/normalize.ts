@@ -2,7 +2,15 @@ import { readAsWritten, SpokenAsWritten } from "../as-written.js";
 import type { NormalizeOptions, SpokenText } from "../kazakh/normalize.js";
 import { ABBREVIATION_SOURCE, abbreviationRule } from "./abbreviations.js";
 import { CALENDAR_RULES } from "./calendar.js";
-import { codeRule, fractionRule, nameHyphenRule, phoneRule, pointedRule, signRule, vulgarRule } from "./codes.js";
+import {
+  codeRule,
+  fractionRule,
+  nameHyphenRule,
+  phoneRule,
+  pointedRule,
+  signRule,
+  vulgarRule,
+} from "./codes.js";
 import type { Found, Rule } from "./found.js";
 import { compoundRule, endedRule, numberedNounRule } from "./ordinals.js";
 import { quantityRule } from "./quantities.js";

@@ -1,4 +1,4 @@
-import { type Case, CASES, declined, irregular, type Noun, unchanging } from "./declension.js";
+import { CASES, type Case, declined, irregular, type Noun, unchanging } from "./declension.js";
 import { SCALES } from "./numerals.js";
 
 const PERSON = irregular(
@@ -13,7 +13,10 @@ export const DEGREE = declined("masculine hard", "градус");
 export const HOUR = declined("masculine hard", "час");
 export const MINUTE = declined("feminine hard", "минут");
 export const SECOND = declined("feminine hard", "секунд");
-export const CENTURY = irregular("masculine", "век века веку век веком веке века веков векам века веками веках");
+export const CENTURY = irregular(
+  "masculine",
+  "век века веку век веком веке века веков векам века веками веках",
+);
 export const ROUBLE = declined("masculine ь", "рубл");
 export const KOPECK = irregular(
   "feminine",
@@ -43,7 +46,10 @@ const NUMBERED: readonly Noun[] = [
   declined("masculine ж", "этаж"),
   declined("masculine hard", "курс"),
   irregular("neuter", "число числа числу число числом числе числа чисел числам числа числами числах"),
-  irregular("neuter", "столетие столетия столетию столетие столетием столетии столетия столетий столетиям столетия столетиями столетиях"),
+  irregular(
+    "neuter",
+    "столетие столетия столетию столетие столетием столетии столетия столетий столетиям столетия столетиями столетиях",
+  ),
   declined("masculine hard", "микрорайон"),
   declined("masculine hard", "квартал"),
   declined("masculine hard", "съезд"),
@@ -95,13 +101,24 @@ const COUNTED: readonly Noun[] = [
   declined("feminine hard", "школ"),
   declined("feminine hard", "квартир"),
   declined("feminine ь", "част"),
-  irregular("feminine", "статья статьи статье статью статьёй статье статьи статей статьям статьи статьями статьях"),
+  irregular(
+    "feminine",
+    "статья статьи статье статью статьёй статье статьи статей статьям статьи статьями статьях",
+  ),
   irregular("feminine", "ночь ночи ночи ночь ночью ночи ночи ночей ночам ночи ночами ночах"),
   irregular("neuter", "слово слова слову слово словом слове слова слов словам слова словами словах"),
   irregular("neuter", "дело дела делу дело делом деле дела дел делам дела делами делах"),
   irregular("neuter", "очко очка очку очко очком очке очки очков очкам очки очками очках"),
-  irregular("masculine", "ребёнок ребёнка ребёнку ребёнка ребёнком ребёнке дети детей детям детей детьми детях", true),
-  irregular("masculine", "ученик ученика ученику ученика учеником ученике ученики учеников ученикам учеников учениками учениках", true),
+  irregular(
+    "masculine",
+    "ребёнок ребёнка ребёнку ребёнка ребёнком ребёнке дети детей детям детей детьми детях",
+    true,
+  ),
+  irregular(
+    "masculine",
+    "ученик ученика ученику ученика учеником ученике ученики учеников ученикам учеников учениками учениках",
+    true,
+  ),
 ];
 
 /** A form of a noun that the tables know. */
@@ -142,4 +159,6 @@ function knownForms(): ReadonlyMap<string, readonly KnownForm[]> {
 const MONTH_STEMS = "январ феврал март апрел ма июн июл август сентябр октябр ноябр декабр".split(" ");
 
 /** Months in the genitive: "15 марта". */
-export const MONTHS: readonly string[] = MONTH_STEMS.map((stem) => stem + (/[тр]$|уст$/.test(stem) && !/бр$|вар$/.test(stem) ? "а" : "я"));
+export const MONTHS: readonly string[] = MONTH_STEMS.map(
+  (stem) => stem + (/[тр]$|уст$/.test(stem) && !/бр$|вар$/.test(stem) ? "а" : "я"),
+);

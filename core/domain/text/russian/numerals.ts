@@ -46,7 +46,9 @@ const TENS: readonly Forms[] = [
   softSign("двадцат"),
   softSign("тридцат"),
   "сорок сорока сорока сорок сорока сорока".split(" "),
-  ...UNITS.slice(3, 7).map((unit) => compound(unit, ["десят", "десяти", "десяти", "десят", "десятью", "десяти"])),
+  ...UNITS.slice(3, 7).map((unit) =>
+    compound(unit, ["десят", "десяти", "десяти", "десят", "десятью", "десяти"]),
+  ),
   "девяносто девяноста девяноста девяносто девяноста девяноста".split(" "),
 ];
 const HUNDREDS: readonly Forms[] = [
@@ -67,8 +69,9 @@ const ORDINAL_UNITS = (
   "перв втор! трет' четвёрт пят шест! седьм! восьм! девят десят одиннадцат двенадцат тринадцат " +
   "четырнадцат пятнадцат шестнадцат семнадцат восемнадцат девятнадцат"
 ).split(" ");
-const ORDINAL_TENS =
-  "двадцат тридцат сороков! пятидесят шестидесят семидесят восьмидесят девяност".split(" ");
+const ORDINAL_TENS = "двадцат тридцат сороков! пятидесят шестидесят семидесят восьмидесят девяност".split(
+  " ",
+);
 const ORDINAL_SCALES: readonly (readonly [number, string])[] = [
   [1e9, "миллиардн"],
   [1e6, "миллионн"],
@@ -106,7 +109,13 @@ function belowThousand(value: number, { case: of, gender, isAnimate }: Grammar):
   if (value >= 100) words.push(inCase(HUNDREDS[Math.floor(value / 100) - 1]!, of));
   if (below >= 20) words.push(inCase(TENS[Math.floor(below / 10) - 2]!, of));
   const isLikeGenitive = of === "accusative" && isAnimate && ones < 5 && gender !== "neuter";
-  if (ones > 0) words.push(inCase(smallForms(ones, gender), isLikeGenitive && !(ones === 1 && gender === "feminine") ? "genitive" : of));
+  if (ones > 0)
+    words.push(
+      inCase(
+        smallForms(ones, gender),
+        isLikeGenitive && !(ones === 1 && gender === "feminine") ? "genitive" : of,
+      ),
+    );
   return words.join(" ");
 }
 
@@ -177,11 +186,18 @@ export function* numeralForms(): Generator<NumeralForm> {
   for (const [value, { singular, plural, gender }] of SCALES) {
     for (const form of [...singular, ...plural]) {
       const isSingular = !plural.includes(form) && form !== inCase(singular, "genitive");
-      yield { form, value, isOrdinal: false, isSingular, gender: gender === "feminine" ? gender : "masculine" };
+      yield {
+        form,
+        value,
+        isOrdinal: false,
+        isSingular,
+        gender: gender === "feminine" ? gender : "masculine",
+      };
     }
   }
   const scales = [...upTo(9, 1_000), 1e4, 1e6, 1e9];
-  for (const value of [...upTo(19), ...upTo(9, 10), ...upTo(9, 100), ...scales]) yield* formsOf(value, ordinal, true);
+  for (const value of [...upTo(19), ...upTo(9, 10), ...upTo(9, 100), ...scales])
+    yield* formsOf(value, ordinal, true);
 }
 
 function* formsOf(
@@ -192,7 +208,13 @@ function* formsOf(
   for (const of of CASES) {
     for (const gender of GENDERS) {
       const form = say(value, { case: of, gender, isAnimate: false });
-      yield { form, value, isOrdinal, isSingular: false, ...(!isOrdinal && value < 3 && { gender: genderOf(form) }) };
+      yield {
+        form,
+        value,
+        isOrdinal,
+        isSingular: false,
+        ...(!isOrdinal && value < 3 && { gender: genderOf(form) }),
+      };
     }
   }
 }

@@ -1,13 +1,16 @@
 import { matchAt } from "../kazakh/reading.js";
 import { casesBefore, chosen, wordsAfter } from "./agreement.js";
-import { type Case, CASES, countClass, GENDERS, type Gender, type Grammar } from "./declension.js";
+import { CASES, type Case, countClass, GENDERS, type Gender, type Grammar } from "./declension.js";
 import { type Found, fixed, type Rule } from "./found.js";
 import { type KnownForm, knownFormsOf, MONTHS } from "./nouns.js";
 import { cardinal, compounding, LARGEST, ordinal } from "./numerals.js";
 
 const END = "(?![\\p{L}\\p{M}])";
 /** An ending behind a figure: "5-й", "13-ый", "3х", "70-ти". */
-const ENDED = new RegExp(`(?:(\\d{1,4})[ \\u00a0]?(?:--?|[–—])[ \\u00a0]?)?(\\d{1,15})-?(й|го|му|м|я|е|ю|х|ми|и|ый|ий|ой|ая|ое|ые|ого|его|ому|ым|им|ом|ем|ую|ых|их|ыми|ти|ми|ух|ёх|ех|мя|тью|ью)${END}`, "yu");
+const ENDED = new RegExp(
+  `(?:(\\d{1,4})[ \\u00a0]?(?:--?|[–—])[ \\u00a0]?)?(\\d{1,15})-?(й|го|му|м|я|е|ю|х|ми|и|ый|ий|ой|ая|ое|ые|ого|его|ому|ым|им|ом|ем|ую|ых|их|ыми|ти|ми|ух|ёх|ех|мя|тью|ью)${END}`,
+  "yu",
+);
 /** Endings that only cardinals have; "2-х" is "двух", "90-х" the nineties. */
 const CARDINAL_ENDING = /^(?:ти|ух|ёх|ех|мя|тью|ью)$/;
 const COMPOUND = /(\d{1,3}|\d000)(?:[- ]?%-?|-?(?:х-|ти-|и-)?)(\p{Ll}{3,30})/uy;
@@ -55,7 +58,9 @@ export const endedRule: Rule = (text, at) => {
 
 function endedCardinal(text: string, at: number, next: number, value: number, ending: string): Found {
   const isInstrumental = /ью$|мя$/.test(ending);
-  const cases: Case[] = isInstrumental ? ["instrumental"] : ["genitive", "prepositional", "dative", "accusative"];
+  const cases: Case[] = isInstrumental
+    ? ["instrumental"]
+    : ["genitive", "prepositional", "dative", "accusative"];
   const before = casesBefore(text, at);
   const of = before?.find((candidate) => cases.includes(candidate)) ?? cases[0]!;
   const grammar: Grammar = { case: of, gender: "masculine", isAnimate: of === "accusative" };
@@ -82,7 +87,12 @@ function formsWith(ending: string, say: (grammar: Grammar) => string): Grammar[]
 }
 
 function isAmong(options: readonly Grammar[], { case: of, gender, isAnimate }: Grammar): boolean {
-  return options.some((option) => option.case === of && option.gender === gender && (of !== "accusative" || option.isAnimate === isAnimate));
+  return options.some(
+    (option) =>
+      option.case === of &&
+      option.gender === gender &&
+      (of !== "accusative" || option.isAnimate === isAnimate),
+  );
 }
 
 /** Options that fit the noun that follows, or its adjective; all where none does. */
@@ -105,7 +115,14 @@ function fits(option: Grammar, { noun, isPlural, case: of }: KnownForm): boolean
 
 /** Endings of nouns and adjectives by gender, case by case. */
 const LOOKS: Readonly<Record<Gender, readonly RegExp[]>> = {
-  masculine: [/[^аеиоуыэюяё]$|[ыи]й$/, /[ая]$|[ое]го$/, /[ую]$|[ое]му$/, /[^аеиоуыэюяё]$|[ыи]й$|[ая]$|[ое]го$/, /[оеё]м$|[ыи]м$/, /е$|[ое]м$/],
+  masculine: [
+    /[^аеиоуыэюяё]$|[ыи]й$/,
+    /[ая]$|[ое]го$/,
+    /[ую]$|[ое]му$/,
+    /[^аеиоуыэюяё]$|[ыи]й$|[ая]$|[ое]го$/,
+    /[оеё]м$|[ыи]м$/,
+    /е$|[ое]м$/,
+  ],
   feminine: [/[аяь]$/, /[ыи]$|[ое]й$/, /[еи]$|[ое]й$/, /[уюь]$/, /[оеё]й$|ью$/, /[еи]$|[ое]й$/],
   neuter: [/[оеё]$/, /[ая]$|[ое]го$/, /[ую]$|[ое]му$/, /[оеё]$/, /[оеё]м$|[ыи]м$/, /[еи]$|[ое]м$/],
   plural: [/[ыиая]$|[ыи]е$/, /[ое]в$|ей$|[ыи]х$/, /[ая]м$|[ыи]м$/, /[ыиая]$|[ыи]е$/, /ми$/, /[аяыи]х$/],

@@ -1,6 +1,15 @@
 import { matchAt } from "../kazakh/reading.js";
 import { agreementAt, wordsAfter } from "./agreement.js";
-import { adjective, type Case, counted, declined, type Grammar, inCase, irregular, type Noun } from "./declension.js";
+import {
+  adjective,
+  type Case,
+  counted,
+  declined,
+  type Grammar,
+  inCase,
+  irregular,
+  type Noun,
+} from "./declension.js";
 import { endingIn, type Found, type Rule } from "./found.js";
 import {
   CENT,
@@ -44,6 +53,11 @@ interface Unit {
 
 const measure = (stem: string): Noun => declined("masculine measure", stem);
 const masculine = (stem: string): Noun => declined("masculine hard", stem);
+
+const SPOON = irregular(
+  "feminine",
+  "ложка ложки ложке ложку ложкой ложке ложки ложек ложкам ложки ложками ложках",
+);
 
 /** Units of length, which can be a place: "в 5 км от города". */
 const LENGTHS: readonly (readonly [string, Noun])[] = [
@@ -104,7 +118,9 @@ const UNITS: ReadonlyMap<string, Unit> = new Map([
   ...named("МБ Мб", { noun: measure("мегабайт") }),
   ...named("ГБ Гб", { noun: measure("гигабайт") }),
   ...named("ТБ Тб", { noun: measure("терабайт") }),
-  ...named("л.с. л.\u00a0с.", {
+  ...named("ст.л.", { noun: SPOON, adjective: "столов" }),
+  ...named("ч.л.", { noun: SPOON, adjective: "чайн" }),
+  ...named("л.с.", {
     noun: irregular("feminine", "сила силы силе силу силой силе силы сил силам силы силами силах"),
     adjective: "лошадин",
   }),
@@ -178,9 +194,11 @@ function spokenQuantity({ numbers, scale, unit }: Counts, grammar: Grammar): str
     return money(last, unit, grammar.case);
   }
   const noun = scale ?? unit?.noun;
-  const agreed: Grammar = noun === undefined ? grammar : { ...grammar, gender: noun.gender, isAnimate: noun.isAnimate };
+  const agreed: Grammar =
+    noun === undefined ? grammar : { ...grammar, gender: noun.gender, isAnimate: noun.isAnimate };
   // "1 тыс." is "тысяча".
-  const isBare = scale === SCALES[3]![1] && numbers.length === 1 && last.whole === "1" && last.fraction === "";
+  const isBare =
+    scale === SCALES[3]![1] && numbers.length === 1 && last.whole === "1" && last.fraction === "";
   const words = isBare ? [] : [inRange(numbers, agreed)];
   if (scale !== null) words.push(countedBy(scale, last, grammar.case));
   if (unit !== null) words.push(spokenUnit(unit, scale === null ? last : null, grammar.case));
@@ -203,7 +221,12 @@ function spokenUnit({ noun, adjective: stem, after }: Unit, number: WrittenNumbe
   return `${before}${said}${after === undefined ? "" : ` ${after}`}`;
 }
 
-function attribute(stem: string, { gender, isAnimate }: Noun, number: WrittenNumber | null, of: Case): string {
+function attribute(
+  stem: string,
+  { gender, isAnimate }: Noun,
+  number: WrittenNumber | null,
+  of: Case,
+): string {
   const isOne = number !== null && number.fraction === "" && /(?:^|[^1])1$/.test(number.whole);
   const isFraction = number !== null && number.fraction !== "";
   const isLikeGenitive = of === "nominative" || of === "accusative" || number === null;
@@ -221,7 +244,9 @@ function attribute(stem: string, { gender, isAnimate }: Noun, number: WrittenNum
 function money({ whole, fraction }: WrittenNumber, { noun, minor }: Unit, of: Case): string {
   const part = (value: number, unit: Noun) =>
     `${cardinal(value, { case: of, gender: unit.gender, isAnimate: false })} ${counted(unit, value, of)}`;
-  return fraction === "00" ? part(Number(whole), noun) : `${part(Number(whole), noun)} ${part(Number(fraction), minor!)}`;
+  return fraction === "00"
+    ? part(Number(whole), noun)
+    : `${part(Number(whole), noun)} ${part(Number(fraction), minor!)}`;
 }
 
 function scaleAt(text: string, at: number): { readonly scale: Noun | null; readonly next: number } {
@@ -233,14 +258,19 @@ function scaleAt(text: string, at: number): { readonly scale: Noun | null; reado
 function unitAt(text: string, at: number): { readonly unit: Unit | null; readonly next: number } {
   const match = matchAt(UNIT, text, at);
   if (match === null) return { unit: null, next: at };
-  return { unit: UNITS.get(match[1]!.replace(/\. /, "."))!, next: at + match[0].length };
+  return { unit: UNITS.get(match[1]!.replace(/[ \u00a0]/g, ""))!, next: at + match[0].length };
 }
 
 /** Signs after an optional space, the longest first. */
 function signPattern(signs: Iterable<string>): RegExp {
   const sources = [...signs]
     .toSorted((a, b) => b.length - a.length)
-    .map((sign) => sign.replace(/[.$/]/g, "\\$&").replace("в\\.", "в\\. ?").replace("б\\.", "б\\. ?"));
+    .map((sign) =>
+      sign
+        .replace(/[$/]/g, "\\$&")
+        .replace(/\.(?=.)/g, "\\.[ \\u00a0]?")
+        .replace(/\.$/, "\\."),
+    );
   return new RegExp(`[ \\u00a0\\u202f-]?(${sources.join("|")})${SIGN_END}`, "yu");
 }
 

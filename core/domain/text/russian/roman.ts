@@ -17,7 +17,8 @@ const CENTURIES: Readonly<Record<string, Case>> = {
 };
 const NAME_BEFORE = /(\p{Lu}\p{Ll}{2,20})[ \u00a0]$/u;
 /** Names of men whose genitive looks like the nominative of a woman's name. */
-const KING = /^(?:Петр|Пётр|Никола|Александр|Павл|Иван|Генрих|Карл|Людовик|Фридрих|Филипп|Эдуард|Георг|Вильгельм|Рамзес|Иоанн|Франциск|Наполеон|Фердинанд|Густав|Ричард|Яков|Альфонс|Август|Пи|Василь?|Климент|Григори|Бенедикт)/;
+const KING =
+  /^(?:Петр|Пётр|Никола|Александр|Павл|Иван|Генрих|Карл|Людовик|Фридрих|Филипп|Эдуард|Георг|Вильгельм|Рамзес|Иоанн|Франциск|Наполеон|Фердинанд|Густав|Ричард|Яков|Альфонс|Август|Пи|Василь?|Климент|Григори|Бенедикт)/;
 
 /** Centuries, and what is numbered like them: "XX век", "XIX–XX вв.", "Пётр I", "XX съезд". */
 export const romanRule: Rule = (text, at) => {
@@ -27,7 +28,11 @@ export const romanRule: Rule = (text, at) => {
   if (values.includes(null)) return null;
   const numbers = values as number[];
   const next = at + match[0].length;
-  return marked(text, at, next, numbers) ?? beforeNoun(text, at, next, numbers) ?? afterName(text, at, next, numbers);
+  return (
+    marked(text, at, next, numbers) ??
+    beforeNoun(text, at, next, numbers) ??
+    afterName(text, at, next, numbers)
+  );
 };
 
 /** "XX в.": where nothing decides it is genitive, as in "начало XX в." */

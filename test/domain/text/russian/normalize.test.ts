@@ -52,6 +52,7 @@ const READINGS: Readonly<Record<string, readonly (readonly [written: string, spo
     ["к 25-му числу", "к двадцать пятому числу"],
     ["1-го сентября", "первого сентября"],
     ["90-е годы", "девяностые годы"],
+    ["в 70 годы", "в семидесятые годы"],
     ["1-е место", "первое место"],
     ["с 1990-х годов", "с тысяча девятьсот девяностых годов"],
     ["20–30-е годы", "двадцатые — тридцатые годы"],
@@ -138,6 +139,10 @@ const READINGS: Readonly<Record<string, readonly (readonly [written: string, spo
     ["15 мин", "пятнадцать минут"],
     ["2 ч 30 мин", "два часа тридцать минут"],
     ["3 т", "три тонны"],
+    ["1 ч. л. соли", "одна чайная ложка соли"],
+    ["20 ст.л. масла", "двадцать столовых ложек масла"],
+    ["10 кв. м", "десять квадратных метров"],
+    ["150 л. с.", "сто пятьдесят лошадиных сил."],
     ["16 ГБ", "шестнадцать гигабайт"],
   ],
   "ranges, fractions, codes": [
@@ -194,7 +199,10 @@ test("gives every word the part of the text that it stands for", () => {
   const { spoken: said, words, dropped } = normalizeRussian(text, { expand: true, dictionary });
   assert.equal(said, "Цена: двадцать пять рублей за дэ эн эс!");
   assert.deepEqual(
-    words.map(({ spokenStart, spokenEnd, start, end }) => [said.slice(spokenStart, spokenEnd), text.slice(start, end)]),
+    words.map(({ spokenStart, spokenEnd, start, end }) => [
+      said.slice(spokenStart, spokenEnd),
+      text.slice(start, end),
+    ]),
     [
       ["Цена:", "Цена:"],
       ["двадцать", "25 руб."],
@@ -211,7 +219,9 @@ test("gives every word the part of the text that it stands for", () => {
 
 test("keeps ranges in order and says no figure of any text", () => {
   const part = fc.constantFrom(
-    ..."5 12 1000 2026 0 , . : - – — / % № $ ₽ руб. км г. гг. в с до к по на XX I II и март марта мая года лет -й -летний +7 ( ) тыс. млн ½ т.е. ул. д. \u00a0 \n а".split(" "),
+    ..."5 12 1000 2026 0 , . : - – — / % № $ ₽ руб. км г. гг. в с до к по на XX I II и март марта мая года лет -й -летний +7 ( ) тыс. млн ½ т.е. ул. д. \u00a0 \n а".split(
+      " ",
+    ),
     " ",
   );
   fc.assert(

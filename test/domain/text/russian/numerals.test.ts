@@ -7,7 +7,9 @@ import { cardinal, compounding, ordinal } from "../../../../core/domain/text/rus
 /** Every number to 1,100, and larger ones of every shape. */
 const NUMBERS = [
   ...Array.from({ length: 1_100 }, (_, index) => index + 1),
-  ...[1_001, 1_111, 2_000, 2_002, 4_044, 5_005, 9_999, 10_000, 11_011, 21_021, 40_040, 90_090, 100_000, 101_101],
+  ...[
+    1_001, 1_111, 2_000, 2_002, 4_044, 5_005, 9_999, 10_000, 11_011, 21_021, 40_040, 90_090, 100_000, 101_101,
+  ],
   ...[222_222, 345_678, 1_000_000, 1_001_001, 2_000_002, 5_000_000, 21_000_000, 999_999_999, 1_000_000_000],
 ];
 const GENDERS: readonly Gender[] = ["masculine", "feminine", "neuter"];
@@ -35,7 +37,12 @@ test("declines cardinals as another library does, in six cases and three genders
 
 /** We leave out "одна" before a leading thousand. */
 function plain(words: string): string {
-  return words.toLowerCase().trim().replaceAll("ё", "е").replace(/^одн(?:а|ой|у) (?=тысяч)/u, "").replace("нолем", "нулем");
+  return words
+    .toLowerCase()
+    .trim()
+    .replaceAll("ё", "е")
+    .replace(/^одн(?:а|ой|у) (?=тысяч)/u, "")
+    .replace("нолем", "нулем");
 }
 
 for (const [value, spoken] of [
@@ -63,7 +70,14 @@ test("declines ordinals by case and gender", () => {
     CASES.map((of) => ordinal(value, { case: of, gender, isAnimate: false }));
   assert.deepEqual(forms(3, "feminine"), ["третья", "третьей", "третьей", "третью", "третьей", "третьей"]);
   assert.deepEqual(forms(2, "masculine"), ["второй", "второго", "второму", "второй", "вторым", "втором"]);
-  assert.deepEqual(forms(90, "plural"), ["девяностые", "девяностых", "девяностым", "девяностые", "девяностыми", "девяностых"]);
+  assert.deepEqual(forms(90, "plural"), [
+    "девяностые",
+    "девяностых",
+    "девяностым",
+    "девяностые",
+    "девяностыми",
+    "девяностых",
+  ]);
 });
 
 test("joins numbers to the word that follows", () => {

@@ -6,8 +6,8 @@ import { acceptsRussian } from "../../../../core/domain/text/figures/russian-rea
 import { canonical, russianNumberWord } from "../../../../core/domain/text/figures/russian-words.js";
 import { joined } from "../../../../core/domain/text/figures/written.js";
 import {
-  type Case,
   CASES,
+  type Case,
   counted,
   declined,
   inCase,
@@ -15,7 +15,15 @@ import {
   type Noun,
 } from "../../../../core/domain/text/russian/declension.js";
 import { normalizeRussian } from "../../../../core/domain/text/russian/normalize.js";
-import { DOLLAR, KILOMETRE, MONTHS, PERSON, ROUBLE, TENGE, YEAR } from "../../../../core/domain/text/russian/nouns.js";
+import {
+  DOLLAR,
+  KILOMETRE,
+  MONTHS,
+  PERSON,
+  ROUBLE,
+  TENGE,
+  YEAR,
+} from "../../../../core/domain/text/russian/nouns.js";
 import { spokenNumber } from "../../../../core/domain/text/russian/numbers.js";
 import { cardinal, ordinal } from "../../../../core/domain/text/russian/numerals.js";
 import { roman } from "../../../../core/domain/text/russian/roman.js";
@@ -40,7 +48,10 @@ const NOUNS: readonly Noun[] = [
   declined("feminine hard", "ламп"),
   declined("neuter hard", "болот"),
   declined("feminine я", "пул"),
-  irregular("neuter", "здание здания зданию здание зданием здании здания зданий зданиям здания зданиями зданиях"),
+  irregular(
+    "neuter",
+    "здание здания зданию здание зданием здании здания зданий зданиям здания зданиями зданиях",
+  ),
 ];
 const MONEY: readonly Noun[] = [ROUBLE, TENGE, DOLLAR];
 const SUBJECTS = 2_000;
@@ -68,17 +79,32 @@ const FIGURES: Readonly<Record<string, () => string>> = {
   numbers: () => counting(oneOf(NOUNS), randomNumber(), oneOf(CASES)),
   sums: () => counting(oneOf(MONEY), randomNumber(), oneOf(CASES)),
   dates() {
-    const [preposition, of] = oneOf([["", 1], ["до", 1], ["с", 1], ["к", 2], ["на", 0], ["за", 0], ["перед", 4]] as const);
+    const [preposition, of] = oneOf([
+      ["", 1],
+      ["до", 1],
+      ["с", 1],
+      ["к", 2],
+      ["на", 0],
+      ["за", 0],
+      ["перед", 4],
+    ] as const);
     const neuter = { case: CASES[of]!, gender: "neuter", isAnimate: false } as const;
     const genitive = { case: "genitive", gender: "masculine", isAnimate: false } as const;
     const day = `${preposition} ${ordinal(1 + random(28), neuter)} ${oneOf(MONTHS)}`;
     return random(2) === 0 ? day : `${day} ${ordinal(1_000 + random(1_100), genitive)} года`;
   },
   times() {
-    const [preposition, of] = oneOf([["в", "accusative"], ["до", "genitive"], ["с", "genitive"], ["к", "dative"], ["после", "genitive"]] as const);
+    const [preposition, of] = oneOf([
+      ["в", "accusative"],
+      ["до", "genitive"],
+      ["с", "genitive"],
+      ["к", "dative"],
+      ["после", "genitive"],
+    ] as const);
     const masculine = { case: of, gender: "masculine", isAnimate: false } as const;
     const minute = random(60);
-    const minutes = minute === 0 ? "ноль ноль" : `${minute < 10 ? "ноль " : ""}${cardinal(minute, masculine)}`;
+    const minutes =
+      minute === 0 ? "ноль ноль" : `${minute < 10 ? "ноль " : ""}${cardinal(minute, masculine)}`;
     return `${preposition} ${cardinal(random(24), masculine)} ${minutes}`;
   },
   phones() {
@@ -90,7 +116,11 @@ const FIGURES: Readonly<Record<string, () => string>> = {
   },
   decimals() {
     const of = oneOf(CASES);
-    const number = { whole: String(random(200)), fraction: `${random(10)}${1 + random(9)}`.slice(random(2)), next: 0 };
+    const number = {
+      whole: String(random(200)),
+      fraction: `${random(10)}${1 + random(9)}`.slice(random(2)),
+      next: 0,
+    };
     const words = spokenNumber(number, { case: of, gender: "feminine", isAnimate: false });
     return `${oneOf(PREPOSITIONS[of])} ${words} процента`;
   },
@@ -116,8 +146,14 @@ for (const [kind, generate] of Object.entries(FIGURES)) {
       const read = lettersOf(normalizeRussian(written, { expand: true }).spoken);
       if (same(read) !== same(said)) wrong.push(`${said.join(" ")} → ${written} → ${read.join(" ")}`);
     }
-    assert.ok(unwritten.length <= SUBJECTS / 100, `${unwritten.length} in words:\n${unwritten.slice(0, 20).join("\n")}`);
-    assert.ok(wrong.length <= SUBJECTS / 100, `${wrong.length} of ${SUBJECTS}:\n${wrong.slice(0, 20).join("\n")}`);
+    assert.ok(
+      unwritten.length <= SUBJECTS / 100,
+      `${unwritten.length} in words:\n${unwritten.slice(0, 20).join("\n")}`,
+    );
+    assert.ok(
+      wrong.length <= SUBJECTS / 100,
+      `${wrong.length} of ${SUBJECTS}:\n${wrong.slice(0, 20).join("\n")}`,
+    );
   });
 }
 
@@ -132,7 +168,11 @@ test("reads every figure that is written back as the number that was said", () =
       assert.ok(acceptsRussian(said, first, end, text), `${text} in ${line}`);
       const context = [said.slice(0, first).slice(-2), text, said.slice(end).slice(0, 3)].flat().join(" ");
       const read = lettersOf(normalizeRussian(context, { expand: true }).spoken);
-      assert.deepEqual(values(read), values([...said.slice(0, first).slice(-2), ...said.slice(first, end + 3)]), line);
+      assert.deepEqual(
+        values(read),
+        values([...said.slice(0, first).slice(-2), ...said.slice(first, end + 3)]),
+        line,
+      );
     }
   }
   assert.ok(figures > 1_000, `${figures} figures`);
@@ -156,10 +196,14 @@ test("finds the figures of written lines again", () => {
     return found < wanted.length;
   });
   assert.ok(lines.length > 2_000);
-  assert.ok(wrong.length <= lines.length / 50, `${wrong.length} of ${lines.length}:\n${wrong.slice(0, 20).join("\n")}`);
+  assert.ok(
+    wrong.length <= lines.length / 50,
+    `${wrong.length} of ${lines.length}:\n${wrong.slice(0, 20).join("\n")}`,
+  );
 });
 
-const SCALE_WORD = /(\d+(?:[.,]\d+)?)[ \u00a0](?:(тыс)|(млн|миллион)|(млрд|миллиард))(?:\.|\p{Ll}{0,4})(?!\p{L})/gu;
+const SCALE_WORD =
+  /(\d+(?:[.,]\d+)?)[ \u00a0](?:(тыс)|(млн|миллион)|(млрд|миллиард))(?:\.|\p{Ll}{0,4})(?!\p{L})/gu;
 const MONTH_WORD = new RegExp(`(?<=\\d )(?:${MONTHS.join("|")})`, "g");
 
 /** Whole numbers of a text in order, however they are written: "10 тысяч" is 10 000, "XIX" 19, "марта" 3. */
@@ -180,5 +224,8 @@ const ROMANS = ["", ...Array.from({ length: 30 }, (_, index) => roman(index + 1)
 
 /** "Один миллион" is "миллион". */
 function same(words: readonly string[]): string {
-  return words.map(canonical).join(" ").replace(/(?<!\p{L})одн?(?:ин|а|ого|ой|ому|им|ом|у) (?=тысяч|миллион|миллиард)/gu, "");
+  return words
+    .map(canonical)
+    .join(" ")
+    .replace(/(?<!\p{L})одн?(?:ин|а|ого|ой|ому|им|ом|у) (?=тысяч|миллион|миллиард)/gu, "");
 }
