@@ -159,7 +159,7 @@ for (const [kind, generate] of Object.entries(FIGURES)) {
 
 test("reads every figure that is written back as the number that was said", () => {
   let figures = 0;
-  for (const line of corpusLines("ru.txt.br").filter((_, nth) => nth % 10 === 0)) {
+  for (const line of corpusLines("ru.txt.br").filter((_, nth) => nth % 4 === 0)) {
     if (/[\dA-Za-z]/.test(line)) continue;
     const said = lettersOf(line);
     const pieces = russianFigures(said, "all").filter(({ text }) => /\d/.test(text));
@@ -175,7 +175,7 @@ test("reads every figure that is written back as the number that was said", () =
       );
     }
   }
-  assert.ok(figures > 1_000, `${figures} figures`);
+  assert.ok(figures > 2_000, `${figures} figures`);
 });
 
 /** Numbers without their case and gender; a bare "один" before a scale is left out. */
