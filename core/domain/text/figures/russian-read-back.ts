@@ -1,4 +1,4 @@
-import { CASES, GENDERS } from "../russian/declension.js";
+import { allGrammars } from "../russian/declension.js";
 import { findAt } from "../russian/normalize.js";
 import { canonical } from "./russian-words.js";
 
@@ -27,15 +27,10 @@ export function acceptsRussian(words: readonly string[], first: number, end: num
   const found = findAt(`${before}${form}${after}`, before.length);
   if (found === null || found.next !== before.length + form.length) return false;
   const said = comparable(words.slice(first, end).join(" "));
-  for (const of of CASES) {
-    for (const gender of GENDERS) {
-      for (const isAnimate of of === "accusative" ? [false, true] : [false]) {
-        const spoken = found.say({ case: of, gender, isAnimate });
-        if (spoken !== null && comparable(spoken) === said) return true;
-      }
-    }
-  }
-  return false;
+  return allGrammars().some((grammar) => {
+    const spoken = found.say(grammar);
+    return spoken !== null && comparable(spoken) === said;
+  });
 }
 
 /** Letters alone, in one spelling. */

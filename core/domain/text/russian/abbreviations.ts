@@ -43,7 +43,7 @@ const NOUNS: readonly (readonly [source: string, noun: Noun])[] = [
   ["обл\\.", declined("feminine ь", "област")],
   ["р-н", declined("masculine hard", "район")],
   [`г\\.(?=${GAP}\\p{Lu}\\p{Ll})`, declined("masculine hard", "город")],
-  [`[дД]\\.(?=${GAP}\\d)`, declined("masculine hard", "дом")],
+  [`д\\.(?=${GAP}\\d)`, declined("masculine hard", "дом")],
   [`кв\\.(?=${GAP}\\d)`, declined("feminine hard", "квартир")],
   [`корп\\.(?=${GAP}\\d)`, declined("masculine hard", "корпус")],
   [`стр\\.(?=${GAP}\\d)`, declined("feminine ц", "страниц")],
@@ -124,5 +124,9 @@ function caseOfPlace(text: string, at: number): Case {
 }
 
 function alternatives(all: readonly (readonly [source: string, unknown])[]): RegExp {
-  return new RegExp(`(?:${all.map(([source]) => `(${source})`).join("|")})(?![\\p{L}\\p{M}])`, "yui");
+  // Not the flag i: with it \p{Lu} would match small letters.
+  const sources = all.map(
+    ([source]) => `([${source.charAt(0)}${source.charAt(0).toUpperCase()}]${source.slice(1)})`,
+  );
+  return new RegExp(`(?:${sources.join("|")})(?![\\p{L}\\p{M}])`, "yu");
 }

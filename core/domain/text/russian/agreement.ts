@@ -42,6 +42,7 @@ const NO_NOUN = new Set(
   ),
 );
 
+/** From here on the noun alone does not make a number genitive. */
 const LEAST_LARGE = 100;
 
 /** What the words around a number say of its case and gender, the likelier first. */
@@ -63,7 +64,7 @@ export function casesBefore(text: string, at: number): readonly Case[] | null {
   return PREPOSITIONS.get(word.toLowerCase()) ?? null;
 }
 
-/** Lower-case words after a place, at most `count`. */
+/** Words after a place in lower case, at most `count`; a mark ends them. */
 export function wordsAfter(text: string, at: number, count = 3): string[] {
   const words: string[] = [];
   WORDS_AFTER.lastIndex = at;
@@ -99,7 +100,7 @@ function nounOptions(words: readonly string[], value: number): Option[] {
   for (const [index, word] of words.entries()) {
     if (NO_NOUN.has(word)) break;
     const known = knownFormsOf(word).filter(({ use }) => use !== "numbered" || index === 0);
-    // "15 282 долларов" is a slip: a large number is not written in figures to be declined by its noun alone.
+    // "Доход составил 15 282 долларов" is a slip of the writer; "делегация 3 человек" is not.
     const isFew = counts === "few" && value < LEAST_LARGE;
     if (known.length > 0) return knownOptions(known, isFew || counts === "one" ? counts : "many");
     // Adjectives come before their noun, which says more.
@@ -162,7 +163,7 @@ function optionsOfOne(word: string): Option[] {
   if (/(?:ую|юю)$/.test(word)) return of("feminine", "accusative");
   if (/(?:[оеё]й)$/.test(word)) return of("feminine", "instrumental", "genitive", "dative", "prepositional");
   if (/(?:ость|знь|чь|шь|вь|дь|ощь)$/.test(word)) return of("feminine", "nominative", "accusative");
-  if (/[аяАЯ]$/.test(word)) return [...of("feminine", "nominative"), ...of("masculine", "genitive")];
+  if (/[ая]$/.test(word)) return [...of("feminine", "nominative"), ...of("masculine", "genitive")];
   if (/[ую]$/.test(word)) return [...of("feminine", "accusative"), ...of("masculine", "dative")];
   if (/[ыи]$/.test(word)) return of("feminine", "genitive", "dative", "prepositional");
   if (/о$|[^аеиоуыэюя]ие$/.test(word)) return of("neuter", "nominative", "accusative");

@@ -20,6 +20,7 @@ const EARLIER_DAY = new RegExp(
 const NUMERIC_DATES: readonly (readonly [pattern: RegExp, order: readonly [number, number, number]])[] = [
   [/(\d{1,2})\.(\d{1,2})\.(\d{4})(?![\d.])/y, [1, 2, 3]],
   [/(\d{1,2})\/(\d{1,2})\/(\d{4})(?![\d/])/y, [1, 2, 3]],
+  [/(\d{1,2})-(\d{2})-(\d{4})(?![\d-])/y, [1, 2, 3]],
   [/(\d{4})-(\d{2})-(\d{2})(?![\d-])/y, [3, 2, 1]],
 ];
 const YEAR_WORD = /(?:[ \u00a0]?г\.|[ \u00a0]года)(?!\p{L})/uy;

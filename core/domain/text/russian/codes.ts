@@ -107,6 +107,6 @@ export const vulgarRule: Rule = (text, at) => {
   if (fraction === undefined) return null;
   const [parts, whole] = fraction;
   const grammar = chosen(casesBefore(text, at), []);
-  const and = /\d$/.test(text.slice(0, at).slice(-1)) ? "и " : "";
+  const and = /\d/.test(text.charAt(at - 1)) ? "и " : "";
   return { next: at + 1, grammar, say: (asked) => and + commonFraction(parts, stemOf(whole), asked) };
 };

@@ -19,6 +19,15 @@ export interface Grammar {
   readonly isAnimate: boolean;
 }
 
+/** Every case in every gender. */
+export function allGrammars(): Grammar[] {
+  return GENDERS.flatMap((gender) =>
+    CASES.flatMap((of) =>
+      (of === "accusative" ? [false, true] : [false]).map((isAnimate) => ({ case: of, gender, isAnimate })),
+    ),
+  );
+}
+
 /** How a noun after a number is declined: "21 рубль", "22 рубля", "25 рублей". */
 export type CountClass = "one" | "few" | "many";
 

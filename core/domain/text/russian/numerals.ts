@@ -73,6 +73,7 @@ const ORDINAL_TENS = "двадцат тридцат сороков! пятиде
   " ",
 );
 const ORDINAL_SCALES: readonly (readonly [number, string])[] = [
+  [1e12, "триллионн"],
   [1e9, "миллиардн"],
   [1e6, "миллионн"],
   [1e3, "тысячн"],

@@ -1,14 +1,14 @@
 import { matchAt } from "../kazakh/reading.js";
 import { casesBefore, chosen, wordsAfter } from "./agreement.js";
-import { CASES, type Case, countClass, GENDERS, type Gender, type Grammar } from "./declension.js";
+import { allGrammars, CASES, type Case, countClass, type Gender, type Grammar } from "./declension.js";
 import { type Found, fixed, type Rule } from "./found.js";
 import { type KnownForm, knownFormsOf, MONTHS } from "./nouns.js";
 import { cardinal, compounding, LARGEST, ordinal } from "./numerals.js";
 
 const END = "(?![\\p{L}\\p{M}])";
-/** An ending behind a figure: "5-й", "13-ый", "3х", "70-ти". */
+/** An ending behind a figure: "5-й", "13-ый", "3х", "70-ти"; "5м" are metres. */
 const ENDED = new RegExp(
-  `(?:(\\d{1,4})[ \\u00a0]?(?:--?|[–—])[ \\u00a0]?)?(\\d{1,15})-?(й|го|му|м|я|е|ю|х|ми|и|ый|ий|ой|ая|ое|ые|ого|его|ому|ым|им|ом|ем|ую|ых|их|ыми|ти|ми|ух|ёх|ех|мя|тью|ью)${END}`,
+  `(?:(\\d{1,4})[ \\u00a0]?(?:--?|[–—])[ \\u00a0]?)?(\\d{1,15})(?:-(?=м)|-?(?!м${END}))(й|го|му|м|я|е|ю|х|ми|и|ый|ий|ой|ая|ое|ые|ого|его|ому|ым|им|ом|ем|ую|ых|их|ыми|ти|ми|ух|ёх|ех|мя|тью|ью)${END}`,
   "yu",
 );
 /** Endings that only cardinals have; "2-х" is "двух", "90-х" the nineties. */
@@ -43,12 +43,13 @@ export const endedRule: Rule = (text, at) => {
   if (CARDINAL_ENDING.test(ending) || isSmall) {
     return earlier === undefined ? endedCardinal(text, at, next, value, ending) : null;
   }
-  const options = formsWith(ending, (grammar) => ordinal(value, grammar));
+  const options = formsWith(ending, value);
+  if (options.length === 0) return null;
   const words = wordsAfter(text, next, 2);
   const grammar = chosen(casesBefore(text, at), agreeing(options, words));
   return {
     next,
-    grammar: isAmong(options, grammar) ? grammar : (options[0] ?? grammar),
+    grammar: isAmong(options, grammar) ? grammar : options[0]!,
     say: (asked) => {
       if (!isAmong(options, asked)) return null;
       return `${earlier === undefined ? "" : `${ordinal(Number(earlier), asked)} — `}${ordinal(value, asked)}`;
@@ -72,18 +73,12 @@ function endedCardinal(text: string, at: number, next: number, value: number, en
   };
 }
 
-/** Cases and genders in which the spoken form ends as it is written behind the figure. */
-function formsWith(ending: string, say: (grammar: Grammar) => string): Grammar[] {
-  const found: Grammar[] = [];
-  for (const gender of GENDERS) {
-    for (const of of CASES) {
-      for (const isAnimate of of === "accusative" ? [false, true] : [false]) {
-        const grammar = { case: of, gender, isAnimate };
-        if (say(grammar).endsWith(ending)) found.push(grammar);
-      }
-    }
-  }
-  return found;
+/** Cases and genders in which an ordinal ends as it is written behind the figure; of "2-ый" the last letter counts. */
+function formsWith(ending: string, value: number): Grammar[] {
+  const grammars = allGrammars();
+  const exact = grammars.filter((grammar) => ordinal(value, grammar).endsWith(ending));
+  if (exact.length > 0) return exact;
+  return grammars.filter((grammar) => ordinal(value, grammar).endsWith(ending.slice(-1)));
 }
 
 function isAmong(options: readonly Grammar[], { case: of, gender, isAnimate }: Grammar): boolean {
