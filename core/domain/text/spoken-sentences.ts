@@ -2,6 +2,7 @@ import { readAsWritten } from "./as-written.js";
 import { latinAlphabetOf } from "./kazakh/latin-kazakh.js";
 import { type NormalizeOptions, normalizeKazakh, type SpokenWord } from "./kazakh/normalize.js";
 import { pauseMarks } from "./pause-marks.js";
+import { goesOnInRussian } from "./russian/abbreviations.js";
 import { normalizeRussian } from "./russian/normalize.js";
 import { pieceRanges, splitIntoSentences } from "./sentences.js";
 
@@ -28,14 +29,16 @@ export interface SpokenSentence {
 
 const READERS = { kazakh: normalizeKazakh, russian: normalizeRussian, "as-written": readAsWritten } as const;
 
+export type Reader = keyof typeof READERS;
+
 /** How a text is read. */
 export interface ReadingOptions extends NormalizeOptions {
   /** Whose rules read figures and signs, Kazakh by default; `as-written` leaves them to the voice, whatever `expand` says. */
-  readonly reader?: keyof typeof READERS;
+  readonly reader?: Reader;
 }
 
 /** The reader for a voice that speaks some languages: Kazakh first, then Russian. */
-export function readerFor(languages: readonly string[]): keyof typeof READERS {
+export function readerFor(languages: readonly string[]): Reader {
   if (languages.includes("kk")) return "kazakh";
   return languages[0] === "ru" ? "russian" : "as-written";
 }
@@ -71,10 +74,12 @@ function* sentencesBetween(
   options: ReadingOptions,
 ): Generator<SpokenSentence, void, undefined> {
   let { start } = range;
-  for (const written of splitIntoSentences(text.slice(start, range.end))) {
+  const { reader = "kazakh" } = options;
+  const read = READERS[reader];
+  const part = text.slice(start, range.end);
+  for (const written of splitIntoSentences(part, reader === "russian" ? goesOnInRussian : undefined)) {
     const offset = start;
     start += written.length;
-    const read = READERS[options.reader ?? "kazakh"];
     const { spoken, words, dropped } = read(written, options);
     yield {
       start: offset,

@@ -30,7 +30,10 @@ const DOTTED_TIME = /(\d{1,2})\.(00|15|30|45)(?![\d.%])(?!\s?(?:%|руб|тыс|
 const BEFORE_TIME = /(?:^|[^\p{L}])(?:в|к|до|с|по|около|после|начало|часов)\s$/iu;
 const SCORE = /(\d{1,3}):(\d{1,3})(?![\d:])/y;
 const YEARS = new RegExp(`(\\d{3,4})(?:${DASH}(\\d{2,4}))?[ \\u00a0]?(гг?)\\.`, "yu");
-const YEAR_RANGE = new RegExp(`(\\d{4})${DASH}(\\d{4})(?=[ \\u00a0](год(?:ы|ов|ам|ами|ах))(?!\\p{L}))`, "yu");
+const YEARS_BEFORE_PLURAL = new RegExp(
+  `(\\d{4})(?:${DASH}(\\d{4}))?(?=[ \\u00a0](год(?:ы|ов|ам|ами|ах))(?!\\p{L}))`,
+  "yu",
+);
 const LONE_YEAR = /(\d{4})(?![.,:]?\d|%|-|[ \u00a0]?(?:%|год(?:а|у|ом|е)?(?!\p{L})|лет))/uy;
 const MONTH_BEFORE =
   /(?:^|[^\p{L}])(?:(?:январ|феврал|апрел|июн|июл|сентябр|октябр|ноябр|декабр)(?:[ьяюе]|ем)|(?:март|август)(?:а|у|ом|е)?|ма(?:й|я|ю|е|ем)|весной|летом|осенью|зимой|весны|лета|осени|зимы)[ \u00a0]$/iu;
@@ -38,6 +41,7 @@ const IN = /(?:^|[^\p{L}])во?\s$/iu;
 /** After a year without its noun: a mark, a verb or a function word. */
 const NOTHING_COUNTED =
   /^(?:\s*$|["»]?[,.;:!?)]|\s+[—–-]|\s+(?:и|а|но|он|она|они|в|на|с|из|по|за|под|его|её|ее|их|был\p{Ll}?|стал\p{Ll}?|\p{Ll}+(?:л|ла|ли|ло|лся|лась|лись|ет|ют|ит|ят)(?:ся)?)(?!\p{L}))/u;
+const EARLIER_YEAR = /\d{4}(?=,? (?:и|или|по|до|на) \d{4}[ \u00a0]?г(?:г?\.|од))/uy;
 const DECADE = /(?:1[5-9]|20)?[1-9]0(?=[ \u00a0](год(?:ы|ах))(?!\p{L}))/uy;
 const YEAR_CASES: Readonly<Record<string, Case>> = {
   годы: "nominative",
@@ -155,15 +159,29 @@ function yearGrammar(text: string, at: number): Grammar {
   return { case: isIn ? "prepositional" : (cases?.[0] ?? "genitive"), gender: "masculine", isAnimate: false };
 }
 
-/** "В 1941–1945 годах". */
-const yearRangeRule: Rule = (text, at) => {
-  const match = matchAt(YEAR_RANGE, text, at);
-  if (match === null) return null;
+/** "В 1941–1945 годах", "и 2016 годах". */
+const yearsRule: Rule = (text, at) => {
+  const match = matchAt(YEARS_BEFORE_PLURAL, text, at);
+  if (match === null || !isYear(Number(match[1]))) return null;
   const [written, first, second, word = ""] = match;
   return {
     next: at + written.length,
     grammar: { case: YEAR_CASES[word]!, gender: "masculine", isAnimate: false },
-    say: (grammar) => [first, second].map((year) => ordinal(Number(year), grammar)).join(" — "),
+    say: (grammar) => {
+      const years = [first, second].filter((year) => year !== undefined);
+      return years.map((year) => ordinal(Number(year), grammar)).join(" — ");
+    },
+  };
+};
+
+/** The first year of "с 1968 по 1970 год". */
+const earlierYearRule: Rule = (text, at) => {
+  const match = matchAt(EARLIER_YEAR, text, at);
+  if (match === null || !isYear(Number(match[0]))) return null;
+  return {
+    next: at + match[0].length,
+    grammar: yearGrammar(text, at),
+    say: (grammar) => ordinal(Number(match[0]), grammar),
   };
 };
 
@@ -206,8 +224,9 @@ export const CALENDAR_RULES: readonly Rule[] = [
   numericDateRule,
   dayRule,
   yearMarkRule,
-  yearRangeRule,
   decadeRule,
+  yearsRule,
+  earlierYearRule,
   loneYearRule,
   timeRule,
 ];

@@ -4,6 +4,7 @@ import { corpusLines } from "../../../../bench/support/corpora.js";
 import { readAsWritten } from "../../../../core/domain/text/as-written.js";
 import { dictionaryOf } from "../../../../core/domain/text/kazakh/dictionary.js";
 import { normalizeRussian } from "../../../../core/domain/text/russian/normalize.js";
+import { spokenSentences } from "../../../../core/domain/text/spoken-sentences.js";
 import * as fc from "../../../support/properties.js";
 
 const spoken = (text: string) => normalizeRussian(text, { expand: true }).spoken;
@@ -97,6 +98,8 @@ const READINGS: Readonly<Record<string, readonly (readonly [written: string, spo
     ["в 2005 г. Он ушёл.", "в две тысячи пятом году. Он ушёл."],
     ["в 2005 г. Москва", "в две тысячи пятом году Москва"],
     ["в 1941–1945 гг.", "в тысяча девятьсот сорок первом — тысяча девятьсот сорок пятом годах."],
+    ["с 1968 по 1970 год", "с тысяча девятьсот шестьдесят восьмого по тысяча девятьсот семидесятый год"],
+    ["в 2015 и 2016 годах", "в две тысячи пятнадцатом и две тысячи шестнадцатом годах"],
     ["1941–1945 годов", "тысяча девятьсот сорок первого — тысяча девятьсот сорок пятого годов"],
   ],
   "centuries and rulers": [
@@ -185,6 +188,21 @@ for (const [group, readings] of Object.entries(READINGS)) {
     for (const [written, expected] of readings) assert.equal(spoken(written), expected, written);
   });
 }
+
+test("splits no sentence after an abbreviation that goes on", () => {
+  const text = "На ул. Абая, д. 5 живут, т.е. 12 семей. И т.д. См. рис. 3 ниже. Цена 5 руб. Потом.";
+  const sentences = spokenSentences(text, { expand: true, reader: "russian" });
+  assert.deepEqual(
+    sentences.map(({ pieces }) => pieces.map((piece) => piece.text).join(" ")),
+    [
+      "На улице Абая, дом пять живут, то есть двенадцать семей.",
+      "И так далее.",
+      "Смотри рисунок три ниже.",
+      "Цена пять рублей.",
+      "Потом.",
+    ],
+  );
+});
 
 test("passes words without figures unchanged", () => {
   for (const line of corpusLines("ru.txt.br").filter((_, nth) => nth % 20 === 0)) {
