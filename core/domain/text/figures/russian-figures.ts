@@ -160,7 +160,7 @@ function ordinal(
   { next, isOfMonth }: { readonly next: string; readonly isOfMonth: boolean },
   numerals: "auto" | "all",
 ): string | null {
-  // "В мае девяносто восьмого" is another year.
+  // "В мае 1998"; a year without its century keeps its ending.
   if (isOfMonth && value >= FIRST_YEAR && suffix === "го") return String(value);
   if (MONTH.test(next) && value <= 31) return String(value);
   if (YEAR.test(next))
