@@ -8,6 +8,7 @@ import { dictionaryOf } from "../../core/domain/text/kazakh/dictionary.js";
 import {
   eachSpokenSentence,
   type ReadingOptions,
+  readerFor,
   type SpokenPiece,
   type SpokenSentence,
 } from "../../core/domain/text/spoken-sentences.js";
@@ -38,13 +39,12 @@ export async function planSynthesis(request: SynthesisRequest, model: SpeakingMo
     throw new ServiceError("UNKNOWN_VOICE", `voice must be one of ${names}, received "${voice}"`);
   }
   const dictionary = dictionaryOf(request.pronunciations);
-  // Our reading is Kazakh; a voice that does not know the language reads numbers itself.
-  const isAsWritten = !model.lang.split("-").includes("kk");
-  const spoken = await readInTurns(request.text, { expand: request.normalize, dictionary, isAsWritten });
+  const reader = readerFor(model.lang.split("-"));
+  const spoken = await readInTurns(request.text, { expand: request.normalize, dictionary, reader });
   const { pace, breath, melody, roomToneHz } = manner;
   const sentences = planSentences(request.text, spoken, { sampleRateHz: model.sample_rate, breath });
   if (sentences.length === 0) {
-    const where = isAsWritten ? "" : " in Kazakh";
+    const where = reader === "kazakh" ? " in Kazakh" : "";
     throw new ServiceError("NOTHING_TO_SAY", `text must hold something that can be spoken${where}`);
   }
   // A voice's pace takes it nowhere that a request could not: beyond, models were not trained, and lose words.

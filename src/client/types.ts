@@ -13,7 +13,7 @@ export interface SpeechRequest {
   readonly speed?: number | undefined;
   /** Solver steps, 4 to 64: 16 is fast, 32 (when absent) is quality. */
   readonly nfe?: number | undefined;
-  /** Expands numbers, currency and dates into spoken Kazakh; true when absent. */
+  /** Expands numbers, currency and dates into spoken Kazakh, or Russian for a Russian voice; true when absent. */
   readonly normalize?: boolean | undefined;
   /** Another take of the same text, 0 to 2^32 - 1; the text's own when absent. */
   readonly seed?: number | undefined;

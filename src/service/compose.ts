@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Catalog } from "../../core/domain/catalog/catalog.js";
 import { RoomTone } from "../../core/domain/synthesis/room-tone.js";
+import { readerFor } from "../../core/domain/text/spoken-sentences.js";
 import { warmUpReading } from "../../core/domain/text/warm-up.js";
 import type { Log } from "../../core/observe/log.js";
 import type { Conversations } from "../../core/ports/conversations.js";
@@ -138,7 +139,7 @@ async function startEngines(
 
 /** So that the first request does not take the thread for that long. */
 function prepareSpeech({ speaking }: Catalog): void {
-  warmUpReading();
+  warmUpReading(new Set(speaking.all.map(({ lang }) => readerFor(lang.split("-")))));
   for (const { voices } of speaking.all) {
     for (const { manner } of voices) new RoomTone({ cutoffHz: manner.roomToneHz, seed: 0 });
   }

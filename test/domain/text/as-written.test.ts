@@ -38,7 +38,7 @@ test("every word knows the part of the text that it is said for, a dictionary's 
 
 test("sentences, pauses and pieces are those of every text", () => {
   const text = "Привет. Как дела? [pause 500ms] Вот 3 слова.";
-  const sentences = spokenSentences(text, { expand: true, isAsWritten: true });
+  const sentences = spokenSentences(text, { expand: true, reader: "as-written" });
   assert.deepEqual(
     sentences.map(({ pieces, pauseMs }) => [pieces.map((piece) => piece.text).join("|"), pauseMs]),
     [

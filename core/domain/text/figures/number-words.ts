@@ -3,6 +3,10 @@ export interface NumberWord {
   readonly value: number;
   /** "Hundred" multiplies a digit, "hundreds" has a word for each; a scale multiplies everything below it. */
   readonly role: "digit" | "teen" | "ten" | "hundreds" | "hundred" | "scale";
+  /** A scale in a form that only one, twenty-one and so on can multiply, or nothing: "тысяча". */
+  readonly isSingular?: boolean;
+  /** Of one and two, and of the scale that they multiply, where the language has genders: "одна тысяча". */
+  readonly gender?: "masculine" | "feminine" | undefined;
 }
 
 /** A number that words [first, end) spell. */
@@ -32,7 +36,8 @@ export function splitNumbers(run: readonly NumberWord[]): readonly SpelledNumber
   for (let first = 0; first < run.length; first++) {
     const before = best[first];
     if (before === undefined) continue;
-    const isBare = first > 0 && (run[first]!.role === "scale" || run[first]!.role === "hundred");
+    const { role, isSingular } = run[first]!;
+    const isBare = first > 0 && isSingular !== true && (role === "scale" || role === "hundred");
     for (const { end, value } of numbersFrom(run, first)) {
       const cost = before.cost + 1 + (isBare ? BARE_SCALE_COST : 0);
       const known = best[end];
@@ -60,7 +65,7 @@ function numbersFrom(run: readonly NumberWord[], first: number): { end: number; 
   for (let at = first; at < run.length; at++) {
     const { value, role } = run[at]!;
     if (role === "scale") {
-      if (value >= smallestScale) break;
+      if (value >= smallestScale || (!isGroupEmpty && !agrees(run[at]!, run[at - 1]!, group))) break;
       total += (isGroupEmpty ? 1 : group) * value;
       [group, room, isGroupEmpty, smallestScale] = [0, "hundred", true, value];
     } else if (role === "hundred") {
@@ -84,6 +89,13 @@ function numbersFrom(run: readonly NumberWord[], first: number): { end: number; 
     found.push({ end: at + 1, value: total + group });
   }
   return found;
+}
+
+/** Whether a scale is in a form that the number before it asks for. */
+function agrees(scale: NumberWord, last: NumberWord, group: number): boolean {
+  const isOne = group % 10 === 1 && group % 100 !== 11;
+  if (scale.isSingular === true && !isOne) return false;
+  return scale.gender === undefined || last.gender === undefined || scale.gender === last.gender;
 }
 
 const NARROW_GROUP = "\u00a0";

@@ -1,4 +1,8 @@
+import { knownFormsOf } from "../russian/nouns.js";
+import { roman } from "../russian/roman.js";
 import { grouped, type NumberWord, type SpelledNumber, splitNumbers } from "./number-words.js";
+import { compoundOf } from "./russian-compounds.js";
+import { acceptsRussian } from "./russian-read-back.js";
 import { type RussianNumberWord, russianNumberWord } from "./russian-words.js";
 import type { Figures, Written } from "./written.js";
 
@@ -13,10 +17,12 @@ const LONGEST_ROMAN = 21;
 /** Counted in figures whatever the number: money, units, per cent. */
 const MEASURE =
   /^(?:тенге|тиын\p{Ll}*|рубл\p{Ll}*|копе\p{Ll}*|доллар\p{Ll}*|цент\p{Ll}{0,3}|евро|юан\p{Ll}*|сом\p{Ll}{0,2}|процент\p{Ll}*|градус\p{Ll}*|(?:кило|санти|милли)?метр(?:|а|ов|у|ам|ами|ах|е|ом)|(?:кило|милли)?грамм?(?:|а|ов|у|ам|ами|ах|е|ом)|тонн\p{Ll}{0,3}|литр\p{Ll}{0,3}|гектар\p{Ll}{0,3}|секунд\p{Ll}{0,3}|минут\p{Ll}{0,3}|час(?:|а|ов|у|ам|ами|ах|е|ом)|(?:кило|мега|гига)?ватт\p{Ll}*|(?:мега|гига|кило)?байт\p{Ll}*|балл(?:|а|ов))$/u;
-/** "Сорока" is a magpie, "семью" a family: numbers only behind these. */
-const AMBIGUOUS = new Set(["сорока", "семью", "три", "пол", "сот", "тысячах"]);
+/** "Сорока" is a magpie, "семью" a family, "одни" also alone: numbers only where the words around them count. */
+const AMBIGUOUS = new Set(["сорока", "семью", "три", "сот", "тысячах", "одни", "одних", "одними"]);
 const COUNTING_BEFORE =
   /^(?:около|до|от|из|с|со|после|более|менее|свыше|больше|меньше|порядка|почти|примерно|из-за|для|без|не|на|в|к|по|между|через|за|под|над|перед)$/;
+const GENITIVE_BEFORE = /^(?:около|до|от|более|менее|свыше|больше|меньше|порядка)$/;
+const FIRST_YEAR = 1_000;
 const A_THOUSAND = /^тысяч(?:а|у|ей)$/;
 /** "Половина десятого" is half past nine. */
 const PART_OF_HOUR = /^(?:половин|четверт|минут)/;
@@ -35,7 +41,9 @@ const SCALE_NAMES: ReadonlyMap<number, string> = new Map([
   [1e9, "млрд"],
   [1e6, "млн"],
 ]);
+const ROUND_SCALES = new Set([1e3, 1e6, 1e9]);
 const LEAST_FIGURE = 10;
+const SCORE_BEFORE = /^(?:сч[её]т(?:|ом|а|е)|выигра\p{Ll}*|проигра\p{Ll}*|побед\p{Ll}*)$/u;
 
 interface Run {
   readonly words: readonly RussianNumberWord[];
@@ -46,10 +54,14 @@ interface Run {
 interface Found {
   readonly end: number;
   readonly text: string | null;
+  /** For where the text is not read as it was said: "двенадцать целых пять десятых процентов". */
+  readonly otherwise?: Found;
 }
 
 /**
  * Writes the numbers of a Russian transcript as figures.
+ *
+ * A form is taken only if some grammatical reading of it equals the words that were said.
  *
  * @param words lower case
  */
@@ -57,21 +69,33 @@ export const russianFigures: Figures = (words, numerals) => {
   const written: Written[] = [];
   for (let at = 0; at < words.length; ) {
     const found = numberAt(words, at, numerals);
-    if (found === null || found.text === null) {
+    const taken = [found, found?.otherwise].find((form) => isReadBack(words, at, form));
+    if (taken?.text == null) {
+      // What is not read back as it was said stays in words.
       const end = found?.end ?? at + 1;
       for (; at < end; at++) written.push({ text: words[at]!, first: at, end: at + 1 });
       continue;
     }
-    written.push({ text: found.text, first: at, end: found.end });
-    at = found.end;
+    written.push({ text: taken.text, first: at, end: taken.end });
+    at = taken.end;
   }
   return written;
 };
 
+function isReadBack(words: readonly string[], at: number, found: Found | null | undefined): boolean {
+  return found?.text != null && acceptsRussian(words, at, found.end, found.text);
+}
+
 function numberAt(words: readonly string[], at: number, numerals: "auto" | "all"): Found | null {
   const run = runAt(words, at);
-  if (run === null) return null;
-  return phone(words, run) ?? decimal(words, run) ?? clock(words, run) ?? plainNumber(words, run, numerals);
+  if (run === null) return compoundWord(words[at]!, at, numerals);
+  return (
+    phone(words, run) ??
+    commonFraction(run, numerals) ??
+    decimal(words, run) ??
+    clock(words, run) ??
+    plainNumber(words, run, numerals)
+  );
 }
 
 /** Number words in a row; only the last may be an ordinal. */
@@ -93,36 +117,51 @@ function plainNumber(words: readonly string[], { words: run, first }: Run, numer
   if (numbers === null || number === undefined) return { end, text: null };
   const last = run.at(-1)!;
   const next = words[end] ?? "";
-  if (numbers.length > 1) return { end, text: range(run, numbers, numerals) };
+  if (numbers.length > 1) return severalNumbers(words, { words: run, first }, numbers, numerals);
   const isShort = run.length === 1;
   if (
     isShort &&
     AMBIGUOUS.has(words[first]!) &&
+    !(numerals === "all" && words[first] === "три") &&
     !COUNTING_BEFORE.test(words[first - 1] ?? "") &&
-    !MEASURE.test(next)
+    !MEASURE.test(next) &&
+    knownFormsOf(next).length === 0
   ) {
     return { end, text: null };
   }
   const { value } = number;
   if (last.isOrdinal) {
+    // "Миллионный город", "тысячная доля".
+    if (isShort && ROUND_SCALES.has(value)) return { end, text: null };
     const isHour = PART_OF_HOUR.test(words[first - 1] ?? "") && last.suffix === "го";
-    return { end, text: isHour ? null : ordinal(value, last, next, numerals) };
+    const isOfMonth = MONTH.test(words[first - 1] ?? "");
+    return { end, text: isHour ? null : ordinal(value, last, { next, isOfMonth }, numerals) };
   }
   const isSure = MEASURE.test(next) || (MONTH_GENITIVE.test(next) && value <= 31);
   // "Тысячи людей", "миллион раз": a scale alone is a word.
-  if (isShort && last.role === "scale" && !(isSure && A_THOUSAND.test(words[first]!)))
+  if (isShort && last.role === "scale" && !isThousand(words, first, isSure || numerals === "all")) {
     return { end, text: null };
+  }
   if (numerals === "auto" && !isSure && value < LEAST_FIGURE) return { end, text: null };
-  if (PERCENT.test(next)) return { end: end + 1, text: `${grouped(value)} %` };
+  if (PERCENT.test(next))
+    return { end: end + 1, text: `${grouped(value)} %`, otherwise: { end, text: grouped(value) } };
   return { end, text: sum(value) };
+}
+
+/** "Тысячу тенге", "более тысячи". */
+function isThousand(words: readonly string[], at: number, isSure: boolean): boolean {
+  const isGenitive = words[at] === "тысячи" && GENITIVE_BEFORE.test(words[at - 1] ?? "");
+  return isSure && (isGenitive || A_THOUSAND.test(words[at]!));
 }
 
 function ordinal(
   value: number,
   { suffix }: RussianNumberWord,
-  next: string,
+  { next, isOfMonth }: { readonly next: string; readonly isOfMonth: boolean },
   numerals: "auto" | "all",
 ): string | null {
+  // "В мае 1998"; a year without its century keeps its ending.
+  if (isOfMonth && value >= FIRST_YEAR && suffix === "го") return String(value);
   if (MONTH.test(next) && value <= 31) return String(value);
   if (YEAR.test(next))
     return suffix === "го" || suffix === "м" || suffix === "й" || suffix === "му"
@@ -140,6 +179,41 @@ function sum(value: number): string {
     if (value >= scale && value % scale === 0) return `${grouped(value / scale)} ${name}`;
   }
   return grouped(value);
+}
+
+/** A range, a score, or, where every number is to be written, the first of them. */
+function severalNumbers(
+  words: readonly string[],
+  { words: run, first }: Run,
+  numbers: readonly SpelledNumber[],
+  numerals: "auto" | "all",
+): Found {
+  const end = first + run.length;
+  const isScore = words.slice(Math.max(0, first - 2), first).some((word) => SCORE_BEFORE.test(word));
+  const [one, other] = numbers;
+  if (isScore && numbers.length === 2 && !run.at(-1)!.isOrdinal) {
+    return { end, text: `${one!.value}:${other!.value}` };
+  }
+  const text = range(run, numbers, numerals);
+  // "7 750 498" would be one number.
+  const isLikeGroups = numbers.some(({ value }, index) => index > 0 && value >= 100 && value < 1_000);
+  if (text !== null || numerals === "auto" || isLikeGroups) return { end, text };
+  return { end: first + one!.end, text: grouped(one!.value) };
+}
+
+/** "Две третьих" is 2/3. */
+function commonFraction({ words: run, first }: Run, numerals: "auto" | "all"): Found | null {
+  const [parts, whole] = run;
+  if (numerals === "auto" || run.length !== 2 || whole?.suffix !== "х" || !whole.isOrdinal) return null;
+  if (parts!.value < 2 || parts!.value >= whole.value || whole.value > 12) return null;
+  return { end: first + 2, text: `${parts!.value}/${whole.value}` };
+}
+
+/** "Тридцатипятилетний" is 35-летний. */
+function compoundWord(word: string, at: number, numerals: "auto" | "all"): Found | null {
+  const compound = compoundOf(word);
+  if (compound === null || (numerals === "auto" && compound.value < LEAST_FIGURE)) return null;
+  return { end: at + 1, text: `${compound.value}-${compound.rest}` };
 }
 
 /** "Двадцать тридцать человек" is 20–30. */
@@ -174,7 +248,9 @@ function decimal(words: readonly string[], { words: run, first }: Run): Found | 
   if (scale?.role === "scale" && !scale.isOrdinal && scale.value >= 1e6) {
     return { end: end + 1, text: `${number} ${SCALE_NAMES.get(scale.value)}` };
   }
-  if (/^процент(?:|а|ов)$/.test(words[end] ?? "")) return { end: end + 1, text: `${number} %` };
+  if (PERCENT.test(words[end] ?? "")) {
+    return { end: end + 1, text: `${number} %`, otherwise: { end, text: number } };
+  }
   return { end, text: number };
 }
 
@@ -201,7 +277,7 @@ function clock(words: readonly string[], { words: run, first }: Run): Found | nu
   if (run.some(({ isOrdinal, value }) => isOrdinal || value >= 100)) return null;
   const next = words[end] ?? "";
   if (MEASURE.test(next)) return null;
-  const zero = run.findIndex(({ value }) => value === 0);
+  const zero = run.findIndex(({ value }, index) => index > 0 && value === 0);
   const hourWords = zero > 0 ? run.slice(0, zero) : (splitRun(run)?.[0] ?? []);
   const hour = onlyNumber(hourWords);
   const minutes = run.slice(hourWords.length);
@@ -254,9 +330,4 @@ function saidDigits(run: readonly NumberWord[]): string {
 function onlyNumber(run: readonly NumberWord[]): number | null {
   const numbers = splitNumbers(run);
   return numbers?.length === 1 ? numbers[0]!.value : null;
-}
-
-function roman(value: number): string {
-  const tens = ["", "X", "XX"][Math.floor(value / 10)] ?? "";
-  return tens + (["", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX"][value % 10] ?? "");
 }
