@@ -1,0 +1,303 @@
+import { emailRanges } from "./emails.js";
+import { cardKind, hasKnownArea, iinKind, type NumberKind, phoneKind } from "./number-kinds.js";
+import { type DigitRun, digitRuns } from "./spoken-digits.js";
+
+export const REDACTED_KINDS = ["phone", "iin", "card", "email"] as const;
+export type RedactedKind = (typeof REDACTED_KINDS)[number];
+
+/** Words [first, end) that say personal data. */
+export interface Redaction {
+  readonly kind: RedactedKind;
+  readonly first: number;
+  readonly end: number;
+}
+
+type NumberName = Exclude<RedactedKind, "email">;
+
+/** Kinds with a check digit come first: where a run can be read as either, they are the likelier. */
+const NUMBERS: readonly (readonly [NumberName, NumberKind])[] = [
+  ["iin", iinKind],
+  ["card", cardKind],
+  ["phone", phoneKind],
+];
+
+const STRONG_PHONE_CUE =
+  /^(?:телефон|тел$|ұялы|сотк|сотов|мобильн|мобилк|whatsapp|ватсап|уатсап|вацап|вотсап|звон|позвон|перезвон|набер|набира|звандас|хабарлас|қоңырау)/;
+/** "Нөмір" is also the number of a house or a contract. */
+const WEAK_PHONE_CUE = /^(?:номер|нөмір)/;
+const OTHER_NUMBER =
+  /^(?:карт|иин|жсн|бин|бсн|шот|счет|договор|келісім|шарт|заказ|тапсырыс|чек|накладн|штрих|iban)/;
+const IIN_CUE = /^(?:иин|жсн|сәйкестендіру|идентификационн)/;
+const CARD_CUE = /^карт(?:а|ы|у|е|ой|ам|оч|аң|ас|ан)/;
+const CUE_WORDS_BEFORE = 4;
+const CUE_WORDS_AFTER = 3;
+/** "Екі минут" right after a telephone number, or "номер один" before it. */
+const LARGEST_STRAY = 2;
+const COMMON_CARD_DIGITS = 16;
+/**
+ * Numbers that a reading may have more than the simplest one: "жиырма үш" is hardly ever 20, 3. Without a cue only a
+ * telephone number may have any: of the many readings, one in ten has the check digit of a card. A thousand belongs to the
+ * number around it, or every sum would be digits.
+ */
+const MOST_EXCESS = 2;
+
+/** A number that items [first, end) of a run may be. */
+interface Candidate {
+  readonly kind: NumberName;
+  readonly first: number;
+  readonly end: number;
+  readonly isCued: boolean;
+  readonly excess: number;
+  /** Believed only where numbers fill the whole run. */
+  readonly isWeak: boolean;
+  /** Believed only where at most a short number follows. */
+  readonly endsRun: boolean;
+}
+
+/**
+ * Finds personal data in a transcript: telephone numbers of Kazakhstan and Russia, individual identification numbers,
+ * payment cards, e-mail addresses.
+ *
+ * Numbers may be said in Kazakh, Russian or both, in any grouping, or be written as figures. Every way to group the
+ * words is tried, so "жиырма үш" is 23 and 20, 3. A number whose words are in two lists, as when a pause cut it into two
+ * finals, is not found.
+ *
+ * @param words as the recogniser gives them
+ * @returns ranges of words in order, without overlap
+ */
+export function redact(words: readonly string[], kinds: Iterable<RedactedKind>): readonly Redaction[] {
+  const wanted = new Set(kinds);
+  const emails = wanted.has("email") ? emailRanges(words) : [];
+  const rest = [...words];
+  for (const { first, end } of emails) rest.fill("", first, end);
+  const found: Redaction[] = emails.map((range) => ({ kind: "email", ...range }));
+  const numbers = NUMBERS.filter(([name]) => wanted.has(name));
+  if (numbers.length > 0) {
+    for (const run of digitRuns(rest)) found.push(...numbersOf(rest, run, numbers));
+  }
+  return found.sort((one, other) => one.first - other.first);
+}
+
+function numbersOf(
+  words: readonly string[],
+  run: DigitRun,
+  kinds: readonly (readonly [NumberName, NumberKind])[],
+): Redaction[] {
+  const candidates = run.at.map((_, first) =>
+    kinds.flatMap(([name, kind]) => candidatesAt(words, run, first, name, kind)),
+  );
+  const count = run.at.length;
+  const filled =
+    filling(candidates, count) ??
+    (run.hasLooseEnd ? filling(candidates, count - 1) : null) ??
+    covering(run, candidates);
+  return filled.map(({ kind, first, end }) => {
+    const plusAt = run.plusAt[first]!;
+    return { kind, first: plusAt === -1 ? run.at[first]! : plusAt, end: run.at[end - 1]! + 1 };
+  });
+}
+
+/** Every number of a kind that begins at an item, one for each item it may end with. */
+function candidatesAt(
+  words: readonly string[],
+  run: DigitRun,
+  first: number,
+  name: NumberName,
+  kind: NumberKind,
+): Candidate[] {
+  const found: Candidate[] = [];
+  for (const [end, readings] of readingsFrom(run, first, kind)) {
+    const whole = readings.filter(({ digits }) => kind.isWhole(digits));
+    if (whole.length === 0) continue;
+    const isCued = hasCue(words, run, first, end, name);
+    const known = isCued ? whole : whole.filter((reading) => isLikely(name, reading));
+    if (known.length === 0) continue;
+    const common = name === "card" ? COMMON_CARD_DIGITS : kind.longest;
+    found.push({
+      kind: name,
+      first,
+      end,
+      isCued,
+      excess: Math.min(...known.map(({ excess }) => excess)),
+      isWeak: !isCued && known.every(({ digits }) => digits.length !== common),
+      endsRun: name === "phone" && !isCued,
+    });
+  }
+  return found;
+}
+
+/** Whether a reading is believed without a cue. */
+function isLikely(name: NumberName, { digits, excess }: Reading): boolean {
+  if (name === "phone" && !hasKnownArea(digits)) return false;
+  return excess === 0 || (name === "phone" && digits.length === phoneKind.longest);
+}
+
+/** Digits, and how many numbers more than needed they take the words for. */
+interface Reading {
+  readonly digits: string;
+  readonly excess: number;
+}
+
+/** What can be read from an item on, by the item before which it ends; of equal states the simplest reading is kept. */
+function readingsFrom(
+  run: DigitRun,
+  first: number,
+  kind: NumberKind,
+): ReadonlyMap<number, readonly Reading[]> {
+  interface State {
+    readonly digits: string;
+    readonly cost: number;
+    readonly hasThousand: boolean;
+  }
+  const start: State = { digits: "", cost: 0, hasThousand: false };
+  const byEnd = new Map<number, Map<string, State>>([[first, new Map([["", start]])]]);
+  const fewest = new Map<number, number>([[first, 0]]);
+  let furthest = first;
+  for (let at = first; at < run.at.length && at <= furthest; at++) {
+    // A plus sign begins a number.
+    if (at > first && run.plusAt[at] !== -1) break;
+    const [states, fewestHere] = [byEnd.get(at), fewest.get(at)];
+    for (const { end, digits, cost, hasThousand } of fewestHere === undefined ? [] : run.groups[at]!) {
+      fewest.set(end, Math.min(fewest.get(end) ?? Number.POSITIVE_INFINITY, fewestHere! + cost));
+      if (hasThousand && !kind.hasThousands) continue;
+      for (const state of states?.values() ?? []) {
+        // What a reading has too many it keeps.
+        if (state.cost - fewestHere! > MOST_EXCESS) continue;
+        const longer = state.digits + digits;
+        if (longer.length > kind.longest || !kind.canStart(longer)) continue;
+        const next = {
+          digits: longer,
+          cost: state.cost + cost,
+          hasThousand: state.hasThousand || hasThousand,
+        };
+        const known = byEnd.get(end) ?? new Map<string, State>();
+        const key = kind.stateOf(longer);
+        if (next.cost < (known.get(key)?.cost ?? Number.POSITIVE_INFINITY)) known.set(key, next);
+        byEnd.set(end, known);
+        furthest = Math.max(furthest, end);
+      }
+    }
+  }
+  byEnd.delete(first);
+  const readings = new Map<number, readonly Reading[]>();
+  for (const [end, states] of byEnd) {
+    const likely = [...states.values()]
+      .map(({ digits, cost, hasThousand }) => ({ digits, excess: cost - fewest.get(end)!, hasThousand }))
+      .filter(({ excess, hasThousand }) => excess <= (hasThousand ? 0 : MOST_EXCESS));
+    if (likely.length > 0) readings.set(end, likely);
+  }
+  return readings;
+}
+
+function hasCue(
+  words: readonly string[],
+  run: DigitRun,
+  first: number,
+  end: number,
+  name: NumberName,
+): boolean {
+  if (name === "phone" && run.plusAt[first] !== -1) return true;
+  const from = run.at[first]!;
+  const to = run.at[end - 1]! + 1;
+  const before = words.slice(Math.max(0, from - CUE_WORDS_BEFORE), from);
+  const around = [...before, ...words.slice(to, to + CUE_WORDS_AFTER)];
+  if (name === "iin") return around.some((word) => IIN_CUE.test(word));
+  if (name === "card") return around.some((word) => CARD_CUE.test(word));
+  return (
+    around.some((word) => STRONG_PHONE_CUE.test(word)) ||
+    (around.some((word) => WEAK_PHONE_CUE.test(word)) && !around.some((word) => OTHER_NUMBER.test(word)))
+  );
+}
+
+/** The likeliest numbers that fill items [0, end) without a gap. */
+function filling(candidates: readonly (readonly Candidate[])[], end: number): readonly Candidate[] | null {
+  const fills: ({ readonly cost: number; readonly numbers: readonly Candidate[] } | null)[] = [];
+  fills[end] = { cost: 0, numbers: [] };
+  for (let at = end - 1; at >= 0; at--) {
+    fills[at] = null;
+    for (const candidate of candidates[at]!) {
+      const rest = fills[candidate.end];
+      if (rest === null || rest === undefined) continue;
+      const cost = rest.cost + doubt(candidate);
+      if (cost < (fills[at]?.cost ?? Number.POSITIVE_INFINITY)) {
+        fills[at] = { cost, numbers: [candidate, ...rest.numbers] };
+      }
+    }
+  }
+  return end === 0 ? null : (fills[0]?.numbers ?? null);
+}
+
+/** A cue outweighs readings; of equals the first kind is taken. */
+function doubt({ isCued, excess }: Candidate): number {
+  return 1 + excess + (isCued ? 0 : MOST_EXCESS + 1);
+}
+
+interface Cover {
+  readonly items: number;
+  readonly numbers: readonly Candidate[];
+}
+
+/**
+ * The strong numbers that cover most of a run which they do not fill. One begins where the run does, after another one, or
+ * one short number later; behind a plus sign or a cue it may begin anywhere.
+ */
+function covering(run: DigitRun, candidates: readonly (readonly Candidate[])[]): readonly Candidate[] {
+  const count = run.at.length;
+  const hasOtherLength = shortestReading(run) === iinKind.longest;
+  const covers: Cover[] = Array.from({ length: count + 1 }, () => ({ items: 0, numbers: [] }));
+  /** The best from each item on where a sign or a cue lets a number begin. */
+  let marked: Cover = { items: 0, numbers: [] };
+  const startingAt = (at: number, isMarkedOnly: boolean): Cover => {
+    let best: Cover = { items: 0, numbers: [] };
+    for (const candidate of candidates[at] ?? []) {
+      if (candidate.isWeak || (isMarkedOnly && run.plusAt[at] === -1)) continue;
+      const rest = covers[candidate.end]!;
+      const isDoubtful = (hasOtherLength && !hasAreaGroup(run, at)) || !isTidy(run, candidate.end, rest);
+      if (candidate.endsRun && isDoubtful) continue;
+      const items = candidate.end - at + rest.items;
+      if (items > best.items) best = { items, numbers: [candidate, ...rest.numbers] };
+    }
+    return best;
+  };
+  for (let at = count - 1; at >= 0; at--) {
+    const options = [
+      marked,
+      startingAt(at, false),
+      ...strayEnds(run, at).map((end) => startingAt(end, false)),
+    ];
+    covers[at] = options.reduce((best, option) => (option.items > best.items ? option : best));
+    const here = startingAt(at, true);
+    if (here.items > marked.items) marked = here;
+  }
+  return covers[0]!.numbers;
+}
+
+/** Whether nothing, a short number or another number follows. */
+function isTidy(run: DigitRun, end: number, rest: Cover): boolean {
+  const next = rest.numbers[0]?.first ?? run.at.length;
+  return next === end || strayEnds(run, end).includes(next);
+}
+
+/** Whether a digit and a number of three digits begin here, as the country and area codes are said. */
+function hasAreaGroup(run: DigitRun, at: number): boolean {
+  const areas = run.groups[at]!.filter(({ digits }) => digits.length === 1).flatMap(
+    ({ end }) => run.groups[end] ?? [],
+  );
+  return areas.some(({ digits }) => digits.length === 3);
+}
+
+/** Where a short number that begins at an item may end. */
+function strayEnds(run: DigitRun, at: number): number[] {
+  return (run.groups[at] ?? []).filter(({ digits }) => digits.length <= LARGEST_STRAY).map(({ end }) => end);
+}
+
+/** The fewest digits that a run can be read as: twelve are hardly a telephone number and a digit. */
+function shortestReading(run: DigitRun): number {
+  const fewest: number[] = run.at.map(() => Number.POSITIVE_INFINITY);
+  fewest.push(0);
+  for (let at = run.at.length - 1; at >= 0; at--) {
+    for (const { end, digits } of run.groups[at]!)
+      fewest[at] = Math.min(fewest[at]!, digits.length + fewest[end]!);
+  }
+  return fewest[0]!;
+}
