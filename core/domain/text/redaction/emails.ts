@@ -128,9 +128,10 @@ function localStart(clean: readonly string[], sign: number, from: number): numbe
 
 function tiedStart(clean: readonly string[], sign: number, from: number): number {
   let first = sign;
+  let isJoined = false;
   const earliest = Math.max(from, sign - LONGEST_LOCAL);
   const takesMore = () => {
-    if (first === sign) return true;
+    if (first === sign || isJoined) return true;
     const [before, now] = [clean[first - 1]!, clean[first]!];
     if (JOINT.test(now) || JOINT.test(before)) return true;
     if (saysDigits(now)) return true;
@@ -138,10 +139,12 @@ function tiedStart(clean: readonly string[], sign: number, from: number): number
     return /^[a-z]+$/.test(now) && /^[a-z]+$/.test(before);
   };
   while (first > earliest) {
-    if (first >= earliest + 2 && JOINT_OF_TWO.test(pair(clean, first - 2))) first -= 2;
-    else if (takesMore()) first--;
-    else break;
+    const hasJoint = first < sign && first >= earliest + 2 && JOINT_OF_TWO.test(pair(clean, first - 2));
+    if (!hasJoint && !takesMore()) break;
+    first -= hasJoint ? 2 : 1;
+    isJoined = hasJoint;
   }
+  while (first < sign && JOINT_OF_TWO.test(pair(clean, first))) first += 2;
   while (first < sign && JOINT.test(clean[first]!)) first++;
   return first;
 }

@@ -72,7 +72,7 @@ function hasBirthDate(digits: string): boolean {
     Number(digits[6]),
   ];
   if (century > 6 || month < 1 || month > 12 || day < 1) return false;
-  // A foreigner's century is not said; 2000 makes every leap day of the 20th and the 21st century one.
+  // A foreigner's century is not said: 2000 admits every leap day of the 20th and the 21st.
   const hundreds = century === 0 ? 2_000 : 1_700 + 100 * Math.ceil(century / 2);
   return day <= new Date(Date.UTC(hundreds + year, month, 0)).getUTCDate();
 }

@@ -33,7 +33,8 @@ const CUE_WORDS_BEFORE = 4;
 const CUE_WORDS_AFTER = 3;
 /** "Екі минут" right after a telephone number, or "номер один" before it. */
 const LARGEST_STRAY = 2;
-const COMMON_CARD_DIGITS = 16;
+/** Without a cue, a number in a longer run has this length. */
+const USUAL_DIGITS: Readonly<Record<NumberName, number>> = { phone: 11, iin: 12, card: 16 };
 /**
  * Numbers that a reading may have more than the simplest one: "жиырма үш" is hardly ever 20, 3. Without a cue only a
  * telephone number may have any: of the many readings, one in ten has the check digit of a card. A thousand belongs to the
@@ -71,21 +72,15 @@ export function redact(words: readonly string[], kinds: Iterable<RedactedKind>):
   const rest = [...words];
   for (const { first, end } of emails) rest.fill("", first, end);
   const found: Redaction[] = emails.map((range) => ({ kind: "email", ...range }));
-  const numbers = NUMBERS.filter(([name]) => wanted.has(name));
-  if (numbers.length > 0) {
-    for (const run of digitRuns(rest)) found.push(...numbersOf(rest, run, numbers));
+  // Kinds that were not asked for are looked for too: what they cover is no number of another kind.
+  for (const run of wanted.has("phone") || wanted.has("iin") || wanted.has("card") ? digitRuns(rest) : []) {
+    found.push(...numbersOf(rest, run).filter(({ kind }) => wanted.has(kind)));
   }
   return found.sort((one, other) => one.first - other.first);
 }
 
-function numbersOf(
-  words: readonly string[],
-  run: DigitRun,
-  kinds: readonly (readonly [NumberName, NumberKind])[],
-): Redaction[] {
-  const candidates = run.at.map((_, first) =>
-    kinds.flatMap(([name, kind]) => candidatesAt(words, run, first, name, kind)),
-  );
+function numbersOf(words: readonly string[], run: DigitRun): Redaction[] {
+  const candidates = reachableCandidates(words, run);
   const count = run.at.length;
   const filled =
     filling(candidates, count) ??
@@ -94,6 +89,22 @@ function numbersOf(
   return filled.map(({ kind, first, end }) => {
     const plusAt = run.plusAt[first]!;
     return { kind, first: plusAt === -1 ? run.at[first]! : plusAt, end: run.at[end - 1]! + 1 };
+  });
+}
+
+/** Numbers by their first item: only where the run, a plus sign or the end of another number lets one begin. */
+function reachableCandidates(words: readonly string[], run: DigitRun): readonly (readonly Candidate[])[] {
+  const isStart = run.plusAt.map((plusAt) => plusAt !== -1);
+  const isBoundary = run.at.map((_, at) => at === 0);
+  return run.at.map((_, first) => {
+    if (isBoundary[first]) {
+      isStart[first] = true;
+      for (const end of strayEnds(run, first)) isStart[end] = true;
+    }
+    if (!isStart[first]) return [];
+    const found = NUMBERS.flatMap(([name, kind]) => candidatesAt(words, run, first, name, kind));
+    for (const { end } of found) isBoundary[end] = true;
+    return found;
   });
 }
 
@@ -112,14 +123,15 @@ function candidatesAt(
     const isCued = hasCue(words, run, first, end, name);
     const known = isCued ? whole : whole.filter((reading) => isLikely(name, reading));
     if (known.length === 0) continue;
-    const common = name === "card" ? COMMON_CARD_DIGITS : kind.longest;
+    const excess = Math.min(...known.map((reading) => reading.excess));
+    const isUsual = known.some(({ digits: { length } }) => length === USUAL_DIGITS[name]);
     found.push({
       kind: name,
       first,
       end,
       isCued,
-      excess: Math.min(...known.map(({ excess }) => excess)),
-      isWeak: !isCued && known.every(({ digits }) => digits.length !== common),
+      excess,
+      isWeak: !(isCued || isUsual) || (name !== "phone" && excess > 0),
       endsRun: name === "phone" && !isCued,
     });
   }
@@ -181,8 +193,10 @@ function readingsFrom(
   byEnd.delete(first);
   const readings = new Map<number, readonly Reading[]>();
   for (const [end, states] of byEnd) {
+    // A reading that parts a number at either end leaves one more.
+    const fewestInside = run.fewestBefore.at(-1)! - run.fewestBefore[first]! - run.fewestFrom[end]!;
     const likely = [...states.values()]
-      .map(({ digits, cost, hasThousand }) => ({ digits, excess: cost - fewest.get(end)!, hasThousand }))
+      .map(({ digits, cost, hasThousand }) => ({ digits, excess: cost - fewestInside, hasThousand }))
       .filter(({ excess, hasThousand }) => excess <= (hasThousand ? 0 : MOST_EXCESS));
     if (likely.length > 0) readings.set(end, likely);
   }

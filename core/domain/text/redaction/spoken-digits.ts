@@ -20,6 +20,9 @@ export interface DigitRun {
   readonly groups: readonly (readonly DigitGroup[])[];
   /** Word index of the plus sign of each item; its own index where the sign is written in it, -1 without one. */
   readonly plusAt: readonly number[];
+  /** The fewest numbers that the items before each one can be, and those from it on; one entry more than items. */
+  readonly fewestBefore: readonly number[];
+  readonly fewestFrom: readonly number[];
   /** Whether the last item may be another word: "жетіде" is "in a week" too. */
   readonly hasLooseEnd: boolean;
 }
@@ -31,6 +34,8 @@ interface Item {
   readonly said: NumberWord | string;
   /** A noun for a figure, as in "две семёрки". */
   readonly isNoun: boolean;
+  /** Another number counts it: "семёрки", "нуля". */
+  readonly isCounted: boolean;
   readonly isBareThousand: boolean;
   readonly isLast: boolean;
   readonly isLoose: boolean;
@@ -58,6 +63,7 @@ const NOUN_VALUES: ReadonlyMap<string, number> = new Map([
 ]);
 /** "8(701)123-45-67", also with a Kazakh ending. */
 const FIGURES = /^(\+?)([\d()-]{0,30}\d\)?)(-\p{Ll}{1,8})?$/u;
+const ZEROS = /^н[оу]л(?:я|ей)$/;
 /** "Тысяч" and "тысячи" are counted; only these are 1000 without a number before them. */
 const A_THOUSAND = /^тысяч[ау]$/;
 
@@ -120,7 +126,15 @@ function itemAt(
   { plusAt, before }: { readonly plusAt: number; readonly before: Item | undefined },
 ): Item | null {
   const word = clean[at]!;
-  const plain = { at, plusAt, isNoun: false, isBareThousand: false, isLast: false, isLoose: false };
+  const plain = {
+    at,
+    plusAt,
+    isNoun: false,
+    isCounted: false,
+    isBareThousand: false,
+    isLast: false,
+    isLoose: false,
+  };
   const figures = FIGURES.exec(word);
   if (figures !== null) {
     const [, sign, digits = "", ending] = figures;
@@ -129,7 +143,7 @@ function itemAt(
   }
   const value = NOUN_VALUES.get(NOUN.exec(word)?.[1] ?? "");
   if (value !== undefined) {
-    return { ...plain, said: { value, role: "digit" }, isNoun: true };
+    return { ...plain, said: { value, role: "digit" }, isNoun: true, isCounted: true };
   }
   const kazakh = word === "үшін" ? null : kazakhNumberWord(word);
   if (kazakh !== null && kazakh.ending === "") {
@@ -140,7 +154,8 @@ function itemAt(
   const russian = russianNumberWord(word);
   if (russian !== null) {
     if (russian.isOrdinal || russian.value > LARGEST_SCALE) return null;
-    return { ...plain, said: russian, isBareThousand: before === undefined || A_THOUSAND.test(word) };
+    const isBareThousand = before === undefined || A_THOUSAND.test(word);
+    return { ...plain, said: russian, isBareThousand, isCounted: ZEROS.test(word) };
   }
   if (kazakh === null || kazakh.isOrdinal || kazakh.value > LARGEST_SCALE) return null;
   return { ...plain, said: kazakh, isLast: true, isLoose: isAmbiguousAlone(kazakh) };
@@ -161,16 +176,31 @@ function isZero({ said }: Item): boolean {
 }
 
 function runOf(items: readonly Item[]): DigitRun {
+  const groups = items.map((_, first) => groupsFrom(items, first));
+  const fewestBefore = [0, ...items.map(() => Number.POSITIVE_INFINITY)];
+  const fewestFrom = fewestBefore.toReversed();
+  for (const [at, ways] of groups.entries()) {
+    for (const { end, cost } of ways)
+      fewestBefore[end] = Math.min(fewestBefore[end]!, fewestBefore[at]! + cost);
+  }
+  for (let at = items.length - 1; at >= 0; at--) {
+    for (const { end, cost } of groups[at]!)
+      fewestFrom[at] = Math.min(fewestFrom[at]!, cost + fewestFrom[end]!);
+  }
   return {
     at: items.map(({ at }) => at),
-    groups: items.map((_, first) => groupsFrom(items, first)),
+    groups,
     plusAt: items.map(({ plusAt }) => plusAt),
+    fewestBefore,
+    fewestFrom,
     hasLooseEnd: items.at(-1)?.isLoose ?? false,
   };
 }
 
 /** The longest number of words that a group of four digits has: "тоғыз мың тоғыз жүз тоқсан тоғыз". */
 const LONGEST_GROUP_ITEMS = 6;
+/** "Екі нөл" is rather 2, 0 than 00. */
+const UNCOUNTED_COST = 3;
 
 function groupsFrom(items: readonly Item[], first: number): DigitGroup[] {
   const { said, isNoun, isBareThousand } = items[first]!;
@@ -204,7 +234,7 @@ function groupsFrom(items: readonly Item[], first: number): DigitGroup[] {
   const isRepeated = next !== undefined && (next.isNoun || isZero(next)) && typeof next.said !== "string";
   if (isRepeated && said.role === "digit" && said.value >= 2 && said.value <= 4) {
     const digits = String((next.said as NumberWord).value).repeat(said.value);
-    groups.push({ end: first + 2, digits, cost: next.isNoun ? 1 : 2, hasThousand: false });
+    groups.push({ end: first + 2, digits, cost: next.isCounted ? 1 : UNCOUNTED_COST, hasThousand: false });
   }
   return groups;
 }
