@@ -43,7 +43,7 @@ for (const [text, expected] of [
   [
     "мен кеше қаладағы үлкен дүкенге бардым да нан мен сүт алып үйге қайттым ал ол маған ештеңе айтпады",
     [
-      "мен кеше қаладағы үлкен дүкенге бардым да / нан мен сүт алып үйге қайттым",
+      "мен кеше қаладағы үлкен дүкенге / бардым да нан мен сүт алып үйге қайттым",
       "ал ол маған ештеңе айтпады",
     ],
   ],
@@ -164,7 +164,7 @@ test("no cue and no line ends inside a number or after a word that leans on the 
       const parted = phrases.map((part, at) => (NUMBERS.includes(part) && at % 2 === 0 ? `${part},` : part));
       const apart = parted.filter((part, at) => at === 0 || !(isNumeral(part) && isNumeral(parted[at - 1]!)));
       const lines = readingCues(spoken(apart.join(" "))).flatMap(({ lines }) => lines);
-      for (const [at, line] of lines.entries()) {
+      for (const [at, line] of lines.slice(0, -1).entries()) {
         const [end = "", next = ""] = [line.split(" ").at(-1), lines[at + 1]?.split(" ")[0]];
         assert.doesNotMatch(
           end,

@@ -41,6 +41,7 @@ const USUAL_DIGITS: Readonly<Record<NumberName, number>> = { phone: 11, iin: 12,
  * number around it, or every sum would be digits.
  */
 const MOST_EXCESS = 2;
+const MOST_EXCESS_OF_CUED_PHONE = 6;
 
 /** A number that items [first, end) of a run may be. */
 interface Candidate {
@@ -121,7 +122,7 @@ function candidatesAt(
     const whole = readings.filter(({ digits }) => kind.isWhole(digits));
     if (whole.length === 0) continue;
     const isCued = hasCue(words, run, first, end, name);
-    const known = isCued ? whole : whole.filter((reading) => isLikely(name, reading));
+    const known = whole.filter((reading) => isLikely(name, reading, isCued));
     if (known.length === 0) continue;
     const excess = Math.min(...known.map((reading) => reading.excess));
     const isUsual = known.some(({ digits: { length } }) => length === USUAL_DIGITS[name]);
@@ -138,10 +139,11 @@ function candidatesAt(
   return found;
 }
 
-/** Whether a reading is believed without a cue. */
-function isLikely(name: NumberName, { digits, excess }: Reading): boolean {
-  if (name === "phone" && !hasKnownArea(digits)) return false;
-  return excess === 0 || (name === "phone" && digits.length === phoneKind.longest);
+function isLikely(name: NumberName, { digits, excess }: Reading, isCued: boolean): boolean {
+  if (name !== "phone") return excess <= (isCued ? MOST_EXCESS : 0);
+  const isKnown = hasKnownArea(digits);
+  if (digits.length === phoneKind.longest) return isCued || (isKnown && excess <= MOST_EXCESS);
+  return excess <= (isCued && isKnown ? MOST_EXCESS : 0) && (isCued || isKnown);
 }
 
 /** Digits, and how many numbers more than needed they take the words for. */
@@ -164,6 +166,7 @@ function readingsFrom(
   const start: State = { digits: "", cost: 0, hasThousand: false };
   const byEnd = new Map<number, Map<string, State>>([[first, new Map([["", start]])]]);
   const fewest = new Map<number, number>([[first, 0]]);
+  const mostExcess = kind === phoneKind ? MOST_EXCESS_OF_CUED_PHONE : MOST_EXCESS;
   let furthest = first;
   for (let at = first; at < run.at.length && at <= furthest; at++) {
     // A plus sign begins a number.
@@ -174,7 +177,7 @@ function readingsFrom(
       if (hasThousand && !kind.hasThousands) continue;
       for (const state of states?.values() ?? []) {
         // What a reading has too many it keeps.
-        if (state.cost - fewestHere! > MOST_EXCESS) continue;
+        if (state.cost - fewestHere! > mostExcess) continue;
         const longer = state.digits + digits;
         if (longer.length > kind.longest || !kind.canStart(longer)) continue;
         const next = {
@@ -197,7 +200,7 @@ function readingsFrom(
     const fewestInside = run.fewestBefore.at(-1)! - run.fewestBefore[first]! - run.fewestFrom[end]!;
     const likely = [...states.values()]
       .map(({ digits, cost, hasThousand }) => ({ digits, excess: cost - fewestInside, hasThousand }))
-      .filter(({ excess, hasThousand }) => excess <= (hasThousand ? 0 : MOST_EXCESS));
+      .filter(({ excess, hasThousand }) => excess <= (hasThousand ? 0 : mostExcess));
     if (likely.length > 0) readings.set(end, likely);
   }
   return readings;
@@ -243,7 +246,7 @@ function filling(candidates: readonly (readonly Candidate[])[], end: number): re
 
 /** A cue outweighs readings; of equals the first kind is taken. */
 function doubt({ isCued, excess }: Candidate): number {
-  return 1 + excess + (isCued ? 0 : MOST_EXCESS + 1);
+  return 1 + excess + (isCued ? 0 : MOST_EXCESS_OF_CUED_PHONE + 1);
 }
 
 interface Cover {

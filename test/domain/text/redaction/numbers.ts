@@ -43,6 +43,28 @@ export function groupings(length: number): fc.Arbitrary<readonly number[]> {
   });
 }
 
+/** Lengths of one to three digits at random. */
+export function mixedGroupings(length: number): fc.Arbitrary<readonly number[]> {
+  return fc.array(fc.integer({ min: 1, max: 3 }), { minLength: length, maxLength: length }).map((sizes) => {
+    const groups: number[] = [];
+    for (let left = length; left > 0; left -= groups.at(-1)!)
+      groups.push(Math.min(left, sizes[groups.length]!));
+    return groups;
+  });
+}
+
+/** Whether no two groups can be taken for one number: "20, 3" for 23, or "жеті, жүз" for 700. */
+export function isPlain(digits: string, sizes: readonly number[]): boolean {
+  let at = 0;
+  return sizes.every((size, nth) => {
+    const group = digits.slice(at, at + size);
+    at += size;
+    const next = digits.slice(at, at + (sizes[nth + 1] ?? 0));
+    if (next === "" || next.startsWith("0") || /^0+$/.test(group)) return true;
+    return !group.endsWith("0") && !(next.length === 3 && next.startsWith("1"));
+  });
+}
+
 /** Cuts digits into groups and says each. */
 export function grouped(digits: string, sizes: readonly number[], language: Language): string[] {
   const words: string[] = [];
