@@ -1,4 +1,4 @@
-import { bare, saysDigits } from "./spoken-digits.js";
+import { saysDigits } from "./spoken-digits.js";
 
 /** Words [first, end). */
 interface Range {
@@ -44,9 +44,8 @@ const MOST_LABELS = 4;
 const LABEL_WORDS = 3;
 const SPELLED_LABEL_WORDS = 12;
 
-/** Finds e-mail addresses, written or said aloud, in order. */
-export function emailRanges(words: readonly string[]): readonly Range[] {
-  const clean = words.map(bare);
+/** Finds e-mail addresses, written or said aloud, in bare words; in order. */
+export function emailRanges(clean: readonly string[]): readonly Range[] {
   const found: Range[] = [];
   for (let at = 0; at < clean.length; at++) {
     const from = found.at(-1)?.end ?? 0;

@@ -1,7 +1,7 @@
 import type { RedactedKind, Redaction } from "./redact.js";
 
 /** What is written in place of personal data. */
-export const MASKS: Readonly<Record<RedactedKind, string>> = {
+const MASKS: Readonly<Record<RedactedKind, string>> = {
   phone: "[PHONE]",
   iin: "[IIN]",
   card: "[CARD]",

@@ -1,6 +1,7 @@
 import { emailRanges } from "./emails.js";
 import { cardKind, hasKnownArea, iinKind, type NumberKind, phoneKind } from "./number-kinds.js";
-import { type DigitRun, digitRuns } from "./spoken-digits.js";
+import { MOST_EXCESS, MOST_EXCESS_OF_CUED_PHONE, type Reading, readingsFrom } from "./readings.js";
+import { bare, type DigitRun, digitRuns } from "./spoken-digits.js";
 
 export const REDACTED_KINDS = ["phone", "iin", "card", "email"] as const;
 export type RedactedKind = (typeof REDACTED_KINDS)[number];
@@ -14,7 +15,7 @@ export interface Redaction {
 
 type NumberName = Exclude<RedactedKind, "email">;
 
-/** Kinds with a check digit come first: where a run can be read as either, they are the likelier. */
+/** Of numbers that are as likely, the first kind is taken: one with a check digit. */
 const NUMBERS: readonly (readonly [NumberName, NumberKind])[] = [
   ["iin", iinKind],
   ["card", cardKind],
@@ -31,18 +32,10 @@ const IIN_CUE = /^(?:иин|жсн|сәйкестендіру|идентифик
 const CARD_CUE = /^карт(?:а|ы|у|е|ой|ам|оч|аң|ас|ан)/;
 const CUE_WORDS_BEFORE = 4;
 const CUE_WORDS_AFTER = 3;
-/** "Екі минут" right after a telephone number, or "номер один" before it. */
+/** Digits of "екі минут" right after a telephone number, or of "номер один" before it. */
 const LARGEST_STRAY = 2;
 /** Without a cue, a number in a longer run has this length. */
 const USUAL_DIGITS: Readonly<Record<NumberName, number>> = { phone: 11, iin: 12, card: 16 };
-/**
- * Numbers that a reading may have more than the simplest one: "жиырма үш" is hardly ever 20, 3. Without a cue only a
- * telephone number may have any: of the many readings, one in ten has the check digit of a card. A thousand belongs to the
- * number around it, or every sum would be digits.
- */
-const MOST_EXCESS = 2;
-const MOST_EXCESS_OF_CUED_PHONE = 6;
-
 /** A number that items [first, end) of a run may be. */
 interface Candidate {
   readonly kind: NumberName;
@@ -69,8 +62,8 @@ interface Candidate {
  */
 export function redact(words: readonly string[], kinds: Iterable<RedactedKind>): readonly Redaction[] {
   const wanted = new Set(kinds);
-  const emails = wanted.has("email") ? emailRanges(words) : [];
-  const rest = [...words];
+  const rest = words.map(bare);
+  const emails = wanted.has("email") ? emailRanges(rest) : [];
   for (const { first, end } of emails) rest.fill("", first, end);
   const found: Redaction[] = emails.map((range) => ({ kind: "email", ...range }));
   // Kinds that were not asked for are looked for too: what they cover is no number of another kind.
@@ -146,66 +139,6 @@ function isLikely(name: NumberName, { digits, excess }: Reading, isCued: boolean
   return excess <= (isCued && isKnown ? MOST_EXCESS : 0) && (isCued || isKnown);
 }
 
-/** Digits, and how many numbers more than needed they take the words for. */
-interface Reading {
-  readonly digits: string;
-  readonly excess: number;
-}
-
-/** What can be read from an item on, by the item before which it ends; of equal states the simplest reading is kept. */
-function readingsFrom(
-  run: DigitRun,
-  first: number,
-  kind: NumberKind,
-): ReadonlyMap<number, readonly Reading[]> {
-  interface State {
-    readonly digits: string;
-    readonly cost: number;
-    readonly hasThousand: boolean;
-  }
-  const start: State = { digits: "", cost: 0, hasThousand: false };
-  const byEnd = new Map<number, Map<string, State>>([[first, new Map([["", start]])]]);
-  const fewest = new Map<number, number>([[first, 0]]);
-  const mostExcess = kind === phoneKind ? MOST_EXCESS_OF_CUED_PHONE : MOST_EXCESS;
-  let furthest = first;
-  for (let at = first; at < run.at.length && at <= furthest; at++) {
-    // A plus sign begins a number.
-    if (at > first && run.plusAt[at] !== -1) break;
-    const [states, fewestHere] = [byEnd.get(at), fewest.get(at)];
-    for (const { end, digits, cost, hasThousand } of fewestHere === undefined ? [] : run.groups[at]!) {
-      fewest.set(end, Math.min(fewest.get(end) ?? Number.POSITIVE_INFINITY, fewestHere! + cost));
-      if (hasThousand && !kind.hasThousands) continue;
-      for (const state of states?.values() ?? []) {
-        // What a reading has too many it keeps.
-        if (state.cost - fewestHere! > mostExcess) continue;
-        const longer = state.digits + digits;
-        if (longer.length > kind.longest || !kind.canStart(longer)) continue;
-        const next = {
-          digits: longer,
-          cost: state.cost + cost,
-          hasThousand: state.hasThousand || hasThousand,
-        };
-        const known = byEnd.get(end) ?? new Map<string, State>();
-        const key = kind.stateOf(longer);
-        if (next.cost < (known.get(key)?.cost ?? Number.POSITIVE_INFINITY)) known.set(key, next);
-        byEnd.set(end, known);
-        furthest = Math.max(furthest, end);
-      }
-    }
-  }
-  byEnd.delete(first);
-  const readings = new Map<number, readonly Reading[]>();
-  for (const [end, states] of byEnd) {
-    // A reading that parts a number at either end leaves one more.
-    const fewestInside = run.fewestBefore.at(-1)! - run.fewestBefore[first]! - run.fewestFrom[end]!;
-    const likely = [...states.values()]
-      .map(({ digits, cost, hasThousand }) => ({ digits, excess: cost - fewestInside, hasThousand }))
-      .filter(({ excess, hasThousand }) => excess <= (hasThousand ? 0 : mostExcess));
-    if (likely.length > 0) readings.set(end, likely);
-  }
-  return readings;
-}
-
 function hasCue(
   words: readonly string[],
   run: DigitRun,
@@ -256,13 +189,13 @@ interface Cover {
 
 /**
  * The strong numbers that cover most of a run which they do not fill. One begins where the run does, after another one, or
- * one short number later; behind a plus sign or a cue it may begin anywhere.
+ * one short number or sum later; with a plus sign it may begin anywhere.
  */
 function covering(run: DigitRun, candidates: readonly (readonly Candidate[])[]): readonly Candidate[] {
   const count = run.at.length;
   const hasOtherLength = shortestReading(run) === iinKind.longest;
   const covers: Cover[] = Array.from({ length: count + 1 }, () => ({ items: 0, numbers: [] }));
-  /** The best from each item on where a sign or a cue lets a number begin. */
+  /** The best of those that a plus sign begins, from each item on. */
   let marked: Cover = { items: 0, numbers: [] };
   const startingAt = (at: number, isMarkedOnly: boolean): Cover => {
     let best: Cover = { items: 0, numbers: [] };
@@ -289,7 +222,7 @@ function covering(run: DigitRun, candidates: readonly (readonly Candidate[])[]):
   return covers[0]!.numbers;
 }
 
-/** Whether nothing, a short number or another number follows. */
+/** Whether nothing, a short number, a sum or another number follows. */
 function isTidy(run: DigitRun, end: number, rest: Cover): boolean {
   const next = rest.numbers[0]?.first ?? run.at.length;
   return next === end || strayEnds(run, end).includes(next);
@@ -303,9 +236,11 @@ function hasAreaGroup(run: DigitRun, at: number): boolean {
   return areas.some(({ digits }) => digits.length === 3);
 }
 
-/** Where a short number that begins at an item may end. */
+/** Where a short number or a sum that begins at an item may end. */
 function strayEnds(run: DigitRun, at: number): number[] {
-  return (run.groups[at] ?? []).filter(({ digits }) => digits.length <= LARGEST_STRAY).map(({ end }) => end);
+  return (run.groups[at] ?? [])
+    .filter(({ digits, isSum }) => isSum || digits.length <= LARGEST_STRAY)
+    .map(({ end }) => end);
 }
 
 /** The fewest digits that a run can be read as: twelve are hardly a telephone number and a digit. */

@@ -3,13 +3,15 @@ import { type NumberWord, numbersFrom } from "../figures/number-words.js";
 import { russianNumberWord } from "../figures/russian-words.js";
 import { majorityLanguage, type SpokenLanguage } from "../script.js";
 
-/** Digits that items [first, `end`) of a run say, where `first` is known from the place in a list. */
-export interface DigitGroup {
+/** Digits that the items of a run say, from the one that the group belongs to up to `end`. */
+interface DigitGroup {
   readonly end: number;
   readonly digits: string;
   /** How many numbers it is. */
   readonly cost: number;
   readonly hasThousand: boolean;
+  /** Too large to be digits of a longer number. */
+  readonly isSum: boolean;
 }
 
 /** Number words and figures in a row, of either language. Plus signs, separators and hesitations are not items. */
@@ -47,7 +49,7 @@ const FILLER = /^(?:тире|дефис|сызықша|пробел|э+м*|м+|�
 const MOST_FILLERS = 2;
 /** Groups of four digits are the longest that are said as one number, on cards. */
 const LARGEST_GROUP = 9_999;
-const LARGEST_SCALE = 1_000;
+const A_THOUSAND = 1_000;
 const NOUN = /^(\p{Ll}{4,8}?)(?:[ауыие]|ей)?$/u;
 const NOUN_VALUES: ReadonlyMap<string, number> = new Map([
   ["единиц", 1],
@@ -65,11 +67,10 @@ const NOUN_VALUES: ReadonlyMap<string, number> = new Map([
 const FIGURES = /^(\+?)([\d()-]{0,30}\d\)?)(-\p{Ll}{1,8})?$/u;
 const ZEROS = /^н[оу]л(?:я|ей)$/;
 /** "Тысяч" and "тысячи" are counted; only these are 1000 without a number before them. */
-const A_THOUSAND = /^тысяч[ау]$/;
+const BARE_THOUSAND = /^тысяч[ау]$/;
 
-/** Finds the runs of number words and figures that may have ten digits and more. */
-export function digitRuns(words: readonly string[]): readonly DigitRun[] {
-  const clean = words.map(bare);
+/** Finds the runs of number words and figures that may have ten digits and more, in bare words. */
+export function digitRuns(clean: readonly string[]): readonly DigitRun[] {
   const runs: DigitRun[] = [];
   let items: Item[] = [];
   let fillers = 0;
@@ -96,10 +97,9 @@ export function digitRuns(words: readonly string[]): readonly DigitRun[] {
   return runs;
 }
 
-/** Whether a word says digits by itself. */
+/** Whether a bare word says digits by itself. */
 export function saysDigits(word: string): boolean {
-  const clean = bare(word);
-  return FIGURES.test(clean) || itemAt([clean], 0, { plusAt: -1, before: undefined }) !== null;
+  return itemAt([word], 0, { plusAt: -1, before: undefined }) !== null;
 }
 
 /** Returns a word in lower case without marks around it. */
@@ -147,17 +147,17 @@ function itemAt(
   }
   const kazakh = word === "үшін" ? null : kazakhNumberWord(word);
   if (kazakh !== null && kazakh.ending === "") {
-    if (kazakh.isOrdinal || kazakh.value > LARGEST_SCALE) return null;
+    if (kazakh.isOrdinal) return null;
     if (word === "он" && languageAround(clean, at) === "russian") return null;
     return { ...plain, said: kazakh, isBareThousand: before === undefined || isZero(before) };
   }
   const russian = russianNumberWord(word);
   if (russian !== null) {
-    if (russian.isOrdinal || russian.value > LARGEST_SCALE) return null;
-    const isBareThousand = before === undefined || A_THOUSAND.test(word);
+    if (russian.isOrdinal) return null;
+    const isBareThousand = before === undefined || BARE_THOUSAND.test(word);
     return { ...plain, said: russian, isBareThousand, isCounted: ZEROS.test(word) };
   }
-  if (kazakh === null || kazakh.isOrdinal || kazakh.value > LARGEST_SCALE) return null;
+  if (kazakh === null || kazakh.isOrdinal) return null;
   return { ...plain, said: kazakh, isLast: true, isLoose: isAmbiguousAlone(kazakh) };
 }
 
@@ -197,14 +197,14 @@ function runOf(items: readonly Item[]): DigitRun {
   };
 }
 
-/** The longest number of words that a group of four digits has: "тоғыз мың тоғыз жүз тоқсан тоғыз". */
-const LONGEST_GROUP_ITEMS = 6;
+/** Sums of millions have hardly more words. */
+const LONGEST_GROUP_ITEMS = 12;
 /** "Екі нөл" is rather 2, 0 than 00. */
 const UNCOUNTED_COST = 3;
 
 function groupsFrom(items: readonly Item[], first: number): DigitGroup[] {
   const { said, isNoun, isBareThousand } = items[first]!;
-  const plain = { end: first + 1, cost: 1, hasThousand: false };
+  const plain = { end: first + 1, cost: 1, hasThousand: false, isSum: false };
   if (typeof said === "string") return [{ ...plain, digits: said }];
   if (isNoun || said.value === 0) return [{ ...plain, digits: String(said.value) }];
   const next = items[first + 1];
@@ -216,25 +216,28 @@ function groupsFrom(items: readonly Item[], first: number): DigitGroup[] {
     numbers.push(item.said);
   }
   const groups: DigitGroup[] = [];
+  const isPart = said.role === "scale" && !isBareThousand;
   const add = (skipped: number) => {
     for (const { end, value } of numbersFrom(numbers.slice(skipped), 0)) {
-      if (value > LARGEST_GROUP) continue;
-      groups.push({
-        end: first + skipped + end,
-        digits: String(value),
-        cost: 1,
-        hasThousand: value >= LARGEST_SCALE,
-      });
+      const isSum = isPart || value > LARGEST_GROUP;
+      const digits = String(value);
+      groups.push({ end: first + skipped + end, digits, cost: 1, hasThousand: value >= A_THOUSAND, isSum });
     }
   };
-  if (said.role !== "scale" || isBareThousand) add(0);
+  add(0);
   // "Бір жүз" is a hundred, though numbers are written without this "one".
   if (said.value === 1 && numbers[1]?.role === "hundred") add(1);
   // "Два нуля" is 00, "три семёрки" 777; "екі нөл" may be 20 as well.
   const isRepeated = next !== undefined && (next.isNoun || isZero(next)) && typeof next.said !== "string";
   if (isRepeated && said.role === "digit" && said.value >= 2 && said.value <= 4) {
     const digits = String((next.said as NumberWord).value).repeat(said.value);
-    groups.push({ end: first + 2, digits, cost: next.isCounted ? 1 : UNCOUNTED_COST, hasThousand: false });
+    groups.push({
+      end: first + 2,
+      digits,
+      cost: next.isCounted ? 1 : UNCOUNTED_COST,
+      hasThousand: false,
+      isSum: false,
+    });
   }
   return groups;
 }

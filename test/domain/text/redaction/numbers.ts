@@ -18,7 +18,7 @@ const HUNDREDS = [
 ];
 
 /** Says digits as one number; zeros at its start one by one. */
-export function said(digits: string, language: Language): string[] {
+function said(digits: string, language: Language): string[] {
   const zeros = /^0*/.exec(digits)![0].length;
   const words = Array.from({ length: zeros }, () => (language === "kazakh" ? "нөл" : "ноль"));
   const rest = digits.slice(zeros);
@@ -36,7 +36,7 @@ function russianCardinal(value: number): string[] {
 
 /** Lengths of groups: single digits, pairs or triples, and what is left over. */
 export function groupings(length: number): fc.Arbitrary<readonly number[]> {
-  return fc.constantFrom(1, 2, 3).map((size) => {
+  return fc.constantFrom<number>(1, 2, 3).map((size) => {
     const groups = Array.from({ length: Math.floor(length / size) }, () => size);
     if (length % size > 0) groups.push(length % size);
     return groups;

@@ -43,6 +43,12 @@ for (const [line, expected] of [
   ["сегіз жеті жүз бір жүз жиырма үш қырық бес алпыс жеті екі минут күтіңіз", "[PHONE] екі минут күтіңіз"],
   ["сегіз семьсот бір сто двадцать үш қырық бес шестьдесят семь", "[PHONE]"],
   ["он ноль восемь семьсот один сто двадцать три сорок пять шестьдесят семь", "он ноль [PHONE]"],
+  [
+    "сегіз жеті жүз бір жүз жиырма үш қырық бес алпыс жеті жүз жиырма мың теңге",
+    "[PHONE] жүз жиырма мың теңге",
+  ],
+  ["карта 4111111111111111 два миллиона триста тысяч тенге", "карта [CARD] два миллиона триста тысяч тенге"],
+  ["Менің Телефоным: +7 701 123-45-67, жаз!", "Менің Телефоным: [PHONE], жаз!"],
   ["87011234567 нөміріне", "[PHONE] нөміріне"],
   ["+7 (701) 123-45-67", "[PHONE]"],
   ["телефон 8-701-123-45-67-ге", "телефон [PHONE]"],
@@ -122,6 +128,23 @@ test("finds every telephone number, in any grouping and both languages", () => {
       assert.deepEqual(redact(words, ["phone"]), [{ kind: "phone", first: 2, end: 2 + number.length }]);
     }),
     { numRuns: 1_000 },
+  );
+});
+
+test("without a cue, ten digits need an area code, and eleven a country code too", () => {
+  const area = fc.constantFrom("100", "265", "311", "444", "600", "799");
+  fc.assert(
+    fc.property(
+      area,
+      digitsOf(7),
+      fc.constantFrom("8", "7", "5", ""),
+      LANGUAGES,
+      (code, rest, country, language) => {
+        const sizes = country === "" ? [3, 3, 2, 2] : [1, 3, 3, 2, 2];
+        const words = grouped(country + code + rest, sizes, language);
+        assert.deepEqual(redact(["ол", ...words, "дейді"], ["phone"]), []);
+      },
+    ),
   );
 });
 
