@@ -118,14 +118,18 @@ function candidatesAt(
     const known = whole.filter((reading) => isLikely(name, reading, isCued));
     if (known.length === 0) continue;
     const excess = Math.min(...known.map((reading) => reading.excess));
-    const isUsual = known.some(({ digits: { length } }) => length === USUAL_DIGITS[name]);
+    const isSure = known.some(
+      (reading) =>
+        (isCued || reading.digits.length === USUAL_DIGITS[name]) &&
+        (reading.excess === 0 || (isCued && name === "phone")),
+    );
     found.push({
       kind: name,
       first,
       end,
       isCued,
       excess,
-      isWeak: !(isCued || isUsual) || (name !== "phone" && excess > 0),
+      isWeak: !isSure,
       endsRun: name === "phone" && !isCued,
     });
   }

@@ -132,7 +132,7 @@ test("finds every telephone number, in any grouping and both languages", () => {
 });
 
 test("without a cue, ten digits need an area code, and eleven a country code too", () => {
-  const area = fc.constantFrom("100", "265", "311", "444", "600", "799");
+  const area = fc.constantFrom("265", "311", "444", "600");
   fc.assert(
     fc.property(
       area,
