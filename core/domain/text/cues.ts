@@ -15,10 +15,7 @@ const GAP_SECONDS = 0.08;
 /** A silence this long ends a cue: its words would otherwise be read before they are spoken. */
 const PAUSE_SECONDS = 1;
 
-/**
- * What a break between two words costs, from the end of a sentence to a place where nothing is parted. Each step is more
- * than balance can outweigh, and a cue costs less than a comma saves.
- */
+/** Costs of a break between two words; one that parts words which belong together is the last resort. */
 const BREAK = { sentence: 0, clause: 10, conjunction: 22, word: 40, bound: 1_000 } as const;
 const CUE_COST = 12;
 /** A sentence that goes on in the cue of another. */
@@ -45,12 +42,12 @@ const SCALE_OR_UNIT =
 const LAST_MARKS = /[.,;:!?…»”")\]–—-]{1,6}$/u;
 
 /**
- * Lays out words as cues for reading: at most two balanced lines of 42 characters, 1 to 7 s, at most 17 characters a
- * second where the speech leaves time.
+ * Lays out words as cues for reading: at most two balanced lines of 42 characters, 1 to 7 s, at most 17
+ * characters a second where the speech leaves time.
  *
- * Cues end with sentences, else with clauses, else before conjunctions; inside a number and after a word that leans on the
- * next, only where nothing else fits. A cue stays on after its speech for as long as it takes to read, up to 0.08 s before
- * the next one.
+ * Cues end with sentences, else with clauses, else before conjunctions; inside a number and after a word that
+ * leans on the next, only where nothing else fits. A cue stays on after its speech for as long as it takes to
+ * read, up to 0.08 s before the next one.
  *
  * @param words as they are displayed, in order of time, in seconds; a word longer than a line is cut
  */
@@ -60,7 +57,7 @@ export function readingCues(words: readonly TimedWord[]): readonly Cue[] {
   return cheapestSpans(pieces, breaks).map(([first, end]) => cueOf(pieces, breaks, first, end));
 }
 
-/** What a break after each word costs. */
+/** Costs of a break after each word. */
 function breaksAfter(words: readonly string[]): readonly number[] {
   const sentenceEnds = endsOfSentences(words);
   const costs: number[] = [];

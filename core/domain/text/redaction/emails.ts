@@ -111,8 +111,8 @@ function secondTldEnd(clean: readonly string[], end: number): number {
 }
 
 /**
- * Where the local part before the sign starts. After a cue such as "почта" all words up to the sign are taken;
- * otherwise one word, with what joints, digits, spelled and Latin letters tie to it.
+ * Where the local part before the sign starts. After a cue such as "почта" all words up to the sign are
+ * taken; otherwise one word, with what joints, digits, spelled and Latin letters tie to it.
  */
 function localStart(clean: readonly string[], sign: number, from: number): number | null {
   for (let at = sign - 1; at >= Math.max(from, sign - CUE_DISTANCE); at--) {

@@ -1,6 +1,6 @@
 import type { RedactedKind, Redaction } from "./redact.js";
 
-/** What is written in place of personal data. */
+/** Labels that replace personal data. */
 const MASKS: Readonly<Record<RedactedKind, string>> = {
   phone: "[PHONE]",
   iin: "[IIN]",
@@ -18,8 +18,8 @@ interface Piece {
 /**
  * Masks pieces of a display text, each of which stands for spoken words [first, end).
  *
- * A piece that shares a word with a redaction is masked whole, so figures never show a part of a number. Punctuation after
- * the masked pieces is kept.
+ * A piece that shares a word with a redaction is masked whole, so figures never show a part of a number.
+ * Punctuation after the masked pieces is kept.
  *
  * @param pieces in order; together they cover every spoken word once
  */
@@ -50,8 +50,8 @@ export function maskedPieces<P extends Piece>(
 const TRAILING_MARKS = /[.,;:!?…»”"]{0,4}$/u;
 
 /**
- * Masks words with times: each redaction becomes one word that lasts from its first word to its last one. `merge` says
- * what else the word gets, such as a confidence.
+ * Masks words with times: each redaction becomes one word that lasts from its first word to its last one.
+ * `merge` says what else the word gets, such as a confidence.
  */
 export function maskedWords<
   W extends { readonly word: string; readonly start: number; readonly end: number },

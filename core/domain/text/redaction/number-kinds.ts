@@ -1,4 +1,4 @@
-/** What makes digits a number of some kind. */
+/** Rules that make digits a number of some kind. */
 export interface NumberKind {
   readonly longest: number;
   /** Whether groups of four digits are said as one number. */
@@ -13,7 +13,7 @@ export interface NumberKind {
 /**
  * Area codes of Kazakhstan and Russia, with those of mobile networks.
  *
- * Source: the numbering plans of both countries, as of 2025.
+ * Follows the numbering plans of both countries in ranges; some codes of a range are not in use.
  */
 const AREA = new RegExp(
   `^(?:${[
@@ -46,10 +46,10 @@ const IIN_DIGITS = 12;
 const IIN_HEAD_DIGITS = 7;
 
 /**
- * Individual identification number of Kazakhstan: yymmdd, a digit for century and sex (0 for foreigners), four of the
- * register, and a check digit.
+ * Individual identification number of Kazakhstan: yymmdd, a digit for century and sex (0 for foreigners),
+ * four of the register, and a check digit.
  *
- * Source: decision 853 of the government of Kazakhstan, 22 May 2007.
+ * Source: law 223-III of Kazakhstan on the national registers of identification numbers, 12 January 2007.
  */
 export const iinKind: NumberKind = {
   longest: IIN_DIGITS,

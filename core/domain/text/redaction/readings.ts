@@ -2,9 +2,9 @@ import { type NumberKind, phoneKind } from "./number-kinds.js";
 import type { DigitRun } from "./spoken-digits.js";
 
 /**
- * Numbers that a reading may have more than the simplest one: "жиырма үш" is hardly ever 20, 3. Without a cue only a
- * telephone number may have any: of the many readings, one in ten has the check digit of a card. A thousand belongs to the
- * number around it, or every sum would be digits.
+ * Numbers that a reading may have more than the simplest one: "жиырма үш" is hardly ever 20, 3. Without a cue
+ * only a telephone number may have any: of the many readings, one in ten has the check digit of a card. A
+ * thousand belongs to the number around it, or every sum would be digits.
  */
 export const MOST_EXCESS = 2;
 export const MOST_EXCESS_OF_CUED_PHONE = 6;
@@ -22,7 +22,9 @@ interface State {
   readonly hasThousand: boolean;
 }
 
-/** What can be read from an item on, by the item before which it ends; of equal states the simplest reading is kept. */
+/**
+ * Reads digits from an item on, by the item before which they end; of equal states it keeps the simplest.
+ */
 export function readingsFrom(
   run: DigitRun,
   first: number,
@@ -41,7 +43,7 @@ export function readingsFrom(
       fewest.set(end, Math.min(fewest.get(end) ?? Number.POSITIVE_INFINITY, fewestHere! + cost));
       if (isSum || (hasThousand && !kind.hasThousands)) continue;
       for (const state of states?.values() ?? []) {
-        // What a reading has too many it keeps.
+        // The excess of a reading never shrinks.
         if (state.cost - fewestHere! > mostExcess) continue;
         const longer = state.digits + digits;
         if (longer.length > kind.longest || !kind.canStart(longer)) continue;

@@ -34,6 +34,8 @@ const CUE_WORDS_BEFORE = 4;
 const CUE_WORDS_AFTER = 3;
 /** Digits of "екі минут" right after a telephone number, or of "номер один" before it. */
 const LARGEST_STRAY = 2;
+/** A cue outweighs this many words more. */
+const CUE_SCORE = 4;
 /** Without a cue, a number in a longer run has this length. */
 const USUAL_DIGITS: Readonly<Record<NumberName, number>> = { phone: 11, iin: 12, card: 16 };
 /** A number that items [first, end) of a run may be. */
@@ -50,12 +52,12 @@ interface Candidate {
 }
 
 /**
- * Finds personal data in a transcript: telephone numbers of Kazakhstan and Russia, individual identification numbers,
- * payment cards, e-mail addresses.
+ * Finds personal data in a transcript: telephone numbers of Kazakhstan and Russia, individual identification
+ * numbers, payment cards, e-mail addresses.
  *
- * Numbers may be said in Kazakh, Russian or both, in any grouping, or be written as figures. Every way to group the
- * words is tried, so "жиырма үш" is 23 and 20, 3. A number whose words are in two lists, as when a pause cut it into two
- * finals, is not found.
+ * Numbers may be said in Kazakh, Russian or both, in any grouping, or be written as figures. Every way to
+ * group the words is tried, so "жиырма үш" is 23 and 20, 3. A number whose words are in two lists, as when a
+ * pause cut it into two finals, is not found.
  *
  * @param words as the recogniser gives them
  * @returns ranges of words in order, without overlap
@@ -86,7 +88,9 @@ function numbersOf(words: readonly string[], run: DigitRun): Redaction[] {
   });
 }
 
-/** Numbers by their first item: only where the run, a plus sign or the end of another number lets one begin. */
+/**
+ * Numbers by their first item: only where the run, a plus sign or the end of another number lets one begin.
+ */
 function reachableCandidates(words: readonly string[], run: DigitRun): readonly (readonly Candidate[])[] {
   const isStart = run.plusAt.map((plusAt) => plusAt !== -1);
   const isBoundary = run.at.map((_, at) => at === 0);
@@ -187,29 +191,30 @@ function doubt({ isCued, excess }: Candidate): number {
 }
 
 interface Cover {
-  readonly items: number;
+  /** Items that are covered, and a bonus for each cue. */
+  readonly score: number;
   readonly numbers: readonly Candidate[];
 }
 
 /**
- * The strong numbers that cover most of a run which they do not fill. One begins where the run does, after another one, or
- * one short number or sum later; with a plus sign it may begin anywhere.
+ * The strong numbers that cover most of a run which they do not fill. One begins where the run does, after
+ * another one, or one short number or sum later; with a plus sign it may begin anywhere.
  */
 function covering(run: DigitRun, candidates: readonly (readonly Candidate[])[]): readonly Candidate[] {
   const count = run.at.length;
   const hasOtherLength = shortestReading(run) === iinKind.longest;
-  const covers: Cover[] = Array.from({ length: count + 1 }, () => ({ items: 0, numbers: [] }));
+  const covers: Cover[] = Array.from({ length: count + 1 }, () => ({ score: 0, numbers: [] }));
   /** The best of those that a plus sign begins, from each item on. */
-  let marked: Cover = { items: 0, numbers: [] };
+  let marked: Cover = { score: 0, numbers: [] };
   const startingAt = (at: number, isMarkedOnly: boolean): Cover => {
-    let best: Cover = { items: 0, numbers: [] };
+    let best: Cover = { score: 0, numbers: [] };
     for (const candidate of candidates[at] ?? []) {
       if (candidate.isWeak || (isMarkedOnly && run.plusAt[at] === -1)) continue;
       const rest = covers[candidate.end]!;
       const isDoubtful = (hasOtherLength && !hasAreaGroup(run, at)) || !isTidy(run, candidate.end, rest);
       if (candidate.endsRun && isDoubtful) continue;
-      const items = candidate.end - at + rest.items;
-      if (items > best.items) best = { items, numbers: [candidate, ...rest.numbers] };
+      const score = candidate.end - at + (candidate.isCued ? CUE_SCORE : 0) + rest.score;
+      if (score > best.score) best = { score, numbers: [candidate, ...rest.numbers] };
     }
     return best;
   };
@@ -219,9 +224,9 @@ function covering(run: DigitRun, candidates: readonly (readonly Candidate[])[]):
       startingAt(at, false),
       ...strayEnds(run, at).map((end) => startingAt(end, false)),
     ];
-    covers[at] = options.reduce((best, option) => (option.items > best.items ? option : best));
+    covers[at] = options.reduce((best, option) => (option.score > best.score ? option : best));
     const here = startingAt(at, true);
-    if (here.items > marked.items) marked = here;
+    if (here.score > marked.score) marked = here;
   }
   return covers[0]!.numbers;
 }

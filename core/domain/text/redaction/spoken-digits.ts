@@ -14,15 +14,23 @@ interface DigitGroup {
   readonly isSum: boolean;
 }
 
-/** Number words and figures in a row, of either language. Plus signs, separators and hesitations are not items. */
+/**
+ * Number words and figures in a row, of either language. Plus signs, separators and hesitations are not
+ * items.
+ */
 export interface DigitRun {
   /** Word index of each item. */
   readonly at: readonly number[];
   /** Ways to read on from each item: "жиырма үш" is 20 and then 3, or 23. */
   readonly groups: readonly (readonly DigitGroup[])[];
-  /** Word index of the plus sign of each item; its own index where the sign is written in it, -1 without one. */
+  /**
+   * Word index of the plus sign of each item; its own index where the sign is written in it, -1 without one.
+   */
   readonly plusAt: readonly number[];
-  /** The fewest numbers that the items before each one can be, and those from it on; one entry more than items. */
+  /**
+   * The fewest numbers that the items before each one can be, and those from it on; one entry more than
+   * items.
+   */
   readonly fewestBefore: readonly number[];
   readonly fewestFrom: readonly number[];
   /** Whether the last item may be another word: "жетіде" is "in a week" too. */
