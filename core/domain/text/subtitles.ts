@@ -56,7 +56,7 @@ export function formatVtt(cues: readonly Cue[]): string {
 }
 
 /** A word that is longer than a line is cut into pieces, which share its time. */
-function fitToLine(word: TimedWord): readonly TimedWord[] {
+export function fitToLine(word: TimedWord): readonly TimedWord[] {
   if (word.word.length <= LINE_CHARACTERS) return [word];
   const characters = [...word.word];
   if (characters.length <= LINE_CHARACTERS) return [word];

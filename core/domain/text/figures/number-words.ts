@@ -54,7 +54,7 @@ export function splitNumbers(run: readonly NumberWord[]): readonly SpelledNumber
 }
 
 /** Every number that begins at `first`, by where it may end. */
-function numbersFrom(run: readonly NumberWord[], first: number): { end: number; value: number }[] {
+export function numbersFrom(run: readonly NumberWord[], first: number): { end: number; value: number }[] {
   const found: { end: number; value: number }[] = [];
   let total = 0;
   /** The part below the next scale, and what may still be added to it. */
