@@ -33,7 +33,7 @@ const SLOW = ["patterns/", "domain/text/hostile-texts", "console/passwords"];
 /** Quick tests of sources, documents, corpora and packages, whose results are the same on every Node. */
 const OF_SOURCES = [
   ...["house/", "docs/", "protocol/one-list", "http/reference"],
-  ...["domain/text/kazakh/corpora", "scripts/platforms"],
+  ...["domain/text/kazakh/corpora", "domain/text/redaction/corpora", "scripts/platforms"],
 ];
 
 /**

@@ -14,6 +14,7 @@ import { dictionaryOf } from "../../core/domain/text/kazakh/dictionary.js";
 import {
   eachSpokenSentence,
   type ReadingOptions,
+  readerFor,
   type SpokenPiece,
   type SpokenSentence,
 } from "../../core/domain/text/spoken-sentences.js";
@@ -74,13 +75,12 @@ export async function planSynthesis(request: SynthesisRequest, model: SpeakingMo
     throw new ServiceError("UNKNOWN_VOICE", `voice must be one of ${names}, received "${voice}"`);
   }
   const dictionary = dictionaryOf(request.pronunciations);
-  // Our normalization is Kazakh; voices of other languages read numbers themselves.
-  const isAsWritten = !model.lang.split("-").includes("kk");
-  const spoken = await readInTurns(request.text, { expand: request.normalize, dictionary, isAsWritten });
+  const reader = readerFor(model.lang.split("-"));
+  const spoken = await readInTurns(request.text, { expand: request.normalize, dictionary, reader });
   const { pace, breath, melody, roomToneHz } = manner;
   const sentences = planSentences(request.text, spoken, { sampleRateHz: model.sample_rate, breath });
   if (sentences.length === 0) {
-    const where = isAsWritten ? "" : " in Kazakh";
+    const where = reader === "kazakh" ? " in Kazakh" : "";
     throw new ServiceError("NOTHING_TO_SAY", `text must hold something that can be spoken${where}`);
   }
   // A voice's pace stays within the range of requests: beyond it models were not trained, and lose words.

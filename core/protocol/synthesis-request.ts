@@ -45,7 +45,7 @@ export const SYNTHESIS_REQUEST = body({
   speed: SPEED,
   nfe: integer("nfe", NFE_RULE).meta({ description: "Solver steps: 16 is fast, 32 is quality" }),
   normalize: boolean("normalize", true).meta({
-    description: "Expands numbers, currency and dates into spoken Kazakh",
+    description: "Expands numbers, currency and dates into spoken Kazakh, or Russian for a Russian voice",
   }),
   seed: SEED,
   pronunciations: PRONUNCIATIONS,

@@ -13,7 +13,7 @@ export interface SpeechRequest {
   readonly speed?: number | undefined;
   /** Solver steps, 4 to 64; default 32: fewer are faster, more sound better. */
   readonly nfe?: number | undefined;
-  /** Expands numbers, currencies and dates into spoken Kazakh; default true. */
+  /** Expands numbers, currency and dates into spoken Kazakh, or Russian for a Russian voice; true when absent. */
   readonly normalize?: boolean | undefined;
   /** Seed of the take, 0 to 2^32 - 1; default: derived from the text. */
   readonly seed?: number | undefined;

@@ -1,5 +1,6 @@
 import type { Catalog } from "../../core/domain/catalog/catalog.js";
 import { RoomTone } from "../../core/domain/synthesis/room-tone.js";
+import { readerFor } from "../../core/domain/text/spoken-sentences.js";
 import { warmUpReading } from "../../core/domain/text/warm-up.js";
 import { settlesWithin } from "../../core/kernel/readiness.js";
 import type { Log } from "../../core/observe/log.js";
@@ -134,7 +135,7 @@ async function startEngines(
 
 /** Compiles and fills what the first request would otherwise block the thread for. */
 function prepareSpeech({ speaking }: Catalog): void {
-  warmUpReading();
+  warmUpReading(new Set(speaking.all.map(({ lang }) => readerFor(lang.split("-")))));
   for (const { voices } of speaking.all) {
     for (const { manner } of voices) new RoomTone({ cutoffHz: manner.roomToneHz, seed: 0 });
   }

@@ -8,14 +8,16 @@ const UNSAYABLE = /\p{C}/gu;
 const FORMAT = /\p{Cf}/u;
 
 /**
- * Prepares a text for a voice of a language other than Kazakh, whose phonemizer reads numbers and signs. Only
- * drops characters that cannot be spoken, normalizes white space, and applies the dictionary.
+ * Passes a text to a voice whose own phonemizer reads numbers and signs, because no rules here know its language.
+ *
+ * Only characters that cannot be said at all are left out, and white space becomes single spaces. Words of the dictionary
+ * are said as it wants them.
  */
 export function readAsWritten(
   text: string,
   { dictionary }: Pick<NormalizeOptions, "dictionary">,
 ): SpokenText {
-  const out = new Spoken();
+  const out = new SpokenAsWritten();
   let at = 0;
   for (const name of dictionary?.find(text) ?? []) {
     out.copy(text.slice(at, name.at), at);
@@ -26,8 +28,8 @@ export function readAsWritten(
   return out.done();
 }
 
-/** Builds the spoken text and its words. */
-class Spoken {
+/** Spoken text as it grows, and the words in it. */
+export class SpokenAsWritten {
   #spoken = "";
   /** White space followed the last word. */
   #hasGap = false;
@@ -51,11 +53,16 @@ class Spoken {
 
   /** Adds words that replace one part of the text. */
   say(spoken: string, source: { readonly start: number; readonly end: number }): void {
-    for (const word of spoken.split(" ")) {
+    for (const word of spoken === "" ? [] : spoken.split(" ")) {
       this.#append(word, source);
       this.#hasGap = true;
     }
-    this.#hasGap = false;
+    this.#hasGap = spoken === "";
+  }
+
+  /** Parts what was added from what will be. */
+  gap(): void {
+    this.#hasGap = true;
   }
 
   done(): SpokenText {

@@ -32,14 +32,18 @@ const NAMED_AFTER = /\p{Lu}\p{Ll}{1,20} ат$/u;
 const STREET = /\p{Lu}\p{Ll}{1,20}(?: (?:батыр|хан|би|ата))? [кд]$/u;
 const SPEECH_VERB = /^\s*(?:де(?:п|ді|ген|йді|йтін|сті|стi)|деп)(?![\p{L}])/u;
 
+type GoesOn = (before: string, after: string) => boolean;
+
 /**
  * Splits text into sentences. Their concatenation is the text: spaces and line ends stay with the sentence
  * before.
  *
- * Works on written text (abbreviations, initials, decimals and direct speech do not end a sentence) and on
- * spoken text, where no capital marks the next sentence.
+ * Works on written text (abbreviations, initials, decimals and direct speech do not end a sentence) and on spoken text,
+ * where no capital shows the beginning of the next one.
+ *
+ * @param goesOn says of a dot between two texts that it ends no sentence, for a language with abbreviations of its own
  */
-export function splitIntoSentences(text: string): string[] {
+export function splitIntoSentences(text: string, goesOn: GoesOn = () => false): string[] {
   const sentences: string[] = [];
   const hasCapitals = /\p{Lu}/u.test(text);
   let start = 0;
@@ -48,7 +52,9 @@ export function splitIntoSentences(text: string): string[] {
     const end = candidate.index + candidate[0].length;
     // Check a run of line ends once, at its first.
     if (candidate.index < start || !isBoundary(text, candidate.index, end, hasCapitals)) continue;
-    // Check white space once, however many line ends it has.
+    if (candidate[0] === "." && goesOn(textBefore(text, candidate.index), text.slice(end, end + 40)))
+      continue;
+    // White space is looked at once, however many line ends it has.
     if (text.slice(blankUntil, end).trim() === "") {
       blankUntil = end;
       continue;
@@ -87,6 +93,10 @@ export function pieceRanges(
   return ranges;
 }
 
+function textBefore(text: string, at: number): string {
+  return text.slice(Math.max(0, at - 40), at);
+}
+
 function gapAt(text: string, at: number): number {
   const rest = text.slice(at);
   return rest.length - rest.trimStart().length;
@@ -105,7 +115,7 @@ function isBoundary(text: string, at: number, end: number, hasCapitals: boolean)
   if (startsLow && (marks.startsWith("…") || marks.startsWith("..."))) return false;
   if (marks[0] !== "." || marks.length > 1) return true;
   const goesOnWithNumber = /^\s+(?:\d|[IVXІХ]+[ –—-])/u.test(after);
-  const before = text.slice(Math.max(0, at - 40), at);
+  const before = textBefore(text, at);
   const last = text[at - 1];
   if ((last === "ж" || last === "ғ") && TIME_MARK.test(`${before}.`)) {
     return hasCapitals ? STARTER.test(after) : !startsLow && !goesOnWithNumber;

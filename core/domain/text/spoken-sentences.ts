@@ -2,6 +2,8 @@ import { readAsWritten } from "./as-written.js";
 import { latinAlphabetOf } from "./kazakh/latin-kazakh.js";
 import { type NormalizeOptions, normalizeKazakh, type SpokenWord } from "./kazakh/normalize.js";
 import { pauseMarks } from "./pause-marks.js";
+import { goesOnInRussian } from "./russian/abbreviations.js";
+import { normalizeRussian } from "./russian/normalize.js";
 import { pieceRanges, splitIntoSentences } from "./sentences.js";
 
 /** Text that a voice speaks in one pass. */
@@ -25,9 +27,20 @@ export interface SpokenSentence {
   readonly pauseMs: number | null;
 }
 
+const READERS = { kazakh: normalizeKazakh, russian: normalizeRussian, "as-written": readAsWritten } as const;
+
+export type Reader = keyof typeof READERS;
+
+/** How a text is read. */
 export interface ReadingOptions extends NormalizeOptions {
-  /** The voice is not Kazakh and reads numbers and signs itself; `expand` has no effect. */
-  readonly isAsWritten?: boolean;
+  /** Whose rules read figures and signs, Kazakh by default; `as-written` leaves them to the voice, whatever `expand` says. */
+  readonly reader?: Reader;
+}
+
+/** The reader for a voice that speaks some languages: Kazakh first, then Russian. */
+export function readerFor(languages: readonly string[]): Reader {
+  if (languages.includes("kk")) return "kazakh";
+  return languages[0] === "ru" ? "russian" : "as-written";
 }
 
 /** Converts a text to sentences of spoken pieces, with the written range of every word. */
@@ -61,10 +74,12 @@ function* sentencesBetween(
   options: ReadingOptions,
 ): Generator<SpokenSentence, void, undefined> {
   let { start } = range;
-  for (const written of splitIntoSentences(text.slice(start, range.end))) {
+  const { reader = "kazakh" } = options;
+  const read = READERS[reader];
+  const part = text.slice(start, range.end);
+  for (const written of splitIntoSentences(part, reader === "russian" ? goesOnInRussian : undefined)) {
     const offset = start;
     start += written.length;
-    const read = options.isAsWritten ? readAsWritten : normalizeKazakh;
     const { spoken, words, dropped } = read(written, options);
     yield {
       start: offset,

@@ -54,8 +54,8 @@ export function formatVtt(cues: readonly Cue[]): string {
   return `WEBVTT\n\n${blocks.join("")}`;
 }
 
-/** Cuts a word that is longer than a line into pieces, which share its time. */
-function fitToLine(word: TimedWord): readonly TimedWord[] {
+/** A word that is longer than a line is cut into pieces, which share its time. */
+export function fitToLine(word: TimedWord): readonly TimedWord[] {
   if (word.word.length <= LINE_CHARACTERS) return [word];
   const characters = [...word.word];
   if (characters.length <= LINE_CHARACTERS) return [word];

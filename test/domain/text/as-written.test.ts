@@ -38,7 +38,7 @@ test("every word has its written range, including a dictionary's", () => {
 
 test("sentences, pauses and pieces work as in every text", () => {
   const text = "Привет. Как дела? [pause 500ms] Вот 3 слова.";
-  const sentences = spokenSentences(text, { expand: true, isAsWritten: true });
+  const sentences = spokenSentences(text, { expand: true, reader: "as-written" });
   assert.deepEqual(
     sentences.map(({ pieces, pauseMs }) => [pieces.map((piece) => piece.text).join("|"), pauseMs]),
     [

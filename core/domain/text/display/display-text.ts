@@ -1,0 +1,64 @@
+import { type Numerals, writtenFigures } from "../figures/figures.js";
+import type { Case, Mark, Punctuation } from "./marks.js";
+
+/** A displayed word with its marks, and the spoken words [first, end) that it stands for. */
+export interface DisplayedWord {
+  readonly text: string;
+  readonly first: number;
+  readonly end: number;
+}
+
+export interface DisplayOptions {
+  readonly numerals: Numerals;
+  /** The text goes on after its last word: it has no mark there yet. */
+  readonly isOpen?: boolean;
+  /** The text continues a sentence: its first word has a capital only as a name. */
+  readonly isContinued?: boolean;
+}
+
+/**
+ * Writes a transcript as people read it: figures, capitals and punctuation.
+ *
+ * @param words lower case, as the recogniser gives them
+ * @param punctuation of these words; null where no model is loaded, then only figures and the first capital are written
+ * @returns displayed words in order; together they cover every spoken word once
+ */
+export function displayedWords(
+  words: readonly string[],
+  punctuation: Punctuation | null,
+  { numerals, isOpen = false, isContinued = false }: DisplayOptions,
+): DisplayedWord[] {
+  const displayed: DisplayedWord[] = [];
+  let isSentenceStart = !isContinued;
+  for (const { text, first, end } of writtenFigures(words, numerals)) {
+    const isPlain = end - first === 1 && text === words[first];
+    const given = punctuation?.cases[first] ?? "lower";
+    const cased = isSentenceStart
+      ? withCase(text, given === "upper" ? "upper" : "capital")
+      : isPlain
+        ? withCase(text, given)
+        : text;
+    const mark = isOpen && end === words.length ? "" : (punctuation?.marks[end - 1] ?? "");
+    displayed.push({ text: withMark(cased, mark), first, end });
+    isSentenceStart = mark === "." || mark === "?";
+  }
+  return displayed;
+}
+
+/** Joins displayed words to one line. */
+export function displayLine(displayed: readonly DisplayedWord[]): string {
+  let line = "";
+  for (const { text } of displayed) line += line === "" || line.endsWith("-") ? text : ` ${text}`;
+  return line;
+}
+
+function withCase(text: string, as: Case): string {
+  if (as === "upper") return text.toUpperCase();
+  return as === "capital" ? text.charAt(0).toUpperCase() + text.slice(1) : text;
+}
+
+function withMark(text: string, mark: Mark): string {
+  // A figure that is joined to its noun ("90-") keeps its hyphen and takes no mark.
+  if (mark === "" || text.endsWith("-")) return text;
+  return mark === "—" ? `${text} —` : text + mark;
+}

@@ -1,0 +1,66 @@
+import { majorityLanguage, type SpokenLanguage } from "../script.js";
+import { kazakhFigures } from "./kazakh-figures.js";
+import { russianFigures } from "./russian-figures.js";
+import type { Figures, Written } from "./written.js";
+
+/** `auto` keeps numbers below ten as words unless a month, a unit or money follows; `none` keeps all. */
+export const NUMERALS = ["auto", "all", "none"] as const;
+export type Numerals = (typeof NUMERALS)[number];
+
+const BY_LANGUAGE: Readonly<Record<SpokenLanguage, Figures>> = {
+  kazakh: kazakhFigures,
+  russian: russianFigures,
+};
+
+/**
+ * Writes the numbers of a transcript as figures, in Kazakh, Russian, or both.
+ *
+ * The language of most words has the first say; what it leaves is offered to the other, so a Russian date inside a
+ * Kazakh sentence is written too. Words that mean a number in one language and something else in the other ("он") are
+ * numbers only where their language prevails.
+ *
+ * @param words lower case, as the recogniser gives them
+ * @returns pieces in order; together they cover every word once
+ */
+export function writtenFigures(words: readonly string[], numerals: Numerals): readonly Written[] {
+  if (numerals === "none") return words.map((text, at) => ({ text, first: at, end: at + 1 }));
+  const first = majorityLanguage(words) ?? "kazakh";
+  const pieces = BY_LANGUAGE[first](words, numerals);
+  return pieces.length === 0 ? [] : withOther(words, pieces, first, numerals);
+}
+
+/** Offers runs of words that stayed words to the other language. */
+function withOther(
+  words: readonly string[],
+  pieces: readonly Written[],
+  first: SpokenLanguage,
+  numerals: "auto" | "all",
+): Written[] {
+  const other = BY_LANGUAGE[first === "kazakh" ? "russian" : "kazakh"];
+  const written: Written[] = [];
+  for (let at = 0; at < pieces.length; ) {
+    let end = at;
+    while (end < pieces.length && isPlain(pieces[end]!, words)) end++;
+    if (end === at) {
+      written.push(pieces[at++]!);
+      continue;
+    }
+    const from = pieces[at]!.first;
+    const said = words.slice(from, pieces[end - 1]!.end);
+    for (const piece of other(said, numerals)) {
+      const { first: start, end: stop } = piece;
+      const isShared = stop - start === 1 && SHARED.test(said[start]!);
+      const text = isShared ? said[start]! : piece.text;
+      written.push({ text, first: start + from, end: stop + from });
+    }
+    at = end;
+  }
+  return written;
+}
+
+/** Words of both languages. */
+const SHARED = /^(?:он|оны|онда|миллион|миллиард|триллион)$/;
+
+function isPlain({ text, first, end }: Written, words: readonly string[]): boolean {
+  return end - first === 1 && text === words[first];
+}

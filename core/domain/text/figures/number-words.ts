@@ -1,0 +1,107 @@
+/** A number word without what hangs on it: a value below a thousand, or a scale that multiplies what comes before it. */
+export interface NumberWord {
+  readonly value: number;
+  /** "Hundred" multiplies a digit, "hundreds" has a word for each; a scale multiplies everything below it. */
+  readonly role: "digit" | "teen" | "ten" | "hundreds" | "hundred" | "scale";
+  /** A scale in a form that only one, twenty-one and so on can multiply, or nothing: "тысяча". */
+  readonly isSingular?: boolean;
+  /** Of one and two, and of the scale that they multiply, where the language has genders: "одна тысяча". */
+  readonly gender?: "masculine" | "feminine" | undefined;
+}
+
+/** A number that words [first, end) spell. */
+export interface SpelledNumber {
+  readonly first: number;
+  readonly end: number;
+  readonly value: number;
+}
+
+const LARGEST = 999_999_999_999_999;
+/** What a number costs that begins with a scale behind another number: "seventy thousand eighty thousand" is two sums. */
+const BARE_SCALE_COST = 1.5;
+
+/**
+ * Splits a run of number words into the fewest numbers.
+ *
+ * @returns the numbers in order, without a gap; null where the fewest can be chosen in two ways
+ */
+export function splitNumbers(run: readonly NumberWord[]): readonly SpelledNumber[] | null {
+  interface Split {
+    readonly cost: number;
+    readonly isUnique: boolean;
+    readonly last: SpelledNumber | null;
+    readonly before: Split | null;
+  }
+  const best: (Split | undefined)[] = [{ cost: 0, isUnique: true, last: null, before: null }];
+  for (let first = 0; first < run.length; first++) {
+    const before = best[first];
+    if (before === undefined) continue;
+    const { role, isSingular } = run[first]!;
+    const isBare = first > 0 && isSingular !== true && (role === "scale" || role === "hundred");
+    for (const { end, value } of numbersFrom(run, first)) {
+      const cost = before.cost + 1 + (isBare ? BARE_SCALE_COST : 0);
+      const known = best[end];
+      if (known !== undefined && known.cost < cost) continue;
+      const isUnique = before.isUnique && (known === undefined || known.cost > cost);
+      best[end] = { cost, isUnique, last: { first, end, value }, before };
+    }
+  }
+  const whole = best[run.length];
+  if (whole === undefined || !whole.isUnique) return null;
+  const numbers: SpelledNumber[] = [];
+  for (let at: Split | null = whole; at?.last != null; at = at.before) numbers.unshift(at.last);
+  return numbers;
+}
+
+/** Every number that begins at `first`, by where it may end. */
+export function numbersFrom(run: readonly NumberWord[], first: number): { end: number; value: number }[] {
+  const found: { end: number; value: number }[] = [];
+  let total = 0;
+  /** The part below the next scale, and what may still be added to it. */
+  let group = 0;
+  let room: "hundred" | "ten" | "digit" | "none" = "hundred";
+  let smallestScale = Number.POSITIVE_INFINITY;
+  let isGroupEmpty = true;
+  for (let at = first; at < run.length; at++) {
+    const { value, role } = run[at]!;
+    if (role === "scale") {
+      if (value >= smallestScale || (!isGroupEmpty && !agrees(run[at]!, run[at - 1]!, group))) break;
+      total += (isGroupEmpty ? 1 : group) * value;
+      [group, room, isGroupEmpty, smallestScale] = [0, "hundred", true, value];
+    } else if (role === "hundred") {
+      // One hundred has no "one".
+      if (!isGroupEmpty && (group < 2 || group >= 10)) break;
+      group = isGroupEmpty ? value : group * value;
+      [room, isGroupEmpty] = ["ten", false];
+    } else if (role === "hundreds") {
+      if (!isGroupEmpty) break;
+      [group, room, isGroupEmpty] = [value, "ten", false];
+    } else if (role === "ten") {
+      if (room !== "hundred" && room !== "ten") break;
+      group += value;
+      [room, isGroupEmpty] = ["digit", false];
+    } else {
+      if (room === "none" || (role === "teen" && room === "digit")) break;
+      group += value;
+      [room, isGroupEmpty] = ["none", false];
+    }
+    if (total + group > LARGEST) break;
+    found.push({ end: at + 1, value: total + group });
+  }
+  return found;
+}
+
+/** Whether a scale is in a form that the number before it asks for. */
+function agrees(scale: NumberWord, last: NumberWord, group: number): boolean {
+  const isOne = group % 10 === 1 && group % 100 !== 11;
+  if (scale.isSingular === true && !isOne) return false;
+  return scale.gender === undefined || last.gender === undefined || scale.gender === last.gender;
+}
+
+const NARROW_GROUP = "\u00a0";
+
+/** Digits of a whole number, in groups of three from 10,000 on. */
+export function grouped(value: number): string {
+  const digits = String(value);
+  return value < 10_000 ? digits : digits.replace(/\B(?=(\d{3})+$)/g, NARROW_GROUP);
+}

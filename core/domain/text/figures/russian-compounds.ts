@@ -1,0 +1,39 @@
+import { compounding } from "../russian/numerals.js";
+import { REST_OF_COMPOUND } from "../russian/ordinals.js";
+
+/** Numbers as they begin a word: 2 to 999, and whole thousands to 9,000. "Одно" begins words like "односторонний". */
+const BEGINNINGS: ReadonlyMap<string, number> = new Map(
+  [...range(2, 999, 1), ...range(1_000, 9_000, 1_000)].map((value) => [plainOf(compounding(value)), value]),
+);
+const SHORTEST = 3;
+const LONGEST = Math.max(...[...BEGINNINGS.keys()].map(({ length }) => length));
+/** The first letters of all of them: most words have others. */
+const HEADS = new Set([...BEGINNINGS.keys()].map((beginning) => beginning.slice(0, SHORTEST)));
+/** Words of their own: a decade, a century, a millennium. */
+const PERIOD = /^(?:десяти|сто|тысяче)лети/;
+
+/** A number and what a word adds to it. */
+export interface Compound {
+  readonly value: number;
+  readonly rest: string;
+}
+
+/** Takes "тридцатипятилетний" apart; null for a word that does not begin with a number. */
+export function compoundOf(word: string): Compound | null {
+  const plain = plainOf(word);
+  if (!HEADS.has(plain.slice(0, SHORTEST)) || PERIOD.test(plain)) return null;
+  for (let length = Math.min(LONGEST, word.length); length >= SHORTEST; length--) {
+    const value = BEGINNINGS.get(plain.slice(0, length));
+    const rest = word.slice(length);
+    if (value !== undefined && REST_OF_COMPOUND.test(rest)) return { value, rest };
+  }
+  return null;
+}
+
+function plainOf(word: string): string {
+  return word.replaceAll("ё", "е");
+}
+
+function range(first: number, last: number, step: number): number[] {
+  return Array.from({ length: (last - first) / step + 1 }, (_, index) => first + index * step);
+}

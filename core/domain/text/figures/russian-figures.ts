@@ -1,0 +1,333 @@
+import { knownFormsOf } from "../russian/nouns.js";
+import { roman } from "../russian/roman.js";
+import { grouped, type NumberWord, type SpelledNumber, splitNumbers } from "./number-words.js";
+import { compoundOf } from "./russian-compounds.js";
+import { acceptsRussian } from "./russian-read-back.js";
+import { type RussianNumberWord, russianNumberWord } from "./russian-words.js";
+import type { Figures, Written } from "./written.js";
+
+const MONTH =
+  /^(?:январ|феврал|апрел|июн|июл|сентябр|октябр|ноябр|декабр)(?:ь|я|ю|ем|е)$|^(?:март|август)(?:|а|у|ом|е)$|^ма(?:й|я|ю|ем|е)$/;
+const MONTH_GENITIVE =
+  /^(?:января|февраля|марта|апреля|мая|июня|июля|августа|сентября|октября|ноября|декабря)$/;
+const YEAR = /^год(?:|а|у|ом|е)$/;
+const DECADE = /^год(?:ы|ов|ам|ами|ах)$/;
+const CENTURY = /^век(?:|а|у|ом|е|ов|ах|ами)$/;
+const LONGEST_ROMAN = 21;
+/** Counted in figures whatever the number: money, units, per cent. */
+const MEASURE =
+  /^(?:тенге|тиын\p{Ll}*|рубл\p{Ll}*|копе\p{Ll}*|доллар\p{Ll}*|цент\p{Ll}{0,3}|евро|юан\p{Ll}*|сом\p{Ll}{0,2}|процент\p{Ll}*|градус\p{Ll}*|(?:кило|санти|милли)?метр(?:|а|ов|у|ам|ами|ах|е|ом)|(?:кило|милли)?грамм?(?:|а|ов|у|ам|ами|ах|е|ом)|тонн\p{Ll}{0,3}|литр\p{Ll}{0,3}|гектар\p{Ll}{0,3}|секунд\p{Ll}{0,3}|минут\p{Ll}{0,3}|час(?:|а|ов|у|ам|ами|ах|е|ом)|(?:кило|мега|гига)?ватт\p{Ll}*|(?:мега|гига|кило)?байт\p{Ll}*|балл(?:|а|ов))$/u;
+/** "Сорока" is a magpie, "семью" a family, "одни" also alone: numbers only where the words around them count. */
+const AMBIGUOUS = new Set(["сорока", "семью", "три", "сот", "тысячах", "одни", "одних", "одними"]);
+const COUNTING_BEFORE =
+  /^(?:около|до|от|из|с|со|после|более|менее|свыше|больше|меньше|порядка|почти|примерно|из-за|для|без|не|на|в|к|по|между|через|за|под|над|перед)$/;
+const GENITIVE_BEFORE = /^(?:около|до|от|более|менее|свыше|больше|меньше|порядка)$/;
+const FIRST_YEAR = 1_000;
+const A_THOUSAND = /^тысяч(?:а|у|ей)$/;
+/** "Половина десятого" is half past nine. */
+const PART_OF_HOUR = /^(?:половин|четверт|минут)/;
+const PERCENT = /^процент(?:|а|ов)$/;
+const WHOLE = /^цел(?:ых|ая|ой|ую|ыми|ым)$/;
+const DENOMINATORS: readonly (readonly [RegExp, number])[] = [
+  [/^десят(?:ых|ая|ой|ую|ыми|ым)$/, 1],
+  [/^сот(?:ых|ая|ой|ую|ыми|ым)$/, 2],
+  [/^тысячн(?:ых|ая|ой|ую|ыми|ым)$/, 3],
+];
+const CLOCK_BEFORE = /^(?:в|к|до|с|со|после|около|на|с|часов|время)$/;
+const PHONE_BEFORE = /^(?:телефон|номер|мобильн|сотов|звоните|плюс)\p{Ll}*$/u;
+const PHONE = /^([78])(\d{3})(\d{3})(\d{2})(\d{2})$/;
+const SCALE_NAMES: ReadonlyMap<number, string> = new Map([
+  [1e12, "трлн"],
+  [1e9, "млрд"],
+  [1e6, "млн"],
+]);
+const ROUND_SCALES = new Set([1e3, 1e6, 1e9]);
+const LEAST_FIGURE = 10;
+const SCORE_BEFORE = /^(?:сч[её]т(?:|ом|а|е)|выигра\p{Ll}*|проигра\p{Ll}*|побед\p{Ll}*)$/u;
+
+interface Run {
+  readonly words: readonly RussianNumberWord[];
+  readonly first: number;
+}
+
+/** `text` is null where the words stay. */
+interface Found {
+  readonly end: number;
+  readonly text: string | null;
+  /** For where the text is not read as it was said: "двенадцать целых пять десятых процентов". */
+  readonly otherwise?: Found;
+}
+
+/**
+ * Writes the numbers of a Russian transcript as figures.
+ *
+ * A form is taken only if some grammatical reading of it equals the words that were said.
+ *
+ * @param words lower case
+ */
+export const russianFigures: Figures = (words, numerals) => {
+  const written: Written[] = [];
+  for (let at = 0; at < words.length; ) {
+    const found = numberAt(words, at, numerals);
+    const taken = [found, found?.otherwise].find((form) => isReadBack(words, at, form));
+    if (taken?.text == null) {
+      // What is not read back as it was said stays in words.
+      const end = found?.end ?? at + 1;
+      for (; at < end; at++) written.push({ text: words[at]!, first: at, end: at + 1 });
+      continue;
+    }
+    written.push({ text: taken.text, first: at, end: taken.end });
+    at = taken.end;
+  }
+  return written;
+};
+
+function isReadBack(words: readonly string[], at: number, found: Found | null | undefined): boolean {
+  return found?.text != null && acceptsRussian(words, at, found.end, found.text);
+}
+
+function numberAt(words: readonly string[], at: number, numerals: "auto" | "all"): Found | null {
+  const run = runAt(words, at);
+  if (run === null) return compoundWord(words[at]!, at, numerals);
+  return (
+    phone(words, run) ??
+    commonFraction(run, numerals) ??
+    decimal(words, run) ??
+    clock(words, run) ??
+    plainNumber(words, run, numerals)
+  );
+}
+
+/** Number words in a row; only the last may be an ordinal. */
+function runAt(words: readonly string[], first: number): Run | null {
+  const found: RussianNumberWord[] = [];
+  for (let at = first; at < words.length; at++) {
+    const word = russianNumberWord(words[at]!);
+    if (word === null) break;
+    found.push(word);
+    if (word.isOrdinal) break;
+  }
+  return found.length === 0 ? null : { words: found, first };
+}
+
+function plainNumber(words: readonly string[], { words: run, first }: Run, numerals: "auto" | "all"): Found {
+  const numbers = splitNumbers(run);
+  const end = first + run.length;
+  const [number] = numbers ?? [];
+  if (numbers === null || number === undefined) return { end, text: null };
+  const last = run.at(-1)!;
+  const next = words[end] ?? "";
+  if (numbers.length > 1) return severalNumbers(words, { words: run, first }, numbers, numerals);
+  const isShort = run.length === 1;
+  if (
+    isShort &&
+    AMBIGUOUS.has(words[first]!) &&
+    !(numerals === "all" && words[first] === "три") &&
+    !COUNTING_BEFORE.test(words[first - 1] ?? "") &&
+    !MEASURE.test(next) &&
+    knownFormsOf(next).length === 0
+  ) {
+    return { end, text: null };
+  }
+  const { value } = number;
+  if (last.isOrdinal) {
+    // "Миллионный город", "тысячная доля".
+    if (isShort && ROUND_SCALES.has(value)) return { end, text: null };
+    const isHour = PART_OF_HOUR.test(words[first - 1] ?? "") && last.suffix === "го";
+    const isOfMonth = MONTH.test(words[first - 1] ?? "");
+    return { end, text: isHour ? null : ordinal(value, last, { next, isOfMonth }, numerals) };
+  }
+  const isSure = MEASURE.test(next) || (MONTH_GENITIVE.test(next) && value <= 31);
+  // "Тысячи людей", "миллион раз": a scale alone is a word.
+  if (isShort && last.role === "scale" && !isThousand(words, first, isSure || numerals === "all")) {
+    return { end, text: null };
+  }
+  if (numerals === "auto" && !isSure && value < LEAST_FIGURE) return { end, text: null };
+  if (PERCENT.test(next))
+    return { end: end + 1, text: `${grouped(value)} %`, otherwise: { end, text: grouped(value) } };
+  return { end, text: sum(value) };
+}
+
+/** "Тысячу тенге", "более тысячи". */
+function isThousand(words: readonly string[], at: number, isSure: boolean): boolean {
+  const isGenitive = words[at] === "тысячи" && GENITIVE_BEFORE.test(words[at - 1] ?? "");
+  return isSure && (isGenitive || A_THOUSAND.test(words[at]!));
+}
+
+function ordinal(
+  value: number,
+  { suffix }: RussianNumberWord,
+  { next, isOfMonth }: { readonly next: string; readonly isOfMonth: boolean },
+  numerals: "auto" | "all",
+): string | null {
+  // "В мае 1998"; a year without its century keeps its ending.
+  if (isOfMonth && value >= FIRST_YEAR && suffix === "го") return String(value);
+  if (MONTH.test(next) && value <= 31) return String(value);
+  if (YEAR.test(next))
+    return suffix === "го" || suffix === "м" || suffix === "й" || suffix === "му"
+      ? String(value)
+      : `${value}-${suffix}`;
+  if (DECADE.test(next)) return `${value}-${suffix}`;
+  if (CENTURY.test(next) && value <= LONGEST_ROMAN) return roman(value);
+  if (numerals === "auto" && value < LEAST_FIGURE) return null;
+  return `${value}-${suffix}`;
+}
+
+/** "5 млн": what was said as a round number of millions and more. */
+function sum(value: number): string {
+  for (const [scale, name] of SCALE_NAMES) {
+    if (value >= scale && value % scale === 0) return `${grouped(value / scale)} ${name}`;
+  }
+  return grouped(value);
+}
+
+/** A range, a score, or, where every number is to be written, the first of them. */
+function severalNumbers(
+  words: readonly string[],
+  { words: run, first }: Run,
+  numbers: readonly SpelledNumber[],
+  numerals: "auto" | "all",
+): Found {
+  const end = first + run.length;
+  const isScore = words.slice(Math.max(0, first - 2), first).some((word) => SCORE_BEFORE.test(word));
+  const [one, other] = numbers;
+  if (isScore && numbers.length === 2 && !run.at(-1)!.isOrdinal) {
+    return { end, text: `${one!.value}:${other!.value}` };
+  }
+  const text = range(run, numbers, numerals);
+  // "7 750 498" would be one number.
+  const isLikeGroups = numbers.some(({ value }, index) => index > 0 && value >= 100 && value < 1_000);
+  if (text !== null || numerals === "auto" || isLikeGroups) return { end, text };
+  return { end: first + one!.end, text: grouped(one!.value) };
+}
+
+/** "Две третьих" is 2/3. */
+function commonFraction({ words: run, first }: Run, numerals: "auto" | "all"): Found | null {
+  const [parts, whole] = run;
+  if (numerals === "auto" || run.length !== 2 || whole?.suffix !== "х" || !whole.isOrdinal) return null;
+  if (parts!.value < 2 || parts!.value >= whole.value || whole.value > 12) return null;
+  return { end: first + 2, text: `${parts!.value}/${whole.value}` };
+}
+
+/** "Тридцатипятилетний" is 35-летний. */
+function compoundWord(word: string, at: number, numerals: "auto" | "all"): Found | null {
+  const compound = compoundOf(word);
+  if (compound === null || (numerals === "auto" && compound.value < LEAST_FIGURE)) return null;
+  return { end: at + 1, text: `${compound.value}-${compound.rest}` };
+}
+
+/** "Двадцать тридцать человек" is 20–30. */
+function range(
+  run: readonly RussianNumberWord[],
+  numbers: readonly SpelledNumber[],
+  numerals: "auto" | "all",
+): string | null {
+  const [from, to] = numbers;
+  if (numbers.length !== 2 || from === undefined || to === undefined || run.at(-1)!.isOrdinal) return null;
+  const shared = [...SCALE_NAMES.keys(), 1_000].find((scale) => to.value % scale === 0 && from.value < 1_000);
+  const last = shared === undefined ? to.value : to.value / shared;
+  if (from.value < 1 || from.value >= last || last > 3 * from.value) return null;
+  if (numerals === "auto" && to.value < LEAST_FIGURE) return null;
+  const name = shared === undefined ? "" : ` ${SCALE_NAMES.get(shared) ?? "тысяч"}`;
+  // "Тысячи" in another form than that of the last number would not be what was said.
+  if (shared === 1_000) return null;
+  return `${grouped(from.value)}–${grouped(last)}${name}`;
+}
+
+/** "Двенадцать целых пять десятых миллиона" is 12,5 млн. */
+function decimal(words: readonly string[], { words: run, first }: Run): Found | null {
+  const at = first + run.length;
+  if (!WHOLE.test(words[at] ?? "")) return null;
+  const fraction = runBefore(words, at + (words[at + 1] === "и" ? 2 : 1));
+  if (fraction === null) return null;
+  const { denominator, value, end } = fraction;
+  const whole = onlyNumber(run);
+  if (whole === null || String(value).length > denominator) return { end, text: null };
+  const number = `${grouped(whole)},${String(value).padStart(denominator, "0")}`;
+  const scale = russianNumberWord(words[end] ?? "");
+  if (scale?.role === "scale" && !scale.isOrdinal && scale.value >= 1e6) {
+    return { end: end + 1, text: `${number} ${SCALE_NAMES.get(scale.value)}` };
+  }
+  if (PERCENT.test(words[end] ?? "")) {
+    return { end: end + 1, text: `${number} %`, otherwise: { end, text: number } };
+  }
+  return { end, text: number };
+}
+
+/** A number and the denominator behind it: "пять десятых", "двадцать пять сотых". */
+function runBefore(
+  words: readonly string[],
+  first: number,
+): { denominator: number; value: number; end: number } | null {
+  for (let at = first + 1; at <= first + 3 && at < words.length; at++) {
+    const denominator = DENOMINATORS.find(([pattern]) => pattern.test(words[at]!))?.[1];
+    if (denominator === undefined) continue;
+    const run = words.slice(first, at).map(russianNumberWord);
+    if (run.some((word) => word === null || word.isOrdinal)) return null;
+    const value = onlyNumber(run as RussianNumberWord[]);
+    return value === null ? null : { denominator, value, end: at + 1 };
+  }
+  return null;
+}
+
+/** "В четырнадцать тридцать" is 14:30, "в девять ноль ноль" 9:00. */
+function clock(words: readonly string[], { words: run, first }: Run): Found | null {
+  if (!CLOCK_BEFORE.test(words[first - 1] ?? "")) return null;
+  const end = first + run.length;
+  if (run.some(({ isOrdinal, value }) => isOrdinal || value >= 100)) return null;
+  const next = words[end] ?? "";
+  if (MEASURE.test(next)) return null;
+  const zero = run.findIndex(({ value }, index) => index > 0 && value === 0);
+  const hourWords = zero > 0 ? run.slice(0, zero) : (splitRun(run)?.[0] ?? []);
+  const hour = onlyNumber(hourWords);
+  const minutes = run.slice(hourWords.length);
+  const minute = zero > 0 ? zeroMinutes(minutes) : onlyNumber(minutes);
+  if (hour === null || minute === null || hour > 23 || minute > 59 || (zero < 0 && minute < 10)) return null;
+  return { end, text: `${hour}:${String(minute).padStart(2, "0")}` };
+}
+
+function splitRun(run: readonly RussianNumberWord[]): readonly (readonly RussianNumberWord[])[] | null {
+  const numbers = splitNumbers(run);
+  return numbers?.length === 2 ? numbers.map(({ first, end }) => run.slice(first, end)) : null;
+}
+
+/** "Ноль ноль", "ноль пять". */
+function zeroMinutes(run: readonly RussianNumberWord[]): number | null {
+  const [first, second] = run;
+  return run.length === 2 && first?.value === 0 && second !== undefined && second.value < 10
+    ? second.value
+    : null;
+}
+
+/** Ten or eleven digits said in groups behind such a word as "number". */
+function phone(words: readonly string[], { words: run, first }: Run): Found | null {
+  const before = words.slice(Math.max(0, first - 3), first);
+  if (!before.some((word) => PHONE_BEFORE.test(word))) return null;
+  if (run.some(({ isOrdinal }) => isOrdinal)) return null;
+  const groups = PHONE.exec(saidDigits(run));
+  if (groups === null) return null;
+  const [, country, area, ...rest] = groups;
+  return { end: first + run.length, text: `${country} ${area} ${rest.join("-")}` };
+}
+
+/** The digits of numbers said one after another, zeros one by one. */
+function saidDigits(run: readonly NumberWord[]): string {
+  let digits = "";
+  for (let at = 0; at < run.length; ) {
+    if (run[at]!.value === 0) {
+      digits += "0";
+      at++;
+      continue;
+    }
+    const zero = run.findIndex((word, index) => index > at && word.value === 0);
+    const part = run.slice(at, zero === -1 ? run.length : zero);
+    for (const { value } of splitNumbers(part) ?? []) digits += String(value);
+    at += part.length;
+  }
+  return digits;
+}
+
+function onlyNumber(run: readonly NumberWord[]): number | null {
+  const numbers = splitNumbers(run);
+  return numbers?.length === 1 ? numbers[0]!.value : null;
+}

@@ -1,0 +1,17 @@
+/** A piece of a text as it is written, and the spoken words [first, end) it stands for. */
+export interface Written {
+  /** A hyphen at its end joins it to the next piece. */
+  readonly text: string;
+  readonly first: number;
+  readonly end: number;
+}
+
+/** Writes the numbers of a transcript as figures; words that are none come back one by one. */
+export type Figures = (words: readonly string[], numerals: "auto" | "all") => readonly Written[];
+
+/** Joins pieces to one line. */
+export function joined(pieces: readonly Written[]): string {
+  let line = "";
+  for (const { text } of pieces) line += line === "" || line.endsWith("-") ? text : ` ${text}`;
+  return line;
+}

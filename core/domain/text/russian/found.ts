@@ -1,0 +1,30 @@
+import type { Grammar } from "./declension.js";
+
+/** What a rule found at a place of a text. */
+export interface Found {
+  readonly next: number;
+  /** As the words around it have it. */
+  readonly grammar: Grammar;
+  /** Its words in another case and gender; null where it cannot be in them. */
+  readonly say: (grammar: Grammar) => string | null;
+}
+
+/** Reads the text at a place, or leaves it to the next rule. */
+export type Rule = (text: string, at: number) => Found | null;
+
+const ANY: Grammar = { case: "nominative", gender: "masculine", isAnimate: false };
+
+/** What is said in one way only. */
+export function fixed(spoken: string, next: number): Found {
+  return { next, grammar: ANY, say: () => spoken };
+}
+
+/** Words of an abbreviation that ends in a dot: the dot stays where it ends a sentence as well. */
+export function endingIn(text: string, next: number): string {
+  return text[next - 1] === "." && ENDS_SENTENCE.test(text.slice(next, next + LOOKED_AHEAD)) ? "." : "";
+}
+
+const LOOKED_AHEAD = 24;
+/** Nothing follows, or a word that begins sentences. */
+const ENDS_SENTENCE =
+  /^["»”)]*(?:\s*$|\s+[—–-]?\s*["«“(]?(?:Он|Она|Оно|Они|Это|Этот|Эта|Эти|В|На|С|По|К|У|О|Из|От|До|За|Для|При|После|Но|И|А|Мы|Я|Вы|Ты|Если|Когда|Как|Так|Там|Тут|Все|Всё|Его|Её|Их|Что|Не)\s)/u;

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  type DisplayOptions,
+  displayedWords,
+  displayLine,
+} from "../../../../core/domain/text/display/display-text.js";
+import {
+  type Case,
+  decidePunctuation,
+  MARKS,
+  type Mark,
+} from "../../../../core/domain/text/display/marks.js";
+import { writeWordFeatures } from "../../../../core/domain/text/display/word-features.js";
+
+const SAID = "он пятнадцатого марта две тысячи двадцать шестого года заплатил сто тысяч тенге";
+
+/** Marks behind words, and capitals, by the words themselves. */
+function shown(
+  text: string,
+  marks: Readonly<Record<string, Mark>>,
+  cases: Readonly<Record<string, Case>> = {},
+  options: Partial<DisplayOptions> = {},
+): string {
+  const words = text.split(" ");
+  const punctuation = {
+    marks: words.map((word): Mark => marks[word] ?? ""),
+    cases: words.map((word): Case => cases[word] ?? "lower"),
+    ends: words.map(() => 0),
+  };
+  return displayLine(displayedWords(words, punctuation, { numerals: "auto", ...options })).replace(
+    /\u00a0/g,
+    " ",
+  );
+}
+
+test("writes figures, the first capital and the marks of the model", () => {
+  assert.equal(shown(SAID, { тенге: "." }), "Он 15 марта 2026 года заплатил 100 000 тенге.");
+});
+
+test("a sentence after a stop starts with a capital, one after a comma does not", () => {
+  assert.equal(shown("сәлем достар қалай", { сәлем: ",", достар: ".", қалай: "?" }), "Сәлем, достар. Қалай?");
+});
+
+test("names, abbreviations, hyphens and dashes are written as the model says", () => {
+  const marks = { қасым: "-", тоқаев: "—", президент: "." } as const;
+  const cases = { қасым: "capital", жомарт: "capital", тоқаев: "capital", ақш: "upper" } as const;
+  assert.equal(
+    shown("қасым жомарт тоқаев президент ақш", marks, cases),
+    "Қасым-Жомарт Тоқаев — президент. АҚШ",
+  );
+});
+
+test("an open end keeps its mark back, a continued sentence its capital", () => {
+  assert.equal(shown("мен келдім", { келдім: "." }, {}, { isOpen: true }), "Мен келдім");
+  assert.equal(shown("мен келдім", { келдім: "." }, {}, { isContinued: true }), "мен келдім.");
+});
+
+test("the mark of a number's last word follows its figure", () => {
+  assert.equal(shown("жүз жиырма мың бала", { мың: ",", бала: "?" }), "120 000, бала?");
+});
+
+test("displayed words cover every spoken word once", () => {
+  let at = 0;
+  for (const { first, end } of displayedWords(SAID.split(" "), null, { numerals: "auto" })) {
+    assert.equal(first, at);
+    at = end;
+  }
+  assert.equal(at, SAID.split(" ").length);
+});
+
+test("without a model only figures and the first letter change", () => {
+  const words = "жүз жиырма адам келді".split(" ");
+  assert.equal(displayLine(displayedWords(words, null, { numerals: "auto" })), "120 адам келді");
+  assert.equal(displayLine(displayedWords(["сәлем", "достар"], null, { numerals: "none" })), "Сәлем достар");
+});
+
+test("decides for the best mark and case of each word, and gives ends as probabilities", () => {
+  const marks = new Float32Array(2 * MARKS.length);
+  marks[1] = 3;
+  marks[MARKS.length + 3] = 3;
+  const cases = Float32Array.of(0, 2, 0, 2, 0, 0);
+  const decided = decidePunctuation(marks, cases, Float32Array.of(0, 2));
+  assert.deepEqual(decided.marks, [",", "?"]);
+  assert.deepEqual(decided.cases, ["capital", "lower"]);
+  assert.equal(decided.ends[0], 0.5);
+  assert.ok(decided.ends[1]! > 0.8);
+});
+
+test("word features are those of the recipe", () => {
+  const features = new Int32Array(10);
+  writeWordFeatures("тёплый", features, 0);
+  // Computed by models/recipes/punctuation/model.py: features("теплый").
+  assert.deepEqual([...features], RECIPE_FEATURES);
+});
+
+const RECIPE_FEATURES = [5417, 30615, 19974, 10875, 21696, 21729, 1942, 12619, 11580, 1925];

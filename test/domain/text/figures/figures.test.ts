@@ -1,0 +1,177 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { corpusLines } from "../../../../bench/support/corpora.js";
+import { type Numerals, writtenFigures } from "../../../../core/domain/text/figures/figures.js";
+import { kazakhFigures } from "../../../../core/domain/text/figures/kazakh-figures.js";
+import { joined, type Written } from "../../../../core/domain/text/figures/written.js";
+import { normalizeKazakh } from "../../../../core/domain/text/kazakh/normalize.js";
+
+const NBSP = /\u00a0/g;
+
+function written(spoken: string, numerals: Numerals = "auto"): string {
+  return joined(writtenFigures(spoken.split(" "), numerals)).replace(NBSP, " ");
+}
+
+for (const [spoken, expected] of [
+  ["екі мың жиырма төртінші жылы он бесінші наурызда", "2024 жылы 15 наурызда"],
+  ["жүз жиырма мың теңге", "120 000 теңге"],
+  ["екі жүзге тарта мемлекет", "200-ге тарта мемлекет"],
+  ["қырық бірінші орында", "41-ші орында"],
+  ["он алтыншы рет", "16-шы рет"],
+  ["үш бүтін оннан бес пайыз", "3,5 %"],
+  ["отыз төрт бүтін оннан бес миллиард теңге", "34,5 млрд теңге"],
+  ["халықтың жиырма пайызына", "халықтың 20 %-ына"],
+  ["сағат он төрт отызда кездесеміз", "сағат 14:30-да кездесеміз"],
+  [
+    "байланыс нөмірі сегіз жеті жүз бір жүз жиырма үш қырық бес алпыс жеті",
+    "байланыс нөмірі 8 701 123 45 67",
+  ],
+  ["отыз тоғыз қырық градус", "39–40 градус"],
+  ["өткен ғасырдың тоқсаныншы жылдары", "өткен ғасырдың 90-жылдары"],
+  ["он тоғызыншы ғасырда", "19-ғасырда"],
+  ["бірінші сәуірге дейін", "1 сәуірге дейін"],
+  ["бес километр жол", "5 километр жол"],
+  ["жетпіс мың сексен мың теңге", "70 000–80 000 теңге"],
+] as const) {
+  test(`writes "${spoken}" as "${expected}"`, () => assert.equal(written(spoken), expected));
+}
+
+for (const spoken of [
+  "оны көрдім оның аты кім",
+  "онда барамын оған айт",
+  "сол үшін келдім",
+  "бір адам келді",
+  "бес бала ойнап жүр",
+  "бірінші сынып",
+  "тоқсаны аяқталды",
+  "жүзіне қарады",
+  "бір жетіден кейін",
+  "бірге барайық бірден айт",
+  "мың рахмет",
+  "жүздеген адам",
+  "үш жарым миллиард",
+  "үштен бір бөлігі",
+  "бес алты адам",
+  "он пришёл домой",
+  "сорока летела",
+  "с семью друзьями",
+  "пять человек",
+  "один раз",
+  "тысячи людей",
+  "миллион раз",
+  "вторая мировая война",
+  "в половине десятого",
+]) {
+  test(`keeps the words of "${spoken}"`, () => assert.equal(written(spoken), spoken));
+}
+
+for (const [spoken, expected] of [
+  [
+    "он пятнадцатого марта две тысячи двадцать шестого года заплатил сто двадцать тысяч тенге",
+    "он 15 марта 2026 года заплатил 120 000 тенге",
+  ],
+  ["двенадцать целых пять десятых процента", "12,5 %"],
+  ["две целых и три сотых миллиона рублей", "2,03 млн рублей"],
+  ["встреча в четырнадцать тридцать", "встреча в 14:30"],
+  ["в девять ноль ноль", "в 9:00"],
+  ["около сорока человек", "около 40 человек"],
+  ["в девяностые годы двадцатого века", "в 90-е годы XX века"],
+  ["двадцать пятая школа", "25-я школа"],
+  ["к двадцать пятому числу", "к 25-му числу"],
+  ["ста пятьюдесятью рублями", "150 рублями"],
+  ["двадцать тридцать человек", "20–30 человек"],
+  ["номер восемь семьсот один сто двадцать три сорок пять шестьдесят семь", "номер 8 701 123-45-67"],
+  ["тысяча девятьсот сорок первый год", "1941 год"],
+  ["пять миллионов двести тысяч", "5 200 000"],
+  ["семь рублей", "7 рублей"],
+] as const) {
+  test(`writes "${spoken}" as "${expected}"`, () => assert.equal(written(spoken), expected));
+}
+
+test("writes a Russian number inside a Kazakh sentence, and a Kazakh one inside a Russian sentence", () => {
+  assert.equal(
+    written("мен сол күні сто двадцать тысяч теңге төледім"),
+    "мен сол күні 120 000 теңге төледім",
+  );
+  assert.equal(written("потом мы поехали в аул за екі жүз теңге"), "потом мы поехали в аул за 200 теңге");
+});
+
+test("writes every number on request, and none", () => {
+  assert.equal(written("бес бала", "all"), "5 бала");
+  assert.equal(written("пять человек", "all"), "5 человек");
+  assert.equal(written("жүз жиырма мың теңге", "none"), "жүз жиырма мың теңге");
+});
+
+test("pieces cover every word once, in order", () => {
+  for (const line of spokenLines("kk-heldout.txt.br").slice(0, 300)) {
+    let at = 0;
+    for (const { first, end } of writtenFigures(line, "all")) {
+      assert.equal(first, at);
+      assert.ok(end > first);
+      at = end;
+    }
+    assert.equal(at, line.length);
+  }
+});
+
+test("the normalizer reads every Kazakh figure back as the words that were said", () => {
+  let figures = 0;
+  for (const line of spokenLines("kk.txt.br").filter((_, nth) => nth % 20 === 0)) {
+    const pieces = kazakhFigures(line, "all");
+    const changed = pieces.filter(isFigure);
+    figures += changed.length;
+    if (changed.length > 0) assert.equal(read(joined(pieces)), read(line.join(" ")), line.join(" "));
+  }
+  assert.ok(figures > 500, `${figures} figures`);
+});
+
+test("finds the numbers of sentences whose written form is known", () => {
+  let [numbers, found] = [0, 0];
+  for (const [line, digits] of knownFigures()) {
+    numbers++;
+    const texts = kazakhFigures(line, "all").map(({ text }) =>
+      text.replace(NBSP, "").replace(/ (?=\d)/g, ""),
+    );
+    if (
+      texts.some(
+        (text) => text === digits || (/^\D/.test(text.slice(digits.length)) && text.startsWith(digits)),
+      )
+    )
+      found++;
+  }
+  assert.ok(numbers > 300, `${numbers} numbers`);
+  assert.ok(found / numbers >= 0.97, `${found} of ${numbers}`);
+});
+
+function isFigure({ text }: Written): boolean {
+  return /\d/.test(text);
+}
+
+/** Words of lines without figures, as a recogniser gives them. */
+function spokenLines(file: string): string[][] {
+  return corpusLines(file)
+    .filter((line) => !/[\dA-Za-z]/.test(line))
+    .map((line) => line.toLowerCase().match(/[\p{L}\p{M}]+(?:-[\p{L}\p{M}]+)*/gu) ?? [])
+    .filter((words) => words.length > 0);
+}
+
+/** Lines with one plain number, spelled out by the normalizer. */
+function* knownFigures(): Generator<[string[], string]> {
+  for (const line of corpusLines("kk.txt.br").filter((_, nth) => nth % 5 === 0)) {
+    const all = line.match(/\d+/g) ?? [];
+    const [digits = ""] = all;
+    if (all.length !== 1 || /[A-Za-z]/.test(line) || !/^[1-9]\d{1,5}$/.test(digits)) continue;
+    if (!new RegExp(`(?:^| )${digits} (?=\\p{Ll})`, "u").test(line)) continue;
+    const { spoken } = normalizeKazakh(line.toLowerCase(), { expand: true });
+    const words = spoken.match(/[\p{L}\p{M}]+(?:-[\p{L}\p{M}]+)*/gu) ?? [];
+    if (spoken.includes("—")) continue;
+    yield [words, digits];
+  }
+}
+
+function read(text: string): string {
+  return normalizeKazakh(text, { expand: true })
+    .spoken.replace(/[^\p{L}]+/gu, " ")
+    .trim()
+    .replace(/(?<!\p{L})бір (?=мың|миллион|миллиард|триллион|жүз)/gu, "");
+}
