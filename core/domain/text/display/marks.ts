@@ -3,7 +3,7 @@ export const MARKS = ["", ",", ".", "?", "-", "—", ":"] as const;
 export type Mark = (typeof MARKS)[number];
 
 /** How a word is written, in the order of the model's output. */
-export const CASES = ["lower", "capital", "upper"] as const;
+const CASES = ["lower", "capital", "upper"] as const;
 export type Case = (typeof CASES)[number];
 
 /** What the punctuation model says about each word of a text. */

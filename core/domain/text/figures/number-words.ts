@@ -98,10 +98,15 @@ function agrees(scale: NumberWord, last: NumberWord, group: number): boolean {
   return scale.gender === undefined || last.gender === undefined || scale.gender === last.gender;
 }
 
-const NARROW_GROUP = "\u00a0";
+/** Does not break at the end of a line. */
+const GROUP_SPACE = "\u00a0";
 
 /** Digits of a whole number, in groups of three from 10,000 on. */
 export function grouped(value: number): string {
-  const digits = String(value);
-  return value < 10_000 ? digits : digits.replace(/\B(?=(\d{3})+$)/g, NARROW_GROUP);
+  if (value < 10_000) return String(value);
+  const groups = [String(value % 1_000).padStart(3, "0")];
+  let rest = Math.floor(value / 1_000);
+  for (; rest >= 1_000; rest = Math.floor(rest / 1_000))
+    groups.unshift(String(rest % 1_000).padStart(3, "0"));
+  return [String(rest), ...groups].join(GROUP_SPACE);
 }

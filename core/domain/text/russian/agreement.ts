@@ -32,7 +32,7 @@ const WORD_BEFORE = /(?:^|[^\p{L}-])([\p{L}-]{1,16})[\s«"(]+$/u;
 /** "Между 5 и 10": the second number is in the case of the first. */
 const COORDINATED = /(\d[\d\u00a0.,–-]{0,20}(?:\s?\p{Ll}{1,12}\.?|\s?%)?\s?(?:,|\s(?:и|или))\s?)$/u;
 const LOOK_BACK = 60;
-const WORDS_AFTER = /[ \u00a0]*(\p{L}[\p{L}-]{0,30})/uy;
+const WORDS_AFTER = /[ \u00a0]{0,4}(\p{L}[\p{L}-]{0,30})/uy;
 const ADJECTIVE =
   /(?:[ыи]й|[оа]я|яя|[ое]е|[ыи]е|[ое]го|[ое]му|[ыи]м|[ыи]ми|[ыи]х|ую|юю|[^аеиоуы]ой|[^аеиоуы]ом)$/;
 /** Words after which no noun of the number follows. */

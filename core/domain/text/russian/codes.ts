@@ -11,11 +11,11 @@ const PHONE =
 const CONTACT_BEFORE = /(?:тел|телефон\p{L}{0,3}|номер\p{L}{0,3}|звоните|whatsapp)\.?:?[ \u00a0]*$/iu;
 const WHOLE = /^([78])(\d{3})(\d{3})(\d{2})(\d{2})$/;
 /** "П. 3.1": points of a number of a part. */
-const PART = /\d+\.\d+(?!\d)/y;
+const PART = /\d{1,20}\.\d{1,20}(?!\d)/y;
 const PART_BEFORE =
   /(?:^|[^\p{L}])(?:п|пп|ст|рис|гл|табл|пункт\p{L}{0,3}|стать\p{L}{1,3}|раздел\p{L}{0,3}|верси\p{L}{1,3})\.?[ \u00a0]$/iu;
 /** "192.168.0.1", "1.2.3", "15.03.26": more points than a decimal has. */
-const POINTED = /\d+(?:\.\d+){2,}(?![\d])/y;
+const POINTED = /\d{1,20}(?:\.\d{1,20}){2,}(?!\d)/y;
 const FRACTION = /(\d{1,3})\/(\d{1,3})(?![\d/])/y;
 
 export const phoneRule: Rule = (text, at) => {

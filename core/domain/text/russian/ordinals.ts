@@ -145,7 +145,7 @@ export const compoundRule: Rule = (text, at) => {
   return fixed(compounding(value) + (isPercent ? "процент" : "") + rest, at + written.length);
 };
 
-const NUMBERED = /\d{1,4}(?![\d.,:]*\d)/y;
+const NUMBERED = /\d{1,4}(?![\d.,:]{0,20}\d)/y;
 /** A year is numbered from here on, whatever the form of "год" is. */
 const FIRST_YEAR = 1_000;
 const LAST_YEAR = 2_100;
