@@ -1,5 +1,5 @@
 """
-Writes the trained model as ONNX with an int8 table: /usr/bin/python3 export.py MODEL.pt OUT.onnx
+Writes the trained model as ONNX, 5 MB, with an int8 table: /usr/bin/python3 export.py MODEL.pt OUT.onnx
 
 Inputs: features int32 (batch, words, 10), ids of `features`; pauses float (batch, words), seconds, -1 where unknown.
 Outputs: marks (batch, words, 7), cases (batch, words, 3), ends (batch, words): logits.
@@ -65,6 +65,14 @@ for at, node in enumerate(graph.graph.node):
         break
 else:
     raise SystemExit("the graph has no table")
+# Everything else that is large in half precision, cast once when the graph is loaded.
+for tensor in list(graph.graph.initializer):
+    values = numpy_helper.to_array(tensor)
+    if values.dtype == np.float32 and values.size > 2_000 and tensor.name != "table_scales":
+        graph.graph.initializer.remove(tensor)
+        graph.graph.initializer.append(numpy_helper.from_array(values.astype(np.float16), tensor.name + "_half"))
+        cast = helper.make_node("Cast", [tensor.name + "_half"], [tensor.name], to=TensorProto.FLOAT)
+        graph.graph.node.insert(0, cast)
 onnx.checker.check_model(graph)
 onnx.save(graph, sys.argv[2])
 print(sys.argv[2], len(graph.SerializeToString()))

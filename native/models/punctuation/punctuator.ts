@@ -1,7 +1,10 @@
+import { join } from "node:path";
 import { InferenceSession, Tensor } from "onnxruntime-node";
 import { decidePunctuation, type Punctuation } from "../../../core/domain/text/display/marks.js";
 import { WORD_FEATURES, writeWordFeatures } from "../../../core/domain/text/display/word-features.js";
 
+/** The shipped graph, from `dist/native/models/punctuation`. */
+const SHIPPED = join(import.meta.dirname, "../../../../models/punctuation-v1/marks.onnx");
 /** Words read at once, and how many of them the next window reads again: decisions are taken in the middle. */
 const WINDOW = 200;
 const OVERLAP = 50;
@@ -15,7 +18,7 @@ export class Punctuator {
   }
 
   /** Loads a graph written by the recipe `punctuation`. */
-  static async load(path: string): Promise<Punctuator> {
+  static async load(path = SHIPPED): Promise<Punctuator> {
     const session = await InferenceSession.create(path, {
       executionProviders: ["cpu"],
       graphOptimizationLevel: "all",

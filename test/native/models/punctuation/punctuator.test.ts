@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { corpusLines } from "../../../../bench/support/corpora.js";
+import { displayedWords, displayLine } from "../../../../core/domain/text/display/display-text.js";
+import { Punctuator } from "../../../../native/models/punctuation/punctuator.js";
+
+/** Lines joined without their boundaries, as a recogniser gives them. */
+const JOINED = 3;
+const MARKS = [",", ".", "?"] as const;
+
+let punctuator: Punctuator;
+before(async () => {
+  punctuator = await Punctuator.load();
+});
+after(() => punctuator.release());
+
+for (const [spoken, expected] of [
+  [
+    "он пятнадцатого марта две тысячи двадцать шестого года заплатил сто двадцать тысяч тенге",
+    "Он 15 марта 2026 года заплатил 120 000 тенге.",
+  ],
+  [
+    "президент қасым жомарт тоқаев екі мың жиырма төртінші жылы он бесінші наурызда үкімет отырысын өткізді",
+    "Президент Қасым-Жомарт Тоқаев 2024 жылы 15 наурызда Үкімет отырысын өткізді.",
+  ],
+] as const) {
+  test(`writes "${expected}"`, async () => {
+    const words = spoken.split(" ");
+    const displayed = displayedWords(words, await punctuator.read(words), { numerals: "auto" });
+    assert.equal(displayLine(displayed).replaceAll("\u00a0", " "), expected);
+  });
+}
+
+for (const { file, least } of [
+  { file: "kk-heldout.txt.br", least: { ",": 0.38, ".": 0.7, "?": 0.7 } },
+  { file: "ru-heldout.txt.br", least: { ",": 0.6, ".": 0.68, "?": 0.7 } },
+]) {
+  test(`restores marks of held-out lines (${file}) as well as its card says`, async () => {
+    const counts = Object.fromEntries(MARKS.map((mark) => [mark, { right: 0, wrong: 0, missed: 0 }]));
+    const lines = corpusLines(file).filter((line) => !/[\dA-Za-z]/.test(line) && /[.?!]$/.test(line));
+    for (let first = 0; first + JOINED <= lines.length; first += JOINED) {
+      const truth = lines.slice(first, first + JOINED).flatMap(markedWords);
+      const { marks } = await punctuator.read(truth.map(({ word }) => word));
+      for (const [at, { mark }] of truth.entries()) {
+        for (const name of MARKS) {
+          const [is, was] = [marks[at] === name, mark === name];
+          if (is && was) counts[name]!.right++;
+          else if (is) counts[name]!.wrong++;
+          else if (was) counts[name]!.missed++;
+        }
+      }
+    }
+    for (const name of MARKS) {
+      const { right, wrong, missed } = counts[name]!;
+      const f1 = (2 * right) / (2 * right + wrong + missed);
+      assert.ok(f1 >= least[name], `${name}: ${f1.toFixed(3)}`);
+    }
+  });
+}
+
+test("reads long texts in windows that agree about every word", async () => {
+  const words = corpusLines("ru-heldout.txt.br")
+    .filter((line) => !/[\dA-Za-z]/.test(line))
+    .slice(0, 80)
+    .flatMap((line) => markedWords(line).map(({ word }) => word));
+  assert.ok(words.length > 500);
+  const read = await punctuator.read(words);
+  assert.deepEqual(
+    [read.marks.length, read.cases.length, read.ends.length],
+    [words.length, words.length, words.length],
+  );
+  // Inside the first window nothing depends on what comes after it.
+  const alone = await punctuator.read(words.slice(0, 200));
+  assert.deepEqual(read.marks.slice(0, 150), alone.marks.slice(0, 150));
+});
+
+test("reads nothing from no words", async () => {
+  assert.deepEqual(await punctuator.read([]), { marks: [], cases: [], ends: [] });
+});
+
+/** Words of a line with the first stop or comma after each. */
+function markedWords(line: string): { word: string; mark: string }[] {
+  return [...line.matchAll(/([\p{L}\p{M}]+)([^\p{L}\p{M}]*)/gu)].map(([, word = "", behind = ""]) => ({
+    word: word.toLowerCase(),
+    mark: /[.…!]/.test(behind) ? "." : (/[?,]/.exec(behind)?.[0] ?? ""),
+  }));
+}
