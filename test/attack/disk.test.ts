@@ -126,7 +126,7 @@ describe("a service on a small disk", { skip: reason ?? false, concurrency: 1 },
     assert.deepEqual(await spooled(), []);
   });
 
-  test("a database that cannot come back on a read-only disk is not given up, and serves again later", async () => {
+  test("a database that cannot restart on a read-only disk is retried until it serves again", async () => {
     const server = () =>
       readFile(join(disk.path, "postgres/postmaster.pid"), "utf8").then(
         (text) => Number(text.split("\n")[0]),

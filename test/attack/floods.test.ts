@@ -194,7 +194,7 @@ for (const front of ATTACKED_FRONTS) {
       for (const { connection } of held) connection.destroy();
     });
 
-    test("handshakes that are never finished keep nobody out", async () => {
+    test("unfinished handshakes do not block other clients", async () => {
       const halves = await Promise.all(Array.from({ length: 200 }, () => RawConnection.open(service.port)));
       for (const half of halves)
         await half.write("GET /v1/stream HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: web");
@@ -222,7 +222,7 @@ for (const front of ATTACKED_FRONTS) {
     });
 
     for (const [kind, path, type, first] of UPLOADS) {
-      test(`${kind} in chunks of one byte: refused with the rule, and nothing stays behind when its client leaves`, async () => {
+      test(`${kind} in one-byte chunks: rejected with the rule it breaks, and cleaned up when its client leaves`, async () => {
         const connection = await RawConnection.open(service.port);
         await connection.write(uploadHead(path, type, attacker.key));
         if (first !== "") await connection.write(chunk(first));

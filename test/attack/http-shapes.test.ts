@@ -292,7 +292,7 @@ function nextStatus(socket: Socket): Promise<Outcome> {
 
 interface Exchanged {
   readonly text: string;
-  /** Of the first answer; `open` when the other side did not close. */
+  /** Outcome of the first response; `open` if the other side did not close. */
   readonly outcome: Outcome | "open";
 }
 

@@ -223,7 +223,7 @@ interface Receipt {
   readonly gave: string;
 }
 
-/** Null for a request that was refused because the worker was lost. */
+/** Returns null for a request rejected because its worker was lost. */
 async function receiptOf(
   answer: Answer,
   credits: number,

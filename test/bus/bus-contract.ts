@@ -16,7 +16,7 @@ export interface BusUnderTest {
 
 const bytesOf = (...values: number[]) => Uint8Array.from(values);
 
-/** Tests every bus's promises. @param skip why that is impossible here, else false */
+/** Tests what every bus must do. @param skip why it cannot run here, or false */
 export function busContract(name: string, skip: string | false, makeBus: () => Promise<BusUnderTest>): void {
   describe(`the bus ${name}`, { skip }, () => {
     let tested: BusUnderTest;

@@ -27,7 +27,7 @@ function limit(page: string, name: string): string {
   return row[1]!;
 }
 
-test("limits of requests are those of the code", () => {
+test("documented request limits match the code", () => {
   const { paid, free } = CONCURRENCY_LIMITS;
   const { readerPace, stallMs } = DEFAULT_FRONT_LIMITS;
   const seconds = (ms: number) => `${ms / 1_000} s`;

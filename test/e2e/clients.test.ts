@@ -155,7 +155,7 @@ test("the commands of README.md and the API pages do what they say", async () =>
   const blocks = pastedCurlBlocks(service.url);
   let output = "";
   for (const block of blocks) {
-    // An error answer ends the block; so does everything else that fails.
+    // An error response ends the block, and so does any failed command.
     const script = `curl() { command curl --fail-with-body "$@"; }\n${block}`;
     const env = { ...process.env, DAUYS_API_KEY: service.key };
     const done = await run("bash", ["-euo", "pipefail", "-c", script], { cwd: folder, env }).catch(

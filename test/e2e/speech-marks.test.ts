@@ -16,7 +16,7 @@ before(async () => {
   service = await sharedService();
 });
 
-test("a pause mark is as much silence as it asks for, at the begin, inside, between sentences and at the end", async () => {
+test("a pause mark adds exactly its silence: at the start, within and between sentences, and at the end", async () => {
   for (const voice of ["aigul", "dauren", "saule", "timur"]) {
     const text = `[pause 300ms]Қайырлы таң [pause 500ms] достар! [pause 1.5s] Бүгін ауа райы жақсы. [pause 0.7s]`;
     const answer = await post("/v1/tts", { text, voice, nfe: 8 });

@@ -35,7 +35,7 @@ interface Listener {
   readonly socket: WebSocket;
   /** What the service said first, `ready` or why not, and the close code if it closed after that. */
   readonly answer: Promise<string>;
-  /** Why it would not go on. */
+  /** The error that ended it. */
   readonly refusal: Promise<string>;
   readonly closed: Promise<number>;
 }

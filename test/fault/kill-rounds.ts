@@ -64,7 +64,7 @@ export interface KillReport {
   /** Streams that broke off after their first sentence. */
   readonly broken: number;
   readonly sessions: number;
-  /** Sessions that had been told some text when they broke off. */
+  /** Sessions that had received text when they broke off. */
   readonly heard: number;
 }
 

@@ -36,7 +36,7 @@ async function listenOnce(
   return { types, end };
 }
 
-test("a service that has lost the last provider of its list tells its sessions to go and ends with 1", async () => {
+test("a service that loses its last provider asks its sessions to leave and exits with 1", async () => {
   const environment = { EXECUTION_PROVIDERS: "cuda", NODE_OPTIONS: SIMULATED_CUDA, ...(await lightModels()) };
   const service = await startServiceProcess(environment, { main: DEVICE_MAIN });
   const exited = once(service.child, "exit");

@@ -64,7 +64,7 @@ for (const isSynchronous of [true, false]) {
         await clients.checkLedger(sql);
       });
     else
-      test("charges are forgotten whole, nothing stays set aside, and what follows is charged as ever", async () => {
+      test("lost charges are lost as a whole, no hold remains, and later work is charged as usual", async () => {
         database.cutStream();
         const before = clients.answeredCount;
         await eventually("answers that the standby misses", () => clients.answeredCount > before + 5);

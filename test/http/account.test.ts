@@ -42,7 +42,7 @@ for (const front of FRONTS) {
       });
     });
 
-    test("a period is thirty days up to today unless it is said", async () => {
+    test("the default period is the thirty days up to today", async () => {
       const today = () => new Date().toISOString().slice(0, 10);
       const before = today();
       const { body } = await get("/v1/usage");
@@ -84,7 +84,7 @@ for (const front of FRONTS) {
 }
 
 describe("reports of clients that poll", () => {
-  test("a balance is queried once a second, usage once in ten, and after a failure immediately", async () => {
+  test("a balance is queried at most once a second, usage once in ten seconds, and both immediately after a failure", async () => {
     const reports = new FakeReports();
     const clock = new ManualClock();
     const polled = new PolledReports(reports, clock);

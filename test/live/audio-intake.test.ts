@@ -102,7 +102,7 @@ for (const front of [...FRONTS, ...(FRONTS.includes("uws") ? (["threads"] as con
       }
     }
 
-    test("with encoding=linear16 all bytes are samples, and so are later messages", async () => {
+    test("with encoding=linear16 every byte of every message is a sample", async () => {
       const [, webm] = FILES[0];
       assert.equal(await heard("/v1/listen?encoding=linear16", [webm.subarray(0, 8)]), 8);
       assert.equal(await heard("/v1/stream", [Buffer.alloc(2), webm]), 2 + webm.length);

@@ -30,7 +30,7 @@ function slownessOf({ source, flags }: Pick<FoundPattern, "source" | "flags">): 
     try {
       return stepsOfCharacter(textOf(input, LONG));
     } catch (error) {
-      // Groups are repeated by recursion: where the stack ends, the short text has to do.
+      // Repeated groups recurse; if the stack overflows, use the short text.
       if (error instanceof RangeError) return stepsOfCharacter(textOf(input, SHORT));
       throw error;
     }

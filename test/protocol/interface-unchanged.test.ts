@@ -195,7 +195,7 @@ const BREAKS: readonly (readonly [name: string, change: (copy: Planted) => unkno
 ];
 
 for (const [name, change, line] of BREAKS) {
-  test(`a comparison finds ${name}, and nothing else`, () => {
+  test(`a comparison reports ${name}, and nothing else`, () => {
     assert.deepEqual(planted(change), { broken: [line], added: [] });
   });
 }

@@ -34,7 +34,7 @@ const BOUNDS = Int32Array.of(0, 5, 70_000, 141_020);
 /** Makes the same piece each time, a part a turn. */
 class FixedSynthesizer implements Synthesizer {
   readonly jobs: (SpeakOptions & { readonly job: SynthesisJob })[] = [];
-  /** Before each part, by its place. */
+  /** Called before each part, with its index. */
   beforePart: (at: number) => Promise<void> = async () => {};
 
   async speak(job: SynthesisJob, signal: AbortSignal, options: SpeakOptions = {}) {
@@ -172,7 +172,7 @@ test("without nodes a piece is refused after its wait, and a partly heard one is
   await end();
 });
 
-test("a piece that is lost with three nodes is considered the cause", async () => {
+test("a piece lost with three nodes is treated as the cause", async () => {
   const { startNode, synthesizer, lost, end } = await fleet();
   const made = new FixedSynthesizer();
   const nodes: CallHost[] = [];

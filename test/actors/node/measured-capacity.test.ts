@@ -29,7 +29,7 @@ test("few sessions do not predict many, and old reports do not count", () => {
   assert.equal(busy(1)(50, 10_001), 100);
 });
 
-test("a report after a long silence counts alone", () => {
+test("a report after a long silence replaces earlier ones", () => {
   const capacity = new MeasuredCapacity(100);
   for (let second = 0; second <= 20; second++) capacity.report(1_000, 1_000 * second);
   capacity.report(1_000, 40_000);

@@ -40,7 +40,7 @@ test("twenty simultaneous leases share one load", async () => {
   assert.deepEqual([engines.made.length, engines.faults, engines.observed], [1, [], ["loaded"]]);
 });
 
-test("a failed load refuses all waiting leases, and the next one tries again", async () => {
+test("a failed load rejects all waiting leases, and the next lease tries again", async () => {
   const engines = new FakeEngines();
   const model = resident(engines);
   const waiting = Array.from({ length: 20 }, () => model.take());

@@ -125,7 +125,7 @@ test("two sentences are made ahead of a slow reader, and the third waits", () =>
   assert.deepEqual(simulation.begun, [0, 1, 2]);
 });
 
-test("a reader gets chunks of a sentence while the rest is being made", () => {
+test("a reader gets chunks of a sentence while the rest is being synthesized", () => {
   const simulation = new Simulation(3);
   simulation.pull();
   simulation.makeChunk(false);

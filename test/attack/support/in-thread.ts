@@ -10,7 +10,7 @@ export interface ThreadData {
   readonly stopped: Int32Array;
 }
 
-/** What a function on a thread is given besides its arguments. */
+/** Passed to a function on a thread in addition to its arguments. */
 export interface ThreadControl {
   readonly isStopped: boolean;
 }

@@ -81,7 +81,7 @@ export class PayingClients {
     this.#charged.set(answer.headers.get("x-request-id") ?? "", credits);
   }
 
-  /** Every receipt is in the ledger, once, and nobody was charged for nothing. */
+  /** Checks that every receipt is in the ledger exactly once, and that nobody was charged without one. */
   async checkLedger(sql: Sql): Promise<void> {
     await eventually(
       "no hold left",

@@ -105,7 +105,7 @@ test("waiting first chunks start before the first one continues, unless they are
   });
 });
 
-/** Steps of equal pieces on a machine that takes `stepMs` for one; who was done when. */
+/** Simulates equal pieces on a machine that needs `stepMs` a step, and returns when each was done. */
 function simulate(arrivals: readonly { atMs: number; urgency: Urgency; steps: number }[], stepMs: number) {
   const waiting = arrivals.map((arrival, id) => ({ ...arrival, id, stepsLeft: arrival.steps }));
   const doneAtMs = new Map<number, number>();

@@ -58,7 +58,7 @@ test("speech at half its pace is never cut, with pauses of ten minutes in all", 
   }
 });
 
-/** Asks for an answer and takes none of it yet. */
+/** Sends a request without reading the response yet. */
 function ask(port: number, path: string): Socket {
   const socket = connect(port, "127.0.0.1");
   socket.on("error", () => {});

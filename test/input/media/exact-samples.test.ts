@@ -129,7 +129,7 @@ describe("without ffmpeg, a FLAC file becomes exactly the samples it was made of
   });
 
   const whole = encoded(sound(20_000), 16_000, "flac", ["-c:a", "flac", "-frame_size", "1000"]);
-  test("a block that is damaged is left out, and nothing else", async () => {
+  test("a damaged block is left out, and nothing else", async () => {
     const flac = await whole;
     flac[Math.round(flac.length / 2)]! ^= 0x10;
     const { pcm: heard } = await decoded(flac);

@@ -257,7 +257,7 @@ test("finals have priority: no pass runs before a pending one, nor if one would 
   const ran: string[][] = [];
   for (let at = 0, otherAt = 0; at < spoken.length; at += FRAME_SAMPLES) {
     for (const ring of pausing) ring.write(spoken.subarray(at, at + FRAME_SAMPLES));
-    // So much of the other session comes that a reading of it is due whenever one is possible.
+    // Send enough of the other session's audio that a pass over it is always due.
     if (at > 16_000) {
       speaking!.write(other.subarray(otherAt, otherAt + 10 * FRAME_SAMPLES));
       otherAt += 10 * FRAME_SAMPLES;

@@ -17,7 +17,7 @@ const SIBILANT_ENDED = new Set("сегіз тоғыз отыз жүз".split(" "
 
 interface Ending {
   readonly name: string;
-  /** A form as somebody may write it, right for another numeral. */
+  /** Forms that a user may write, each correct for some other numeral. */
   readonly written: readonly string[];
   readonly expected: (word: string) => string;
 }
