@@ -240,7 +240,7 @@ export class LiveHost {
     this.#options.bus.publish(toFront(name), encodeReport(report));
   }
 
-  /** Handles a record; false when something before it is missing. */
+  /** Handles a record; returns false if an earlier one is missing. */
   #take(placed: PlacedLane, record: LaneRecord): boolean {
     const { type, epoch, position } = record;
     const known = placed.lane.sessions.get(record.session);

@@ -64,7 +64,7 @@ export function fitLoudness(
   };
 }
 
-/** Log-mel of a piece's samples, frame by frame, with the mel from which they were made. */
+/** Adds the log-mel of a piece's samples, frame by frame, paired with the mel they were synthesized from. */
 function addFrames(
   lines: readonly Line[],
   { mel, trim, pcm }: LevelSample,

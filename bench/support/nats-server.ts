@@ -19,9 +19,9 @@ export const WITHOUT_NATS: string | false =
 export interface NatsServerOptions {
   /** Where it listens; 127.0.0.1 when absent. */
   readonly host?: string;
-  /** Where it is reached, if not there. */
+  /** Address that clients use, if not `host`. */
   readonly reachedAt?: string;
-  /** A free one when absent. */
+  /** Any free port if absent. */
   readonly port?: number;
   /** Before the command: where it runs. */
   readonly within?: readonly string[];

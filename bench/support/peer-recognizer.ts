@@ -10,7 +10,7 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const CACHE = join(ROOT, "bench/.cache/peer");
 export const PEER_PACKAGE = "sherpa-onnx-node@1.13.8";
 
-/** One stream of the peer. */
+/** The part of the peer's stream interface that we use. */
 export interface PeerStream {
   acceptWaveform(audio: { readonly samples: Float32Array; readonly sampleRate: number }): void;
 }

@@ -52,7 +52,7 @@ export async function streamSentences(
   return runOf(parts, askedAtMs);
 }
 
-/** Reads `pcm` of `/v1/audio/speech` as a player would: a part is what one read brings. */
+/** Reads `pcm` from `/v1/audio/speech` as a player would; each read yields one part. */
 export async function streamPcm(
   service: { readonly url: string; readonly key: string },
   body: {

@@ -90,7 +90,7 @@ async function seePackage(folder: string, name: string): Promise<SeenPackage | n
   }
 }
 
-/** Lists valid packages, for commands on other packages than a broken one. */
+/** Lists valid packages, so that a broken one does not block commands on the others. */
 export async function readablePackages(folders: ModelFolders): Promise<readonly PackageFolder[]> {
   const found = new Map<string, PackageFolder>();
   for (const { id, package: each } of await seePackages(folders)) {

@@ -154,7 +154,8 @@ export class Endpointer {
     this.#speaker = new SpeakerLevel(speaker);
     this.#options = checkedOptions({ ...ENDPOINTER_DEFAULTS, ...options });
     this.#halfwayFrames = Math.ceil(this.#options.pauseFrames / 2);
-    // One frame more than the window, because a cut looks at the frame before it; an opening looks back over its lead.
+    // Keep one frame more than the window, because a cut reads the frame before it; an opening reads back
+    // over its lead.
     const { cutWindowFrames, leadFrames, openingFrames, pauseFrames, wordlessFrames } = this.#options;
     const longestPause = patience === null ? pauseFrames : pauseFrames * MOST_PATIENCE;
     const wordless = Number.isFinite(wordlessFrames) ? wordlessFrames : 0;
@@ -193,7 +194,7 @@ export class Endpointer {
     return Math.max(this.#earliestStart, onset - this.#options.leadFrames, 0);
   }
 
-  /** Returns the speaker's level to resume a session from this frame, between utterances. */
+  /** Returns the speaker's level needed to resume a session from this frame, which is between utterances. */
   speakerAt(frame: number): SpeakerState | null {
     return this.#speaker.at(frame);
   }

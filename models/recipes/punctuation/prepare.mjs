@@ -111,7 +111,7 @@ function plain(text) {
 function markIn(behind) {
   const marks = [...behind].map((sign) => MARKS.get(sign)).filter(Boolean);
   if (marks.length === 0) return "";
-  // A stop wins over the dash of direct speech behind it; a hyphen without spaces joins words.
+  // A full stop wins over a direct-speech dash that follows it; a hyphen without spaces joins words.
   const stop = marks.find((mark) => mark === "?" || mark === ".");
   if (stop !== undefined) return stop;
   if (marks[0] === "-") return /^[-–]/.test(behind) && !/\s/.test(behind) ? "-" : "—";

@@ -269,7 +269,7 @@ export class FlacBits {
     return value >= 2 ** (count - 1) ? value - 2 ** count : value;
   }
 
-  /** Counts the zeros before the next one, and reads that too. */
+  /** Reads a unary number: counts zero bits up to the next 1 bit, and consumes it. */
   zeros(): number {
     const start = this.#bit;
     for (;;) {

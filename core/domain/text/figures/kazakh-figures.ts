@@ -265,7 +265,7 @@ function onlyNumber(run: readonly NumberWord[]): number | null {
 const WORDS_BEFORE = 2;
 const WORDS_AFTER = 3;
 
-/** The first form that is read as it was said, among the words around it. */
+/** Returns the first written form that, in context, reads back as the spoken words; null if none does. */
 function firstReadBack(words: readonly string[], { first, end, forms }: Found): string | null {
   if (forms.length === 0) return null;
   const before = words.slice(Math.max(0, first - WORDS_BEFORE), first).join(" ");

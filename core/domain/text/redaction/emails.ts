@@ -85,7 +85,9 @@ function domainEnd(clean: readonly string[], start: number): number | null {
   return null;
 }
 
-/** The dot behind a label of one to three words, or more letters and digits. */
+/**
+ * Returns the position of the dot after a label: one to three words, or a longer run of letters and digits.
+ */
 function dotAfterLabel(clean: readonly string[], start: number): number | null {
   for (let at = start; at < Math.min(clean.length, start + SPELLED_LABEL_WORDS); at++) {
     if (DOT.test(clean[at]!)) return at > start ? at : null;

@@ -3,7 +3,7 @@ import { type NumberWord, numbersFrom } from "../figures/number-words.js";
 import { russianNumberWord } from "../figures/russian-words.js";
 import { majorityLanguage, type SpokenLanguage } from "../script.js";
 
-/** Digits that the items of a run say, from the one that the group belongs to up to `end`. */
+/** Digits spoken by a run's items, from the group's first item up to `end`. */
 interface DigitGroup {
   readonly end: number;
   readonly digits: string;
@@ -205,7 +205,7 @@ function runOf(items: readonly Item[]): DigitRun {
   };
 }
 
-/** Sums of millions have hardly more words. */
+/** Amounts in the millions rarely take more words than this. */
 const LONGEST_GROUP_ITEMS = 12;
 /** "Екі нөл" is rather 2, 0 than 00. */
 const UNCOUNTED_COST = 3;

@@ -90,7 +90,7 @@ function isAmong(options: readonly Grammar[], { case: of, gender, isAnimate }: G
   );
 }
 
-/** Options that fit the noun that follows, or its adjective; all where none does. */
+/** Options that agree with the following noun or its adjective; all options if none agrees. */
 function agreeing(options: readonly Grammar[], words: readonly string[]): readonly Grammar[] {
   // "8-е марта" is a day.
   if (MONTHS.includes(words[0] ?? "")) return options.filter(({ gender }) => gender === "neuter");
