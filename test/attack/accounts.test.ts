@@ -10,7 +10,7 @@ import { LiveSocketClient } from "./support/live-socket.js";
 const FRONTS = typeof loadUwsBinding() === "string" ? ["node"] : ["node", "uws"];
 const PROXY = "127.0.9.9";
 const TRIES_OF_ADDRESS = 100;
-/** Attacks on the front from the inside of the service are the same for both fronts and need models once. */
+/** Attacks from inside the service are the same for both fronts, so models load once. */
 const SETTINGS = { TRUSTED_PROXIES: "127.0.9.0/24", FREE_LIVE_PER_ORG: "20" };
 
 for (const front of FRONTS) {
@@ -42,7 +42,7 @@ for (const front of FRONTS) {
     };
     const open = async (path: string, key: string | null) => {
       const socket = await LiveSocketClient.open(service.port, path, key);
-      assert.ok(typeof socket !== "number", `${path} was refused with ${socket}`);
+      assert.ok(typeof socket !== "number", `${path} was rejected with ${socket}`);
       return socket;
     };
     const untilEnded = async (socket: LiveSocketClient) => {
@@ -81,7 +81,7 @@ for (const front of FRONTS) {
     });
 
     // Issue 12: behind a proxy everybody was one address.
-    test("behind a trusted proxy each client has tries of its own, and nobody takes another's", async () => {
+    test("behind a trusted proxy each client has its own attempts, and nobody can use up another's", async () => {
       const guess = async (peer: string, forwarded: string) =>
         (await client(peer).ask("POST", "/sign-in", { body: {}, headers: { "x-forwarded-for": forwarded } }))
           .status;
@@ -90,7 +90,7 @@ for (const front of FRONTS) {
       assert.equal(await guess(PROXY, "127.4.0.1"), 429);
       assert.equal(await guess(PROXY, "127.4.0.2, 127.4.0.1:4711, 127.0.9.8"), 429, "a chain of proxies");
       assert.equal(await guess(PROXY, "::ffff:127.4.0.1"), 429);
-      assert.equal(await guess(PROXY, "127.4.0.2"), 400, "somebody else");
+      assert.equal(await guess(PROXY, "127.4.0.2"), 400, "another client");
       assert.equal(await guess("127.4.0.1", "127.4.0.2"), 429, "without the proxy, and a header that lies");
       assert.equal(await guess("127.4.0.3", "127.4.0.1"), 400, "a lie does not lock out others");
       for (let attempt = 0; attempt < TRIES_OF_ADDRESS; attempt++)
@@ -159,7 +159,7 @@ for (const front of FRONTS) {
       assert.deepEqual((await first.who.ask("GET", `${first.at}/invitations`)).json.data, []);
     });
 
-    test("of two owners who remove each other at once one stays, also beside a third", async () => {
+    test("of two owners who remove each other simultaneously one stays, with or without a third", async () => {
       const [first, third] = [await person(), await person()];
       const { at } = first;
       const second = await person({ invitation: await invitation(first, "owner") });

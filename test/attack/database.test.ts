@@ -1,4 +1,4 @@
-// What becomes of clients and of the ledger when the database does its worst (issue 12, "From the attack", 3
+// Checks clients and the ledger when the database fails in the worst ways (issue 12, "From the attack", 3
 // and 14).
 import assert from "node:assert/strict";
 import { readFile, rm, writeFile } from "node:fs/promises";

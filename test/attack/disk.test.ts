@@ -149,7 +149,7 @@ describe("a service on a small disk", { skip: reason ?? false, concurrency: 1 },
     assert.deepEqual([await statusOf(speak()), await statusOf(upload())], [200, 200]);
   });
 
-  test("a service whose database cannot come back ends when it is told to", async () => {
+  test("a service whose database cannot restart still stops on request", async () => {
     disk.makeReadOnly();
     process.kill(
       Number((await readFile(join(disk.path, "postgres/postmaster.pid"), "utf8")).split("\n")[0]),

@@ -44,7 +44,7 @@ const UPLOADS = [
   ["a form", "/v1/audio/transcriptions", "multipart/form-data; boundary=b", FORM_HEAD],
 ] as const;
 const UNITS = 60_000;
-/** What no client may send, and the code of RFC 6455 for it. */
+/** Frames that no client may send, with the RFC 6455 code for each. */
 const BROKEN_FRAMES: readonly (readonly [name: string, bytes: Buffer, code: number])[] = [
   [
     "no mask",
@@ -104,7 +104,7 @@ for (const front of ATTACKED_FRONTS) {
       return { client, closeFrame };
     }
 
-    test("every kind of flood is told why and closed, while others are served", async () => {
+    test("every kind of flood is closed with a reason, while others are served", async () => {
       const other = await service.newCustomer();
       const bystander = startBystander({
         url: service.url,
@@ -178,7 +178,7 @@ for (const front of ATTACKED_FRONTS) {
       assert.equal(await service.healthStatus(), 200);
     });
 
-    test("a sample rate whose filter is costly is refused for want of a place before it is made", async () => {
+    test("without a free place, a sample rate with a costly filter is rejected before the filter is built", async () => {
       const { port } = service;
       const customer = await service.newCustomer();
       const ask = (rate: number) =>
@@ -206,7 +206,7 @@ for (const front of ATTACKED_FRONTS) {
       for (const half of halves) half.destroy();
     });
 
-    test("another version of WebSocket than 13 is refused with the one that is spoken", async () => {
+    test("any WebSocket version but 13 is rejected with the supported version", async () => {
       for (const version of ["12", "8", "0", "130", "13, 8"]) {
         const { port } = service;
         const client = await WebSocketClient.open({ port, path: "/v1/stream", key: attacker.key, version });

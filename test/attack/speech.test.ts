@@ -215,11 +215,11 @@ const FILE_SAMPLES = joined(
 );
 const FILE = wavOf(FILE_SAMPLES, FILE_RATE_HZ, 1);
 
-/** What one request gave, and what it cost. */
+/** Result and cost of one request. */
 interface Receipt {
   readonly id: string;
   readonly credits: number;
-  /** What an undisturbed request of the same kind gives too. */
+  /** The part that an undisturbed request of the same kind also returns. */
   readonly gave: string;
 }
 

@@ -138,7 +138,7 @@ export function busContract(name: string, skip: string | false, makeBus: () => P
       await tested.interrupt();
       sender.publish("t.again", bytesOf(1));
       await tested.resume();
-      await eventually("both are told", () => told.length === 2);
+      await eventually("both receive it", () => told.length === 2);
       assert.deepEqual(told.toSorted(), ["receiver", "sender"]);
       // Messages published meanwhile may be lost; those published now are not.
       await eventually("it is heard again", async () => {

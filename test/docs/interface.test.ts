@@ -75,7 +75,7 @@ interface ShownRequest {
   readonly page: string;
   readonly heading: string;
   readonly schema: z.ZodObject;
-  /** What the schema cannot do without. */
+  /** Fields that the schema requires. */
   readonly minimal: Readonly<Record<string, string>>;
   /** Fields that are read by others than the schema. */
   readonly also?: readonly string[];

@@ -20,7 +20,7 @@ test("docs/monitoring.md lists exactly our metrics", async () => {
   );
 });
 
-test("every metric and observer of Metrics is told of something", () => {
+test("every metric and observer of Metrics records something", () => {
   const within = read("core/observe/metrics.ts");
   const users = repositoryFiles()
     .filter((path) => /^src\/(?!observe\/).*\.ts$/.test(path))

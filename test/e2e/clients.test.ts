@@ -119,7 +119,7 @@ describe("the AI SDK's OpenAI provider", () => {
     assert.equal(parseWavHeader(audio.uint8Array, audio.uint8Array.length)?.sampleRateHz, 24_000);
   });
 
-  test("transcribes with every model name of its own", async () => {
+  test("transcribes with each of its own model names", async () => {
     for (const model of ["whisper-1", "gpt-4o-transcribe", "gpt-4o-mini-transcribe"]) {
       const result = await experimental_transcribe({ model: provider().transcription(model), audio: spoken });
       assert.match(result.text, /[а-яәғқңөұүһі]/);

@@ -84,5 +84,5 @@ test("a list of which nothing is there is refused by the setting's name and what
   const rule = "FILE_EXECUTION_PROVIDERS must name one that can be used here";
   const told = `dauys: cannot start: ${rule}, received "${MISSING}" (${MISSING}: `;
   assert.ok(stderr.includes(told), stderr);
-  assert.ok(!existsSync(dataDir), "nothing is made before");
+  assert.ok(!existsSync(dataDir), "nothing is created before");
 });

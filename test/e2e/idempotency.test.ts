@@ -248,7 +248,7 @@ for (const front of FRONTS) {
       }
     });
 
-    test("of twenty at once one is charged, and the others are told to wait or get its answer", async () => {
+    test("of twenty simultaneous requests one is charged; the others get its response or are asked to wait", async () => {
       const [before, key] = [await spent(), newKey()];
       const answers = await Promise.all(Array.from({ length: 20 }, () => speak(key)));
       const made = answers.filter(

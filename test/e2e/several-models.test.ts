@@ -45,7 +45,7 @@ function useDefaults(defaults: object): Promise<void> {
   return writeFile(join(models, "defaults.json"), JSON.stringify(defaults));
 }
 
-describe("a service with models of one's own beside the shipped ones", () => {
+describe("a service with added models next to the shipped ones", () => {
   let service: ServiceProcess;
   let operatorPort: number;
 

@@ -7,7 +7,7 @@ import { type SharedService, sharedService } from "../support/shared-service.js"
 const RATE_HZ = 24_000;
 /** -60 dB of full scale: below it nothing is heard. */
 const SILENT_BELOW = 0.001;
-/** What the edges of the speech around a pause vary by. */
+/** Variation of the speech edges around a pause. */
 const TOLERANCE_MS = 20;
 
 let service: SharedService;

@@ -22,7 +22,7 @@ import { type FaultMoment, figuresOf } from "./fleet-figures.js";
 /** `FLEET_ROUNDS=20 npm test -- fault/engine-nodes` repeats the faults so often, with more sessions, and saves its figures. */
 const ROUNDS = Number(process.env["FLEET_ROUNDS"] ?? 1);
 const SESSIONS = ROUNDS > 1 ? 50 : 2;
-/** What is said at most: in one round less than the backlog that a session may have. */
+/** Longest speech of a round, less than a session's backlog. */
 const LONGEST_SECONDS = 50 * ROUNDS;
 /** A machine under load may be slow; what is waited for comes sooner or later. */
 const LIMIT_MS = 120_000;
@@ -204,7 +204,7 @@ describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () 
     const pcm = VOICES[0]!.subarray(0, 8 * RATE_HZ);
     const { url, key } = gateway;
     const speaking = runLive({ url, key, pcm, messageSamples: 1_600, isPaced: false });
-    // What a scaler does: an engine for the first session, none without sessions.
+    // Do what a scaler does: start an engine for the first session, and stop it without sessions.
     await eventually("a session is wanted", async () => (await wanted()) === 1, LIMIT_MS);
     await startNode();
     const run = await speaking;
@@ -227,7 +227,7 @@ function finalMessages(run: LiveRun): unknown[] {
   return run.received.flatMap(({ message }) => (message.type === "final" ? [message] : []));
 }
 
-/** As a client is told of it. */
+/** The error as a client sees it. */
 /** As clients receive it: times to the millisecond. */
 function asMessage({ startSample, endSample, words, ...final }: Final): unknown {
   return {

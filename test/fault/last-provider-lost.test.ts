@@ -11,7 +11,9 @@ import { type ServiceProcess, startServiceProcess } from "../support/service-pro
 
 const SPEECH = joined(silence(0.3), speech("kazakh-speech-commands/example_1.flac"));
 
-/** A session whose service loses its device in mid-utterance. @returns what it was told; empty when it never heard anything */
+/**
+ * A session whose service loses its device in mid-utterance. @returns the messages it received; empty if none
+ */
 async function listenOnce(
   service: ServiceProcess,
 ): Promise<{ readonly types: string[]; readonly end: number }> {

@@ -25,7 +25,7 @@ for (const { name, skip, open } of BUSES) {
     });
     after(() => buses.stop());
 
-    /** A front and a host, each with a connection of its own; they end with the test's `end`. */
+    /** A front and a host, each with its own connection; they end with the test's `end`. */
     async function pair(
       perform: CallHostOptions["perform"],
       changes: Partial<CallHostOptions> & { readonly fromFront?: (bus: Bus) => Bus } = {},

@@ -47,7 +47,7 @@ function fleet() {
       clock.advance(ms);
       look();
     },
-    /** Puts a lane on a node. Returns what it is told, and how it leaves. */
+    /** Places a lane on a node. Returns the messages it receives, and a function that ends it. */
     lane: async () => {
       const told: string[] = [];
       const watcher = {

@@ -97,7 +97,7 @@ async function requireWhole(synthesizer: Synthesizer, options: SpeakOptions = {}
     },
     onBounds: (told) => void bounds.push(told),
   });
-  assert.deepEqual(concatenatePcm(heard), concatenatePcm(PARTS), "every sample was told once");
+  assert.deepEqual(concatenatePcm(heard), concatenatePcm(PARTS), "every sample arrived once");
   assert.deepEqual(piece, { pcm: concatenatePcm(PARTS), sampleRateHz: 24_000, characterBounds: BOUNDS });
   assert.deepEqual(bounds, [BOUNDS]);
 }

@@ -312,7 +312,7 @@ test("a client that disconnected is released and gets no message", () => {
 });
 
 test("the stable part of an utterance only grows, whatever its workers send", () => {
-  // A text that grows, and now and then another one: a lost worker's audio is decoded anew.
+  // A growing text, occasionally replaced: a lost worker's audio is decoded again.
   const texts = fc.array(
     fc.record({
       letters: fc.array(fc.constantFrom("а", "б", " ", "𝄞"), { maxLength: 6 }),

@@ -11,7 +11,7 @@ import * as fc from "../../support/properties.js";
 
 const FAILURE = new ServiceError("ENGINE_BUSY", "no model");
 
-/** What the world around the machine knows: who has what, and which work of the machine is on. */
+/** The world around the machine: who holds which lease, and which of the machine's work is running. */
 class World {
   state: ResidencyState = { phase: "cold" };
   isLoading = false;
@@ -47,11 +47,11 @@ class World {
         return;
       case "grant":
         assert.equal(this.state.phase, "warm");
-        assert.ok(this.waiting.delete(effect.lease), "granted to somebody who does not wait");
+        assert.ok(this.waiting.delete(effect.lease), "granted to a lease that does not wait");
         this.granted.add(effect.lease);
         return;
       case "refuse":
-        assert.ok(this.waiting.delete(effect.lease), "refused to somebody who does not wait");
+        assert.ok(this.waiting.delete(effect.lease), "rejected a lease that does not wait");
         this.refused.add(effect.lease);
         return;
       case "await-idle":

@@ -48,7 +48,7 @@ test("a failed load rejects all waiting leases, and the next lease tries again",
   const refusals = await Promise.all(waiting.map(refusalOf));
   assert.deepEqual(new Set(refusals.map(({ code }) => code)), new Set(["ENGINE_BUSY"]));
   assert.match(String(refusals[0]?.cause), /disk is gone/);
-  // What is left of the failed start ends before the next one begins.
+  // The remains of the failed start end before the next start.
   const next = model.take();
   assert.deepEqual([engines.made.length, engines.made[0]?.phase], [1, "stopping"]);
   engines.stopping?.hasStopped();

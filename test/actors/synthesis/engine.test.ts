@@ -126,7 +126,7 @@ test("after a cancel the model runs once at most", async () => {
   }
 });
 
-test("parts come while a piece is being made, and together they are the piece", async () => {
+test("parts arrive while a piece is being synthesized, and together they are the piece", async () => {
   const parts: number[] = [];
   let partCount = 0;
   const job = { ...JOB, spokenText: "қазақ тілі түркі тілдерінің қыпшақ тобына жатады." };

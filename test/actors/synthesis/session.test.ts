@@ -176,7 +176,7 @@ test("a reader that stops reading has two sentences made for it and no more", as
 const SLOW_RATE_HZ = 0.1;
 
 for (const delivery of ["chunks", "sentences"] as const) {
-  test(`a minute of an endless sentence is made ahead of a slow reader of ${delivery}`, async () => {
+  test(`a minute of an endless sentence is synthesized ahead of a slow reader of ${delivery}`, async () => {
     const synthesizer = new FakeSynthesizer({ isPatient: false });
     const plan = { ...planOf("a", Array(30).fill("b").join("|"), "c"), sampleRateHz: SLOW_RATE_HZ };
     const session = sessionOf(plan, synthesizer, delivery);
@@ -286,7 +286,7 @@ test("a failing sentence ends the pieces after it", async () => {
   assert.deepEqual(synthesizer.texts, ["a"]);
 });
 
-test("a reader of chunks hears a sentence while it is made, and its pieces are joined by the pause of their mark", async () => {
+test("a reader of chunks hears a sentence while it is synthesized, with its pieces joined by their mark's pause", async () => {
   const synthesizer = new FakeSynthesizer({ isPatient: true });
   const session = sessionOf(planOf("ab,|c"), synthesizer);
   const iterator = session.chunks()[Symbol.asyncIterator]();
@@ -350,7 +350,7 @@ test("speech longer than an hour ends there, whatever the plan estimated", async
     for await (const { pcm } of session.chunks()) samples += pcm.length;
   }, hasCode("TEXT_TOO_LONG"));
   assert.ok(samples <= 360, `${samples} samples`);
-  assert.equal(synthesizer.spoken.at(-1)?.signal.aborted, true, "nothing more is made");
+  assert.equal(synthesizer.spoken.at(-1)?.signal.aborted, true, "nothing more is synthesized");
   const hour = sessionOf(slowly("a".repeat(300), "b".repeat(57)), synthesizer, "whole");
   let heard = 0;
   for await (const { pcm } of hour.chunks()) heard += pcm.length;

@@ -3,7 +3,7 @@ import type { ThreadControl } from "./in-thread.js";
 import { RawConnection } from "./raw-connection.js";
 import { repeated, WebSocketClient } from "./web-socket-client.js";
 
-/** What is written at once. */
+/** Bytes of a single write. */
 const BLOCK_BYTES = 256 * 1024;
 const REST_MS = 20;
 

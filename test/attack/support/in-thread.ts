@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 
 const ENTRY = new URL("./in-thread-entry.js", import.meta.url);
 
-/** What a thread is started with. */
+/** Data that a thread starts with. */
 export interface ThreadData {
   readonly module: string;
   readonly name: string;
@@ -16,7 +16,7 @@ export interface ThreadControl {
 }
 
 export interface ThreadRun<Result> {
-  /** What the function returned. */
+  /** The function's result. */
   readonly result: Promise<Result>;
   /** Asks the function to end soon, and settles with its result. */
   stop(): Promise<Result>;

@@ -101,7 +101,7 @@ function word(text: string, characterScore: number) {
   return { text, characterScore };
 }
 
-/** What a whole text earns, token by token. */
+/** Returns the bonus of a whole text, token by token. */
 function scoreOf(text: string, words: readonly { text: string; characterScore: number }[]): number {
   const automaton = HotWords.compile(words, VOCABULARY)!;
   let state = automaton.startState;

@@ -16,7 +16,7 @@ const MOST_GROWTH = 1.6;
 const FEW = 60;
 const MOST_GROWTH_TO_MIDDLE = 1.2;
 const FEW_OF_MIDDLE = 30;
-/** What rules begin with, and what they look for behind it. */
+/** Texts with which rules start, and texts that they look for after those. */
 const PARTS = [
   ...'aA10 .,-@:/\n\tІXәӘштжыА—^°½%№[("…?$₸#*+_\u0301⁰',
   ..."8 7|+7 |1. |1, |1.000|12:|12.05.|1/2|1-|[pause |a@|a.|www.|https://|ж.|т.б|б.з.|лар|ого |есеп|км/|млн |а б|ФЫВ|тел. |к-сі |а/о |«а» ".split(
@@ -58,7 +58,7 @@ test("a repeated head of a contraction is read like any word", () => {
   }
 });
 
-/** What Russian rules begin with, and what they look for after it. */
+/** Texts with which Russian rules start, and texts that they look for after those. */
 const RUSSIAN_PARTS = [
   ..."1 10 .,-:/XаИ№$%½+(\n",
   ..."1 000|12.05.|12:|5-й |5 и |5-6|-е |марта |год |г. |гг.|в |на |км/|тыс. |5-лет|XX–|вв.|Пётр |ул. |т.е|+7 |1/2|руб. |ых ".split(
