@@ -66,7 +66,7 @@ interface PendingJob {
   readonly job: SynthesisJob;
   readonly signal: AbortSignal;
   readonly dueAtMs: number;
-  /** When its listener hears its first sample; null for as soon as it is made. */
+  /** When its listener hears its first sample; null for as soon as it is synthesized. */
   readonly playsFromMs: number | null;
   readonly onBounds: (characterBounds: Int32Array) => void;
   readonly onPcm: (pcm: Int16Array) => void;

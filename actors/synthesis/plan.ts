@@ -189,7 +189,7 @@ export function mostHeldBytes(plan: SynthesisPlan, delivery: Delivery): number {
   return Math.ceil(Math.min(all, seconds) * sampleRateHz) * BYTES_PER_SAMPLE;
 }
 
-/** Seconds of the longest piece or pause, each of which is made in one go. */
+/** Seconds of the longest piece or pause, each of which is synthesized in one go. */
 function longestChunkSeconds(
   { pieces, leadSamples = 0, pauseSamples }: PlannedSentence,
   plan: SynthesisPlan,

@@ -27,7 +27,7 @@ const SAMPLE_RATE_HZ = 24_000;
 /** Of every frame of the stream. */
 const WAV_HEADER_BYTES = 44;
 
-/** Reads `/v1/tts/stream` as a player would: a part is a sentence, or as much of one as is made. */
+/** Reads `/v1/tts/stream` as a player would: a part is a sentence, or as much of one as is ready. */
 export async function streamSentences(
   service: { readonly url: string; readonly key: string },
   body: { readonly text: string; readonly nfe: number; readonly voice?: string; readonly seed?: number },

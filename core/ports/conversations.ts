@@ -29,7 +29,7 @@ export interface Caller {
   readonly onModelWait?: (waitedMs: number) => void;
 }
 
-/** How audio is sent to the client: as it is made, sentence by sentence, or as a whole. */
+/** How audio is sent to the client: as it is synthesized, sentence by sentence, or as a whole. */
 export type Delivery = "chunks" | "sentences" | "whole";
 
 /** Samples of a synthesis, mono, 16-bit; may be empty at the end of a sentence. */

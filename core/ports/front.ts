@@ -109,7 +109,7 @@ export type UpgradeDecision =
        * messages and calls `flooded`. By default the front closes with 1008 and no message.
        */
       readonly floodClosing?: FloodClosing | undefined;
-      /** Called once the socket is open; returns who is told about it. */
+      /** Called once the socket is open; returns the listener for its events. */
       readonly open: (socket: FrontSocket) => SocketEvents;
     };
 

@@ -1,4 +1,4 @@
-/** Pages of somebody who is signed in, by what stands behind `/console/`. */
+/** Pages for signed-in users, by the path after `/console/`. */
 export const SIGNED_IN_PATHS = [
   "",
   "speak",

@@ -13,7 +13,7 @@ const SHIPPED = fileURLToPath(new URL("../../../models", import.meta.url));
 export interface ModelFolders {
   /** Where packages are read; of two packages with one id, that in the earlier folder counts. */
   readonly read: readonly string[];
-  /** Where packages are added, with `defaults.json` beside them. */
+  /** Where packages are added, next to `defaults.json`. */
   readonly install: string;
 }
 

@@ -69,7 +69,9 @@ export type EndpointEvent =
       readonly isMidSpeech: boolean;
     };
 
-/** What decides how long a pause may last: the threshold alone, or also how likely the sentence ends here. */
+/**
+ * How the length of a pause is limited: by the threshold alone, or also by how likely the sentence ends here.
+ */
 export const ENDPOINTINGS = ["fixed", "adaptive"] as const;
 export type Endpointing = (typeof ENDPOINTINGS)[number];
 

@@ -8,7 +8,7 @@ import { type Cue, fitToLine } from "./subtitles.js";
 const LINE_CHARACTERS = 42;
 const LONGEST_SECONDS = 7;
 const SHORTEST_SECONDS = 1;
-/** What is read with ease, spaces and marks included. */
+/** Comfortable reading speed, spaces and marks included. */
 const CHARACTERS_A_SECOND = 17;
 /** Between two cues, so that the eye sees the second one begin. */
 const GAP_SECONDS = 0.08;

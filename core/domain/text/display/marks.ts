@@ -6,7 +6,7 @@ export type Mark = (typeof MARKS)[number];
 const CASES = ["lower", "capital", "upper"] as const;
 export type Case = (typeof CASES)[number];
 
-/** What the punctuation model says about each word of a text. */
+/** The punctuation model's output for each word of a text. */
 export interface Punctuation {
   readonly marks: readonly Mark[];
   readonly cases: readonly Case[];

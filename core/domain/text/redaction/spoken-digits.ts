@@ -120,7 +120,7 @@ export function bare(word: string): string {
 
 const SHORTEST_NUMBER = 10;
 
-/** The most digits that items can say: each as a number of its own. */
+/** Most digits that items can express: each as a separate number. */
 function mostDigits(items: readonly Item[]): number {
   return items.reduce(
     (sum, { said }) => sum + (typeof said === "string" ? said : String(said.value)).length,
@@ -169,7 +169,7 @@ function itemAt(
   return { ...plain, said: kazakh, isLast: true, isLoose: isAmbiguousAlone(kazakh) };
 }
 
-/** "Он" is ten in Kazakh and "he" in Russian: the number word beside it decides, or else all words. */
+/** "Он" is ten in Kazakh and "he" in Russian: the adjacent number word decides, or else all words. */
 function languageAround(clean: readonly string[], at: number): SpokenLanguage | null {
   for (const beside of [clean[at - 1] ?? "", clean[at + 1] ?? ""]) {
     if (beside === "он") continue;

@@ -66,7 +66,7 @@ const NOUNS: readonly (readonly [source: string, noun: Noun])[] = [
   ],
   [`т\\.(?=${GAP}\\d)`, declined("masculine hard", "том")],
 ];
-/** What is counted without a figure: "несколько тыс. руб." */
+/** Abbreviations that count without a figure: "несколько тыс. руб." */
 const COUNTED: readonly (readonly [source: string, noun: Noun])[] = [
   ["тыс\\.", SCALES[3]![1]],
   ["млн\\.?", SCALES[2]![1]],

@@ -45,7 +45,7 @@ const NO_NOUN = new Set(
 /** From here on the noun alone does not make a number genitive. */
 const LEAST_LARGE = 100;
 
-/** What the words around a number say of its case and gender, the likelier first. */
+/** Possible cases and genders of a number, judged by the words around it, the likeliest first. */
 type Option = Pick<Grammar, "case" | "gender"> & { readonly isAnimate?: boolean };
 
 const NOMINATIVE: Grammar = { case: "nominative", gender: "masculine", isAnimate: false };
