@@ -68,7 +68,7 @@ test("connections that the database ends under load cost no client a wrong credi
   assert.equal((await readMetrics(operatorPort)).get("database_driver_faults_total"), 0);
 });
 
-test("while the database hangs everybody is answered, live sessions go on, and all is charged once", async () => {
+test("while the database hangs every client gets a response, live sessions continue, and everything is charged once", async () => {
   const sql = await databaseOf(dataDir);
   const clients = new PayingClients(service);
   clients.start();

@@ -133,7 +133,7 @@ for (const front of ATTACKED_FRONTS) {
       assert.equal(await service.chargedTo(other.id), credits);
     });
 
-    test("ten messages that nobody understands end a session, each answered until then", async () => {
+    test("ten invalid messages end a session; each gets an error until then", async () => {
       for (const garbage of ["{", "", "\u0000", "[".repeat(10_000), "[".repeat(100_000)]) {
         const { client, closeFrame } = await flood(text(garbage), { units: GARBAGE_UNITS });
         assert.deepEqual(closeFrame, { code: 4400, reason: "too_many_messages" });
@@ -142,7 +142,7 @@ for (const front of ATTACKED_FRONTS) {
       }
     });
 
-    test("audio far ahead of real time in short messages is heard to its last sample", async () => {
+    test("short messages of audio far ahead of real time are transcribed to the last sample", async () => {
       const client = await open();
       await client.untilMessage("ready");
       // 50 s in messages of 10 ms, and all at once.
@@ -162,7 +162,7 @@ for (const front of ATTACKED_FRONTS) {
       assert.equal(await service.healthStatus(), 200);
     });
 
-    test("frames that break the protocol end the connection, and nothing of them is heard", async () => {
+    test("frames that break the protocol end the connection and are not transcribed", async () => {
       const charged = await service.chargedTo(attacker.id);
       for (const [name, bytes, code] of BROKEN_FRAMES) {
         const client = await open();
@@ -249,7 +249,7 @@ for (const front of ATTACKED_FRONTS) {
     }
 
     // The last one: it ends the service.
-    test("SIGTERM in the middle of uploads leaves a sound ledger and no file behind", async () => {
+    test("SIGTERM during uploads leaves a consistent ledger and no file", async () => {
       await service.assertSound();
       const uploads = await Promise.all(
         Array.from({ length: 4 }, async () => {

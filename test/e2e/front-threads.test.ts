@@ -148,7 +148,7 @@ test("file, synthesis and live sessions over two threads cost exactly what the l
   );
 });
 
-test("limits hold across threads: one session more than allowed is refused", { skip }, async () => {
+test("limits hold across threads: one session more than allowed is rejected", { skip }, async () => {
   const { key } = await newCustomer();
   const answers = await Promise.all(Array.from({ length: LIVE_LIMIT + 8 }, () => open(key)));
   const sessions = answers.flatMap((answer) => (typeof answer === "string" ? [] : [answer]));

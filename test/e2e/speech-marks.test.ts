@@ -53,7 +53,7 @@ test("marks are heard in the OpenAI shape too, whole and as PCM", async () => {
   );
 });
 
-test("a pause that is too long or has no unit is refused before anything is charged", async () => {
+test("a pause that is too long or has no unit is rejected before anything is charged", async () => {
   for (const [path, field] of [
     ["/v1/tts", "text"],
     ["/v1/tts/stream", "text"],

@@ -52,7 +52,7 @@ test("while the database hangs, known keys keep working and everyone else is ask
   await eventually("work again", async () => (await speak(service.key)).status === 200, BACK_WITHIN_MS);
 });
 
-test("a database that is stopped at once under load costs no client a wrong credit, and the service goes on", async () => {
+test("stopping the database abruptly under load charges no client wrongly, and the service continues", async () => {
   const charged = new Map<string, number>();
   let unavailableCount = 0;
   let isOver = false;
@@ -93,7 +93,7 @@ test("a database that is stopped at once under load costs no client a wrong cred
     while (!isOver) {
       await work().catch((error: unknown) => {
         if (error instanceof assert.AssertionError) throw error;
-        // A live session that was refused before its upgrade.
+        // A live session that was rejected before its upgrade.
         unavailableCount++;
       });
       await pace(20);

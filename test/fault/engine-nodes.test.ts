@@ -139,7 +139,7 @@ describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () 
       });
       return { run, isHeard };
     });
-    // One that is refused is never heard.
+    // One that is rejected is never heard.
     await Promise.all(speaking.map(({ run, isHeard }) => Promise.race([isHeard, run])));
     for (let round = 0; round < ROUNDS; round++) {
       const killed = await takeOneWithLanes();

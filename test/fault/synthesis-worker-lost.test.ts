@@ -190,7 +190,7 @@ test("stop settles what runs and what waits, be it that the worker dies in the e
   assert.equal(scripted.jobCount, 0);
 });
 
-test("a piece asked for after the stop is refused", async () => {
+test("a piece requested after the stop is rejected", async () => {
   const { scripted } = await scriptedEngine();
   await scripted.stop();
   await assert.rejects(scripted.speak(JOB, NEVER), hasCode("SHUTTING_DOWN"));

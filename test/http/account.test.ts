@@ -62,7 +62,7 @@ for (const front of FRONTS) {
       ["form=2026-11-01", /did you mean "from"/],
       ["from=2026-11-01&from=2026-11-02", /from must be given once/],
     ] as const) {
-      test(`a period is refused: ${query}`, async () => {
+      test(`a period is rejected: ${query}`, async () => {
         const { status, body } = await get(`/v1/usage?${query}`);
         assert.equal(status, 400);
         assert.match((body as { detail: string }).detail, rule);

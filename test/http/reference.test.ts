@@ -115,10 +115,10 @@ before(async () => {
 });
 after(() => running.stop());
 
-test("statuses that were decided beside the specification are listed where they can come", () => {
+test("statuses decided outside the specification are listed where they can occur", () => {
   for (const { method, path, request, errors } of ENDPOINTS)
     assert.equal(errors.includes(408), request !== undefined, `${method} ${path} reads a body`);
-  // Names that are not known are refused.
+  // Names that are not known are rejected.
   for (const path of ["/v1/stream/token", "/v1/voices", "/v1/stream", "/v1/listen"])
     assert.ok(ENDPOINTS.find((endpoint) => endpoint.path === path)?.errors.includes(400), path);
   const { components } = openApiDocument() as {

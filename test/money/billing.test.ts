@@ -99,7 +99,7 @@ test("a hold is settled once, by who ended the work first and whether it was cha
   );
 });
 
-test("work that is over stays over, and goes on with nothing", () => {
+test("finished work stays finished and triggers nothing", () => {
   for (const event of EVENTS) {
     const { state, effect } = decideBilling("over", event);
     assert.equal(state, "over");

@@ -61,7 +61,7 @@ for (const [what, pronunciations, pattern] of [
     /^pronunciations\[1\]\.word must not be there twice, received "«KASPI»"$/,
   ],
 ] as const) {
-  test(`pronunciations with ${what} are refused`, () => {
+  test(`pronunciations with ${what} are rejected`, () => {
     assert.throws(() => parse(pronunciations), { code: "INVALID_REQUEST", message: pattern });
     assert.throws(() => parseSpeechRequest({ input: "а", pronunciations }), { message: pattern });
   });

@@ -139,7 +139,7 @@ test("whichever message of a node is lost, the piece is complete", async () => {
   }
 });
 
-test("a node without room is skipped, and work without a node is refused after its wait", async () => {
+test("a node without room is skipped, and work without a node is rejected after its wait", async () => {
   const { startNode, synthesizer, end } = await fleet({ capacity: 1, waitMs: 3_000 });
   const made = new FixedSynthesizer();
   let go = () => {};
@@ -160,7 +160,7 @@ test("a node without room is skipped, and work without a node is refused after i
   await end();
 });
 
-test("without nodes a piece is refused after its wait, and a partly heard one is reported as lost", async () => {
+test("without nodes a piece is rejected after its wait, and a partly heard one is reported as lost", async () => {
   const { startNode, synthesizer, end } = await fleet({ waitMs: 2_000 });
   await assert.rejects(synthesizer.speak(JOB, NEVER), { code: "ENGINE_BUSY" });
   const made = new FixedSynthesizer();

@@ -103,7 +103,7 @@ test("a stopped session does nothing more, and everything ends exactly once", ()
   );
 });
 
-test("only audio taken while listening counts, and done says that and the charge", () => {
+test("only audio accepted while listening counts, and `done` reports it and the charge", () => {
   fc.assert(
     fc.property(fc.array(anyMessage, { maxLength: 30 }), (messages) => {
       const { state, steps, effects } = run(messages);

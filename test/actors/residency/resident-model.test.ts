@@ -128,7 +128,7 @@ test("waiting is bounded, the load is not", async (t) => {
   assert.deepEqual([timers.pendingCount, engines.made.length], [0, 1]);
 });
 
-test("an engine that cannot even be made is a load that failed", (t) => {
+test("an engine that cannot be created counts as a failed load", (t) => {
   ManualTimers.install(t);
   const engines = new FakeEngines();
   let isBroken = true;
@@ -163,7 +163,7 @@ test("a preload throws what the engine threw, and waits as long as it takes", as
 });
 
 for (const phase of ["cold", "loading", "warm", "releasing"] as const) {
-  test(`a stop while ${phase} refuses waiting leases, ends the workers and accepts no more`, async (t) => {
+  test(`a stop while ${phase} rejects waiting leases, ends the workers and accepts no new ones`, async (t) => {
     const timers = ManualTimers.install(t);
     const engines = new FakeEngines();
     const model = resident(engines, 1);

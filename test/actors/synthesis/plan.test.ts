@@ -121,7 +121,7 @@ test("a text that is too long when spoken is rejected with both lengths", async 
   await assert.rejects(planOf(filled("≤≥")), /received 8\d{4}$/);
 });
 
-test("an answer of more than an hour is refused, slow speech and pauses counted", async () => {
+test("an answer of more than an hour is rejected, slow speech and pauses counted", async () => {
   const slowly = (text: string, speed: number) =>
     planSynthesis(parseSynthesisRequest({ text, speed }), MODEL);
   const figures = filled("9876543210");

@@ -159,7 +159,7 @@ test("nothing is synthesized before the first read", async () => {
   session.stop("client-left");
 });
 
-test("a reader that stops reading has two sentences made for it and no more", async () => {
+test("for a reader that stops reading, at most two sentences are synthesized", async () => {
   const synthesizer = new FakeSynthesizer({ isPatient: false });
   const session = sessionOf(planOf("a", "b", "c", "d", "e"), synthesizer);
   const iterator = session.chunks()[Symbol.asyncIterator]();
@@ -303,7 +303,7 @@ test("a reader of chunks hears a sentence while it is synthesized, with its piec
   session.stop("client-left");
 });
 
-test("pieces are urgent until something is heard, then due when the listener runs dry", async () => {
+test("pieces are urgent until the first audio, then due when the listener runs out of it", async () => {
   nowMs = 1_000;
   const synthesizer = new FakeSynthesizer({ isPatient: false });
   const session = sessionOf(planOf("a|b", "c", "d"), synthesizer);

@@ -53,7 +53,7 @@ test("loaded tables stay under 65 MB", () => {
   assert.ok(model.memoryBytes < 65e6, `${model.memoryBytes} bytes`);
 });
 
-test("a file cut short, of another format or version is refused", () => {
+test("a file cut short, of another format or version is rejected", () => {
   const isBroken = (error: unknown) => error instanceof ServiceError && error.code === "MODEL_BROKEN";
   // Read only a sixteenth: the whole shipped model takes a second. `packed-model.test.ts` cuts a small one
   // there.

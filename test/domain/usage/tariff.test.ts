@@ -33,7 +33,7 @@ test("every started unit is charged, and nothing costs nothing", () => {
   assert.equal(synthesisCredits(6), 3);
 });
 
-test("fractions and negative uses are refused", () => {
+test("fractions and negative uses are rejected", () => {
   assert.throws(() => fileCredits(0.5, 16_000), RangeError);
   assert.throws(() => liveCredits(-1, 16_000), RangeError);
   assert.throws(() => liveCredits(1, 0), RangeError);

@@ -121,7 +121,7 @@ suite("unpacked language models", {
     assert.equal(await kept.write(binding!, `${key}-other`, model), true);
   });
 
-  test("without space or a folder, nothing is cached and nothing is left behind", async () => {
+  test("without space or a folder, nothing is cached or left behind", async () => {
     const model = await unpack();
     const floor = { folder, leastFreeBytes: Number.MAX_SAFE_INTEGER };
     assert.equal(await new UnpackedModels(floor, ANY_SIZE).write(binding!, key, model), false);

@@ -47,7 +47,7 @@ for (const model of await findPackages("models")) {
     });
   }
 
-  test(`GPU variants of ${model.manifest.id} hold no weights, which lie in the graphs they were made of`, async () => {
+  test(`GPU variants of ${model.manifest.id} contain no weights; these are in the original graphs`, async () => {
     for (const [graph, { gpu }] of Object.entries(model.manifest.files)) {
       if (gpu === undefined) continue;
       const { size } = await stat(placeOf(model, gpu));

@@ -154,7 +154,7 @@ const RULES: readonly (readonly [name: string, manifest: Json | string, message:
   ],
 ];
 for (const [name, manifest, message] of RULES) {
-  test(`a manifest that ${name} is refused with its path and the rule`, async () => {
+  test(`a manifest that ${name} is rejected with its path and the rule`, async () => {
     const folder = await folderWith(manifest);
     await assert.rejects(readManifest(folder), brokenModel(message));
     await assert.rejects(readManifest(folder), brokenModel(new RegExp(folder)));

@@ -255,7 +255,7 @@ for (const [change, message] of [
     /phoneme_type must be espeak or text, found pinyin/,
   ],
 ] as const) {
-  test(`a package with ${JSON.stringify(change).slice(0, 60)} is refused`, async () => {
+  test(`a package with ${JSON.stringify(change).slice(0, 60)} is rejected`, async () => {
     const folder = await packageWith(change as Parameters<typeof packageWith>[0]);
     await assert.rejects(load(folder), brokenModel(message));
   });
