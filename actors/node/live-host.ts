@@ -249,7 +249,7 @@ export class LiveHost {
       case RECORD.open:
         this.#open(placed, record);
         return true;
-      // Audio and marks of a session that was refused or closed may still have been in flight.
+      // Audio and marks of a session that was rejected or closed may still have been in flight.
       case RECORD.audio:
         return session?.write(position, samplesOf(record)) ?? true;
       case RECORD.finalize:

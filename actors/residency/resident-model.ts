@@ -107,7 +107,7 @@ export class ResidentModel<E extends Engine> {
    *
    * @param waitMs time after which the lease is rejected with `ENGINE_BUSY`; null waits until the load is
    * done
-   * @throws {ServiceError} `SHUTTING_DOWN`, `ENGINE_BUSY` when it is refused immediately
+   * @throws {ServiceError} `SHUTTING_DOWN`, `ENGINE_BUSY` when it is rejected immediately
    */
   take(waitMs: number | null = MODEL_WAIT_MS): Lease<E> {
     const id = this.#nextLease++;

@@ -139,7 +139,7 @@ export interface FrontLimits {
   readonly readerPace: ReaderPace;
   /** Timeout of a WebSocket's closing handshake. */
   readonly closingMs: number;
-  /** Connections, WebSockets included, beyond which new ones are refused. */
+  /** Connections, WebSockets included, beyond which new ones are rejected. */
   readonly maxConnections: number;
 }
 
