@@ -167,7 +167,7 @@ export class FileQueue {
     try {
       return { answer: (await this.#pool.run(task, spans)) as FileAnswer<unknown> };
     } catch (error) {
-      // Failures of the task itself are values: an exception means that the worker is gone.
+      // Failures of the task itself are values: an exception means that the worker is lost.
       this.#log.error({ task: task.type, attempt, err: error }, "file worker ended");
       return { lost: error };
     }

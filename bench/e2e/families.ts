@@ -26,7 +26,7 @@ const TINY = join(ROOT, "test/fixtures/adapters");
 /** A smoke run tries both packages in one service. */
 const SMOKE_PACKAGE = "tiny-gigaam-ctc";
 const SMOKE_BESIDE = join(TINY, "tiny-vits");
-/** The service wants one of each task: what is beside a package for this one. */
+/** The service needs a package for each task; this one complements the tested package. */
 const BESIDE = {
   transcription: join(ROOT, "models/svc-kk-v1"),
   synthesis: join(ROOT, "models/svc-kk-ru-v2"),

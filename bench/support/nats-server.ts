@@ -28,7 +28,7 @@ export interface NatsServerOptions {
   readonly more?: readonly string[];
 }
 
-/** A real server on a free port of this machine, which can die and come back. */
+/** A real server on a free port of this machine, which can die and restart. */
 export class NatsServer {
   readonly url: string;
   readonly port: number;

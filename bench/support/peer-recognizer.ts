@@ -38,7 +38,7 @@ interface PeerModule {
 }
 
 /**
- * Installs the peer beside the benches and wraps the shipped weights for it, once.
+ * Installs the peer next to the benches and wraps the shipped weights for it, once.
  * @throws an error that says what is missing
  */
 export async function preparePeer(modelFolder: string): Promise<(chunkFrames: number) => PeerRecognizer> {

@@ -50,7 +50,7 @@ export interface FrontResponse {
   start(status: number, headers: Headers): void;
   /**
    * Sends bytes and resolves when more may follow: a slow client slows the writer down.
-   * @throws {ServiceError} `CANCELLED` when the client is gone or has read nothing for too long
+   * @throws {ServiceError} `CANCELLED` when the client has left or has read nothing for too long
    */
   write(chunk: Uint8Array, departure?: Departure): Promise<void>;
   /**

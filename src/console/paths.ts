@@ -27,7 +27,7 @@ export function isPage(path: string): boolean {
   return isSignedInPath(path) || OPEN_PATHS.some((known) => known === path);
 }
 
-/** The part of an address behind `/console/`, without a slash at its end. */
+/** The part of an address after `/console/`, without a trailing slash. */
 export function pagePath(pathname: string): string {
   return pathname.replace(/^\/console\/?/, "").replace(/\/$/, "");
 }

@@ -92,7 +92,7 @@ async function nextWithin(
   try {
     return await new Promise((resolve, reject) => {
       timer = setTimeout(() => reject(failure()), limitMs);
-      // After a timeout this goes on waiting, and its result is ignored.
+      // After a timeout this continues waiting, and its result is ignored.
       chunks.next().then(resolve, reject);
     });
   } finally {

@@ -32,7 +32,7 @@ interface Placed {
 
 /** Chooses where every engine's graphs run, and reports it to operators. */
 export class Placements {
-  /** Settles when an engine has lost the last provider of its list: only a new process can go on. */
+  /** Settles when an engine has lost the last provider of its list: only a new process can continue. */
   readonly lost: Promise<Error>;
   readonly #lists: ProviderLists;
   readonly #missing: ReadonlyMap<Provider, string>;

@@ -21,7 +21,7 @@ export interface EndpointerOptions {
   readonly pauseFrames: number;
   /** Longest utterance, lead included. */
   readonly longestFrames: number;
-  /** A longest utterance is cut at the least likely speech within so many of its last frames. */
+  /** A longest utterance is cut at the least likely speech within this many of its last frames. */
   readonly cutWindowFrames: number;
   /** Speech without a new letter for this long ends the utterance; infinite if letters are not known frame by frame. */
   readonly wordlessFrames: number;

@@ -18,7 +18,7 @@ const PAUSE_SECONDS = 1;
 /** Costs of a break between two words; one that parts words which belong together is the last resort. */
 const BREAK = { sentence: 0, clause: 10, conjunction: 22, word: 40, bound: 1_000 } as const;
 const CUE_COST = 12;
-/** A sentence that goes on in the cue of another. */
+/** A sentence that continues in the cue of another. */
 const PASSED_SENTENCE_COST = 30;
 /** For each second below the shortest time, and for each second that is missing for reading. */
 const SHORT_COST = 60;

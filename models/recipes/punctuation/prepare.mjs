@@ -96,7 +96,7 @@ function example(line, language, source) {
   return `${source}\t${words.map(({ word, mark, cased }) => `${word}|${mark}|${cased}`).join(" ")}`;
 }
 
-/** Words, with the first mark behind each. Hyphens inside words are marks too: a recogniser writes none. */
+/** Words, with the first mark after each. Hyphens inside words are marks too: a recogniser writes none. */
 function plain(text) {
   const found = [];
   for (const match of text.matchAll(/[\p{L}\p{M}]+/gu)) {

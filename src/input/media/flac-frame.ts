@@ -319,7 +319,7 @@ export class FlacBits {
     this.#bit = bit;
   }
 
-  /** Reads four bytes as one number; bytes behind the end count as zero. */
+  /** Reads four bytes as one number; bytes after the end count as zero. */
   #word(at: number): number {
     const { bytes } = this;
     const high = ((bytes[at] ?? 0) << 24) | ((bytes[at + 1] ?? 0) << 16);

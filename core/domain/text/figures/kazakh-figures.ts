@@ -85,7 +85,7 @@ function runAt(words: readonly string[], first: number): Run | null {
     if (word === null) break;
     const isClear = words[at - 1] === "сағат" || isCompared(word, words[at + 1]);
     if (found.length === 0 && isAmbiguousAlone(word) && !isClear) return null;
-    // "Үшін" behind a number is "for" all the same.
+    // "Үшін" after a number is "for" all the same.
     if (words[at] === "үшін") break;
     found.push(word);
     if (word.isOrdinal || word.ending !== "") break;
@@ -223,7 +223,7 @@ function clock(words: readonly string[], { words: run, first }: Run): Found | nu
   return { first, end: first + run.length, forms: [ending === "" ? time : `${time}-${ending}`] };
 }
 
-/** Ten or eleven digits said in groups behind such a word as "number". */
+/** Ten or eleven digits said in groups after a word such as "number". */
 function phone(words: readonly string[], { words: run, first }: Run): Found | null {
   const isPlus = words[first - 1] === "плюс";
   const before = words.slice(Math.max(0, first - 4), first);

@@ -299,7 +299,7 @@ function zeroMinutes(run: readonly RussianNumberWord[]): number | null {
     : null;
 }
 
-/** Ten or eleven digits said in groups behind such a word as "number". */
+/** Ten or eleven digits said in groups after a word such as "number". */
 function phone(words: readonly string[], { words: run, first }: Run): Found | null {
   const before = words.slice(Math.max(0, first - 3), first);
   if (!before.some((word) => PHONE_BEFORE.test(word))) return null;

@@ -104,7 +104,7 @@ export const abbreviationRule: Rule = (text, at) => {
 const NEVER_LAST = /(?:^|[^\p{L}])(?:т\.?[ \u00a0]?[ек]|им|тел|ул|просп|проф|акад|напр|см|ср|ок)$/iu;
 const BEFORE_NUMBER = /(?:^|[^\p{L}.][ \u00a0]?)(?:д|кв|корп|стр|рис|табл|гл|п|ст|т)$/iu;
 
-/** Whether a dot belongs to an abbreviation that a sentence goes on after: "т.е. 5", "д. 5". */
+/** Whether a dot belongs to an abbreviation that a sentence continues after: "т.е. 5", "д. 5". */
 export function goesOnInRussian(before: string, after: string): boolean {
   if (/^\s*$/.test(after)) return false;
   return NEVER_LAST.test(before) || (/^\s?\d/.test(after) && BEFORE_NUMBER.test(before));
