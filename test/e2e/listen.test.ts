@@ -39,7 +39,7 @@ function connect(apiKey: string, options: Record<string, string>) {
   });
 }
 
-test("Deepgram's client transcribes live, told only another address", async () => {
+test("Deepgram's client transcribes live with only the address changed", async () => {
   const socket = await connect(service.key, {
     encoding: "linear16",
     sample_rate: String(SPOKEN_RATE_HZ),

@@ -120,7 +120,7 @@ describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () 
     if (ROUNDS > 1) await momentOfFault(4_000);
   };
 
-  test("nodes killed, frozen, cut off and told to stop cost no word, no number and no credit", async (t) => {
+  test("nodes that are killed, frozen, cut off or stopped cost no word, number or credit", async (t) => {
     const spent = await balance(gateway);
     let isOver = false;
     const speaking = Array.from({ length: SESSIONS }, (_, index) => {

@@ -262,7 +262,7 @@ async function startAcross(both: TwoTargets): Promise<{ readonly goOn: () => Pro
       isGone.resolve();
       const { finals, done } = await listening;
       await door.close();
-      assert.deepEqual(finals.map(asTold), undisturbed.finals.map(asTold), "no word is lost or told twice");
+      assert.deepEqual(finals.map(asTold), undisturbed.finals.map(asTold), "no word is lost or repeated");
       assert.deepEqual([done.audioSeconds, done.unsettledConnections], [undisturbed.done.audioSeconds, 1]);
       assert.equal(done.sessionIds.length, 2);
       return done;

@@ -298,7 +298,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
         const [total] = (await once(reader, "message")) as [number];
         // The reader may have all of a response a moment before its writer knows.
         await eventually("the end of the answer", () => told.at(-1) === "sent");
-        assert.ok(told.includes("leaving"), "somebody was told");
+        assert.ok(told.includes("leaving"), "the handler was notified");
         // Data sent by another thread is known once it reports it.
         if (inThreads) return;
         assert.ok(told.slice(0, 2).join() === "leaving,0", `told at once: ${told}`);
@@ -396,7 +396,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
       await begun.promise;
       socket.destroy();
-      assert.equal(await within(PATIENCE_MS, "the handler is told", aborted.promise), true);
+      assert.equal(await within(PATIENCE_MS, "the handler is notified", aborted.promise), true);
     });
 
     test("a client that leaves in the middle of its upload fails the body", async () => {

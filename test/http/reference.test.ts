@@ -43,7 +43,7 @@ const PATHS = openApiDocument()["paths"] as Record<string, Record<string, Operat
 /** Method, path, access, statuses of errors, headers of answers, parameters. */
 type Specified = readonly [string, string, "key" | "open", number[], string[], string[]];
 
-/** What was decided for every request that costs credits. */
+/** Decisions that apply to every request that costs credits. */
 const BILLED_STATUSES = [409, 422];
 const BILLED_HEADERS = ["Idempotent-Replayed", "Original-Request"];
 const BILLED_PARAMETER = "Idempotency-Key";

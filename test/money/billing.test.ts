@@ -20,7 +20,7 @@ const EVENTS: readonly BillingEvent[] = [
 /** Effects after which a hold is settled. */
 const SETTLING: readonly BillingEffect[] = ["complete", "release", "refund-all", "refund-rest"];
 
-/** What a client pays for work of which a part was delivered. */
+/** Payment of a client for partly delivered work. */
 type Payment = "nothing" | "the part" | "all";
 
 const PAYMENT: Partial<Record<BillingEffect, Payment>> = {

@@ -20,7 +20,7 @@ import {
 
 /** Documents, settings, metrics and commands of commit 4e650c9 (2026-11-25), in the shapes of `interface-shape.ts`. */
 const BASE = fileURLToPath(new URL("../../../test/fixtures/interface/4e650c9.json", import.meta.url));
-/** What has been added since, as paths of {@link compareInterfaces}; everything below a path is covered. */
+/** Additions since then, as paths of {@link compareInterfaces}; a path covers everything below it. */
 const ADDITIONS: readonly string[] = [
   "metrics › bus_messages_damaged_total",
   "commands › models › options › vad",

@@ -36,7 +36,7 @@ test("messages sent while one is being handled wait until it is done", () => {
     perform: (effect) => {
       order.push(`perform ${effect}`);
       assert.equal(actor.tell(effect - 8), true);
-      assert.deepEqual(actor.state, [1], "the message told by an effect is not handled inside it");
+      assert.deepEqual(actor.state, [1], "a message sent by an effect is not handled inside it");
     },
   });
   actor.tell(1);

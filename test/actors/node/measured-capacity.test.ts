@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MeasuredCapacity } from "../../../actors/node/measured-capacity.js";
 
-/** A worker that takes 100 sessions and has been at work for `share` of its time, told each second for 20 s. */
+/** A worker with room for 100 sessions that reported a load of `share` each second for 20 s. */
 function busy(share: number) {
   const capacity = new MeasuredCapacity(100);
   for (let second = 0; second <= 20; second++) capacity.report(1_000 * share, 1_000 * second);

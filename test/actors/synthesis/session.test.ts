@@ -172,7 +172,7 @@ test("for a reader that stops reading, at most two sentences are synthesized", a
   await iterator.return?.();
 });
 
-/** A sample takes ten seconds, and so does a letter. */
+/** At this rate a sample lasts ten seconds, and so does a letter. */
 const SLOW_RATE_HZ = 0.1;
 
 for (const delivery of ["chunks", "sentences"] as const) {

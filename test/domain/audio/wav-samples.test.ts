@@ -27,7 +27,7 @@ test("chunks after the samples are not samples, wherever the file is cut", () =>
   const file = new Uint8Array([...WAV, ...behind]);
   for (const pieceBytes of [1, WAV.length, WAV.length + 3, file.length]) {
     assert.deepEqual(read(file, pieceBytes, file.length), [...PCM], `pieces of ${pieceBytes} bytes`);
-    assert.deepEqual(read(file, pieceBytes), [...PCM], `pieces of ${pieceBytes} bytes, length not told`);
+    assert.deepEqual(read(file, pieceBytes), [...PCM], `pieces of ${pieceBytes} bytes, length unknown`);
   }
 });
 

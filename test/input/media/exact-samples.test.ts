@@ -26,7 +26,9 @@ interface Sound {
   readonly encoded: (file: Buffer) => void;
 }
 
-/** What the tests below encode: in one run of ffmpeg, since nearly all that each would cost is its start. */
+/**
+ * Encodes the files of the tests below in one run of ffmpeg, because starting it is nearly the whole cost.
+ */
 const sounds: Sound[] = [];
 let folder: string;
 let decoder: AudioDecoder;

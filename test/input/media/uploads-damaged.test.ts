@@ -65,7 +65,8 @@ test("the canaries detect any access", async () => {
   const never = new AbortController().signal;
   assert.equal(own.isPipeOpen(), false);
   const abort = new AbortController();
-  // What ffmpeg does when it may follow a reference: the same program, without the lists that the service
+  // Shows what ffmpeg does when it may follow a reference: the same program, without the lists that the
+  // service
   // gives it.
   const list = join(folder, "list.ffconcat");
   await writeFile(list, `ffconcat version 1.0\nfile '${own.pipe}'\n`);

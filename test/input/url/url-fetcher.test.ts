@@ -331,7 +331,7 @@ async function refusal(urls: UrlFetcher, url: string, signal = NEVER): Promise<S
   if (thrown.code !== "CANCELLED" && thrown.code !== "BODY_TOO_LARGE") {
     assert.equal(thrown.code, "URL_FETCH_FAILED");
   }
-  assert.ok(!thrown.message.includes(SECRET), "no body of an answer is told");
+  assert.ok(!thrown.message.includes(SECRET), "the message contains no response body");
   return thrown;
 }
 

@@ -9,7 +9,7 @@ const SIZE = { stateSize: 2, stateBytes: 1 };
 
 interface Session {
   readonly place: StatePlace;
-  /** What its state must be. */
+  /** Its expected state. */
   readonly heard: { frames: number };
   readonly name: number;
 }

@@ -249,7 +249,7 @@ for (const id of ["tiny-gigaam-ctc", "tiny-nemo-ctc"]) {
     const width = model.vocabulary.length;
     const bestOf = (rows: Float32Array) =>
       Array.from({ length: frames }, (_, row) => bestToken(rows, row * width, width));
-    // What is normalized over an utterance differs with its length.
+    // Features normalized over an utterance differ with its length.
     if (id === "tiny-gigaam-ctc") assert.deepEqual(bestOf(logProbs), bestOf(expected.logProbs));
     await model.release();
   });
