@@ -51,7 +51,7 @@ if (stale.length > 0) await build(stale);
 async function build(names) {
   const { Marked } = await import("marked").catch(() => ({ Marked: null }));
   if (Marked === null) {
-    // An installation without development packages serves the pages that it came with, or their Markdown.
+    // Without development packages, an installation serves its prebuilt pages, or their Markdown.
     console.error("marked is not installed: the pages of docs are left as they are");
     return;
   }

@@ -80,7 +80,7 @@ const OF_ALL = join(compiled, "support/shared-service.js");
 /** Files that inspect their process, or copy it. */
 const ALONE = ["native/threads/niceness", "deploy/backup"];
 
-/** Code that affects a whole process. Hooks do too, except inside of a suite. */
+/** Code that affects a whole process. Hooks do too, except inside a suite. */
 const OF_PROCESS = /\bprocess\.(?:chdir|exit)|\bprocess\.env\[[^\]]+\] =|\bdelete process\.env/;
 const HOOKS = /^(?:before|after|beforeEach|afterEach)\(/m;
 const BEFORE_SUITES = 3;
@@ -169,7 +169,7 @@ function importsOfAll(files) {
   return files.map((file) => `import ${JSON.stringify(join(root, file))};\n`).join("");
 }
 
-/** Turns each file into a suite, inside of which it is imported. */
+/** Turns each file into a suite and imports it there. */
 function suitesOf(files) {
   const suites = files.map((file) => {
     const name = relative("dist/test", file).replace(/\.test\.js$/, "");

@@ -46,7 +46,7 @@ interface NodeParts extends WorkerParts {
   readonly tracer: Tracer;
 }
 
-/** A synthesis worker holds several pieces, and chooses at every run which of them go on. */
+/** A synthesis worker holds several pieces, and chooses at every run which of them continue. */
 const PIECES_PER_WORKER = 32;
 /** A file worker pulls the audio of one task while it works on the other. */
 const TASKS_PER_WORKER = 2;

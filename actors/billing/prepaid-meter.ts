@@ -12,8 +12,9 @@ const NOTHING_TO_CHARGE = {
 };
 
 /**
- * Meters work that is repeated for a client that has paid for all or the start of it: only the rest is held
- * and charged. All charges together never exceed the price of the work, and fall short of it by less than one
+ * Meters repeated work that a client has already paid for, completely or up to some point: only the rest is
+ * held and charged. All charges together never exceed the price of the work, and fall short of it by less
+ * than one
  * unit.
  */
 export class PrepaidMeter implements UsageMeter {

@@ -161,7 +161,7 @@ export class FleetDirectory {
     return [...this.#nodes.values()].filter(({ isAvoided }) => !isAvoided).map(({ heartbeat }) => heartbeat);
   }
 
-  /** Asks other nodes first, after this one refused a lane or did not answer. */
+  /** Prefers other nodes after this one refused a lane or did not answer. */
   avoid(node: string): void {
     const known = this.#nodes.get(node);
     if (known !== undefined) known.isAvoided = true;

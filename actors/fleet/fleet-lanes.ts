@@ -130,7 +130,7 @@ export class FleetLanes {
     worker.moveTo(remote, MOVE_WITHIN_MS[reason]);
   }
 
-  /** Returns the requirements for the next place of a lane. */
+  /** Returns the requirements for the node that a lane moves to. */
   #wantedFor(reason: LaneMove, { remote, sessionCount }: LaneWorker): Wanted {
     switch (reason) {
       // Not `except`: another worker of the same node may have room.

@@ -13,7 +13,7 @@ export interface NodePlacesParts {
   readonly zone: string;
   readonly model: string;
   readonly manifest: string;
-  /** Time after which work without a node is refused. */
+  /** Time after which work without a node is rejected. */
   readonly waitMs: number;
   /** Called with the change in work that waits for a node or is on one. */
   readonly onWork?: (change: number) => void;

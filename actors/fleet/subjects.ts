@@ -29,7 +29,7 @@ export function toFront({ front, lane }: LaneName): string {
   return `${ROOT}.front.${front}.live.${lane}`;
 }
 
-/** Where a lane's front learns that its node is gone. */
+/** Where a lane's front learns that its node has left. */
 export function lostOf({ front, lane }: LaneName): string {
   return `${ROOT}.front.${front}.lost.${lane}`;
 }
@@ -45,12 +45,12 @@ export function heartbeatsOf(kind: ServedPart): string {
   return `${ROOT}.beat.${kind}`;
 }
 
-/** Where a node receives all calls of a kind; `front` is the last word. */
+/** Where a node receives all calls of a kind; `front` is the last token of the subject. */
 export function callsTo(node: string, kind: ServedPart, front = "*"): string {
   return `${ROOT}.engine.${node}.${kind}.${front}`;
 }
 
-/** Where a node learns that a front is gone; `front` is the last word. */
+/** Where a node learns that a front has left; `front` is the last token of the subject. */
 export function frontGone(node: string, kind: ServedPart, front = "*"): string {
   return `${ROOT}.engine.${node}.unheard.${kind}.${front}`;
 }

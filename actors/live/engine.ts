@@ -17,8 +17,8 @@ export interface LiveWorker extends Child, LiveWorkerPort {}
 export type LiveWorkerMessage =
   | Exclude<FromLiveWorker, WorkerStatus>
   /**
-   * The worker has another place for these sessions: each must be opened again at its next pause, or in the
-   * middle of an utterance after `withinMs`.
+   * The worker can move these sessions elsewhere: each must be reopened at its next pause, or after
+   * `withinMs` even in the middle of an utterance.
    */
   | { readonly type: "rejoin"; readonly sessions: readonly number[]; readonly withinMs: number };
 

@@ -54,8 +54,8 @@ type Early = Uint8Array | "finalize" | "close";
 /**
  * One client's live conversation: PCM goes straight into the ring, everything else through the mailbox.
  *
- * Decisions depend only on the actor's state. The fields next to it hold audio on its way to the ring, and
- * handles of the outside world.
+ * Decisions depend only on the actor's state. The other fields hold audio in flight to the ring, and handles
+ * to external resources.
  */
 export class LiveSession implements LiveConversation {
   readonly #parts: LiveSessionParts;

@@ -270,7 +270,7 @@ export class CallHost {
   #end(running: Running | undefined): void {
     if (running === undefined || !this.#running.delete(keyOf(running.front, running.id))) return;
     running.abort.abort();
-    // Waiting fronts learn of the room immediately.
+    // Report the free place to waiting fronts immediately.
     if (this.#running.size === this.capacity - 1) this.#heartbeat();
     if (this.#running.size === 0) this.#drained.notify();
   }

@@ -240,7 +240,7 @@ export class LiveHost {
     this.#options.bus.publish(toFront(name), encodeReport(report));
   }
 
-  /** Handles a record; false when something before it is missing. */
+  /** Handles a record; returns false if an earlier one is missing. */
   #take(placed: PlacedLane, record: LaneRecord): boolean {
     const { type, epoch, position } = record;
     const known = placed.lane.sessions.get(record.session);
@@ -249,7 +249,7 @@ export class LiveHost {
       case RECORD.open:
         this.#open(placed, record);
         return true;
-      // Audio and marks of a session that was refused or closed may still have been in flight.
+      // Audio and marks of a session that was rejected or closed may still have been in flight.
       case RECORD.audio:
         return session?.write(position, samplesOf(record)) ?? true;
       case RECORD.finalize:

@@ -105,8 +105,9 @@ export class ResidentModel<E extends Engine> {
   /**
    * Takes a lease without waiting for it.
    *
-   * @param waitMs time after which the lease is refused with `ENGINE_BUSY`; null waits until the load is done
-   * @throws {ServiceError} `SHUTTING_DOWN`, `ENGINE_BUSY` when it is refused immediately
+   * @param waitMs time after which the lease is rejected with `ENGINE_BUSY`; null waits until the load is
+   * done
+   * @throws {ServiceError} `SHUTTING_DOWN`, `ENGINE_BUSY` when it is rejected immediately
    */
   take(waitMs: number | null = MODEL_WAIT_MS): Lease<E> {
     const id = this.#nextLease++;

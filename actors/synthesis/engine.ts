@@ -53,7 +53,10 @@ interface SynthesisObserver {
 const PIECES_PER_LANE = 32;
 /** Pieces that may wait; beyond it `ENGINE_BUSY`, so that the queue never grows past a client's patience. */
 const QUEUE_CAPACITY = 256;
-/** A worker's output, 87 s at 24 kHz. The engine empties it at each message, so it is never full. */
+/**
+ * Capacity of a worker's output queue, 87 s at 24 kHz. The engine empties it at each message, so it never
+ * fills.
+ */
 const PCM_QUEUE_SAMPLES = 2 ** 21;
 /** A piece whose workers died twice is assumed to be the cause. */
 const MAX_ATTEMPTS = 2;
@@ -63,7 +66,7 @@ interface PendingJob {
   readonly job: SynthesisJob;
   readonly signal: AbortSignal;
   readonly dueAtMs: number;
-  /** When its listener hears its first sample; null for as soon as it is made. */
+  /** When its listener hears its first sample; null for as soon as it is synthesized. */
   readonly playsFromMs: number | null;
   readonly onBounds: (characterBounds: Int32Array) => void;
   readonly onPcm: (pcm: Int16Array) => void;

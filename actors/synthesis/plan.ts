@@ -151,7 +151,10 @@ interface SaidSentence {
   markedMs: number | null;
 }
 
-/** A mark gives the silence from speech to speech, which includes the edges of the pieces. */
+/**
+ * Returns the silence to insert. A pause mark counts from speech to speech, so the pieces' silent edges are
+ * subtracted.
+ */
 function pauseMsAfter({ written, markedMs }: SaidSentence, isLast: boolean, breath: number): number {
   if (markedMs !== null) return markedMs - TRAILING_MS - (isLast ? 0 : LEADING_MS);
   if (isLast) return 0;
@@ -186,7 +189,7 @@ export function mostHeldBytes(plan: SynthesisPlan, delivery: Delivery): number {
   return Math.ceil(Math.min(all, seconds) * sampleRateHz) * BYTES_PER_SAMPLE;
 }
 
-/** Seconds of the longest piece or pause, each of which is made in one go. */
+/** Seconds of the longest piece or pause, each of which is synthesized in one go. */
 function longestChunkSeconds(
   { pieces, leadSamples = 0, pauseSamples }: PlannedSentence,
   plan: SynthesisPlan,

@@ -222,7 +222,8 @@ export class SynthesisSession implements UnbilledSynthesis {
   }
 
   /**
-   * @param sentenceSamples samples before the sentence, after which a listener of whole sentences runs dry
+   * @param sentenceSamples samples before this sentence; a listener of whole sentences runs out of audio
+   * after them
    */
   #urgency(sentenceSamples: number): Urgency {
     const { delivery, clock } = this.#options;

@@ -7,7 +7,7 @@ import { type FileRun, MIN_PARTS_HELD, type RunPiece } from "./file-run.js";
 /** A pool of file workers, which runs each task on a free one. */
 export interface FilePool {
   readonly workerCount: number;
-  /** Frames of speech that fill the largest run of its workers; absent where pieces run alone. */
+  /** Frames of speech that fill a worker's largest run; absent if pieces run alone. */
   readonly runFrames?: number;
   /** Attempts at a task whose workers die, each on another one; 2 by default. */
   readonly mostAttempts?: number;
@@ -167,7 +167,7 @@ export class FileQueue {
     try {
       return { answer: (await this.#pool.run(task, spans)) as FileAnswer<unknown> };
     } catch (error) {
-      // Failures of the task itself are values: an exception means that the worker is gone.
+      // Failures of the task itself are values: an exception means that the worker is lost.
       this.#log.error({ task: task.type, attempt, err: error }, "file worker ended");
       return { lost: error };
     }

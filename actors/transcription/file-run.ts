@@ -51,7 +51,7 @@ export interface RunPiece {
 }
 
 /**
- * One file on its way through the workers. Its parts are encoded ("heard"); pieces of speech are cut out of
+ * One file in progress in the workers. Its parts are encoded ("heard"); pieces of speech are cut out of
  * them as soon as their end is known, and decoded from the encoder's output. A part's memory is reused when
  * no piece needs it.
  */

@@ -73,7 +73,7 @@ function journalMicros({ journal }: any): number {
   return (serverMs * 1_000) / journal.holds;
 }
 
-/** The table of docs/deployment.md. */
+/** Returns the capacity table shown in docs/deployment.md. */
 export function capacityTable(inputs = savedInputs()): string {
   return table(
     SIZES.map((sessions) => plan(sessions, inputs)),

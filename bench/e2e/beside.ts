@@ -28,7 +28,7 @@ type Side = (typeof TURNS)[number];
 interface Workload {
   readonly name: string;
   readonly run: (service: ServiceProcess) => Promise<Readonly<Record<string, number>>>;
-  /** Rounds of its own, where one takes long. */
+  /** Separate number of rounds, if one takes long. */
   readonly rounds?: number;
   readonly front: (typeof FRONTS)[number];
 }

@@ -23,10 +23,10 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const TRUE_SHAPES = join(ROOT, ".cache/true-shapes");
 const RECIPE = "python3 models/recipes/adapters/true_shapes";
 const TINY = join(ROOT, "test/fixtures/adapters");
-/** In a smoke run one service has both, and both are tried. */
+/** A smoke run tries both packages in one service. */
 const SMOKE_PACKAGE = "tiny-gigaam-ctc";
 const SMOKE_BESIDE = join(TINY, "tiny-vits");
-/** The service wants one of each task: what is beside a package for this one. */
+/** The service needs a package for each task; this one complements the tested package. */
 const BESIDE = {
   transcription: join(ROOT, "models/svc-kk-v1"),
   synthesis: join(ROOT, "models/svc-kk-ru-v2"),

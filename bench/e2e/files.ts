@@ -167,7 +167,7 @@ async function graphsAlone(
   pieces: readonly Span[],
 ): Promise<string> {
   for await (const _ of stepsOver(model, pcm)) {
-    // What it gives is thrown away.
+    // Discard the result.
   }
   for (const { start, end } of pieces) {
     const frames = Math.ceil((end - start) / FRAME_SAMPLES);

@@ -25,7 +25,7 @@ interface Arrangement {
   readonly nodes: readonly EngineProcess[];
 }
 
-/** One arrangement with so many sessions. */
+/** One arrangement with this many sessions. */
 interface FleetRound {
   readonly engines: number;
   readonly live: LiveRound;

@@ -8,7 +8,7 @@ const MODEL = fileURLToPath(new URL("../../../models/svc-kk-ru-v2", import.meta.
 const THREADS = [1, 2];
 const FRAMES = [1, 2, 4, 8, 16];
 const ROWS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128];
-/** Larger batches would hold up everybody else for more than a frame. */
+/** Larger batches would hold up everyone else for more than a frame. */
 const MAX_BATCH_FRAMES = 256;
 const RUNS = 30;
 

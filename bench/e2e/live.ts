@@ -10,7 +10,7 @@ const REACH_P99_MS = 300;
 const COUNTS = [1, 8, 32, 64, 96, 128, 160, 192, 224, 256];
 /**
  * `npm run bench -- live [64 128 ...]`: latency from the true end of speech to the final, for rising numbers
- * of paced sessions. Without numbers it goes on until p99 is beyond 300 ms, and looks for the number where it
+ * of paced sessions. Without numbers it continues until p99 is beyond 300 ms, and looks for the number where it
  * is not yet.
  */
 export async function run(options: {

@@ -16,9 +16,9 @@ const SESSIONS_PER_CORE = 32;
 /** More than workers, so that none is ever idle. */
 const LISTENERS_PER_CORE = 4;
 const FILES_PER_CORE = 2;
-/** A file holds the stream so many times: ten minutes. */
+/** Repetitions of the stream in a file: ten minutes. */
 const FILE_REPEATS = 25;
-/** The stream is played so many times, so that percentiles have something to stand on. */
+/** Repetitions of the stream, enough for meaningful percentiles. */
 const LIVE_REPEATS = 2;
 const NFE = 16;
 
@@ -26,7 +26,7 @@ const NFE = 16;
 interface Mix {
   readonly name: string;
   readonly live: boolean;
-  /** One asks for a sentence when the last is there; "many" leave no worker a pause. */
+  /** "one" requests a sentence once the last has arrived; "many" keep every worker busy. */
   readonly listeners: "none" | "one" | "many";
   readonly files: boolean;
 }
@@ -102,7 +102,7 @@ interface Load {
   readonly smoke: boolean;
 }
 
-/** Speech and files go on for as long as the sessions do, or would. */
+/** Speech and files run for as long as the sessions do, or would. */
 async function measure({ service, operatorPort, stream, cores, smoke }: Load, mix: Mix) {
   const pid = service.child.pid!;
   const spoken = repeated(stream, smoke ? 1 : LIVE_REPEATS);

@@ -43,7 +43,7 @@ const NFE = 16;
 const UNDERRUN_LOAD = 0.7;
 const UNDERRUN_STREAMS = 8;
 
-/** The order cancels a drift of the machine. */
+/** Mirrored order cancels drift in the machine's speed. */
 const PASSES: readonly Order[] = ["shared", "serial", "serial", "shared"];
 
 /**

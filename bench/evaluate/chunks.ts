@@ -26,7 +26,7 @@ interface ChunkRow extends ChunkRules {
   /** Patches of the first chunk with its context, and seconds of sound that it gives, means over pieces. */
   readonly firstPatches: number;
   readonly firstSeconds: number;
-  /** Patches that are solved / patches of the pieces. */
+  /** Patches solved, divided by the patches in the pieces. */
   readonly work: number;
   /** Mean absolute distance of normalised log-mels; the largest of a piece. */
   readonly melDistance: number;
@@ -36,8 +36,8 @@ interface ChunkRow extends ChunkRules {
   /** The loudest click that a border between two chunks adds, against the speech around it. */
   readonly worstSeamDb: number;
   /**
-   * Level of a piece relative to the whole one: mean, deviation and extreme; and the largest change of gain
-   * inside.
+   * A chunked piece's level compared with the same piece synthesized whole: mean, deviation, extreme, and the
+   * largest gain change within a piece.
    */
   readonly levelDeviationLu: number;
   readonly farthestLevelLu: number;

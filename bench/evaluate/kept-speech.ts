@@ -10,7 +10,7 @@ import { weightsOf } from "./versions.js";
 export interface KeptSpeech {
   readonly pcm: Float32Array;
   readonly sampleRateHz: number;
-  /** Null when an earlier run has made it. */
+  /** Null if an earlier run synthesized it. */
   readonly computeSeconds: number | null;
 }
 

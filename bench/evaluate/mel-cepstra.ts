@@ -55,7 +55,7 @@ export function warp(from: readonly Float64Array[], to: readonly Float64Array[])
   const width = to.length + 1;
   let costs = new Float64Array(width).fill(Number.POSITIVE_INFINITY);
   costs[0] = 0;
-  // Where each cell came from: 0 both before, 1 `from` before, 2 `to` before.
+  // Predecessor of each cell: 0 diagonal, 1 previous `from`, 2 previous `to`.
   const steps = new Uint8Array((from.length + 1) * width);
   for (const [i, row] of from.entries()) {
     const nextCosts = new Float64Array(width).fill(Number.POSITIVE_INFINITY);

@@ -8,6 +8,6 @@ export const EVALUATION_SET = `${RECIPES}.cache/eval/`;
 export const DEV_SET = `${RECIPES}.cache/dev/`;
 export const NONSPEECH_SET = `${RECIPES}.cache/nonspeech/`;
 export const REFERENCE_SPEECH = `${RECIPES}.cache/reference/`;
-/** What a synthesizer has spoken, by its weights. */
+/** Speech of a synthesizer, by its weights. */
 export const SPOKEN = `${RECIPES}.cache/spoken/`;
 export const RECORDINGS = `${ROOT}test/fixtures/speech/`;

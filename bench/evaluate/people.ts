@@ -263,7 +263,7 @@ function sumOf<T>(items: readonly T[], figure: (item: T) => number): number {
   return items.reduce((sum, item) => sum + figure(item), 0);
 }
 
-/** Says now and then how far it is and how long the rest will take. */
+/** Reports the progress and the remaining time periodically. */
 class Progress {
   readonly #name: string;
   readonly #total: number;

@@ -20,7 +20,7 @@ export const HUMAN_SETS = [
   { name: "kazakh-speech-commands", note: "one sentence" },
 ] as const;
 
-/** Rows of an `index.jsonl` whose files lie beside it; sets are named language-speakers-condition. */
+/** Rows of an `index.jsonl` whose files are next to it; sets are named language-speakers-condition. */
 export async function readIndex(folder: string): Promise<SpokenItem[]> {
   const lines = (await readFile(`${folder}index.jsonl`, "utf8")).split("\n").filter((line) => line !== "");
   return lines.map((line) => {

@@ -46,7 +46,7 @@ interface SynthesisRow {
   readonly pitchCorrelation: number;
   /** Jitter (local), mean over sentences. */
   readonly jitter: number;
-  /** Null where the speech was made by an earlier run. */
+  /** Null if an earlier run synthesized the speech. */
   readonly realTimeFactor: number | null;
 }
 
@@ -176,14 +176,14 @@ async function readReference(
   function againFile({ again }: ReferenceRow): string {
     if (again !== undefined) return again;
     throw new Error(
-      `Cannot evaluate: ${folder} has one take of each sentence; remove it to have it made anew`,
+      `Cannot evaluate: ${folder} has one take of each sentence; remove the folder to synthesize it again`,
     );
   }
   for (const { name } of manifest.voices) {
     const missing = speeds.find((s) => !sentences.some(({ voice, speed }) => voice === name && speed === s));
     if (missing === undefined) continue;
     throw new Error(
-      `Cannot evaluate: ${folder} has no speech of ${name} at speed ${missing}; remove it to have it made anew, ` +
+      `Cannot evaluate: ${folder} has no speech of ${name} at speed ${missing}; remove the folder to synthesize it again, ` +
         `or add the speed to ${RECIPES}synthesizer/reference.py`,
     );
   }

@@ -11,7 +11,7 @@ const COLUMNS = {
 } as const;
 /** Tables of Common Voice, the best first: `test` is what published figures are of. */
 const PREFERRED = ["test.tsv", "validated.tsv"];
-/** Folders below the one that is asked for, as `kk/clips`. */
+/** Folders below the requested one, such as `kk/clips`. */
 const DEEPEST = 3;
 
 export interface Transcripts {
@@ -22,7 +22,7 @@ export interface Transcripts {
 
 /**
  * Recordings with their transcripts: every folder below `folder` that holds a table (tabs between columns, a
- * header or `path<TAB>sentence`). Paths are relative to the table, or to `clips/` beside it, as in Common
+ * header or `path<TAB>sentence`). Paths are relative to the table, or to `clips/` next to it, as in Common
  * Voice. A set is named by the folder of its table, the folder in a recording's path, and the locale, as far
  * as there are any.
  *

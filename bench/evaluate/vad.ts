@@ -22,7 +22,7 @@ const NOISE_LEVEL = 0.03;
 
 export interface VadReport {
   readonly file: string;
-  /** Frames of 40 ms, and the share of them that is taken for speech. */
+  /** 40 ms frames, and the share of them classified as speech. */
   readonly rows: readonly { readonly sound: string; readonly frames: number; readonly speechShare: number }[];
   readonly realTimeFactor: number;
 }

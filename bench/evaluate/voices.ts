@@ -51,7 +51,7 @@ export async function evaluateVoices(options: {
   readonly modelId: string;
   readonly recognizerId: string;
   readonly limit: number;
-  /** That a request asks for. */
+  /** That a request specifies. */
   readonly speed: number;
 }): Promise<VoicesReport> {
   const { modelId, recognizerId, limit, speed } = options;

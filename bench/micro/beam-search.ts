@@ -82,7 +82,7 @@ interface PlainEntry {
   ends: readonly [blank: number, token: number];
 }
 
-/** The search as one would write it first: a map of strings a frame. Same pruning of outputs. */
+/** A naive search for comparison: one map of strings per frame, with the same pruning of outputs. */
 function plainSearch(logProbs: Float32Array, model: LanguageModel): string {
   const width = model.vocabulary.length;
   const root = { parent: null, text: "", token: 0, state: model.startState, wordHash: EMPTY_WORD_HASH };

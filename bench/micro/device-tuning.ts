@@ -41,7 +41,7 @@ const BUDGET_MS = {
   live: 20,
   // Second passes between two live steps, whose sessions wait meanwhile.
   final: 8,
-  // Pieces of files and the encoder over them, beside live steps of another worker on the same device.
+  // Pieces of files and the encoder over them, while another worker runs live steps on the same device.
   file: 25,
 } as const;
 

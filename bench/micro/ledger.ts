@@ -46,7 +46,7 @@ const LOADS: readonly Load[] = [
   { organizations: ORGANIZATIONS, services: 2 },
 ];
 
-/** What a stage took, for each change. */
+/** Cost of a stage per change. */
 interface Cost {
   readonly perSecond: number;
   readonly serviceMs: number;
@@ -193,7 +193,7 @@ class LedgerBench {
     return figures;
   }
 
-  /** A second's journal of many live sessions: a row of each hold, beside one value of the service. */
+  /** A second's journal of many live sessions: a row for each hold, compared with one value per service. */
   async journal() {
     const { journaled, journals } = this.#sizes;
     const made = Array.from({ length: journaled }, (_, nth) => this.#newHold(nth % ORGANIZATIONS));

@@ -15,7 +15,7 @@ const MODEL = fileURLToPath(new URL("../../../models/svc-kk-ru-v2", import.meta.
 const ROWS = [1, 8, 32, 64];
 /** Alternating measurements, so that a change of the machine's mood meets both. */
 const TURNS = 5;
-/** Full scale being 1: nothing in it is taken for speech. */
+/** Relative to full scale 1: too quiet to be classified as speech. */
 const HISS = 0.0005;
 
 const SATURATED = [

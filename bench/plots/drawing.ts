@@ -184,8 +184,8 @@ function sample(x: number, y: number, colour: Colour, mark: LegendEntry["mark"])
 }
 
 /**
- * Puts a whole picture together: title and legend at the top, what `draw` returns below them, and at the bottom which
- * results it shows and the machines they come from.
+ * Assembles a picture: title and legend at the top, the output of `draw`, then the results' sources and
+ * machines at the bottom.
  */
 export function picture(
   {

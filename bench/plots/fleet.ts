@@ -34,7 +34,7 @@ interface FaultsResult {
   }[];
 }
 
-/** What the page calls the faults. */
+/** Names of the faults on the page. */
 const FAULTS: Readonly<Record<string, string>> = {
   "a node was killed": "engine process killed",
   "a node is frozen": "engine process frozen",

@@ -17,7 +17,7 @@ export interface CapacityInputs {
   /** Sessions of a cell, which shares nothing with others but the database. */
   readonly cellSessions: number;
   readonly sessionSeconds: number;
-  /** Credits are held ahead for so many seconds of audio. */
+  /** Credits are held ahead for this many seconds of audio. */
   readonly holdSeconds: number;
   /**
    * Openings, extensions and charges that one PostgreSQL carries, as services send them: many to a statement.
@@ -56,7 +56,7 @@ interface Wall {
   readonly remedy: string;
 }
 
-/** @returns what so many live sessions need, with a tenth of them as streams of speech beside */
+/** @returns the resources for this many live sessions, plus a tenth as many streams of speech */
 export function plan(sessions: number, inputs: CapacityInputs): CapacityRow {
   const { framesPerSecond, busMicrosPerFrame, synthesisStreamsPerSession, synthesisRealTimeFactor } = inputs;
   const synthesisStreams = sessions * synthesisStreamsPerSession;

@@ -18,7 +18,7 @@ export interface EngineProcess {
   kill(): Promise<void>;
 }
 
-/** Starts an engine node in a process of its own; settles when it takes sessions. */
+/** Starts an engine node in a separate process; settles once it accepts sessions. */
 export async function startEngineProcess(
   environment: Readonly<Record<string, string>>,
 ): Promise<EngineProcess> {

@@ -62,7 +62,7 @@ export class FileListener {
    * @throws {ServiceError} `AUDIO_UNREADABLE`, `AUDIO_TOO_SHORT`, `AUDIO_TOO_LONG`
    */
   async hear(path: string): Promise<HeardFile> {
-    // Decoders run in a folder of their own.
+    // Decoders run in their own folder.
     const source = resolve(path);
     const decodedPath = join(this.#folder, "decoded.wav");
     // A decoder writes over no file.

@@ -20,7 +20,7 @@ const WINDOW_SAMPLES = 1_024;
 const HIGH_HZ = 12_000;
 const FLOOR = 1e-4;
 /**
- * Of the normalised log-mel. Without it a sentence with bands at 3 comes out 1.8 LU too soft; of 1.6 to 2.6
+ * Of the normalised log-mel. Without it a sentence with bands at 3 becomes 1.8 LU too quiet; of 1.6 to 2.6
  * this one has the smallest errors on sentences that are neither fitted to nor measured.
  */
 const CEILING = 2.2;
@@ -64,7 +64,7 @@ export function fitLoudness(
   };
 }
 
-/** Log-mel of a piece's samples, frame by frame, with the mel from which they were made. */
+/** Adds the log-mel of a piece's samples, frame by frame, paired with the mel they were synthesized from. */
 function addFrames(
   lines: readonly Line[],
   { mel, trim, pcm }: LevelSample,

@@ -11,9 +11,9 @@ export interface LoadFigures {
   readonly loadMs: number;
   readonly beforeBytes: number;
   readonly loadedBytes: number;
-  /** Of them, pages of files, which the system may take back. */
+  /** The part of `loadedBytes` in file pages, which the system may reclaim. */
   readonly mappedBytes: number;
-  /** The most so far. */
+  /** Peak so far. */
   readonly peakBytes: number;
   /** After a recogniser has read an utterance; null for voices. */
   readonly workedBytes: number | null;

@@ -19,16 +19,16 @@ export const WITHOUT_NATS: string | false =
 export interface NatsServerOptions {
   /** Where it listens; 127.0.0.1 when absent. */
   readonly host?: string;
-  /** Where it is reached, if not there. */
+  /** Address that clients use, if not `host`. */
   readonly reachedAt?: string;
-  /** A free one when absent. */
+  /** Any free port if absent. */
   readonly port?: number;
   /** Before the command: where it runs. */
   readonly within?: readonly string[];
   readonly more?: readonly string[];
 }
 
-/** A real server on a free port of this machine, which can die and come back. */
+/** A real server on a free port of this machine, which can die and restart. */
 export class NatsServer {
   readonly url: string;
   readonly port: number;

@@ -25,7 +25,7 @@ interface HeardText {
   readonly text: string;
 }
 
-/** Speaks the stream into so many sessions of our live engine, at real time or as fast as it goes. */
+/** Speaks the stream into this many sessions of our live engine, at real time or as fast as it goes. */
 export function runEngine(
   engine: LiveEngine,
   stream: SpokenStream,

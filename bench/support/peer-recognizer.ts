@@ -10,7 +10,7 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const CACHE = join(ROOT, "bench/.cache/peer");
 export const PEER_PACKAGE = "sherpa-onnx-node@1.13.8";
 
-/** One stream of the peer. */
+/** The part of the peer's stream interface that we use. */
 export interface PeerStream {
   acceptWaveform(audio: { readonly samples: Float32Array; readonly sampleRate: number }): void;
 }
@@ -38,7 +38,7 @@ interface PeerModule {
 }
 
 /**
- * Installs the peer beside the benches and wraps the shipped weights for it, once.
+ * Installs the peer next to the benches and wraps the shipped weights for it, once.
  * @throws an error that says what is missing
  */
 export async function preparePeer(modelFolder: string): Promise<(chunkFrames: number) => PeerRecognizer> {

@@ -27,7 +27,7 @@ const SAMPLE_RATE_HZ = 24_000;
 /** Of every frame of the stream. */
 const WAV_HEADER_BYTES = 44;
 
-/** Reads `/v1/tts/stream` as a player would: a part is a sentence, or as much of one as is made. */
+/** Reads `/v1/tts/stream` as a player would: a part is a sentence, or as much of one as is ready. */
 export async function streamSentences(
   service: { readonly url: string; readonly key: string },
   body: { readonly text: string; readonly nfe: number; readonly voice?: string; readonly seed?: number },
@@ -52,7 +52,7 @@ export async function streamSentences(
   return runOf(parts, askedAtMs);
 }
 
-/** Reads `pcm` of `/v1/audio/speech` as a player would: a part is what one read brings. */
+/** Reads `pcm` from `/v1/audio/speech` as a player would; each read yields one part. */
 export async function streamPcm(
   service: { readonly url: string; readonly key: string },
   body: {

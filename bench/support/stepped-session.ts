@@ -85,7 +85,7 @@ export async function stepSessions(
   return sessions.map(({ answers }) => answers);
 }
 
-/** The same search, which ends in the turn in which it is asked for. */
+/** The same search, completed in the turn that requests it. */
 function promptly({ tokenSearch }: UtteranceDecoder): TokenSearch {
   const growing = tokenSearch.growing?.bind(tokenSearch);
   return {

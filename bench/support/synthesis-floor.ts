@@ -60,7 +60,7 @@ export async function measureEngine(options: {
   };
   await byEngine();
   await byModel();
-  // Alternate, so that other load affects both.
+  // Alternate, so that other load affects both equally.
   const rounds: { engineMs: number; bareMs: number; busyMs: number }[] = [];
   for (let round = 0; round < options.rounds; round++) {
     busyMs = 0;

@@ -29,7 +29,7 @@ export interface Caller {
   readonly onModelWait?: (waitedMs: number) => void;
 }
 
-/** How audio is sent to the client: as it is made, sentence by sentence, or as a whole. */
+/** How audio is sent to the client: as it is synthesized, sentence by sentence, or as a whole. */
 export type Delivery = "chunks" | "sentences" | "whole";
 
 /** Samples of a synthesis, mono, 16-bit; may be empty at the end of a sentence. */
@@ -52,10 +52,11 @@ export interface SynthesisConversation {
   /** Cost of the work, once it is charged. */
   readonly creditsCharged: number;
   readonly sampleRateHz: number;
-  /** Upper estimate of the bytes of samples in memory, however slowly they are read. */
+  /** Upper bound on the bytes of samples held in memory, even for a slow reader. */
   readonly mostHeldBytes: number;
   /**
-   * Returns audio in order as it is made, at most two sentences and a minute of speech ahead of the reader. A
+   * Returns audio in order as it is synthesized, at most two sentences and a minute of speech ahead of the
+   * reader. A
    * reader that requests a chunk must have sent the one before. Throws `ServiceError`.
    */
   chunks(): AsyncIterable<SpeechChunk>;

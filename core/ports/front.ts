@@ -50,7 +50,7 @@ export interface FrontResponse {
   start(status: number, headers: Headers): void;
   /**
    * Sends bytes and resolves when more may follow: a slow client slows the writer down.
-   * @throws {ServiceError} `CANCELLED` when the client is gone or has read nothing for too long
+   * @throws {ServiceError} `CANCELLED` when the client has left or has read nothing for too long
    */
   write(chunk: Uint8Array, departure?: Departure): Promise<void>;
   /**
@@ -109,7 +109,7 @@ export type UpgradeDecision =
        * messages and calls `flooded`. By default the front closes with 1008 and no message.
        */
       readonly floodClosing?: FloodClosing | undefined;
-      /** Called once the socket is open; returns who is told about it. */
+      /** Called once the socket is open; returns the listener for its events. */
       readonly open: (socket: FrontSocket) => SocketEvents;
     };
 
@@ -139,7 +139,7 @@ export interface FrontLimits {
   readonly readerPace: ReaderPace;
   /** Timeout of a WebSocket's closing handshake. */
   readonly closingMs: number;
-  /** Connections, WebSockets included, beyond which new ones are refused. */
+  /** Connections, WebSockets included, beyond which new ones are rejected. */
   readonly maxConnections: number;
 }
 

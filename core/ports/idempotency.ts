@@ -53,7 +53,10 @@ export interface Attempt {
    * @throws {ServiceError} `AUTH_UNAVAILABLE`
    */
   hears(audioSha256: Uint8Array): Promise<void>;
-  /** Releases the key unless it was answered; retried later when the store is away. Never fails. */
+  /**
+   * Releases the key unless the request was answered; retries later while the store is unreachable. Never
+   * fails.
+   */
   over(): Promise<void>;
 }
 

@@ -19,7 +19,8 @@ export interface SynthesisJob {
   /** Seeds the initial noise, so that the same job gives the same samples. */
   readonly seed: number;
   /**
-   * `whole` by default. Growing chunks are for a listener who hears the start before the rest is made. Both
+   * `whole` by default. Growing chunks are for a listener who hears the start before the rest is synthesized.
+   * Both
    * sound alike, with different samples.
    */
   readonly chunking?: Chunking;
@@ -47,7 +48,7 @@ export interface SpeakOptions {
    * them; the last bounds may be in silence that is not sent.
    */
   readonly onBounds?: (characterBounds: Int32Array) => void;
-  /** Called with each part of the piece in order, as soon as it is made. */
+  /** Called with each part of the piece in order, as soon as it is synthesized. */
   readonly onPcm?: (pcm: Int16Array) => void;
   readonly span?: Span;
 }

@@ -14,7 +14,7 @@ export interface TokenUses {
   /**
    * Uses up a token. Of simultaneous attempts, on any number of services, one succeeds.
    *
-   * @returns false when the token was used before, or the key behind it has ended
+   * @returns false if the token was used before, or its key has been revoked
    * @throws {ServiceError} `AUTH_UNAVAILABLE`
    */
   use(token: UsedToken): Promise<boolean>;

@@ -20,7 +20,7 @@ interface Dialect {
   readonly subprotocol: string;
 }
 
-/** A live path of the endpoint table without one does not compile. */
+/** Every live path needs a dialect, or this does not compile. */
 const DIALECTS: Readonly<Record<LivePath, Dialect>> = {
   "/v1/stream": {
     id: "stream",

@@ -166,7 +166,7 @@ function codeOf(issue: z.core.$ZodIssue | undefined): ErrorCode {
   return (code as ErrorCode | undefined) ?? "INVALID_REQUEST";
 }
 
-/** What a name denotes, in a message. */
+/** The kind of thing a name denotes, for messages. */
 export type NameKind = "parameter" | "field";
 
 const LONGEST_SHOWN_NAME = 40;

@@ -1,6 +1,6 @@
 import { copyState, type EncoderState, StateRows, type StateSize } from "../models/state-rows.js";
 
-/** States of a pool are allocated so many at a time, contiguously. */
+/** States of a pool are allocated this many at a time, contiguously. */
 const POOL_ROWS = 32;
 /** A slab of 64 rows is a megabyte. */
 const MAX_SLABS = 8;

@@ -1,6 +1,6 @@
 /** Frames per block: 1.3 s. */
 export const BLOCK_FRAMES = 32;
-/** Rows of a pool are allocated so many at a time, contiguously. */
+/** Rows of a pool are allocated this many at a time, contiguously. */
 const POOL_ROWS = 32;
 
 /** Rows of floats of one size, reused and never freed. */

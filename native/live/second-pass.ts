@@ -73,7 +73,7 @@ export class SecondPass {
   take({ logProbs, frames }: LogProbs, flushOutputs: Uint16Array): void {
     this.#flushOutputs = flushOutputs;
     this.#result = this.#runner.search(this.input, logProbs, frames);
-    // Whoever needs the text awaits it and handles a failure; perhaps nobody does.
+    // A caller that needs the text awaits it and handles failures; there may be none.
     this.#result.catch(() => {});
     this.drop();
   }

@@ -20,7 +20,8 @@ import {
 import { LiveStepper } from "./stepper.js";
 
 /**
- * Least time between two rounds of sessions that keep up. Without it, an idle worker would run batches of one
+ * Minimum interval between two rounds of sessions that keep up. Without it, an idle worker would run batches
+ * of one
  * or two rows, which cost several times as much per row.
  */
 const ROUND_MS = 10;

@@ -48,12 +48,12 @@ export interface MelSynthesizerManifest extends SynthesizerManifest {
 
 export type ModelManifest = RecognizerManifest | SynthesizerManifest;
 
-/** What a package of a family must contain. */
+/** Requirements for a package of a family. */
 export interface PackageSchema<M extends ModelManifest = ModelManifest, C = unknown> {
   readonly manifest: z.ZodType<M>;
   /** Names of its JSON files; the schema sees `undefined` for one that the manifest does not list. */
   readonly jsonFiles: readonly string[];
-  /** What these files contain together, by name. */
+  /** Contents of these files together, by name. */
   contents(manifest: M): z.ZodType<C>;
 }
 

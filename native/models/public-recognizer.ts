@@ -21,8 +21,8 @@ export function publicRecognizer<M extends PublicRecognizerManifest>(family: {
   return {
     name,
     task: "transcription",
-    // The near voice's memory is finite, Silero's is not. The head's is used for partials only, so not for
-    // files.
+    // Only the near voice forgets: Silero's state has no horizon, and files do not use the head's, which is
+    // for partials.
     can: { livePartials: true, forget: (manifest) => voiceSource(manifest) === "near-voice" },
     voiceSource,
     schema,

@@ -23,7 +23,8 @@ const INVISIBLE = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060\ufeff]/gu;
 const NEUTRALIZED = /[\p{C}\s«»„“”"‟‹›()[\]{}<>|\\^~`_]+/gu;
 
 /**
- * Splits a text into clauses as espeak-ng does: after a sign that a space or the end follows. A dot before a
+ * Splits a text into clauses as espeak-ng does: after a punctuation mark followed by a space or the end. A
+ * dot before a
  * lower-case letter marks an abbreviation, unless the text has no capitals at all, like a normalized text.
  */
 export function clausesOf(raw: string): Clause[] {

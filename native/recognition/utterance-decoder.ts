@@ -82,7 +82,7 @@ export class UtteranceDecoder {
       speechMean,
       hotWords,
     });
-    // No word begins before the audio, and letters from the silence of the flush were spoken at its end.
+    // Clamp to the audio: no word starts before it, and letters from the flushed silence belong to its end.
     return { text, words: words.map((timed) => within(timed, offsetSeconds, endSeconds)) };
   }
 }

@@ -236,7 +236,7 @@ export interface FilePiece {
   /** In order; together they cover every frame of it. */
   readonly parts: readonly EncodedPart[];
   readonly hotWords: readonly HotWord[];
-  /** Of its file, see `FILE_TASK_CELL`. */
+  /** The cell of the piece's file; see `FILE_TASK_CELL`. */
   readonly cell: SharedArrayBuffer;
 }
 

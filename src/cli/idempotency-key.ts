@@ -19,7 +19,7 @@ export interface KeyedOptions extends TranscriptOptions {
   readonly defaultModel: string | null;
 }
 
-/** A running service answers immediately; the next request reports one that does not. */
+/** A running service answers immediately; if it does not, the next request reports the failure. */
 const ANSWER_WITHIN_MS = 10_000;
 
 /**

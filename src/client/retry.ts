@@ -1,4 +1,4 @@
-/** What a failed response says about retries. */
+/** Retry advice in a failed response. */
 export interface Rejection {
   readonly status: number;
   readonly code: string;

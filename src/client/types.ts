@@ -45,7 +45,7 @@ export interface SpeechUsage {
 export interface SpeechWord {
   /** As written in the text. */
   readonly word: string;
-  /** What is spoken, if it differs: "екі мың" for "2000". */
+  /** The spoken form, if it differs: "екі мың" for "2000". */
   readonly spoken?: string | undefined;
   /** Seconds from the start of the WAV that contains the word. */
   readonly start: number;

@@ -1,4 +1,4 @@
-/** Pages of somebody who is signed in, by what stands behind `/console/`. */
+/** Pages for signed-in users, by the path after `/console/`. */
 export const SIGNED_IN_PATHS = [
   "",
   "speak",
@@ -27,7 +27,7 @@ export function isPage(path: string): boolean {
   return isSignedInPath(path) || OPEN_PATHS.some((known) => known === path);
 }
 
-/** The part of an address behind `/console/`, without a slash at its end. */
+/** The part of an address after `/console/`, without a trailing slash. */
 export function pagePath(pathname: string): string {
   return pathname.replace(/^\/console\/?/, "").replace(/\/$/, "");
 }

@@ -87,7 +87,7 @@ export class AnswerCopy implements AnswerListener {
 }
 
 const EXPIRY_CHECK_MS = 10 * 60_000;
-/** One owner gets at most 1/n of the capacity. */
+/** The capacity is shared by at least this many owners: each gets at most 1/n. */
 const OWNERS_AT_LEAST = 2;
 /** The suffix of files that are being written; a crash may leave some. */
 const UNFINISHED = ".part";

@@ -42,7 +42,7 @@ export const UPLOAD_PACE: BodyPace = {
   stallMs: 50_000,
   longestMs: 9_000_000,
 };
-/** For bodies of at most 64 KiB, which clients have ready. */
+/** For bodies of at most 64 KiB, which clients can send without delay. */
 export const JSON_PACE: BodyPace = {
   leastBytesPerS: 512,
   graceMs: 10_000,
@@ -92,7 +92,7 @@ async function nextWithin(
   try {
     return await new Promise((resolve, reject) => {
       timer = setTimeout(() => reject(failure()), limitMs);
-      // After a timeout this goes on waiting, and its result is ignored.
+      // After a timeout this continues waiting, and its result is ignored.
       chunks.next().then(resolve, reject);
     });
   } finally {

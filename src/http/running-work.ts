@@ -75,7 +75,8 @@ export interface SpeechShare {
 
 /**
  * Limits the memory of unsent speech, for all responses together and for each organization. By an upper
- * estimate, a response that does not fit is rejected before any of it is made. A single response always fits.
+ * estimate, a response that does not fit is rejected before any of it is produced. A single response always
+ * fits.
  */
 export class SpeechBudget {
   readonly #capacityBytes: number;

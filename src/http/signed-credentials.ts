@@ -212,7 +212,7 @@ export class TemporaryKeys implements KeyStore {
     { session, organizationId }: { readonly session: string; readonly organizationId: string },
   ): Promise<KnownPlace> {
     const { clock, places, endings } = this.#parts;
-    // Date the answer by its question, so that endings during the query count.
+    // Use the time of the query, not of its result, so that sessions ended in between are noticed.
     const [askedAtMs, count] = [clock.nowMs(), endings.count];
     const isValid = await places.isGood({ session: Buffer.from(session, "base64url"), organizationId });
     const place: KnownPlace = isValid

@@ -45,7 +45,7 @@ export async function answerSpeech(
   const billed = { caller, key, kind: "synthesis", units, fingerprint } as const;
   await onceByKey(exchange, deps, billed, async (payer) => {
     const conversation = await deps.conversations.synthesis(payer, request, delivery);
-    // Before any speech is made or paid for.
+    // Before any speech is synthesized or charged.
     const share = deps.speechBudget.take(payer.identity.organizationId, conversation.mostHeldBytes);
     try {
       await converse(exchange, deps, conversation, () => answer({ conversation, share }));

@@ -35,7 +35,7 @@ export interface Upload {
 }
 
 interface WantedAnswer {
-  /** What determines the response besides the audio. */
+  /** Everything besides the audio that determines the response. */
   readonly fingerprintParts: readonly unknown[];
   readonly wishes: FileWishes;
   answer(transcript: BilledTranscript, departure: Departure): Promise<void>;

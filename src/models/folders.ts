@@ -13,7 +13,7 @@ const SHIPPED = fileURLToPath(new URL("../../../models", import.meta.url));
 export interface ModelFolders {
   /** Where packages are read; of two packages with one id, that in the earlier folder counts. */
   readonly read: readonly string[];
-  /** Where packages are added, with `defaults.json` beside them. */
+  /** Where packages are added, next to `defaults.json`. */
   readonly install: string;
 }
 
@@ -90,7 +90,7 @@ async function seePackage(folder: string, name: string): Promise<SeenPackage | n
   }
 }
 
-/** Lists valid packages, for commands on other packages than a broken one. */
+/** Lists valid packages, so that a broken one does not block commands on the others. */
 export async function readablePackages(folders: ModelFolders): Promise<readonly PackageFolder[]> {
   const found = new Map<string, PackageFolder>();
   for (const { id, package: each } of await seePackages(folders)) {

@@ -99,7 +99,7 @@ async function writePackage(
   if (products === 0) throw broken(`${manifest.id} has no matrix products of fp32 by constants`);
   const kept = withoutSides(manifest.files, files);
   for (const [name, file] of kept) {
-    // A quantized graph loses its GPU variant, which was made from the fp32 graph.
+    // A quantized graph loses its GPU variant, which was derived from the fp32 graph.
     if (files.has(name)) continue;
     for (const { path } of file.gpu === undefined ? [file] : [file, file.gpu]) {
       await mkdir(dirname(join(to, path)), { recursive: true });

@@ -42,7 +42,7 @@ export interface ThreadEntries extends WorkerEntries {
 
 export const THREAD_ENTRIES: ThreadEntries = { ...WORKER_ENTRIES, front: FRONT_THREAD_ENTRY };
 
-/** What engines and transport build on. */
+/** Services that the engines and the transport build on. */
 export interface Base {
   readonly config: Config;
   readonly log: Log;

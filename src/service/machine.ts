@@ -13,7 +13,7 @@ export interface Machine {
   readonly isMemoryLimited: boolean;
 }
 
-/** What tests replace: the runtime's figures, and the root folder of the control groups. */
+/** Replaced in tests: the runtime's figures, and the root folder of the control groups. */
 interface Seen {
   readonly root: string;
   readonly cpus: number;

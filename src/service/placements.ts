@@ -16,7 +16,7 @@ export interface EnginePlacement {
   readonly provider: Provider;
   /** Names of the devices that its workers use. */
   readonly devices: readonly string[];
-  /** Why it does not run on the first provider of its list; null if it does. */
+  /** Why the first provider of its list is not used; null if it is. */
   readonly fallback: { readonly from: Provider; readonly reason: string } | null;
 }
 
@@ -32,7 +32,7 @@ interface Placed {
 
 /** Chooses where every engine's graphs run, and reports it to operators. */
 export class Placements {
-  /** Settles when an engine has lost the last provider of its list: only a new process can go on. */
+  /** Settles when an engine has lost the last provider of its list: only a new process can continue. */
   readonly lost: Promise<Error>;
   readonly #lists: ProviderLists;
   readonly #missing: ReadonlyMap<Provider, string>;

@@ -11,7 +11,7 @@ import { type Service, type ServiceOptions, type ServiceParts, startService } fr
 
 const CRASH_WITHIN_MS = 5_000;
 
-/** What runs in a process of any role. */
+/** Everything that runs in a process of any role. */
 export type Program = Pick<Service, "port" | "lost" | "endWorkers" | "noteDriverFault" | "stop"> & {
   /** The start message. */
   readonly banner: string;

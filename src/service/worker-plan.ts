@@ -10,7 +10,7 @@ import type { Machine } from "./machine.js";
 export const ENGINE_KINDS = ["live", "synthesis", "transcription"] as const;
 export type EngineKind = (typeof ENGINE_KINDS)[number];
 
-/** What an engine needs. */
+/** Requirements of an engine. */
 export interface WorkerDemand {
   /** Memory of one worker. */
   readonly bytes: number;
@@ -20,7 +20,7 @@ export interface WorkerDemand {
   readonly devices?: number | null;
 }
 
-/** What limited the number of workers. */
+/** The resource that limited the number of workers. */
 type PlanReason = "setting" | "devices" | "cores" | "quota" | "memory" | "sockets";
 
 interface PlannedWorkers {

@@ -238,7 +238,10 @@ export class Store {
   }
 }
 
-/** Reads or creates the data folder's pepper. A new one would not fit a database that has keys. */
+/**
+ * Reads or creates the data folder's pepper; never creates one for a database that has keys, since they would
+ * stop matching.
+ */
 async function rememberedPepper(sql: Sql, dataDir: string): Promise<string> {
   const path = join(dataDir, "key-pepper");
   const known = await readIfPresent(path);

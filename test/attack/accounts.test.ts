@@ -10,7 +10,7 @@ import { LiveSocketClient } from "./support/live-socket.js";
 const FRONTS = typeof loadUwsBinding() === "string" ? ["node"] : ["node", "uws"];
 const PROXY = "127.0.9.9";
 const TRIES_OF_ADDRESS = 100;
-/** Attacks on the front from the inside of the service are the same for both fronts and need models once. */
+/** Attacks from inside the service are the same for both fronts, so models load once. */
 const SETTINGS = { TRUSTED_PROXIES: "127.0.9.0/24", FREE_LIVE_PER_ORG: "20" };
 
 for (const front of FRONTS) {
@@ -42,7 +42,7 @@ for (const front of FRONTS) {
     };
     const open = async (path: string, key: string | null) => {
       const socket = await LiveSocketClient.open(service.port, path, key);
-      assert.ok(typeof socket !== "number", `${path} was refused with ${socket}`);
+      assert.ok(typeof socket !== "number", `${path} was rejected with ${socket}`);
       return socket;
     };
     const untilEnded = async (socket: LiveSocketClient) => {
@@ -52,7 +52,7 @@ for (const front of FRONTS) {
     };
 
     // Issue 12: a pattern of quadratic time, run before any limit, stopped the service for 11 to 18 s.
-    test("a long address is refused by its length, before it is looked at", async () => {
+    test("an overlong address is rejected before it is parsed", async () => {
       const email = `a@${".".repeat(65_000)}@`;
       for (const path of ["/sign-in", "/sign-up"]) {
         const body = { email, password: "correct horse battery", organization: "Acme" };
@@ -64,7 +64,7 @@ for (const front of FRONTS) {
       assert.deepEqual([status, json.code], [400, "email_invalid"]);
     });
 
-    test("an address that has tried too often is refused before its body has come", async () => {
+    test("an address with too many attempts is rejected before its body arrives", async () => {
       const guesser = client("127.0.2.2");
       for (let attempt = 0; attempt < TRIES_OF_ADDRESS; attempt++) {
         const path = ["/sign-in", "/sign-up", "/password-resets/look-up", "/invitations/look-up"][
@@ -81,7 +81,7 @@ for (const front of FRONTS) {
     });
 
     // Issue 12: behind a proxy everybody was one address.
-    test("behind a trusted proxy each client has tries of its own, and nobody takes another's", async () => {
+    test("behind a trusted proxy each client has its own attempts, and nobody can use up another's", async () => {
       const guess = async (peer: string, forwarded: string) =>
         (await client(peer).ask("POST", "/sign-in", { body: {}, headers: { "x-forwarded-for": forwarded } }))
           .status;
@@ -90,7 +90,7 @@ for (const front of FRONTS) {
       assert.equal(await guess(PROXY, "127.4.0.1"), 429);
       assert.equal(await guess(PROXY, "127.4.0.2, 127.4.0.1:4711, 127.0.9.8"), 429, "a chain of proxies");
       assert.equal(await guess(PROXY, "::ffff:127.4.0.1"), 429);
-      assert.equal(await guess(PROXY, "127.4.0.2"), 400, "somebody else");
+      assert.equal(await guess(PROXY, "127.4.0.2"), 400, "another client");
       assert.equal(await guess("127.4.0.1", "127.4.0.2"), 429, "without the proxy, and a header that lies");
       assert.equal(await guess("127.4.0.3", "127.4.0.1"), 400, "a lie does not lock out others");
       for (let attempt = 0; attempt < TRIES_OF_ADDRESS; attempt++)
@@ -99,7 +99,7 @@ for (const front of FRONTS) {
       assert.equal(await guess(PROXY, "fd00:1:2:4::1"), 400);
     });
 
-    test("NUL and halves of characters are refused, wherever they stand", async () => {
+    test("NUL and lone surrogates are rejected anywhere", async () => {
       const { who, at } = await person();
       for (const bad of ["a\0b", "a\ud800b", "\udfffx"]) {
         const email = `${bad}@example.test`;
@@ -133,7 +133,7 @@ for (const front of FRONTS) {
     });
 
     // Issue 12: open invitations of a removed owner survived him.
-    test("an owner who was removed, demoted, or has left has no invitation left to come back by", async () => {
+    test("an owner who was removed, was demoted or has left keeps no invitation to return with", async () => {
       const first = await person();
       const second = await person({ invitation: await invitation(first, "owner") });
       const kept = await invitation(second, "owner");
@@ -159,7 +159,7 @@ for (const front of FRONTS) {
       assert.deepEqual((await first.who.ask("GET", `${first.at}/invitations`)).json.data, []);
     });
 
-    test("of two owners who remove each other at once one stays, also beside a third", async () => {
+    test("of two owners who remove each other simultaneously one stays, with or without a third", async () => {
       const [first, third] = [await person(), await person()];
       const { at } = first;
       const second = await person({ invitation: await invitation(first, "owner") });
@@ -176,7 +176,7 @@ for (const front of FRONTS) {
 
     // Issue 12: ended keys opened live sockets for five minutes, and open ones went on.
     for (const path of ["/v1/stream", "/v1/listen"]) {
-      test(`a revoked key ends its sessions on ${path} at once, and their audio is charged`, async () => {
+      test(`a revoked key ends its sessions on ${path} immediately, and their audio is charged`, async () => {
         const { who, at } = await person();
         const made = (await who.ask("POST", `${at}/keys`, { body: { name: "server" } })).json;
         const other = (await who.ask("POST", `${at}/keys`, { body: { name: "other" } })).json;

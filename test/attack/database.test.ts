@@ -1,4 +1,4 @@
-// What becomes of clients and of the ledger when the database does its worst (issue 12, "From the attack", 3
+// Checks clients and the ledger when the database fails in the worst ways (issue 12, "From the attack", 3
 // and 14).
 import assert from "node:assert/strict";
 import { readFile, rm, writeFile } from "node:fs/promises";
@@ -68,7 +68,7 @@ test("connections that the database ends under load cost no client a wrong credi
   assert.equal((await readMetrics(operatorPort)).get("database_driver_faults_total"), 0);
 });
 
-test("while the database hangs everybody is answered, live sessions go on, and all is charged once", async () => {
+test("while the database hangs every client gets a response, live sessions continue, and everything is charged once", async () => {
   const sql = await databaseOf(dataDir);
   const clients = new PayingClients(service);
   clients.start();

@@ -65,7 +65,7 @@ describe("a service on a small disk", { skip: reason ?? false, concurrency: 1 },
   const spooled = () => readdir(join(disk.path, "spool"));
   const free = () => rm(join(disk.path, "filling"), { force: true });
 
-  test("what the service writes is for its own eyes", async () => {
+  test("only the service can read the files it writes", async () => {
     const names = await readdir(disk.path);
     assert.ok(names.includes("spool") && names.includes("usage-journal"), names.join());
     for (const name of names) {
@@ -80,7 +80,7 @@ describe("a service on a small disk", { skip: reason ?? false, concurrency: 1 },
     assert.equal((await stat(join(disk.path, "spool"))).mode & 0o777, 0o700);
   });
 
-  test("more audio than the budget allows is refused, announced or not, and leaves nothing behind", async () => {
+  test("more audio than the budget allows is rejected, announced or not, and leaves nothing behind", async () => {
     await assertFull(post("/v1/transcribe", new Uint8Array((SPOOL_MB + 1) * MB)));
     let sentBytes = 0;
     const endless = new ReadableStream<Uint8Array>({
@@ -95,7 +95,7 @@ describe("a service on a small disk", { skip: reason ?? false, concurrency: 1 },
     assert.equal(await statusOf(upload()), 200);
   });
 
-  test("below the floor uploads are refused and the service is not ready, but what needs no room goes on", async () => {
+  test("below the disk floor uploads are rejected and the service is not ready; work without disk space continues", async () => {
     assert.equal(await probe("/ready"), 200);
     await disk.fill((FLOOR_MB - 8) * MB);
     await assertFull(upload());
@@ -126,7 +126,7 @@ describe("a service on a small disk", { skip: reason ?? false, concurrency: 1 },
     assert.deepEqual(await spooled(), []);
   });
 
-  test("a database that cannot come back on a read-only disk is not given up, and serves again later", async () => {
+  test("a database that cannot restart on a read-only disk is retried until it serves again", async () => {
     const server = () =>
       readFile(join(disk.path, "postgres/postmaster.pid"), "utf8").then(
         (text) => Number(text.split("\n")[0]),
@@ -149,7 +149,7 @@ describe("a service on a small disk", { skip: reason ?? false, concurrency: 1 },
     assert.deepEqual([await statusOf(speak()), await statusOf(upload())], [200, 200]);
   });
 
-  test("a service whose database cannot come back ends when it is told to", async () => {
+  test("a service whose database cannot restart still stops on request", async () => {
     disk.makeReadOnly();
     process.kill(
       Number((await readFile(join(disk.path, "postgres/postmaster.pid"), "utf8")).split("\n")[0]),

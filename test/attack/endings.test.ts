@@ -137,7 +137,7 @@ const ENDINGS: readonly [string, () => Promise<{ key: string; end(): Promise<{ s
 ];
 
 for (const [name, prepare] of ENDINGS) {
-  test(`${name} on one service ends sockets on another at its next sweep, and not before`, async () => {
+  test(`${name} on one service ends sockets on another at its next sweep, not earlier`, async () => {
     const { key, end } = await prepare();
     const sockets = await Promise.all(PATHS.map((path) => open(path, key)));
     const codes: number[] = [];

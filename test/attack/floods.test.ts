@@ -44,7 +44,7 @@ const UPLOADS = [
   ["a form", "/v1/audio/transcriptions", "multipart/form-data; boundary=b", FORM_HEAD],
 ] as const;
 const UNITS = 60_000;
-/** What no client may send, and the code of RFC 6455 for it. */
+/** Frames that no client may send, with the RFC 6455 code for each. */
 const BROKEN_FRAMES: readonly (readonly [name: string, bytes: Buffer, code: number])[] = [
   [
     "no mask",
@@ -104,7 +104,7 @@ for (const front of ATTACKED_FRONTS) {
       return { client, closeFrame };
     }
 
-    test("every kind of flood is told why and closed, while others are served", async () => {
+    test("every kind of flood is closed with a reason, while others are served", async () => {
       const other = await service.newCustomer();
       const bystander = startBystander({
         url: service.url,
@@ -133,7 +133,7 @@ for (const front of ATTACKED_FRONTS) {
       assert.equal(await service.chargedTo(other.id), credits);
     });
 
-    test("ten messages that nobody understands end a session, each answered until then", async () => {
+    test("ten invalid messages end a session; each gets an error until then", async () => {
       for (const garbage of ["{", "", "\u0000", "[".repeat(10_000), "[".repeat(100_000)]) {
         const { client, closeFrame } = await flood(text(garbage), { units: GARBAGE_UNITS });
         assert.deepEqual(closeFrame, { code: 4400, reason: "too_many_messages" });
@@ -142,7 +142,7 @@ for (const front of ATTACKED_FRONTS) {
       }
     });
 
-    test("audio far ahead of real time in short messages is heard to its last sample", async () => {
+    test("short messages of audio far ahead of real time are transcribed to the last sample", async () => {
       const client = await open();
       await client.untilMessage("ready");
       // 50 s in messages of 10 ms, and all at once.
@@ -162,7 +162,7 @@ for (const front of ATTACKED_FRONTS) {
       assert.equal(await service.healthStatus(), 200);
     });
 
-    test("frames that break the protocol end the connection, and nothing of them is heard", async () => {
+    test("frames that break the protocol end the connection and are not transcribed", async () => {
       const charged = await service.chargedTo(attacker.id);
       for (const [name, bytes, code] of BROKEN_FRAMES) {
         const client = await open();
@@ -178,7 +178,7 @@ for (const front of ATTACKED_FRONTS) {
       assert.equal(await service.healthStatus(), 200);
     });
 
-    test("a sample rate whose filter is costly is refused for want of a place before it is made", async () => {
+    test("without a free place, a sample rate with a costly filter is rejected before the filter is built", async () => {
       const { port } = service;
       const customer = await service.newCustomer();
       const ask = (rate: number) =>
@@ -194,7 +194,7 @@ for (const front of ATTACKED_FRONTS) {
       for (const { connection } of held) connection.destroy();
     });
 
-    test("handshakes that are never finished keep nobody out", async () => {
+    test("unfinished handshakes do not block other clients", async () => {
       const halves = await Promise.all(Array.from({ length: 200 }, () => RawConnection.open(service.port)));
       for (const half of halves)
         await half.write("GET /v1/stream HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: web");
@@ -206,7 +206,7 @@ for (const front of ATTACKED_FRONTS) {
       for (const half of halves) half.destroy();
     });
 
-    test("another version of WebSocket than 13 is refused with the one that is spoken", async () => {
+    test("any WebSocket version but 13 is rejected with the supported version", async () => {
       for (const version of ["12", "8", "0", "130", "13, 8"]) {
         const { port } = service;
         const client = await WebSocketClient.open({ port, path: "/v1/stream", key: attacker.key, version });
@@ -222,7 +222,7 @@ for (const front of ATTACKED_FRONTS) {
     });
 
     for (const [kind, path, type, first] of UPLOADS) {
-      test(`${kind} in chunks of one byte: refused with the rule, and nothing stays behind when its client leaves`, async () => {
+      test(`${kind} in one-byte chunks: rejected with the rule it breaks, and cleaned up when its client leaves`, async () => {
         const connection = await RawConnection.open(service.port);
         await connection.write(uploadHead(path, type, attacker.key));
         if (first !== "") await connection.write(chunk(first));
@@ -249,7 +249,7 @@ for (const front of ATTACKED_FRONTS) {
     }
 
     // The last one: it ends the service.
-    test("SIGTERM in the middle of uploads leaves a sound ledger and no file behind", async () => {
+    test("SIGTERM during uploads leaves a consistent ledger and no file", async () => {
       await service.assertSound();
       const uploads = await Promise.all(
         Array.from({ length: 4 }, async () => {

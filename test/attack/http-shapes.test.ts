@@ -175,7 +175,7 @@ describe("shapes of HTTP", { concurrency: true }, () => {
         assert.equal(await service.stop(), 0, service.output());
       });
 
-      test("what is no request of ours is answered or closed, and closed in the end", async () => {
+      test("an invalid request gets a response or not, and its connection always closes", async () => {
         const outcomes = await Promise.all(
           Object.entries(SHAPES).map(async ([what, { sent }]) => [
             what,
@@ -205,7 +205,7 @@ describe("shapes of HTTP", { concurrency: true }, () => {
         }
       });
 
-      test("connections beyond the limit of open files are refused, those before are served, and then others", async () => {
+      test("connections beyond the limit of open files are rejected; earlier ones, and later ones once there is room, are served", async () => {
         for (let tries = 1; !(await isServedWhileFull(service)); tries++)
           assert.ok(tries < TRIES, service.output());
       });
@@ -219,7 +219,7 @@ function ofNative({ uws, current = uws }: (typeof SHAPES)[string]): Outcome {
 }
 
 /**
- * Whether clients that came before the limit were held and served while new ones were refused. A front closes
+ * Whether clients that came before the limit were held and served while new ones were rejected. A front closes
  * who says nothing for 8 to 12 s: where the machine stands still for so long, no client is held.
  */
 async function isServedWhileFull(service: ServiceProcess): Promise<boolean> {
@@ -292,7 +292,7 @@ function nextStatus(socket: Socket): Promise<Outcome> {
 
 interface Exchanged {
   readonly text: string;
-  /** Of the first answer; `open` when the other side did not close. */
+  /** Outcome of the first response; `open` if the other side did not close. */
   readonly outcome: Outcome | "open";
 }
 

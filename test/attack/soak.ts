@@ -32,7 +32,7 @@ type Visit = (service: AttackedService) => Promise<void>;
 const WAV = new Uint8Array(writeWav(silence(0.5), 16_000));
 const SPOKEN = speech("asterisk-ru-core/vm-goodbye.flac");
 
-/** What happens in a round, each once. */
+/** Events of a round, each of which happens once. */
 const VISITS: Readonly<Record<string, Visit>> = {
   speech: async (service) => {
     await (await post(service, "/v1/tts", JSON.stringify({ text: "Ия.", nfe: 4 }))).arrayBuffer();

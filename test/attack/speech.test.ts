@@ -87,7 +87,7 @@ async function chargesSince(since: Date): Promise<ReadonlyMap<string, number>> {
   return new Map(rows.map(({ id, amount }) => [id, Number(amount)]));
 }
 
-test("a text that would be hours of speech is refused on every path, before anything is charged", async () => {
+test("a text for hours of speech is rejected on every path before anything is charged", async () => {
   const since = new Date();
   const rows = "@±≥≤∞≈≠℃₿%=+°$№".split("").map((sign) => sign.repeat(LONGEST_TEXT));
   const mixed = ["@±", "≤≥", "℃@", "∞≠"].map((signs) => signs.repeat(LONGEST_TEXT / 2));
@@ -169,7 +169,7 @@ async function askAndStandStill(path: string, text: string): Promise<RawConnecti
   return connection;
 }
 
-test("answers that nobody takes do not pile up: more is refused before it costs anything, until they are gone", async () => {
+test("unread responses do not pile up: until they have left, new requests are rejected before they cost anything", async () => {
   const since = new Date();
   const customer = await newCustomer();
   const request = { text: TWO_MINUTES, nfe: 4 };
@@ -215,15 +215,15 @@ const FILE_SAMPLES = joined(
 );
 const FILE = wavOf(FILE_SAMPLES, FILE_RATE_HZ, 1);
 
-/** What one request gave, and what it cost. */
+/** Result and cost of one request. */
 interface Receipt {
   readonly id: string;
   readonly credits: number;
-  /** What an undisturbed request of the same kind gives too. */
+  /** The part that an undisturbed request of the same kind also returns. */
   readonly gave: string;
 }
 
-/** Null for a request that was refused because the worker was lost. */
+/** Returns null for a request rejected because its worker was lost. */
 async function receiptOf(
   answer: Answer,
   credits: number,
@@ -270,7 +270,7 @@ const asks: Readonly<Record<string, () => Promise<Receipt | null>>> = {
   },
 };
 
-test(`workers of every kind that die ${FAULTS} times under load cost no request its end, and nobody a credit`, async (t) => {
+test(`workers of every kind that die ${FAULTS} times under load cost no request its completion, and no client a credit`, async (t) => {
   const since = new Date();
   const receipts: Receipt[] = [];
   const undisturbed = new Map<string, string>();

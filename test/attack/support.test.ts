@@ -5,7 +5,7 @@ import { startBystander } from "./support/bystander.js";
 import { HealthProbe } from "./support/health-probe.js";
 import { WebSocketClient } from "./support/web-socket-client.js";
 
-test("what watches an attack sees a service that nobody attacks as it is", async () => {
+test("the attack monitors report an unattacked service as healthy", async () => {
   const service = await AttackedService.start(ATTACKED_FRONTS[0]!);
   const { id, key } = await service.newCustomer();
   const probe = new HealthProbe(service.port);

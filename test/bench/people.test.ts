@@ -51,7 +51,7 @@ test("recordings are next to the table or in clips, and sets are named by folder
   await assert.rejects(readTranscripts(join(folder, "cv/clips"), null), /holds no table/);
 });
 
-test("figures are spoken in Kazakh, and stay digits in Russian", () => {
+test("figures become words in Kazakh, and stay digits in Russian", () => {
   assert.equal(scoringText("Бағасы 15% өсті!", "kk", TAKES_E), "бағасы он бес пайыз өсті");
   assert.equal(scoringText("Үйде 3 бала бар", "", TAKES_E), "үйде үш бала бар");
   assert.equal(scoringText("Ещё 15 минут", "ru", TAKES_E), "еще 15 минут");

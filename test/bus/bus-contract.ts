@@ -16,7 +16,7 @@ export interface BusUnderTest {
 
 const bytesOf = (...values: number[]) => Uint8Array.from(values);
 
-/** Tests every bus's promises. @param skip why that is impossible here, else false */
+/** Tests what every bus must do. @param skip why it cannot run here, or false */
 export function busContract(name: string, skip: string | false, makeBus: () => Promise<BusUnderTest>): void {
   describe(`the bus ${name}`, { skip }, () => {
     let tested: BusUnderTest;
@@ -138,7 +138,7 @@ export function busContract(name: string, skip: string | false, makeBus: () => P
       await tested.interrupt();
       sender.publish("t.again", bytesOf(1));
       await tested.resume();
-      await eventually("both are told", () => told.length === 2);
+      await eventually("both receive it", () => told.length === 2);
       assert.deepEqual(told.toSorted(), ["receiver", "sender"]);
       // Messages published meanwhile may be lost; those published now are not.
       await eventually("it is heard again", async () => {

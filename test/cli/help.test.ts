@@ -67,7 +67,7 @@ test("help explains every option, fits the terminal, and its examples parse", ()
   }
 });
 
-test("docs/console.md lists every command with every option of its own", () => {
+test("docs/console.md lists every command with all its options", () => {
   const page = read("docs/console.md").split("## Command line")[1]!;
   for (const [name, { options }] of ALL.filter(([each]) => !["models", "doctor"].includes(each))) {
     assert.ok(page.includes(`\`dauys ${name}`), name);

@@ -107,7 +107,7 @@ test("a terminal shows the bar, then the time; a pipe, --quiet and a dumb termin
     ...{ DAUYS_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, DAUYS_API_KEY: STUB_KEY },
     RESULT: result,
   };
-  /** The command on a terminal of its own; its result goes to a file. */
+  /** The command on its own terminal; its result goes to a file. */
   const start = (more: string, other: Readonly<Record<string, string>> = {}) => {
     const line = `"$NODE" "$PROGRAM" transcribe "$RECORDING" ${more} > "$RESULT"`;
     const child = spawn("script", ["-qec", line, "/dev/null"], { cwd: folder, env: { ...env, ...other } });

@@ -220,7 +220,7 @@ test("curl, client code and Python shown by the playground do the same as the pa
   await assert.rejects(python(["local.py"]), /HTTP Error 400/);
 });
 
-test("the package contains the command line, which says where operators' commands are", async () => {
+test("the packaged command line explains where operators' commands are", async () => {
   const command = join(project.folder, "node_modules/.bin/dauys");
   const options = { cwd: project.folder, env: { ...environment(), DAUYS_URL: service.url } };
   await run(command, ["speak", "Сәлем!", "-o", "salem.wav"], options);

@@ -7,7 +7,7 @@ import { DauysClient } from "../../src/client/node.js";
 import type { SpeechRequest } from "../../src/client/types.js";
 import { type ServiceStub, STUB_KEY, type StubRequest, startStub } from "../cli/service-stub.js";
 
-/** Every option: a missing one does not compile here, and a missing parameter fails below. */
+/** Every option. A missing option does not compile; a missing parameter fails the test below. */
 const REQUEST: Required<SpeechRequest> = {
   text: "сәлем",
   model: "svc-kk-v1",

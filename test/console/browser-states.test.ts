@@ -315,7 +315,7 @@ test("a live session names the container format of a browser's recorder, however
       let sent = 0;
       recorder.ondataavailable = ({ data }) => {
         if (data.size > 0) socket.send(data);
-        // Ends a stream whose bytes were taken for samples.
+        // Ends a stream whose bytes were mistaken for samples.
         if (++sent === 8) socket.send('{"type":"CloseStream"}');
       };
       recorder.start(${everyMs});

@@ -53,7 +53,7 @@ function leadsSomewhere(target: string, document: string): boolean {
   return anchor === undefined || anchorsOf(read(file)).has(anchor);
 }
 
-test("every file and folder of ours that a document names is there", () => {
+test("every file and folder of ours that a document mentions exists", () => {
   const lost = DOCUMENTS.flatMap((document) =>
     codeSpans(read(document))
       .filter((span) => !isThere(span, document))
@@ -100,7 +100,7 @@ test("each measured line of README links to a result, and each page with figures
   }
 });
 
-test("every saved result stands on the page of benchmarks", () => {
+test("every saved result is on the benchmarks page", () => {
   const results = FILES.filter((name) =>
     /^bench\/results\/.+\.json$|^models\/[^/]+\/evaluation\.json$/.test(name),
   );

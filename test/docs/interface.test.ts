@@ -75,7 +75,7 @@ interface ShownRequest {
   readonly page: string;
   readonly heading: string;
   readonly schema: z.ZodObject;
-  /** What the schema cannot do without. */
+  /** Fields that the schema requires. */
   readonly minimal: Readonly<Record<string, string>>;
   /** Fields that are read by others than the schema. */
   readonly also?: readonly string[];
@@ -115,7 +115,7 @@ const REQUESTS: readonly ShownRequest[] = [
 for (const { page, heading, schema, minimal, also = [] } of REQUESTS) {
   const rows = tableRows(section(page, heading)).filter(([name = ""]) => /^`[a-z_]+`/.test(name));
 
-  test(`${heading.slice(3)}: the page shows the fields that are read, and no other`, () => {
+  test(`${heading.slice(3)}: the page shows exactly the fields that are read`, () => {
     const shown = rows.flatMap(([names = ""]) => codeSpans(names));
     assert.deepEqual(shown.toSorted(), [...Object.keys(schema.shape), ...also].sort());
   });

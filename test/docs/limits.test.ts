@@ -20,14 +20,14 @@ const LIVE = read("docs/live-protocol.md");
 /** A number as documents write it. */
 const written = (value: number) => value.toLocaleString("en-US");
 
-/** What stands beside a limit in a table. @throws when the table does not name it */
+/** Returns the value next to a limit in a table. @throws if the table does not list it */
 function limit(page: string, name: string): string {
   const row = tableRows(section(page, "## Limits")).find(([cell]) => cell === name);
   if (row === undefined) throw new Error(`no limit is called "${name}"`);
   return row[1]!;
 }
 
-test("limits of requests are those of the code", () => {
+test("documented request limits match the code", () => {
   const { paid, free } = CONCURRENCY_LIMITS;
   const { readerPace, stallMs } = DEFAULT_FRONT_LIMITS;
   const seconds = (ms: number) => `${ms / 1_000} s`;
@@ -63,7 +63,7 @@ test("limits of requests are those of the code", () => {
   assert.equal(readerPace.graceMs, 600_000, "ten minutes");
 });
 
-test("limits of live messages are those that a flooding client is told", () => {
+test("documented limits of live messages are those reported to a flooding client", () => {
   const [, text, textRate, audio, bytes, audioRate] =
     /most (\d+) text messages at once and (\d+) a second, and (\d+) audio messages of less than (\d+) bytes at once and (\d+)/
       .exec(FLOOD_DETAIL)!

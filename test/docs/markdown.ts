@@ -64,7 +64,7 @@ function cellsOf(line: string): string[] {
   return inside.split(/(?<!\\)\|/).map((cell) => cell.trim());
 }
 
-/** What stands in backticks in the prose and the tables, in order. */
+/** Returns the code spans in prose and tables, in order. */
 export function codeSpans(text: string): readonly string[] {
   const prose = linesOf(text).map((line) => (line.isCode ? "" : line.text));
   return [...prose.join("\n").matchAll(/`([^`\n]+)`/g)].map((match) => match[1]!);

@@ -7,7 +7,7 @@ import { read, repositoryFiles } from "./markdown.js";
 /** prom-client's own, of the process. */
 const OF_PROCESS = /^(process|nodejs)_/;
 
-test("docs/monitoring.md lists every metric of ours, and no other", async () => {
+test("docs/monitoring.md lists exactly our metrics", async () => {
   const known = new Set([...(await exposedMetrics())].filter((name) => !OF_PROCESS.test(name)));
   const shown = new Set(shownLabels().keys());
   const without = [...known].filter((name) => !shown.has(name));
@@ -20,7 +20,7 @@ test("docs/monitoring.md lists every metric of ours, and no other", async () => 
   );
 });
 
-test("every metric and observer of Metrics is told of something", () => {
+test("every metric and observer of Metrics records something", () => {
   const within = read("core/observe/metrics.ts");
   const users = repositoryFiles()
     .filter((path) => /^src\/(?!observe\/).*\.ts$/.test(path))

@@ -16,7 +16,7 @@ for (const page of readdirSync(PAGES)) {
     const text = readFileSync(join(PAGES, page), "utf8");
     assert.ok(text.trimEnd().split("\n").length <= LONGEST_PAGE);
     const named = [...text.matchAll(/`([\w./-]+(?:\.tsx?|\/))`/g)].map(([, name = ""]) => name);
-    assert.ok(named.length > 10, "the way is told in files");
+    assert.ok(named.length > 10, "the page lists the files");
     for (const name of named) {
       const isThere = name.endsWith("/") ? existsSync(name) : files.some((file) => file.endsWith(`/${name}`));
       assert.ok(isThere, name);

@@ -40,7 +40,7 @@ const CLIENTS = [
 ];
 
 for (const { version, OpenAI, toFile } of CLIENTS) {
-  describe(`the openai client ${version}, told only another address`, () => {
+  describe(`the openai client ${version}, with only the address changed`, () => {
     const clientWith = (apiKey: string) => new OpenAI({ apiKey, baseURL: `${service.url}/v1` });
     const file = () => toFile(spoken, "speech.wav");
 
@@ -119,7 +119,7 @@ describe("the AI SDK's OpenAI provider", () => {
     assert.equal(parseWavHeader(audio.uint8Array, audio.uint8Array.length)?.sampleRateHz, 24_000);
   });
 
-  test("transcribes with every model name of its own", async () => {
+  test("transcribes with each of its own model names", async () => {
     for (const model of ["whisper-1", "gpt-4o-transcribe", "gpt-4o-mini-transcribe"]) {
       const result = await experimental_transcribe({ model: provider().transcription(model), audio: spoken });
       assert.match(result.text, /[а-яәғқңөұүһі]/);
@@ -155,7 +155,7 @@ test("the commands of README.md and the API pages do what they say", async () =>
   const blocks = pastedCurlBlocks(service.url);
   let output = "";
   for (const block of blocks) {
-    // An error answer ends the block; so does everything else that fails.
+    // An error response ends the block, and so does any failed command.
     const script = `curl() { command curl --fail-with-body "$@"; }\n${block}`;
     const env = { ...process.env, DAUYS_API_KEY: service.key };
     const done = await run("bash", ["-euo", "pipefail", "-c", script], { cwd: folder, env }).catch(

@@ -86,7 +86,7 @@ function assertColdStart(answer: Response): void {
 describe("a service whose models come and go", () => {
   let service: ServiceProcess;
   let operatorPort: number;
-  /** What the engines made while they were loaded: a short text as audio, and its finals. */
+  /** Output of the engines while they were loaded: a short text as audio, and its finals. */
   let short: { readonly pcm: Int16Array; readonly finals: readonly StreamServerMessage[] };
 
   before(async () => {

@@ -245,7 +245,10 @@ async function connect(path: string, query: string) {
   return { socket, messages, closed };
 }
 
-/** Speech in messages of an odd length, an end by hand, and silence behind its final. Returns the bytes of audio. */
+/**
+ * Sends speech in messages of odd length, a manual end, and silence after its final. Returns the bytes of
+ * audio.
+ */
 async function speakTo(
   { socket, messages }: { readonly socket: WebSocket; readonly messages: readonly Message[] },
   said: { finalize: object; isFinal: (message: Message) => boolean; close: object },

@@ -76,7 +76,7 @@ test("a provider that is missing is passed by with one warning, and operators se
   });
 });
 
-test("a list of which nothing is there is refused by the setting's name and what the runtime says", async () => {
+test("a list without any available provider is rejected with the setting's name and the runtime's message", async () => {
   const dataDir = join(await temporaryFolder(), "data");
   const env = { DATA_DIR: dataDir, PORT: "0", FILE_EXECUTION_PROVIDERS: MISSING };
   const { code, stderr } = await runProgram(MAIN, [], { env });
@@ -84,5 +84,5 @@ test("a list of which nothing is there is refused by the setting's name and what
   const rule = "FILE_EXECUTION_PROVIDERS must name one that can be used here";
   const told = `dauys: cannot start: ${rule}, received "${MISSING}" (${MISSING}: `;
   assert.ok(stderr.includes(told), stderr);
-  assert.ok(!existsSync(dataDir), "nothing is made before");
+  assert.ok(!existsSync(dataDir), "nothing is created before");
 });

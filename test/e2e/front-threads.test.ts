@@ -70,7 +70,7 @@ interface Session {
   readonly closed: Promise<number>;
 }
 
-/** Settles with the session, or with the code that it was refused with. */
+/** Settles with the session, or with the code that rejected it. */
 async function open(key: string): Promise<Session | string> {
   const socket = new WebSocket(`${service.url.replace("http", "ws")}/v1/stream`, ["svc-bearer", key]);
   const messages: StreamServerMessage[] = [];
@@ -148,7 +148,7 @@ test("file, synthesis and live sessions over two threads cost exactly what the l
   );
 });
 
-test("limits hold across threads: one session more than allowed is refused", { skip }, async () => {
+test("limits hold across threads: one session more than allowed is rejected", { skip }, async () => {
   const { key } = await newCustomer();
   const answers = await Promise.all(Array.from({ length: LIVE_LIMIT + 8 }, () => open(key)));
   const sessions = answers.flatMap((answer) => (typeof answer === "string" ? [] : [answer]));
@@ -240,7 +240,7 @@ test("what a dying front thread keeps from a client is given back", { skip }, as
   );
 });
 
-test("SIGTERM: sessions on both threads are told, finished and charged, and the service ends with 0", {
+test("SIGTERM: sessions on both threads are notified, finished and charged, and the service exits with 0", {
   skip,
 }, async () => {
   const { key } = await newCustomer();

@@ -248,7 +248,7 @@ for (const front of FRONTS) {
       }
     });
 
-    test("of twenty at once one is charged, and the others are told to wait or get its answer", async () => {
+    test("of twenty simultaneous requests one is charged; the others get its response or are asked to wait", async () => {
       const [before, key] = [await spent(), newKey()];
       const answers = await Promise.all(Array.from({ length: 20 }, () => speak(key)));
       const made = answers.filter(
@@ -286,7 +286,7 @@ for (const front of FRONTS) {
       assert.equal((await spent()) - before, 2 * LONG_CREDITS);
     });
 
-    test("an answer that is gone from the disk is made again, and not charged", async () => {
+    test("a response deleted from the disk is produced again without a charge", async () => {
       const [before, key, fileKey] = [await spent(), newKey(), newKey()];
       const first = await speak(key);
       const bytes = await bytesOf(first);
@@ -334,7 +334,7 @@ for (const front of FRONTS) {
       server.close();
     });
 
-    test("audio that an earlier version did not note is charged for what it costs beyond", async () => {
+    test("audio that an earlier version did not record is charged only the difference", async () => {
       const files = [FILE, LONG_FILE];
       const server = createServer((_request, response) => response.end(files.shift()));
       const path = `/v1/transcribe?url=${encodeURIComponent(`${await listening(server)}/speech.wav`)}`;
@@ -397,7 +397,7 @@ for (const front of FRONTS) {
         });
       const first = await ask("last");
       const bytes = await bytesOf(first);
-      // Whatever is left is held by something else.
+      // Hold the rest of the balance for something else.
       await sql`update accounts set held = balance where id = ${id}`;
       const again = await ask("last");
       assert.ok((await bytesOf(again)).equals(bytes));

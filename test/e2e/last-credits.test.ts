@@ -51,7 +51,7 @@ test("of a hundred requests at once for the last credits exactly those are serve
   const ledger = await operator<{ balance: number; held: number; data: { amount: number }[] }>("ledger", id);
   assert.deepEqual([ledger.balance, ledger.held], [LEFT, 0]);
   assert.equal(ledger.data.filter(({ amount }) => amount === -300).length, AFFORDABLE);
-  // What is left still pays for what costs no more.
+  // The rest still pays for work that costs no more.
   const last = await speak("/v1/tts", key, "Ә");
   assert.equal(last.status, 200);
   await last.arrayBuffer();

@@ -39,7 +39,7 @@ function connect(apiKey: string, options: Record<string, string>) {
   });
 }
 
-test("Deepgram's client transcribes live, told only another address", async () => {
+test("Deepgram's client transcribes live with only the address changed", async () => {
   const socket = await connect(service.key, {
     encoding: "linear16",
     sample_rate: String(SPOKEN_RATE_HZ),
@@ -80,7 +80,7 @@ test("Deepgram's client transcribes live, told only another address", async () =
   assert.ok(characterErrorRate <= MAX_CHARACTER_ERROR_RATE, `${characterErrorRate}: ${final.join(" | ")}`);
 });
 
-test("Deepgram's client finalizes, and is refused with a wrong key", async () => {
+test("Deepgram's client finalizes, and is rejected with a wrong key", async () => {
   const socket = await connect(service.key, { encoding: "linear16", sample_rate: String(SPOKEN_RATE_HZ) });
   const finalized = new Promise<string>((resolve) => {
     socket.on("message", (message) => {
@@ -103,7 +103,7 @@ test("Deepgram's client finalizes, and is refused with a wrong key", async () =>
   await failed;
 });
 
-test("Deepgram's client is told that a recorder's file is not taken for samples", async () => {
+test("Deepgram's client gets an error for a recorder's file sent as samples", async () => {
   const socket = await connect(service.key, {});
   const told = new Promise<unknown>((resolve) => socket.on("message", resolve));
   const closed = once(socket.socket as unknown as EventTarget, "close");

@@ -35,7 +35,7 @@ test("at its most talkative level the log of a whole day's work holds no key, te
   form.set("file", new Blob([new Uint8Array(spoken)]), "құпия.wav");
   form.set("prompt", SENTENCE);
   assert.equal((await post("/v1/audio/transcriptions", { body: form })).status, 200);
-  // What fails is told in more words than what works.
+  // Failures are logged in more detail than successes.
   const failures: readonly [answer: Promise<Response>, status: number][] = [
     [post("/v1/tts", json({ text: SENTENCE, speed: SENTENCE })), 400],
     [post("/v1/tts", { body: SENTENCE }), 400],

@@ -94,7 +94,7 @@ test("what an answer says it cost is what the ledger says", async () => {
   );
 });
 
-test("work that is refused or fails costs nothing", async () => {
+test("work that is rejected or fails costs nothing", async () => {
   const { id, key } = await newCustomer();
   const noise = new Uint8Array(1_000).fill(7);
   assert.equal((await post("/v1/transcribe", key, noise, "application/octet-stream")).status, 400);

@@ -10,7 +10,7 @@ import { WavSampleReader } from "../../core/domain/audio/wav-samples.js";
 import { loadBinding } from "../../native/beam/binding.js";
 import { startServiceProcess } from "../support/service-process.js";
 
-/** What `scripts/runtimes.mjs fetch` brings. The Node of these tests is one that the service runs on already. */
+/** Versions that `scripts/runtimes.mjs fetch` downloads. These tests already run on a supported Node. */
 const NODES = new URL("../../../.cache/runtimes/nodes/node_modules/", import.meta.url);
 const MAJORS = [22, 24];
 /** These tests run on the oldest: what does not touch Node itself, and passes on both ends, passes between them. */

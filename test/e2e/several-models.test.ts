@@ -45,7 +45,7 @@ function useDefaults(defaults: object): Promise<void> {
   return writeFile(join(models, "defaults.json"), JSON.stringify(defaults));
 }
 
-describe("a service with models of one's own beside the shipped ones", () => {
+describe("a service with added models next to the shipped ones", () => {
   let service: ServiceProcess;
   let operatorPort: number;
 
@@ -200,7 +200,7 @@ describe("a service with models of one's own beside the shipped ones", () => {
     },
   );
 
-  test("what one model cannot do is refused where it is asked for it, and not for the others", async () => {
+  test("an option that one model lacks is rejected for that model only", async () => {
     const wrongVoice = await speak({ voice: "dauren" });
     assert.equal(wrongVoice.headers.get("x-svc-error"), "unknown_voice");
     const timed = await speak({}, "/v1/tts?timestamps=true");

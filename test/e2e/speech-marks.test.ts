@@ -7,7 +7,7 @@ import { type SharedService, sharedService } from "../support/shared-service.js"
 const RATE_HZ = 24_000;
 /** -60 dB of full scale: below it nothing is heard. */
 const SILENT_BELOW = 0.001;
-/** What the edges of the speech around a pause vary by. */
+/** Variation of the speech edges around a pause. */
 const TOLERANCE_MS = 20;
 
 let service: SharedService;
@@ -16,7 +16,7 @@ before(async () => {
   service = await sharedService();
 });
 
-test("a pause mark is as much silence as it asks for, at the begin, inside, between sentences and at the end", async () => {
+test("a pause mark adds exactly its silence: at the start, within and between sentences, and at the end", async () => {
   for (const voice of ["aigul", "dauren", "saule", "timur"]) {
     const text = `[pause 300ms]Қайырлы таң [pause 500ms] достар! [pause 1.5s] Бүгін ауа райы жақсы. [pause 0.7s]`;
     const answer = await post("/v1/tts", { text, voice, nfe: 8 });
@@ -53,7 +53,7 @@ test("marks are heard in the OpenAI shape too, whole and as PCM", async () => {
   );
 });
 
-test("a pause that is too long or has no unit is refused before anything is charged", async () => {
+test("a pause that is too long or has no unit is rejected before anything is charged", async () => {
   for (const [path, field] of [
     ["/v1/tts", "text"],
     ["/v1/tts/stream", "text"],

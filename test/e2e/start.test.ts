@@ -17,7 +17,7 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 /** A quiet 2-core machine takes a tenth of it; a gate that shares its machine must not fail for that. */
 const DEADLINE_MS = 300_000;
 
-/** What `npm start` compiles and reads. */
+/** Files that `npm start` compiles and reads. */
 const COPIED = ["bin", "src", "actors", "native", "core", "scripts", "docs", "README.md", "package.json"];
 const SETTINGS = ["package-lock.json", "tsconfig.json"];
 /** The pages were built before all tests. */
@@ -97,7 +97,7 @@ test("npm start compiles, prints a banner with key and commands, speaks, and end
   }
 });
 
-test("a port that is taken is one clear line and exit code 1, before anything is made or loaded", async () => {
+test("a port in use gives one clear line and exit code 1, before anything is created or loaded", async () => {
   const folder = await mkdtemp(join(tmpdir(), "dauys-start-"));
   const taken = createServer().listen(0, "127.0.0.1");
   await once(taken, "listening");
@@ -150,7 +150,7 @@ async function compiledAtMs(): Promise<readonly [number, readonly number[]]> {
 
 const running = new Set<Started>();
 
-/** What a failed assertion has left running would write into the folder while it is removed. */
+/** A process left running by a failed assertion would write into the folder while it is removed. */
 async function endStarted(): Promise<void> {
   for (const { child } of running) child.kill("SIGTERM");
   await Promise.all(Array.from(running, ({ exited }) => exited));

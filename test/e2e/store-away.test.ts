@@ -32,7 +32,7 @@ after(async () => {
   assert.equal(await service.stop(), 0, service.output());
 });
 
-test("while the database hangs, keys that are known go on and everybody else is told to come back", async () => {
+test("while the database hangs, known keys keep working and everyone else is asked to retry", async () => {
   assert.equal((await token(service.key)).status, 200);
   const server = await postmaster();
   const stopped = [server, ...(await backendsOf(server))];
@@ -52,7 +52,7 @@ test("while the database hangs, keys that are known go on and everybody else is 
   await eventually("work again", async () => (await speak(service.key)).status === 200, BACK_WITHIN_MS);
 });
 
-test("a database that is stopped at once under load costs no client a wrong credit, and the service goes on", async () => {
+test("stopping the database abruptly under load charges no client wrongly, and the service continues", async () => {
   const charged = new Map<string, number>();
   let unavailableCount = 0;
   let isOver = false;
@@ -93,7 +93,7 @@ test("a database that is stopped at once under load costs no client a wrong cred
     while (!isOver) {
       await work().catch((error: unknown) => {
         if (error instanceof assert.AssertionError) throw error;
-        // A live session that was refused before its upgrade.
+        // A live session that was rejected before its upgrade.
         unavailableCount++;
       });
       await pace(20);
@@ -102,7 +102,7 @@ test("a database that is stopped at once under load costs no client a wrong cred
   const random = uniform(SEED);
   for (let outage = 0; outage < OUTAGES; outage++) {
     await momentOfFault(700 + 900 * random());
-    // What `pg_ctl stop -m immediate` sends; the service starts its server again.
+    // The signal of `pg_ctl stop -m immediate`; the service restarts its server.
     const server = await postmaster();
     process.kill(server, "SIGQUIT");
     await eventually("another server", async () => ![0, server].includes(await postmaster()), BACK_WITHIN_MS);

@@ -33,9 +33,9 @@ async function newKey(paidCredits: number): Promise<string> {
 
 interface Listener {
   readonly socket: WebSocket;
-  /** What the service said first, `ready` or why not, and the close code if it closed after that. */
+  /** The service's first message, `ready` or an error, and the close code if it closed after that. */
   readonly answer: Promise<string>;
-  /** Why it would not go on. */
+  /** The error that ended it. */
   readonly refusal: Promise<string>;
   readonly closed: Promise<number>;
 }
@@ -45,7 +45,7 @@ function open(key: string): Listener {
   const closed = new Promise<number>((resolve) => socket.once("close", resolve));
   const answer = new Promise<string>((resolve, reject) => {
     socket.once("error", reject);
-    socket.once("close", (code) => reject(new Error(`closed with ${code} before it was told anything`)));
+    socket.once("close", (code) => reject(new Error(`closed with ${code} before any message`)));
     socket.once("message", (bytes) => {
       const message = JSON.parse(String(bytes)) as StreamServerMessage;
       resolve(message.type === "error" ? message.code : message.type);
@@ -64,7 +64,7 @@ for (const { tier, paidCredits, limit } of [
   { tier: "that lives on its free grant", paidCredits: 0, limit: 4 },
   { tier: "that has paid", paidCredits: 1_000_000, limit: 20 },
 ]) {
-  test(`an organization ${tier} may have ${limit} live sessions, and the next is refused with 4429`, async () => {
+  test(`an organization ${tier} may have ${limit} live sessions, and the next is rejected with 4429`, async () => {
     const key = await newKey(paidCredits);
     const listeners: Listener[] = [];
     for (let index = 0; index < limit; index++) {
@@ -73,7 +73,7 @@ for (const { tier, paidCredits, limit } of [
       assert.equal(await listener.answer, "ready", `session ${index + 1}`);
     }
     const refused = open(key);
-    // At once, or behind its `ready` where the last one's place was taken in the same moment.
+    // Immediately, or after its `ready` if the last place was taken at the same moment.
     assert.deepEqual([await refused.refusal, await refused.closed], ["too_many_requests", 4429]);
     // One that ends makes room.
     listeners[0]?.socket.send('{"type":"close"}');

@@ -213,7 +213,7 @@ describe("traces over OTLP", () => {
     assert.deepEqual([...roots].toSorted(), ["GET /v1/stream", "POST /v1/transcribe", "POST /v1/tts"]);
   });
 
-  test("no text, key or organization is told; the service says which one it is", () => {
+  test("traces contain no text, key or organization, but identify the service", () => {
     const told = bodies.join("\n");
     for (const secret of ["құпия", "sk-svc-", "org_"]) assert.ok(!told.includes(secret), secret);
     const [{ resource }] = (JSON.parse(bodies[0]!) as OtlpBody).resourceSpans as [

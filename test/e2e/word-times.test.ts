@@ -26,7 +26,7 @@ before(async () => {
   client = new DauysClient({ baseUrl: service.url, apiKey: service.key });
 });
 
-test("words are told in order, inside the audio, where there is sound, and when they are heard", async () => {
+test("words are reported in order, inside the audio, where there is sound, at the time they are heard", async () => {
   const { voices } = await client.voices();
   const spoken = [];
   for (const [i, text] of SENTENCES.entries()) {
@@ -53,7 +53,7 @@ test("words are told in order, inside the audio, where there is sound, and when 
   assert.ok(mean < MAX_MEAN_START_DIFFERENCE, `${mean} s on average`);
 });
 
-test("pauses between sentences and pieces move the words behind them", async () => {
+test("pauses between sentences and pieces shift the words after them", async () => {
   const text = `${SENTENCES[3]} ${SENTENCES[1]}\n\n15 кітап!`;
   const { words = [], durationSeconds, usage } = await client.speak({ text, nfe: 8 }, { timestamps: true });
   assert.equal(usage.characters, [...text].length);
@@ -67,7 +67,7 @@ test("pauses between sentences and pieces move the words behind them", async () 
   assert.ok(words.at(-1)!.end > durationSeconds - 0.2);
 });
 
-test("times are part of what an idempotency key stands for, and a wrong flag is told", async () => {
+test("an idempotency key covers the times option, and a wrong flag is reported", async () => {
   const speak = async (query: string, key: string) => {
     const answer = await fetch(`${service.url}/v1/tts${query}`, {
       method: "POST",

@@ -1,4 +1,4 @@
-// What may become of the bus between a gateway and its engines, each with a real nats-server. What becomes of engines:
+// Faults of the bus between a gateway and its engines, each with a real nats-server. Faults of engines:
 // `engine-nodes.test.ts`; single messages that are lost: `test/actors/fleet/lost-lanes.test.ts`.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -115,7 +115,7 @@ describe("the bus between a gateway and its engines", { skip: WITHOUT_NATS }, ()
       }),
     );
     t.after(() => Promise.all(servers.map((server) => server.kill())));
-    // Each side on a server of its own: what they say crosses a route.
+    // Each side has its own server, so messages cross a route.
     const [one, two, three] = servers.map(({ url }) => url) as [string, string, string];
     const host = await node(t, await open([one, two, three]));
     const remote = await gateway(t, await open([two, three, one]));
@@ -214,7 +214,7 @@ describe("the bus between a gateway and its engines", { skip: WITHOUT_NATS }, ()
         assert.rejects(open(servers, tls, REFUSED_MS), how),
       ),
     );
-    engineBus.subscribe("dauys.v1.front.>", () => assert.fail("an engine hears what gateways are told"));
+    engineBus.subscribe("dauys.v1.front.>", () => assert.fail("an engine receives messages for gateways"));
     engineBus.subscribe(">", () => assert.fail("an engine hears everything"));
     gatewayBus.publish("dauys.v1.front.someone.live.0", Uint8Array.of(1));
     await Promise.all([engineBus.flush(), gatewayBus.flush()]);

@@ -33,7 +33,7 @@ const JOB: SynthesisJob = {
 const NEVER = new AbortController().signal;
 const orders = new FaultOrders();
 
-test("a device that is lost in the middle of an utterance costs no word, and the engine goes on with the next", async () => {
+test("losing a device in mid-utterance costs no word, and the engine continues with the next device", async () => {
   const { placing, events } = placingLog(["cuda", "cpu"]);
   const settings = { ...RECOGNIZER, entries: DEVICE_ENTRIES, placing };
   const engine = await liveEngine({

@@ -22,7 +22,7 @@ import { type FaultMoment, figuresOf } from "./fleet-figures.js";
 /** `FLEET_ROUNDS=20 npm test -- fault/engine-nodes` repeats the faults so often, with more sessions, and saves its figures. */
 const ROUNDS = Number(process.env["FLEET_ROUNDS"] ?? 1);
 const SESSIONS = ROUNDS > 1 ? 50 : 2;
-/** What is said at most: in one round less than the backlog that a session may have. */
+/** Longest speech of a round, less than a session's backlog. */
 const LONGEST_SECONDS = 50 * ROUNDS;
 /** A machine under load may be slow; what is waited for comes sooner or later. */
 const LIMIT_MS = 120_000;
@@ -120,7 +120,7 @@ describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () 
     if (ROUNDS > 1) await momentOfFault(4_000);
   };
 
-  test("nodes killed, frozen, cut off and told to stop cost no word, no number and no credit", async (t) => {
+  test("nodes that are killed, frozen, cut off or stopped cost no word, number or credit", async (t) => {
     const spent = await balance(gateway);
     let isOver = false;
     const speaking = Array.from({ length: SESSIONS }, (_, index) => {
@@ -139,7 +139,7 @@ describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () 
       });
       return { run, isHeard };
     });
-    // One that is refused is never heard.
+    // One that is rejected is never heard.
     await Promise.all(speaking.map(({ run, isHeard }) => Promise.race([isHeard, run])));
     for (let round = 0; round < ROUNDS; round++) {
       const killed = await takeOneWithLanes();
@@ -204,7 +204,7 @@ describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () 
     const pcm = VOICES[0]!.subarray(0, 8 * RATE_HZ);
     const { url, key } = gateway;
     const speaking = runLive({ url, key, pcm, messageSamples: 1_600, isPaced: false });
-    // What a scaler does: an engine for the first session, none without sessions.
+    // Do what a scaler does: start an engine for the first session, and stop it without sessions.
     await eventually("a session is wanted", async () => (await wanted()) === 1, LIMIT_MS);
     await startNode();
     const run = await speaking;
@@ -227,7 +227,7 @@ function finalMessages(run: LiveRun): unknown[] {
   return run.received.flatMap(({ message }) => (message.type === "final" ? [message] : []));
 }
 
-/** As a client is told of it. */
+/** The error as a client sees it. */
 /** As clients receive it: times to the millisecond. */
 function asMessage({ startSample, endSample, words, ...final }: Final): unknown {
   return {

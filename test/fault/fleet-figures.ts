@@ -1,6 +1,6 @@
 import type { LiveRun } from "../../bench/support/live-client.js";
 
-/** What was done to a fleet, and when its gateway had noticed. */
+/** A fault caused in a fleet, and when its gateway noticed it. */
 export interface FaultMoment {
   readonly fault: string;
   readonly atMs: number;

@@ -39,7 +39,7 @@ const PIECE_SECONDS = 0.1;
 const killMoment = uniform(SEED);
 const fileLength = uniform(SEED + 1);
 
-/** What clients saw of one round, and what must have been charged for it. */
+/** Results that clients saw in one round, and the charges that must follow from them. */
 interface Seen {
   /** Before the first request. */
   readonly since: Date;
@@ -64,7 +64,7 @@ export interface KillReport {
   /** Streams that broke off after their first sentence. */
   readonly broken: number;
   readonly sessions: number;
-  /** Sessions that had been told some text when they broke off. */
+  /** Sessions that had received text when they broke off. */
   readonly heard: number;
 }
 
@@ -262,7 +262,7 @@ async function startAcross(both: TwoTargets): Promise<{ readonly goOn: () => Pro
       isGone.resolve();
       const { finals, done } = await listening;
       await door.close();
-      assert.deepEqual(finals.map(asTold), undisturbed.finals.map(asTold), "no word is lost or told twice");
+      assert.deepEqual(finals.map(asTold), undisturbed.finals.map(asTold), "no word is lost or repeated");
       assert.deepEqual([done.audioSeconds, done.unsettledConnections], [undisturbed.done.audioSeconds, 1]);
       assert.equal(done.sessionIds.length, 2);
       return done;
@@ -391,7 +391,10 @@ async function compare(dataDir: string, seen: Seen, by: "restarted" | "swept" = 
   });
 }
 
-/** What each service has heard of a client is charged once: by the second itself, and by the sweep for the first. */
+/**
+ * Checks that each service's part of a client's audio is charged once: the second service charges its own,
+ * the sweep the first's.
+ */
 async function compareAcross(dataDir: string, { sessionIds, creditsCharged }: AcrossSeen): Promise<void> {
   await withDatabase(dataDir, async (sql) => {
     const rows = await sql<{ id: string; state: string; amount: string; service: string }[]>`
@@ -416,7 +419,7 @@ async function withDatabase<T>(dataDir: string, work: (sql: Sql) => Promise<T>):
   }
 }
 
-/** What the service has spoken of it has accepted, and it cannot have accepted more than was sent. */
+/** The service accepted everything it has transcribed, and cannot have accepted more than was sent. */
 function compareSession(
   { id, sentSamples, heardSeconds, doneCredits }: LiveSeen,
   charged: ReadonlyMap<string, number>,

@@ -11,7 +11,9 @@ import { type ServiceProcess, startServiceProcess } from "../support/service-pro
 
 const SPEECH = joined(silence(0.3), speech("kazakh-speech-commands/example_1.flac"));
 
-/** A session whose service loses its device in mid-utterance. @returns what it was told; empty when it never heard anything */
+/**
+ * A session whose service loses its device in mid-utterance. @returns the messages it received; empty if none
+ */
 async function listenOnce(
   service: ServiceProcess,
 ): Promise<{ readonly types: string[]; readonly end: number }> {
@@ -36,7 +38,7 @@ async function listenOnce(
   return { types, end };
 }
 
-test("a service that has lost the last provider of its list tells its sessions to go and ends with 1", async () => {
+test("a service that loses its last provider asks its sessions to leave and exits with 1", async () => {
   const environment = { EXECUTION_PROVIDERS: "cuda", NODE_OPTIONS: SIMULATED_CUDA, ...(await lightModels()) };
   const service = await startServiceProcess(environment, { main: DEVICE_MAIN });
   const exited = once(service.child, "exit");

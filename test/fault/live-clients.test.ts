@@ -43,7 +43,7 @@ interface Heard {
   readonly closeCode: number;
 }
 
-/** An open session that keeps what it is told. */
+/** An open session that keeps the messages it receives. */
 class Client {
   readonly socket: WebSocket;
   readonly messages: StreamServerMessage[] = [];
@@ -72,7 +72,7 @@ async function converse(pieces: readonly (Uint8Array | string)[]): Promise<Heard
   return { closeCode: await client.closed, messages: client.messages };
 }
 
-/** What was said in each utterance, with its number and times. */
+/** Text of each utterance, with its number and times. */
 function finalsOf(messages: readonly StreamServerMessage[]): string[] {
   return messages.flatMap((message) =>
     message.type === "final" ? [`${message.utterance} ${message.start} ${message.end} ${message.text}`] : [],
@@ -129,7 +129,7 @@ test("random bytes are heard as noise: the session ends as any other", async () 
   assert.equal(done?.type === "done" && done.audio_seconds, 3);
 });
 
-test("a flood is refused at its bound, and a session beside it does not notice", async () => {
+test("a flood is rejected at its limit, and another session is not affected", async () => {
   const fullBefore = await metric("ring_full_total");
   const flood = new Client();
   await flood.heard("ready");

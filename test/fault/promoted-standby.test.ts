@@ -54,7 +54,7 @@ for (const isSynchronous of [true, false]) {
     };
 
     if (isSynchronous)
-      test("no charge that a client was told of is forgotten, and a live session goes on", async () => {
+      test("no charge reported to a client is lost, and a live session continues", async () => {
         const session = await openSession(service, sql);
         await failOver();
         const run = await session.end();
@@ -64,7 +64,7 @@ for (const isSynchronous of [true, false]) {
         await clients.checkLedger(sql);
       });
     else
-      test("charges are forgotten whole, nothing stays set aside, and what follows is charged as ever", async () => {
+      test("lost charges are lost as a whole, no hold remains, and later work is charged as usual", async () => {
         database.cutStream();
         const before = clients.answeredCount;
         await eventually("answers that the standby misses", () => clients.answeredCount > before + 5);
@@ -84,7 +84,7 @@ for (const isSynchronous of [true, false]) {
   });
 }
 
-/** A live session that is paid for, and speaks until it is told to end. */
+/** A paid live session that sends speech until it is asked to end. */
 async function openSession({ url, key }: ServiceProcess, sql: Sql) {
   let isOver = false;
   const ready = deferred<string>();

@@ -15,12 +15,15 @@ import { TEST_KEY } from "../support/service-process.js";
 const SELF = fileURLToPath(import.meta.url);
 const TEXT = "Сәлем, әлем. Бүгін ауа райы жақсы болады. ".repeat(20);
 
-/** Runs in a process of its own: the service as it starts. Settles when it says that it has: one thread answers before. */
+/**
+ * Starts the service in a separate process. Settles once it reports that it has started; one thread answers
+ * earlier.
+ */
 async function runService(): Promise<string> {
   const write = process.stdout.write.bind(process.stdout) as typeof process.stdout.write;
   let isStarted = false;
   process.stdout.write = ((...said: Parameters<typeof write>) => {
-    // The log is JSON; what people are told is not.
+    // The log is JSON; text for people is not.
     isStarted ||= !String(said[0]).startsWith("{");
     return write(...said);
   }) as typeof write;
@@ -92,7 +95,7 @@ const kind = process.argv[2];
 if (kind === "speaking" || kind === "connected") await CRASHES[kind]();
 else
   describe("a crash ends with 1 and its reason", { concurrency: true }, () => {
-    test("while a worker is inside of the runtime", () => assertCrash("speaking", {}));
+    test("while a worker is inside the runtime", () => assertCrash("speaking", {}));
 
     const skip = typeof loadUwsBinding() === "string" && "the native front does not load here";
     test("while front threads have connections", { skip }, () =>

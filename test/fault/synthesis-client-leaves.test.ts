@@ -30,7 +30,7 @@ before(async () => {
 
 after(() => engine.stop());
 
-/** What the engine had begun when its session was told that the client is gone. */
+/** Work the engine had started when its session learned that the client had left. */
 interface Left {
   readonly runs: number;
   readonly reason: string;
@@ -92,7 +92,7 @@ for (const front of FRONTS) {
           sent.destroy();
           const { runs, reason } = await within(
             GONE_WITHIN_MS,
-            "the engine is told that the client is gone",
+            "the engine learns that the client has left",
             left,
           );
           assert.equal(reason, "client-left");

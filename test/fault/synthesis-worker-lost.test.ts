@@ -26,7 +26,7 @@ function hasCode(code: string): (error: unknown) => boolean {
   return (error) => error instanceof ServiceError && error.code === code;
 }
 
-test("pieces whose worker dies are made again, equal to the undisturbed ones", async () => {
+test("pieces whose worker dies are synthesized again, equal to undisturbed ones", async () => {
   const engine = await synthesisEngine();
   await engine.start();
   const undisturbed = await engine.speak(JOB, NEVER);
@@ -39,7 +39,7 @@ test("pieces whose worker dies are made again, equal to the undisturbed ones", a
   await engine.stop();
 });
 
-test("a worker that an order has met idle still ends when it is told to", async () => {
+test("a worker that received an order while idle still ends on request", async () => {
   let ended: Promise<Error | null> | null = null;
   const engine = await synthesisEngine({
     startWorker: async (shared, onMessage) => {
@@ -96,7 +96,7 @@ test("a piece cancelled while its worker dies is cancelled", async () => {
   await scripted.stop();
 });
 
-/** What a worker was told to speak, by job id. */
+/** Orders that a worker received, by job id. */
 function jobsOf(worker: ScriptedWorker | undefined): number[] {
   return (worker?.posted ?? []).flatMap((message) => (message.type === "speak" ? [message.jobId] : []));
 }
@@ -111,7 +111,7 @@ test("a piece whose workers die twice is given up, and takes none of its company
     await settled();
   }
   await lost;
-  assert.deepEqual(jobsOf(workers[1]), [0], "the second time each is made alone");
+  assert.deepEqual(jobsOf(workers[1]), [0], "the second time each is synthesized alone");
   assert.deepEqual(jobsOf(workers[2]), [1]);
   const newcomer = scripted.speak(JOB, NEVER, { urgency: { kind: "first" } });
   assert.deepEqual(jobsOf(workers[2]), [1], "whoever comes now waits for room");
@@ -143,7 +143,7 @@ test("a listener hears each sample once although the worker dies half way", asyn
   await scripted.stop();
 });
 
-test("what a dead worker said last does not end up in the piece that is made again", async () => {
+test("a dead worker's last output does not end up in the repeated piece", async () => {
   const { scripted, workers } = await scriptedEngine();
   const piece = scripted.speak(JOB, NEVER);
   const [first] = workers;
@@ -190,7 +190,7 @@ test("stop settles what runs and what waits, be it that the worker dies in the e
   assert.equal(scripted.jobCount, 0);
 });
 
-test("a piece asked for after the stop is refused", async () => {
+test("a piece requested after the stop is rejected", async () => {
   const { scripted } = await scriptedEngine();
   await scripted.stop();
   await assert.rejects(scripted.speak(JOB, NEVER), hasCode("SHUTTING_DOWN"));

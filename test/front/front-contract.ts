@@ -27,7 +27,7 @@ const LIMITS: FrontLimits = {
   maxConnections: 10_000,
 };
 
-/** What no client may send. */
+/** Requests that no client may send. */
 const REFUSED_FRAMES: Readonly<Record<string, Buffer>> = {
   // Two of them: without its mask the first is read as noise, and the rest of it as frames.
   unmasked: Buffer.concat(
@@ -62,7 +62,9 @@ const READER = `
 
 type Handle = (request: FrontRequest, response: FrontResponse) => Promise<void>;
 
-/** What every front must do; run once per adapter. With `inThreads` a close takes effect a moment later. */
+/**
+ * Tests what every front must do; run once per adapter. With `inThreads` a close takes effect a moment later.
+ */
 export function frontContract(name: string, makeFront: MakeFront, { inThreads = false } = {}): void {
   describe(`front ${name}`, { concurrency: 1 }, () => {
     const failures: unknown[] = [];
@@ -296,8 +298,8 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
         const [total] = (await once(reader, "message")) as [number];
         // The reader may have all of a response a moment before its writer knows.
         await eventually("the end of the answer", () => told.at(-1) === "sent");
-        assert.ok(told.includes("leaving"), "somebody was told");
-        // What another thread has sent is known when it reports it.
+        assert.ok(told.includes("leaving"), "the handler was notified");
+        // Data sent by another thread is known once it reports it.
         if (inThreads) return;
         assert.ok(told.slice(0, 2).join() === "leaving,0", `told at once: ${told}`);
         // A reader that is late holds it up, which is another test's matter: then it is told again when it
@@ -394,7 +396,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
       await begun.promise;
       socket.destroy();
-      assert.equal(await within(PATIENCE_MS, "the handler is told", aborted.promise), true);
+      assert.equal(await within(PATIENCE_MS, "the handler is notified", aborted.promise), true);
     });
 
     test("a client that leaves in the middle of its upload fails the body", async () => {

@@ -135,7 +135,7 @@ describe("the service on WebGPU", { skip }, () => {
       assert.ok(lines.includes(line), `${line} in ${lines.join("\n")}`);
   });
 
-  test("a provider that vanishes in the middle of an utterance costs no word: the next goes on, with the same text", async () => {
+  test("losing a provider in mid-utterance costs no word: the next one continues with the same text", async () => {
     const finals = await listen(() => service.child.kill("SIGUSR2"));
     assert.deepEqual(finals, undisturbed);
     assert.deepEqual((await placed())[0], ["live", "cpu", "webgpu"]);
@@ -147,7 +147,7 @@ describe("the service on WebGPU", { skip }, () => {
   });
 });
 
-test("a tensor that a device has no room for is told as want of memory, and the graph goes on with less", {
+test("a tensor too large for the device is reported as lack of memory, and the graph continues with a smaller one", {
   skip,
 }, async () => {
   const bytes = Buffer.from(WIDE_GRAPH, "base64");

@@ -1,9 +1,9 @@
 import { type Node, parseSync } from "oxc-parser";
 
-/** What stands for an `import()` or `require()` whose target is known at run time only. */
+/** Stands for an `import()` or `require()` whose target is known only at run time. */
 export const COMPUTED = "(computed)";
 
-/** What {@link readImports} returns for text that does not parse: an import that is in no table. */
+/** Returned by {@link readImports} for text that does not parse: an import that is in no table. */
 export const UNREADABLE = "(unreadable)";
 
 /**
@@ -33,7 +33,9 @@ export function readImports(path: string, text: string): readonly string[] {
   return [...found];
 }
 
-/** What a node asks for, {@link COMPUTED} when only the run knows, or null when it asks for no module. */
+/**
+ * Returns the module that a node imports, {@link COMPUTED} if it is known only at run time, or null for none.
+ */
 function specifierOf(node: Node): string | null {
   switch (node.type) {
     case "ImportExpression":

@@ -5,7 +5,7 @@
 export interface Module {
   readonly name: string;
   readonly folders: readonly string[];
-  /** What the module is there for, as ARCHITECTURE.md says it. */
+  /** The module's purpose, as in ARCHITECTURE.md. */
   readonly holds: string;
   /** Modules that it may import, or `test`: they stand above it in the list, so no circle of modules can be written. */
   readonly imports: readonly string[];
@@ -13,7 +13,10 @@ export interface Module {
   readonly packages: readonly string[];
 }
 
-/** What `import()` and `require` may load that only the run knows: a group like those of node's modules. */
+/**
+ * Modules that `import()` and `require` may load by a name known only at run time: a group like those of
+ * Node's modules.
+ */
 const COMPUTED = "(computed)";
 
 /** Modules of node that mean the same for an arrow. */

@@ -1,6 +1,6 @@
 import { type Node, parseSync } from "oxc-parser";
 
-/** What a test does about time that it should leave to `test/support/pace.ts` and `eventually.ts`. */
+/** Uses of time in a test that belong in `test/support/pace.ts` and `eventually.ts`. */
 export interface WaitFinding {
   readonly kind: "sleep" | "comparison of times";
   readonly line: number;

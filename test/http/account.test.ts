@@ -42,7 +42,7 @@ for (const front of FRONTS) {
       });
     });
 
-    test("a period is thirty days up to today unless it is said", async () => {
+    test("the default period is the thirty days up to today", async () => {
       const today = () => new Date().toISOString().slice(0, 10);
       const before = today();
       const { body } = await get("/v1/usage");
@@ -62,7 +62,7 @@ for (const front of FRONTS) {
       ["form=2026-11-01", /did you mean "from"/],
       ["from=2026-11-01&from=2026-11-02", /from must be given once/],
     ] as const) {
-      test(`a period is refused: ${query}`, async () => {
+      test(`a period is rejected: ${query}`, async () => {
         const { status, body } = await get(`/v1/usage?${query}`);
         assert.equal(status, 400);
         assert.match((body as { detail: string }).detail, rule);
@@ -84,7 +84,7 @@ for (const front of FRONTS) {
 }
 
 describe("reports of clients that poll", () => {
-  test("a balance is queried once a second, usage once in ten, and after a failure immediately", async () => {
+  test("a balance is queried at most once a second, usage once in ten seconds, and both immediately after a failure", async () => {
     const reports = new FakeReports();
     const clock = new ManualClock();
     const polled = new PolledReports(reports, clock);

@@ -63,7 +63,7 @@ test("an address has one spelling", () => {
   assert.equal(canonicalAddress("localhost"), null);
 });
 
-test("a network that mixes mapped IPv4 with IPv6 is refused by name", () => {
+test("a network that mixes mapped IPv4 with IPv6 is rejected by name", () => {
   assert.throws(
     () => new TrustedProxies(["::ffff:127.0.9.0/64"]),
     /Cannot trust proxies in ::ffff:127\.0\.9\.0\/64/,

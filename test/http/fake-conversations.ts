@@ -39,7 +39,7 @@ export class FakeKeys implements KeyStore {
 export class FakeReports implements AccountReports {
   /** Organizations, and days where they count. */
   readonly asked: string[] = [];
-  /** What the next question comes to. */
+  /** Result of the next query. */
   next: Promise<unknown> = Promise.resolve();
 
   async credits(organizationId: string): Promise<Credits> {
@@ -65,13 +65,13 @@ export class FakeReports implements AccountReports {
  */
 export class FakeConversations implements Conversations {
   catalog = CATALOG;
-  /** What the last file was to be transcribed with. */
+  /** Options of the last file's transcription. */
   wishes: FileWishes | null = null;
-  /** What the last live client asked for. */
+  /** Options of the last live client. */
   options: LiveWishes | null = null;
   readonly stops: StopReason[] = [];
   readonly uploads: { readonly path: string; readonly bytes: Buffer }[] = [];
-  /** What the next transcription does. */
+  /** Behaviour of the next transcription. */
   nextTranscription: "answer" | "wait" | ServiceError = "answer";
   /** The progress events of the next transcription, sent first. */
   nextShares: readonly number[] = [];
@@ -79,7 +79,7 @@ export class FakeConversations implements Conversations {
   creditRefusal: ServiceError | null = null;
   /** The reported wait for the model. */
   modelWaitMs = 0;
-  /** What the next synthesis waits for if its text says so; null: a moment. */
+  /** Awaited by the next synthesis if its text requests it; null for a moment. */
   pause: Promise<unknown> | null = null;
   /** `charge` and `complete`, as they came. */
   readonly charges: string[] = [];

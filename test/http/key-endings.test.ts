@@ -135,7 +135,7 @@ test("a live session of a token that another service issued ends with the consol
 });
 
 // Issue 12: the wall clock is set forwards or back by hours.
-test("a wall clock that jumps lengthens and shortens nothing", async () => {
+test("jumps of the wall clock do not change how long keys and tokens last", async () => {
   mock.timers.enable({ apis: ["Date"], now: Date.now() });
   const { keys, live } = issuing(systemClock);
   const tokens = streamTokens();

@@ -11,11 +11,11 @@ import { GOOD_KEY } from "./fake-conversations.js";
 import { type RunningTransport, startTransport } from "./running-transport.js";
 
 const RATE_HZ = 24_000;
-/** What the conversations say for "long. short": 100 s of one value, and 10 ms of the next. */
+/** Speech of the fake conversations for "long. short": 100 s of one value, and 10 ms of the next. */
 const SENTENCES = [new Int16Array(2_400_000).fill(1), new Int16Array(240).fill(2)];
 const WHOLE = Buffer.from(writeWav(concatenatePcm(SENTENCES), RATE_HZ));
 
-/** What one request was answered, and how. */
+/** Response to one request, and how it arrived. */
 class MemoryAnswer implements FrontResponse {
   readonly #turn: () => number;
   readonly #chunks: Uint8Array[] = [];

@@ -103,7 +103,7 @@ test("the delay of the main thread is reported without the clock's own tick, und
   });
 });
 
-test("no label holds a key, a text or an organization, and nothing else lives on the port", async () => {
+test("no label contains a key, a text or an organization, and the port serves nothing else", async () => {
   const text = await scrape();
   for (const secret of ["sk-svc-", "org_1", "key_1", "one.two", "made-up"])
     assert.ok(!text.includes(secret), secret);

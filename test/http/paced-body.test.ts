@@ -43,7 +43,7 @@ test("a body that keeps its pace passes unchanged", async () => {
   assert.equal(await bytesOf(paced(client([400, 0, 300, 5], 20, true).body, PATIENT)), 705);
 });
 
-test("a client that sends a byte now and then is given up, and so is one that stalls", async () => {
+test("a client that trickles bytes or stalls is disconnected", async () => {
   await assert.rejects(bytesOf(paced(client(Array(1_000).fill(1), 50, true).body, PACE)), isTooSlow);
   const stalling = { ...PACE, stallMs: 300 };
   await assert.rejects(bytesOf(paced(client([1_000_000], 1, false).body, stalling)), isTooSlow);

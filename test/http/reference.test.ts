@@ -43,7 +43,7 @@ const PATHS = openApiDocument()["paths"] as Record<string, Record<string, Operat
 /** Method, path, access, statuses of errors, headers of answers, parameters. */
 type Specified = readonly [string, string, "key" | "open", number[], string[], string[]];
 
-/** What was decided for every request that costs credits. */
+/** Decisions that apply to every request that costs credits. */
 const BILLED_STATUSES = [409, 422];
 const BILLED_HEADERS = ["Idempotent-Replayed", "Original-Request"];
 const BILLED_PARAMETER = "Idempotency-Key";
@@ -115,10 +115,10 @@ before(async () => {
 });
 after(() => running.stop());
 
-test("statuses that were decided beside the specification are listed where they can come", () => {
+test("statuses decided outside the specification are listed where they can occur", () => {
   for (const { method, path, request, errors } of ENDPOINTS)
     assert.equal(errors.includes(408), request !== undefined, `${method} ${path} reads a body`);
-  // Names that are not known are refused.
+  // Names that are not known are rejected.
   for (const path of ["/v1/stream/token", "/v1/voices", "/v1/stream", "/v1/listen"])
     assert.ok(ENDPOINTS.find((endpoint) => endpoint.path === path)?.errors.includes(400), path);
   const { components } = openApiDocument() as {

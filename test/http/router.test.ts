@@ -39,6 +39,6 @@ test("a method that the nearer path lacks is looked for further out", () => {
   assert.equal(isSameOrigin, true);
 });
 
-test("the same method and path twice is a mistake of ours", () => {
+test("registering a method and path twice is a programming error", () => {
   assert.throws(() => new Router([route("GET", "/a/:b"), route("GET", "/a/:b")]), /twice/);
 });

@@ -221,7 +221,7 @@ for (const front of FRONTS) {
       ["an unknown voice", { text: "a", voice: "x" }, 404, /no voice/],
       ["a body of 65 KiB", { text: "a", x: "y".repeat(65_536) }, 413, /at most 65536 bytes/],
     ] as const) {
-      test(`speech from ${what} is refused with ${status}`, async () => {
+      test(`speech from ${what} is rejected with ${status}`, async () => {
         for (const path of ["/v1/tts", "/v1/tts/stream"]) {
           assert.match(await detailOf(await post(path, body), status), pattern);
         }
@@ -418,7 +418,7 @@ for (const front of FRONTS) {
       await spoolIsEmpty(running.spoolDir);
     });
 
-    test("no audio, several sources and private urls are refused with 400", async () => {
+    test("no audio, several sources and private urls are rejected with 400", async () => {
       await detailOf(await post("/v1/transcribe", ""), 400, "no_audio");
       await detailOf(await post("/v1/transcribe", new FormData()), 400);
       const empty = new FormData();
@@ -437,7 +437,7 @@ for (const front of FRONTS) {
       await spoolIsEmpty(running.spoolDir);
     });
 
-    test("audio behind a url is transcribed like an upload, also with an empty body", async () => {
+    test("audio from a url is transcribed like an upload, also with an empty body", async () => {
       const bytes = Buffer.alloc(300_000, 7);
       const server = await startCounting("127.0.0.1", (_request, response) => response.end(bytes));
       const url = `/v1/transcribe?url=${encodeURIComponent(`http://127.0.0.1:${server.port}/a.mp3`)}`;

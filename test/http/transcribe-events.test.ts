@@ -54,7 +54,7 @@ for (const front of FRONTS) {
       assert.equal(answer.headers.get("x-accel-buffering"), "no");
       const events = eventsOf(await answer.text());
       const shares = events.slice(0, -1).map(({ event, data }) => [event, data["share"]]);
-      // What is hardly more than before is not told.
+      // Small advances are not reported.
       assert.deepEqual(shares, [
         ["progress", 0],
         ["progress", 0.25],

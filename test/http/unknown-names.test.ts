@@ -108,14 +108,14 @@ for (const front of FRONTS) {
       assert.deepEqual(running.conversations.uploads, []);
     });
 
-    test("a form of /v1/transcribe has no fields beside its file", async () => {
+    test("a form of /v1/transcribe has no fields besides its file", async () => {
       const form = new FormData();
       form.append("timestamps", "true");
       form.append("file", new Blob([AUDIO]), "speech.wav");
       assert.match(await refusalOf(await post("/v1/transcribe", form)), /^unknown field "timestamps"/);
     });
 
-    test("a near miss of a form's field is refused on /v1/audio/transcriptions", async () => {
+    test("a near miss of a form's field is rejected on /v1/audio/transcriptions", async () => {
       const form = new FormData();
       form.append("file", new Blob([AUDIO]), "speech.wav");
       form.append("responseFormat", "srt");

@@ -78,7 +78,7 @@ for (const front of [...FRONTS, ...(FRONTS.includes("uws") ? (["threads"] as con
       const closed = once(socket, "close");
       await once(socket, "open");
       for (const message of [...messages, Buffer.alloc(3_200)]) socket.send(message);
-      // What was taken for samples ends here.
+      // The bytes mistaken for samples end here.
       socket.send(`{"type":"${path.startsWith("/v1/listen") ? "CloseStream" : "close"}"}`);
       const [code] = await closed;
       assert.deepEqual([code, told.length], [4400, 1]);
@@ -102,7 +102,7 @@ for (const front of [...FRONTS, ...(FRONTS.includes("uws") ? (["threads"] as con
       }
     }
 
-    test("with encoding=linear16 all bytes are samples, and so are later messages", async () => {
+    test("with encoding=linear16 every byte of every message is a sample", async () => {
       const [, webm] = FILES[0];
       assert.equal(await heard("/v1/listen?encoding=linear16", [webm.subarray(0, 8)]), 8);
       assert.equal(await heard("/v1/stream", [Buffer.alloc(2), webm]), 2 + webm.length);
@@ -141,7 +141,7 @@ for (const front of [...FRONTS, ...(FRONTS.includes("uws") ? (["threads"] as con
       assert.match(await refused("/v1/stream", [endless]), /header of a live WAV must be at most 4096 bytes/);
     });
 
-    test("a rejected handshake has the reason in dg-error, too, in visible ASCII", async () => {
+    test("a rejected handshake also has the reason in dg-error, in visible ASCII", async () => {
       for (const [path, key, status, reason] of [
         ["/v1/listen?diarize=true", GOOD_KEY, 400, /^diarize is not supported$/],
         ["/v1/listen", `sk-svc-${"ab".repeat(24)}`, 401, /^missing or invalid API key$/],

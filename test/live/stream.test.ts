@@ -96,7 +96,7 @@ for (const front of FRONTS) {
         /encoding must be one of json, msgpack, received "cbor"/,
       ],
     ] as const) {
-      test(`${what} is refused with ${status} before the upgrade`, async () => {
+      test(`${what} is rejected with ${status} before the upgrade`, async () => {
         const answer = await refusal(new WebSocket(url + query, key === null ? {} : bearer(key)));
         assert.equal(answer.statusCode, status);
         assert.equal(answer.headers["x-svc-error"], name);
@@ -142,7 +142,7 @@ for (const front of FRONTS) {
         "invalid_request",
       ],
     ] as const) {
-      test(`a browser with ${what} is let in, told, and closed with ${code}`, async () => {
+      test(`a browser with ${what} gets a socket, the error, and a close with ${code}`, async () => {
         const socket = new WebSocket(url + query, ["svc-bearer", key]);
         const told = message(socket);
         const closed = once(socket, "close");
@@ -295,7 +295,7 @@ for (const front of FRONTS) {
     await running.stop();
   });
 
-  test(`a stopping service on ${front} stops what does not finish in time`, async () => {
+  test(`a stopping service on ${front} stops sessions that do not finish before the deadline`, async () => {
     const running = await startTransport(front);
     const answer = await fetch(`${running.base}/v1/tts/stream`, {
       method: "POST",

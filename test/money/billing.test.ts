@@ -20,7 +20,7 @@ const EVENTS: readonly BillingEvent[] = [
 /** Effects after which a hold is settled. */
 const SETTLING: readonly BillingEffect[] = ["complete", "release", "refund-all", "refund-rest"];
 
-/** What a client pays for work of which a part was delivered. */
+/** Payment of a client for partly delivered work. */
 type Payment = "nothing" | "the part" | "all";
 
 const PAYMENT: Partial<Record<BillingEffect, Payment>> = {
@@ -99,7 +99,7 @@ test("a hold is settled once, by who ended the work first and whether it was cha
   );
 });
 
-test("work that is over stays over, and goes on with nothing", () => {
+test("finished work stays finished and triggers nothing", () => {
   for (const event of EVENTS) {
     const { state, effect } = decideBilling("over", event);
     assert.equal(state, "over");

@@ -34,7 +34,7 @@ class CountingMeter extends FreeMeter {
   }
 }
 
-/** What a synthesis of `units` characters costs beyond the `paidUnits` of it that were paid. */
+/** Returns the cost of a synthesis of `units` characters beyond the `paidUnits` already paid. */
 async function restCharged(options: {
   tariff: Tariff;
   units: number;

@@ -3,7 +3,7 @@ import { isOneCharacter, type StepCounter } from "./step-counter.js";
 
 /** Of every kind of character that a class may tell apart. */
 const COMMON = [..."aZ0_ \n\t-.,@:/\"'()ёәЖІ²½\u0301\u200d😀"];
-/** What no pattern of ours ends with. */
+/** A character with which none of our patterns ends. */
 const STRANGE = "\u0001";
 const MOST_LETTERS = 16;
 const MOST_SAMPLES = 4;
@@ -124,7 +124,7 @@ class Sampler {
     }
   }
 
-  /** What stands beside a node, up to the edge of the pattern: one sample. */
+  /** Returns one sample of everything next to a node, up to the edge of the pattern. */
   sidesOf(node: AST.Node, side: "before" | "after"): string {
     const { parent } = node;
     if (parent === null || parent.type === "Pattern") return "";

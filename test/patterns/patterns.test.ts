@@ -12,12 +12,12 @@ const MANY_STEPS_OF_PATTERN = 20_000_000;
 const EVERY = 8;
 /** Steps for each character, at most: a bounded repetition may be tried from each place to its bound. */
 const MOST_STEPS_OF_CHARACTER = 2_000;
-/** So few are no square of the length, which would be hundreds. */
+/** Too few for quadratic work, which would need hundreds. */
 const FEW_STEPS_OF_CHARACTER = 40;
-/** A text of three times the length may take so many times the steps a character. */
+/** A text of three times the length may take this many times the steps per character. */
 const MOST_GROWTH = 1.5;
 
-/** What makes a pattern slow; null when nothing was found. */
+/** Describes why a pattern is slow; null if it is not. */
 function slownessOf({ source, flags }: Pick<FoundPattern, "source" | "flags">): string | null {
   const counter = new StepCounter(source, flags);
   let steps = 0;
@@ -30,7 +30,7 @@ function slownessOf({ source, flags }: Pick<FoundPattern, "source" | "flags">): 
     try {
       return stepsOfCharacter(textOf(input, LONG));
     } catch (error) {
-      // Groups are repeated by recursion: where the stack ends, the short text has to do.
+      // Repeated groups recurse; if the stack overflows, use the short text.
       if (error instanceof RangeError) return stepsOfCharacter(textOf(input, SHORT));
       throw error;
     }

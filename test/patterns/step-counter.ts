@@ -166,7 +166,7 @@ export class StepCounter {
     return known;
   }
 
-  /** What fits one character is asked of the pattern once for each, when the character is first seen. */
+  /** Tests each character against the pattern once, when it is first seen. */
   #tableOf(pattern: RegExp): Fits {
     const fits = new Uint8Array(MOST_CHARACTERS);
     for (const [number, character] of this.#characters.entries())

@@ -31,7 +31,7 @@ for (const [what, value, pattern] of [
   ["in letters of another alphabet", "абв,qr", /the model's letters, received "q" in "qr"/],
   ["with punctuation", "а.б", /the model's letters, received "." in "а.б"/],
 ] as const) {
-  test(`a list with words ${what} is refused with the rule and the value`, () => {
+  test(`a list with words ${what} is rejected with the rule and the value`, () => {
     assert.throws(
       () => read(value),
       (error) =>

@@ -1,6 +1,6 @@
 import type { Shape } from "./interface-shape.js";
 
-/** What one version of the interface has and another does not have in the same way. */
+/** Parts of one version of the interface that another lacks or has changed. */
 export interface InterfaceDifference {
   /** One line for each breaking change: what is missing, different or newly required. */
   readonly broken: readonly string[];

@@ -60,5 +60,5 @@ for (const [query, message] of [
   ["diarize=true", /diarize is not supported/],
   ["redact=pci&redact=false", /redact is not supported/],
 ] as const) {
-  test(`"${query}" is refused`, () => assert.throws(() => parsed(query), message));
+  test(`"${query}" is rejected`, () => assert.throws(() => parsed(query), message));
 }

@@ -45,7 +45,7 @@ test("a body that ends early is an error at every length", () => {
   assert.equal(read([body.subarray(0, body.length - 2)]).length, 1);
 });
 
-test("headers without an end and parts without a name are refused", () => {
+test("headers without an end and parts without a name are rejected", () => {
   assert.throws(() => read([Buffer.from(`--${BOUNDARY}\r\nX: ${"y".repeat(20_000)}`)]), invalidRequest);
   assert.throws(
     () => read([Buffer.from(`--${BOUNDARY}\r\nX: y\r\n\r\nz\r\n--${BOUNDARY}--`)]),

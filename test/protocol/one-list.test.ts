@@ -53,7 +53,7 @@ test("code points of a text are counted in one file", () => {
   assert.equal(declarations("countCodePoints").length, 1);
 });
 
-test("the name of an error is made in one file", () => {
+test("error names are built in one file", () => {
   assert.deepEqual(declarations("errorName"), [HOMES.names]);
   const lowered = where(
     ({ node }) =>

@@ -17,7 +17,7 @@ test("entries are normalized for look-up and speech, on both interfaces", () => 
 test("a request without a dictionary has the same meaning as ever", () => {
   const { pronunciations: none, ...rest } = parseSynthesisRequest({ text: "а" });
   assert.equal(none, undefined);
-  // What fingerprints of idempotency keys are made of.
+  // The input of idempotency keys' fingerprints.
   assert.equal(JSON.stringify(parseSynthesisRequest({ text: "а" })), JSON.stringify(rest));
   assert.equal(parse(null), undefined);
 });
@@ -61,7 +61,7 @@ for (const [what, pronunciations, pattern] of [
     /^pronunciations\[1\]\.word must not be there twice, received "«KASPI»"$/,
   ],
 ] as const) {
-  test(`pronunciations with ${what} are refused`, () => {
+  test(`pronunciations with ${what} are rejected`, () => {
     assert.throws(() => parse(pronunciations), { code: "INVALID_REQUEST", message: pattern });
     assert.throws(() => parseSpeechRequest({ input: "а", pronunciations }), { message: pattern });
   });

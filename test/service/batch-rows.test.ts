@@ -13,16 +13,16 @@ const MEASURED: BatchRows = {
   hearFrames: 250,
 };
 
-test("rows are what was measured of the device, and what is usual on a core where nothing was", () => {
+test("rows are those measured for the device, or the usual ones without a measurement", () => {
   assert.deepEqual(batchRows(null), USUAL_ROWS);
   assert.deepEqual(batchRows(null, MEASURED), MEASURED);
 });
 
-test("SYNTHESIS_ROWS counts more than what was measured", () => {
+test("SYNTHESIS_ROWS overrides the measured rows", () => {
   assert.deepEqual(batchRows(4, MEASURED), { ...MEASURED, solverRows: 4, windowRows: 4 });
 });
 
-test("live steps have as many rows as their device takes, and fewer of longer chunks", () => {
+test("live steps fill the rows their device allows; longer chunks get fewer rows", () => {
   const shapes = (rows: number) =>
     everyShape(stepCapacity(rows)).map((shape) => `${shape.rows}x${shape.frames}`);
   const groups = (rows: number) =>

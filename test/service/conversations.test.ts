@@ -69,7 +69,7 @@ async function read(conversation: SynthesisConversation): Promise<number> {
   return samples;
 }
 
-/** What has been counted so far, by name. */
+/** Counts so far, by name. */
 async function counts(): Promise<(name: string) => number> {
   const lines = (await metrics.text()).split("\n");
   return (name) => Number(lines.find((line) => line.startsWith(`${name} `))?.split(" ")[1]);

@@ -34,7 +34,7 @@ function useDefault(models: string, defaults: object): Promise<void> {
   return writeFile(join(models, "defaults.json"), JSON.stringify(defaults));
 }
 
-test("packages of the data folder stand beside the shipped ones, which stay the defaults until others are chosen", async () => {
+test("packages in the data folder are added to the shipped ones, which stay the defaults until others are chosen", async () => {
   const { models, read } = await dataFolder("tiny-gigaam-ctc", "tiny-nemo-ctc", "tiny-matcha");
   const { ids, catalog, broken } = await read();
   assert.deepEqual(ids, [

@@ -8,7 +8,7 @@ import { temporaryFolder } from "../support/folders.js";
 const GIGABYTE = 2 ** 30;
 const SEEN = { cpus: 8, memoryBytes: 16 * GIGABYTE };
 
-/** What the service finds on a machine of 8 CPUs and 16 GiB with these files of the kernel. */
+/** Returns the resources the service finds on a machine with 8 CPUs, 16 GiB and these kernel files. */
 async function machineWith(files: Readonly<Record<string, string>>) {
   const root = await temporaryFolder();
   for (const [path, text] of Object.entries(files)) {

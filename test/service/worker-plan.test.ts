@@ -61,7 +61,7 @@ for (const [name, given, expected] of TABLE) {
   });
 }
 
-test("a model beside others takes what memory they leave, and one worker of each kind at least", () => {
+test("an additional model gets the memory that others leave, and at least one worker of each kind", () => {
   const machine = { cores: 4, hasQuota: false, memoryBytes: 4 * GIGABYTE };
   const demand = { bytes: 200 * MEGABYTE, wanted: null };
   const demands = { live: demand, synthesis: demand, transcription: demand };

@@ -160,7 +160,7 @@ const BROKEN: readonly [name: string, value: string, rule: RegExp][] = [
 ];
 
 for (const [name, value, rule] of BROKEN) {
-  test(`${name}=${value} is refused by name, rule and value`, () => {
+  test(`${name}=${value} is rejected by name, rule and value`, () => {
     assert.throws(
       () => readConfig({ [name]: value }),
       (error) => error instanceof ConfigError && rule.test(error.message),
@@ -200,7 +200,7 @@ const WRONG_PLACES: readonly [name: string, value: string, end: RegExp][] = [
   ["DEVICE_ID", "1,1", /, received "1": it is named twice$/],
 ];
 for (const [name, value, end] of WRONG_PLACES) {
-  test(`${name}=${value} is refused by the entry that is wrong`, () => {
+  test(`${name}=${value} is rejected by the entry that is wrong`, () => {
     assert.throws(
       () => readConfig({ [name]: value }),
       (error) => error instanceof ConfigError && error.message.startsWith(name) && end.test(error.message),
@@ -222,7 +222,7 @@ const SECRET: readonly [name: string, value: string][] = [
 ];
 
 for (const [name, value] of SECRET) {
-  test(`a broken ${name} is refused without showing it`, () => {
+  test(`a broken ${name} is rejected without showing it`, () => {
     assert.throws(
       () => readConfig({ [name]: value }),
       (error) =>

@@ -1,4 +1,4 @@
-// What services on one database agree on, with two stores as two services open them.
+// State shared by services on one database, tested with two stores as two services open them.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";

@@ -10,7 +10,7 @@ const PROGRAM = fileURLToPath(new URL("./run-commands.js", import.meta.url));
 /** Keeps commands from using the key of a service in `./data`. */
 export const NO_SERVICE = { DATA_DIR: "build/no-data-of-a-service" } as const;
 
-/** Ends when its standard input closes, with this process. */
+/** Ends with this process, when its standard input closes. */
 let running: {
   readonly child: ChildProcessByStdio<Writable, Readable, null>;
   next(): Promise<string>;

@@ -12,7 +12,7 @@ process.on("exit", () => {
   for (const folder of temporaryFolders) rmSync(folder, { recursive: true, force: true });
 });
 
-/** Creates a folder that is deleted with the test process, when everything in it is closed. */
+/** Creates a folder that is deleted when the test process ends, after everything in it is closed. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "dauys-test-"));
   // A private server may run as another OS user, who needs access.

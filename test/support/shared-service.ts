@@ -26,8 +26,8 @@ after(async () => {
 });
 
 /**
- * Creates a customer of a service with the shipped models and default settings, which may also download from
- * this machine. For tests that neither stop it nor look at the data of others.
+ * Creates a customer of a shared service with the shipped models and default settings, which may also
+ * download from this machine. For tests that neither stop the service nor read other customers' data.
  */
 export async function sharedService(): Promise<SharedService> {
   running ??= start();

@@ -18,7 +18,7 @@ export const EOU_MS = 200;
 const SILERO_ON = 0.5;
 const SILERO_OFF = 0.35;
 
-/** What a live session knows of the 40 ms frames of a take. */
+/** A take's 40 ms frames as a live session sees them. */
 export interface FrameEvidence {
   /** Probability of speech. */
   readonly speech: Float32Array;

@@ -119,7 +119,7 @@ export function shuffled<T>(items: readonly T[], random: Random): T[] {
     .map(({ item }) => item);
 }
 
-/** Times of independent random events in samples, on average `perSecond` of them a second. */
+/** Yields the times, in samples, of independent random events, `perSecond` of them a second on average. */
 export function* poisson(length: number, random: Random, perSecond: number): Generator<number> {
   for (let at = 0; ; ) {
     at += (-Math.log(1 - random()) / perSecond) * RATE_HZ;

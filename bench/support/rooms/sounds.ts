@@ -119,7 +119,7 @@ function passingCar(random: Random): Float32Array {
     nearness.map((near) => 300 + 2_200 * near),
   );
   const hz = between(random, 55, 110);
-  // The pitch falls as it passes.
+  // Doppler: the pitch falls as the vehicle passes.
   const engine = (nth: number) =>
     tone(
       (i) => nth * hz * (1.04 - (0.08 * i) / length),

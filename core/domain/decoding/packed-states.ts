@@ -25,7 +25,10 @@ const TAKEN = ALL_HERE + 3 * 4 * 32;
 const IS_STATE = TAKEN + 4 * 4 * 48;
 export const BIT_CONTEXTS = IS_STATE + 16 * 4 * 2 * 3;
 
-/** Classes of a history's length, 8 for longer ones: they are rarer, and their probabilities rougher. */
+/**
+ * Class of a history by its length. Longer histories share classes: they are rarer, and their probabilities
+ * coarser.
+ */
 const LENGTH_OF_FOUR = [0, 0, 0, 0, 0, 1, 1, 2, 3];
 const LENGTH_OF_FIVE = [0, 0, 0, 0, 1, 1, 2, 3, 4];
 
@@ -294,7 +297,7 @@ interface TokenSearch {
   /** Tokens found so far, and in all. */
   readonly size: number;
   readonly count: number;
-  /** What the back-offs to this level add to a log-prob code. */
+  /** Sum that the back-offs to this level add to a log-prob code. */
   readonly shift: number;
 }
 

@@ -15,7 +15,7 @@ export interface PassLimits {
   readonly rowSamples: number;
 }
 
-/** Rows of log-probs from `startRow` of the whole on. */
+/** Consecutive rows of log-probs; the first is row `startRow` of the whole. */
 export interface PassRows {
   readonly startRow: number;
   /** `[rows, width]`, natural log */

@@ -21,7 +21,7 @@ export interface EndpointerOptions {
   readonly pauseFrames: number;
   /** Longest utterance, lead included. */
   readonly longestFrames: number;
-  /** A longest utterance is cut at the least likely speech within so many of its last frames. */
+  /** A longest utterance is cut at the least likely speech within this many of its last frames. */
   readonly cutWindowFrames: number;
   /** Speech without a new letter for this long ends the utterance; infinite if letters are not known frame by frame. */
   readonly wordlessFrames: number;
@@ -69,7 +69,9 @@ export type EndpointEvent =
       readonly isMidSpeech: boolean;
     };
 
-/** What decides how long a pause may last: the threshold alone, or also how likely the sentence ends here. */
+/**
+ * How the length of a pause is limited: by the threshold alone, or also by how likely the sentence ends here.
+ */
 export const ENDPOINTINGS = ["fixed", "adaptive"] as const;
 export type Endpointing = (typeof ENDPOINTINGS)[number];
 
@@ -154,7 +156,8 @@ export class Endpointer {
     this.#speaker = new SpeakerLevel(speaker);
     this.#options = checkedOptions({ ...ENDPOINTER_DEFAULTS, ...options });
     this.#halfwayFrames = Math.ceil(this.#options.pauseFrames / 2);
-    // One frame more than the window, because a cut looks at the frame before it; an opening looks back over its lead.
+    // Keep one frame more than the window, because a cut reads the frame before it; an opening reads back
+    // over its lead.
     const { cutWindowFrames, leadFrames, openingFrames, pauseFrames, wordlessFrames } = this.#options;
     const longestPause = patience === null ? pauseFrames : pauseFrames * MOST_PATIENCE;
     const wordless = Number.isFinite(wordlessFrames) ? wordlessFrames : 0;
@@ -193,7 +196,7 @@ export class Endpointer {
     return Math.max(this.#earliestStart, onset - this.#options.leadFrames, 0);
   }
 
-  /** Returns the speaker's level to resume a session from this frame, between utterances. */
+  /** Returns the speaker's level needed to resume a session from this frame, which is between utterances. */
   speakerAt(frame: number): SpeakerState | null {
     return this.#speaker.at(frame);
   }

@@ -18,7 +18,10 @@ export function swaySchedule(nfe: number, sway: number): Float64Array {
 export interface SolverSchedule {
   /** For numbers of steps without listed times; see `swaySchedule`. */
   readonly sway: number;
-  /** Times by number of steps, found by search: closer to the result of many steps than the sway's. */
+  /**
+   * Step times by number of steps, found by search: they come closer to the many-step result than the sway
+   * does.
+   */
   readonly times?: Readonly<Record<string, readonly number[]>> | undefined;
 }
 

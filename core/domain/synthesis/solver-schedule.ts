@@ -10,7 +10,7 @@ export type PieceStage =
 /** A piece between two model runs. */
 export interface PieceInFlight {
   readonly id: number;
-  /** See `dueAtMs`; the earliest runs first. */
+  /** Deadline, from `dueAtMs`; the earliest runs first. */
   readonly dueAtMs: number;
   /** A listener waits for the first sound of its first chunk, which costs the same in any piece. */
   readonly isFirstChunk: boolean;

@@ -1,8 +1,8 @@
 import type { Chunking } from "./solver-chunks.js";
 
 /**
- * The listener of a piece: `first` has heard nothing of the answer yet, `heard` runs dry at a known time, and
- * `whole` gets nothing before the whole answer is made.
+ * The listener of a piece: `first` has received no audio yet, `heard` runs out of audio at a known time, and
+ * `whole` receives the response only once it is complete.
  */
 export type Urgency =
   | { readonly kind: "first" }

@@ -8,7 +8,7 @@ export interface VocoderWindow {
   readonly contextEnd: number;
 }
 
-/** Input sizes, few for the runtime's shapes. Fewer frames than the first are one input. */
+/** Input sizes, kept few so that the runtime sees few shapes. A piece shorter than the first is one input. */
 const SIZES = [64, 128, 256] as const;
 const LARGEST_SIZE = SIZES[SIZES.length - 1] ?? SIZES[0];
 

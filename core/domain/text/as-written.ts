@@ -31,7 +31,7 @@ export function readAsWritten(
 /** Spoken text as it grows, and the words in it. */
 export class SpokenAsWritten {
   #spoken = "";
-  /** White space followed the last word. */
+  /** Whether white space followed the last word. */
   #hasGap = false;
   readonly #words: SpokenWord[] = [];
   readonly #dropped: number[] = [];

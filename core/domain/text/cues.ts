@@ -8,7 +8,7 @@ import { type Cue, fitToLine } from "./subtitles.js";
 const LINE_CHARACTERS = 42;
 const LONGEST_SECONDS = 7;
 const SHORTEST_SECONDS = 1;
-/** What is read with ease, spaces and marks included. */
+/** Comfortable reading speed, spaces and marks included. */
 const CHARACTERS_A_SECOND = 17;
 /** Between two cues, so that the eye sees the second one begin. */
 const GAP_SECONDS = 0.08;
@@ -18,7 +18,7 @@ const PAUSE_SECONDS = 1;
 /** Costs of a break between two words; one that parts words which belong together is the last resort. */
 const BREAK = { sentence: 0, clause: 10, conjunction: 22, word: 40, bound: 1_000 } as const;
 const CUE_COST = 12;
-/** A sentence that goes on in the cue of another. */
+/** A sentence that continues in the cue of another. */
 const PASSED_SENTENCE_COST = 30;
 /** For each second below the shortest time, and for each second that is missing for reading. */
 const SHORT_COST = 60;

@@ -56,7 +56,7 @@ export function wordLanguage(word: string): SpokenLanguage | null {
 }
 
 const A_WORD = /[\p{L}\p{M}]+/gu;
-/** A lone word may be a name or a loanword: only these show the language by themselves. */
+/** Words that identify the language even when alone; any other lone word may be a name or a loanword. */
 const SURE_ALONE =
   /^(?:здравствуй(?:те)?|привет|спасибо|пожалуйста|хорошо|конечно|сегодня|завтра|нельзя|можно|что|почему|когда)$/;
 

@@ -14,7 +14,7 @@ const TEXTS: Readonly<Partial<Record<Reader, string>>> = { kazakh: KAZAKH, russi
 
 /**
  * Reads a text, so that the patterns of the rules are compiled before the first request comes: with a long text that took
- * 0.1 s of its turn, and of everybody else's. Twice, for a pattern becomes machine code when it is used again.
+ * 0.1 s of its turn, and of everyone else's. Twice, for a pattern becomes machine code when it is used again.
  *
  * @param readers those that the voices need
  */

@@ -141,7 +141,7 @@ const bytes = (array) => Buffer.from(array.buffer, array.byteOffset, array.byteL
 const body = [books, tables.masses, tables.logs, bitShares, shares, words].map(bytes);
 const packed = gzipSync(Buffer.concat([Buffer.from("DLM2"), lengthBytes, Buffer.from(text), ...body]), { level: 9 });
 
-// What comes out is what went in, but for the words' log-probs, which nothing reads.
+// The output equals the input except for the words' log-probs, which nothing reads.
 const { sections } = unpackSections(header, new SectionReader(Buffer.concat(body)));
 const end = sections.length - wordCount;
 assert.ok(Buffer.from(sections.subarray(0, 2_048)).equals(plain.subarray(headerEnd, headerEnd + 2_048)));

@@ -96,7 +96,7 @@ function example(line, language, source) {
   return `${source}\t${words.map(({ word, mark, cased }) => `${word}|${mark}|${cased}`).join(" ")}`;
 }
 
-/** Words, with the first mark behind each. Hyphens inside words are marks too: a recogniser writes none. */
+/** Words, with the first mark after each. Hyphens inside words are marks too: a recogniser writes none. */
 function plain(text) {
   const found = [];
   for (const match of text.matchAll(/[\p{L}\p{M}]+/gu)) {
@@ -111,7 +111,7 @@ function plain(text) {
 function markIn(behind) {
   const marks = [...behind].map((sign) => MARKS.get(sign)).filter(Boolean);
   if (marks.length === 0) return "";
-  // A stop wins over the dash of direct speech behind it; a hyphen without spaces joins words.
+  // A full stop wins over a direct-speech dash that follows it; a hyphen without spaces joins words.
   const stop = marks.find((mark) => mark === "?" || mark === ".");
   if (stop !== undefined) return stop;
   if (marks[0] === "-") return /^[-–]/.test(behind) && !/\s/.test(behind) ? "-" : "—";

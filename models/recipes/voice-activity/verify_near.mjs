@@ -1,5 +1,6 @@
 // Checks exported voice activity: alone and inside the recogniser it says the same, whatever the cut and the batch; the
-// recogniser's text is untouched to the last bit. Prints how much CPU time a step of it costs beside the recogniser's own.
+// recogniser's text is untouched to the last bit. Prints the CPU time of its step compared with the
+// recogniser's.
 //
 //     node verify_near.mjs NODE_ROOT BEFORE_STREAM.onnx AFTER_STREAM.onnx NEAR.onnx
 import { createRequire } from "node:module";

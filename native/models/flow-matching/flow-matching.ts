@@ -210,7 +210,8 @@ export class FlowMatching {
   /** Runs one Euler step for each piece's chunk, each at its own time, all padded to `patches`. */
   async step(pieces: readonly UnsolvedPiece[], patches: number): Promise<void> {
     const x = PATCH_FRAMES * this.manifest.melBins;
-    // Conditions are computed late: the listener already has the first chunk while the second one's is made.
+    // Compute conditions late: the listener then gets the first chunk before the second one's condition is
+    // computed.
     for (const piece of pieces)
       piece.solving.condition ??= await this.#conditionOf(piece, piece.chunks[piece.solving.index]!);
     const { x_next } = await this.#run("step", stepFeeds(pieces, patches, x));

@@ -8,7 +8,7 @@ import { paddedPatches } from "../../../core/domain/synthesis/solver-schedule.js
 import type { SynthesisJob } from "../../../core/ports/synthesizer.js";
 import type { PieceCondition } from "./piece-condition.js";
 
-/** Frames per position of the decoder. */
+/** Frames per decoder position. */
 export const PATCH_FRAMES = 2;
 
 /** A piece in synthesis: the solver's results so far, and the inputs of its next run. */

@@ -32,7 +32,7 @@ export class Punctuator {
    * Reads a text of any length, in windows.
    *
    * @param words lower case
-   * @param pauses seconds behind each word, -1 where unknown
+   * @param pauses seconds after each word, -1 where unknown
    */
   async read(words: readonly string[], pauses: Float32Array | null = null): Promise<Punctuation> {
     if (words.length <= WINDOW) return this.#readWindow(words, pauses);

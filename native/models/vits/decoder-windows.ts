@@ -2,7 +2,7 @@ import { Tensor } from "onnxruntime-node";
 
 /** Length of the first window: it is short, so that listening can start early. */
 const FIRST_FRAMES = 64;
-/** Length of the others: with 64 frames of context on each side, a third is computed twice. */
+/** Frames in each later window: with 64 frames of context on each side, a third of the work is done twice. */
 const NEXT_FRAMES = 384;
 
 /** The wanted frames [start, stop), and the frames [from, to) to run for them. */

@@ -26,7 +26,9 @@ export function useLoaded<T>(path: string): readonly [Loaded<T>, () => Promise<v
   return [loaded, load];
 }
 
-/** Loads what the secret behind the `#` of this page's link stands for, and removes the secret from the address. */
+/**
+ * Loads the data for the secret after the `#` in this page's link, and removes the secret from the address.
+ */
 export function useLinkSecret<T>(lookUpPath: string) {
   const [token] = useState(() => location.hash.slice(1));
   const [found, setFound] = useState<T | null>(null);

@@ -8,7 +8,7 @@ import { liveClient } from "./playground-client.js";
 import { Recording } from "./recording.js";
 import { claimPlayback } from "./sound.js";
 
-/** What a page shows of a live session. */
+/** The parts of a live session that a page shows. */
 export interface LiveSession {
   readonly state: "idle" | "connecting" | "listening" | "reconnecting" | "closing";
   readonly finals: readonly TranscriptLine[];

@@ -153,7 +153,7 @@ function usePlayer() {
     positionSeconds,
     word,
     stop,
-    /** Must be called within a click: browsers let no page play sound otherwise. */
+    /** Must be called in a click handler: browsers block audio that no user gesture started. */
     open: () => {
       context.current ??= new AudioContext({ sampleRate: SPEECH_RATE_HZ });
       context.current.resume().catch(() => {});

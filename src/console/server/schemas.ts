@@ -3,7 +3,7 @@ import { requireKnownNames } from "../../../core/protocol/fields.js";
 import { ConsoleError, type ConsoleErrorCode, isConsoleErrorCode } from "./console-error.js";
 import { toEmail } from "./email.js";
 
-// The message of each rule is the error code of the answer.
+// Each rule's message is the error code of the response.
 const code = (name: ConsoleErrorCode) => ({ error: name });
 
 /** Characters that PostgreSQL cannot store (NUL, lone surrogates) or no list can show. */

@@ -15,7 +15,7 @@ const FULL_BYTES = 256 * 1024;
 /** Small chunks are joined into blocks of up to this size. */
 const BLOCK_BYTES = 64 * 1024;
 const LEAST_BLOCK_BYTES = 4 * 1024;
-/** How often a paused source is read once more: it does not report a client that has left. */
+/** How often a paused source is probed: without reads it does not report that its client has left. */
 const PROBE_MS = 1_000;
 /** Probing stops here: the client is evidently there and sends as fast as we probe. */
 const MOST_BYTES = 8 * 1024 * 1024;

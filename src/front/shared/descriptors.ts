@@ -18,8 +18,7 @@ export function openDescriptors(): number | null {
 }
 
 /**
- * Counts without blocking: on older kernels, reading 10,000 names takes 8 ms and more, so another thread does
- * it.
+ * Counts descriptors on another thread: on older kernels, reading 10,000 names blocks for 8 ms or more.
  *
  * @param folder set by tests
  * @returns infinity if no descriptor is left to count with, null if the system does not tell
@@ -67,7 +66,7 @@ export class SpareDescriptors {
     try {
       while (this.#held.length < this.#count) this.#held.push(openSync("/dev/null", "r"));
     } catch {
-      // None are left: hold what we got.
+      // No descriptors are left: keep those already opened.
     }
   }
 

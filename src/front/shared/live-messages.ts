@@ -70,7 +70,7 @@ export class MessageBudget {
   }
 }
 
-/** The clock is read once in so many messages. */
+/** The clock is read once per this many messages. */
 const RUN_MESSAGES = 16;
 /** A client that sends them within this time is ahead of real time, whatever their size. */
 const RUN_MS = 16;
@@ -80,7 +80,7 @@ const BLOCK_BYTES = 64 * 1024;
 
 /**
  * Joins the audio messages of a client that sends faster than real time, and delivers them once per turn of
- * the event loop. The session's work for each tiny message would otherwise keep everybody else waiting.
+ * the event loop. The session's work for each tiny message would otherwise keep everyone else waiting.
  */
 export class GatheredAudio {
   readonly #deliver: (bytes: Uint8Array) => void;

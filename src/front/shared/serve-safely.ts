@@ -66,7 +66,7 @@ const UNTOLD: FloodClosing = { messages: [], code: FLOOD_CODE, reason: "too many
 
 /**
  * Sends the closing messages of a socket that floods and closes it. The front does it itself: the native
- * library goes on handing over a read of half a megabyte until the socket closes, and an owner in another
+ * library keeps handing over a read of half a megabyte until the socket closes, and an owner in another
  * thread would react too late.
  */
 export function closeFlooded(socket: FrontSocket, { messages, code, reason }: FloodClosing = UNTOLD): void {

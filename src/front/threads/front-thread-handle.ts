@@ -150,7 +150,7 @@ export class FrontThreadHandle implements Child {
     this.#post({ type: "decided", id, decision: accept });
   }
 
-  /** Handles a limited number of records per turn, so that other work goes on. */
+  /** Handles a limited number of records per turn, so that other work continues. */
   #drain(): void {
     if (this.#drainsSoon) return;
     if (!this.#inbox.drain(this.#visit, RECORDS_PER_TURN)) return;

@@ -98,7 +98,7 @@ export type FromFrontThread =
   | { readonly type: "request"; readonly id: number; readonly head: RequestHead }
   | { readonly type: "upgrade"; readonly id: number; readonly head: RequestHead }
   | { readonly type: "bell" }
-  /** An error in a thread that goes on. */
+  /** An error in a thread that continues. */
   | { readonly type: "report"; readonly error: WireError }
   /** An error that ends the thread. */
   | { readonly type: "failed"; readonly error: WireError };

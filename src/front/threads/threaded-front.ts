@@ -104,7 +104,12 @@ function reserve(host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once("error", (cause) => {
-      reject(new Error(`Cannot listen on ${host}:${port}: it is in use or not ours`, { cause }));
+      reject(
+        new Error(
+          `Cannot listen on ${host}:${port}: the port is in use, or the address is not on this machine`,
+          { cause },
+        ),
+      );
     });
     server.listen({ host, port, exclusive: true }, () => {
       const { port: freePort } = server.address() as AddressInfo;

@@ -94,7 +94,10 @@ export class UwsFront implements Front {
 
   async listen(host: string, port: number): Promise<number> {
     const socket = this.#listen(host, port);
-    if (socket === null) throw new Error(`Cannot listen on ${host}:${port}: it is in use or not ours`);
+    if (socket === null)
+      throw new Error(
+        `Cannot listen on ${host}:${port}: the port is in use, or the address is not on this machine`,
+      );
     const ownPort = this.#binding.us_socket_local_port(socket);
     await this.#corkHost.open();
     this.#gate = new UwsGate({

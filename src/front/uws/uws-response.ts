@@ -15,7 +15,7 @@ const LINGER_MS = 5_000;
 /** The same for a client whose body is rejected for its tiny chunks. */
 const REFUSED_LINGER_MS = 500;
 const SMALL_PIECE_BYTES = 256;
-/** After so many small pieces of a body behind the end of its response, a client is cut. */
+/** After this many small pieces of a body behind the end of its response, a client is cut. */
 const MOST_SMALL_PIECES = 1_000;
 
 export interface UwsAnswerOptions {
@@ -141,7 +141,7 @@ export class UwsAnswer implements FrontResponse {
     res.close();
   }
 
-  /** The client is gone: the native object must not be touched any more. */
+  /** The client has left: the native object must not be touched any more. */
   aborted(): void {
     if (this.#lingering !== null) clearTimeout(this.#lingering.timer);
     this.#lingering = null;
@@ -351,7 +351,7 @@ export class UwsReading implements BodySource {
     this.#timer ??= setInterval(() => this.rewind(), REWIND_MS);
   }
 
-  /** Called at the end of the body. Reading goes on, since a client could otherwise leave unnoticed. */
+  /** Called at the end of the body. Reading continues, since a client could otherwise leave unnoticed. */
   complete(): void {
     this.#isComplete = true;
     this.resume();

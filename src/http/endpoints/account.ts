@@ -60,7 +60,7 @@ export function tokenHandlers(
 const BALANCE_FOR_MS = 1_000;
 /** A sum over all charges of the period. */
 const USAGE_FOR_MS = 10_000;
-/** New sums for one organization: so many at once, then one a second. */
+/** New usage queries of one organization: this burst, then one a second. */
 const USAGE_AT_ONCE = 10;
 const USAGE_EVERY_MS = 1_000;
 const MOST_BALANCES = 10_000;

@@ -269,7 +269,7 @@ export class FlacBits {
     return value >= 2 ** (count - 1) ? value - 2 ** count : value;
   }
 
-  /** Counts the zeros before the next one, and reads that too. */
+  /** Reads a unary number: counts zero bits up to the next 1 bit, and consumes it. */
   zeros(): number {
     const start = this.#bit;
     for (;;) {
@@ -319,7 +319,7 @@ export class FlacBits {
     this.#bit = bit;
   }
 
-  /** Reads four bytes as one number; bytes behind the end count as zero. */
+  /** Reads four bytes as one number; bytes after the end count as zero. */
   #word(at: number): number {
     const { bytes } = this;
     const high = ((bytes[at] ?? 0) << 24) | ((bytes[at + 1] ?? 0) << 16);

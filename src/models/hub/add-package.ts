@@ -17,7 +17,7 @@ import { UNPACKED, withInstallLock } from "./install-lock.js";
 export interface PackageJob extends Addition {
   /** A folder with a manifest, a bundle, or a bundle's URL. */
   readonly from: string;
-  /** Of a bundle behind a URL. */
+  /** Hash of a bundle at a URL. */
   readonly sha256: string | null;
   /** Receives the licence before anything is installed. @throws when it is not accepted */
   readonly onLicence: (id: string, licence: Licence) => void;

@@ -18,7 +18,7 @@ export type Headers = Readonly<Record<string, string>>;
 export interface HubOptions {
   /** URL of the hub or a mirror, without a trailing slash. */
   readonly endpoint: string;
-  /** Access token, for weights behind terms. */
+  /** Access token, for weights that require accepting terms. */
   readonly token: string | null;
   readonly httpProxy: string | null;
   readonly httpsProxy: string | null;

@@ -43,7 +43,7 @@ export interface DownloadOptions {
 }
 
 const LONGEST_PAUSE_MS = 60_000;
-/** Longer requested pauses are not waited for. */
+/** If the server requests a longer pause, the download fails. */
 const LONGEST_WAIT_MS = 15 * 60_000;
 const HASH = /^"?([0-9a-f]{64})"?$/;
 
@@ -145,14 +145,14 @@ async function startBody(job: DownloadJob, part: PartFile, answer: Answer): Prom
   const { status, headers } = answer;
   if (status === 416) {
     await part.restart(null);
-    throw new TransientError("the server has fewer bytes than have arrived");
+    throw new TransientError("the file on the server is shorter than the part already downloaded");
   }
   if (status !== 200 && status !== 206) throw rejectionOf(job, answer, LONGEST_WAIT_MS);
   const total = status === 206 ? rangeTotal(part.bytes, headers) : lengthOf(headers);
   if (total === "another range") {
     await part.restart(null);
     throw new TransientError(
-      `the server sends another range: ${headers["content-range"] ?? "without Content-Range"}`,
+      `the server sent a different range: ${headers["content-range"] ?? "without Content-Range"}`,
     );
   }
   if (total !== null && job.bytes !== null && total !== job.bytes) throw tooLong(job, job.bytes, total);

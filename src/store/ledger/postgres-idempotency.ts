@@ -17,7 +17,7 @@ export class PostgresIdempotency implements Idempotency {
   readonly #keys: IdempotencyKeys;
   readonly #serviceId: string;
   readonly #log: Log;
-  /** Ends of attempts, retried until written; meanwhile their keys stay in use. */
+  /** Ended attempts, retried until written; their keys stay in use until then. */
   readonly #endings: Settlements;
   /** Request ids of attempts whose end is not written yet. */
   readonly #running = new Set<string>();
@@ -67,7 +67,7 @@ export class PostgresIdempotency implements Idempotency {
       (requestId) => !this.#running.has(requestId),
     );
     if (suspects.length === 0) return 0;
-    // Query again, because some may have ended while the first answer was in flight.
+    // Query again: some attempts may have ended while the first result was in flight.
     const still = new Set(await this.#keys.listRunning(this.#serviceId));
     const forgotten = suspects.filter((requestId) => still.has(requestId));
     for (const requestId of forgotten) await this.#keys.endAttempt(requestId);

@@ -1,6 +1,9 @@
 import type { Migration } from "../postgres/migrate.js";
 
-/** What was heard under a key whose request names its audio by an address: another file may lie there by now. */
+/**
+ * Adds the hash of the audio transcribed under a key whose request gives a URL: the file there may have
+ * changed.
+ */
 export const audioOfKeptAnswers: Migration = {
   version: 7,
   name: "audio-of-kept-answers",

@@ -1,8 +1,9 @@
 import type { Migration } from "../postgres/migrate.js";
 
 /**
- * Holds are opened by a function, so that the organization's account is locked before its other holds are counted: in one
- * statement the count would be of the time before the lock was waited for, and two services could both take the last place.
+ * Opens holds in a function, so that the organization's account is locked before its other holds are counted.
+ * A single statement would count them as of before it waited for the lock, and two services could both take
+ * the last place.
  */
 export const holdsAtOnce: Migration = {
   version: 10,

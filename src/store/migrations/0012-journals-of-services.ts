@@ -1,6 +1,6 @@
 import type { Migration } from "../postgres/migrate.js";
 
-/** What live sessions have used is one value of their service, not a row for each of their holds. */
+/** Stores the usage of a service's live sessions as one value, not as a row for each hold. */
 export const journalsOfServices: Migration = {
   version: 12,
   name: "journals-of-services",

@@ -4,7 +4,9 @@ import type { Clock, SharedClock } from "../../../core/ports/clock.js";
 /** A reading may be off by half its round trip; slower ones are discarded. */
 const SLOWEST_MS = 1_000;
 
-/** Follows the database's clock: read now and then, advanced by the process's monotonic clock in between. */
+/**
+ * Follows the database's clock: read periodically, and advanced by the process's monotonic clock in between.
+ */
 export class DatabaseClock implements SharedClock {
   readonly #sql: Sql;
   readonly #clock: Clock;

@@ -14,7 +14,7 @@ export interface PostgresProcessOptions {
   readonly port: number;
 }
 
-/** The server ended before it was ready; the message ends with its last output. */
+/** Thrown if the server ended before it was ready; the message ends with its last output. */
 export class PostgresStartError extends Error {
   override readonly name = "PostgresStartError";
 }

@@ -25,7 +25,7 @@ for (const { name, skip, open } of BUSES) {
     });
     after(() => buses.stop());
 
-    /** A front and a host, each with a connection of its own; they end with the test's `end`. */
+    /** A front and a host, each with its own connection; they end with the test's `end`. */
     async function pair(
       perform: CallHostOptions["perform"],
       changes: Partial<CallHostOptions> & { readonly fromFront?: (bus: Bus) => Bus } = {},
@@ -99,7 +99,7 @@ for (const { name, skip, open } of BUSES) {
       await end();
     });
 
-    test("a host goes on with the traces of all requests that share a call", async () => {
+    test("a host continues the traces of all requests that share a call", async () => {
       const tracer = new RecordedSpans();
       const { begin, end } = await pair(async ({ span }) => span.event("seen"), { tracer });
       await begin(null).answer;
@@ -122,7 +122,7 @@ for (const { name, skip, open } of BUSES) {
       await end();
     });
 
-    test("a cancelled call ends on both sides, and one cancelled in advance is not made", async () => {
+    test("a cancelled call ends on both sides, and one cancelled in advance is never sent", async () => {
       const begun = deferred<AbortSignal>();
       const { begin, host, end } = await pair(({ signal }) => {
         begun.resolve(signal);
@@ -155,7 +155,7 @@ for (const { name, skip, open } of BUSES) {
       await end();
     });
 
-    test("a front learns that a host is gone, and a host that a front is", async () => {
+    test("a front learns that a host has left, and a host that a front has", async () => {
       const signals: AbortSignal[] = [];
       const say = deferred<void>();
       const { begin, host, lost, atFront, end } = await pair(async ({ signal, send }: HostedCall) => {

@@ -47,7 +47,7 @@ function fleet() {
       clock.advance(ms);
       look();
     },
-    /** Puts a lane on a node. Returns what it is told, and how it leaves. */
+    /** Places a lane on a node. Returns the messages it receives, and a function that ends it. */
     lane: async () => {
       const told: string[] = [];
       const watcher = {
@@ -86,7 +86,7 @@ test("a process that was blocked itself does not consider its nodes lost", async
   assert.equal(chosen(), "n");
 });
 
-test("a node that drains takes no lane, and says so with each heartbeat while it has one", async () => {
+test("a draining node accepts no lane, and each heartbeat says so while it still has one", async () => {
   const { lane, heartbeat, chosen } = fleet();
   await heartbeat();
   const { told, leave } = await lane();
@@ -98,7 +98,7 @@ test("a node that drains takes no lane, and says so with each heartbeat while it
   assert.equal(told.length, 2);
 });
 
-test("a node that refused or was gone is asked again after its next heartbeat", async () => {
+test("a node that refused or had left is asked again after its next heartbeat", async () => {
   const { directory, heartbeat, chosen } = fleet();
   await heartbeat();
   directory.avoid("n");

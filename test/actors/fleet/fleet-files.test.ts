@@ -152,7 +152,7 @@ test("files transcribed by nodes", async (t) => {
 
   for (const recognizer of loaded) {
     const { id } = recognizer.model.manifest;
-    await t.test(`a file is heard by nodes as by workers here, to the last bit: ${id}`, async () => {
+    await t.test(`nodes transcribe a file to the same bits as local workers: ${id}`, async () => {
       const alone = engineOver(poolOf(recognizer), recognizer);
       const heard = recognizer === shipped ? withCut : path;
       const expected = await alone.transcribe(heard, NEVER, { hotWords });
@@ -244,7 +244,7 @@ test("files transcribed by nodes", async (t) => {
     await end();
   });
 
-  await t.test("a file that is given up is worked on no more, and others are", async () => {
+  await t.test("work on an abandoned file stops, and continues on others", async () => {
     const { engine, hosts, startNode, end } = await fleet(shipped!);
     const begun = deferred<void>();
     const held = deferred<void>();

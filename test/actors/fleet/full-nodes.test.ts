@@ -83,7 +83,7 @@ async function heardOn(listener: LiveListener, isWanted: (node: string) => boole
 
 const named = (count: number, first = 0) => Array.from({ length: count }, (_, nth) => `n${first + nth}`);
 
-test("a gateway whose 24 lanes are on full nodes has its sessions heard by 16 others", async (t) => {
+test("a gateway with all 24 lanes on full nodes moves its sessions to 16 other nodes", async (t) => {
   const { engine, startNodes, speak, moves, endings } = await fleet(t, 24);
   const nodes = [...(await startNodes(named(24)))];
   await engine.start();

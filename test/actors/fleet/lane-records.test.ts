@@ -27,7 +27,7 @@ const anyRecord = fc.record(
   { noNullPrototype: true },
 );
 
-/** As NATS lends bytes: a Buffer inside of others, at any offset. */
+/** As NATS lends bytes: a Buffer inside a larger one, at any offset. */
 function lent(bytes: Uint8Array, offset: number): Buffer {
   const around = Buffer.alloc(bytes.length + offset + 3, 255);
   around.set(bytes, offset);

@@ -49,7 +49,7 @@ after(async () => {
   assert.deepEqual(faults, []);
 });
 
-/** A gateway with a connection of its own, whose bundles may be lost. */
+/** A gateway with its own connection, whose bundles may be lost. */
 async function gateway(t: TestContext, fate = SEND, changes: Partial<LiveEngineOptions> = {}) {
   const bus = new LossyBus(hub.connect(), TO_NODE, fate);
   const remote = await remoteLiveEngine(bus, changes);

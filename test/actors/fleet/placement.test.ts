@@ -117,7 +117,7 @@ test("the latest version of both ranges is used", () => {
   );
 });
 
-test("a heartbeat survives encoding, and other messages are refused", () => {
+test("a heartbeat survives encoding, and other messages are rejected", () => {
   fc.assert(
     fc.property(anyHeartbeat(1), (heartbeat) =>
       assert.deepEqual(decodeHeartbeat(encodeHeartbeat(heartbeat)), heartbeat),

@@ -34,7 +34,7 @@ const BOUNDS = Int32Array.of(0, 5, 70_000, 141_020);
 /** Makes the same piece each time, a part a turn. */
 class FixedSynthesizer implements Synthesizer {
   readonly jobs: (SpeakOptions & { readonly job: SynthesisJob })[] = [];
-  /** Before each part, by its place. */
+  /** Called before each part, with its index. */
   beforePart: (at: number) => Promise<void> = async () => {};
 
   async speak(job: SynthesisJob, signal: AbortSignal, options: SpeakOptions = {}) {
@@ -97,7 +97,7 @@ async function requireWhole(synthesizer: Synthesizer, options: SpeakOptions = {}
     },
     onBounds: (told) => void bounds.push(told),
   });
-  assert.deepEqual(concatenatePcm(heard), concatenatePcm(PARTS), "every sample was told once");
+  assert.deepEqual(concatenatePcm(heard), concatenatePcm(PARTS), "every sample arrived once");
   assert.deepEqual(piece, { pcm: concatenatePcm(PARTS), sampleRateHz: 24_000, characterBounds: BOUNDS });
   assert.deepEqual(bounds, [BOUNDS]);
 }
@@ -139,7 +139,7 @@ test("whichever message of a node is lost, the piece is complete", async () => {
   }
 });
 
-test("a node without room is skipped, and work without a node is refused after its wait", async () => {
+test("a node without room is skipped, and work without a node is rejected after its wait", async () => {
   const { startNode, synthesizer, end } = await fleet({ capacity: 1, waitMs: 3_000 });
   const made = new FixedSynthesizer();
   let go = () => {};
@@ -160,7 +160,7 @@ test("a node without room is skipped, and work without a node is refused after i
   await end();
 });
 
-test("without nodes a piece is refused after its wait, and a partly heard one is reported as lost", async () => {
+test("without nodes a piece is rejected after its wait, and a partly heard one is reported as lost", async () => {
   const { startNode, synthesizer, end } = await fleet({ waitMs: 2_000 });
   await assert.rejects(synthesizer.speak(JOB, NEVER), { code: "ENGINE_BUSY" });
   const made = new FixedSynthesizer();
@@ -172,7 +172,7 @@ test("without nodes a piece is refused after its wait, and a partly heard one is
   await end();
 });
 
-test("a piece that is lost with three nodes is considered the cause", async () => {
+test("a piece lost with three nodes is treated as the cause", async () => {
   const { startNode, synthesizer, lost, end } = await fleet();
   const made = new FixedSynthesizer();
   const nodes: CallHost[] = [];

@@ -26,7 +26,7 @@ test("a message is handled before tell returns", () => {
   assert.deepEqual(actor.state, [7]);
 });
 
-test("messages told while one is being handled wait until it is done", () => {
+test("messages sent while one is being handled wait until it is done", () => {
   const order: string[] = [];
   const { actor } = recorder({
     decide: (state, message) => {
@@ -36,7 +36,7 @@ test("messages told while one is being handled wait until it is done", () => {
     perform: (effect) => {
       order.push(`perform ${effect}`);
       assert.equal(actor.tell(effect - 8), true);
-      assert.deepEqual(actor.state, [1], "the message told by an effect is not handled inside it");
+      assert.deepEqual(actor.state, [1], "a message sent by an effect is not handled inside it");
     },
   });
   actor.tell(1);
@@ -105,7 +105,7 @@ test("a stopped actor takes nothing, and what waited is dropped", () => {
   assert.deepEqual(crashes, []);
 });
 
-test("an actor that was never told anything keeps its initial state", () => {
+test("an actor without messages keeps its initial state", () => {
   const { actor } = recorder({ initial: [42] });
   actor.stop();
   assert.deepEqual(actor.state, [42]);

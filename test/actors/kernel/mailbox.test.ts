@@ -55,7 +55,7 @@ test("order survives thousands of messages that wait at once", () => {
   );
 });
 
-test("a capacity that is not a positive whole number is refused", () => {
+test("a capacity that is not a positive whole number is rejected", () => {
   for (const capacity of [0, -1, 1.5, Number.NaN]) {
     assert.throws(() => new Mailbox(capacity), /capacity must be a positive integer, received/);
   }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { RestartBudget } from "../../../core/kernel/supervisor.js";
 import * as fc from "../../support/properties.js";
 
-test("a budget allows so many restarts in every window, and no more", () => {
+test("a budget limits the restarts in every window", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 0, max: 4 }),

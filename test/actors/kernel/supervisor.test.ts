@@ -80,7 +80,7 @@ test("a child that ends by itself is replaced", async () => {
   assert.deepEqual(log, ["up", "down: heap", "up"]);
 });
 
-test("past the budget the supervisor gives up once and starts nothing more", async () => {
+test("after the restart budget is spent, the supervisor gives up once and starts no more children", async () => {
   const { supervisor, starts, log, start, fail, comeUp } = supervised();
   let child = await start();
   for (let restart = 0; restart < MAX_RESTARTS; restart++) {
@@ -160,7 +160,7 @@ test("a child that fails while it is being stopped is not replaced", async () =>
   assert.deepEqual(log, ["up"]);
 });
 
-test("stop during a restart waits for the child that comes up and ends it unseen", async () => {
+test("stop during a restart waits for the new child to start and ends it without announcing it", async () => {
   const { supervisor, starts, log, start, fail, comeUp } = supervised();
   await fail(await start(), "heap");
   let isStopped = false;

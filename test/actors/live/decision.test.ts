@@ -103,7 +103,7 @@ test("a stopped session does nothing more, and everything ends exactly once", ()
   );
 });
 
-test("only audio taken while listening counts, and done says that and the charge", () => {
+test("only audio accepted while listening counts, and `done` reports it and the charge", () => {
   fc.assert(
     fc.property(fc.array(anyMessage, { maxLength: 30 }), (messages) => {
       const { state, steps, effects } = run(messages);
@@ -312,7 +312,7 @@ test("a client that disconnected is released and gets no message", () => {
 });
 
 test("the stable part of an utterance only grows, whatever its workers send", () => {
-  // A text that grows, and now and then another one: a lost worker's audio is decoded anew.
+  // A growing text, occasionally replaced: a lost worker's audio is decoded again.
   const texts = fc.array(
     fc.record({
       letters: fc.array(fc.constantFrom("а", "б", " ", "𝄞"), { maxLength: 6 }),

@@ -38,7 +38,7 @@ const STATES: readonly (readonly [string, (listener: LiveListener) => Promise<un
     },
   ],
 ];
-/** What the engine promises, wherever its workers are. */
+/** The engine's contract, wherever its workers are. */
 export function liveEngineContract(
   place: string,
   makeEngine: (changes?: Partial<LiveEngineOptions>) => Promise<LiveEngine>,
@@ -338,7 +338,7 @@ export function liveEngineContract(
     }
 
     let russianBegin: string | undefined;
-    /** What the first second of the recording says, on a session of its own. */
+    /** Transcribes the first second of the recording in a separate session. */
     async function beginOfRussian(): Promise<string> {
       russianBegin ??= textOf(await finalsOf(engine, [RUSSIAN.subarray(0, RATE_HZ)]));
       return russianBegin;

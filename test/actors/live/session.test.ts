@@ -60,7 +60,7 @@ function openedCold(t: TestContext): Opened {
   return opened(t, OPTIONS, new RecordingSink(), new FreeMeter(), false);
 }
 
-/** What every ending leaves behind: nothing. */
+/** Checks that an ending leaves nothing behind. */
 function assertEnded(
   { decoder, sink, timers, endings, meter }: Opened,
   chargedSamples = decoder.samples.length,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MeasuredCapacity } from "../../../actors/node/measured-capacity.js";
 
-/** A worker that takes 100 sessions and has been at work for `share` of its time, told each second for 20 s. */
+/** A worker with room for 100 sessions that reported a load of `share` each second for 20 s. */
 function busy(share: number) {
   const capacity = new MeasuredCapacity(100);
   for (let second = 0; second <= 20; second++) capacity.report(1_000 * share, 1_000 * second);
@@ -29,7 +29,7 @@ test("few sessions do not predict many, and old reports do not count", () => {
   assert.equal(busy(1)(50, 10_001), 100);
 });
 
-test("a report after a long silence counts alone", () => {
+test("a report after a long silence replaces earlier ones", () => {
   const capacity = new MeasuredCapacity(100);
   for (let second = 0; second <= 20; second++) capacity.report(1_000, 1_000 * second);
   capacity.report(1_000, 40_000);

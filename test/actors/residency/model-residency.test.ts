@@ -11,7 +11,7 @@ import * as fc from "../../support/properties.js";
 
 const FAILURE = new ServiceError("ENGINE_BUSY", "no model");
 
-/** What the world around the machine knows: who has what, and which work of the machine is on. */
+/** The world around the machine: who holds which lease, and which of the machine's work is running. */
 class World {
   state: ResidencyState = { phase: "cold" };
   isLoading = false;
@@ -47,11 +47,11 @@ class World {
         return;
       case "grant":
         assert.equal(this.state.phase, "warm");
-        assert.ok(this.waiting.delete(effect.lease), "granted to somebody who does not wait");
+        assert.ok(this.waiting.delete(effect.lease), "granted to a lease that does not wait");
         this.granted.add(effect.lease);
         return;
       case "refuse":
-        assert.ok(this.waiting.delete(effect.lease), "refused to somebody who does not wait");
+        assert.ok(this.waiting.delete(effect.lease), "rejected a lease that does not wait");
         this.refused.add(effect.lease);
         return;
       case "await-idle":
@@ -130,7 +130,7 @@ const anyStep = fc.oneof(
 );
 const anySteps = fc.array(fc.tuple(anyStep, fc.nat(20)), { maxLength: 60 });
 
-test("there is never a second load, no release under a lease, and every lease is granted or refused", () => {
+test("there is never a second load, no release under a lease, and every lease is granted or rejected", () => {
   fc.assert(
     fc.property(anySteps, fc.boolean(), (steps, isStopped) => {
       const world = new World();
@@ -169,7 +169,7 @@ test("a lease after it waits for the next workers", () => {
   assert.equal(world.granted.size, 1);
 });
 
-test("more leases than may wait are refused", () => {
+test("more leases than may wait are rejected", () => {
   const world = new World();
   for (let index = 0; index < 4_097; index++) take(world, "acquire", 0);
   assert.deepEqual([world.waiting.size, [...world.refused]], [4_096, [4_096]]);

@@ -40,7 +40,7 @@ test("twenty simultaneous leases share one load", async () => {
   assert.deepEqual([engines.made.length, engines.faults, engines.observed], [1, [], ["loaded"]]);
 });
 
-test("a failed load refuses all waiting leases, and the next one tries again", async () => {
+test("a failed load rejects all waiting leases, and the next lease tries again", async () => {
   const engines = new FakeEngines();
   const model = resident(engines);
   const waiting = Array.from({ length: 20 }, () => model.take());
@@ -48,7 +48,7 @@ test("a failed load refuses all waiting leases, and the next one tries again", a
   const refusals = await Promise.all(waiting.map(refusalOf));
   assert.deepEqual(new Set(refusals.map(({ code }) => code)), new Set(["ENGINE_BUSY"]));
   assert.match(String(refusals[0]?.cause), /disk is gone/);
-  // What is left of the failed start ends before the next one begins.
+  // The remains of the failed start end before the next start.
   const next = model.take();
   assert.deepEqual([engines.made.length, engines.made[0]?.phase], [1, "stopping"]);
   engines.stopping?.hasStopped();
@@ -128,7 +128,7 @@ test("waiting is bounded, the load is not", async (t) => {
   assert.deepEqual([timers.pendingCount, engines.made.length], [0, 1]);
 });
 
-test("an engine that cannot even be made is a load that failed", (t) => {
+test("an engine that cannot be created counts as a failed load", (t) => {
   ManualTimers.install(t);
   const engines = new FakeEngines();
   let isBroken = true;
@@ -163,7 +163,7 @@ test("a preload throws what the engine threw, and waits as long as it takes", as
 });
 
 for (const phase of ["cold", "loading", "warm", "releasing"] as const) {
-  test(`a stop while ${phase} refuses waiting leases, ends the workers and accepts no more`, async (t) => {
+  test(`a stop while ${phase} rejects waiting leases, ends the workers and accepts no new ones`, async (t) => {
     const timers = ManualTimers.install(t);
     const engines = new FakeEngines();
     const model = resident(engines, 1);

@@ -47,7 +47,7 @@ class Simulation {
     this.#tell({ type: "pull" });
   }
 
-  /** Sentences that the reader has read to their end, and whether it is inside of another one. */
+  /** Sentences that the reader has read to the end, and whether it is inside another one. */
   get sentencesRead(): number {
     return this.read.filter((chunk) => chunk.endsSentence).length;
   }
@@ -80,7 +80,7 @@ class Simulation {
       this.begun.push(effect.sentence);
       return;
     }
-    assert.equal(this.isReaderWaiting, true, "a reader that does not wait is told nothing");
+    assert.equal(this.isReaderWaiting, true, "a reader that does not wait gets nothing");
     this.isReaderWaiting = false;
     if (effect.type === "deliver") this.read.push(effect.chunk);
     else this.ends++;
@@ -116,22 +116,22 @@ test("chunks are delivered once, in order, at most two sentences ahead, and read
   );
 });
 
-test("two sentences are made ahead of a slow reader, and the third waits", () => {
+test("two sentences are synthesized ahead of a slow reader, and the third waits", () => {
   const simulation = new Simulation(10);
-  assert.deepEqual(simulation.begun, [], "nothing is made before anybody reads");
+  assert.deepEqual(simulation.begun, [], "nothing is synthesized before anyone reads");
   simulation.pull();
   for (let round = 0; round < 10; round++) simulation.makeChunk(true);
   assert.equal(simulation.sentencesRead, 1);
   assert.deepEqual(simulation.begun, [0, 1, 2]);
 });
 
-test("a reader gets chunks of a sentence while the rest is being made", () => {
+test("a reader gets chunks of a sentence while the rest is being synthesized", () => {
   const simulation = new Simulation(3);
   simulation.pull();
   simulation.makeChunk(false);
   assert.deepEqual([simulation.read.length, simulation.begun], [1, [0]]);
   simulation.makeChunk(true);
-  assert.deepEqual(simulation.begun, [0, 1], "the next sentence is made while this one is being read");
+  assert.deepEqual(simulation.begun, [0, 1], "the next sentence is synthesized while this one is being read");
 });
 
 test("an ended synthesis does nothing more", () => {

@@ -126,7 +126,7 @@ test("after a cancel the model runs once at most", async () => {
   }
 });
 
-test("parts come while a piece is being made, and together they are the piece", async () => {
+test("parts arrive while a piece is being synthesized, and together they are the piece", async () => {
   const parts: number[] = [];
   let partCount = 0;
   const job = { ...JOB, spokenText: "қазақ тілі түркі тілдерінің қыпшақ тобына жатады." };
@@ -145,7 +145,7 @@ test("parts come while a piece is being made, and together they are the piece", 
   assert.equal(whole.length, pcm.length);
 });
 
-test("pieces made at the same time take no more model runs than one after another", async () => {
+test("pieces synthesized together need no more model runs than one after another", async () => {
   const { signal } = new AbortController();
   const jobs = [
     "сәлем",
@@ -200,7 +200,7 @@ test("a new listener is served before the rest, and the rest is not forgotten", 
   assert.deepEqual(order, ["first", "heard", "rest"]);
 });
 
-test("a job cancelled in advance is refused", async () => {
+test("a job cancelled in advance is rejected", async () => {
   await assert.rejects(speak(JOB, AbortSignal.abort()), hasCode("CANCELLED"));
 });
 

@@ -45,7 +45,7 @@ test("a pause mark replaces the pause between sentences, less the silence that t
     [0, 500],
     [0, 0],
   ]);
-  // 48 ms at the end of a piece, 30 ms at the begin of the next.
+  // 48 ms at the end of a piece, 30 ms at the start of the next.
   assert.deepEqual(await pauses("Бір. [pause 1s] Екі.\n[pause 300ms]\nҮш."), [
     [0, 922],
     [0, 222],
@@ -80,7 +80,7 @@ test("speech continues after a pause inside a sentence, and its characters are b
   await assert.rejects(planOf("[pause 1s]"), /something that can be spoken/);
 });
 
-/** What the plan of a text has to say. */
+/** Returns the number of characters that a text's plan speaks. */
 async function spokenLength(text: string): Promise<number> {
   const { sentences } = await planOf(text);
   return sentences.flatMap(({ pieces }) => pieces).reduce((sum, piece) => sum + piece.text.length, 0);
@@ -105,7 +105,7 @@ test("the longest texts of figures that people have are spoken", async () => {
   }
 });
 
-test("a text that is too long when spoken is refused with both lengths", async () => {
+test("a text that is too long when spoken is rejected with both lengths", async () => {
   for (const part of ["@ % ", "≥ ", "±@", "≤≥", "∞°", "℃ "]) {
     const spoken = await spokenLength(filled(part).slice(0, 500)).then((length) => length * 10);
     if (spoken < 41_000) continue;
@@ -121,7 +121,7 @@ test("a text that is too long when spoken is refused with both lengths", async (
   await assert.rejects(planOf(filled("≤≥")), /received 8\d{4}$/);
 });
 
-test("an answer of more than an hour is refused, slow speech and pauses counted", async () => {
+test("an answer of more than an hour is rejected, slow speech and pauses counted", async () => {
   const slowly = (text: string, speed: number) =>
     planSynthesis(parseSynthesisRequest({ text, speed }), MODEL);
   const figures = filled("9876543210");

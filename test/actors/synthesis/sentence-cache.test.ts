@@ -43,7 +43,7 @@ function pieceOf(samples: number): SynthesizedPiece {
   return { pcm: new Int16Array(samples), sampleRateHz: RATE_HZ, characterBounds: null };
 }
 
-test("a cached piece is not made again, and equals a new one", async () => {
+test("a cached piece is not synthesized again, and equals a new one", async () => {
   const { cache, told } = cacheOf();
   const wanted = { scope: "org_1", job: JOB, signal: NEVER };
   const first = await cache.pieceOf(wanted, () => engine.speak(JOB, NEVER));

@@ -159,7 +159,7 @@ test("nothing is synthesized before the first read", async () => {
   session.stop("client-left");
 });
 
-test("a reader that stops reading has two sentences made for it and no more", async () => {
+test("for a reader that stops reading, at most two sentences are synthesized", async () => {
   const synthesizer = new FakeSynthesizer({ isPatient: false });
   const session = sessionOf(planOf("a", "b", "c", "d", "e"), synthesizer);
   const iterator = session.chunks()[Symbol.asyncIterator]();
@@ -172,11 +172,11 @@ test("a reader that stops reading has two sentences made for it and no more", as
   await iterator.return?.();
 });
 
-/** A sample takes ten seconds, and so does a letter. */
+/** At this rate a sample lasts ten seconds, and so does a letter. */
 const SLOW_RATE_HZ = 0.1;
 
 for (const delivery of ["chunks", "sentences"] as const) {
-  test(`a minute of an endless sentence is made ahead of a slow reader of ${delivery}`, async () => {
+  test(`a minute of an endless sentence is synthesized ahead of a slow reader of ${delivery}`, async () => {
     const synthesizer = new FakeSynthesizer({ isPatient: false });
     const plan = { ...planOf("a", Array(30).fill("b").join("|"), "c"), sampleRateHz: SLOW_RATE_HZ };
     const session = sessionOf(plan, synthesizer, delivery);
@@ -286,7 +286,7 @@ test("a failing sentence ends the pieces after it", async () => {
   assert.deepEqual(synthesizer.texts, ["a"]);
 });
 
-test("a reader of chunks hears a sentence while it is made, and its pieces are joined by the pause of their mark", async () => {
+test("a reader of chunks hears a sentence while it is synthesized, with its pieces joined by their mark's pause", async () => {
   const synthesizer = new FakeSynthesizer({ isPatient: true });
   const session = sessionOf(planOf("ab,|c"), synthesizer);
   const iterator = session.chunks()[Symbol.asyncIterator]();
@@ -303,7 +303,7 @@ test("a reader of chunks hears a sentence while it is made, and its pieces are j
   session.stop("client-left");
 });
 
-test("pieces are urgent until something is heard, then due when the listener runs dry", async () => {
+test("pieces are urgent until the first audio, then due when the listener runs out of it", async () => {
   nowMs = 1_000;
   const synthesizer = new FakeSynthesizer({ isPatient: false });
   const session = sessionOf(planOf("a|b", "c", "d"), synthesizer);
@@ -350,7 +350,7 @@ test("speech longer than an hour ends there, whatever the plan estimated", async
     for await (const { pcm } of session.chunks()) samples += pcm.length;
   }, hasCode("TEXT_TOO_LONG"));
   assert.ok(samples <= 360, `${samples} samples`);
-  assert.equal(synthesizer.spoken.at(-1)?.signal.aborted, true, "nothing more is made");
+  assert.equal(synthesizer.spoken.at(-1)?.signal.aborted, true, "nothing more is synthesized");
   const hour = sessionOf(slowly("a".repeat(300), "b".repeat(57)), synthesizer, "whole");
   let heard = 0;
   for await (const { pcm } of hour.chunks()) heard += pcm.length;

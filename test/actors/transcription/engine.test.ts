@@ -65,7 +65,8 @@ test("a file at any common rate, mono or stereo, has the same word times, and a 
     [48_000, 1],
   ] as const) {
     const transcript = await at(rateHz, channels);
-    // 8 kHz lacks half of the band and resampling is not exact: words may differ, where speech lies does not.
+    // 8 kHz lacks half of the band and resampling is not exact: words may differ, but not the position of
+    // speech.
     assert.ok(transcript.segments.length > 0);
     const shiftSeconds = transcript.segments[0]!.startSeconds - expected.segments[0]!.startSeconds;
     assert.ok(Math.abs(shiftSeconds) < 0.5, `${rateHz} Hz begins ${shiftSeconds} s later`);
@@ -106,14 +107,14 @@ test("a file of silence and one of a tone have no segments", async () => {
   }
 });
 
-test("0.1 s is enough and less is refused", async () => {
+test("0.1 s is enough and less is rejected", async () => {
   const shortest = await engine.transcribe(await wavFile(8_000, 1, silence(0.1, 8_000)), NEVER);
   assert.equal(shortest.sampleCountIn, 800);
   const shorter = await wavFile(8_000, 1, new Int16Array(799));
   await assert.rejects(engine.transcribe(shorter, NEVER), refused("AUDIO_TOO_SHORT", /at least 0\.1 s/));
 });
 
-test("audio beyond the limit is refused by its real length", async () => {
+test("audio beyond the limit is rejected with its actual length", async () => {
   const strict = transcriptionEngine(pool, { maxSeconds: 2 });
   await strict.transcribe(await wavFile(16_000, 1, silence(2)), NEVER);
   const longer = await wavFile(16_000, 1, silence(2), new Int16Array(1));
@@ -127,7 +128,7 @@ const BROKEN: readonly (readonly [string, Uint8Array, string])[] = [
   ["a header without any samples", wavOf(silence(0), 16_000, 1), "AUDIO_TOO_SHORT"],
 ];
 for (const [name, bytes, code] of BROKEN) {
-  test(`${name} is refused`, async () => {
+  test(`${name} is rejected`, async () => {
     await assert.rejects(engine.transcribe(await fileOf(bytes), NEVER), refused(code));
   });
 }
@@ -139,7 +140,7 @@ test("a file shorter than its header says is transcribed to its end", async () =
   assert.ok(transcript.segments.every(({ endSeconds }) => endSeconds <= 3));
 });
 
-test("a transcription that was cancelled before it began is refused", async () => {
+test("a transcription that was cancelled before it began is rejected", async () => {
   const path = await wavFile(16_000, 1, speech(RECORDING));
   await assert.rejects(engine.transcribe(path, AbortSignal.abort()), refused("CANCELLED"));
 });

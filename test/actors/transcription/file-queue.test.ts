@@ -35,7 +35,7 @@ function pathOf(source: AudioSource): string {
   return (source as WavSource).path;
 }
 
-/** Workers whose tasks end when the test says so: what is decoded of a piece is where it lies. */
+/** Workers whose tasks end when the test decides; a piece decodes to its position. */
 function fakePool(files: readonly FakeFile[], workerCount: number) {
   const running: { readonly task: FileTask; settle(isLost?: boolean): void }[] = [];
   const answerOf = (task: FileTask) => {
@@ -85,7 +85,7 @@ function runOf(
   });
 }
 
-/** What one worker finds that hears the file from its first frame to its last. */
+/** Results of one worker that transcribes the file from its first frame to its last. */
 function expectedTexts({ source, speech }: FakeFile): string[] {
   const finder = new PieceFinder({ frameSamples: FRAME_SAMPLES, sampleCount: source.sampleCount });
   const pieces = [...finder.push(speech), ...finder.push(new Float32Array(12)), ...finder.finish()];

@@ -78,7 +78,7 @@ for (const [reason, code] of [
   ["client-left", "CANCELLED"],
   ["service-stops", "SHUTTING_DOWN"],
 ] as const) {
-  test(`${reason} cancels the work and settles with ${code} at once`, async () => {
+  test(`${reason} cancels the work and settles with ${code} immediately`, async () => {
     const { session, work, signal } = transcribing();
     session.stop(reason);
     session.stop(reason);

@@ -10,7 +10,7 @@ const FORM_HEAD =
 
 /** Uploads in one-byte chunks, and live sockets that send as much as they can of what costs most. */
 export const FLOODS: readonly AttackCase[] = [
-  // What the machine itself does to the figures.
+  // The machine's own effect on the figures.
   { name: "nobody", run: async () => ({ count: 0, outcome: "nothing happens" }) },
   uploadFlood("one-byte chunks, raw", {
     path: "/v1/transcribe",

@@ -18,7 +18,7 @@ interface AttackContext {
   readonly seconds: number;
 }
 
-/** What an attack did, for the table: how much, and how it ended for the attacker. */
+/** A row of the table: how much the attack sent, and how it ended for the attacker. */
 interface AttackOutcome {
   readonly count: number;
   readonly outcome: string;

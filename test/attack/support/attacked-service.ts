@@ -135,7 +135,7 @@ export class AttackedService {
     assert.deepEqual(await this.brokenRules(), []);
   }
 
-  /** The same, and stops the service. */
+  /** Does the same, then stops the service. */
   async stopSound(): Promise<void> {
     await this.assertSound();
     assert.equal(await this.process.stop(), 0, this.process.output());

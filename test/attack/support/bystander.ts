@@ -2,7 +2,7 @@ import { runLive } from "../../../bench/support/live-client.js";
 import { joined, silence, speech } from "../../support/audio.js";
 import { runInThread, type ThreadRun } from "./in-thread.js";
 
-/** What a well-behaved live client received during an attack. */
+/** Messages that a well-behaved live client received during an attack. */
 export interface BystanderReport {
   readonly finals: readonly {
     readonly text: string;

@@ -3,7 +3,7 @@ import type { ThreadControl } from "./in-thread.js";
 import { RawConnection } from "./raw-connection.js";
 import { repeated, WebSocketClient } from "./web-socket-client.js";
 
-/** What is written at once. */
+/** Bytes of a single write. */
 const BLOCK_BYTES = 256 * 1024;
 const REST_MS = 20;
 
@@ -74,7 +74,7 @@ async function floodOne(
     tally.sent += part.length / unitBytes;
   }
   if (args.isDeaf === true) client.connection.socket.resume();
-  // The service's messages may be in flight.
+  // The close message may still be in flight.
   await Promise.race([client.connection.until(() => client.closeFrame !== null), pace(500)]);
   const { closeFrame } = client;
   const ending = closeFrame !== null ? String(closeFrame.code) : client.connection.isClosed ? "cut" : "open";
@@ -146,7 +146,7 @@ export interface RequestFloodArgs {
   /** Written again and again, whole requests mostly. */
   readonly unit: string;
   readonly connections: number;
-  /** Units of each connection; then it waits until the service ends it, or for a second. */
+  /** Units sent on each connection, which then waits for the service to close it, for at most a second. */
   readonly unitsPerConnection: number;
   readonly seconds: number;
 }

@@ -14,5 +14,5 @@ const control: ThreadControl = {
 const run = exported[name];
 if (run === undefined) throw new Error(`${module} exports no ${name}`);
 parentPort?.postMessage(await run(args, control));
-// What the function left open, such as sockets that the service holds, must not keep the thread.
+// Exit, because open handles such as sockets held by the service would keep the thread alive.
 process.exit(0);

@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 
 const ENTRY = new URL("./in-thread-entry.js", import.meta.url);
 
-/** What a thread is started with. */
+/** Data that a thread starts with. */
 export interface ThreadData {
   readonly module: string;
   readonly name: string;
@@ -10,13 +10,13 @@ export interface ThreadData {
   readonly stopped: Int32Array;
 }
 
-/** What a function on a thread is given besides its arguments. */
+/** Passed to a function on a thread in addition to its arguments. */
 export interface ThreadControl {
   readonly isStopped: boolean;
 }
 
 export interface ThreadRun<Result> {
-  /** What the function returned. */
+  /** The function's result. */
   readonly result: Promise<Result>;
   /** Asks the function to end soon, and settles with its result. */
   stop(): Promise<Result>;

@@ -14,7 +14,7 @@ export class LiveSocketClient {
     this.closed = once(socket, "close").then(([code]) => code as number);
   }
 
-  /** Settles with an open socket, or with the status that the upgrade was refused with. */
+  /** Settles with an open socket, or with the status that rejected the upgrade. */
   static async open(port: number, path: string, key: string | null): Promise<LiveSocketClient | number> {
     const headers = key === null ? {} : { authorization: `Bearer ${key}` };
     const socket = new WebSocket(`ws://127.0.0.1:${port}${path}`, { headers });

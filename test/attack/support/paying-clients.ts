@@ -17,7 +17,7 @@ import { SILENT } from "../../support/silent-log.js";
 const SETTLED_WITHIN_MS = 60_000;
 /** A request that has neither an answer nor an error by then is one that the service forgot. */
 const ANSWER_WITHIN_MS = 60_000;
-/** Shorter than any work: what is refused at once would else be asked for thousands of times. */
+/** Shorter than any work: what is rejected at once would else be asked for thousands of times. */
 const PAUSE_MS = 40;
 /** Refusals that say that it is our fault, or that of too many requests at once. */
 const EXPECTED_REFUSALS = [429, 503];
@@ -81,7 +81,7 @@ export class PayingClients {
     this.#charged.set(answer.headers.get("x-request-id") ?? "", credits);
   }
 
-  /** Every receipt is in the ledger, once, and nobody was charged for nothing. */
+  /** Checks that every receipt is in the ledger exactly once, and that nobody was charged without one. */
   async checkLedger(sql: Sql): Promise<void> {
     await eventually(
       "no hold left",
@@ -149,7 +149,7 @@ export class PayingClients {
   async #listen(): Promise<void> {
     const { url, key } = this.#someService();
     const pcm = new Int16Array(16_000);
-    // A session that was refused before its upgrade is an error of the socket.
+    // A session that was rejected before its upgrade is an error of the socket.
     const run = await runLive({ url, key, pcm, messageSamples: 1_600, isPaced: true }).catch(() => null);
     if (run === null || run.closeCode !== 1000) this.refusedCount++;
     let session = "";

@@ -18,7 +18,7 @@ export class RawConnection {
       this.#wake();
     });
     socket.on("error", () => {
-      // `close` follows and is what an attacker looks at.
+      // `close` always follows, and the attacks only look at that.
     });
     this.closed = new Promise((resolve) => {
       socket.once("close", () => {

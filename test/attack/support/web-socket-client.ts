@@ -49,7 +49,7 @@ function handshake({ path, key, version = "13", lines = "" }: Handshake): string
   );
 }
 
-/** What the service said with its closing frame; null when the connection just ended. */
+/** Code and reason of the service's close frame; null if the connection ended without one. */
 export interface CloseFrame {
   readonly code: number;
   readonly reason: string;

@@ -64,7 +64,7 @@ test("Opus in Ogg is distinguished from other codecs", () => {
   assert.equal(isOggOpus(Buffer.concat([Buffer.alloc(28), Buffer.from("\x01vorbis")])), false);
 });
 
-test("no text is ever taken for audio", () => {
+test("no text is ever mistaken for audio", () => {
   fc.assert(
     fc.property(fc.string({ maxLength: 2_000 }), (text) => {
       const container = detectContainer(Buffer.from(`#EXTM3U\n${text}`));

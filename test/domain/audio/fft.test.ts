@@ -62,7 +62,7 @@ for (const size of [320, 400, 512]) {
   });
 }
 
-test("a length that is not a positive integer is refused with its value", () => {
+test("a length that is not a positive integer is rejected with its value", () => {
   for (const size of [0, -4, 2.5, Number.NaN]) {
     assert.throws(
       () => new Fft(size),

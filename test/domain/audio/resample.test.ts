@@ -114,7 +114,7 @@ test("equal rates copy", () => {
   assert.notEqual(output.buffer, input.buffer);
 });
 
-test("rates outside the bounds are refused by name", () => {
+test("rates outside the bounds are rejected by name", () => {
   for (const fromHz of [0, 3_999, 384_001, 16_000.5, Number.NaN]) {
     assert.throws(
       () => new Resampler({ fromHz, toHz: 16_000 }),

@@ -6,7 +6,7 @@ import { WavSampleReader } from "../../../core/domain/audio/wav-samples.js";
 const PCM = Int16Array.from({ length: 200 }, (_, index) => index * 150 - 15_000);
 const WAV = new Uint8Array(writeWav(PCM, 16_000));
 
-/** As a file comes from a network, with a reader that is told how long it is, or is not. */
+/** A file as it arrives from a network, with a reader that may or may not know its length. */
 function read(bytes: Uint8Array, pieceBytes: number, totalBytes?: number): readonly number[] {
   const reader = new WavSampleReader(totalBytes);
   const samples: number[] = [];
@@ -27,7 +27,7 @@ test("chunks after the samples are not samples, wherever the file is cut", () =>
   const file = new Uint8Array([...WAV, ...behind]);
   for (const pieceBytes of [1, WAV.length, WAV.length + 3, file.length]) {
     assert.deepEqual(read(file, pieceBytes, file.length), [...PCM], `pieces of ${pieceBytes} bytes`);
-    assert.deepEqual(read(file, pieceBytes), [...PCM], `pieces of ${pieceBytes} bytes, length not told`);
+    assert.deepEqual(read(file, pieceBytes), [...PCM], `pieces of ${pieceBytes} bytes, length unknown`);
   }
 });
 

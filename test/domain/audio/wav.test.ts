@@ -197,7 +197,7 @@ test("a reader at the end of the bytes reports what is missing", () => {
   assert.throws(() => reader.end(), /30 bytes/);
 });
 
-test("a header that never ends is refused instead of kept", () => {
+test("a header that never ends is rejected instead of kept", () => {
   const file = wavFile([], { before: chunk("LIST", []) });
   const endless = new Uint8Array(LONGEST_WAV_HEADER_BYTES);
   endless.set(file.subarray(0, 36));
@@ -205,7 +205,7 @@ test("a header that never ends is refused instead of kept", () => {
   assert.throws(() => parseWavHeader(endless), /must begin within/);
 });
 
-test("hostile bytes are refused or read, never a crash", () => {
+test("hostile bytes are rejected or read, never a crash", () => {
   const start = [...wavFile([1, 0, 2, 0])];
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 60 }), fc.nat(44), (noise, at) => {

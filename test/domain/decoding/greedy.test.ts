@@ -80,7 +80,7 @@ test("skipped frames give no letters, nor do runs that continue from them", () =
   );
 });
 
-test("after a reset nothing of the old text is left and frames count from zero", () => {
+test("a reset clears the old text and counts frames from zero", () => {
   const decoder = new GreedyDecoder(SMALL_VOCABULARY);
   const letter = logProbsOf([0.01, 0.01, 1, 0.01], WIDTH);
   decoder.push(letter, 1);

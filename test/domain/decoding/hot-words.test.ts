@@ -33,7 +33,7 @@ test("a whole text earns what its hot words are worth, and no unfinished match",
   }
 });
 
-test("of hot words with a common prefix the longest counts, or a shorter one when it breaks off", () => {
+test("of hot words with a common prefix the longest match counts", () => {
   const words = [word("а", 2), word("абв", 2)];
   for (const [text, expected] of [
     ["а", 2],
@@ -92,7 +92,7 @@ test("without pruning the best text is the one whose paths and hot words add up 
   );
 });
 
-test("characters that the vocabulary does not have are refused, and no words are no automaton", () => {
+test("characters outside the vocabulary are rejected, and an empty list gives no automaton", () => {
   assert.throws(() => HotWords.compile([word("аx", 1)], VOCABULARY), RangeError);
   assert.equal(HotWords.compile([], VOCABULARY), null);
 });
@@ -101,7 +101,7 @@ function word(text: string, characterScore: number) {
   return { text, characterScore };
 }
 
-/** What a whole text earns, token by token. */
+/** Returns the bonus of a whole text, token by token. */
 function scoreOf(text: string, words: readonly { text: string; characterScore: number }[]): number {
   const automaton = HotWords.compile(words, VOCABULARY)!;
   let state = automaton.startState;

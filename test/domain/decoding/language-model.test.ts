@@ -53,9 +53,10 @@ test("loaded tables stay under 65 MB", () => {
   assert.ok(model.memoryBytes < 65e6, `${model.memoryBytes} bytes`);
 });
 
-test("a file cut short, of another format or version is refused", () => {
+test("a file cut short, of another format or version is rejected", () => {
   const isBroken = (error: unknown) => error instanceof ServiceError && error.code === "MODEL_BROKEN";
-  // A sixteenth: up to its last byte the shipped one takes a second to read. `packed-model.test.ts` cuts a small one there.
+  // Read only a sixteenth: the whole shipped model takes a second. `packed-model.test.ts` cuts a small one
+  // there.
   assert.throws(() => LanguageModel.parse(bytes.subarray(0, bytes.length >> 4)), isBroken);
   assert.throws(() => LanguageModel.parse(smallFile().subarray(0, -1)), isBroken);
   assert.throws(() => LanguageModel.parse(bytes.subarray(0, 100)), isBroken);

@@ -1,4 +1,4 @@
-/** What a small language model file is made of. */
+/** Contents of a small language model file. */
 export interface ModelFileOptions {
   readonly vocabulary: readonly string[];
   readonly order: number;

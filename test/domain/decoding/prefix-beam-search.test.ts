@@ -84,7 +84,7 @@ test("a used workspace gives the same result as a fresh one", () => {
   );
 });
 
-test("many frames outgrow the workspace and the result stays that of the plain search", () => {
+test("more frames than the workspace holds still give the plain search's result", () => {
   const frames = 400;
   let seed = 7;
   const weights = Array.from({ length: frames * WIDTH }, () => {
@@ -137,7 +137,7 @@ function decoderWith(model: TokenModel | null, options: BeamSearchOptions): Beam
   return new BeamDecoder(SMALL_VOCABULARY, new PrefixBeamSearch(SMALL_VOCABULARY, model, options));
 }
 
-test("a text made of noise by bonuses alone is dropped, and a real one stays", () => {
+test("a text that only bonuses produce from noise is dropped, and a real one is kept", () => {
   const options = { beamWidth: 4, languageModelWeight: 0, characterBonus: 2, wordBonus: 0 };
   const search = new PrefixBeamSearch(SMALL_VOCABULARY, null, options);
   const eager = new BeamDecoder(SMALL_VOCABULARY, search);
@@ -150,7 +150,7 @@ test("a text made of noise by bonuses alone is dropped, and a real one stays", (
   assert.equal(careful.decode(speech, 2).text, "аб");
 });
 
-test("where voice activity is in doubt a text needs more evidence, and where it is sure no more than before", () => {
+test("a text needs more evidence where voice activity is in doubt, and no more where it is certain", () => {
   const options = { beamWidth: 4, languageModelWeight: 0, characterBonus: 0, wordBonus: 0 };
   const search = new PrefixBeamSearch(SMALL_VOCABULARY, null, options);
   const doubt = { below: 0.7, evidence: 10 };

@@ -47,7 +47,7 @@ export function everyText(
   return texts.sort((a, b) => b.score - a.score);
 }
 
-/** What a whole text adds to its acoustic score, its end included. */
+/** Returns the sum that a whole text, including its end, adds to its acoustic score. */
 function textScore(tokens: readonly number[], model: TokenModel | null, weights: FusionWeights): number {
   let score = tokens.length * weights.characterBonus;
   if (model === null) return score;

@@ -47,7 +47,7 @@ test("the mean probability of speech is that of the frames from the first of spe
   assert.deepEqual(meansOf("####...####......"), ["halfway 90", "halfway 67", "ended 67"]);
 });
 
-test("the mean of a cut utterance is that of the frames before the cut, of the next that of its own", () => {
+test("a cut utterance's mean covers the frames before the cut; the next one's covers its own", () => {
   const options = { longestFrames: 30, cutWindowFrames: 10, leadFrames: 2, openingFrames: 2 };
   const endpointer = new Endpointer(options);
   const ended: EndpointEvent[] = [];
@@ -74,7 +74,7 @@ test("an utterance opens with its second speech frame and begins before the firs
   assert.deepEqual(eventsOf("..........##"), ["11 started #0 2"]);
 });
 
-test("an utterance at the very begin starts at frame 0", () => {
+test("an utterance at the very start begins at frame 0", () => {
   assert.deepEqual(eventsOf("...##"), ["4 started #0 0"]);
 });
 
@@ -100,7 +100,7 @@ test("speech in the last frame before the end still resumes", () => {
   assert.deepEqual(eventsOf("####....#"), ["1 started #0 0", "6 halfway #0 0-4", "8 resumed #0 0"]);
 });
 
-test("the begin of an utterance never reaches into the one before", () => {
+test("the start of an utterance never reaches into the one before", () => {
   assert.deepEqual(eventsOf("####.....##.....").slice(-3), [
     "10 started #1 4",
     "13 halfway #1 4-11",
@@ -116,11 +116,11 @@ test("speech holds on above the lower threshold but does not begin there", () =>
   ]);
 });
 
-test("the shortest pause ends at once", () => {
+test("the shortest pause ends an utterance immediately", () => {
   assert.deepEqual(eventsOf("##.", { pauseFrames: 1 }), ["1 started #0 0", "2 ended #0 0-2 pause"]);
 });
 
-test("finalize ends what is open and nothing else", () => {
+test("finalize ends only the open utterance", () => {
   const endpointer = new Endpointer();
   assert.deepEqual(endpointer.finalizeNow(), []);
   for (const letter of "..###.") endpointer.push(PROBABILITY[letter]!);
@@ -132,7 +132,7 @@ test("finalize ends what is open and nothing else", () => {
   );
 });
 
-test("speech that goes on after finalize is the next utterance", () => {
+test("speech that continues after finalize is the next utterance", () => {
   const endpointer = new Endpointer();
   for (const letter of "####") endpointer.push(PROBABILITY[letter]!);
   endpointer.finalizeNow();
@@ -141,7 +141,7 @@ test("speech that goes on after finalize is the next utterance", () => {
 
 const SMALL = { longestFrames: 30, cutWindowFrames: 10 } as const;
 
-test("a longest utterance is cut where speech was least probable, and the rest goes on", () => {
+test("an utterance of the maximum length is cut where speech was least probable, and the rest continues", () => {
   const frames = `${"#".repeat(24)}~${"#".repeat(10)}`;
   assert.deepEqual(eventsOf(frames, SMALL), [
     "1 started #0 0",
@@ -192,7 +192,7 @@ test("milliseconds become whole frames, rounded up", () => {
   assert.deepEqual([100, 200, 201, 2_000].map(pauseFramesFor), [3, 5, 6, 50]);
 });
 
-test("options that contradict each other are refused by name", () => {
+test("contradictory options are rejected by name", () => {
   assert.throws(
     () => new Endpointer({ offThreshold: 0.6 }),
     /offThreshold must be at most 0.5 .*received 0.6/,
@@ -348,7 +348,7 @@ const anyRoom = fc
   )
   .map((runs) => runs.flatMap(([frame, count]) => Array<typeof frame>(count).fill(frame)));
 
-test("an endpointer that begins where an utterance ended, with its speaker, goes on as the first did", () => {
+test("an endpointer that begins where an utterance ended, with its speaker, continues as the first did", () => {
   fc.assert(
     fc.property(anyRoom, anyOptions, fc.integer({ min: 5, max: 20 }), (frames, options, wordlessFrames) => {
       const endsFrom = (first: number, isMidSpeech: boolean, speaker: SpeakerState | null) => {
@@ -388,24 +388,24 @@ function endsOf(frames: string, options: Partial<EndpointerOptions> = {}): strin
   });
 }
 
-test("a voice far behind the speaker does not hold his utterance open and opens none", () => {
+test("a voice much quieter than the speaker neither extends the utterance nor starts one", () => {
   const [end, ...others] = endsOf(`${"#".repeat(20)}${"b".repeat(100)}`);
   // Its loudest frames count for a quarter of a second, then the pause begins.
   assert.equal(end, "29 ended #0 0-25 pause");
   assert.deepEqual(others, []);
 });
 
-test("a voice that is alone is heard, however quiet", () => {
+test("a lone voice is transcribed, however quiet", () => {
   assert.deepEqual(endsOf(`${"b".repeat(20)}.....`), ["24 ended #0 0-20 pause"]);
 });
 
-test("some time after the speaker a quieter voice is let in", () => {
+test("some time after the speaker, a quieter voice can start an utterance", () => {
   const waited = `${"#".repeat(20)}${".".repeat(400)}`;
   assert.equal(endsOf(`${waited}${"b".repeat(20)}......`).length, 2);
   assert.equal(endsOf(`${"#".repeat(20)}${".".repeat(200)}${"b".repeat(20)}......`).length, 1);
 });
 
-test("a speaker who becomes quieter little by little stays in the utterance", () => {
+test("a speaker who gradually becomes quieter stays in the utterance", () => {
   const endpointer = new Endpointer();
   const events = Array.from({ length: 300 }, (_, frame) =>
     endpointer.push(0.95, { levelDb: -30 - frame / 10, hasLetter: true }),
@@ -424,14 +424,14 @@ test("voice activity without letters ends the utterance where its letters ended"
   assert.deepEqual(endsOf(`${"#".repeat(20)}${"-".repeat(5)}.....`, options), ["29 ended #0 0-25 pause"]);
 });
 
-test("an utterance without letters says so and is no speaker", () => {
+test("an utterance without letters is reported as such and does not set the speaker's level", () => {
   const endpointer = new Endpointer({ wordlessFrames: 30 });
   for (let frame = 0; frame < 29; frame++) endpointer.push(0.9, { levelDb: -20, hasLetter: false });
   const [ended] = endpointer.push(0.9, { levelDb: -20, hasLetter: false });
   assert.deepEqual(ended?.type === "ended" && [ended.hasLetters, ended.speaker], [false, null]);
 });
 
-test("with patience a pause lasts as many thresholds as it says, and its halfway stays where it was", () => {
+test("patience extends a pause by its number of thresholds, and does not move its halfway point", () => {
   let patience = 3;
   const said = (frames: string) => {
     const endpointer = new Endpointer({}, false, () => patience);
@@ -449,7 +449,7 @@ test("with patience a pause lasts as many thresholds as it says, and its halfway
   assert.deepEqual(said("####.........##"), ["1 started #0 0", "6 halfway #0 0-4", "13 resumed #0 0"]);
 });
 
-test("the likelier another word is behind a text, the longer a pause may be, up to three thresholds", () => {
+test("the likelier another word is after a text, the longer a pause may be, up to three thresholds", () => {
   const behind = (endLogProb: number, spaceLogProb: number) => patienceBehind({ endLogProb, spaceLogProb });
   assert.deepEqual([behind(0, 0), behind(-1, -3), behind(-3, -1.1)], [1, 1, 1]);
   assert.equal(behind(-3.5, -1), 2);

@@ -75,7 +75,7 @@ test("position tells how much of the token is passed, left, and how long it is",
   );
 });
 
-test("a text that takes no time is still a pair of frames", () => {
+test("a text with no duration still gets two frames", () => {
   const { frames, durations } = alignFrames(Float32Array.of(0, 0, 0));
   assert.equal(frames, 2);
   assert.deepEqual([...durations], [0, 0, 2]);

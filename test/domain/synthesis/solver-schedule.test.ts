@@ -86,7 +86,7 @@ test("first chunks share steps with those that came at about the same time, as f
   assert.deepEqual(run([first(0, 5), first(1, 0)]), { type: "step", ids: [0], patches: 32 });
   const four = [0, 1, 2, 3].map((id) => first(id, 1));
   assert.deepEqual(run(four), { type: "step", ids: [0, 1, 2], patches: 32 });
-  // Neither chunks that somebody hears already nor pieces that are sent as a whole.
+  // Neither chunks whose listener already has audio nor pieces that are sent as a whole.
   assert.deepEqual(run([first(0, 0), step(1, 5, 32)]), { type: "step", ids: [0], patches: 32 });
   assert.deepEqual(run([step(0, -1, 32), first(1, 0)]), { type: "step", ids: [0], patches: 32 });
 });
@@ -105,7 +105,7 @@ test("waiting first chunks start before the first one continues, unless they are
   });
 });
 
-/** Steps of equal pieces on a machine that takes `stepMs` for one; who was done when. */
+/** Simulates equal pieces on a machine that needs `stepMs` a step, and returns when each was done. */
 function simulate(arrivals: readonly { atMs: number; urgency: Urgency; steps: number }[], stepMs: number) {
   const waiting = arrivals.map((arrival, id) => ({ ...arrival, id, stepsLeft: arrival.steps }));
   const doneAtMs = new Map<number, number>();

@@ -12,7 +12,7 @@ test("breath lengthens the silence of marks and nothing else", () => {
   const calm = withBreath(Float32Array.from(frames, logOf), symbols, 1.5);
   const heard = [...calm].map((value) => Math.round(100 * Math.expm1(value)) / 100);
   assert.deepEqual(heard, [4, 9, 30, 3, 8, 2, 7, 45, 4]);
-  // What the model gives a token without a frame may lie a little below nothing.
+  // The model's value for a token without a frame may be slightly below zero.
   assert.deepEqual([...withBreath(Float32Array.of(-0.01), [","], 2)], [0]);
 });
 

@@ -7,15 +7,16 @@ const SHORT = 250;
 const MIDDLE = 500;
 const LONG = 1_000;
 /**
- * Attempts and matched characters for each character of a text; a rule that looks at everything again takes hundreds. What
- * grows with the text's length, and is as much as all the rest at the longest, shows in the middle as well: only texts that
- * grow so far are made longer, as some rules look at a few hundred characters.
+ * Most attempts and matched characters per character of a text; a rule that rescans the text needs hundreds.
+ * Work that grows with the text's length and dominates the longest text also shows at the middle length, so
+ * only texts that exceed the middle limit are tried at full length. Some rules do look back a few hundred
+ * characters.
  */
 const MOST_GROWTH = 1.6;
 const FEW = 60;
 const MOST_GROWTH_TO_MIDDLE = 1.2;
 const FEW_OF_MIDDLE = 30;
-/** What rules begin with, and what they look for behind it. */
+/** Texts with which rules start, and texts that they look for after those. */
 const PARTS = [
   ...'aA10 .,-@:/\n\tІXәӘштжыА—^°½%№[("…?$₸#*+_\u0301⁰',
   ..."8 7|+7 |1. |1, |1.000|12:|12.05.|1/2|1-|[pause |a@|a.|www.|https://|ж.|т.б|б.з.|лар|ого |есеп|км/|млн |а б|ФЫВ|тел. |к-сі |а/о |«а» ".split(
@@ -57,7 +58,7 @@ test("a repeated head of a contraction is read like any word", () => {
   }
 });
 
-/** What Russian rules begin with, and what they look for after it. */
+/** Texts with which Russian rules start, and texts that they look for after those. */
 const RUSSIAN_PARTS = [
   ..."1 10 .,-:/XаИ№$%½+(\n",
   ..."1 000|12.05.|12:|5-й |5 и |5-6|-е |марта |год |г. |гг.|в |на |км/|тыс. |5-лет|XX–|вв.|Пётр |ул. |т.е|+7 |1/2|руб. |ых ".split(
@@ -72,7 +73,7 @@ for (const [reader, parts] of [
 ] as const) {
   for (const [index, first] of parts.entries()) {
     test(`${reader} texts of ${JSON.stringify(first)} and something else take work by their length`, () => {
-      // Repeated, a pair is the same text the other way round, but for its two ends.
+      // A repeated pair equals the repeated reversed pair except at both ends, so one order is enough.
       for (const second of ["", ...parts.slice(index + 1)]) {
         const middle = workOfCharacter(first + second, MIDDLE, reader);
         if (middle <= FEW_OF_MIDDLE) continue;

@@ -36,7 +36,7 @@ test("other brackets are text", () => {
   }
 });
 
-test("a mark with an invalid or excessive length is refused and quoted", () => {
+test("a mark with an invalid or excessive length is rejected and quoted", () => {
   for (const mark of [
     "[pause 500]",
     "[pause 11s]",
@@ -53,7 +53,7 @@ test("a mark with an invalid or excessive length is refused and quoted", () => {
   }
 });
 
-test("pauses of more than two minutes together are refused", () => {
+test("pauses of more than two minutes together are rejected", () => {
   assert.equal(brokenPauseRule("[pause 10s]".repeat(12)), null);
   assert.match(brokenPauseRule("[pause 10s]".repeat(13)) ?? "", /at most 120 s together, received 130 s/);
 });

@@ -20,7 +20,7 @@ test("credits are exact ceilings, as big integers compute them", () => {
   );
 });
 
-test("prices of the interface: an hour of a file, an hour live, a million characters", () => {
+test("prices match the API documentation: an hour of a file, an hour live, a million characters", () => {
   assert.equal(fileCredits(3_600 * 16_000, 16_000), 9_000);
   assert.equal(liveCredits(3_600 * 16_000, 16_000), 21_600);
   assert.equal(synthesisCredits(1_000_000), 400_000);
@@ -33,7 +33,7 @@ test("every started unit is charged, and nothing costs nothing", () => {
   assert.equal(synthesisCredits(6), 3);
 });
 
-test("fractions and negative uses are refused", () => {
+test("fractions and negative uses are rejected", () => {
   assert.throws(() => fileCredits(0.5, 16_000), RangeError);
   assert.throws(() => liveCredits(-1, 16_000), RangeError);
   assert.throws(() => liveCredits(1, 0), RangeError);

@@ -98,7 +98,7 @@ test("a body that was answered unread is not handed over", async () => {
       );
     });
     assert.equal(answer.match(/HTTP\/1.1 401/g)?.length, 2);
-    // One read may be on its way before the answer is out.
+    // One more read may be in flight before the response is sent.
     assert.ok(count < SMALL_CHUNKS / 2, `${count} of ${SMALL_CHUNKS} chunks`);
   });
 });

@@ -107,7 +107,7 @@ test("a failure while the source is paused reaches the reader immediately, and t
   assert.deepEqual(source.told, ["pause"], "an ended request is not resumed");
 });
 
-test("a paused source reads now and then, to notice that its client has left", (t) => {
+test("a paused source reads periodically, to notice that its client has left", (t) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
   const source = new Source();
   const queue = new BodyQueue(source, STALL_MS);
@@ -138,7 +138,7 @@ test("a body of too many small chunks is rejected with the rule, and dropped", a
   });
 });
 
-test("a bucket gives out its burst at once, and refills with time", () => {
+test("a bucket grants its burst immediately, and refills over time", () => {
   let nowMs = 0;
   const bucket = new TokenBucket({ burst: 10, perSecond: 100 }, () => nowMs);
   assert.equal(bucket.take(10), true);

@@ -63,7 +63,7 @@ test("the budget delays no speech, however small its messages and however far ah
   }
 });
 
-test("a flood is reported once, its rest is dropped, and a client that goes on is cut", () => {
+test("a flood is reported once, the rest is dropped, and a client that continues is disconnected", () => {
   const budget = new MessageBudget(() => 0);
   const verdicts = new Map<string, number>();
   for (let i = 0; i < 200_000; i++) {

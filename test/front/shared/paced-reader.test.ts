@@ -58,7 +58,7 @@ test("speech at half its pace is never cut, with pauses of ten minutes in all", 
   }
 });
 
-/** Asks for an answer and takes none of it yet. */
+/** Sends a request without reading the response yet. */
 function ask(port: number, path: string): Socket {
   const socket = connect(port, "127.0.0.1");
   socket.on("error", () => {});
@@ -81,7 +81,7 @@ async function take(socket: Socket, bytes: number, pauseMs: number): Promise<num
 }
 
 for (const [name, makeFront] of Object.entries(fronts)) {
-  test(`a reader that takes a little now and then is cut by front ${name}, one that waits for us is not`, async () => {
+  test(`front ${name} disconnects a reader that trickles, but not one that waits for us`, async () => {
     const ended = new Map<string, string>();
     const front = makeFront({
       request: async (request, response) => {

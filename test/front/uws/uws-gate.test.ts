@@ -63,7 +63,7 @@ test("where the system does not count descriptors they are counted by name", {
   assert.equal(await countDescriptors("/proc/self/none"), null);
 });
 
-test("the gate shuts when no descriptor is left to count with, and looks once at a time", async () => {
+test("the gate shuts when no descriptor is left to count with, and counts one at a time", async () => {
   let isLooking = false;
   let looks = 0;
   let found: number | null = Number.POSITIVE_INFINITY;
@@ -88,7 +88,7 @@ test("the gate shuts when no descriptor is left to count with, and looks once at
   try {
     await eventually("the gate shuts", () => told.length === 1);
     assert.deepEqual(failures, ["no connections are taken: no descriptor is left"]);
-    // What is not known changes nothing.
+    // An unknown count of descriptors changes nothing.
     found = null;
     const before = looks;
     await eventually("two looks", () => looks >= before + 2);

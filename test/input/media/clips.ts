@@ -49,7 +49,7 @@ export const MUTATED_CLIPS: readonly ClipName[] = [
   ...(["speech.webm", "video.mp4", "adpcm.wav", "alaw.wav"] as const),
 ];
 
-/** What a clip is made of besides the speech: endless, and cut off where that ends. */
+/** Endless sources mixed into a clip and cut where its speech ends. */
 const PICTURES = ["-f", "lavfi", "-i", "testsrc=s=64x64:r=5"];
 const TONE = ["-f", "lavfi", "-i", "sine=frequency=440"];
 

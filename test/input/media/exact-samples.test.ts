@@ -26,7 +26,9 @@ interface Sound {
   readonly encoded: (file: Buffer) => void;
 }
 
-/** What the tests below encode: in one run of ffmpeg, since nearly all that each would cost is its start. */
+/**
+ * Encodes the files of the tests below in one run of ffmpeg, because starting it is nearly the whole cost.
+ */
 const sounds: Sound[] = [];
 let folder: string;
 let decoder: AudioDecoder;
@@ -48,7 +50,7 @@ before(async () => {
     encoded(await readFile(join(folder, `sound-${index}.${ending}`)));
 });
 
-describe("without ffmpeg, a FLAC file becomes exactly the samples it was made of", () => {
+describe("without ffmpeg, a FLAC file decodes to exactly the samples it was encoded from", () => {
   for (const length of LENGTHS) {
     const pcm = sound(length);
     const flac = encoded(pcm, 16_000, "flac", ["-c:a", "flac"]);
@@ -129,7 +131,7 @@ describe("without ffmpeg, a FLAC file becomes exactly the samples it was made of
   });
 
   const whole = encoded(sound(20_000), 16_000, "flac", ["-c:a", "flac", "-frame_size", "1000"]);
-  test("a block that is damaged is left out, and nothing else", async () => {
+  test("a damaged block is left out, and nothing else", async () => {
     const flac = await whole;
     flac[Math.round(flac.length / 2)]! ^= 0x10;
     const { pcm: heard } = await decoded(flac);
@@ -137,7 +139,7 @@ describe("without ffmpeg, a FLAC file becomes exactly the samples it was made of
   });
 });
 
-describe("without ffmpeg, Ogg Opus is as long as what it was made of", () => {
+describe("without ffmpeg, Ogg Opus is as long as its source", () => {
   const opus = (samples: number) => encoded(sound(samples), 48_000, "ogg", ["-c:a", "libopus"]);
 
   for (const samples of [700, 30_037, 96_960]) {
@@ -165,7 +167,7 @@ const mp3s = [5_000, 30_037].map((samples) => {
   const file = encoded(sound(samples), 16_000, "mp3", ["-c:a", "libmp3lame", "-b:a", "64k"]);
   return { samples, file };
 });
-test("without ffmpeg, an MP3 that says how much its encoder added is as long as what it was made of", async () => {
+test("without ffmpeg, an MP3 with its encoder's padding noted is as long as its source", async () => {
   for (const { samples, file } of mp3s) assert.equal((await decoded(await file)).pcm.length, samples);
 });
 

@@ -53,7 +53,7 @@ for (const [program, searchPath, names] of [
 ] as const) {
   describe(`with ${program}`, () => {
     for (const name of names) {
-      test(`${name} becomes a WAV of its length that sounds alike`, async () => {
+      test(`${name} becomes a WAV of the same length and sound`, async () => {
         const source = await makeClip(name, SPEECH, folder);
         const target = newTarget();
         const path = await decoderOf(searchPath).decode(source, target, NEVER);
@@ -65,7 +65,7 @@ for (const [program, searchPath, names] of [
       });
     }
 
-    test("audio beyond the longest is refused by what it decodes to", async () => {
+    test("audio beyond the limit is rejected by its decoded length", async () => {
       for (const name of ["speech.mp3", "speech.flac", "opus.ogg", "stereo44.wav"] as const) {
         const source = await makeClip(name, SPEECH, folder);
         const decoding = decoderOf(searchPath, 2).decode(source, newTarget(), NEVER);
@@ -74,7 +74,7 @@ for (const [program, searchPath, names] of [
       }
     });
 
-    test("damaged files are refused, and their bytes are not in the message", async () => {
+    test("damaged files are rejected, and their bytes are not in the message", async () => {
       for (const head of ["fLaC", "OggS", "ID3\x04\0\0\0\0\0\0"]) {
         const source = join(folder, "damaged");
         await writeFile(source, Buffer.concat([Buffer.from(head, "latin1"), Buffer.alloc(3_000, "secret")]));
@@ -89,7 +89,7 @@ for (const [program, searchPath, names] of [
   });
 }
 
-test("without ffmpeg, damaged files are decoded or refused as well", async (t) => {
+test("without ffmpeg, damaged files are decoded or rejected as well", async (t) => {
   t.diagnostic(`PROPERTY_SEED=${SEED}`);
   const count = Math.ceil(Number(process.env["UPLOAD_MUTANTS"] ?? 12) / 3);
   for (const name of ["speech.mp3", "speech.flac", "opus.ogg"] as const) {
@@ -212,7 +212,7 @@ describe("files that point elsewhere", () => {
 });
 
 describe("a decoder process", () => {
-  test("is gone as soon as its client is, and has left nothing running", async () => {
+  test("ends as soon as its client leaves, and leaves nothing running", async () => {
     const children = new LimitedChildren();
     const decoder = fileDecoder(ffmpegDecoder(await slowProgram(), children));
     const abort = new AbortController();

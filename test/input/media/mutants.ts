@@ -1,7 +1,7 @@
 import { uniform } from "../../support/seed.js";
 import { type Landmark, landmarksOf } from "./landmarks.js";
 
-/** What damage is made of besides the file itself. */
+/** Ingredients of damage besides the file itself. */
 export interface Harm {
   /** Files of other containers, whose heads and chunks may be put in. */
   readonly donors: readonly Uint8Array[];
@@ -11,7 +11,7 @@ export interface Harm {
 
 export interface Mutant {
   readonly bytes: Uint8Array;
-  /** What was done, in this order. */
+  /** Changes made, in order. */
   readonly wounds: readonly Wound[];
 }
 

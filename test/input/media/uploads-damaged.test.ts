@@ -58,14 +58,15 @@ before(async () => {
 });
 after(() => canaries.close());
 
-test("the canaries see whoever comes near them", async () => {
+test("the canaries detect any access", async () => {
   const own = await setCanaries(await temporaryFolder());
   const children = await withoutNameSpaces(async () => new LimitedChildren());
   const limits = { cpuSeconds: 10, wallMs: 60_000, memoryBytes: 1 << 30, fileBytes: 1 << 20 };
   const never = new AbortController().signal;
   assert.equal(own.isPipeOpen(), false);
   const abort = new AbortController();
-  // What ffmpeg does when it may follow a reference: the same program, without the lists that the service
+  // Shows what ffmpeg does when it may follow a reference: the same program, without the lists that the
+  // service
   // gives it.
   const list = join(folder, "list.ffconcat");
   await writeFile(list, `ffconcat version 1.0\nfile '${own.pipe}'\n`);
@@ -80,7 +81,7 @@ test("the canaries see whoever comes near them", async () => {
   await own.close();
 });
 
-test("a seed and a number stand for the same damage every time", () => {
+test("a seed and a number always give the same damage", () => {
   const file = clips.get("speech.m4a")!;
   const all = [...mutantsOf(file, harm(), 7, 300)];
   assert.deepEqual(mutantOf(file, harm(), 7, 250), all[250]);
@@ -92,7 +93,7 @@ describe("damaged files", () => {
   for (const [place, name] of MUTATED_CLIPS.entries()) {
     // The same number would deal every container the same wounds.
     const seed = SEED + place;
-    test(`${MUTANTS} mutants of ${name} are decoded or refused, and touch nothing else`, {
+    test(`${MUTANTS} mutants of ${name} are decoded or rejected without touching anything else`, {
       timeout: 120_000 + MUTANTS * 3_000,
     }, async (t) => {
       const mutants = mutantsOf(clips.get(name)!, harm(), seed, MUTANTS);

@@ -88,7 +88,7 @@ describe("the same speech in every container", () => {
     });
   }
 
-  test("behind a url it is the same again, and the url is the only source", async () => {
+  test("from a url the result is the same, and the url is the only source", async () => {
     served = await readFile(await makeClip("speech.m4a", speech, clips));
     const url = encodeURIComponent(`http://127.0.0.1:${server.port}/speech.m4a`);
     const answer = await ask(`/v1/transcribe?url=${url}`);

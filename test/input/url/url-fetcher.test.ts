@@ -101,7 +101,7 @@ describe("addresses that are written into the url", () => {
   }
 });
 
-describe("urls that are refused as they are", () => {
+describe("urls rejected without a look-up", () => {
   const cases: readonly (readonly [string, RegExp])[] = [
     ["", /absolute http or https/],
     ["a.wav", /absolute http or https/],
@@ -131,7 +131,7 @@ describe("urls that are refused as they are", () => {
     [`http://example.org/${"a".repeat(5_000)}`, /at most 4096 characters/],
   ];
   for (const [url, pattern] of cases) {
-    test(`${url.slice(0, 60)} is refused`, async () => {
+    test(`${url.slice(0, 60)} is rejected`, async () => {
       assert.match((await refusal(fetcher(), url)).message, pattern);
     });
   }
@@ -266,7 +266,7 @@ describe("answers", () => {
     });
   });
 
-  test("are no longer read when the client is gone", async () => {
+  test("are no longer read once the client has left", async () => {
     const abort = new AbortController();
     void momentOfFault(50).then(() => abort.abort());
     const error = await refusal(
@@ -278,7 +278,7 @@ describe("answers", () => {
   });
 });
 
-test("public addresses pass, and opened networks beside them", () => {
+test("public addresses pass, and so do allowed networks", () => {
   const policy = new AddressPolicy(["10.1.0.0/16", "fd00::/8"]);
   for (const address of [
     "8.8.8.8",
@@ -331,7 +331,7 @@ async function refusal(urls: UrlFetcher, url: string, signal = NEVER): Promise<S
   if (thrown.code !== "CANCELLED" && thrown.code !== "BODY_TOO_LARGE") {
     assert.equal(thrown.code, "URL_FETCH_FAILED");
   }
-  assert.ok(!thrown.message.includes(SECRET), "no body of an answer is told");
+  assert.ok(!thrown.message.includes(SECRET), "the message contains no response body");
   return thrown;
 }
 

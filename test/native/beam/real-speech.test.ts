@@ -95,7 +95,7 @@ test("on speech the native search gives the text, times and confidences of the r
 });
 
 for (const { sentence, name, voice } of NAMES) {
-  test(`the name "${name}" is heard right when it is expected`, async () => {
+  test(`the name "${name}" is transcribed correctly as a hot word`, async () => {
     const heard = await hear(await spoken(sentence, voice));
     for (const decoder of decoders) {
       assert.ok(!decode(decoder, heard, null).text.includes(name), "it takes a hot word");

@@ -2,7 +2,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { loadBinding } from "../../../native/beam/binding.js";
 import { NativeBeamSearch, sharedModel } from "../../../native/beam/native-beam-search.js";
 
-/** What a thread of `threads.test.ts` is given. */
+/** Input of a thread of `threads.test.ts`. */
 export interface SearchThreadData {
   readonly key: string;
   readonly file: Uint8Array;

@@ -65,7 +65,7 @@ suite("unpacked language models", {
       reads++;
       return FILE;
     };
-    // What is behind the header was cut off: unpacking it would fail.
+    // Everything after the header was cut off: unpacking it would fail.
     const header = async () => (await file()).slice(0, 8 + headerBytes(FILE));
     await sharedModel(binding!, key, VOCABULARY, header, kept);
     assert.equal(reads, 1);
@@ -102,7 +102,7 @@ suite("unpacked language models", {
   test("concurrent writers leave one complete file and no draft, readable by its owner only", async () => {
     const model = await unpack();
     await mkdir(folder);
-    // What a killed process has left long ago.
+    // A file that a killed process left long ago.
     const left = join(folder, `${key}.left.draft`);
     await writeFile(left, "half");
     await utimes(left, new Date(0), new Date(0));
@@ -121,7 +121,7 @@ suite("unpacked language models", {
     assert.equal(await kept.write(binding!, `${key}-other`, model), true);
   });
 
-  test("without space or a folder, nothing is cached and nothing is left behind", async () => {
+  test("without space or a folder, nothing is cached or left behind", async () => {
     const model = await unpack();
     const floor = { folder, leastFreeBytes: Number.MAX_SAFE_INTEGER };
     assert.equal(await new UnpackedModels(floor, ANY_SIZE).write(binding!, key, model), false);

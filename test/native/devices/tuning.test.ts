@@ -67,7 +67,7 @@ for (const [field, changes] of [
     { fileRows: [{ frames: 50 }] },
   ],
 ] as const) {
-  test(`a table that was written by hand is refused by its field: ${field}`, async () => {
+  test(`an invalid handwritten table is rejected with its field: ${field}`, async () => {
     const folder = await temporaryFolder();
     const path = join(folder, "device-tuning.json");
     await writeFile(path, JSON.stringify({ cuda: { ...TUNING, ...changes } }));

@@ -9,7 +9,7 @@ const SIZE = { stateSize: 2, stateBytes: 1 };
 
 interface Session {
   readonly place: StatePlace;
-  /** What its state must be. */
+  /** Its expected state. */
   readonly heard: { frames: number };
   readonly name: number;
 }
@@ -29,7 +29,7 @@ function contentOf({ values, bytes }: EncoderState): number[] {
 
 test("every session keeps its own state, whichever sessions are stepped together, in any order", () => {
   const batch = fc.record({
-    /** Sessions by their place among those that are open; `again` takes those of the last batch. */
+    /** Indexes into the open sessions; `isAgain` repeats the last batch's sessions instead. */
     picks: fc.array(fc.nat(20), { minLength: 1, maxLength: ROWS }),
     isAgain: fc.boolean(),
     closes: fc.array(fc.nat(20), { maxLength: 2 }),

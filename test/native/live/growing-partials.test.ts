@@ -59,7 +59,7 @@ after(() => recognizer.model.release());
 /** A live worker's stepper whose clock and whose passes a test sees. */
 class Watched {
   readonly answers: LiveWorkerAnswer[] = [];
-  /** What ran, in order: a pass with its rows, or a second pass. */
+  /** Runs in order: a pass with its rows, or a second pass. */
   readonly ran: string[] = [];
   /** The audio of each second pass. */
   readonly refined: Float32Array[] = [];
@@ -115,7 +115,7 @@ class Watched {
 
   async untilQuiet(): Promise<void> {
     while (await this.stepper.step());
-    // What waits for a search that has ended is said in a turn of its own.
+    // Messages that waited for a finished search are reported in a separate turn.
     await new Promise((resolve) => setImmediate(resolve));
   }
 
@@ -253,16 +253,16 @@ test("finals have priority: no pass runs before a pending one, nor if one would 
   const [speaking, ...pausing] = [0, 1, 2, 3].map((session) => watched.open(session));
   const spoken = joined(tones(1.5), silence(0.4));
   const other = tones(9);
-  /** What ran after each frame of the sessions that pause. */
+  /** Runs after each frame of the pausing sessions. */
   const ran: string[][] = [];
   for (let at = 0, otherAt = 0; at < spoken.length; at += FRAME_SAMPLES) {
     for (const ring of pausing) ring.write(spoken.subarray(at, at + FRAME_SAMPLES));
-    // So much of the other session comes that a reading of it is due whenever one is possible.
+    // Send enough of the other session's audio that a pass over it is always due.
     if (at > 16_000) {
       speaking!.write(other.subarray(otherAt, otherAt + 10 * FRAME_SAMPLES));
       otherAt += 10 * FRAME_SAMPLES;
     }
-    // What passes have cost is paid for.
+    // The cost of earlier passes is paid off.
     watched.nowMs += 5_000;
     await watched.untilQuiet();
     ran.push(watched.ran.splice(0));
@@ -281,7 +281,7 @@ test("finals have priority: no pass runs before a pending one, nor if one would 
 
 test("utterances of several sessions are read in one run", async () => {
   const watched = new Watched();
-  // What becomes due while the last pass is paid for shares the next one.
+  // Partials that become due while the last pass is paid off share the next one.
   watched.passMs = 150;
   const rings = [0, 1, 2, 3].map((session) => watched.open(session));
   await watched.hear(

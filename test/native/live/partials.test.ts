@@ -69,7 +69,7 @@ before(async () => {
 });
 after(() => recognizer.model.release());
 
-/** What a live worker says of a session; it has decoded each message before the next one comes. */
+/** Messages of a live worker about a session; it decodes each message before the next one arrives. */
 async function transcribed(pcm: Int16Array, hearing: Hearing = {}): Promise<Transcribed> {
   const { eouMs = 200, sizes = [FRAME_SAMPLES], marks = [], from } = hearing;
   const answers: LiveWorkerAnswer[] = [];
@@ -90,7 +90,7 @@ async function transcribed(pcm: Int16Array, hearing: Hearing = {}): Promise<Tran
   );
   const untilQuiet = async () => {
     while (await stepper.step());
-    // What waits for a search that has ended is said in a turn of its own.
+    // Messages that waited for a finished search are reported in a separate turn.
     await new Promise((resolve) => setImmediate(resolve));
   };
   let written = 0;
@@ -155,7 +155,7 @@ test("partials contain the utterance's own letters, regardless of the audio befo
   const { pcm } = joinedStream(RECORDINGS, 0.26 * SAMPLE_RATE_HZ);
   const after = lastTexts(await transcribed(pcm));
   assert.equal(after.length, alone.length);
-  // What the encoder has heard before may change a letter (ч for ш), and hardly ever a first one.
+  // Earlier audio may change a letter (ч for ш), but hardly ever the first one.
   const changed = after.filter((text, i) => text[0] !== alone[i]![0]);
   assert.ok(changed.length <= 1, `${after.join(" | ")} / ${alone.join(" | ")}`);
 });

@@ -75,7 +75,7 @@ async function answersWith(rows: BatchRows, givenSamples: number): Promise<reado
 }
 
 for (const [how, givenSamples] of [
-  // Those that lag take many frames at a time: pauses begin and end inside of a step.
+  // Lagging sessions take many frames per step, so pauses begin and end within a step.
   ["all audio at once", 2 ** 18],
   ["frame by frame", FRAME_SAMPLES],
 ] as const) {

@@ -131,7 +131,7 @@ for (const { id } of TINY_RECOGNIZERS) {
   });
 
   for (const file of ["model", "vad"]) {
-    test(`${id} with another graph as its ${file} is refused with file and tensors`, async () => {
+    test(`${id} with another graph as its ${file} is rejected with file and tensors`, async () => {
       const folder = await copyOfPackage(FOLDER + id);
       const other = file === "vad" ? "model.onnx" : "vad.onnx";
       await replaceFile(folder, file, await readFile(join(folder, other)));
@@ -139,7 +139,7 @@ for (const { id } of TINY_RECOGNIZERS) {
     });
   }
 
-  test(`${id} with tokens of another count is refused with file and tensor`, async () => {
+  test(`${id} with tokens of another count is rejected with file and tensor`, async () => {
     const folder = await copyOfPackage(FOLDER + id);
     await replaceFile(folder, "vocabulary", Buffer.from("<blk> 0\nа 1\n"));
     await assert.rejects(
@@ -148,7 +148,7 @@ for (const { id } of TINY_RECOGNIZERS) {
     );
   });
 
-  test(`${id} with damaged tokens is refused with the line`, async () => {
+  test(`${id} with damaged tokens is rejected with the line`, async () => {
     const folder = await copyOfPackage(FOLDER + id);
     await replaceFile(folder, "vocabulary", Buffer.from("<blk> 0\nа one\n"));
     await assert.rejects(
@@ -157,7 +157,7 @@ for (const { id } of TINY_RECOGNIZERS) {
     );
   });
 
-  test(`${id} with another count of mel bins is refused with file and tensor`, async () => {
+  test(`${id} with another count of mel bins is rejected with file and tensor`, async () => {
     const folder = await copyOfPackage(FOLDER + id);
     await changeManifest(folder, (manifest) => ({ ...manifest, melBins: 96 }));
     await assert.rejects(load(folder), brokenModel(/model\.onnx: dimension \d of \w+ must be 96, found \d+/));
@@ -195,7 +195,7 @@ for (const { id } of TINY_RECOGNIZERS.filter(({ streams }) => streams)) {
     await model.release();
   });
 
-  test(`${id} with a shift that the graph does not have is refused with file and tensor`, async () => {
+  test(`${id} with a shift that the graph does not have is rejected with file and tensor`, async () => {
     const folder = await copyOfPackage(FOLDER + id);
     await changeManifest(folder, (manifest) => ({ ...manifest, shiftFrames: 8 }));
     await assert.rejects(
@@ -249,7 +249,7 @@ for (const id of ["tiny-gigaam-ctc", "tiny-nemo-ctc"]) {
     const width = model.vocabulary.length;
     const bestOf = (rows: Float32Array) =>
       Array.from({ length: frames }, (_, row) => bestToken(rows, row * width, width));
-    // What is normalized over an utterance differs with its length.
+    // Features normalized over an utterance differ with its length.
     if (id === "tiny-gigaam-ctc") assert.deepEqual(bestOf(logProbs), bestOf(expected.logProbs));
     await model.release();
   });
@@ -335,7 +335,7 @@ const WRONG: readonly [string, Json, RegExp][] = [
   ],
 ];
 for (const [id, change, message] of WRONG) {
-  test(`a manifest of ${id} with ${JSON.stringify(change)} is refused`, async () => {
+  test(`a manifest of ${id} with ${JSON.stringify(change)} is rejected`, async () => {
     const folder = await copyOfPackage(FOLDER + id);
     await changeManifest(folder, (manifest) => ({ ...manifest, ...change }));
     await assert.rejects(load(folder), brokenModel(message));

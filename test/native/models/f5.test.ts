@@ -98,7 +98,7 @@ test("an unknown voice is rejected", async () => {
 });
 
 for (const file of ["preprocess", "transformer", "decode"]) {
-  test(`another graph as ${file} is refused with file and tensors`, async () => {
+  test(`another graph as ${file} is rejected with file and tensors`, async () => {
     const folder = await copyOfPackage(FOLDER);
     const other = file === "decode" ? "preprocess.onnx" : "decode.onnx";
     await replaceFile(folder, file, await readFile(join(folder, other)));

@@ -151,7 +151,8 @@ test("a piece in growing chunks sounds like the whole piece, and its borders add
     const distance =
       piece.mel.subarray(0, length).reduce((sum, value, i) => sum + Math.abs(value - whole.mel[i]!), 0) /
       length;
-    // Integer products round what is a trifle apart to other steps. 16 steps differ from 32 by twice as much.
+    // Integer products may round nearly equal inputs to different steps. For scale: 16 steps differ from 32
+    // by twice this.
     assert.ok(distance < 5e-3, `mean distance ${distance}`);
     for (const { start } of piece.chunks.slice(1)) {
       const addedDb = addedClickDb(expected!, pcm, (2 * start - trim.start) * HOP, RATE_HZ);
@@ -215,8 +216,8 @@ test("the measure for seams detects a click", () => {
 });
 
 /**
- * The largest jump of the slope within 1 ms of a seam against the largest of the 300 ms on both sides: a click is a jump
- * that the signal itself does not have.
+ * Compares the largest jump in slope within 1 ms of a seam with the largest in the 300 ms on either side: a
+ * click is a jump that the signal itself does not have.
  */
 function seamImpulseDb(left: Float32Array, right: Float32Array): number {
   const joined = Float32Array.of(...left.subarray(-RATE_HZ * 0.3), ...right.subarray(0, RATE_HZ * 0.3));

@@ -69,7 +69,7 @@ test("speed makes a piece shorter, and so does a length scale", async () => {
   await slow.release();
 });
 
-test("text and voice change the samples, and at temperature 0 nothing else does", async () => {
+test("at temperature 0 only text and voice change the samples", async () => {
   const model = await load();
   const usual = await spoken(model);
   assert.deepEqual(await spoken(model), usual);
@@ -140,7 +140,7 @@ for (const [change, message] of [
   [{ addsBlanks: "yes" }, /addsBlanks must be true or false/],
   [{ melBins: 100 }, /dimension 1 of mel must be 100, found 80/],
 ] as const) {
-  test(`a manifest with ${JSON.stringify(change)} is refused`, async () => {
+  test(`a manifest with ${JSON.stringify(change)} is rejected`, async () => {
     const folder = await copyOfPackage(FOLDER);
     await changeManifest(folder, (manifest) => ({ ...manifest, ...change }));
     await assert.rejects(load(folder), brokenModel(message));

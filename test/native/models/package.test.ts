@@ -154,7 +154,7 @@ const RULES: readonly (readonly [name: string, manifest: Json | string, message:
   ],
 ];
 for (const [name, manifest, message] of RULES) {
-  test(`a manifest that ${name} is refused with its path and the rule`, async () => {
+  test(`a manifest that ${name} is rejected with its path and the rule`, async () => {
     const folder = await folderWith(manifest);
     await assert.rejects(readManifest(folder), brokenModel(message));
     await assert.rejects(readManifest(folder), brokenModel(new RegExp(folder)));
@@ -199,7 +199,7 @@ test("an unlisted file is rejected with its name", async () => {
   await assert.rejects(readPackageFile(model, "full"), brokenModel(/its manifest names no file "full"/));
 });
 
-/** What a recogniser over an alphabet of blank, а and б says with this content of its priors. */
+/** Returns the parsed contents of a recogniser with the alphabet blank, а and б and these priors. */
 async function contentsWith(priors: string): Promise<CtcTwoPassContents> {
   const contents = { vocabulary: JSON.stringify(["", "а", "б"]), priors };
   const files: Record<string, Json> = {};

@@ -75,7 +75,7 @@ test("a single row without memory and a lost device are provider failures with t
   }
 });
 
-/** What the encoder has left of utterances of so many frames. */
+/** Returns the encoder output of utterances of these lengths in frames. */
 async function encodedOf(counts: readonly number[]): Promise<Float32Array[]> {
   const encoded: Float32Array[] = [];
   for (const [nth, count] of counts.entries()) {

@@ -111,7 +111,7 @@ test("streams whose windows end at different times share runs independently", as
   assert.deepEqual(heard, expected[1]!.slice(0, FRAMES - 1));
 });
 
-/** What a batch of several rows does to a graph that is made for one. */
+/** Ways in which a single-row graph fails in a batch of several rows. */
 const UNSHARED: Readonly<Record<string, (output: Float32Array) => void>> = {
   "rounds otherwise in batches": (output) => {
     output[output.length - 1]! *= 1 + 1e-6;

@@ -22,7 +22,7 @@ for (const [text, message] of [
   ["<blk> 0\nа\n", /line 2 must be a symbol and its number, found "а"/],
   ["", /one symbol must be the blank/],
 ] as const) {
-  test(`tokens ${JSON.stringify(text)} are refused`, () => {
+  test(`tokens ${JSON.stringify(text)} are rejected`, () => {
     assert.throws(() => parseTokens(text), message);
   });
 }

@@ -150,7 +150,7 @@ test("windows of the decoder together equal one run", async () => {
   assert.ok(farthest < 1e-5, String(farthest));
 });
 
-test("a graph of MMS takes characters, and a seed where it has an input for one", async () => {
+test("an MMS graph accepts characters, and a seed if it has an input for one", async () => {
   const symbols = { _: 0, s: 31, a: 14, l: 24, e: 18, m: 25, " ": 3 };
   const folder = await packageWith({
     noiseScale: 0.5,
@@ -255,7 +255,7 @@ for (const [change, message] of [
     /phoneme_type must be espeak or text, found pinyin/,
   ],
 ] as const) {
-  test(`a package with ${JSON.stringify(change).slice(0, 60)} is refused`, async () => {
+  test(`a package with ${JSON.stringify(change).slice(0, 60)} is rejected`, async () => {
     const folder = await packageWith(change as Parameters<typeof packageWith>[0]);
     await assert.rejects(load(folder), brokenModel(message));
   });

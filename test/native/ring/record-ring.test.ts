@@ -15,7 +15,7 @@ const anyAction: fc.Arbitrary<Action> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ type: fc.constant("drain" as const) }) },
 );
 
-/** A ring whose counts begin at `position` instead of 0, so that a test reaches the wrap of the 32-bit counts. */
+/** A ring whose counts start at `position` instead of 0, so that a test can reach the 32-bit wraparound. */
 function ringAt(position: number): RecordRing {
   const ring = RecordRing.create(256);
   new Int32Array(ring.buffer, 0, 2).fill(position | 0);

@@ -79,7 +79,7 @@ for (const { id, voice, skip } of PACKAGES) {
     }
   });
 
-  test(`${id} goes on after its worker was lost`, { skip }, async () => {
+  test(`${id} continues after its worker was lost`, { skip }, async () => {
     const engine = await started();
     try {
       orders.failAll("synthesis");

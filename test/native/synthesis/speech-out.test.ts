@@ -15,7 +15,7 @@ async function sent(rateHz: number, parts: readonly Float32Array[]): Promise<Int
   return joined(...pcm);
 }
 
-/** Times that the samples go from below zero to above, away from the ends. */
+/** Counts upward zero crossings, except near the ends. */
 function crossingsOf(pcm: Int16Array): number {
   let crossings = 0;
   for (let i = 1_000; i < pcm.length - 1_000; i++) if (pcm[i - 1]! < 0 && pcm[i]! >= 0) crossings++;

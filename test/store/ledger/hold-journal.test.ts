@@ -77,7 +77,7 @@ test("all units of one turn of the event loop are written at its end", async () 
   assert.equal(leftIn(path)["ses_8"], 1_001);
 });
 
-test("a truncated file, and units recorded after closing, do no harm", async () => {
+test("tolerates a truncated file, and units recorded after closing", async () => {
   const path = await newPath();
   const { journal } = HoldJournal.open(path, SILENT);
   journal.note("ses_1", 5);

@@ -136,7 +136,7 @@ test("of twenty concurrent attempts on two services exactly one starts", async (
   );
 });
 
-test("of twenty concurrent repetitions of a failed request exactly one starts", async () => {
+test("exactly one of twenty concurrent retries of a failed request starts", async () => {
   const { claim, begin } = service();
   await (await begin()).attempt.over();
   const claims = await Promise.all(Array.from({ length: 20 }, () => claim()));
@@ -282,7 +282,7 @@ test("one sweep removes at most a thousand keys", async () => {
 });
 
 // Issue 12, "From the attack", line 10.
-test("an organization's oldest bodies are dropped beyond its limit, and others' stay", async () => {
+test("beyond an organization's limit its oldest bodies are dropped, and other organizations' are kept", async () => {
   const other = (await ledger.organizations.create("other")).id;
   await ledger.sql`
     insert into idempotency_keys (organization_id, key, fingerprint, kind, request_id, service_id, state, created_at,
@@ -343,7 +343,7 @@ test("attempts that a promoted standby has reopened are ended, and running ones 
   await ledger.instances.heartbeat(serviceId);
   const own = service(serviceId);
   const { attempt } = await own.begin({ key: "runs" });
-  // Unknown to the service: it had ended on the lost server.
+  // The service does not know this attempt: it ended on the lost server.
   await service(serviceId).begin({ key: "over" });
   assert.equal((await own.claim({ key: "over" })).claim.type, "in-use");
   assert.equal(await own.idempotency.endForgotten(), 1);

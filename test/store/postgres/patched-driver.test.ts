@@ -18,7 +18,7 @@ async function readRepairs(): Promise<readonly (readonly [found: string, wanted:
   return ((await import(REPAIRS)) as { REPAIRS: readonly (readonly [string, string])[] }).REPAIRS;
 }
 
-test("the installed driver is patched; a driver without one of the patches is refused", async () => {
+test("the installed driver is patched; a driver without one of the patches is rejected", async () => {
   requirePatchedDriver();
   const patched = await readFile(join(ROOT, CONNECTION), "utf8");
   const path = join(await temporaryFolder(), "connection.js");

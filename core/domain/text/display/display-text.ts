@@ -10,7 +10,7 @@ export interface DisplayedWord {
 
 export interface DisplayOptions {
   readonly numerals: Numerals;
-  /** The text goes on after its last word: it has no mark there yet. */
+  /** The text continues after its last word: it has no mark there yet. */
   readonly isOpen?: boolean;
   /** The text continues a sentence: its first word has a capital only as a name. */
   readonly isContinued?: boolean;

@@ -1,4 +1,4 @@
-/** Marks that the model writes behind a word, in the order of its output; a hyphen joins it to the next word. */
+/** Marks that the model writes after a word, in the order of its output; a hyphen joins it to the next word. */
 export const MARKS = ["", ",", ".", "?", "-", "—", ":"] as const;
 export type Mark = (typeof MARKS)[number];
 
@@ -6,11 +6,11 @@ export type Mark = (typeof MARKS)[number];
 const CASES = ["lower", "capital", "upper"] as const;
 export type Case = (typeof CASES)[number];
 
-/** What the punctuation model says about each word of a text. */
+/** The punctuation model's output for each word of a text. */
 export interface Punctuation {
   readonly marks: readonly Mark[];
   readonly cases: readonly Case[];
-  /** Probability that a sentence ends behind the word, from the words up to it alone. */
+  /** Probability that a sentence ends after the word, from the words up to it alone. */
   readonly ends: readonly number[];
 }
 

@@ -15,8 +15,9 @@ const BY_LANGUAGE: Readonly<Record<SpokenLanguage, Figures>> = {
 /**
  * Writes the numbers of a transcript as figures, in Kazakh, Russian, or both.
  *
- * The language of most words has the first say; what it leaves is offered to the other, so a Russian date inside a
- * Kazakh sentence is written too. Words that mean a number in one language and something else in the other ("он") are
+ * The majority language goes first; the other language gets what it leaves, so a Russian date inside a Kazakh
+ * sentence is also written in figures. Words that mean a number in one language and something else in the
+ * other ("он") are
  * numbers only where their language prevails.
  *
  * @param words lower case, as the recogniser gives them

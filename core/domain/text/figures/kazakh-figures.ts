@@ -57,7 +57,7 @@ export const kazakhFigures: Figures = (words, numerals) => {
     const found = numberAt(words, at, numerals);
     const text = found === null ? null : firstReadBack(words, found);
     if (found === null || text === null) {
-      // What is not understood as a whole is left as it was said.
+      // Leave a number in words unless all of it is understood.
       const end = found?.end ?? at + 1;
       for (; at < end; at++) written.push({ text: words[at]!, first: at, end: at + 1 });
       continue;
@@ -85,7 +85,7 @@ function runAt(words: readonly string[], first: number): Run | null {
     if (word === null) break;
     const isClear = words[at - 1] === "сағат" || isCompared(word, words[at + 1]);
     if (found.length === 0 && isAmbiguousAlone(word) && !isClear) return null;
-    // "Үшін" behind a number is "for" all the same.
+    // "Үшін" after a number is "for" all the same.
     if (words[at] === "үшін") break;
     found.push(word);
     if (word.isOrdinal || word.ending !== "") break;
@@ -223,7 +223,7 @@ function clock(words: readonly string[], { words: run, first }: Run): Found | nu
   return { first, end: first + run.length, forms: [ending === "" ? time : `${time}-${ending}`] };
 }
 
-/** Ten or eleven digits said in groups behind such a word as "number". */
+/** Ten or eleven digits said in groups after a word such as "number". */
 function phone(words: readonly string[], { words: run, first }: Run): Found | null {
   const isPlus = words[first - 1] === "плюс";
   const before = words.slice(Math.max(0, first - 4), first);
@@ -265,7 +265,7 @@ function onlyNumber(run: readonly NumberWord[]): number | null {
 const WORDS_BEFORE = 2;
 const WORDS_AFTER = 3;
 
-/** The first form that is read as it was said, among the words around it. */
+/** Returns the first written form that, in context, reads back as the spoken words; null if none does. */
 function firstReadBack(words: readonly string[], { first, end, forms }: Found): string | null {
   if (forms.length === 0) return null;
   const before = words.slice(Math.max(0, first - WORDS_BEFORE), first).join(" ");

@@ -17,7 +17,10 @@ export interface SpelledNumber {
 }
 
 const LARGEST = 999_999_999_999_999;
-/** What a number costs that begins with a scale behind another number: "seventy thousand eighty thousand" is two sums. */
+/**
+ * Cost of a number that starts with a scale right after another number: "seventy thousand eighty thousand" is
+ * two sums.
+ */
 const BARE_SCALE_COST = 1.5;
 
 /**

@@ -9,7 +9,7 @@ const SHORTEST = 3;
 const LONGEST = Math.max(...[...BEGINNINGS.keys()].map(({ length }) => length));
 /** The first letters of all of them: most words have others. */
 const HEADS = new Set([...BEGINNINGS.keys()].map((beginning) => beginning.slice(0, SHORTEST)));
-/** Words of their own: a decade, a century, a millennium. */
+/** Nouns, not adjectives: a decade, a century, a millennium. */
 const PERIOD = /^(?:десяти|сто|тысяче)лети/;
 
 /** A number and what a word adds to it. */

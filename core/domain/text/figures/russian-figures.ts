@@ -71,7 +71,7 @@ export const russianFigures: Figures = (words, numerals) => {
     const found = numberAt(words, at, numerals);
     const taken = [found, found?.otherwise].find((form) => isReadBack(words, at, form));
     if (taken?.text == null) {
-      // What is not read back as it was said stays in words.
+      // Keep the words unless the figures read back the same.
       const end = found?.end ?? at + 1;
       for (; at < end; at++) written.push({ text: words[at]!, first: at, end: at + 1 });
       continue;
@@ -254,7 +254,7 @@ function decimal(words: readonly string[], { words: run, first }: Run): Found | 
   return { end, text: number };
 }
 
-/** A number and the denominator behind it: "пять десятых", "двадцать пять сотых". */
+/** A number and its denominator: "пять десятых", "двадцать пять сотых". */
 function runBefore(
   words: readonly string[],
   first: number,
@@ -299,7 +299,7 @@ function zeroMinutes(run: readonly RussianNumberWord[]): number | null {
     : null;
 }
 
-/** Ten or eleven digits said in groups behind such a word as "number". */
+/** Ten or eleven digits said in groups after a word such as "number". */
 function phone(words: readonly string[], { words: run, first }: Run): Found | null {
   const before = words.slice(Math.max(0, first - 3), first);
   if (!before.some((word) => PHONE_BEFORE.test(word))) return null;

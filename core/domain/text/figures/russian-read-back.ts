@@ -33,7 +33,7 @@ export function acceptsRussian(words: readonly string[], first: number, end: num
   });
 }
 
-/** Letters alone, in one spelling. */
+/** Reduces words to their letters, in one canonical spelling. */
 function comparable(spoken: string): string {
   const words = spoken.toLowerCase().match(/\p{L}+/gu) ?? [];
   return words.map(canonical).join(" ").replace(SAID_ONE, "").replace(AND_A_FRACTION, "$1 ");

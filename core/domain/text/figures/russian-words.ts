@@ -4,7 +4,7 @@ import type { NumberWord } from "./number-words.js";
 /** A Russian number word in some case and gender. */
 export interface RussianNumberWord extends NumberWord {
   readonly isOrdinal: boolean;
-  /** How its ending is written behind a figure, as in "5-го"; empty for cardinals. */
+  /** How its ending is written after a figure, as in "5-го"; empty for cardinals. */
   readonly suffix: string;
 }
 

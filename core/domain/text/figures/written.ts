@@ -6,7 +6,7 @@ export interface Written {
   readonly end: number;
 }
 
-/** Writes the numbers of a transcript as figures; words that are none come back one by one. */
+/** Writes the numbers of a transcript as figures; other words are returned one by one. */
 export type Figures = (words: readonly string[], numerals: "auto" | "all") => readonly Written[];
 
 /** Joins pieces to one line. */

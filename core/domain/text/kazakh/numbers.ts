@@ -16,7 +16,7 @@ export interface WrittenNumber {
 
 /**
  * Groups of three by spaces; by dots or commas where nothing else can be meant: two groups and more
- * ("1.234.567"), a group of zeros ("5.000"), or a decimal mark of the other kind behind them ("1.234,56",
+ * ("1.234.567"), a group of zeros ("5.000"), or a decimal mark of the other kind after them ("1.234,56",
  * "1,234.56").
  */
 const NUMBER = new RegExp(

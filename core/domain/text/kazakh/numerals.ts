@@ -35,7 +35,7 @@ export function cardinal(digits: string): string {
     const value = Number(padded.slice(group * 3, group * 3 + 3));
     const scale = SCALES[groupCount - 1 - group]!;
     if (value === 0) continue;
-    // A leading thousand has no "one", "мың тоғыз жүз"; after millions it has, "бір миллион бір мың".
+    // A leading thousand has no "one" ("мың тоғыз жүз"); after millions it does ("бір миллион бір мың").
     const isBare = scale === "мың" && value === 1 && words.length === 0;
     if (!isBare) words.push(belowThousand(value));
     if (scale !== "") words.push(scale);

@@ -12,7 +12,7 @@ const TYPED = /[IVXІХУПШl]{1,6}(?= ?(?:[-–—] ?[IVXІХУПШl]{1,6} ?)?
 const TYPED_STAND_INS: Readonly<Record<string, string>> = { У: "V", П: "II", Ш: "III", l: "I" };
 const ORDINAL_ENDING = /-(?:[ыі]н|сын|н)?ш[ыі]/uy;
 const CANONICAL = /^M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})$/;
-/** Nouns and adjectives after Roman numerals, before which even a single letter is one. */
+/** Nouns and adjectives that follow Roman numerals; before them even a single letter is a numeral. */
 const NUMBERED =
   /[ -](?:ғасыр|ғ\.|ғғ\.|ғ(?!\p{L})|тарау|бөлім|бап|баб|том|съезд|тоқсан|дәреже|топ|тоб|кезең|сынып|сыныб|жартыжылдық|жарты|мыңжылдық|онжылдық|класс|санат|сессия|конгресс|форум|саммит|олимпиада|спартакиада|фестивал|байқау|чемпионат|турнир|кубо|конференция|симпозиум|құрылтай|шақырыл|орын|жүлде|деңгей|разряд|сектор|тип|түрі|қабат|кезек|курс|семестр|жартылық|тур|кітап|кітаб|параграф|тармақ|пункт|бағыт|республикалық|халықаралық|облыстық|қалалық|аймақтық|дүние|жазғы|қысқы|дәстүрлі|корпус|армия|дивизия|мемлекеттік дума|патша|император|король|папа|сұлтан)/iuy;
 const NAME_BEFORE = new RegExp(`(?:^|[^${LOWER}${UPPER}])[${UPPER}][${LOWER}]+ $`, "u");

@@ -137,7 +137,7 @@ const PLACES = wordTable(`
 пр: проспектісі; қ: қаласы; обл: облысы; ауд: ауданы; к: көшесі; көш: көшесі; даң: даңғылы
 `);
 
-/** Two words by their first letters, a slash between: plain, and in the possessive behind a name. */
+/** Two words by their first letters, a slash between: plain, and in the possessive after a name. */
 const SLASHED: Readonly<Record<string, readonly [plain: string, afterName: string]>> = {
   "т/ж": ["теміржол", "теміржол"],
   "п/б": ["пошта бөлімшесі", "пошта бөлімшесі"],

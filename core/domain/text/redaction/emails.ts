@@ -12,12 +12,12 @@ const WRITTEN_DOMAIN = /^[\p{L}\d-]{1,63}(?:\.[\p{L}\d-]{1,63}){1,4}$/u;
 const AT = /^(?:собак[ауи]|собачк[ауи]|айқұлақ|эт|@)$/;
 const AT_OF_TWO = /^(?:ит белгісі|ит белгі|знак собак[аи]|коммерческое эт)$/;
 const DOT = /^(?:точк[ау]|нүкте|дот|\.)$/;
-/** What joins words of a local part: dots, underscores, hyphens. */
+/** Characters that join words of a local part: dots, underscores, hyphens. */
 const JOINT =
   /^(?:точк[ау]|нүкте|дот|тире|дефис|сызықша|минус|плюс|подчеркивани[ея]|подчерк|андерскор|төменгісызық|астыңғысызық|[._-])$/;
 const JOINT_OF_TWO =
   /^(?:нижнее (?:подчеркивание|тире)|нижний подчерк|(?:төменгі|астыңғы) (?:сызық|сызықша|тире)|астын сыз[уы])$/;
-/** Providers whose name needs no dot behind it, as one word or two. */
+/** Providers whose name needs no dot after it, as one word or two. */
 const PROVIDER =
   /^(?:мейл|майл|мэйл|меил|маил|mail|(?:д?жи|джи|g|ж) ?(?:мейл|майл|мэйл|mail)|гмейл|гмайл|джимэйл|gmail|яндекс|яндэкс|yandex|рамблер|rambler|хотмейл|хотмайл|hotmail|аутлук|outlook|инбокс|inbox|лист|list|бк|bk|айклауд|айклоуд|ай клауд|icloud|яху|yahoo)$/;
 const TLD_NAMES =
@@ -85,7 +85,9 @@ function domainEnd(clean: readonly string[], start: number): number | null {
   return null;
 }
 
-/** The dot behind a label of one to three words, or more letters and digits. */
+/**
+ * Returns the position of the dot after a label: one to three words, or a longer run of letters and digits.
+ */
 function dotAfterLabel(clean: readonly string[], start: number): number | null {
   for (let at = start; at < Math.min(clean.length, start + SPELLED_LABEL_WORDS); at++) {
     if (DOT.test(clean[at]!)) return at > start ? at : null;

@@ -62,7 +62,7 @@ export const iinKind: NumberKind = {
   isWhole: (digits) => digits.length === IIN_DIGITS && hasBirthDate(digits) && hasIinCheck(digits),
 };
 
-/** True too while there are not enough digits to tell. */
+/** Returns whether the digits can start with a birth date; true if there are too few to tell. */
 function hasBirthDate(digits: string): boolean {
   if (digits.length < IIN_HEAD_DIGITS) return true;
   const [year, month, day, century] = [

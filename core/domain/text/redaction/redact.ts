@@ -68,7 +68,7 @@ export function redact(words: readonly string[], kinds: Iterable<RedactedKind>):
   const emails = wanted.has("email") ? emailRanges(rest) : [];
   for (const { first, end } of emails) rest.fill("", first, end);
   const found: Redaction[] = emails.map((range) => ({ kind: "email", ...range }));
-  // Kinds that were not asked for are looked for too: what they cover is no number of another kind.
+  // Look for kinds that were not requested too: digits they cover are no number of another kind.
   for (const run of wanted.has("phone") || wanted.has("iin") || wanted.has("card") ? digitRuns(rest) : []) {
     found.push(...numbersOf(rest, run).filter(({ kind }) => wanted.has(kind)));
   }

@@ -3,7 +3,7 @@ import { type NumberWord, numbersFrom } from "../figures/number-words.js";
 import { russianNumberWord } from "../figures/russian-words.js";
 import { majorityLanguage, type SpokenLanguage } from "../script.js";
 
-/** Digits that the items of a run say, from the one that the group belongs to up to `end`. */
+/** Digits spoken by a run's items, from the group's first item up to `end`. */
 interface DigitGroup {
   readonly end: number;
   readonly digits: string;
@@ -120,7 +120,7 @@ export function bare(word: string): string {
 
 const SHORTEST_NUMBER = 10;
 
-/** The most digits that items can say: each as a number of its own. */
+/** Most digits that items can express: each as a separate number. */
 function mostDigits(items: readonly Item[]): number {
   return items.reduce(
     (sum, { said }) => sum + (typeof said === "string" ? said : String(said.value)).length,
@@ -169,7 +169,7 @@ function itemAt(
   return { ...plain, said: kazakh, isLast: true, isLoose: isAmbiguousAlone(kazakh) };
 }
 
-/** "Он" is ten in Kazakh and "he" in Russian: the number word beside it decides, or else all words. */
+/** "Он" is ten in Kazakh and "he" in Russian: the adjacent number word decides, or else all words. */
 function languageAround(clean: readonly string[], at: number): SpokenLanguage | null {
   for (const beside of [clean[at - 1] ?? "", clean[at + 1] ?? ""]) {
     if (beside === "он") continue;
@@ -205,7 +205,7 @@ function runOf(items: readonly Item[]): DigitRun {
   };
 }
 
-/** Sums of millions have hardly more words. */
+/** Amounts in the millions rarely take more words than this. */
 const LONGEST_GROUP_ITEMS = 12;
 /** "Екі нөл" is rather 2, 0 than 00. */
 const UNCOUNTED_COST = 3;

@@ -66,7 +66,7 @@ const NOUNS: readonly (readonly [source: string, noun: Noun])[] = [
   ],
   [`т\\.(?=${GAP}\\d)`, declined("masculine hard", "том")],
 ];
-/** What is counted without a figure: "несколько тыс. руб." */
+/** Abbreviations that count without a figure: "несколько тыс. руб." */
 const COUNTED: readonly (readonly [source: string, noun: Noun])[] = [
   ["тыс\\.", SCALES[3]![1]],
   ["млн\\.?", SCALES[2]![1]],
@@ -104,7 +104,7 @@ export const abbreviationRule: Rule = (text, at) => {
 const NEVER_LAST = /(?:^|[^\p{L}])(?:т\.?[ \u00a0]?[ек]|им|тел|ул|просп|проф|акад|напр|см|ср|ок)$/iu;
 const BEFORE_NUMBER = /(?:^|[^\p{L}.][ \u00a0]?)(?:д|кв|корп|стр|рис|табл|гл|п|ст|т)$/iu;
 
-/** Whether a dot belongs to an abbreviation that a sentence goes on after: "т.е. 5", "д. 5". */
+/** Whether a dot belongs to an abbreviation that a sentence continues after: "т.е. 5", "д. 5". */
 export function goesOnInRussian(before: string, after: string): boolean {
   if (/^\s*$/.test(after)) return false;
   return NEVER_LAST.test(before) || (/^\s?\d/.test(after) && BEFORE_NUMBER.test(before));

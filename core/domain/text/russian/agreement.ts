@@ -1,7 +1,7 @@
 import { type Case, countClass, type Gender, type Grammar } from "./declension.js";
 import { type KnownForm, knownFormsOf } from "./nouns.js";
 
-/** Cases that a preposition asks for, the likelier first. */
+/** Cases that a preposition requires, the likelier first. */
 const PREPOSITIONS: ReadonlyMap<string, readonly Case[]> = new Map([
   ...governing(
     "genitive",
@@ -45,12 +45,12 @@ const NO_NOUN = new Set(
 /** From here on the noun alone does not make a number genitive. */
 const LEAST_LARGE = 100;
 
-/** What the words around a number say of its case and gender, the likelier first. */
+/** Possible cases and genders of a number, judged by the words around it, the likeliest first. */
 type Option = Pick<Grammar, "case" | "gender"> & { readonly isAnimate?: boolean };
 
 const NOMINATIVE: Grammar = { case: "nominative", gender: "masculine", isAnimate: false };
 
-/** The cases that the words before a place ask for; null where they ask for none. */
+/** The cases that the words before a position require; null if they require none. */
 export function casesBefore(text: string, at: number): readonly Case[] | null {
   let before = text.slice(Math.max(0, at - LOOK_BACK), at);
   for (let times = 0; times < 3; times++) {

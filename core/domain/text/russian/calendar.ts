@@ -25,7 +25,7 @@ const NUMERIC_DATES: readonly (readonly [pattern: RegExp, order: readonly [numbe
 ];
 const YEAR_WORD = /(?:[ \u00a0]?г\.|[ \u00a0]года)(?!\p{L})/uy;
 const TIME = /(\d{1,2}):(\d{2})(?::(\d{2}))?(?![\d:])/y;
-/** Hours and minutes with a dot, where the words beside them make it a time. */
+/** Hours and minutes with a dot, if the adjacent words make it a time. */
 const DOTTED_TIME = /(\d{1,2})\.(00|15|30|45)(?![\d.%])(?!\s?(?:%|руб|тыс|млн|кг|км|м|₽|₸|\$))/uy;
 const BEFORE_TIME = /(?:^|[^\p{L}])(?:в|к|до|с|по|около|после|начало|часов)\s$/iu;
 const SCORE = /(\d{1,3}):(\d{1,3})(?![\d:])/y;
@@ -60,7 +60,7 @@ const dayRule: Rule = (text, at) => {
   const days = [match?.[1], match?.[3]].filter((day) => day !== undefined).map(Number);
   if (match !== null && days.every(isDay)) {
     const joint = match[2] ?? "";
-    // "С 5 по 10 мая": the second day has a case of its own, so the first is read alone.
+    // "С 5 по 10 мая": the second day has its own case, so the first is read alone.
     if (days.length === 2 && !/^[ \u00a0]?[-–—]/.test(joint)) return dayAlone(text, at);
     return {
       next: at + match[0].length,
@@ -91,7 +91,7 @@ function dayGrammar(text: string, at: number): Grammar {
   return { ...chosen(of, []), case: of?.[0] ?? "genitive", gender: "neuter" };
 }
 
-/** "15.03.2026", "2026-03-15", with "г." or "года" behind it. */
+/** "15.03.2026", "2026-03-15", followed by "г." or "года". */
 const numericDateRule: Rule = (text, at) => {
   for (const [pattern, order] of NUMERIC_DATES) {
     const match = matchAt(pattern, text, at);

@@ -11,7 +11,7 @@ export type Case = (typeof CASES)[number];
 export const GENDERS = ["masculine", "feminine", "neuter", "plural"] as const;
 export type Gender = (typeof GENDERS)[number];
 
-/** What a numeral agrees with. */
+/** Grammar with which a numeral agrees. */
 export interface Grammar {
   readonly case: Case;
   readonly gender: Gender;

@@ -1,6 +1,6 @@
 import type { Grammar } from "./declension.js";
 
-/** What a rule found at a place of a text. */
+/** A rule's match at a position in a text. */
 export interface Found {
   readonly next: number;
   /** As the words around it have it. */
@@ -14,7 +14,7 @@ export type Rule = (text: string, at: number) => Found | null;
 
 const ANY: Grammar = { case: "nominative", gender: "masculine", isAnimate: false };
 
-/** What is said in one way only. */
+/** A match with only one reading. */
 export function fixed(spoken: string, next: number): Found {
   return { next, grammar: ANY, say: () => spoken };
 }

@@ -77,7 +77,7 @@ function readPart(text: string, from: number, out: SpokenAsWritten): void {
 
 const LETTER = /[\p{L}\p{M}\d]/u;
 
-/** What the first rule finds that reads the text at a place. */
+/** Returns the match of the first rule that reads the text at this position. */
 export function findAt(text: string, at: number): Found | null {
   for (const rule of rulesAt(text.charAt(at))) {
     const found = rule(text, at);

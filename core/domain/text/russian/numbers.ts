@@ -69,7 +69,7 @@ export function codeGroup(digits: string): string {
 
 const NOMINATIVE: Grammar = { case: "nominative", gender: "masculine", isAnimate: false };
 
-/** The case that the words before a place ask for, where a sign or an abbreviation follows the number. */
+/** The case that the words before a position require, if a sign or an abbreviation follows the number. */
 export function grammarBefore(text: string, at: number): Grammar {
   return chosen(casesBefore(text, at), []);
 }

@@ -6,7 +6,7 @@ import { type KnownForm, knownFormsOf, MONTHS } from "./nouns.js";
 import { cardinal, compounding, LARGEST, ordinal } from "./numerals.js";
 
 const END = "(?![\\p{L}\\p{M}])";
-/** An ending behind a figure: "5-й", "13-ый", "3х", "70-ти"; "5м" are metres. */
+/** An ending after a figure: "5-й", "13-ый", "3х", "70-ти"; "5м" are metres. */
 const ENDED = new RegExp(
   `(?:(\\d{1,4})[ \\u00a0]?(?:--?|[–—])[ \\u00a0]?)?(\\d{1,15})(?:-(?=м)|-?(?!м${END}))(й|го|му|м|я|е|ю|х|ми|и|ый|ий|ой|ая|ое|ые|ого|его|ому|ым|им|ом|ем|ую|ых|их|ыми|ти|ми|ух|ёх|ех|мя|тью|ью)${END}`,
   "yu",
@@ -28,7 +28,7 @@ const FULL_ENDINGS: Readonly<Record<string, string>> = {
   х: "ых",
   ми: "ыми",
 };
-/** What is joined to a number in one word. */
+/** Parts that are joined to a number in one word. */
 export const REST_OF_COMPOUND =
   /^(?:лет|дневн|недельн|месячн|часов|минутн|секундн|годичн|кратн|этажн|комнатн|местн|процентн|метров|километров|сантиметров|миллиметров|литров|тонн|килограмм|граммов|градусн|рублев|тысячн|миллионн|миллиардн|страничн|значн|угольн|цилиндров|клапанн|ступенчат|сторонн|слойн|разов|серийн|томн|актн|осн|звёздочн|звездочн|балльн|бальн|очков|классн|проводн|канальн|ядерн|битн|миллионник|тонник|ваттн|мильн|вёрстн|верстн|пудов|фунтов|дюймов|колёсн|колесн|местк|полосн|дверн|мерн|фазн|вольтов|сильн|главн|частн|членн|футов|точечн|шагов)\p{Ll}*$/u;
 
@@ -73,7 +73,7 @@ function endedCardinal(text: string, at: number, next: number, value: number, en
   };
 }
 
-/** Cases and genders in which an ordinal ends as it is written behind the figure; of "2-ый" the last letter counts. */
+/** Cases and genders in which an ordinal ends as it is written after the figure; of "2-ый" the last letter counts. */
 function formsWith(ending: string, value: number): Grammar[] {
   const grammars = allGrammars();
   const exact = grammars.filter((grammar) => ordinal(value, grammar).endsWith(ending));
@@ -90,7 +90,7 @@ function isAmong(options: readonly Grammar[], { case: of, gender, isAnimate }: G
   );
 }
 
-/** Options that fit the noun that follows, or its adjective; all where none does. */
+/** Options that agree with the following noun or its adjective; all options if none agrees. */
 function agreeing(options: readonly Grammar[], words: readonly string[]): readonly Grammar[] {
   // "8-е марта" is a day.
   if (MONTHS.includes(words[0] ?? "")) return options.filter(({ gender }) => gender === "neuter");
@@ -150,7 +150,7 @@ const NUMBERED = /\d{1,4}(?![\d.,:]{0,20}\d)/y;
 const FIRST_YEAR = 1_000;
 const LAST_YEAR = 2_100;
 
-/** Ordinals before a noun that is not in a form that counting asks for: "в 2005 году", "10 числа", "19 век". */
+/** Ordinals before a noun that is not in a form that counting requires: "в 2005 году", "10 числа", "19 век". */
 export const numberedNounRule: Rule = (text, at) => {
   const match = matchAt(NUMBERED, text, at);
   if (match === null) return null;

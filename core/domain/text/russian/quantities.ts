@@ -45,7 +45,7 @@ interface Unit {
   readonly noun: Noun;
   /** Of an adjective before it: "квадратный". */
   readonly adjective?: string;
-  /** What is said after it: "в час". */
+  /** Words spoken after it: "в час". */
   readonly after?: string;
   /** Hundredths of money. */
   readonly minor?: Noun;

@@ -13,7 +13,7 @@ export function Money({ credits, prices }: { readonly credits: number; readonly 
   return <span class="money">{money(moneyFor(credits, price), price.currency)}</span>;
 }
 
-/** What a minute of audio costs. */
+/** Shows the price of a minute of audio. */
 export function MinuteCost({ kind }: { readonly kind: "file" | "live" }) {
   const [prices] = useLoaded<Prices>("/prices");
   if (prices.state !== "ready") return null;

@@ -80,7 +80,7 @@ interface SecretDialogProps {
   readonly lead: string;
   readonly secret: string;
   readonly label: string;
-  /** What is lost if it is closed without copying. */
+  /** Warning about the loss if it is closed without copying. */
   readonly warning: string;
   readonly onClose: () => void;
 }

@@ -66,7 +66,7 @@ interface ErrorNoticeProps {
   readonly retry?: () => void;
 }
 
-/** What went wrong, and what to do about it. */
+/** Shows an error and how to fix it. */
 export function ErrorNotice({ problem, retry }: ErrorNoticeProps) {
   if (problem === null) return null;
   if (problem.code === "out_of_credits") {

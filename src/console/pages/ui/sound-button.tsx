@@ -3,7 +3,7 @@ import { claimPlayback } from "../sound.js";
 import { t } from "../text/language.js";
 
 interface SoundButtonProps {
-  /** What it plays, for screen readers. */
+  /** Describes the sound to screen readers. */
   readonly name: string;
   readonly load: () => Blob | Promise<Blob>;
 }

@@ -55,7 +55,7 @@ function ForgotPassword() {
 
 interface AccountFormProps {
   readonly isNew: boolean;
-  /** Token of an invitation; the new account then gets no organization of its own. */
+  /** Token of an invitation; the new account then gets no separate organization. */
   readonly invitation?: string;
   /** Shows the user's pages when absent. */
   readonly onSignedIn?: (session: Session) => void;
@@ -64,7 +64,7 @@ interface AccountFormProps {
 export function AccountForm({ isNew, invitation, onSignedIn = enter }: AccountFormProps) {
   const form = useForm(FIELDS, FIELD_OF);
   const submit = (element: HTMLFormElement) => {
-    // What a password manager filled in may not have reached the page as an event: read the fields.
+    // Read the fields: a password manager may have filled them in without an event.
     const entered = Object.fromEntries(new FormData(element));
     void form.run(async () => {
       const path = isNew ? "/sign-up" : "/sign-in";

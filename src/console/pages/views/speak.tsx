@@ -210,7 +210,7 @@ interface ActionsProps {
   readonly speech: Speech;
   readonly isEmpty: boolean;
   readonly isWrong: boolean;
-  /** What the text costs. */
+  /** Price of the text. */
   readonly children: ComponentChildren;
 }
 

@@ -57,7 +57,7 @@ test("other languages, and Latin names in Cyrillic text, are read as before", ()
   assert.equal(spoken("Kaspi Bank пен Microsoft Office"), "каспи банк пен майкрософт офис");
 });
 
-test("no corpus line with Latin names is mistaken for Kazakh in Latin letters", () => {
+test("no corpus line with Latin names is mistaken for Kazakh in Latin script", () => {
   const lines = corpusLines("kk-latin.txt.br");
   const taken = lines.filter((line) => /[a-z]{3}/i.test(line) && latinAlphabetOf(line) !== null);
   assert.deepEqual(taken, []);

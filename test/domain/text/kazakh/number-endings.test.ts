@@ -6,7 +6,7 @@ import * as fc from "../../../support/properties.js";
 
 const spoken = (text: string) => normalizeKazakh(text, { expand: true }).spoken;
 
-/** What the last word of a numeral is like, written down word by word rather than by rules of sounds. */
+/** Sounds of a numeral's last word, listed word by word rather than derived from phonetic rules. */
 const FRONT = new Set("нөл бір екі үш төрт бес жеті сегіз елу жетпіс сексен жүз".split(" "));
 const VOWEL_ENDED = new Set("екі алты жеті жиырма елу".split(" "));
 const VOICELESS_ENDED = new Set("үш төрт бес қырық алпыс жетпіс миллиард".split(" "));
@@ -17,7 +17,7 @@ const SIBILANT_ENDED = new Set("сегіз тоғыз отыз жүз".split(" "
 
 interface Ending {
   readonly name: string;
-  /** A form as somebody may write it, right for another numeral. */
+  /** Forms that a user may write, each correct for some other numeral. */
   readonly written: readonly string[];
   readonly expected: (word: string) => string;
 }

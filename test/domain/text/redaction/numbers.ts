@@ -53,7 +53,7 @@ export function mixedGroupings(length: number): fc.Arbitrary<readonly number[]> 
   });
 }
 
-/** Whether no two groups can be taken for one number: "20, 3" for 23, or "жеті, жүз" for 700. */
+/** Returns whether no two groups read as one number, as "20, 3" reads as 23 and "жеті, жүз" as 700. */
 export function isPlain(digits: string, sizes: readonly number[]): boolean {
   let at = 0;
   return sizes.every((size, nth) => {

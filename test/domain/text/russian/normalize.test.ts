@@ -189,7 +189,7 @@ for (const [group, readings] of Object.entries(READINGS)) {
   });
 }
 
-test("splits no sentence after an abbreviation that goes on", () => {
+test("splits no sentence after an abbreviation inside it", () => {
   const text = "На ул. Абая, д. 5 живут, т.е. 12 семей. И т.д. См. рис. 3 ниже. Цена 5 руб. Потом.";
   const sentences = spokenSentences(text, { expand: true, reader: "russian" });
   assert.deepEqual(
