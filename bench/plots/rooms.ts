@@ -87,7 +87,10 @@ function roomMarks(
   });
 }
 
-/** Delays in some of the cells as a Markdown table, people and synthetic voices together: finals of ours, ends of Silero. */
+/**
+ * Delays in some of the cells as a Markdown table, people and synthetic voices together: finals of ours, ends of Silero.
+ * @public Used by scripts/docs.mjs.
+ */
 export function roomTable(): string {
   const { cells } = resultOf<RoomsResult>("rooms");
   const rows = TABLED.map(([room, levelDb]) => {
