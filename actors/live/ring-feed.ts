@@ -82,7 +82,7 @@ export class RingFeed implements LiveFeed {
     if (this.#isReleased || this.#finishMark !== null) return;
     this.#finishMark = this.#writtenSamples;
     if (this.#ring === null) {
-      // Asynchronous, because the caller may still be in the middle of its own work; and never before
+      // Asynchronous, because the caller may not have finished its work yet; and never before
       // `ready`.
       if (this.#isReady) queueMicrotask(() => this.#emit({ type: "finished" }));
       return;

@@ -9,7 +9,7 @@ const CHUNK_BYTES = 64 * 1024;
 
 /**
  * Sends a request with `node:http`. Unlike `fetch`, it sends the length of streamed files, reads a response
- * that arrives before the upload is complete, and has no timeouts of its own.
+ * that arrives before the upload is complete, and sets no timeouts.
  */
 export async function sendByHttp(request: TransportRequest): Promise<TransportResponse> {
   const { method, url, headers, body, signal, onUploadProgress } = request;

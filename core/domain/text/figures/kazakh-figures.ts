@@ -1,6 +1,6 @@
 import { normalizeKazakh } from "../kazakh/normalize.js";
 import { isAmbiguousAlone, type KazakhNumberWord, kazakhNumberWord } from "./kazakh-words.js";
-import { grouped, type NumberWord, type SpelledNumber, splitNumbers } from "./number-words.js";
+import { grouped, onlyNumber, type SpelledNumber, saidDigits, splitNumbers } from "./number-words.js";
 import type { Figures, Written } from "./written.js";
 
 const MONTH =
@@ -238,28 +238,6 @@ function phone(words: readonly string[], { words: run, first }: Run): Found | nu
     end: first + run.length,
     forms: [`${country} ${area} ${rest.join(" ")}`, `${country} ${area} ${rest.join("-")}`],
   };
-}
-
-/** The digits of numbers said one after another, zeros one by one. */
-function saidDigits(run: readonly NumberWord[]): string {
-  let digits = "";
-  for (let at = 0; at < run.length; ) {
-    if (run[at]!.value === 0) {
-      digits += "0";
-      at++;
-      continue;
-    }
-    const zero = run.findIndex((word, index) => index > at && word.value === 0);
-    const part = run.slice(at, zero === -1 ? run.length : zero);
-    for (const { value } of splitNumbers(part) ?? []) digits += String(value);
-    at += part.length;
-  }
-  return digits;
-}
-
-function onlyNumber(run: readonly NumberWord[]): number | null {
-  const numbers = splitNumbers(run);
-  return numbers?.length === 1 ? numbers[0]!.value : null;
 }
 
 const WORDS_BEFORE = 2;

@@ -113,3 +113,26 @@ export function grouped(value: number): string {
     groups.unshift(String(rest % 1_000).padStart(3, "0"));
   return [String(rest), ...groups].join(GROUP_SPACE);
 }
+
+/** Returns the digits of numbers said one after another; zeros are said one by one. */
+export function saidDigits(run: readonly NumberWord[]): string {
+  let digits = "";
+  for (let at = 0; at < run.length; ) {
+    if (run[at]!.value === 0) {
+      digits += "0";
+      at++;
+      continue;
+    }
+    const zero = run.findIndex((word, index) => index > at && word.value === 0);
+    const part = run.slice(at, zero === -1 ? run.length : zero);
+    for (const { value } of splitNumbers(part) ?? []) digits += String(value);
+    at += part.length;
+  }
+  return digits;
+}
+
+/** Returns the number that the whole run spells; null if it spells several. */
+export function onlyNumber(run: readonly NumberWord[]): number | null {
+  const numbers = splitNumbers(run);
+  return numbers?.length === 1 ? numbers[0]!.value : null;
+}

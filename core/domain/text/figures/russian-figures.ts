@@ -1,6 +1,6 @@
 import { knownFormsOf } from "../russian/nouns.js";
 import { roman } from "../russian/roman.js";
-import { grouped, type NumberWord, type SpelledNumber, splitNumbers } from "./number-words.js";
+import { grouped, onlyNumber, type SpelledNumber, saidDigits, splitNumbers } from "./number-words.js";
 import { compoundOf } from "./russian-compounds.js";
 import { acceptsRussian } from "./russian-read-back.js";
 import { type RussianNumberWord, russianNumberWord } from "./russian-words.js";
@@ -308,26 +308,4 @@ function phone(words: readonly string[], { words: run, first }: Run): Found | nu
   if (groups === null) return null;
   const [, country, area, ...rest] = groups;
   return { end: first + run.length, text: `${country} ${area} ${rest.join("-")}` };
-}
-
-/** The digits of numbers said one after another, zeros one by one. */
-function saidDigits(run: readonly NumberWord[]): string {
-  let digits = "";
-  for (let at = 0; at < run.length; ) {
-    if (run[at]!.value === 0) {
-      digits += "0";
-      at++;
-      continue;
-    }
-    const zero = run.findIndex((word, index) => index > at && word.value === 0);
-    const part = run.slice(at, zero === -1 ? run.length : zero);
-    for (const { value } of splitNumbers(part) ?? []) digits += String(value);
-    at += part.length;
-  }
-  return digits;
-}
-
-function onlyNumber(run: readonly NumberWord[]): number | null {
-  const numbers = splitNumbers(run);
-  return numbers?.length === 1 ? numbers[0]!.value : null;
 }
