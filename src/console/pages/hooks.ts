@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { callApi, type Problem, toProblem } from "./api.js";
 
 export type Loaded<T> =
@@ -42,7 +42,8 @@ export function useLinkSecret<T>(lookUpPath: string) {
 
 /** Shows the page's title in the browser tab. */
 export function useTitle(title: string): void {
-  useEffect(() => {
+  // With `useEffect`, the heading would be on the page a frame before its title.
+  useLayoutEffect(() => {
     document.title = `${title} · Dauys`;
   }, [title]);
 }
