@@ -81,7 +81,7 @@ for (const front of FRONTS) {
     });
 
     // Issue 12: behind a proxy everybody was one address.
-    test("behind a trusted proxy each client has its own attempts, and nobody can use up another's", async () => {
+    test("behind a trusted proxy no client can use up another's attempts", async () => {
       const guess = async (peer: string, forwarded: string) =>
         (await client(peer).ask("POST", "/sign-in", { body: {}, headers: { "x-forwarded-for": forwarded } }))
           .status;
@@ -133,7 +133,7 @@ for (const front of FRONTS) {
     });
 
     // Issue 12: open invitations of a removed owner survived him.
-    test("an owner who was removed, was demoted or has left keeps no invitation to return with", async () => {
+    test("invitations of an owner who was removed, was demoted or left become invalid", async () => {
       const first = await person();
       const second = await person({ invitation: await invitation(first, "owner") });
       const kept = await invitation(second, "owner");
@@ -159,7 +159,7 @@ for (const front of FRONTS) {
       assert.deepEqual((await first.who.ask("GET", `${first.at}/invitations`)).json.data, []);
     });
 
-    test("of two owners who remove each other simultaneously one stays, with or without a third", async () => {
+    test("when two owners remove each other simultaneously, one stays, with or without a third", async () => {
       const [first, third] = [await person(), await person()];
       const { at } = first;
       const second = await person({ invitation: await invitation(first, "owner") });
@@ -176,7 +176,7 @@ for (const front of FRONTS) {
 
     // Issue 12: ended keys opened live sockets for five minutes, and open ones went on.
     for (const path of ["/v1/stream", "/v1/listen"]) {
-      test(`a revoked key ends its sessions on ${path} immediately, and their audio is charged`, async () => {
+      test(`a revoked key immediately ends its sessions on ${path}, with their audio charged`, async () => {
         const { who, at } = await person();
         const made = (await who.ask("POST", `${at}/keys`, { body: { name: "server" } })).json;
         const other = (await who.ask("POST", `${at}/keys`, { body: { name: "other" } })).json;
@@ -206,7 +206,7 @@ for (const front of FRONTS) {
       });
     }
 
-    test("playground keys and tokens made with them end with sign-out, password and membership", async () => {
+    test("playground keys and their tokens end on sign-out, password change and loss of membership", async () => {
       const owner = await person();
       const playgroundKey = async ({ who }: Person): Promise<string> =>
         (await who.ask("POST", `${owner.at}/playground-key`)).json.key;
@@ -249,7 +249,7 @@ for (const front of FRONTS) {
       own.close();
     });
 
-    test("a leaver's keys are revoked if the owner wants so, with their sessions, and stay otherwise", async () => {
+    test("a leaver's keys and their sessions end only if the owner chooses so", async () => {
       const owner = await person();
       for (const revokes of [false, true]) {
         const member = await person({ invitation: await invitation(owner, "member") });

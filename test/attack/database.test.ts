@@ -39,7 +39,7 @@ after(async () => {
   assert.equal(await service.stop(), 0, service.output());
 });
 
-test("connections that the database ends under load cost no client a wrong credit, and the service lives", async () => {
+test("database connections cut under load cause no wrong charge and no crash", async () => {
   const sql = await databaseOf(dataDir);
   const clients = new PayingClients(service);
   const random = uniform(SEED);
@@ -68,7 +68,7 @@ test("connections that the database ends under load cost no client a wrong credi
   assert.equal((await readMetrics(operatorPort)).get("database_driver_faults_total"), 0);
 });
 
-test("while the database hangs every client gets a response, live sessions continue, and everything is charged once", async () => {
+test("with a hanging database, requests get responses, live sessions continue, and work is charged once", async () => {
   const sql = await databaseOf(dataDir);
   const clients = new PayingClients(service);
   clients.start();
@@ -115,7 +115,7 @@ test("while the database hangs every client gets a response, live sessions conti
   assert.equal((await fetch(`${service.url}/ready`)).status, 200);
 });
 
-test("a second service that is started on a folder in use leaves the uploads of the first alone", async () => {
+test("a second service started on a folder in use does not touch the first one's uploads", async () => {
   const upload = join(dataDir, "spool", "req_of_the_first.wav");
   await writeFile(upload, "audio");
   await assert.rejects(startServiceProcess({ DATA_DIR: dataDir }), /Cannot use the data folder/);
@@ -123,7 +123,7 @@ test("a second service that is started on a folder in use leaves the uploads of 
   await rm(upload);
 });
 
-test("two services on one database charge what they do, once, while its connections are ended", async (t) => {
+test("two services on one database charge their work once while its connections are cut", async (t) => {
   const folders = await Promise.all([preparedFolder(), temporaryFolder(), temporaryFolder()]);
   const [serverDir, ...dataDirs] = folders as [string, string, string];
   const server = await EmbeddedPostgres.start({ dataDir: serverDir, purpose: "service", log: SILENT });

@@ -80,7 +80,7 @@ describe("a service on a small disk", { skip: reason ?? false, concurrency: 1 },
     assert.equal((await stat(join(disk.path, "spool"))).mode & 0o777, 0o700);
   });
 
-  test("more audio than the budget allows is rejected, announced or not, and leaves nothing behind", async () => {
+  test("audio beyond the budget is rejected, announced or not, and leaves nothing behind", async () => {
     await assertFull(post("/v1/transcribe", new Uint8Array((SPOOL_MB + 1) * MB)));
     let sentBytes = 0;
     const endless = new ReadableStream<Uint8Array>({
@@ -95,7 +95,7 @@ describe("a service on a small disk", { skip: reason ?? false, concurrency: 1 },
     assert.equal(await statusOf(upload()), 200);
   });
 
-  test("below the disk floor uploads are rejected and the service is not ready; work without disk space continues", async () => {
+  test("below the disk floor only uploads and readiness fail", async () => {
     assert.equal(await probe("/ready"), 200);
     await disk.fill((FLOOR_MB - 8) * MB);
     await assertFull(upload());
@@ -107,7 +107,7 @@ describe("a service on a small disk", { skip: reason ?? false, concurrency: 1 },
     assert.equal(await statusOf(upload()), 200);
   });
 
-  test("on a disk without a free byte every answer is 200 or 503, and later the ledger is exact", async () => {
+  test("on a full disk every answer is 200 or 503, and the ledger stays exact", async () => {
     const sql = await databaseOf(disk.path);
     const clients = new PayingClients(service);
     clients.start();

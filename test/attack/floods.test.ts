@@ -104,7 +104,7 @@ for (const front of ATTACKED_FRONTS) {
       return { client, closeFrame };
     }
 
-    test("every kind of flood is closed with a reason, while others are served", async () => {
+    test("closes every kind of flood with a reason while serving other clients", async () => {
       const other = await service.newCustomer();
       const bystander = startBystander({
         url: service.url,
@@ -142,7 +142,7 @@ for (const front of ATTACKED_FRONTS) {
       }
     });
 
-    test("short messages of audio far ahead of real time are transcribed to the last sample", async () => {
+    test("short audio messages far ahead of real time are transcribed to the last sample", async () => {
       const client = await open();
       await client.untilMessage("ready");
       // 50 s in messages of 10 ms, and all at once.
@@ -178,7 +178,7 @@ for (const front of ATTACKED_FRONTS) {
       assert.equal(await service.healthStatus(), 200);
     });
 
-    test("without a free place, a sample rate with a costly filter is rejected before the filter is built", async () => {
+    test("a session without a free slot is rejected before its resampling filter is built", async () => {
       const { port } = service;
       const customer = await service.newCustomer();
       const ask = (rate: number) =>
@@ -206,7 +206,7 @@ for (const front of ATTACKED_FRONTS) {
       for (const half of halves) half.destroy();
     });
 
-    test("any WebSocket version but 13 is rejected with the supported version", async () => {
+    test("any WebSocket version except 13 is rejected with the supported version", async () => {
       for (const version of ["12", "8", "0", "130", "13, 8"]) {
         const { port } = service;
         const client = await WebSocketClient.open({ port, path: "/v1/stream", key: attacker.key, version });
@@ -222,7 +222,7 @@ for (const front of ATTACKED_FRONTS) {
     });
 
     for (const [kind, path, type, first] of UPLOADS) {
-      test(`${kind} in one-byte chunks: rejected with the rule it breaks, and cleaned up when its client leaves`, async () => {
+      test(`${kind} in one-byte chunks is rejected with the rule it breaks, and cleaned up when its client leaves`, async () => {
         const connection = await RawConnection.open(service.port);
         await connection.write(uploadHead(path, type, attacker.key));
         if (first !== "") await connection.write(chunk(first));
@@ -249,7 +249,7 @@ for (const front of ATTACKED_FRONTS) {
     }
 
     // The last one: it ends the service.
-    test("SIGTERM during uploads leaves a consistent ledger and no file", async () => {
+    test("SIGTERM during uploads leaves a consistent ledger and no files", async () => {
       await service.assertSound();
       const uploads = await Promise.all(
         Array.from({ length: 4 }, async () => {

@@ -175,7 +175,7 @@ describe("shapes of HTTP", { concurrency: true }, () => {
         assert.equal(await service.stop(), 0, service.output());
       });
 
-      test("an invalid request gets a response or not, and its connection always closes", async () => {
+      test("the connection of an invalid request always closes, with or without a response", async () => {
         const outcomes = await Promise.all(
           Object.entries(SHAPES).map(async ([what, { sent }]) => [
             what,
@@ -190,7 +190,7 @@ describe("shapes of HTTP", { concurrency: true }, () => {
         assert.equal(await statusOf(service), 200);
       });
 
-      test("a burst of requests on one connection ends it, and others are served", async () => {
+      test("a burst of requests ends only its own connection", async () => {
         for (const path of ["/health", "/v1/nothing", "/v1/voices"]) {
           const other = await open(service.port);
           const { text, outcome } = await exchange(
@@ -205,7 +205,7 @@ describe("shapes of HTTP", { concurrency: true }, () => {
         }
       });
 
-      test("connections beyond the limit of open files are rejected; earlier ones, and later ones once there is room, are served", async () => {
+      test("connections beyond the open file limit are rejected until there is room again", async () => {
         for (let tries = 1; !(await isServedWhileFull(service)); tries++)
           assert.ok(tries < TRIES, service.output());
       });

@@ -109,7 +109,7 @@ test("a text for hours of speech is rejected on every path before anything is ch
   assert.equal((await chargesSince(since)).size, 0);
 });
 
-test("a long answer has the same sound in every form, its exact length, and comes again byte for byte", async () => {
+test("a long answer has the same samples and exact length in every format, and repeats byte for byte", async () => {
   const request = { text: LONG_TEXT, nfe: 4 };
   const whole = await post("/v1/tts", request, { "idempotency-key": "long" });
   assert.equal(whole.status, 200, whole.body.toString());
@@ -169,7 +169,7 @@ async function askAndStandStill(path: string, text: string): Promise<RawConnecti
   return connection;
 }
 
-test("unread responses do not pile up: until they have left, new requests are rejected before they cost anything", async () => {
+test("while unread responses fill the budget, new requests are rejected before they cost anything", async () => {
   const since = new Date();
   const customer = await newCustomer();
   const request = { text: TWO_MINUTES, nfe: 4 };
@@ -270,7 +270,7 @@ const asks: Readonly<Record<string, () => Promise<Receipt | null>>> = {
   },
 };
 
-test(`workers of every kind that die ${FAULTS} times under load cost no request its completion, and no client a credit`, async (t) => {
+test(`${FAULTS} worker deaths of every kind under load fail no request and cost no client a credit`, async (t) => {
   const since = new Date();
   const receipts: Receipt[] = [];
   const undisturbed = new Map<string, string>();

@@ -50,7 +50,7 @@ async function recordings(names: readonly string[]): Promise<readonly string[]> 
   return paths;
 }
 
-test("results are next to their recordings, and recordings that differ only in extension get separate files", async () => {
+test("recordings that differ only in extension get separate results next to them", async () => {
   const paths = await recordings(["a.mp3", "a.wav", "-b.ogg"]);
   const { code, stdout, stderr } = await dauys(["transcribe", ...paths], { env });
   assert.equal(code, 0, stderr);
@@ -74,7 +74,7 @@ test("recordings that would write the same file are rejected before anything is 
   assert.deepEqual([stub.requests.length, (await readdir(folder)).includes("out")], [0, false]);
 });
 
-test("Ctrl-C keeps finished results, reports them, and leaves no partial file", async () => {
+test("Ctrl-C keeps and reports finished results, and leaves no partial file", async () => {
   const paths = await recordings(["a.wav", "b.wav", "c.wav"]);
   const second = new Promise<void>((isRequested) => {
     transcribe = (question, response) =>
@@ -110,7 +110,7 @@ test("Ctrl-C keeps finished results, reports them, and leaves no partial file", 
   assert.equal(later, before, "what was cut off is the same work");
 });
 
-test("a closed pipe ends the work and leaves no partial file", async () => {
+test("a closed pipe ends the work without leaving a partial file", async () => {
   const paths = await recordings(["a.wav", "b.wav", "c.wav"]);
   let firstAnswer = () => {};
   transcribe = (question, response) => {

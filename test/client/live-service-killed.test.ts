@@ -57,7 +57,7 @@ const MOMENTS: readonly { readonly name: string; readonly atPiece: () => number 
 ];
 
 for (const { name, atPiece } of MOMENTS) {
-  test(`a service killed ${name} loses no final and repeats none`, async () => {
+  test(`a service killed ${name} neither loses nor repeats a final`, async () => {
     const statuses: LiveStatus[] = [];
     let back = Promise.resolve();
     const received = await listen(client, DIALOGUE, {

@@ -127,7 +127,7 @@ describe("a cold service", () => {
     assert.equal(await page.getByText(COLD).count(), 0);
   });
 
-  test("listen says so while it connects, and transcribes what was said meanwhile", async () => {
+  test("listen says so while it connects, and transcribes speech from that time", async () => {
     await open("Listen");
     gate.hold();
     await page.getByRole("button", { name: "Start listening" }).click();
@@ -191,7 +191,7 @@ describe("a lost connection", () => {
     await inspect(page, "credits-no-price");
   });
 
-  test("status says that the service is unreachable, and recovers by itself", async () => {
+  test("status reports an unreachable service until it is back", async () => {
     await page.getByRole("link", { name: "Status" }).click();
     await page.getByText("The service is accepting requests.").waitFor();
     gate.cut();
@@ -201,7 +201,7 @@ describe("a lost connection", () => {
     await page.getByText("The service is accepting requests.").waitFor();
   });
 
-  test("results stay for the visit, and are dropped at sign-out", async () => {
+  test("results last until sign-out", async () => {
     await open("Listen");
     assert.equal(await page.locator(".history li").count(), 3);
     await page.getByRole("button", { name: "Sign out" }).click();
@@ -271,7 +271,7 @@ describe("the microphone", () => {
     assert.equal(await own.getByText("Microphone not available").count(), 0);
   });
 
-  test("that is denied is reported, and can be started again", async () => {
+  test("that is denied is reported and can be started again", async () => {
     await own.evaluate(
       "gate = Promise.reject(new DOMException('no', 'NotAllowedError')), gate.catch(() => {})",
     );
@@ -281,7 +281,7 @@ describe("the microphone", () => {
     assert.deepEqual(errors, []);
   });
 
-  test("that is disconnected ends the session, and is reported", async () => {
+  test("that is disconnected ends the session with a message", async () => {
     await own.evaluate("gate = Promise.resolve()");
     await start().click();
     await own.locator(".heard .partial").waitFor();
@@ -300,7 +300,7 @@ describe("the microphone", () => {
   });
 });
 
-test("a live session names the container format of a browser's recorder, however it is cut", async () => {
+test("a live session names the container format of a browser's recorder, however it is chunked", async () => {
   const own = await page.context().newPage();
   await own.goto(gate.url + new URL(page.url()).pathname);
   const recorded = (type: string, everyMs: number) =>

@@ -37,7 +37,7 @@ function broken(rule: (line: string, isCode: boolean) => boolean): readonly stri
   );
 }
 
-test("every relative link of every document leads to a file, and to a heading where it names one", () => {
+test("every relative link leads to an existing file and heading", () => {
   const lost = DOCUMENTS.flatMap((document) =>
     relativeLinks(read(document))
       .filter((target) => !leadsSomewhere(target, document))
@@ -72,7 +72,7 @@ function isThere(span: string, document: string): boolean {
   );
 }
 
-test("README is short, leads to every page of docs, and says first what the models cannot do", () => {
+test("README is short, links to every page of docs, and starts with the models' limits", () => {
   const readme = read("README.md");
   const lines = readme.trimEnd().split("\n");
   assert.ok(lines.length <= 100, `${lines.length} lines`);
@@ -89,7 +89,7 @@ test("pages for readers have at most 250 lines", () => {
   assert.deepEqual(long, []);
 });
 
-test("each measured line of README links to a result, and each page with figures names one", () => {
+test("each measured line of README links to a result, each page with figures names one", () => {
   const measured = section(read("README.md"), "## Why Dauys").split("\n- ").slice(1);
   assert.equal(measured.length, 5);
   const named = ["docs/benchmarks.md", "docs/sizing.md"].map((page) => codeSpans(read(page)));
@@ -120,14 +120,14 @@ test(`prose has at most ${LONGEST_LINE} columns`, () => {
   );
 });
 
-test("documents name the actor: no phrase that hides it", () => {
+test("documents contain no phrase that hides the actor", () => {
   assert.deepEqual(
     broken((line) => FORBIDDEN.test(line)),
     [],
   );
 });
 
-test("the reference of a running service keeps to the same words", () => {
+test("the reference of a running service follows the same rules", () => {
   const sentences = JSON.stringify(openApiDocument()).split(/(?<=\.) /);
   assert.ok(sentences.length > 10);
   assert.deepEqual(

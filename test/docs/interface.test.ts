@@ -22,7 +22,7 @@ const ERRORS = read("docs/api-errors.md");
 const LIVE = read("docs/live-protocol.md");
 const CODES = Object.keys(HTTP_STATUS) as ErrorCode[];
 
-test("docs/api-errors.md lists every error with its status and its Retry-After, and no other", () => {
+test("docs/api-errors.md lists exactly the errors, with status and Retry-After", () => {
   const shown = tableRows(section(ERRORS, "## Errors")).map(([code = "", status = "", retry = ""]) => {
     return `${codeSpans(code)[0]} ${status} ${retry === "" ? "" : `${Number.parseInt(retry, 10)} s`}`;
   });
@@ -33,7 +33,7 @@ test("docs/api-errors.md lists every error with its status and its Retry-After, 
   assert.deepEqual(shown.toSorted(), known.toSorted());
 });
 
-test("docs/live-protocol.md lists every close code, and the errors that come with it", () => {
+test("docs/live-protocol.md lists every close code with its errors", () => {
   const named = new Map<number, string>();
   for (const [code, names = ""] of tableRows(section(LIVE, "## Errors and close codes"))) {
     named.set(Number(code), `${named.get(Number(code)) ?? ""} ${names}`);
@@ -52,7 +52,7 @@ const LIVE_ERRORS: readonly ErrorCode[] = [
   ...(["STORAGE_FULL", "WORKER_LOST", "MODEL_BROKEN", "SHUTTING_DOWN", "INTERNAL"] as const),
 ];
 
-test("docs/api.md lists every endpoint, and says which are billed and which are open", () => {
+test("docs/api.md lists every endpoint, with its billing and authentication", () => {
   const rows = tableRows(section(API, "## Endpoints"));
   for (const { method, path, isOpen = false, isBilled = false } of ENDPOINTS) {
     const row = rows.find(([endpoints = ""]) => codeSpans(endpoints).includes(`${method} ${path}`));

@@ -12,7 +12,7 @@ const files = ["src", "actors", "native", "core"].flatMap((room) =>
 );
 
 for (const page of readdirSync(PAGES)) {
-  test(`${page} names files that are there, within ${LONGEST_PAGE} lines`, () => {
+  test(`${page} lists existing files in at most ${LONGEST_PAGE} lines`, () => {
     const text = readFileSync(join(PAGES, page), "utf8");
     assert.ok(text.trimEnd().split("\n").length <= LONGEST_PAGE);
     const named = [...text.matchAll(/`([\w./-]+(?:\.tsx?|\/))`/g)].map(([, name = ""]) => name);

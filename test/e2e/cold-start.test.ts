@@ -83,7 +83,7 @@ function assertColdStart(answer: Response): void {
     assert.ok(/^\d+$/.test(value) && Number(value) >= 1_000, `X-Svc-Cold-Start-Ms: ${value}`);
 }
 
-describe("a service whose models come and go", () => {
+describe("a service that loads models on demand", () => {
   let service: ServiceProcess;
   let operatorPort: number;
   /** Output of the engines while they were loaded: a short text as audio, and its finals. */
@@ -125,7 +125,7 @@ describe("a service whose models come and go", () => {
     assert.equal((await fetch(`${service.url}/ready`)).status, 200);
   };
 
-  test("cold it is alive and ready; twenty requests at once share one load of one engine", async () => {
+  test("a cold service is alive and ready; twenty simultaneous requests share one load", async () => {
     await untilCold();
     await assertProbes();
     const statuses = await Promise.all(
@@ -141,7 +141,7 @@ describe("a service whose models come and go", () => {
     assert.deepEqual(await Promise.all(ENGINES.map(loads)), [0, 0, 1]);
   });
 
-  test("speech, files and live audio are the same cold, warm and after a release", async () => {
+  test("speech, files and live audio give the same results cold, warm and after a release", async () => {
     const spoken: Buffer[] = [];
     const files: unknown[] = [];
     const lives: LiveRun[] = [];
@@ -181,7 +181,7 @@ describe("a service whose models come and go", () => {
     }
   });
 
-  test("twenty sockets that open while it is cold share one load, and each hears all of its audio", async () => {
+  test("twenty sockets opened on a cold service share one load without losing audio", async () => {
     assert.ok(short.finals.length >= 1);
     await untilCold();
     const before = await loads("live");
@@ -190,7 +190,7 @@ describe("a service whose models come and go", () => {
     assert.equal(await loads("live"), before + 1);
   });
 
-  test("requests that come around the moment of a release are all answered", async () => {
+  test("all requests around a release are answered", async () => {
     for (const pauseMs of [1_990, 2_000, 2_010, 2_030]) {
       const answer = await speak(service, "Ия.");
       assert.equal(answer.status, 200, `after ${pauseMs} ms`);
@@ -199,7 +199,7 @@ describe("a service whose models come and go", () => {
     }
   });
 
-  test("clients that leave while the model is loaded pay nothing and leave nothing", async () => {
+  test("clients that leave while the model loads pay nothing and leave nothing behind", async () => {
     await untilCold();
     const ledger = async () => {
       const { stdout, stderr } = await dauysInTurn(["ledger", "org_development", "--json"], {
@@ -234,7 +234,7 @@ describe("a service whose models come and go", () => {
   });
 });
 
-test("a model that cannot be loaded is 503 and 1013 and costs nothing; the next request tries again", async () => {
+test("a failed load gives 503 and 1013 at no charge; the next request tries again", async () => {
   const modelsDir = await temporaryFolder();
   await cp(RECOGNIZER_FOLDER, join(modelsDir, "recognizer"), { recursive: true });
   await cp(SYNTHESIZER_FOLDER, join(modelsDir, "synthesizer"), { recursive: true });

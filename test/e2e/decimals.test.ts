@@ -100,7 +100,7 @@ async function checked(...request: Parameters<typeof answerOf>) {
 
 const file = () => new Uint8Array(wav);
 
-test("speech with the times of its words", () => {
+test("speech with word times", () => {
   const { words, duration } = checkedJson(speech, "/v1/tts");
   assert.ok(words.length > 5 && duration > 1);
 });
@@ -126,7 +126,7 @@ test("events of progress", async () => {
   assert.ok(data.length >= 2 && data.at(-1).words.length > 5);
 });
 
-test("transcripts in OpenAI's shape", async () => {
+test("transcripts on the OpenAI-compatible path", async () => {
   const ask = (format: string) => {
     const form = new FormData();
     form.append("file", new Blob([file()]), "a.wav");
@@ -210,7 +210,7 @@ test("usage, the other endpoints, the console and the operator's port", async ()
   checkedJson(await (await fetch(`${operatorUrl}/health`)).text(), "/health of operators");
 });
 
-test("the work that waits for engines, as a gateway tells it", { skip: WITHOUT_NATS }, async (t) => {
+test("the work waiting for engines, as reported by a gateway", { skip: WITHOUT_NATS }, async (t) => {
   const nats = await NatsServer.start();
   t.after(() => nats.kill());
   const operatorPort = await freePort();

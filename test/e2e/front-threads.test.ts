@@ -91,7 +91,7 @@ async function openAll(key: string, count: number): Promise<Session[]> {
   return answers.flatMap((answer) => (typeof answer === "string" ? [] : [answer]));
 }
 
-test("file, synthesis and live sessions over two threads cost exactly what the ledger says", {
+test("work over two threads costs exactly what the ledger records", {
   skip,
 }, async () => {
   const { id, key } = await newCustomer();
@@ -164,7 +164,7 @@ test("limits hold across threads: one session more than allowed is rejected", { 
   again[0]?.socket.close();
 });
 
-test("a front thread that dies loses its sockets, settles their sessions, and comes back", {
+test("a crashed front thread restarts, with its sockets' sessions settled", {
   skip,
 }, async () => {
   const { id, key } = await newCustomer();
@@ -201,7 +201,7 @@ test("a front thread that dies loses its sockets, settles their sessions, and co
   await Promise.all(more.map(({ closed }) => closed));
 });
 
-test("what a dying front thread keeps from a client is given back", { skip }, async () => {
+test("refunds audio that a crashing front thread did not deliver", { skip }, async () => {
   const { id, key } = await newCustomer();
   const text = "Бүгін ауа райы жақсы болады. Қазақ тілі түркі тілдеріне жатады. Кітапхана таңертең ашылады.";
   const begun = await Promise.all(
@@ -240,7 +240,7 @@ test("what a dying front thread keeps from a client is given back", { skip }, as
   );
 });
 
-test("SIGTERM: sessions on both threads are notified, finished and charged, and the service exits with 0", {
+test("SIGTERM notifies, finishes and charges the sessions of both threads", {
   skip,
 }, async () => {
   const { key } = await newCustomer();

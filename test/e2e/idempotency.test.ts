@@ -174,7 +174,7 @@ for (const front of FRONTS) {
     };
 
     for (const [index, { path, one, same, other, credits }] of CASES.entries()) {
-      test(`${path} (${index}) gives the same bytes under the same key, and charges them once`, async () => {
+      test(`${path} (${index}) gives the same bytes under the same key for one charge`, async () => {
         const before = await spent();
         const key = newKey();
         const first = await post(path, key, one());
@@ -212,7 +212,7 @@ for (const front of FRONTS) {
       server.close();
     });
 
-    test("a repetition of an answer in events is its result alone, charged once", async () => {
+    test("a repeated answer in events is only the result, charged once", async () => {
       const [before, key] = [await spent(), newKey()];
       const ask = (accept: string) =>
         fetch(`${service.url}/v1/transcribe`, {
@@ -231,7 +231,7 @@ for (const front of FRONTS) {
       assert.equal((await spent()) - before, FILE_CREDITS);
     });
 
-    test("a key is another one on another path, and 1 to 255 printable characters", async () => {
+    test("keys are separate for each path, with 1 to 255 printable characters", async () => {
       const key = newKey();
       await (await speak(key)).arrayBuffer();
       await assertRefused(await speak(key, {}, "/v1/tts/stream"), 422, "idempotency_key_reused");
@@ -248,7 +248,7 @@ for (const front of FRONTS) {
       }
     });
 
-    test("of twenty simultaneous requests one is charged; the others get its response or are asked to wait", async () => {
+    test("one of twenty simultaneous requests is charged; the others get its response or must wait", async () => {
       const [before, key] = [await spent(), newKey()];
       const answers = await Promise.all(Array.from({ length: 20 }, () => speak(key)));
       const made = answers.filter(
@@ -265,7 +265,7 @@ for (const front of FRONTS) {
       assert.equal((await spent()) - before, CREDITS);
     });
 
-    test("a client that left in the middle gets the whole answer later, and pays once", async () => {
+    test("a client that left midway gets the whole answer later for one payment", async () => {
       const body = JSON.stringify({ text: LONG_TEXT, nfe: 16 });
       const [before, key, leaving] = [await spent(), newKey(), new AbortController()];
       const ask = (init: RequestInit = {}) => post("/v1/tts/stream", key, body, init);
@@ -308,7 +308,7 @@ for (const front of FRONTS) {
     });
 
     // Issue 12, "From the attack", line 10.
-    test("other audio behind a url that was paid for is not heard for nothing", async () => {
+    test("different audio behind a paid url is not transcribed for free", async () => {
       const files = [FILE, LONG_FILE, FILE, FILE, LONG_FILE];
       const server = createServer((_request, response) => response.end(files.shift()));
       const path = `/v1/transcribe?url=${encodeURIComponent(`${await listening(server)}/speech.wav`)}`;
@@ -352,7 +352,7 @@ for (const front of FRONTS) {
       server.close();
     });
 
-    test("a refused request keeps its key for the same body", async () => {
+    test("a rejected request keeps its key for the same body", async () => {
       const key = newKey();
       const noise = new Uint8Array(1_000).fill(7);
       for (let i = 0; i < 2; i++) {
@@ -381,7 +381,7 @@ for (const front of FRONTS) {
       });
     });
 
-    test("an answer that took the last credits is given again without any", async () => {
+    test("an answer that used the last credits is repeated without credits", async () => {
       const operator = async (...args: readonly string[]) => {
         const { code, stdout, stderr } = await dauysInTurn([...args, "--json"], {
           env: { DATA_DIR: dataDir },
@@ -406,7 +406,7 @@ for (const front of FRONTS) {
       await sql`update accounts set held = 0 where id = ${id}`;
     });
 
-    test("a browser of any origin may send the header and read those of the answer", async () => {
+    test("browsers of any origin may send the header and read the response headers", async () => {
       const preflight = await fetch(`${service.url}/v1/tts`, {
         method: "OPTIONS",
         headers: { "access-control-request-headers": "authorization,idempotency-key" },
@@ -437,7 +437,7 @@ for (const front of FRONTS) {
       });
     }
 
-    test("after kill -9 in the middle of the work the same key does it again, charged once", async () => {
+    test("after kill -9 during the work the same key repeats it for one charge", async () => {
       const [before, midWork, answered] = [await spent(), newKey(), newKey()];
       const first = await speak(answered);
       const bytes = await bytesOf(first);

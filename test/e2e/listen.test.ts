@@ -80,7 +80,7 @@ test("Deepgram's client transcribes live with only the address changed", async (
   assert.ok(characterErrorRate <= MAX_CHARACTER_ERROR_RATE, `${characterErrorRate}: ${final.join(" | ")}`);
 });
 
-test("Deepgram's client finalizes, and is rejected with a wrong key", async () => {
+test("Deepgram's client finalizes; a wrong key is rejected", async () => {
   const socket = await connect(service.key, { encoding: "linear16", sample_rate: String(SPOKEN_RATE_HZ) });
   const finalized = new Promise<string>((resolve) => {
     socket.on("message", (message) => {

@@ -43,7 +43,7 @@ function assertNoTails(shown: readonly ShownUtterance[]): void {
   }
 }
 
-test("no partial of /v1/stream begins with the tail of the utterance before, in any cut", async () => {
+test("no partial of /v1/stream begins with the tail of the previous utterance, however it is chunked", async () => {
   for (const [index, pcm] of streams.entries()) {
     const runs = [640, 1_600, [4_800, 333, 17]].map(async (messageSamples) => {
       const { url, key } = service;
@@ -64,7 +64,7 @@ test("no partial of /v1/stream begins with the tail of the utterance before, in 
   }
 });
 
-test("no interim result of /v1/listen does", async () => {
+test("nor does an interim result of /v1/listen", async () => {
   for (const pcm of streams) {
     const query = "encoding=linear16&sample_rate=16000&interim_results=true&endpointing=200";
     const socket = new WebSocket(`${service.url.replace("http", "ws")}/v1/listen?${query}`, {

@@ -57,7 +57,7 @@ for (const major of MAJORS) {
     }
   });
 
-  test(`the fronts that there are on Node ${major} keep their contract, the addon loads, the command line starts`, {
+  test(`the available fronts, the addon and the command line work on Node ${major}`, {
     skip,
   }, () => {
     // Told of a runner above it, a test file speaks another language than TAP.

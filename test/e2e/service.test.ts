@@ -24,9 +24,9 @@ before(async () => {
   service = await sharedService();
 });
 
-describe("spoken, transcribed and heard again", () => {
+describe("speech, transcribed as a file and live", () => {
   for (const voice of VOICES) {
-    test(`three sentences of ${voice} come back through files and live within the error rate`, async () => {
+    test(`three sentences of ${voice} are transcribed as files and live within the error rate`, async () => {
       const references: string[] = [];
       const fromFiles: string[] = [];
       const fromLive: string[] = [];
@@ -46,7 +46,7 @@ describe("spoken, transcribed and heard again", () => {
     });
   }
 
-  test("any cut of the same audio into messages gives the same finals", async () => {
+  test("finals do not depend on how the audio is split into messages", async () => {
     const pcm = withSilence(toPcm(await speak({ text: SENTENCES.join(" "), nfe: 16 })));
     const expected = await listen(pcm, false, 1_600);
     assert.ok(expected.length >= 1, "the audio holds at least one utterance");
@@ -63,7 +63,7 @@ describe("sounds without speech", () => {
     ["wind", wind],
     ["rain", rain],
   ] as const) {
-    test(`${name} gives no text, as a file and live`, async () => {
+    test(`${name} gives no text, as a file or live`, async () => {
       const pcm = sound(12);
       assert.equal(await transcribe(Buffer.from(wavOf(pcm, 16_000, 1))), "");
       assert.deepEqual(
@@ -74,7 +74,7 @@ describe("sounds without speech", () => {
   }
 });
 
-test("no result of a live session ends after the audio that was sent", async () => {
+test("no result of a live session ends after the audio sent so far", async () => {
   const pcm = toPcm(await speak({ text: "Қайырлы таң, достар!", nfe: 8 }));
   const run = await runLive({
     url: service.url,
@@ -92,7 +92,7 @@ test("no result of a live session ends after the audio that was sent", async () 
     assert.ok(end <= pcm.length / 16_000, `${end} s of ${pcm.length / 16_000} s`);
 });
 
-test("sentences of /v1/tts/stream are complete WAV files that join to the whole", async () => {
+test("sentences of /v1/tts/stream are complete WAV files that join to the whole speech", async () => {
   const answer = await post("/v1/tts/stream", { text: SENTENCES.join(" "), nfe: 8 });
   assert.equal(answer.headers.get("x-svc-stream"), "wav-frames-v1");
   const body = Buffer.from(await answer.arrayBuffer());

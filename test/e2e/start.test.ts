@@ -52,7 +52,7 @@ interface Started {
   output(): string;
 }
 
-test("npm start compiles, prints a banner with key and commands, speaks, and ends with exit code 0; the next compiles what has changed", async (context) => {
+test("npm start compiles changes, prints a banner with key and commands, and ends with exit code 0", async (context) => {
   const dataDir = await mkdtemp(join(tmpdir(), "dauys-start-"));
   const port = await freePort();
   try {
@@ -97,7 +97,7 @@ test("npm start compiles, prints a banner with key and commands, speaks, and end
   }
 });
 
-test("a port in use gives one clear line and exit code 1, before anything is created or loaded", async () => {
+test("a port in use gives one clear line and exit code 1 before anything is created or loaded", async () => {
   const folder = await mkdtemp(join(tmpdir(), "dauys-start-"));
   const taken = createServer().listen(0, "127.0.0.1");
   await once(taken, "listening");

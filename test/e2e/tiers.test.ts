@@ -64,7 +64,7 @@ for (const { tier, paidCredits, limit } of [
   { tier: "that lives on its free grant", paidCredits: 0, limit: 4 },
   { tier: "that has paid", paidCredits: 1_000_000, limit: 20 },
 ]) {
-  test(`an organization ${tier} may have ${limit} live sessions, and the next is rejected with 4429`, async () => {
+  test(`an organization ${tier} may have at most ${limit} live sessions`, async () => {
     const key = await newKey(paidCredits);
     const listeners: Listener[] = [];
     for (let index = 0; index < limit; index++) {

@@ -8,7 +8,7 @@ import { eventually } from "../support/eventually.js";
 import { lightModels } from "../support/light-models.js";
 import { startTwoServices } from "../support/service-process.js";
 
-test("what one service gives out the other takes, once, and limits count over both", async () => {
+test("two services accept each other's tokens once and share limits", async () => {
   const service = await startTwoServices({
     ...(await lightModels()),
     LIVE_PER_ORG: "1",

@@ -101,7 +101,7 @@ async function speak({ engine }: Awaited<ReturnType<typeof gateway>>, during: ()
 }
 
 describe("the bus between a gateway and its engines", { skip: WITHOUT_NATS }, () => {
-  test("three servers, each killed in turn, one asked to leave, then all at once: no word is lost", async (t) => {
+  test("killing bus servers one by one and all together loses no word", async (t) => {
     const { open, reconnects } = connections(t);
     const folder = await temporaryFolder();
     const lameDuck = join(folder, "lame-duck.conf");
@@ -139,7 +139,7 @@ describe("the bus between a gateway and its engines", { skip: WITHOUT_NATS }, ()
     assert.ok(remote.endings.includes("reconnect"), remote.endings.join());
   });
 
-  test("80 ms and 8 Mbit/s between gateway and bus: the window holds, and nothing waits for ever", async (t) => {
+  test("with 80 ms and 8 Mbit/s between gateway and bus, the window holds and everything completes", async (t) => {
     const { open } = connections(t);
     const server = await NatsServer.start();
     t.after(() => server.kill());
@@ -160,7 +160,7 @@ describe("the bus between a gateway and its engines", { skip: WITHOUT_NATS }, ()
     await eventually("all was heard", () => remote.inFlightBytes() < 100_000);
   });
 
-  test("an engine is cut off from the bus, then the gateway is: no word is lost", {
+  test("cutting off an engine, then the gateway, from the bus loses no word", {
     skip: WITHOUT_NAMESPACES,
   }, async (t) => {
     const { open } = connections(t);
@@ -189,7 +189,7 @@ describe("the bus between a gateway and its engines", { skip: WITHOUT_NATS }, ()
     });
   });
 
-  test("with TLS a certificate decides who connects, and what it may say and hear", async (t) => {
+  test("with TLS a client's certificate decides whether it connects and its permissions", async (t) => {
     const { open, faults } = connections(t);
     const folder = await temporaryFolder();
     const own = certificates(folder, "own");

@@ -113,7 +113,7 @@ describe("damaged messages on the bus", { skip: WITHOUT_NATS }, () => {
     return { spoken: [...spoken], segments: [...segments], finals };
   };
 
-  test("fail no request and no session; they are counted, and logged in one line a second", async () => {
+  test("fail no request and no session, and are counted and logged once a second", async () => {
     const expected = await serve();
     assert.deepEqual([expected.spoken.length, expected.segments.length], [1, 1]);
     assert.ok(expected.finals.length > 1);

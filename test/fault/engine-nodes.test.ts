@@ -194,7 +194,7 @@ describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () 
     if (ROUNDS > 1) t.diagnostic(await saveResult("fleet-faults", { parameters, faults, moments }));
   });
 
-  test("engines that come with demand and go without it cost a session its wait and no word", async () => {
+  test("engines that start and stop with demand delay a session without losing a word", async () => {
     const wanted = async () => {
       const answer = await fetch(`http://127.0.0.1:${operatorPort}/demand`);
       return ((await answer.json()) as { live: { wanted: number } }).live.wanted;

@@ -61,7 +61,7 @@ describe("synthesis and files on engine nodes over NATS", { skip: WITHOUT_NATS }
     await node.kill();
   };
 
-  test("a node that is killed in mid-sentence costs its listener no sample and no credit", async (t) => {
+  test("a node killed in mid-sentence costs its listener no sample and no credit", async (t) => {
     const spent = await balance(gateway);
     const lostBefore = await lostCalls("synthesis");
     let charged = 0;
@@ -85,7 +85,7 @@ describe("synthesis and files on engine nodes over NATS", { skip: WITHOUT_NATS }
     t.diagnostic(`${rounds} rounds`);
   });
 
-  test("a node that is frozen and killed in mid-file costs no word and no credit", async (t) => {
+  test("a node frozen and killed in mid-file costs no word and no credit", async (t) => {
     const pcm = joined(
       ...Array.from({ length: 6 }, () => [SPOKEN, silence(0.6)]).flat(),
       silence(25),

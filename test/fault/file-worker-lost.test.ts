@@ -39,7 +39,7 @@ function losing(losses: Partial<Record<FileTask["type"], number>>): FilePool {
   };
 }
 
-test("a task whose worker dies is done again, and the transcript is the undisturbed one", async () => {
+test("a task whose worker dies is repeated with the undisturbed transcript", async () => {
   const undisturbed = await transcriptionEngine(pool).transcribe(wavPath, NEVER);
   const engine = transcriptionEngine(losing({ hear: 1, decode: 1 }));
   assert.deepEqual(await engine.transcribe(wavPath, NEVER), undisturbed);

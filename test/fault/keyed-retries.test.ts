@@ -30,7 +30,7 @@ const WORKS = [
   { path: "/v1/transcribe", body: FILE, credits: fileCredits(FILE_SAMPLES, 8_000) },
 ];
 
-test(`over ${ROUNDS} kill -9 every request that is repeated under its key is answered, and charged exactly once`, async (t) => {
+test(`over ${ROUNDS} kill -9 every request repeated under its key is answered for exactly one charge`, async (t) => {
   const dataDir = await temporaryFolder();
   const settings = { ...(await lightModels()), DATA_DIR: dataDir, MODEL_PRELOAD: "true" };
   const start = () => startServiceProcess(settings);

@@ -91,7 +91,7 @@ for (const [how, pcm, end] of CUTS) {
   });
 }
 
-test("a live worker that does not come back fails its sessions and refuses new ones", async () => {
+test("a live worker that does not restart fails its sessions and rejects new ones", async () => {
   const listeners = [new LiveListener(engine), new LiveListener(engine)];
   for (const listener of listeners) await listener.seen((event) => event.type === "ready");
   canRestart = false;

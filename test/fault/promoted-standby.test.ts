@@ -54,7 +54,7 @@ for (const isSynchronous of [true, false]) {
     };
 
     if (isSynchronous)
-      test("no charge reported to a client is lost, and a live session continues", async () => {
+      test("no charge reported to a client is lost while a live session continues", async () => {
         const session = await openSession(service, sql);
         await failOver();
         const run = await session.end();
@@ -64,7 +64,7 @@ for (const isSynchronous of [true, false]) {
         await clients.checkLedger(sql);
       });
     else
-      test("lost charges are lost as a whole, no hold remains, and later work is charged as usual", async () => {
+      test("lost charges are lost as a whole without leaving holds", async () => {
         database.cutStream();
         const before = clients.answeredCount;
         await eventually("answers that the standby misses", () => clients.answeredCount > before + 5);

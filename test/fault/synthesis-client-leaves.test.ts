@@ -79,7 +79,7 @@ function post({ port }: RunningTransport, path: string): ClientRequest {
 }
 
 for (const front of FRONTS) {
-  test(`${front}: a client who leaves costs one model run at most`, async () => {
+  test(`${front}: a client who leaves costs at most one model run`, async () => {
     const { running, nextLeft } = await transportOver(front === "uws" ? "uws" : "node");
     try {
       for (const path of ["/v1/tts", "/v1/tts/stream?timestamps=true"]) {

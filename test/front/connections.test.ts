@@ -137,7 +137,7 @@ function connectionsOf(name: string, makeFront: (typeof fronts)[string]): void {
     });
 
     for (const [what, pieces] of Object.entries(SILENCES)) {
-      test(`a client that falls silent is closed: ${what}`, async () => {
+      test(`closes a silent client: ${what}`, async () => {
         const client = await Client.connect(port);
         for (const piece of pieces) {
           client.send(piece);
@@ -148,7 +148,7 @@ function connectionsOf(name: string, makeFront: (typeof fronts)[string]): void {
     }
 
     for (const [what, { isChunked, isRead }] of Object.entries(LATE)) {
-      test(`a megabyte is answered late: ${what}`, async () => {
+      test(`answers a megabyte late: ${what}`, async () => {
         const bytes = randomBytes(1_000_000).toString("hex").slice(0, 1_000_000);
         const client = await Client.connect(port);
         const headers = isChunked ? CHUNKED : length(bytes.length);
@@ -174,7 +174,7 @@ function connectionsOf(name: string, makeFront: (typeof fronts)[string]): void {
       await Promise.all([ask("slowly"), ask("last")]);
     });
 
-    test("a client that still uploads can read its response, and the connection closes", async () => {
+    test("a client that is still uploading can read its response before the connection closes", async () => {
       const client = await Client.connect(port);
       client.send(`POST /refused HTTP/1.1\r\n${length(6)}\r\n\r\nabc`);
       await client.received("/refused");
@@ -191,7 +191,7 @@ function connectionsOf(name: string, makeFront: (typeof fronts)[string]): void {
     });
   });
 
-  test(`a burst of requests on one connection of front ${name} ends it, and others are served`, async () => {
+  test(`a burst of requests on front ${name} ends only its own connection`, async () => {
     let requestCount = 0;
     const front = makeFront(
       {
@@ -244,7 +244,7 @@ function connectionsOf(name: string, makeFront: (typeof fronts)[string]): void {
     }
   });
 
-  test(`many clients of front ${name} that ask at the same time are all answered`, async () => {
+  test(`front ${name} answers many simultaneous clients`, async () => {
     const front = makeFront(
       {
         request: answer,
@@ -267,7 +267,7 @@ function connectionsOf(name: string, makeFront: (typeof fronts)[string]): void {
   });
 }
 
-test("front node refuses connections beyond its limit, WebSockets counted, with 503, and then takes others", async () => {
+test("front node answers 503 to connections beyond its limit, including WebSockets, until some close", async () => {
   const front = new NodeFront(
     {
       request: answer,

@@ -114,7 +114,7 @@ describe("the service on WebGPU", { skip }, () => {
   };
   const metrics = async () => (await (await fetch(`${operator}/metrics`)).text()).split("\n");
 
-  test("it speaks, transcribes and listens, three workers under the lock at once", async () => {
+  test("speaks, transcribes and listens with three workers under the lock", async () => {
     const [wav, text, finals] = await Promise.all([speak(), transcribe(), listen()]);
     const samples = new WavSampleReader(wav.length).push(wav);
     assert.ok(samples.length > 4_000 && Math.max(...samples.map(Math.abs)) > 0.05, "a word is heard");
@@ -135,7 +135,7 @@ describe("the service on WebGPU", { skip }, () => {
       assert.ok(lines.includes(line), `${line} in ${lines.join("\n")}`);
   });
 
-  test("losing a provider in mid-utterance costs no word: the next one continues with the same text", async () => {
+  test("the next provider continues a lost provider's utterance with the same text", async () => {
     const finals = await listen(() => service.child.kill("SIGUSR2"));
     assert.deepEqual(finals, undisturbed);
     assert.deepEqual((await placed())[0], ["live", "cpu", "webgpu"]);
@@ -147,7 +147,7 @@ describe("the service on WebGPU", { skip }, () => {
   });
 });
 
-test("a tensor too large for the device is reported as lack of memory, and the graph continues with a smaller one", {
+test("a tensor too large for the device counts as lack of memory, and a smaller one still runs", {
   skip,
 }, async () => {
   const bytes = Buffer.from(WIDE_GRAPH, "base64");

@@ -32,7 +32,7 @@ const post = async (path: string, body: string) => {
 };
 const scrape = async () => (await fetch(`http://127.0.0.1:${operator.port}/metrics`)).text();
 
-test("an autoscaler can read how much work is waiting for engines or running", async () => {
+test("an autoscaler can read the amount of waiting and running work", async () => {
   const answer = await fetch(`http://127.0.0.1:${operator.port}/demand`);
   assert.equal(answer.headers.get("content-type"), "application/json");
   assert.deepEqual(await answer.json(), {
@@ -78,7 +78,7 @@ test("loads of models are counted and timed by engine and model", async () => {
   assert.match(await metrics.text(), /^model_loaded\{engine="live",model="m"\} 0$/m);
 });
 
-test("the delay of the main thread is reported without the clock's own tick, under one name", async () => {
+test("reports the main thread's delay without the clock's own tick", async () => {
   const metrics = new Metrics({ withProcess: true });
   const shown = async (quantile: string) => {
     const text = await metrics.text();
@@ -103,7 +103,7 @@ test("the delay of the main thread is reported without the clock's own tick, und
   });
 });
 
-test("no label contains a key, a text or an organization, and the port serves nothing else", async () => {
+test("no label contains a key, a text or an organization", async () => {
   const text = await scrape();
   for (const secret of ["sk-svc-", "org_1", "key_1", "one.two", "made-up"])
     assert.ok(!text.includes(secret), secret);

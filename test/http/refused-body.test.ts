@@ -10,7 +10,7 @@ const BLOCK = Buffer.from("1\r\nx\r\n".repeat(40_000));
 const MOST_BYTES = 16 << 20;
 
 for (const front of FRONTS) {
-  test(`${front} stops reading a rejected body of tiny chunks, and its client gets the reason`, async () => {
+  test(`${front} stops reading a rejected body of tiny chunks and reports the reason`, async () => {
     const running = await startTransport(front);
     try {
       const socket = connect(running.port, "127.0.0.1");

@@ -39,13 +39,13 @@ const SAMPLES = [
 ];
 
 for (const samples of SAMPLES) {
-  test(`samples are taken for samples: ${samples.toString("hex", 0, 12)}`, () => {
+  test(`samples are recognized as samples: ${samples.toString("hex", 0, 12)}`, () => {
     assert.equal(detectStreamedFile(samples), null);
   });
 }
 
 for (const front of [...FRONTS, ...(FRONTS.includes("uws") ? (["threads"] as const) : [])]) {
-  describe(`the beginning of live audio on ${front}`, { concurrency: 1 }, () => {
+  describe(`the start of live audio on ${front}`, { concurrency: 1 }, () => {
     let running: RunningTransport;
     before(async () => {
       running =
@@ -88,7 +88,7 @@ for (const front of [...FRONTS, ...(FRONTS.includes("uws") ? (["threads"] as con
 
     for (const [name, file] of FILES) {
       for (const path of ["/v1/stream", "/v1/listen?sample_rate=48000"]) {
-        test(`${path} refuses ${name} by its name (${file.toString("hex", 0, 4)})`, async () => {
+        test(`${path} rejects ${name} by its name (${file.toString("hex", 0, 4)})`, async () => {
           const pattern = new RegExp(
             `^unsupported_format: live audio must be .* received a file of ${name} .*AudioWorklet`,
           );
@@ -112,7 +112,7 @@ for (const front of [...FRONTS, ...(FRONTS.includes("uws") ? (["threads"] as con
       assert.equal(await heard("/v1/stream", [webm.subarray(0, 3), Buffer.alloc(40)]), 43);
     });
 
-    test("a WAV is transcribed without its header, however it is cut", async () => {
+    test("a WAV is transcribed without its header, however it is chunked", async () => {
       const wav = writeWav(new Int16Array(1_600), 16_000);
       for (const messages of [
         [wav],
@@ -129,7 +129,7 @@ for (const front of [...FRONTS, ...(FRONTS.includes("uws") ? (["threads"] as con
       assert.ok(doubled > 5_000 && doubled <= 6_400, String(doubled));
     });
 
-    test("a WAV with other samples is rejected, and one whose header does not end", async () => {
+    test("rejects a WAV with other samples or an endless header", async () => {
       const stereo = Buffer.from(writeWav(new Int16Array(10), 16_000));
       stereo.writeUInt16LE(2, 22);
       stereo.writeUInt16LE(4, 32);
@@ -141,7 +141,7 @@ for (const front of [...FRONTS, ...(FRONTS.includes("uws") ? (["threads"] as con
       assert.match(await refused("/v1/stream", [endless]), /header of a live WAV must be at most 4096 bytes/);
     });
 
-    test("a rejected handshake also has the reason in dg-error, in visible ASCII", async () => {
+    test("a rejected handshake also reports the reason in dg-error, in visible ASCII", async () => {
       for (const [path, key, status, reason] of [
         ["/v1/listen?diarize=true", GOOD_KEY, 400, /^diarize is not supported$/],
         ["/v1/listen", `sk-svc-${"ab".repeat(24)}`, 401, /^missing or invalid API key$/],
@@ -158,7 +158,7 @@ for (const front of [...FRONTS, ...(FRONTS.includes("uws") ? (["threads"] as con
       }
     });
 
-    test("the handshake names what it ignores, and nothing where there is nothing", async () => {
+    test("the handshake names ignored parameters, if any", async () => {
       for (const [query, ignored] of [
         [
           "language=ru&punctuate=true&smart_format=true&diarize=false&numerals=false&tag=a&tag=b",

@@ -66,7 +66,7 @@ async function opened(path: string, audio: (bytes: Uint8Array) => void = () => {
   return { events, sink, closes, logLines };
 }
 
-test("audio that was gathered while its session ended is dropped, in the language of Deepgram's clients too", async () => {
+test("drops audio that was gathered while its session ended, on both protocols", async () => {
   for (const path of ["/v1/stream", "/v1/listen"]) {
     const { events, sink, closes, logLines } = await opened(path);
     sink.send({ type: "done", audio_seconds: 1, credits_charged: 6 });
@@ -81,7 +81,7 @@ test("audio that was gathered while its session ended is dropped, in the languag
   }
 });
 
-test("a session that fails at gathered audio ends, and nothing else does", async () => {
+test("a failure at gathered audio ends only its own session", async () => {
   let isBroken = false;
   const { closes, logLines } = await opened("/v1/stream", () => {
     if (isBroken) throw new Error("broken");

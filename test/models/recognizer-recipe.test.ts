@@ -19,7 +19,7 @@ function missingParts(): string | false {
   return ffmpegStatus !== 0 && "ffmpeg is not installed";
 }
 
-test("timbres, packed voices and the floats of shipped weights match the recipe", {
+test("timbres, packed voices and float weights from the shipped graphs pass the recipe's checks", {
   skip: missingParts(),
 }, () => {
   const { status, stderr } = spawnSync(PYTHON, ["-W", "ignore", "-m", "unittest", "test_people"], {

@@ -88,7 +88,7 @@ function fairPayment(told: readonly BillingEvent[]): Payment | null {
   return told[end] === "service-stops" ? "the part" : "all";
 }
 
-test("a hold is settled once, by who ended the work first and whether it was charged by then", () => {
+test("settles a hold once, by the first ending and whether the work was charged by then", () => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...EVENTS), { maxLength: 12 }), (events) => {
       const work = new Work();
@@ -99,7 +99,7 @@ test("a hold is settled once, by who ended the work first and whether it was cha
   );
 });
 
-test("finished work stays finished and triggers nothing", () => {
+test("finished work ignores further events", () => {
   for (const event of EVENTS) {
     const { state, effect } = decideBilling("over", event);
     assert.equal(state, "over");
@@ -107,7 +107,7 @@ test("finished work stays finished and triggers nothing", () => {
   }
 });
 
-test("every ending ends the work, but a completion that the charge still waits for", () => {
+test("every ending ends the work, except a completion whose charge is pending", () => {
   for (const state of STATES) {
     for (const event of ["completed", "client-left", "service-stops"] as const) {
       const isWaiting = state === "charging" && event === "completed";

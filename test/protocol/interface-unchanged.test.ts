@@ -23,7 +23,7 @@ const BASE = fileURLToPath(new URL("../../../test/fixtures/interface/4e650c9.jso
 // Other systems have fewer metrics of the process.
 const skip = process.platform !== "linux" && "the base was taken on Linux";
 
-test("everything that clients and operators used at 4e650c9 is still there, in the same shape", {
+test("everything that clients and operators used at 4e650c9 still exists in the same shape", {
   skip,
 }, async (t) => {
   const { broken } = compareInterfaces(JSON.parse(readFileSync(BASE, "utf8")), await currentInterface(t));
@@ -179,12 +179,12 @@ const BREAKS: readonly (readonly [name: string, change: (copy: Planted) => unkno
 ];
 
 for (const [name, change, line] of BREAKS) {
-  test(`a comparison reports ${name}, and nothing else`, () => {
+  test(`a comparison reports only ${name}`, () => {
     assert.deepEqual(planted(change), { broken: [line], added: [] });
   });
 }
 
-test("additions break nothing, and are listed once", () => {
+test("additions are compatible and listed once", () => {
   const { broken, added } = planted((copy) => {
     fieldsOf(copy).properties.voice.enum.push("saule");
     Object.assign(fieldsOf(copy).properties, { format: { type: "string", maxLength: 5 } });
@@ -200,7 +200,7 @@ test("additions break nothing, and are listed once", () => {
   ]);
 });
 
-test("order and texts do not count", () => {
+test("order and descriptions do not matter", () => {
   const { broken, added } = planted((copy) => {
     fieldsOf(copy).properties.voice.enum.reverse();
     copy.metrics = JSON.parse(JSON.stringify(copy.metrics));

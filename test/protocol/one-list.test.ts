@@ -34,7 +34,7 @@ before(() => {
   }
 });
 
-test("sources are read at all", () => {
+test("finds sources to check", () => {
   assert.ok(nodes.length > 50_000, String(nodes.length));
 });
 
@@ -64,7 +64,7 @@ test("error names are built in one file", () => {
   assert.deepEqual(lowered, [HOMES.names]);
 });
 
-test("settings are named in one list", () => {
+test("settings are listed in one place", () => {
   const names = SETTINGS.map(({ name }) => name);
   const copies = where(
     ({ node }) =>
@@ -78,7 +78,7 @@ test("settings are named in one list", () => {
   assert.deepEqual(others, []);
 });
 
-test("no branch asks what a message says", () => {
+test("no branch depends on a message's text", () => {
   const prose = where(({ node }) => {
     if (node.type !== "CallExpression") return false;
     const asks = ["startsWith", "endsWith", "includes", "match", "search"].includes(calleeOf(node));

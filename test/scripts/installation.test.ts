@@ -23,7 +23,7 @@ test("npm does not warn about our settings", () => {
   assert.deepEqual([stderr, status], ["", 0]);
 });
 
-test("installing onnxruntime-node downloads nothing", () => {
+test("installing onnxruntime-node downloads nothing more", () => {
   const runtime = requireHere.resolve("onnxruntime-node/script/install.js");
   const standIn = createRequire(runtime).resolve("global-agent");
   assert.equal(realpathSync(standIn), `${ROOT}scripts/no-download/index.js`);

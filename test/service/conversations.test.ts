@@ -75,7 +75,7 @@ async function counts(): Promise<(name: string) => number> {
   return (name) => Number(lines.find((line) => line.startsWith(`${name} `))?.split(" ")[1]);
 }
 
-test("speech is charged, counted, and synthesized once for each organization", async () => {
+test("speech is charged, counted and synthesized once per organization", async () => {
   const first = callerOf("org_1");
   const samples = await read(await conversations.synthesis(first.caller, REQUEST, "sentences"));
   assert.deepEqual(meter.calls, ["hold", "charge", "delivered 8", "complete"]);
@@ -95,7 +95,7 @@ test("speech is charged, counted, and synthesized once for each organization", a
   assert.equal((await counts())("tts_cache_hits_total"), 1);
 });
 
-test("a file is charged and counted, and its seconds are reported", async () => {
+test("a file is charged and counted with its seconds", async () => {
   meter.calls.length = 0;
   const path = join(folder, "silence.wav");
   await writeFile(path, wavOf(silence(2, 8_000), 8_000, 1));

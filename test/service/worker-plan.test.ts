@@ -61,7 +61,7 @@ for (const [name, given, expected] of TABLE) {
   });
 }
 
-test("an additional model gets the memory that others leave, and at least one worker of each kind", () => {
+test("an additional model gets the remaining memory, but at least one worker of each kind", () => {
   const machine = { cores: 4, hasQuota: false, memoryBytes: 4 * GIGABYTE };
   const demand = { bytes: 200 * MEGABYTE, wanted: null };
   const demands = { live: demand, synthesis: demand, transcription: demand };
@@ -74,7 +74,7 @@ test("an additional model gets the memory that others leave, and at least one wo
   assert.deepEqual(counts(3 * GIGABYTE), [1, 1, 1]);
 });
 
-test("an engine on devices has a worker for each of them, unless the operator says more", () => {
+test("an engine has one worker per device, unless the operator sets more", () => {
   const demand = { bytes: 1, wanted: null };
   const plan = planWorkers(
     { cores: 8, hasQuota: false, memoryBytes: 2 ** 34 },

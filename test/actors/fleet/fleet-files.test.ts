@@ -184,7 +184,7 @@ test("files transcribed by nodes", async (t) => {
     });
   }
 
-  await t.test("nodes that end at any of their tasks leave them to others", async () => {
+  await t.test("a node that ends during any task leaves it to another node", async () => {
     const expected = await engineOver(poolOf(shipped!), shipped!).transcribe(path, NEVER);
     for (const type of ["hear", "decode"]) {
       const { engine, lost, startNode, end } = await fleet(shipped!);
@@ -201,7 +201,7 @@ test("files transcribed by nodes", async (t) => {
     }
   });
 
-  await t.test("whichever message of a node is lost, the transcript is the same", async () => {
+  await t.test("the loss of any message of a node leaves the transcript unchanged", async () => {
     const expected = await engineOver(poolOf(shipped!), shipped!).transcribe(path, NEVER);
     for (const nth of [0, 2, 5]) {
       const { engine, startNode, end } = await fleet(shipped!);
@@ -213,7 +213,7 @@ test("files transcribed by nodes", async (t) => {
     }
   });
 
-  await t.test("a file that is traced is one trace over all its tasks at nodes", async () => {
+  await t.test("a traced file is one trace over all its tasks on nodes", async () => {
     const { engine, engineSpans, startNode, end } = await fleet(shipped!);
     await startNode();
     await startNode();
@@ -232,7 +232,7 @@ test("files transcribed by nodes", async (t) => {
     await end();
   });
 
-  await t.test("tasks are as long as the node with the smallest runs takes them", async () => {
+  await t.test("the node with the smallest runs limits the length of tasks", async () => {
     const { engine, pool, startNode, end } = await fleet(shipped!);
     await startNode({ ...poolOf(shipped!), runFrames: 3_000 });
     await engine.start();
@@ -244,7 +244,7 @@ test("files transcribed by nodes", async (t) => {
     await end();
   });
 
-  await t.test("work on an abandoned file stops, and continues on others", async () => {
+  await t.test("an abandoned file stops without affecting others", async () => {
     const { engine, hosts, startNode, end } = await fleet(shipped!);
     const begun = deferred<void>();
     const held = deferred<void>();
@@ -265,21 +265,18 @@ test("files transcribed by nodes", async (t) => {
     await end();
   });
 
-  await t.test(
-    "without nodes a file is refused after its wait, and a worker that dies three times loses it",
-    async () => {
-      const { engine, startNode, end } = await fleet(shipped!, 2_000);
-      await assert.rejects(engine.transcribe(path, NEVER), { code: "ENGINE_BUSY" });
-      let deaths = 0;
-      const dying = poolOf(shipped!, async () => {
-        deaths++;
-        throw new Error("the thread has ended");
-      });
-      await startNode(dying);
-      await assert.rejects(engine.transcribe(path, NEVER), { code: "WORKER_LOST" });
-      assert.ok(deaths >= 3);
-      await end();
-    },
-  );
+  await t.test("a file fails after waiting without nodes, or when its third worker dies", async () => {
+    const { engine, startNode, end } = await fleet(shipped!, 2_000);
+    await assert.rejects(engine.transcribe(path, NEVER), { code: "ENGINE_BUSY" });
+    let deaths = 0;
+    const dying = poolOf(shipped!, async () => {
+      deaths++;
+      throw new Error("the thread has ended");
+    });
+    await startNode(dying);
+    await assert.rejects(engine.transcribe(path, NEVER), { code: "WORKER_LOST" });
+    assert.ok(deaths >= 3);
+    await end();
+  });
   await Promise.all(loaded.map(({ model }) => model.release()));
 });

@@ -112,7 +112,7 @@ test("a lane whose worker is full grows to another worker of the same node", asy
   assert.deepEqual(endings, []);
 });
 
-test("a lane on two nodes survives the loss of one, and leaves the other when it drains", async (t) => {
+test("a lane on two nodes survives the loss of one and leaves a draining one", async (t) => {
   const { engine, startNodes, speak, endings } = await fleet(t, 1);
   const [first] = await startNodes(["first"]);
   await engine.start();

@@ -79,13 +79,13 @@ async function speak(engine: LiveEngine, during: () => Promise<void> = async () 
 }
 
 for (const nth of [1, 3]) {
-  test(`a lost bundle, number ${nth} of a gateway, costs a replay and loses no word`, async (t) => {
+  test(`a lost bundle, number ${nth} of a gateway, costs a replay but no word`, async (t) => {
     const { engine, endings } = await gateway(t, dropping(nth));
     assert.deepEqual(await speak(engine), expected);
     assert.deepEqual(endings, ["gap"]);
   });
 
-  test(`a lost report, number ${nth} of a lane, costs a replay and loses no word`, async (t) => {
+  test(`a lost report, number ${nth} of a lane, costs a replay but no word`, async (t) => {
     fateOfReport = dropping(nodeBus.count + nth);
     const { engine, endings } = await gateway(t);
     assert.deepEqual(await speak(engine), expected);
@@ -104,7 +104,7 @@ test("overtaken bundles count as lost, and are ignored when they arrive", async 
   assert.deepEqual(endings, ["gap"]);
 });
 
-test("a bus that was away costs a replay and loses no word", async (t) => {
+test("a bus that was away costs a replay but no word", async (t) => {
   const { engine, endings } = await gateway(t);
   const finals = await speak(engine, async () => {
     hub.interrupt();
@@ -150,7 +150,7 @@ test("a node that drains ends when its sessions are with another", async (t) => 
   await leaving.stop();
 });
 
-test("a node that ends before its sessions have paused costs a replay and loses no word", async (t) => {
+test("a node that ends before its sessions have paused costs a replay but no word", async (t) => {
   const { engine, endings, moves } = await gateway(t);
   const leaving = host;
   const finals = await speak(engine, async () => {

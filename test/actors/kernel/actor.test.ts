@@ -44,7 +44,7 @@ test("messages sent while one is being handled wait until it is done", () => {
   assert.deepEqual(actor.state, [1, 2, 3]);
 });
 
-test("a full mailbox refuses and the messages that fitted are handled in order", () => {
+test("a full mailbox rejects messages and handles the accepted ones in order", () => {
   const answers: boolean[] = [];
   const { actor } = recorder({
     mailboxCapacity: 2,
@@ -90,7 +90,7 @@ test("a throw leaves the state of the last decision", () => {
   assert.deepEqual(actor.state, [1, 2]);
 });
 
-test("a stopped actor takes nothing, and what waited is dropped", () => {
+test("a stopped actor drops waiting messages and accepts none", () => {
   const { actor, crashes } = recorder({
     perform: () => {
       actor.tell(2);

@@ -130,7 +130,7 @@ const anyStep = fc.oneof(
 );
 const anySteps = fc.array(fc.tuple(anyStep, fc.nat(20)), { maxLength: 60 });
 
-test("there is never a second load, no release under a lease, and every lease is granted or rejected", () => {
+test("never loads twice or releases under a lease, and settles every lease", () => {
   fc.assert(
     fc.property(anySteps, fc.boolean(), (steps, isStopped) => {
       const world = new World();
@@ -169,7 +169,7 @@ test("a lease after it waits for the next workers", () => {
   assert.equal(world.granted.size, 1);
 });
 
-test("more leases than may wait are rejected", () => {
+test("rejects leases beyond the limit of waiting ones", () => {
   const world = new World();
   for (let index = 0; index < 4_097; index++) take(world, "acquire", 0);
   assert.deepEqual([world.waiting.size, [...world.refused]], [4_096, [4_096]]);

@@ -20,7 +20,7 @@ function naiveTransform(real: Float64Array, imaginary: Float64Array): [number, n
   });
 }
 
-test("a transform of any length is the sum of the definition", () => {
+test("a transform of any length equals the sum of its definition", () => {
   const signals = fc
     .integer({ min: 1, max: 130 })
     .chain((size) =>
@@ -45,7 +45,7 @@ test("a transform of any length is the sum of the definition", () => {
 });
 
 for (const size of [320, 400, 512]) {
-  test(`a power spectrum of ${size} points is that of the padded signal`, () => {
+  test(`a power spectrum of ${size} points equals that of the padded signal`, () => {
     const signal = Float64Array.from({ length: size - 7 }, (_, i) => Math.sin(i * i * 0.001));
     const power = new Float64Array((size >> 1) + 1);
     const fft = new Fft(size);

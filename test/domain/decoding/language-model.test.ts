@@ -44,7 +44,7 @@ test("likely text scores above the same letters in another order", () => {
   assert.ok(scoreOf("я не знаю") > scoreOf("я ен яназю") + 5);
 });
 
-test("the lexicon knows common words and no invented one", () => {
+test("the lexicon contains common words and no invented ones", () => {
   for (const word of ["және", "который", "рахмет"]) assert.ok(model.hasWord(hashOf(word)), word);
   for (const word of ["жәнеқ", "кторый", "рахмутъ"]) assert.ok(!model.hasWord(hashOf(word)), word);
 });
@@ -53,7 +53,7 @@ test("loaded tables stay under 65 MB", () => {
   assert.ok(model.memoryBytes < 65e6, `${model.memoryBytes} bytes`);
 });
 
-test("a file cut short, of another format or version is rejected", () => {
+test("rejects a truncated file and other formats and versions", () => {
   const isBroken = (error: unknown) => error instanceof ServiceError && error.code === "MODEL_BROKEN";
   // Read only a sixteenth: the whole shipped model takes a second. `packed-model.test.ts` cuts a small one
   // there.

@@ -12,7 +12,7 @@ test("short audio is one pass", () => {
   assert.deepEqual(passesOver(400_000, LIMITS), [{ startSample: 0, endSample: 400_000 }]);
 });
 
-test("passes cover all audio, are none longer than the longest, begin at rows, and overlap enough", () => {
+test("passes cover all audio with enough overlap, within the longest length, from row to row", () => {
   fc.assert(
     fc.property(fc.integer({ min: 400_001, max: 5_000_000 }), (sampleCount) => {
       const passes = passesOver(sampleCount, LIMITS);
@@ -54,7 +54,7 @@ test("the seam is in a pause", () => {
   assert.deepEqual(logProbs.slice(13 * WIDTH), second.logProbs.slice(13 * WIDTH));
 });
 
-test("no letter is lost or repeated when the second pass is a row later or earlier", () => {
+test("no letter is lost or repeated if the second pass is a row later or earlier", () => {
   fc.assert(
     fc.property(
       fc.array(fc.record({ letter: fc.integer({ min: 1, max: 4 }), gap: fc.integer({ min: 1, max: 3 }) }), {

@@ -12,7 +12,7 @@ function framesOf(logDuration: number): number {
   return Math.max(0, Math.exp(logDuration) - 1);
 }
 
-test("every frame belongs to one token, in order, and frames pair up", () => {
+test("every frame belongs to one token, in order, with an even number of frames", () => {
   fc.assert(
     fc.property(anyLogDurations, (logDurations) => {
       const { frames, frameToToken, durations } = alignFrames(logDurations);
@@ -30,7 +30,7 @@ test("every frame belongs to one token, in order, and frames pair up", () => {
   );
 });
 
-test("rounding never adds up: each boundary lies within half a frame of its place", () => {
+test("rounding errors do not accumulate: each boundary is within half a frame", () => {
   fc.assert(
     fc.property(anyLogDurations, (logDurations) => {
       const { durations } = alignFrames(logDurations);
@@ -46,7 +46,7 @@ test("rounding never adds up: each boundary lies within half a frame of its plac
   );
 });
 
-test("only the last token is stretched, by one frame at most beyond the shortest piece", () => {
+test("only the last token is stretched, by at most one frame", () => {
   fc.assert(
     fc.property(anyLogDurations, (logDurations) => {
       const { frames } = alignFrames(logDurations);
@@ -57,7 +57,7 @@ test("only the last token is stretched, by one frame at most beyond the shortest
   );
 });
 
-test("position tells how much of the token is passed, left, and how long it is", () => {
+test("position holds the token's elapsed and remaining parts and its length", () => {
   fc.assert(
     fc.property(anyLogDurations, (logDurations) => {
       const { frames, frameToToken, durations, position } = alignFrames(logDurations);
@@ -75,7 +75,7 @@ test("position tells how much of the token is passed, left, and how long it is",
   );
 });
 
-test("a text with no duration still gets two frames", () => {
+test("a text without duration still gets two frames", () => {
   const { frames, durations } = alignFrames(Float32Array.of(0, 0, 0));
   assert.equal(frames, 2);
   assert.deepEqual([...durations], [0, 0, 2]);

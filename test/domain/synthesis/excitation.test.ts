@@ -61,7 +61,7 @@ test("a pulse train is the sum of all harmonics below the limit", () => {
   );
 });
 
-test("pulses equal those that the vocoder was trained with", () => {
+test("pulses equal those of the vocoder's training", () => {
   const fixture = JSON.parse(
     readFileSync("test/fixtures/tones/pulse-train.json", "utf8"),
   ) as PulseTrainFixture;
@@ -74,7 +74,7 @@ test("pulses equal those that the vocoder was trained with", () => {
   }
 });
 
-test("a steady pitch of any height has unit power", () => {
+test("any steady pitch has unit power", () => {
   fc.assert(
     fc.property(fc.double({ min: 60, max: 500, noNaN: true }), (frequencyHz) => {
       const frames = 120;
@@ -91,7 +91,7 @@ test("a steady pitch of any height has unit power", () => {
   );
 });
 
-test("pulses come at the rate of the pitch", () => {
+test("pulses repeat at the rate of the pitch", () => {
   const frames = 94;
   const pulses = pulseTrain(new Float32Array(frames).fill(200), HOP_SAMPLES, RATE_HZ);
   const highest = Math.max(...pulses);

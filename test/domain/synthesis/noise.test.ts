@@ -60,7 +60,7 @@ for (const seed of SEEDS) {
   });
 }
 
-test("the same seed gives the same noise, and a shorter one is its start", () => {
+test("the same seed gives the same noise; shorter noise is its beginning", () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 2 ** 32 - 1 }), fc.nat({ max: 99 }), (seed, length) => {
       const longer = gaussianNoise(100, seed);
@@ -70,7 +70,7 @@ test("the same seed gives the same noise, and a shorter one is its start", () =>
   );
 });
 
-test("different seeds give noise that has nothing in common", () => {
+test("different seeds give uncorrelated noise", () => {
   const noises = SEEDS.map((seed) => gaussianNoise(COUNT, seed));
   for (const [index, noise] of noises.entries()) {
     for (const other of noises.slice(index + 1)) {

@@ -42,7 +42,7 @@ test("full sway follows a cosine, with its shortest steps at the noisy end", () 
   );
 });
 
-test("a package's own times are taken for the steps they are listed for, and the sway's for others", () => {
+test("a package's own times apply to their numbers of steps, the sway to all others", () => {
   const solver = { sway: -1, times: { "2": [0, 0.2, 1] } };
   assert.deepEqual(solverTimes(2, solver), Float64Array.of(0, 0.2, 1));
   assert.deepEqual(solverTimes(3, solver), swaySchedule(3, -1));

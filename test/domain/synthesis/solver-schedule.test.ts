@@ -40,7 +40,7 @@ function first(id: number, stepsDone: number | null): PieceInFlight {
   return { id, dueAtMs: id, isFirstChunk: true, stage: stepsDone === null ? { type: "begin" } : stage };
 }
 
-test("a run serves the piece that is due first, others of its stage as far as there is room, and none twice", () => {
+test("a run serves the piece that is due first, and fills up with others of its stage", () => {
   fc.assert(
     fc.property(PIECES, ROWS, (pieces, rows) => {
       const run = nextRun(pieces, { rows, windowRows: rows, firstChunkRows: 1 });
@@ -58,7 +58,7 @@ test("a run serves the piece that is due first, others of its stage as far as th
   );
 });
 
-test("lengths are padded to few shapes, by a thirty-second at most", () => {
+test("lengths are padded to few shapes, by at most a thirty-second", () => {
   const shapes = new Set<number>();
   for (let patches = 1; patches <= 1_200; patches++) {
     const padded = paddedPatches(patches);
@@ -78,7 +78,7 @@ test("a short piece that is due first does not wait for the step of a long one",
   });
 });
 
-test("first chunks share steps with those that came at about the same time, as far as there is room", () => {
+test("first chunks that arrive at about the same time share steps while there is room", () => {
   const limits = { rows: 1, windowRows: 1, firstChunkRows: 3 };
   const run = (pieces: readonly PieceInFlight[]) => nextRun(pieces, limits);
   assert.deepEqual(run([first(0, 0), first(1, 0)]), { type: "step", ids: [0, 1], patches: 32 });
@@ -125,7 +125,7 @@ function simulate(arrivals: readonly { atMs: number; urgency: Urgency; steps: nu
   return doneAtMs;
 }
 
-test("no piece starves, however many come after it", () => {
+test("no piece starves, however many follow it", () => {
   const newcomers = Array.from({ length: 500 }, (_, index) => ({
     atMs: index * 150,
     urgency: { kind: "first" } as const,
@@ -155,7 +155,7 @@ test("a new listener goes first, unless another would run dry", () => {
   assert.ok((urgent.get(0) ?? Number.NaN) <= 500);
 });
 
-test("with the earliest due first every listener is served in time when that is possible at all", () => {
+test("serving the earliest due first meets every deadline if that is possible at all", () => {
   // 8 streams of sentences that last 3 s and take 0.25 s: two thirds of the machine.
   const arrivals = Array.from({ length: 8 }, (_, stream) =>
     Array.from({ length: 6 }, (_unused, sentence) => ({
@@ -183,7 +183,7 @@ const CHUNKS = [
 ];
 const STEPS = 20;
 
-test("first chunks of all streams come before what their listeners still wait to hear, and nobody runs dry", () => {
+test("first chunks of all streams go before later audio without an underrun", () => {
   const workMs = CHUNKS.reduce((sum, chunk) => sum + chunk.workMs, 0);
   // Three come at once, as often as keeps the machine busy for 0.7 of the time.
   const streams = Array.from({ length: 60 }, (_, id) => {

@@ -72,7 +72,7 @@ for (const [reader, parts] of [
   ["russian", RUSSIAN_PARTS],
 ] as const) {
   for (const [index, first] of parts.entries()) {
-    test(`${reader} texts of ${JSON.stringify(first)} and something else take work by their length`, () => {
+    test(`${reader} texts of ${JSON.stringify(first)} and something else take time proportional to their length`, () => {
       // A repeated pair equals the repeated reversed pair except at both ends, so one order is enough.
       for (const second of ["", ...parts.slice(index + 1)]) {
         const middle = workOfCharacter(first + second, MIDDLE, reader);

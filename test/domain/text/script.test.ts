@@ -23,7 +23,7 @@ test("the majority decides when languages are mixed", () => {
   assert.equal(majorityLanguage(wordsOf("я сегодня ходил в магазин и купил нан")), "russian");
 });
 
-test("no words have no language", () => {
+test("a text without words has no language", () => {
   assert.equal(majorityLanguage([]), null);
 });
 

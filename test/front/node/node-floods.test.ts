@@ -59,7 +59,7 @@ const SMALL_CHUNKS = 40_000;
 const chunked = (path: string) =>
   `POST ${path} HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\n\r\n${"1\r\nx\r\n".repeat(SMALL_CHUNKS)}`;
 
-test("a rejected body in small chunks is delivered no further, and the next one starts with less", async () => {
+test("a rejected body in small chunks stops and reduces the budget of the next one", async () => {
   const reads = handlers({
     request: async (request, response) => {
       let status = 200;
@@ -81,7 +81,7 @@ test("a rejected body in small chunks is delivered no further, and the next one 
   });
 });
 
-test("a body that was answered unread is not handed over", async () => {
+test("an unread body is not delivered after the response", async () => {
   const refuses = handlers({
     request: async (_request, response) => {
       response.start(401, {});
@@ -103,7 +103,7 @@ test("a body that was answered unread is not handed over", async () => {
   });
 });
 
-test("no more requests of a burst are parsed than are answered", async () => {
+test("parses only as many requests of a burst as it answers", async () => {
   let count = 0;
   const counted = () => void count++;
   subscribe("http.server.request.start", counted);
@@ -130,7 +130,7 @@ test("a parser that ignored a connection serves the next one", async () => {
   });
 });
 
-test("few messages of a socket are delivered in one turn of the event loop, however many a read holds", async () => {
+test("delivers few messages of a socket per turn of the event loop, however many one read contains", async () => {
   const MESSAGES = 2_000;
   let inTurn = 0;
   let most = 0;
@@ -161,7 +161,7 @@ test("few messages of a socket are delivered in one turn of the event loop, howe
   assert.ok(most <= 8, `${most} messages in one turn`);
 });
 
-test("the request after an unread body is read in full, from the same read", async () => {
+test("reads the whole request after an unread body, even from the same chunk", async () => {
   const bodies: string[] = [];
   const reads = handlers({
     request: async (request, response) => {
@@ -186,7 +186,7 @@ test("the request after an unread body is read in full, from the same read", asy
   assert.deepEqual(bodies, ["whole"]);
 });
 
-test("unread bodies leave nothing behind on their connection", async () => {
+test("unread bodies leave no state on their connection", async () => {
   const warnings: string[] = [];
   const warned = (warning: Error) => void warnings.push(warning.name);
   process.on("warning", warned);

@@ -37,7 +37,7 @@ const fronts: Readonly<Record<string, (handlers: FrontHandlers, limits?: FrontLi
   }),
 };
 
-test("only waiting counts, and every byte taken adds time", () => {
+test("only waiting uses up time, and every byte read adds some", () => {
   const reader = new PacedReader({ leastBytesPerS: 1_000, graceMs: 500 });
   assert.equal(reader.leftMs, 500);
   reader.waited(400);
@@ -48,7 +48,7 @@ test("only waiting counts, and every byte taken adds time", () => {
   assert.equal(reader.leftMs, 0);
 });
 
-test("speech at half its pace is never cut, with pauses of ten minutes in all", () => {
+test("never cuts off speech at half its pace, with pauses of ten minutes in total", () => {
   const reader = new PacedReader(DEFAULT_FRONT_LIMITS.readerPace);
   for (let minute = 0; minute < 120; minute++) {
     if (minute % 12 === 0) reader.waited(59_000);
@@ -81,7 +81,7 @@ async function take(socket: Socket, bytes: number, pauseMs: number): Promise<num
 }
 
 for (const [name, makeFront] of Object.entries(fronts)) {
-  test(`front ${name} disconnects a reader that trickles, but not one that waits for us`, async () => {
+  test(`front ${name} disconnects a slow reader, but not one that waits for the service`, async () => {
     const ended = new Map<string, string>();
     const front = makeFront({
       request: async (request, response) => {
@@ -130,7 +130,7 @@ for (const [name, makeFront] of Object.entries(fronts)) {
   });
 }
 
-test("a reader that pauses for longer than the native library waits gets the rest, in chunks too, on every front", async () => {
+test("on every front a reader that pauses longer than the native library's timeout gets the rest", async () => {
   const ways = Object.values(fronts).flatMap((makeFront) =>
     ["/sized", "/chunked"].map(async (path) => {
       const front = makeFront(

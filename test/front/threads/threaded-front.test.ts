@@ -83,7 +83,7 @@ async function connect(port: number, count: number): Promise<WebSocket[]> {
   return sockets;
 }
 
-test("messages of many sockets over two threads arrive whole and in each one's order", { skip }, async () => {
+test("messages of many sockets over two threads arrive complete and in order", { skip }, async () => {
   await withFront({}, async (_front, port, owned) => {
     const sockets = await connect(port, SOCKETS);
     for (let nth = 0; nth < 200; nth++)
@@ -96,7 +96,7 @@ test("messages of many sockets over two threads arrive whole and in each one's o
   });
 });
 
-test("a main thread that is busy slows clients down and loses nothing", { skip }, async () => {
+test("a busy main thread slows clients down without losing data", { skip }, async () => {
   await withFront({}, async (_front, port, owned) => {
     const [socket] = await connect(port, 1);
     assert.ok(socket);
@@ -114,7 +114,7 @@ test("a main thread that is busy slows clients down and loses nothing", { skip }
   });
 });
 
-test("a front thread that dies disconnects its own clients, and restarts", { skip }, async () => {
+test("a crashed front thread disconnects only its own clients and restarts", { skip }, async () => {
   let abortedCount = 0;
   const request = async (asked: FrontRequest) => {
     await once(asked.signal, "abort");
@@ -174,7 +174,7 @@ test("a front thread that dies disconnects its own clients, and restarts", { ski
   });
 });
 
-test("threads that keep dying are given up, and the owner is notified when none is left", {
+test("threads that keep crashing are given up; the owner is notified when none is left", {
   skip,
 }, async () => {
   const orders = new FaultOrders();

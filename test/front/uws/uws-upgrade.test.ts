@@ -13,7 +13,7 @@ const PROGRAM = fileURLToPath(new URL("./uws-upgrades.js", import.meta.url));
 
 // glibc fills what is freed with this byte: of the four each bit is set in two and clear in two.
 for (const freedBytes of ["15", "85", "170", "240"]) {
-  test(`no socket is closed behind its upgrade, with freed memory full of ${freedBytes}`, {
+  test(`no socket closes after its upgrade, with freed memory full of ${freedBytes}`, {
     skip,
   }, async () => {
     const { code, stdout, stderr } = await runProgram(PROGRAM, ["100"], {

@@ -85,7 +85,7 @@ describe("without ffmpeg, a FLAC file decodes to exactly the samples it was enco
       const pcm = sound(5_003 + 256 * index);
       return { rateHz, pcm, file: encoded(pcm, rateHz, "flac", ["-c:a", "flac", ...options]) };
     });
-  test("of 8 to 48 kHz, in any cut, with blocks of any length, and when its length is not in its head", async () => {
+  test("of 8 to 48 kHz, in any chunking, with blocks of any length, and without a length in its header", async () => {
     for (const [index, { rateHz, pcm, file }] of cases.entries()) {
       const flac = await file;
       // 36 bits hold the number of samples; zero means unknown.
@@ -131,7 +131,7 @@ describe("without ffmpeg, a FLAC file decodes to exactly the samples it was enco
   });
 
   const whole = encoded(sound(20_000), 16_000, "flac", ["-c:a", "flac", "-frame_size", "1000"]);
-  test("a damaged block is left out, and nothing else", async () => {
+  test("only a damaged block is left out", async () => {
     const flac = await whole;
     flac[Math.round(flac.length / 2)]! ^= 0x10;
     const { pcm: heard } = await decoded(flac);
@@ -150,13 +150,13 @@ describe("without ffmpeg, Ogg Opus is as long as its source", () => {
   }
 
   const chained = [opus(30_037), opus(12_345)];
-  test("streams in a chain follow each other, and noise after them adds nothing", async () => {
+  test("chained streams are joined; noise after them is ignored", async () => {
     const parts = [...(await Promise.all(chained)), Buffer.alloc(5_000, 7)];
     assert.equal((await decoded(Buffer.concat(parts))).pcm.length, 30_037 + 12_345);
   });
 
   const paged = encoded(sound(96_000), 48_000, "ogg", ["-c:a", "libopus", "-page_duration", "60000"]);
-  test("a file that was cut off gives the packets it has", async () => {
+  test("a truncated file gives its complete packets", async () => {
     const whole = await paged;
     const { pcm } = await decoded(whole.subarray(0, whole.length - 100));
     assert.ok(pcm.length > 90_000 && pcm.length < 96_000, `${pcm.length} samples`);
@@ -167,7 +167,7 @@ const mp3s = [5_000, 30_037].map((samples) => {
   const file = encoded(sound(samples), 16_000, "mp3", ["-c:a", "libmp3lame", "-b:a", "64k"]);
   return { samples, file };
 });
-test("without ffmpeg, an MP3 with its encoder's padding noted is as long as its source", async () => {
+test("without ffmpeg, an MP3 that states its encoder's padding is as long as its source", async () => {
   for (const { samples, file } of mp3s) assert.equal((await decoded(await file)).pcm.length, samples);
 });
 

@@ -74,7 +74,7 @@ for (const [program, searchPath, names] of [
       }
     });
 
-    test("damaged files are rejected, and their bytes are not in the message", async () => {
+    test("damaged files are rejected without quoting their bytes", async () => {
       for (const head of ["fLaC", "OggS", "ID3\x04\0\0\0\0\0\0"]) {
         const source = join(folder, "damaged");
         await writeFile(source, Buffer.concat([Buffer.from(head, "latin1"), Buffer.alloc(3_000, "secret")]));
@@ -89,7 +89,7 @@ for (const [program, searchPath, names] of [
   });
 }
 
-test("without ffmpeg, damaged files are decoded or rejected as well", async (t) => {
+test("damaged files are also decoded or rejected without ffmpeg", async (t) => {
   t.diagnostic(`PROPERTY_SEED=${SEED}`);
   const count = Math.ceil(Number(process.env["UPLOAD_MUTANTS"] ?? 12) / 3);
   for (const name of ["speech.mp3", "speech.flac", "opus.ogg"] as const) {
@@ -107,7 +107,7 @@ test("without ffmpeg, damaged files are decoded or rejected as well", async (t) 
   }
 });
 
-test("an ffmpeg that does not run is as good as none, which the log says once", async () => {
+test("an ffmpeg that does not run counts as missing, with one log line", async () => {
   const broken = await temporaryFolder();
   await writeFile(join(broken, "ffmpeg"), "#!/bin/sh\nexit 127\n", { mode: 0o755 });
   const told: string[] = [];
@@ -123,7 +123,7 @@ test("an ffmpeg that does not run is as good as none, which the log says once", 
   assert.match(told[0]!, /^ffmpeg does not run: only WAV, MP3/);
 });
 
-test("without ffmpeg, the refusal of other containers names it", async () => {
+test("without ffmpeg, the error for other containers names it", async () => {
   for (const name of ["speech.m4a", "speech.webm", "vorbis.ogg", "adpcm.wav"] as const) {
     const source = await makeClip(name, SPEECH, folder);
     const { message } = await refusal(decoderOf("").decode(source, newTarget(), NEVER), "AUDIO_UNREADABLE");
@@ -131,7 +131,7 @@ test("without ffmpeg, the refusal of other containers names it", async () => {
   }
 });
 
-test("a header that claims another length is not believed", async () => {
+test("a wrong length in a header is ignored", async () => {
   const wav = await readFile(SPEECH);
   const source = join(folder, "claims.wav");
   // Claims four hours, and holds three seconds.
@@ -146,7 +146,7 @@ test("a header that claims another length is not believed", async () => {
   assert.equal((await refusal(decoding)).code, "AUDIO_TOO_LONG");
 });
 
-test("a jump of a stream's clock becomes a minute at most", async () => {
+test("a jump of a stream's clock becomes at most a minute", async () => {
   const source = join(folder, "jump.webm");
   await ffmpeg(["-i", SPEECH, "-af", "asetpts=PTS+gt(T\\,1)*5000/TB", "-c:a", "libopus", source]);
   const target = newTarget();
@@ -164,7 +164,7 @@ test("gaps in a stream's clock become silence", async () => {
   assert.ok(Math.abs(seconds - SPEECH_SECONDS) < PADDING_SECONDS, `${seconds} s`);
 });
 
-describe("files that point elsewhere", () => {
+describe("files that refer to other files", () => {
   test("never make the decoder open another file or an address", async () => {
     const other = await makeClip("speech.mp3", SPEECH, folder);
     const server = await startCounting("127.0.0.1", (_request, response) => response.end());
@@ -212,7 +212,7 @@ describe("files that point elsewhere", () => {
 });
 
 describe("a decoder process", () => {
-  test("ends as soon as its client leaves, and leaves nothing running", async () => {
+  test("ends with its child processes as soon as its client leaves", async () => {
     const children = new LimitedChildren();
     const decoder = fileDecoder(ffmpegDecoder(await slowProgram(), children));
     const abort = new AbortController();
@@ -233,7 +233,7 @@ describe("a decoder process", () => {
     await eventually("the decoder is gone", () => slowProcesses() === 0);
   });
 
-  test("waits for a free permit, and leaves the queue with its client", async () => {
+  test("waits for a free permit until its client leaves", async () => {
     const children = new LimitedChildren();
     const decoder = fileDecoder(ffmpegDecoder(await slowProgram(), children));
     const source = await makeClip("speech.mp3", SPEECH, folder);
@@ -250,7 +250,7 @@ describe("a decoder process", () => {
     assert.equal(slowProcesses(), 0);
   });
 
-  test("ends at its limits of processor, time, memory and output", async () => {
+  test("ends at its limits of CPU, time, memory and output", async () => {
     const children = new LimitedChildren();
     const limits = { cpuSeconds: 20, wallMs: 20_000, memoryBytes: 1 << 28, fileBytes: 1 << 20 };
     const run = (script: string, changed: Partial<typeof limits>) =>
@@ -267,7 +267,7 @@ describe("a decoder process", () => {
     assert.equal(children.running, 0);
   });
 
-  test("learns nothing of the service's settings", async () => {
+  test("gets none of the service's settings", async () => {
     process.env["DEV_API_KEY"] = "sk-svc-secret";
     const target = newTarget();
     const limits = { cpuSeconds: 5, wallMs: 5_000, memoryBytes: null, fileBytes: 1 << 20 };

@@ -88,7 +88,7 @@ describe("the same speech in every container", () => {
     });
   }
 
-  test("from a url the result is the same, and the url is the only source", async () => {
+  test("audio from a url gives the same result", async () => {
     served = await readFile(await makeClip("speech.m4a", speech, clips));
     const url = encodeURIComponent(`http://127.0.0.1:${server.port}/speech.m4a`);
     const answer = await ask(`/v1/transcribe?url=${url}`);
@@ -120,7 +120,7 @@ describe("damaged uploads", () => {
   after(() => canaries.close());
 
   for (const name of MUTATED_CLIPS) {
-    test(`${MUTANTS} mutants of ${name} are transcribed or rejected, and leave nothing behind`, {
+    test(`${MUTANTS} mutants of ${name} are transcribed or rejected without leaving anything behind`, {
       timeout: 60_000 + MUTANTS * 3_000,
     }, async (t) => {
       const file = await readFile(await makeClip(name, WORD, join(clips, "word")));
@@ -148,13 +148,13 @@ describe("damaged uploads", () => {
     });
   }
 
-  test("have not harmed the service", async () => {
+  test("do not harm the service", async () => {
     assert.equal((await transcribe(await readFile(speech))).text, expected.text);
     assert.doesNotMatch(service.output(), /"level":(50|60)/);
   });
 });
 
-test("a client that leaves takes its decoder process along", async () => {
+test("a decoder process ends when its client leaves", async () => {
   // Hours of silence in a small file keep a decoder busy for seconds.
   const abort = new AbortController();
   const answer = fetch(`${service.url}/v1/transcribe`, {
@@ -170,7 +170,7 @@ test("a client that leaves takes its decoder process along", async () => {
   await spoolIsEmpty();
 });
 
-test("audio of more than two hours is rejected as soon as it is decoded, however small its file", async () => {
+test("audio longer than two hours is rejected during decoding, however small its file", async () => {
   const answer = await transcribe(await readFile(await longClip()), "long.flac");
   assert.equal(answer.status, 413);
   assert.match(answer.detail!, /at most 2 hours/);

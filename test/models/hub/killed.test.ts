@@ -29,7 +29,7 @@ const MOST_AHEAD = 10;
 const MOST_LOOKS = 300;
 
 // Issue 15, acceptance 1.
-test(`kill -9 in ${KILLS * AT_ONCE} additions at random moments leaves no broken package, and the next addition continues`, async () => {
+test(`kill -9 at random moments of ${KILLS * AT_ONCE} additions leaves no broken package`, async () => {
   const { path, entry, catalogue } = await catalogueWithBallast();
   const { commit, files } = REPOSITORIES["tiny/gigaam"]!;
   const hub = await LocalHub.start({

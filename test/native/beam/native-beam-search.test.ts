@@ -56,7 +56,7 @@ const audio = fc.integer({ min: 0, max: 30 }).chain((frames) =>
   }),
 );
 
-test("the native search finds what the reference finds, to the last bit", { skip }, async () => {
+test("the native search is bit-identical to the reference", { skip }, async () => {
   await fc.assert(
     fc.asyncProperty(
       modelFiles,
@@ -111,7 +111,7 @@ test("both searches agree on a growing text", { skip }, async () => {
   );
 });
 
-test("many frames outgrow the native workspace and the texts stay the same", { skip }, async () => {
+test("texts stay the same when many frames outgrow the native workspace", { skip }, async () => {
   const frames = 600;
   let seed = 7;
   const weights = Array.from({ length: frames * WIDTH }, () => {
@@ -192,7 +192,7 @@ test("a damaged model file is rejected or harmless", { skip }, async () => {
   );
 });
 
-test("searches on another thread find the same, several concurrently and with an output bias", {
+test("concurrent searches on other threads find the same, with an output bias too", {
   skip,
 }, async () => {
   await fc.assert(
@@ -237,7 +237,7 @@ test("a failed search on another thread does not block later ones", { skip }, as
   assert.deepEqual(plain(await found), plain(native.search(logProbs, 2, null)));
 });
 
-test("a running search cannot be used again", { skip }, async () => {
+test("a running search cannot be reused", { skip }, async () => {
   const search = smallSearch();
   const logProbs = new Float32Array(3 * 2_000).fill(-1);
   const atWork = binding!.searchAside(search, logProbs, 2_000, null, null);
@@ -288,12 +288,12 @@ test("wrong arguments are errors, not crashes", { skip }, async () => {
   for (const [name, values] of calls) assert.throws(() => addon[name]!(...values), Error, name);
 });
 
-test("the addon is built wherever there is a compiler", () => {
+test("the addon is built if there is a compiler", () => {
   const hasCompiler = spawnSync("c++", ["--version"]).status === 0;
   assert.ok(binding !== null || !hasCompiler, "npm run build-native must have built native/beam");
 });
 
-test("without the addon the reason is reported", () => {
+test("reports the reason for a missing addon", () => {
   const { binding: none, missing } = loadBinding("/nonexistent/beam.node");
   assert.equal(none, null);
   assert.match(missing ?? "", /nonexistent/);

@@ -36,7 +36,7 @@ before(async () => {
   packed = new Uint8Array(gunzipSync(readFileSync(join(folder, "packed.bin"))));
 });
 
-test("a packed model has the states, arcs, weights and words of the plain one", () => {
+test("a packed model has the same states, arcs, weights and words as the plain one", () => {
   const [one, other] = [LanguageModel.parse(plain), LanguageModel.parse(packed)];
   assert.equal(new TextDecoder().decode(packed.subarray(0, 4)), "DLM2");
   assert.equal(other.memoryBytes, one.memoryBytes);
@@ -56,7 +56,7 @@ test("a packed model has the states, arcs, weights and words of the plain one", 
   assert.ok([0, 4_294_967_295, 1_000].every((hash) => one.hasWord(hash) === other.hasWord(hash)));
 });
 
-test("the native search finds with a packed model what the reference finds with the plain one", {
+test("the native search with a packed model equals the reference with the plain one", {
   skip,
 }, async () => {
   const model = await sharedModel(binding!, "packed-model-test", VOCABULARY, async () => packed);
@@ -72,7 +72,7 @@ test("the native search finds with a packed model what the reference finds with 
   }
 });
 
-test("a damaged packed file is rejected by both readers, or harmless", { skip }, async () => {
+test("both readers reject a damaged packed file or read it safely", { skip }, async () => {
   const draw = generator(5);
   const sections = 8 + new DataView(packed.buffer, packed.byteOffset).getUint32(4, true);
   let refused = 0;
@@ -116,7 +116,7 @@ test("a truncated file is reported as such", { skip }, async () => {
   }
 });
 
-test("counts beyond the file's size are rejected before memory is allocated", {
+test("rejects counts beyond the file's size before allocating memory", {
   skip,
 }, async () => {
   for (const [bytes, name] of [

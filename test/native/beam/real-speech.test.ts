@@ -78,7 +78,7 @@ after(async () => {
   await synthesizer.release();
 });
 
-test("on speech the native search gives the text, times and confidences of the reference, with and without hot words", async () => {
+test("on speech the native search equals the reference, with and without hot words", async () => {
   const files = readdirSync("test/fixtures/speech/asterisk-ru-core").filter((file) => file.endsWith(".flac"));
   const chosen = files.filter((_, i) => i % 12 === 0).map((file) => `asterisk-ru-core/${file}`);
   const hotWords = compiled(["конференция", "номер канала", "пароль", "решетку"], 1.5);
@@ -113,7 +113,7 @@ test("hot words correct a recording of a person", async () => {
   }
 });
 
-test("hot words that are not spoken are not found, and hardly change speech that is hard to understand", async () => {
+test("hot words that are not spoken are not found and hardly change unclear speech", async () => {
   const hotWords = compiled(
     NAMES.map(({ name }) => name),
     1,

@@ -16,7 +16,7 @@ const ENTRY = new URL("./search-thread.js", import.meta.url);
 const { binding } = loadBinding();
 const skip = binding === null ? "the addon is not built" : false;
 
-test("threads share a model, and the last one frees it", { skip }, async () => {
+test("threads share a model until the last one frees it", { skip }, async () => {
   const file = modelFile({
     vocabulary: VOCABULARY,
     order: 4,

@@ -45,7 +45,7 @@ suite("unpacked language models", {
     });
   };
 
-  test("a cached model has the results of the unpacked one, bit for bit", async () => {
+  test("a cached model is bit-identical to the unpacked one", async () => {
     const model = await unpack();
     assert.equal(read(), null);
     assert.equal(await kept.write(binding!, key, model), true);
@@ -58,7 +58,7 @@ suite("unpacked language models", {
     assert.deepEqual(textsOf(found!), textsOf(model));
   });
 
-  test("a model is read from the cache, and its own file is still checked", async () => {
+  test("reading a model from the cache still checks its own file", async () => {
     await kept.write(binding!, key, await unpack("of-an-earlier-process"));
     let reads = 0;
     const file = async () => {
@@ -99,7 +99,7 @@ suite("unpacked language models", {
     assert.equal(kept.read(binding!, key, WIDTH + 1), null);
   });
 
-  test("concurrent writers leave one complete file and no draft, readable by its owner only", async () => {
+  test("concurrent writers leave one complete file, readable only by its owner", async () => {
     const model = await unpack();
     await mkdir(folder);
     // A file that a killed process left long ago.
@@ -113,7 +113,7 @@ suite("unpacked language models", {
     assert.equal((await stat(pathOf())).mode & 0o777, 0o600);
   });
 
-  test("a model that another process is writing is not written", async () => {
+  test("does not write a model that another process is writing", async () => {
     const model = await unpack();
     await mkdir(folder);
     await writeFile(join(folder, `${key}.other.draft`), "half");
@@ -121,7 +121,7 @@ suite("unpacked language models", {
     assert.equal(await kept.write(binding!, `${key}-other`, model), true);
   });
 
-  test("without space or a folder, nothing is cached or left behind", async () => {
+  test("caches nothing without space or a folder", async () => {
     const model = await unpack();
     const floor = { folder, leastFreeBytes: Number.MAX_SAFE_INTEGER };
     assert.equal(await new UnpackedModels(floor, ANY_SIZE).write(binding!, key, model), false);
@@ -136,7 +136,7 @@ suite("unpacked language models", {
     assert.equal(isKept, process.getuid?.() === 0);
   });
 
-  test("small models are not cached; of the others the three most recently used are kept", async () => {
+  test("caches the three most recently used models, except small ones", async () => {
     const model = await unpack();
     const place = { folder, leastFreeBytes: 0 };
     assert.equal(await new UnpackedModels(place).write(binding!, key, model), false);

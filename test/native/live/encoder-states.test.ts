@@ -27,7 +27,7 @@ function contentOf({ values, bytes }: EncoderState): number[] {
   return [...values, ...bytes];
 }
 
-test("every session keeps its own state, whichever sessions are stepped together, in any order", () => {
+test("every session keeps its own state, in any order and grouping of steps", () => {
   const batch = fc.record({
     /** Indexes into the open sessions; `isAgain` repeats the last batch's sessions instead. */
     picks: fc.array(fc.nat(20), { minLength: 1, maxLength: ROWS }),

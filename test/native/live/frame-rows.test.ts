@@ -11,7 +11,7 @@ function rowOf(frame: number): number[] {
   return [frame, frame + 0.25, -frame];
 }
 
-test("rows equal a plain list of those that were not discarded", () => {
+test("rows equal a plain list of those not discarded", () => {
   fc.assert(
     fc.property(
       fc.nat(100),

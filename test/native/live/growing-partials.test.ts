@@ -182,7 +182,7 @@ function assertAgrees(agreed: string, final: string): void {
   assert.ok(others.length <= agreed.split(" ").length / 5, `"${agreed}" before "${final}"`);
 }
 
-test("partials arrive during an utterance, their stable part grows, and the final contains it", async () => {
+test("the stable part of partials grows during an utterance into the final", async () => {
   const watched = await heard(AUDIO);
   const finals = watched.finalsOf();
   assert.equal(finals.length, 2);
@@ -196,7 +196,7 @@ test("partials arrive during an utterance, their stable part grows, and the fina
   }
 });
 
-test("finals are bit for bit those of files, with partials and without", async () => {
+test("finals are bit-identical to those of files, with or without partials", async () => {
   const withPartials = await heard(AUDIO);
   const without = await heard(AUDIO, { wantsPartials: false });
   assert.equal(without.passes, 0);
@@ -217,7 +217,7 @@ test("finals are bit for bit those of files, with partials and without", async (
   );
 });
 
-test("partials take at most 40 % of the time, and are rarer if they take longer", async () => {
+test("partials take at most 40 % of the time", async () => {
   const counts: number[] = [];
   for (const passMs of [0, 400]) {
     const watched = await heard(AUDIO, {}, passMs);
@@ -229,7 +229,7 @@ test("partials take at most 40 % of the time, and are rarer if they take longer"
   assert.ok(counts[0]! > counts[1]! && counts[1]! > 0, counts.join(", "));
 });
 
-test("a busy worker makes no partials", async () => {
+test("a busy worker produces no partials", async () => {
   const watched = new Watched();
   const ring = watched.open(0);
   for (let at = 0; at < AUDIO.length; at += FRAME_SAMPLES) {
@@ -244,7 +244,7 @@ test("a busy worker makes no partials", async () => {
   assert.ok(watched.passes <= 3, `${watched.passes} passes`);
 });
 
-test("finals have priority: no pass runs before a pending one, nor if one would become due during it", async () => {
+test("no pass for partials delays a final", async () => {
   const watched = new Watched();
   watched.passMs = 200;
   await watched.stepper.warmUp();
@@ -320,7 +320,7 @@ test("a long utterance is read from shortly before the agreed text", async () =>
   assert.ok(text.length > 20, text);
 });
 
-test("a replacement worker ends an utterance that was shown, even without text", async () => {
+test("a replacement worker ends a shown utterance, even without text", async () => {
   const hum = joined(silence(0.4), tone(0.4, [120]), silence(0.6));
   const texts: (string | null)[] = [];
   for (const wasShown of [false, true]) {

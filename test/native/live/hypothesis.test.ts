@@ -9,7 +9,7 @@ test("all letters belong to the first utterance", () => {
   assert.equal(firstOwnFrame(PROMPT, null, 12), 0);
 });
 
-test("after a pause letters count from the mean delay after the end", () => {
+test("after a pause, letters count from the mean delay after the end", () => {
   for (const noticed of [104, 106, 120]) {
     assert.equal(firstOwnFrame(PROMPT, { frame: 100, isMidSpeech: false }, noticed), 105);
   }
@@ -27,7 +27,7 @@ test("without a pause the mean delay alone separates the letters", () => {
   }
 });
 
-test("rows with a lag shift the border by it", () => {
+test("rows with a lag shift the boundary by it", () => {
   const chunked = { lagFrames: 11, delayFrames: 0 };
   assert.equal(firstOwnFrame(chunked, { frame: 100, isMidSpeech: false }, 106), 111);
   assert.equal(firstOwnFrame(chunked, { frame: 100, isMidSpeech: true }, 100), 111);

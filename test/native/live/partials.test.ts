@@ -139,7 +139,7 @@ function assertOwnLetters({ partials }: Transcribed, onsets: readonly number[]):
 
 for (const eouMs of [100, 200]) {
   for (const pauseMs of [210, 260, 400]) {
-    test(`after a pause of ${pauseMs} ms partials begin with letters of their own (eou_ms ${eouMs})`, async () => {
+    test(`after a pause of ${pauseMs} ms partials begin with their own letters (eou_ms ${eouMs})`, async () => {
       const stream = joinedStream(RECORDINGS, (pauseMs / 1_000) * SAMPLE_RATE_HZ);
       const onsets = stream.utterances.map(({ onsetSample }) => onsetSample);
       assertOwnLetters(await transcribed(stream.pcm, { eouMs }), onsets);
@@ -195,7 +195,7 @@ test("a worker that continues after a final sends the same partials", async () =
   }
 });
 
-test("letters spoken before a mark in mid-speech belong to the partials of the utterance before it", async () => {
+test("letters spoken before a mark in mid-speech belong to the partials before it", async () => {
   for (const second of [1.3, 1.7, 2.2, 2.6, 3.9]) {
     const mark = Math.round(second * SAMPLE_RATE_HZ);
     const { partials, finals } = await transcribed(KAZAKH, { eouMs: 800, marks: [mark] });
@@ -207,7 +207,7 @@ test("letters spoken before a mark in mid-speech belong to the partials of the u
   }
 });
 
-test("the last letters before a mark are shown although they are output after it", async () => {
+test("the last letters before a mark are shown, although they are output after it", async () => {
   const [recording] = RECORDINGS;
   const spoken = joined(silence(0.4), recording!);
   const whole = lastTexts(await transcribed(joined(spoken, silence(0.6))));

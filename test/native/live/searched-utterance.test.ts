@@ -27,7 +27,7 @@ function stablePart({ text, stable }: Extract<SteppedAnswer, { type: "partial" }
   return [...text].slice(0, stable ?? Number.POSITIVE_INFINITY).join("");
 }
 
-test("stable text of partials is kept, and the last partial equals the final", async () => {
+test("the final keeps the stable text of partials and equals the last one", async () => {
   for (const recordings of [[KAZAKH], PEOPLE]) {
     const { pcm } = joinedStream(recordings, 0.26 * SAMPLE_RATE_HZ);
     const { answers } = await stepSession(recognizer, pcm, {});
@@ -49,7 +49,7 @@ test("stable text of partials is kept, and the last partial equals the final", a
   }
 });
 
-test("finals are the same with any kind of partials, and without", async () => {
+test("finals do not depend on partials", async () => {
   const { pcm } = joinedStream(PEOPLE, 0.26 * SAMPLE_RATE_HZ);
   const [withPartials, without] = await Promise.all(
     [true, false].map((wantsPartials) => stepSession(recognizer, pcm, { wantsPartials })),
@@ -80,12 +80,12 @@ function heard(outputs: readonly number[], firstOwnFrame = 0): OpenText {
   return text;
 }
 
-test("letters of the previous utterance, and runs of them, are not part of this one", () => {
+test("an utterance contains no letters of the previous one", () => {
   assert.equal(heard([2, 3, 3, 0, 2], 2).takeUpdate()?.text, "а");
   assert.equal(heard([2, 3, 0, 3, 2], 2).takeUpdate()?.text, "ба");
 });
 
-test("the second pass's text in a pause is reported, and stays when speech resumes", () => {
+test("the second pass's text of a pause stays when speech resumes", () => {
   const text = heard([2, 0, 1, 3, 0]);
   assert.equal(text.takeUpdate()?.text, "а б");
   assert.deepEqual(text.takeSecondPass("аа бб"), { text: "аа бб", stable: 0 });
@@ -105,7 +105,7 @@ test("nothing is reported before the first letter", () => {
   assert.equal(text.hasLetters, false);
 });
 
-test("adaptive endpointing waits in mid-sentence, fixed endpointing does not", async () => {
+test("only adaptive endpointing waits in mid-sentence", async () => {
   const kept: string[] = [];
   for (const name of ["user-not-avail-menu", "nevernyj-vybor", "enter-conf-pin-number"]) {
     const pcm = joined(silence(0.4), speech(`asterisk-ru-additional/${name}.flac`), silence(1));

@@ -79,7 +79,7 @@ for (const [how, givenSamples] of [
   ["all audio at once", 2 ** 18],
   ["frame by frame", FRAME_SAMPLES],
 ] as const) {
-  test(`second passes of sessions that share a run say what each says alone: ${how}`, async () => {
+  test(`second passes that share a run equal those alone: ${how}`, async () => {
     ran.length = 0;
     const alone = await answersWith(USUAL_ROWS, givenSamples);
     assert.ok(ran.length >= AUDIO.length && ran.every((count) => count === 1));

@@ -43,7 +43,7 @@ for (const [name, leadFrames] of [
   ["nemo", 9],
   ["kaldi", 0],
 ] as const satisfies readonly (readonly [FrontEnd, number])[]) {
-  test(`windows of ${name} are the features of the whole, behind ${leadFrames} frames of zeros`, async () => {
+  test(`windows of ${name} equal the features of the whole, after ${leadFrames} frames of zeros`, async () => {
     const logMel = new LogMel(FRONT_ENDS[name](BINS));
     const graph = new NotingGraph(leadFrames);
     const head = new ChunkedCtc(logMel, graph, TOKENS);
@@ -68,7 +68,7 @@ for (const [name, leadFrames] of [
   });
 }
 
-test("rows are returned in order, each for its number of steps, and streams have separate caches", async () => {
+test("returns rows in order, with separate caches per stream", async () => {
   const logMel = new LogMel(FRONT_ENDS.nemo(BINS));
   const head = new ChunkedCtc(logMel, new NotingGraph(9), TOKENS);
   const pcm = signal(640 * 24);

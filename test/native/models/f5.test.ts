@@ -65,7 +65,7 @@ test("a piece's duration follows the reference, by the bytes of both texts and t
   await model.release();
 });
 
-test("the transformer runs as often as the manifest says, each run from the last output, and text changes the samples", async () => {
+test("the transformer runs as often as the manifest says, each time on the last output", async () => {
   // The tiny graph is at its condition after four runs, whatever noise it began with; after three it is not.
   const model = await load();
   const samples = await spoken(model, JOB);

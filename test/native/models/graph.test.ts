@@ -49,7 +49,7 @@ function brokenModel(pattern: RegExp): (error: unknown) => boolean {
   };
 }
 
-test("a graph that keeps its contract is loaded", async () => {
+test("loads a graph that matches its contract", async () => {
   const model = await packageOf({ graph: await shipped(SYNTHESIZER_FOLDER, "vocoder.onnx") });
   const graph = await loadGraph(model, VOCODER, OPTIONS);
   assert.deepEqual(graph.outputNames, ["pcm"]);
@@ -163,7 +163,7 @@ test("a graph with an unlisted side file is rejected with that file", async () =
   }
 });
 
-test("a GPU variant must have its own hash, and those of its side files", async () => {
+test("a GPU variant must match its own hash and those of its side files", async () => {
   const model = await packageWithSideFile("data.bin", ["data"]);
   const { data, graph } = model.manifest.files;
   const withVariant = (external: readonly string[]) => {
@@ -196,7 +196,7 @@ test("names of side files are found however a graph's bytes are chunked", () => 
   }
 });
 
-test("a graph with mapped weights gives the results of the whole graph, and is a part of it", async () => {
+test("a graph with mapped weights gives the results of the whole graph", async () => {
   const path = "test/fixtures/adapters/tiny-gigaam-ctc/model.onnx";
   const mapped = await graphOverMappedWeights(path);
   assert.ok(mapped.length < 0.7 * (await readFile(path)).length, `${mapped.length} bytes`);
@@ -253,7 +253,7 @@ test("weights of a file that is not a graph cannot be mapped", async () => {
   }
 });
 
-test("a file that is written to or replaced after its hash is detected; a new hard link is fine", async () => {
+test("detects a file changed or replaced after hashing; a new hard link is allowed", async () => {
   const model = await packageWithSideFile("data.bin", ["data"]);
   const data = join(model.folder, "data.bin");
   const files = await checkGraphFiles(model, "graph");

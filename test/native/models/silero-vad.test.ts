@@ -76,7 +76,7 @@ test("each window follows its context, with the memory of earlier windows", asyn
   }
 });
 
-test("a row gets the same bits in any chunking and any batch", async () => {
+test("a row is bit-identical in any chunking and batch", async () => {
   assert.equal(vad.sharesRuns, true);
   const alone: number[][] = [];
   for (const audio of AUDIO) alone.push((await hear(vad, [audio], [1]))[0]!);
@@ -92,7 +92,7 @@ test("a row gets the same bits in any chunking and any batch", async () => {
   );
 });
 
-test("streams whose windows end at different times share runs independently", async () => {
+test("streams whose windows end at different times share runs without affecting each other", async () => {
   const [first, second] = AUDIO as [Float32Array, Float32Array];
   const expected = [(await hear(vad, [first], [1]))[0]!, (await hear(vad, [second], [1]))[0]!];
   const { rows: states } = new StateRows(vad, 2);
@@ -122,7 +122,7 @@ const UNSHARED: Readonly<Record<string, (output: Float32Array) => void>> = {
 };
 
 for (const [what, disturb] of Object.entries(UNSHARED)) {
-  test(`a graph that ${what} runs windows one by one, so texts depend on no batch`, async () => {
+  test(`a graph that ${what} runs windows one by one, independent of the batch`, async () => {
     let largest = 0;
     const disturbed: Graph = {
       ...graph,

@@ -54,7 +54,7 @@ function ringAt(capacitySamples: number, position: number): PcmRing {
   return ring;
 }
 
-test("a ring equals a plain array, across the wrap of its indices too", () => {
+test("a ring behaves like a plain array, even across the wrap of its indices", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 7 }),
@@ -115,7 +115,7 @@ test("a ring equals a plain array, across the wrap of its indices too", () => {
   );
 });
 
-test("a ring that moves to another size keeps its positions and its unreleased audio", () => {
+test("resizing a ring keeps its positions and its unreleased audio", () => {
   fc.assert(
     fc.property(
       fc.oneof(

@@ -38,7 +38,7 @@ for (const { id, voice, skip } of PACKAGES) {
     return engine;
   }
 
-  test(`${id} speaks sentences of several requests, each whole and in its own parts`, { skip }, async () => {
+  test(`${id} speaks concurrent requests completely and in separate parts`, { skip }, async () => {
     const engine = await started();
     try {
       const parts: Int16Array[] = [];
@@ -61,7 +61,7 @@ for (const { id, voice, skip } of PACKAGES) {
     }
   });
 
-  test(`${id} gives up a piece that is cancelled, and speaks the next one`, { skip }, async () => {
+  test(`${id} stops a cancelled piece and speaks the next one`, { skip }, async () => {
     const engine = await started();
     try {
       const leaving = new AbortController();

@@ -50,7 +50,7 @@ function rowsOf({ encoded, encodedSize }: HeardPart, startFrame: number, endFram
   return new Float32Array(encoded).slice(startFrame * encodedSize, endFrame * encodedSize);
 }
 
-test("parts of a file, encoded alone or from the previous state, equal the whole file bit for bit", async () => {
+test("parts of a file are bit-identical to the whole, encoded alone or from the previous state", async () => {
   const whole = await hear(0, frameCount);
   const borders = [0, 37, 50, 131, frameCount];
   let before: HeardPart | null = null;
@@ -88,7 +88,7 @@ async function pieceOf(
   };
 }
 
-test("a piece cut out of speech is decoded as its audio alone", async () => {
+test("a piece cut from speech is decoded like its audio alone", async () => {
   const [startFrame, endFrame] = [25, 95];
   const audio = await WavAudio.open(source, 16_000);
   const pcm = await audio.read({ start: startFrame * FRAME_SAMPLES, end: endFrame * FRAME_SAMPLES });
@@ -105,7 +105,7 @@ test("a piece cut out of speech is decoded as its audio alone", async () => {
   assert.deepEqual(answer, { ok: true, value: { text: expected.text, words } });
 });
 
-test("pieces of several files that share runs are decoded as alone", async () => {
+test("pieces of several files that share runs are decoded like each alone", async () => {
   const path = join(await temporaryFolder(), "other.wav");
   await writeFile(path, wavOf(AUDIO, 24_000, 1));
   const other = await openWav(path);
@@ -136,7 +136,7 @@ test("pieces of several files that share runs are decoded as alone", async () =>
   assert.deepEqual(ran, [2, 2]);
 });
 
-test("pieces of a cancelled file are rejected, and those of other files decoded", async () => {
+test("a cancelled file rejects only its own pieces", async () => {
   const piece = await pieceOf(5, 100, {});
   const [alone] = await decodePieces([piece], recognizer);
   assert.ok(alone?.ok === true && alone.value.text !== "");
@@ -158,7 +158,7 @@ test("an unreadable file fails only its own pieces", async () => {
   assert.deepEqual(answers[1], alone);
 });
 
-test("samples have 16 bits at the model's rate, and silence follows the end", async () => {
+test("samples have 16 bits at the model's rate, followed by silence", async () => {
   const path = join(await temporaryFolder(), "same-rate.wav");
   const pcm = speech("asterisk-ru-core/conf-getconfno.flac");
   await writeFile(path, wavOf(joined(pcm, pcm), 16_000, 2));

@@ -42,7 +42,7 @@ test("a sentence after a stop starts with a capital, one after a comma does not"
   assert.equal(shown("сәлем достар қалай", { сәлем: ",", достар: ".", қалай: "?" }), "Сәлем, достар. Қалай?");
 });
 
-test("names, abbreviations, hyphens and dashes are written as the model says", () => {
+test("writes names, abbreviations, hyphens and dashes as the model predicts", () => {
   const marks = { қасым: "-", тоқаев: "—", президент: "." } as const;
   const cases = { қасым: "capital", жомарт: "capital", тоқаев: "capital", ақш: "upper" } as const;
   assert.equal(
@@ -51,7 +51,7 @@ test("names, abbreviations, hyphens and dashes are written as the model says", (
   );
 });
 
-test("an open end keeps its mark back, a continued sentence its capital", () => {
+test("an open end has no final mark, and a continued sentence no capital", () => {
   assert.equal(shown("мен келдім", { келдім: "." }, {}, { isOpen: true }), "Мен келдім");
   assert.equal(shown("мен келдім", { келдім: "." }, {}, { isContinued: true }), "мен келдім.");
 });
@@ -75,7 +75,7 @@ test("without a model only figures and the first letter change", () => {
   assert.equal(displayLine(displayedWords(["сәлем", "достар"], null, { numerals: "none" })), "Сәлем достар");
 });
 
-test("decides for the best mark and case of each word, and gives ends as probabilities", () => {
+test("picks the best mark and case of each word, and returns ends as probabilities", () => {
   const marks = new Float32Array(2 * MARKS.length);
   marks[1] = 3;
   marks[MARKS.length + 3] = 3;

@@ -108,7 +108,7 @@ function assertEnding(value: number, { name, written, expected }: Ending, form: 
 }
 
 for (const ending of ENDINGS) {
-  test(`numerals take the ${ending.name} by their own sounds, whatever form is written`, () => {
+  test(`numerals take the ${ending.name} by their own sounds, whichever form is written`, () => {
     for (const value of LAST_WORDS) for (const form of ending.written) assertEnding(value, ending, form);
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 1_000_000 }), fc.constantFrom(...ending.written), (value, form) =>

@@ -6,7 +6,7 @@ import { REDACTED_KINDS, redact } from "../../../../core/domain/text/redaction/r
 /** A name, the sign's Russian name "dog", and what sounds like a domain. */
 const KNOWN = ["яценюк собака украины точка нет"];
 
-test("finds nothing in the text corpora but what is listed", () => {
+test("finds only the listed matches in the text corpora", () => {
   const found: string[] = [];
   for (const line of ["kk.txt.br", "ru.txt.br"].flatMap(corpusLines)) {
     if (/[\dA-Za-z@]/.test(line)) continue;

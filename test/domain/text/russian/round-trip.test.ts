@@ -135,7 +135,7 @@ function counting(noun: Noun, value: number, of: Case): string {
 }
 
 for (const [kind, generate] of Object.entries(FIGURES)) {
-  test(`reads ${kind} in all cases back as they were said`, () => {
+  test(`reads ${kind} in all cases back as spoken`, () => {
     const wrong: string[] = [];
     const unwritten: string[] = [];
     for (let nth = 0; nth < RUNS; nth++) {
@@ -153,7 +153,7 @@ for (const [kind, generate] of Object.entries(FIGURES)) {
   });
 }
 
-test("reads every figure that is written back as the number that was said", () => {
+test("reads every written figure back as the spoken number", () => {
   let figures = 0;
   for (const line of corpusLines("ru.txt.br").filter((_, nth) => nth % 4 === 0)) {
     if (/[\dA-Za-z]/.test(line)) continue;
@@ -180,7 +180,7 @@ function values(words: readonly string[]): string[] {
   return read.flatMap((word) => (word === null ? [] : [`${word.value}${word.isOrdinal ? "." : ""}`]));
 }
 
-test("finds the figures of written lines again", () => {
+test("recovers the figures of written lines", () => {
   const lines = corpusLines("ru.txt.br").filter((line) => /\d/.test(line));
   const wrong = lines.filter((line) => {
     const { spoken } = normalizeRussian(line, { expand: true });
