@@ -1,5 +1,5 @@
-// Checks clients and the ledger when the database fails in the worst ways (issue 12, "From the attack", 3
-// and 14).
+// Checks clients and the ledger during the worst failures of the database (issue 12, "From the attack", 3 and
+// 14).
 import assert from "node:assert/strict";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../
 import { SILENT } from "../support/silent-log.js";
 import { databaseOf, PayingClients } from "./support/paying-clients.js";
 
-/** How long the database hangs. */
+/** Duration of the database's hang. */
 const HANG_S = Number(process.env["ATTACK_HANG_S"] ?? 8);
 const BURSTS = Number(process.env["ATTACK_BURSTS"] ?? 12);
 
@@ -47,7 +47,7 @@ test("database connections cut under load cause no wrong charge and no crash", a
   let endedCount = 0;
   for (let burst = 0; burst < BURSTS; burst++) {
     const before = clients.answeredCount;
-    // Several at once: the later ones meet connections that are just being opened.
+    // Several together: later ones hit connections that are just being opened.
     for (let blow = 0; blow < 5; blow++) {
       const ended = await sql`
         select pg_terminate_backend(pid) from pg_stat_activity
@@ -77,7 +77,7 @@ test("with a hanging database, requests get responses, live sessions continue, a
   const server = Number(text.split("\n")[0]);
   const children = await readFile(`/proc/${server}/task/${server}/children`, "utf8");
   const stopped = [server, ...children.trim().split(" ").map(Number)];
-  // Spoken from before the hang until after it has begun; its last words come while the database hangs.
+  // Starts before the hang and ends during it.
   const session = runLive({
     url: service.url,
     key: service.key,
@@ -96,7 +96,7 @@ test("with a hanging database, requests get responses, live sessions continue, a
       probes.map(({ status }) => status),
       [503, 200],
     );
-    // The session has credits set aside for longer than that.
+    // The session holds credits for longer than that.
     await momentOfFault(Math.max(0, until - performance.now()));
   } finally {
     for (const pid of stopped) process.kill(pid, "SIGCONT");
@@ -134,7 +134,7 @@ test("two services on one database charge their work once while its connections 
     DATABASE_URL: `postgres://${user}:${password}@${host}:${port}/${database}`,
     KEY_PEPPER: "a pepper that both of them know",
   };
-  // Both at once: they take turns with the schema.
+  // Both at the same time: they migrate the schema one after another.
   const services = await Promise.all(
     dataDirs.map((folder) => startServiceProcess({ ...shared, DATA_DIR: folder })),
   );

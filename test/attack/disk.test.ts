@@ -34,7 +34,7 @@ describe("a service on a small disk", { skip: reason ?? false, concurrency: 1 },
     await creditDevelopment(service, 1_000_000);
   });
   after(async () => {
-    // Of a disk that still takes no writes, too, the service lets go.
+    // The service must stop cleanly while the disk still rejects writes.
     assert.equal(await service.stop(), 0, service.output());
     disk.makeWritable();
   });
@@ -70,7 +70,7 @@ describe("a service on a small disk", { skip: reason ?? false, concurrency: 1 },
     assert.ok(names.includes("spool") && names.includes("usage-journal"), names.join());
     for (const name of names) {
       const found = await stat(join(disk.path, name));
-      // Others may have to pass through the folder of the database's user, and see nothing.
+      // Other users may have to traverse the folder of the database's user, but cannot list it.
       assert.equal(
         found.mode & (found.isDirectory() ? 0o066 : 0o077),
         0,
@@ -137,7 +137,7 @@ describe("a service on a small disk", { skip: reason ?? false, concurrency: 1 },
     await assertFull(upload());
     process.kill(pid, "SIGKILL");
     const failures = () => service.output().split("private database ended, restarting").length - 2;
-    // As many as would be its end on a disk that can be written; the first time told is the end itself.
+    // As many as would end it on a writable disk; the first line reports the end itself.
     await eventually("six failed restarts", () => service.child.exitCode !== null || failures() >= 6, 60_000);
     assert.equal(service.child.exitCode, null, "the service goes on");
     assert.deepEqual(

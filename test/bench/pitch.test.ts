@@ -20,7 +20,7 @@ function pulses(moments: readonly number[], seconds: number): Float32Array {
   return pcm;
 }
 
-/** Moments of periods that `periodAt` gives, in seconds. */
+/** Start times of the periods given by `periodAt`, in seconds. */
 function moments(periodAt: (seconds: number, index: number) => number, seconds: number): number[] {
   const found: number[] = [];
   for (let at = 0.01; at < seconds; at += periodAt(at, found.length)) found.push(at);

@@ -14,7 +14,7 @@ import { temporaryFolder } from "../support/folders.js";
 import { STUB_KEY } from "./service-stub.js";
 
 const PROGRAM = fileURLToPath(new URL("../../../bin/dauys.js", import.meta.url));
-/** More than the buffers of a connection take while nobody reads. */
+/** More than the buffers of a connection hold while nobody reads. */
 const LARGE_BYTES = 20_000_000;
 const COLOR = "\x1b[36m";
 const plain = { columns: 100, hasColor: false };
@@ -42,7 +42,7 @@ test("progress shows share, sizes and time left of an upload, then elapsed time 
     "talk.mp3  transcribing  [########--------]  50 %  1:10 so far",
   );
   assert.equal(progress.short(), "talk.mp3 50 %");
-  // Tried again from its beginning.
+  // Retried from the beginning.
   progress.sent({ sentBytes: 500_000, totalBytes: 8_000_000 });
   assert.match(drawn(progress.parts(), plain), /uploading {2}\[#-{15}\] {2}6 % {2}0\.5 of 8\.0 MB$/);
   progress.sent({ sentBytes: 1_000_000, totalBytes: null });
@@ -107,7 +107,7 @@ test("only a capable terminal without --quiet shows the bar, then the time", asy
     ...{ DAUYS_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, DAUYS_API_KEY: STUB_KEY },
     RESULT: result,
   };
-  /** The command on its own terminal; its result goes to a file. */
+  /** Runs the command on its own terminal; its result goes to a file. */
   const start = (more: string, other: Readonly<Record<string, string>> = {}) => {
     const line = `"$NODE" "$PROGRAM" transcribe "$RECORDING" ${more} > "$RESULT"`;
     const child = spawn("script", ["-qec", line, "/dev/null"], { cwd: folder, env: { ...env, ...other } });

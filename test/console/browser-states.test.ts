@@ -39,7 +39,7 @@ before(async () => {
   environment = { DATA_DIR: join(folder, "data"), PORT: String(await freePort()), DRAIN_S: "2" };
   service = await startServiceProcess(environment);
   writeFileSync(speech, await spokenWav(service));
-  // From here on the first request that needs a model loads it.
+  // From here on, the first request that needs a model loads it.
   await restart("SIGTERM", { MODEL_PRELOAD: "false" });
   gate = await openGate(service.port);
   browser = await launchConsoleBrowser(speech);
@@ -83,7 +83,7 @@ async function assertHeardOnce(): Promise<void> {
   );
 }
 
-// Each test meets a model that is not loaded yet. The gate holds the answer until the page shows what it waits for,
+// Each test starts with an unloaded model. The gate holds the answer until the page shows what it waits for,
 // however fast this machine loads the model.
 describe("a cold service", () => {
   test("status shows which engines are cold", async () => {
@@ -96,7 +96,7 @@ describe("a cold service", () => {
   test("speak says that the model is loading, then plays", async () => {
     await open("Speak");
     await page.locator(".voice").first().waitFor();
-    // Past the gate: cookies are not bound to ports.
+    // Bypasses the gate, because cookies are not bound to ports.
     const loading = eventually("status shows that the model is loading", async () => {
       const status = await page.context().request.get(`${service.url}/console/api/status`);
       return /"kind":"synthesis"[^}]*"state":"loading"/.test(await status.text());

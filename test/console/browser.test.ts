@@ -223,7 +223,7 @@ describe("the console in a browser", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click();
     key = await page.getByRole("dialog").getByLabel("Key", { exact: true }).inputValue();
     assert.match(key, /^sk-svc-[0-9a-f]{48}$/);
-    // A screenshot keeps the key, but the test's service is deleted in a minute.
+    // A screenshot contains the key, but the test's service is deleted within a minute.
     await inspect(page, "key-created");
     for (let press = 0; press < 3; press++) await page.keyboard.press("Escape");
     await page.getByText("You have not copied this key.").waitFor();

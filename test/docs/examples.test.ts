@@ -16,7 +16,7 @@ const PATIENCE_MS = 60_000;
 
 let service: SharedService;
 let folder: string;
-/** Speech of the service itself, as a microphone would hear it. */
+/** Speech synthesized by the service, as from a microphone. */
 let recording: string;
 
 before(async () => {
@@ -94,7 +94,7 @@ async function assertWav(file: string): Promise<void> {
   assert.ok(wav.length > 20_000, `${wav.length} bytes`);
 }
 
-/** Runs an example to its end, and returns what it printed. */
+/** Runs an example to its end and returns its output. */
 async function run(program: string, ...args: string[]): Promise<string> {
   const child = start(program, args, {});
   const printed: Buffer[] = [];

@@ -46,7 +46,7 @@ test("docs/live-protocol.md lists every close code with its errors", () => {
   }
 });
 
-/** Errors of a socket that is no bad request; those of files and speech never come over one. */
+/** Socket errors other than bad requests; errors of files and speech never occur on a socket. */
 const LIVE_ERRORS: readonly ErrorCode[] = [
   ...(["KEY_INVALID", "OUT_OF_CREDITS", "TOO_MANY_REQUESTS", "AUTH_UNAVAILABLE", "ENGINE_BUSY"] as const),
   ...(["STORAGE_FULL", "WORKER_LOST", "MODEL_BROKEN", "SHUTTING_DOWN", "INTERNAL"] as const),
@@ -58,7 +58,7 @@ test("docs/api.md lists every endpoint, with its billing and authentication", ()
     const row = rows.find(([endpoints = ""]) => codeSpans(endpoints).includes(`${method} ${path}`));
     assert.ok(row !== undefined, `${method} ${path}`);
     assert.equal(row[2]!.startsWith("no"), isOpen, `${path} needs no key`);
-    // Live sessions are billed too, without an idempotency key.
+    // Live sessions are also billed, without an idempotency key.
     if (isBilled) assert.match(row[2]!, /billed/, path);
   }
 });
@@ -77,7 +77,7 @@ interface ShownRequest {
   readonly schema: z.ZodObject;
   /** Fields that the schema requires. */
   readonly minimal: Readonly<Record<string, string>>;
-  /** Fields that are read by others than the schema. */
+  /** Fields that are not read by the schema. */
   readonly also?: readonly string[];
 }
 

@@ -76,7 +76,7 @@ function toPcm(wav: Buffer): Int16Array {
   return padded;
 }
 
-/** The header is there when the wait was long, and then it is whole milliseconds. */
+/** The header is present after a long wait, in whole milliseconds. */
 function assertColdStart(answer: Response): void {
   const value = answer.headers.get("x-svc-cold-start-ms");
   if (value !== null)
@@ -86,7 +86,7 @@ function assertColdStart(answer: Response): void {
 describe("a service that loads models on demand", () => {
   let service: ServiceProcess;
   let operatorPort: number;
-  /** Output of the engines while they were loaded: a short text as audio, and its finals. */
+  /** Output of loaded engines: a short text as audio, and its finals. */
   let short: { readonly pcm: Int16Array; readonly finals: readonly StreamServerMessage[] };
 
   before(async () => {
@@ -132,7 +132,7 @@ describe("a service that loads models on demand", () => {
       Array.from({ length: 20 }, async (_, index) => {
         const answer = await speak(service, `Сөз ${index}.`);
         assertColdStart(answer);
-        // Read at once: a client that does not read its answer is cut off after a while.
+        // Read immediately: a client that does not read its response is disconnected.
         await answer.arrayBuffer();
         return answer.status;
       }),
@@ -166,7 +166,7 @@ describe("a service that loads models on demand", () => {
     await round();
     const pcm = toPcm(Buffer.from(await (await speak(service, "Сәлем, достар!")).arrayBuffer()));
     short = { pcm, finals: finalsOf(await listen(service, pcm)) };
-    // On a busy machine the idle time may also pass within a round.
+    // On a busy machine the idle timeout may also expire within a round.
     for (const [index, engine] of ENGINES.entries())
       assert.ok((await loads(engine)) > afterFirst[index]!, engine);
     for (const wav of spoken) assert.ok(wav.equals(spoken[0]!), "the same samples");

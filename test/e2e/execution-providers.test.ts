@@ -11,7 +11,7 @@ import { type ServiceProcess, startServiceProcess } from "../support/service-pro
 
 const MAIN = fileURLToPath(new URL("../../src/main.js", import.meta.url));
 
-/** One that this machine does not have. */
+/** A provider that this machine lacks. */
 const MISSING = hasCuda() ? "dml" : "cuda";
 
 function hasCuda(): boolean {

@@ -15,10 +15,10 @@ import { type ServiceProcess, startServiceProcess } from "../support/service-pro
 
 const skip = typeof loadUwsBinding() === "string" && "the native front does not load here";
 const FREE = 25_000;
-/** So many connections that the kernel gives each of two threads some. */
+/** Enough connections for the kernel to give each of two threads some. */
 const SESSIONS = 16;
 const LIVE_LIMIT = 20;
-/** At the usual price a second of live audio costs these credits. */
+/** Default price of a second of live audio, in credits. */
 const SECOND = new Int16Array(16_000);
 
 let service: ServiceProcess;
@@ -171,12 +171,12 @@ test("a crashed front thread restarts, with its sockets' sessions settled", {
   const sessions = await openAll(key, SESSIONS);
   assert.equal(sessions.length, SESSIONS);
   for (const { socket } of sessions) socket.send(SECOND);
-  // The audio has been accepted by then, as far as a client can know.
+  // From the client's view, the audio has been accepted by then.
   await momentOfFault(1_000);
   const endings = sessions.map(({ closed }) => closed);
   service.child.kill("SIGHUP");
   await eventually("the thread has ended", () => /front thread ended/.test(service.output()));
-  // It closed its sockets before that; the others answer.
+  // It has closed its sockets by then; the others respond.
   const lostCodes = await Promise.all(
     sessions.map(({ socket, closed }) => {
       if (socket.readyState === WebSocket.OPEN) socket.ping();

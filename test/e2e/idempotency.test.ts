@@ -22,10 +22,10 @@ import { synthesisCredits } from "../support/prices.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { SILENT } from "../support/silent-log.js";
 
-/** Two frames of a stream, and no longer: it is said some sixty times. */
+/** Only two frames of a stream, because it is synthesized about sixty times. */
 const TEXT = "Сәлем, әлем. Ия.";
 const CREDITS = synthesisCredits([...TEXT].length);
-/** Takes a second and more, in the middle of which something else happens. */
+/** Takes more than a second, during which something else happens. */
 const LONG_TEXT = "Сәлем, әлем. Бүгін ауа райы жақсы болады. Кітапхана кешке дейін жұмыс істейді.".repeat(2);
 const LONG_CREDITS = synthesisCredits([...LONG_TEXT].length);
 /** Three seconds: 8 credits. */
@@ -46,7 +46,7 @@ function form(file: Uint8Array, fields: Record<string, string> = {}): FormData {
   return parts;
 }
 
-/** A request, the same one written down differently, and another one. */
+/** A request, the same request in different notation, and another one. */
 interface Case {
   readonly path: string;
   readonly one: () => RequestInit["body"];
@@ -136,7 +136,7 @@ for (const front of FRONTS) {
     const speak = (key: string | null, init: RequestInit = {}, path = "/v1/tts") =>
       post(path, key, JSON.stringify({ text: TEXT, nfe: 4 }), init);
     const bytesOf = async (answer: Response) => Buffer.from(await answer.arrayBuffer());
-    /** Credits that the development organization has been charged, once nothing is held any more. */
+    /** Credits charged to the development organization, once no hold remains. */
     const spent = async () => {
       let charged = 0;
       await eventually("no hold is in work", async () => {
@@ -148,7 +148,7 @@ for (const front of FRONTS) {
       });
       return charged;
     };
-    /** Repeats until the attempt before has let go of the key. */
+    /** Repeats until the previous attempt has released the key. */
     const persist = async (ask: () => Promise<Response>): Promise<Response> => {
       for (let tries = 0; tries < 100; tries++) {
         const answer = await ask();
@@ -317,7 +317,7 @@ for (const front of FRONTS) {
       const first = await ask();
       const bytes = await bytesOf(first);
       assert.equal(first.status, 200);
-      // As when others' answers have taken its room.
+      // As if other answers had displaced it.
       const loseAnswers = () => sql`update idempotency_keys set answer_body = null`;
       await loseAnswers();
       await assertRefused(await ask(), 422, "idempotency_key_reused");
@@ -397,7 +397,7 @@ for (const front of FRONTS) {
         });
       const first = await ask("last");
       const bytes = await bytesOf(first);
-      // Hold the rest of the balance for something else.
+      // Holds the rest of the balance for other work.
       await sql`update accounts set held = balance where id = ${id}`;
       const again = await ask("last");
       assert.ok((await bytesOf(again)).equals(bytes));
@@ -469,7 +469,7 @@ async function listening(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** A way to the service on which the first answer is lost after the service has given it. */
+/** A proxy that loses the first response after the service has sent it. */
 async function loseFirstAnswer(port: number) {
   let count = 0;
   const server = createServer(async (incoming, outgoing) => {

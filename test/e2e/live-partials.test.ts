@@ -1,4 +1,4 @@
-// Issue 12, strangers 1: through the sockets, where console, command line and Deepgram's clients see it.
+// Issue 12, strangers 1: tested through the sockets that console, command line and Deepgram's clients use.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { before, test } from "node:test";
@@ -20,11 +20,11 @@ const SENTENCES = [
 ];
 const NUMBERS = ["digits_19", "digits_16", "digits_10", "digits_18", "dictate_record", "digits_13"];
 const PAUSE_SAMPLES = 0.26 * SAMPLE_RATE_HZ;
-/** Of the last partials against their finals; half of it is spaces between words. */
+/** Differences between last partials and their finals; half of them are spaces between words. */
 const MAX_CHARACTER_ERROR_RATE = 0.1;
 
 let service: SharedService;
-/** A synthetic voice in Kazakh, and a person who says numbers in Russian. */
+/** A synthetic Kazakh voice, and a person speaking Russian numbers. */
 const streams: Int16Array[] = [];
 
 before(async () => {

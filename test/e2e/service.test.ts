@@ -15,7 +15,7 @@ const SENTENCES = [
   "Кітапхана таңертең ашылып, кешке дейін жұмыс істейді.",
 ];
 const VOICES = ["aigul", "dauren", "saule", "timur"];
-/** The recogniser's own 6 % on clean speech and 3 points for the way through the synthesizer. */
+/** The recogniser's own 6 % on clean speech, and 3 points for the synthesizer. */
 const MAX_CHARACTER_ERROR_RATE = 0.09;
 
 let service: SharedService;
@@ -163,7 +163,7 @@ async function listen(
   return finals.map((final) => final.text);
 }
 
-/** Noise below some 300 Hz whose level comes and goes. */
+/** Noise below about 300 Hz with a varying level. */
 function wind(seconds: number): Int16Array {
   const random = randomNumbers(3);
   let low = 0;
@@ -177,7 +177,7 @@ function wind(seconds: number): Int16Array {
   });
 }
 
-/** Single drops, each a short hiss, some 160 a second. */
+/** Single drops, each a short hiss, about 160 a second. */
 function rain(seconds: number): Int16Array {
   const random = randomNumbers(5);
   let drop = 0;
@@ -192,7 +192,7 @@ function rain(seconds: number): Int16Array {
   });
 }
 
-/** 0 to 1, the same row for the same seed. */
+/** Numbers from 0 to 1, the same sequence for the same seed. */
 function randomNumbers(seed: number): () => number {
   let state = seed;
   return () => {
@@ -207,7 +207,7 @@ function toPcm(wav: Buffer): Int16Array {
   return toInt16(resample(samples, { fromHz: 24_000, toHz: 16_000 }));
 }
 
-/** Half a second of silence on both sides, as a microphone would give. */
+/** Half a second of silence on both sides, as from a microphone. */
 function withSilence(pcm: Int16Array): Int16Array {
   const padded = new Int16Array(pcm.length + 16_000);
   padded.set(pcm, 8_000);

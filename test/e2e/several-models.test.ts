@@ -15,7 +15,7 @@ import { changeManifest, temporaryFolder } from "../support/folders.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
 const ADAPTERS = "test/fixtures/adapters";
-/** Public weights of one's own: the first two are the defaults. */
+/** Public weights added by an operator; the first two are the defaults. */
 const INSTALLED = ["tiny-gigaam-ctc", "tiny-matcha", "tiny-vits", "tiny-zipformer2-ctc"];
 const SHIPPED = { hears: "svc-kk-ru-v2", speaks: "svc-kk-v1" };
 const TINY = { hears: "tiny-gigaam-ctc", speaks: "tiny-matcha" };
@@ -33,7 +33,7 @@ before(async () => {
   models = join(dataDir, "models");
   await mkdir(models);
   for (const name of INSTALLED) await cp(join(ADAPTERS, name), join(models, name), { recursive: true });
-  // The graph tells the frames of each token: with them the voice tells when it says its words.
+  // The graph outputs the frames of each token, from which word times are computed.
   await changeManifest(join(models, "tiny-vits"), (manifest) => ({ ...manifest, durations: "durations" }));
   const damaged = join(models, "damaged");
   await cp(join(ADAPTERS, "tiny-nemo-ctc"), damaged, { recursive: true });
@@ -132,7 +132,7 @@ describe("a service with added models next to the shipped ones", () => {
   });
 
   test("requests without a model get the defaults; other models load with their first request", async () => {
-    // Each is read at once: a client that waits for the other one's model before it reads is cut off.
+    // Read each immediately: a client that waits for the other model before reading is disconnected.
     const spoken = await Promise.all(
       [{}, { model: SHIPPED.speaks, voice: "dauren" }].map(async (request) => {
         const answer = await speak(request);

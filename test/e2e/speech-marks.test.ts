@@ -5,7 +5,7 @@ import { WavFrameReader } from "../../core/protocol/wav-frames.js";
 import { type SharedService, sharedService } from "../support/shared-service.js";
 
 const RATE_HZ = 24_000;
-/** -60 dB of full scale: below it nothing is heard. */
+/** -60 dB of full scale: anything below is inaudible. */
 const SILENT_BELOW = 0.001;
 /** Variation of the speech edges around a pause. */
 const TOLERANCE_MS = 20;
@@ -116,7 +116,7 @@ function assertPauses(found: readonly number[], asked: readonly number[], where:
   }
 }
 
-/** Lengths of all silences of at least so many milliseconds, in milliseconds. */
+/** Returns the lengths of all silences of at least this duration, in milliseconds. */
 function silences(samples: Float32Array, leastMs: number): number[] {
   const lengths: number[] = [];
   let run = 0;

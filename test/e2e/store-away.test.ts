@@ -18,7 +18,7 @@ import { SILENT } from "../support/silent-log.js";
 
 const ORGANIZATION = "org_development";
 const OUTAGES = 3;
-/** Recovery of the server and a look-up that was under way when it went. */
+/** Recovery of the server, and a look-up that was in flight when it stopped. */
 const BACK_WITHIN_MS = 90_000;
 
 let dataDir: string;
@@ -40,7 +40,7 @@ test("while the database hangs, known keys work and other requests get a retryab
   try {
     assert.equal((await token(service.key)).status, 200, "a key that was seen a moment ago");
     assert.equal((await fetch(`${service.url}/health`)).status, 200);
-    // The key is known, its credits are not; of the other key nothing is known.
+    // The key is cached, but not its credits; the other key is not cached at all.
     await Promise.all([unavailable(speak(service.key)), unavailable(speak(newRawKey()))]);
     await unavailable(token(newRawKey()));
     const headers = { authorization: `Bearer ${service.key}` };
@@ -60,7 +60,8 @@ test("an abrupt stop of the database under load causes no wrong charge and no cr
     await answer.arrayBuffer();
     if (answer.status === 200) charged.set(answer.headers.get("x-request-id") ?? "", credits);
     else if (answer.status === 503) unavailableCount++;
-    // The free grant allows two files and four of the others at a time: a client that was cut off may still count.
+    // The free grant allows two files and four of the others at a time: a disconnected client may still
+    // count.
     else assert.equal(answer.headers.get("x-svc-error"), "too_many_requests");
   };
   const clients: readonly (() => Promise<void>)[] = [
@@ -93,7 +94,7 @@ test("an abrupt stop of the database under load causes no wrong charge and no cr
     while (!isOver) {
       await work().catch((error: unknown) => {
         if (error instanceof assert.AssertionError) throw error;
-        // A live session that was rejected before its upgrade.
+        // A live session rejected before its upgrade.
         unavailableCount++;
       });
       await pace(20);

@@ -108,7 +108,7 @@ async function listen({ url, key }: ServiceProcess): Promise<void> {
   const socket = new WebSocket(`${url.replace("http", "ws")}/v1/stream?eou_ms=200`, { headers });
   await once(socket, "open");
   const closed = once(socket, "close");
-  // The samples of the file, without its head.
+  // The samples of the file, without its header.
   socket.send(WAV.subarray(44));
   socket.send(JSON.stringify({ type: "finalize" }));
   socket.send(JSON.stringify({ type: "close" }));
@@ -121,7 +121,7 @@ async function refused({ url }: ServiceProcess): Promise<void> {
   await answer.text();
 }
 
-/** The trace of one request: its root, and what is below it by the way there. */
+/** The trace of one request: its root, and the spans below it by path. */
 function traceOf(name: string, isIt: (root: OtlpSpan) => boolean = () => true) {
   const roots = spans.filter((span) => span.name === name && isIt(span));
   assert.equal(roots.length, 1, `${roots.length} spans ${name}`);

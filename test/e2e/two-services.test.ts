@@ -24,7 +24,7 @@ test("two services accept each other's tokens once and share limits", async () =
     await once(live, "open");
     const used = new WebSocket(`${address(here)}?token=${token}`);
     assert.equal((await once(used, "close"))[0], 4401, "used on the other service");
-    // Its place is taken over there as soon as its credits are held.
+    // It occupies a slot there as soon as its credits are held.
     await eventually("one place is taken on both", async () => {
       const balance = await fetch(`${here.url}/v1/balance`, { headers });
       return ((await balance.json()) as { held: number }).held > 0;

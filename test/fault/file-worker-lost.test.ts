@@ -23,7 +23,10 @@ before(async () => {
 
 after(() => pool.close());
 
-/** The real pool, but a task is done and then lost with its worker as often as `losses` says for its type. */
+/**
+ * The real pool, except that completed tasks are lost with their worker as often as `losses` specifies for
+ * their type.
+ */
 function losing(losses: Partial<Record<FileTask["type"], number>>): FilePool {
   const left = { ...losses };
   return {

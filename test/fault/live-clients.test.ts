@@ -43,7 +43,7 @@ interface Heard {
   readonly closeCode: number;
 }
 
-/** An open session that keeps the messages it receives. */
+/** An open session that records its messages. */
 class Client {
   readonly socket: WebSocket;
   readonly messages: StreamServerMessage[] = [];
@@ -63,7 +63,7 @@ class Client {
   }
 }
 
-/** Sends the pieces as they are, says `close`, and collects everything. */
+/** Sends the pieces unpaced, then `close`, and collects everything. */
 async function converse(pieces: readonly (Uint8Array | string)[]): Promise<Heard> {
   const client = new Client();
   await client.heard("ready");

@@ -54,7 +54,7 @@ test("a worker that received a message while idle still ends on request", async 
   assert.equal(await Promise.race([ended, settled().then(() => "it goes on")]), null);
 });
 
-/** A worker of ours: it says what the test makes it say. */
+/** A fake worker, whose messages the test sends. */
 class ScriptedWorker extends FakeChild {
   readonly posted: ToSynthesisWorker[] = [];
   readonly queue: PcmQueue;
@@ -71,7 +71,7 @@ class ScriptedWorker extends FakeChild {
   }
 }
 
-/** A started engine over workers of ours, and the workers as they come up. */
+/** A started engine over fake workers, and the workers in order of their start. */
 async function scriptedEngine() {
   const workers: ScriptedWorker[] = [];
   const scripted = await synthesisEngine({
@@ -96,7 +96,7 @@ test("a piece cancelled while its worker dies is cancelled", async () => {
   await scripted.stop();
 });
 
-/** Orders that a worker received, by job id. */
+/** Messages that a worker received, by job id. */
 function jobsOf(worker: ScriptedWorker | undefined): number[] {
   return (worker?.posted ?? []).flatMap((message) => (message.type === "speak" ? [message.jobId] : []));
 }

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { waitsOf } from "./waits.js";
 
-/** Files that wait for a length of time or compare times themselves, and why. */
+/** Files that may wait for a fixed time or compare times, with reasons. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   "test/support/eventually.ts": "what others wait with",
   "test/support/pace.ts": "what others wait with",

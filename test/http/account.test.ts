@@ -48,7 +48,7 @@ for (const front of FRONTS) {
       const { body } = await get("/v1/usage");
       const { from, to } = body as typeof PERIOD;
       assert.equal((Date.parse(to) - Date.parse(from)) / 86_400_000, 29);
-      // The day may change meanwhile.
+      // The date may change meanwhile.
       assert.ok([before, today()].includes(to), to);
       const early = await get("/v1/usage?to=2026-03-01");
       assert.equal((early.body as typeof PERIOD).from, "2026-01-31");

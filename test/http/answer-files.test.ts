@@ -84,7 +84,7 @@ test("an owner gets at most half of the space; the largest owner loses files fir
   for (let each = 1; each <= 9; each++) await keepFor("large", `large_${each}`);
   assert.deepEqual((await readdir(folder)).sort(), ["large_7", "large_8", "large_9", "small_1"]);
   for (let each = 1; each <= 5; each++) await keepFor("late", `late_${each}`);
-  // 600 kB are taken: two owners have most, and one of them gives way.
+  // 600 kB are in use: of the two largest owners, one loses files.
   assert.deepEqual((await readdir(folder)).sort(), [
     "large_8",
     "large_9",
@@ -128,7 +128,7 @@ test("opening the folder deletes old files and those beyond a reduced capacity",
   assert.deepEqual((await readdir(folder)).sort(), ["req_b", "req_c"]);
 });
 
-/** An attempt that notes what becomes of it. */
+/** An attempt that records its outcome. */
 function notingAttempt({ isKept = true } = {}) {
   const notes: unknown[] = [];
   const attempt: Attempt = {

@@ -16,7 +16,7 @@ const HOUR_MS = 3_600_000;
 
 afterEach(() => mock.timers.reset());
 
-/** One service's keys; `isGood` is the database's answer about sessions. */
+/** One service's keys; `isGood` is the database's result for sessions. */
 function issuing<C extends Clock = ManualClock>(
   clock: C = new ManualClock() as Clock as C,
   isGood: (place: SessionPlace) => Promise<boolean> = async () => true,

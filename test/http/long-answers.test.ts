@@ -45,7 +45,7 @@ class MemoryAnswer implements FrontResponse {
     this.hasStarted = true;
   }
 
-  /** Takes everything at once, as a reader on the same machine may. */
+  /** Accepts everything immediately, as a reader on the same machine may. */
   async write(chunk: Uint8Array): Promise<void> {
     this.#chunks.push(chunk.slice());
     this.#bytesByTurn.set(this.#turn(), (this.#bytesByTurn.get(this.#turn()) ?? 0) + chunk.length);
@@ -61,7 +61,7 @@ class MemoryAnswer implements FrontResponse {
   }
 }
 
-/** A front without sockets: requests come from the test. */
+/** A front without sockets; the test makes the requests. */
 class MemoryFront implements Front {
   readonly kind = "node";
   readonly handlers: FrontHandlers;
@@ -126,7 +126,7 @@ before(async () => {
 });
 after(() => running.stop());
 
-/** Nothing of an answer may keep the others waiting. */
+/** No part of a response may block the others. */
 function assertSliced(answer: MemoryAnswer, bytes: number): void {
   assert.equal(answer.body.length, bytes);
   assert.ok(answer.mostBytesInOneTurn <= 2 * SLICE_BYTES, `${answer.mostBytesInOneTurn} bytes in one turn`);

@@ -88,15 +88,15 @@ test("reports the main thread's delay without the clock's own tick", async () =>
     );
   };
   const nobody = new Int32Array(new SharedArrayBuffer(4));
-  // By turns: between two ticks lies a delay, and the first tick after a look has none before it.
+  // Alternating: there is a delay between two ticks, and none before the first tick after a read.
   let look = 0;
   await eventually("a delay is seen", async () => {
     if (look++ % 2 === 1) return (await shown("1")) >= 50;
     Atomics.wait(nobody, 0, 0, 100);
     return false;
   });
-  // It is over, and was told once. Half of the clock's ticks are a small part of a tick late; no tick at all
-  // is less than that.
+  // It has ended and was reported once. Half of the clock's ticks are late by a small part of a tick; without
+  // ticks the value would be lower.
   await eventually("a thread that does nothing is hardly late", async () => {
     const late = await shown("0.5");
     return late > 0.01 && late < 5;

@@ -170,7 +170,7 @@ for (const front of FRONTS) {
       });
     }
 
-    /** Failures before and after a route is found, each on a path of the kind. */
+    /** Failures before and after routing, on both kinds of path. */
     const failures: [string, string, RequestInit, number][] = [
       ["no JSON", "/v1/audio/speech", { method: "POST", headers: AUTHORIZED, body: "{" }, 400],
       ["no key", "/v1/audio/transcriptions", { method: "POST", body: "x" }, 401],

@@ -1,4 +1,4 @@
-// Issue 12, "From the attack", line 11: bodies keep a pace.
+// Issue 12, "From the attack", line 11: bodies have a minimum pace.
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { test } from "node:test";
@@ -12,7 +12,7 @@ const PACE = { leastBytesPerS: 1_000, graceMs: 600, stallMs: 5_000, longestMs: 6
 
 const PATIENT = { ...PACE, graceMs: 60_000, stallMs: 60_000 };
 
-/** A client that sends `bytes` with each of its chunks, and for ever nothing after the last. */
+/** A client that sends `bytes` with each chunk, and stalls after the last. */
 function client(chunks: readonly number[], pauseMs: number, ends: boolean) {
   let isReturned = false;
   async function* send(): AsyncGenerator<Uint8Array, void, undefined> {
@@ -74,7 +74,8 @@ for (const front of FRONTS) {
       socket.setEncoding("utf8").on("data", (text: string) => {
         answer += text;
       });
-      // A client that goes on writing may meet a reset behind its answer; `once` would take it for a failure.
+      // A client that continues writing may get a reset after its response, which `once` would report as a
+      // failure.
       socket.on("error", () => {});
       const closed = new Promise((resolve) => socket.once("close", resolve));
       const head = ["POST /v1/tts HTTP/1.1", "Host: a.test", `Authorization: Bearer ${GOOD_KEY}`];

@@ -64,7 +64,7 @@ const LISTEN_PARAMETERS = [
   "vad_events",
 ];
 
-/** The endpoint table of the interface specification, and below it what was decided to exist beside it. */
+/** The endpoint table of the interface specification, followed by the endpoints decided later. */
 const SPECIFIED: readonly Specified[] = [
   ["POST", "/v1/tts", "key", [400, 401, 404, 429, 503], ["X-Svc-Chars"], ["timestamps", BILLED_PARAMETER]],
   [
@@ -118,7 +118,7 @@ after(() => running.stop());
 test("statuses decided outside the specification are listed where they can occur", () => {
   for (const { method, path, request, errors } of ENDPOINTS)
     assert.equal(errors.includes(408), request !== undefined, `${method} ${path} reads a body`);
-  // Names that are not known are rejected.
+  // Unknown names are rejected.
   for (const path of ["/v1/stream/token", "/v1/voices", "/v1/stream", "/v1/listen"])
     assert.ok(ENDPOINTS.find((endpoint) => endpoint.path === path)?.errors.includes(400), path);
   const { components } = openApiDocument() as {
@@ -314,7 +314,7 @@ test("the live protocol is described as AsyncAPI", async () => {
   assert.deepEqual(await answer.json(), JSON.parse(JSON.stringify(asyncApiDocument())));
 });
 
-/** A component that takes no member it does not name. */
+/** A component without additional members. */
 function strictly(name: ComponentName): z.ZodType {
   const schema = COMPONENTS[name];
   return schema instanceof z.ZodObject ? schema.strict() : schema;

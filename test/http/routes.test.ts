@@ -42,8 +42,8 @@ for (const front of FRONTS) {
     };
 
     /**
-     * Speech after a pause comes when its client has what came before; were that held back, after ten
-     * seconds.
+     * Speech after a pause follows once the client has the part before; if that were held back, only after
+     * ten seconds.
      */
     const pauseSynthesis = () => {
       const { promise, resolve } = deferred<boolean>();

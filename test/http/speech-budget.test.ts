@@ -1,4 +1,4 @@
-// Issue 12, "From the attack", line 4: how much speech is in memory at once.
+// Issue 12, "From the attack", line 4: the amount of speech in memory.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -78,7 +78,7 @@ const WAYS: Readonly<Record<string, (text: string) => object>> = {
 
 for (const front of FRONTS) {
   test(`unread speech fills the budget on ${front} until its client leaves, with further requests rejected`, async () => {
-    // A hundred seconds have 4.8 MB; the fake says 5.
+    // A hundred seconds take 4.8 MB; the fake estimates 5.
     const speechBudget = new SpeechBudget(6_000_000);
     const running = await startTransport(front, { speechBudget });
     const headers = { authorization: `Bearer ${GOOD_KEY}`, "content-type": "application/json" };

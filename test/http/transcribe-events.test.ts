@@ -96,7 +96,7 @@ for (const front of FRONTS) {
   });
 }
 
-/** An exchange whose client accepts bytes when the test wants it. */
+/** An exchange whose client accepts bytes when the test allows. */
 function slowExchange() {
   const written: string[] = [];
   let take = () => {};

@@ -99,7 +99,7 @@ for (const front of FRONTS) {
       const small = new FormData();
       small.append("files", new Blob([AUDIO.subarray(0, 100)]), "speech.wav");
       assert.match(await refusalOf(await post("/v1/audio/transcriptions", small)), /received "files"$/);
-      // Without a file's name it may be a field: then it is one that is too long.
+      // Without a file name the part may be a field, which is then too long.
       const asField = new FormData();
       asField.append("audio", "a".repeat(100_000));
       const long = await post("/v1/audio/transcriptions", asField);

@@ -26,7 +26,7 @@ const FILES = [
   ["MP3", bytes([...FRAME], [...FRAME])],
 ] as const;
 
-/** Begins like a file as far as it goes, and is none. */
+/** Starts like a file, but is not one. */
 const SAMPLES = [
   bytes([0x1a, 0x45, 0xdf, 0xa4, 0, 0]),
   bytes("OggS", [9, 2]),
@@ -59,7 +59,7 @@ for (const front of [...FRONTS, ...(FRONTS.includes("uws") ? (["threads"] as con
 
     const open = (path: string, key = GOOD_KEY) =>
       new WebSocket(`ws://127.0.0.1:${running.port}${path}`, { headers: { authorization: `Bearer ${key}` } });
-    /** Sends messages, and reads how many bytes of samples the session has heard. */
+    /** Sends messages and returns the number of sample bytes that reached the session. */
     const heard = async (path: string, messages: readonly Uint8Array[]): Promise<number> => {
       const socket = open(path);
       await once(socket, "open");
@@ -93,7 +93,7 @@ for (const front of [...FRONTS, ...(FRONTS.includes("uws") ? (["threads"] as con
             `^unsupported_format: live audio must be .* received a file of ${name} .*AudioWorklet`,
           );
           assert.match(await refused(path, [file]), pattern);
-          // Frames without a signature must come together.
+          // Frames without a signature must be consecutive.
           if (file.length > FRAME.length) return;
           // Chromium's recorder sends its first byte alone.
           assert.match(await refused(path, [file.subarray(0, 1), file.subarray(1)]), pattern);
@@ -106,7 +106,7 @@ for (const front of [...FRONTS, ...(FRONTS.includes("uws") ? (["threads"] as con
       const [, webm] = FILES[0];
       assert.equal(await heard("/v1/listen?encoding=linear16", [webm.subarray(0, 8)]), 8);
       assert.equal(await heard("/v1/stream", [Buffer.alloc(2), webm]), 2 + webm.length);
-      // Held back until it is certain, and then heard whole.
+      // Held back until the format is certain, then passed on completely.
       assert.equal(await heard("/v1/stream", [webm.subarray(0, 3)]), 3);
       assert.equal(await heard("/v1/stream", singly(Buffer.alloc(40))), 40);
       assert.equal(await heard("/v1/stream", [webm.subarray(0, 3), Buffer.alloc(40)]), 43);
@@ -124,7 +124,7 @@ for (const front of [...FRONTS, ...(FRONTS.includes("uws") ? (["threads"] as con
         await heard("/v1/stream", [wav.subarray(0, 12), ...singly(wav.subarray(12, 60)), wav.subarray(60)]),
         3_200,
       );
-      // Resampled, so that the resampler keeps some.
+      // Resampled, so that the resampler retains some samples.
       const doubled = await heard("/v1/listen?sample_rate=48000", [writeWav(new Int16Array(1_600), 8_000)]);
       assert.ok(doubled > 5_000 && doubled <= 6_400, String(doubled));
     });

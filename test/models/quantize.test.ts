@@ -73,7 +73,7 @@ for (const id of WITH_PRODUCTS) {
     assert.equal(int8.frames, fp32.frames);
     const rows = Array.from({ length: fp32.frames }, (_, row) => row);
     const same = rows.filter((row) => bestOf(fp32, row) === bestOf(int8, row)).length;
-    // Random weights leave some rows nearly undecided; a trained head is surer.
+    // Random weights leave some rows nearly undecided; a trained head is more certain.
     assert.ok(same >= 0.95 * rows.length, `${same} of ${rows.length} rows agree`);
     const away = fp32.logProbs.map((logProb, i) => Math.abs(logProb - int8.logProbs[i]!));
     const mean = away.reduce((sum, value) => sum + value, 0) / away.length;

@@ -103,7 +103,7 @@ test("without credits nothing is synthesized or charged", async () => {
   assert.deepEqual([meter.calls, stops.length], [["hold"], 1]);
 });
 
-/** A transcription whose length and result the test decides about. */
+/** A transcription whose length and result the test determines. */
 function transcribing() {
   const meter = new FreeMeter();
   const work = deferred<TimedTranscript>();

@@ -30,7 +30,7 @@ const PAYMENT: Partial<Record<BillingEffect, Payment>> = {
   "refund-rest": "the part",
 };
 
-/** One piece of work as its owner drives it: a charge follows a hold, and is written after it was asked for. */
+/** One piece of work as driven by its owner: a charge follows a hold, and is written after its request. */
 class Work {
   state: BillingState = "unpaid";
   isHeld = false;
@@ -39,7 +39,7 @@ class Work {
   /** Null while the hold is open. */
   payment: Payment | null = null;
 
-  /** False for an event that its owner would not tell now. */
+  /** False for an event that cannot occur now. */
   tell(event: BillingEvent): boolean {
     if (!this.#mayTell(event)) return false;
     const { state, effect } = decideBilling(this.state, event);
@@ -61,7 +61,7 @@ class Work {
     return true;
   }
 
-  /** The charge was asked for, written or not. */
+  /** The charge was requested, whether written or not. */
   get wasCharged(): boolean {
     return this.isCharging || this.isWritten;
   }
@@ -74,7 +74,7 @@ class Work {
   }
 }
 
-/** The rule in words: who ends the work, and whether the charge was written by then. */
+/** The rule: who ends the work, and whether the charge was written by then. */
 function fairPayment(told: readonly BillingEvent[]): Payment | null {
   const written = told.indexOf("written");
   const end = told.findIndex((event, at) => {

@@ -8,7 +8,7 @@ import * as fc from "../support/properties.js";
 
 const REFERENCE: UsageReference = { id: "req_2", organizationId: "org_1" };
 
-/** A meter that charges what is held at `tariff`, and says how much that was in the end. */
+/** A meter that charges holds at `tariff` and reports the total. */
 class CountingMeter extends FreeMeter {
   charged = 0;
   readonly #tariff: Tariff;

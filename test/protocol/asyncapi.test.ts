@@ -27,8 +27,8 @@ interface Document {
 const document = JSON.parse(JSON.stringify(asyncApiDocument())) as Document;
 
 test("the live protocol is described by a valid AsyncAPI 3 document", () => {
-  // The formats of the official schema are addresses and the like, which ajv leaves to a package of its own.
-  // It brings the meta schema of JSON Schema along, which ajv would have a second time.
+  // The official schema uses formats such as URIs, which ajv leaves to a separate package.
+  // It includes the JSON Schema meta schema, which ajv would register twice.
   const ajv = new Ajv({ strict: false, validateFormats: false, allErrors: true, meta: false });
   const validate = ajv.compile(JSON.parse(readFileSync(OFFICIAL, "utf8")));
   assert.ok(validate(document), JSON.stringify(validate.errors?.slice(0, 5)));

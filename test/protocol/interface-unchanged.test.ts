@@ -20,7 +20,7 @@ import {
 
 /** Documents, settings, metrics and commands of commit 4e650c9 (2026-11-25), in the shapes of `interface-shape.ts`. */
 const BASE = fileURLToPath(new URL("../../../test/fixtures/interface/4e650c9.json", import.meta.url));
-// Other systems have fewer metrics of the process.
+// Other systems have fewer process metrics.
 const skip = process.platform !== "linux" && "the base was taken on Linux";
 
 test("everything that clients and operators used at 4e650c9 still exists in the same shape", {
@@ -45,7 +45,7 @@ async function currentInterface(t: { readonly mock: typeof import("node:test").m
   };
 }
 
-/** As JSON has it: without what is undefined. */
+/** As in JSON, without undefined members. */
 function plain(document: unknown): unknown {
   return JSON.parse(JSON.stringify(document));
 }
@@ -54,7 +54,7 @@ function messageOf(type: string) {
   return { type: "object", properties: { type: { const: type }, id: { type: "string" } } };
 }
 
-/** A small interface with something of every kind. */
+/** A small interface with every kind of element. */
 const PLANTED_BASE = {
   openapi: {
     paths: {

@@ -13,7 +13,7 @@ interface Part {
 const BOUNDARY = "----x7";
 
 test("parts do not depend on how the body is chunked", () => {
-  // Bytes out of a small alphabet make near misses of the delimiter likely.
+  // Bytes from a small alphabet make near misses of the delimiter likely.
   const byte = fc.constantFrom(0x0d, 0x0a, 0x2d, 0x78, 0x37, 0x00);
   const members = {
     name: fc.stringMatching(/^[a-z_[\]]{1,8}$/),
@@ -38,7 +38,7 @@ test("parts do not depend on how the body is chunked", () => {
 
 test("a body that ends early is an error at every length", () => {
   const body = encode([{ name: "file", fileName: "a.wav", bytes: Buffer.from("abc") }], "");
-  // The last line break is a courtesy.
+  // The last line break is optional.
   for (let length = 0; length < body.length - 4; length++) {
     assert.throws(() => read([body.subarray(0, length)]), invalidRequest, `cut at ${length}`);
   }

@@ -9,7 +9,7 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const requireHere = createRequire(import.meta.url);
 
 test("npm does not warn about our settings", () => {
-  // Without the settings of the user and the machine, which may have names that npm no longer knows.
+  // Without the settings of the user and the machine, which may contain names that npm no longer accepts.
   const settings = [
     "--userconfig=/nowhere/user",
     "--globalconfig=/nowhere/global",

@@ -50,7 +50,7 @@ before(async () => {
 
 after(() => stopEngines(engines));
 
-/** A caller of an organization, and how long its requests have waited for a model. */
+/** A caller of an organization, and the time its requests have waited for a model. */
 function callerOf(organizationId: string): { readonly caller: Caller; readonly waits: number[] } {
   const waits: number[] = [];
   const identity = { keyId: "key_1", organizationId, tier: "paid" } as const;
@@ -69,7 +69,7 @@ async function read(conversation: SynthesisConversation): Promise<number> {
   return samples;
 }
 
-/** Counts so far, by name. */
+/** Counters so far, by name. */
 async function counts(): Promise<(name: string) => number> {
   const lines = (await metrics.text()).split("\n");
   return (name) => Number(lines.find((line) => line.startsWith(`${name} `))?.split(" ")[1]);

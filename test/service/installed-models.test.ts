@@ -13,7 +13,7 @@ import { SILENT } from "../support/silent-log.js";
 
 const ADAPTERS = "test/fixtures/adapters";
 
-/** A data folder with these tiny packages in its models; what is read with it. */
+/** Creates a data folder with these tiny packages, and reads the installed models. */
 async function dataFolder(...names: readonly string[]) {
   const dataDir = await temporaryFolder();
   const models = join(dataDir, "models");

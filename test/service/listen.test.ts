@@ -16,7 +16,7 @@ const CALLER: Caller = {
 };
 const OPTIONS = { model: "m-1", endOfUtteranceMs: 200, partials: true, words: false, hotWords: [] };
 
-/** A conversation on a decoder of ours, and what became of its lease. */
+/** A conversation on a fake decoder, and the state of its lease. */
 function listening(meter = new FreeMeter()) {
   const metrics = new Metrics({ withProcess: false });
   const granted: Deferred<void> = deferred();

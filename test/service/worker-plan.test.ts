@@ -9,12 +9,12 @@ interface Given {
   readonly cores: number;
   readonly gigabytes: number;
   readonly hasQuota?: boolean;
-  /** Megabytes a worker of live and files takes, and one of synthesis. */
+  /** Megabytes per live or file worker, and per synthesis worker. */
   readonly megabytes?: readonly [hearing: number, speaking: number];
   readonly wanted?: Partial<Record<(typeof ENGINE_KINDS)[number], number>>;
 }
 
-/** Counts of live, synthesis and transcription, and their reasons. */
+/** Numbers of live, synthesis and transcription workers, with reasons. */
 function plan({ cores, gigabytes, hasQuota = false, megabytes = [100, 150], wanted = {} }: Given) {
   const [hearing, speaking] = megabytes;
   const machine = { cores, hasQuota, memoryBytes: gigabytes * GIGABYTE };

@@ -25,7 +25,7 @@ for (const { name, skip, open } of BUSES) {
     });
     after(() => buses.stop());
 
-    /** A front and a host, each with its own connection; they end with the test's `end`. */
+    /** A front and a host, each with its own connection; `end` closes both. */
     async function pair(
       perform: CallHostOptions["perform"],
       changes: Partial<CallHostOptions> & { readonly fromFront?: (bus: Bus) => Bus } = {},
@@ -230,7 +230,8 @@ for (const { name, skip, open } of BUSES) {
           await atHost.bus?.drain();
         }
       }
-      // The call itself, and the first part; what comes later may be a word about the call, which may be spared.
+      // The call itself and the first part; later messages may only be about the call, and can be lost
+      // without effect.
       assert.deepEqual(endings.slice(0, 2), ["unknown", "gap"]);
       for (const ending of endings)
         assert.ok(["unknown", "gap", "done"].includes(String(ending)), String(ending));

@@ -118,7 +118,7 @@ test("a front puts its second lane on another node, even when both are placed at
   await heartbeat({ node: "m", used: 9 });
   await heartbeat({ node: "n" });
   const [one, other] = await both;
-  // Both waited for the first node that there was.
+  // Both waited for the first node.
   assert.deepEqual([one.node, other.node], ["n", "n"]);
   assert.equal(chosen(), "m");
   const more = await Promise.all([lane(), lane(), lane()]);

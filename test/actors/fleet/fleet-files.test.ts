@@ -36,7 +36,7 @@ const RATE_HZ = 24_000;
 const SENTENCE = speech("kazakh-speech-commands/example_1.flac", RATE_HZ);
 const TASKS = 2;
 
-/** Speech without its pauses: only its length ends a piece of it. */
+/** Speech without pauses, so that only the maximum length ends a piece. */
 function withoutPauses(pcm: Int16Array): Int16Array {
   const moment = RATE_HZ / 50;
   const moments = Array.from({ length: Math.floor(pcm.length / moment) }, (_, at) =>
@@ -45,7 +45,9 @@ function withoutPauses(pcm: Int16Array): Int16Array {
   return joined(...moments.filter((samples) => samples.some((sample) => Math.abs(sample) > 1_000)));
 }
 
-/** Sentences with pauses, some of them at the very end. @param denseSeconds of speech without a pause between them */
+/**
+ * Sentences with pauses, some of them at the very end. @param denseSeconds seconds of speech without a pause
+ */
 async function file(denseSeconds: number): Promise<string> {
   const path = join(await temporaryFolder(), "speech.wav");
   const dense = withoutPauses(SENTENCE);
@@ -58,7 +60,7 @@ async function file(denseSeconds: number): Promise<string> {
 
 type Loaded = Awaited<ReturnType<typeof recognizerIn>>;
 
-/** The work of a file worker, in this thread. */
+/** Does the work of a file worker in this thread. */
 function poolOf(recognizer: Loaded, before: (task: FileTask) => Promise<void> = async () => {}): FilePool {
   return {
     workerCount: TASKS,
@@ -131,7 +133,7 @@ async function fleet(recognizer: Loaded, waitMs = 60_000) {
   };
 }
 
-/** The shipped recogniser, and one whose encoder does not forget: a state goes with each part. */
+/** The shipped recogniser, and one with an unlimited encoder memory, whose state is sent with each part. */
 async function recognizers(): Promise<readonly Loaded[]> {
   const { MODELS_DIR } = await lightModels();
   const kept = TINY_RECOGNIZERS.find(({ forget }) => !forget)!;
@@ -222,7 +224,7 @@ test("files transcribed by nodes", async (t) => {
     await engine.transcribe(path, NEVER);
     const runs = gateway.named("worker run");
     assert.deepEqual(new Set(runs.map(({ attributes }) => attributes["task"])), new Set(["hear", "decode"]));
-    // Of tasks at work together either may reach its node first.
+    // Either of two concurrent tasks may reach its node first.
     const inOrder = (told: readonly (readonly unknown[])[]) => told.map(String).toSorted();
     assert.deepEqual(
       inOrder(engineSpans.spans.map(({ name, parent, attributes }) => [name, parent, attributes["node"]])),

@@ -27,7 +27,7 @@ const anyRecord = fc.record(
   { noNullPrototype: true },
 );
 
-/** As NATS lends bytes: a Buffer inside a larger one, at any offset. */
+/** As NATS provides bytes: a Buffer inside a larger one, at any offset. */
 function lent(bytes: Uint8Array, offset: number): Buffer {
   const around = Buffer.alloc(bytes.length + offset + 3, 255);
   around.set(bytes, offset);
@@ -145,7 +145,7 @@ test("a session's options are sent without its ring", () => {
 
 test("a report's numbers arrive bit for bit", () => {
   fc.assert(
-    // No time and no score is -0, which MessagePack would make 0.
+    // Times and scores are never -0, which MessagePack would turn into 0.
     fc.property(fc.double({ noNaN: true, min: 0 }), fc.string(), fc.array(u32), (score, word, cursors) => {
       const answer = {
         ...{ type: "final", session: 1, epoch: 2, utterance: 0, text: word, startSample: 0, endSample: 640 },

@@ -27,7 +27,7 @@ const hub = new InProcessHub((error) => void faults.push(error));
 const nodeBus = new LossyBus(hub.connect(), TO_FRONT, (nth) => fateOfReport(nth));
 let fateOfReport = SEND;
 let worker: Partial<LiveHostOptions>;
-/** The node that takes lanes; others before it have ended. */
+/** The node that accepts lanes; earlier ones have ended. */
 let host: LiveHost;
 let expected: Final[];
 
@@ -120,7 +120,7 @@ test("audio ahead of its node's answers is bounded by the window", async (t) => 
   fateOfReport = () => "hold";
   const listener = new LiveListener(engine);
   const seconds = 40;
-  // 1.3 MB; the window holds 1 MB, and heads of records beside it.
+  // 1.3 MB; the window holds 1 MB in addition to the record headers.
   listener.feed.write(silence(seconds));
   await eventually("the window is full", () => inFlightBytes() > 1_000_000);
   assert.ok(inFlightBytes() < 1_100_000, `${inFlightBytes()}`);
@@ -156,7 +156,7 @@ test("a node that ends before its sessions have paused costs a replay but no wor
   const finals = await speak(engine, async () => {
     host = await liveHost(hub.connect(), worker);
     await host.start();
-    // Nothing more is said, so the session is in the midst of an utterance.
+    // No more audio follows, so the session is in the middle of an utterance.
     await leaving.drain(0);
     await eventually("the lane has a place on the other", () => moves.length === 1);
     assert.equal(leaving.sessionCount, 1);
@@ -198,7 +198,7 @@ test("a node that disconnects costs a replay on the next one, and loses no word"
     await leaving.stop();
   });
   assert.deepEqual(finals, expected);
-  // Its last heartbeat may be fresh enough for the lane to be offered to it once more.
+  // Its last heartbeat may be recent enough for the lane to be offered to it again.
   assert.deepEqual(
     [endings[0], ...new Set(endings.slice(1))],
     ["unknown", ...(endings.length > 1 ? ["gone"] : [])],

@@ -68,7 +68,8 @@ test("chooses the less loaded of two random nodes", () => {
     const node = placeLane(heartbeats, WANTED, none, random)!.node;
     chosen.set(node, (chosen.get(node) ?? 0) + 1);
   }
-  // The fullest loses against every other; no node gets more than the quarter that two choices of eight give.
+  // The fullest node loses to every other; no node gets more than a quarter, the share with two choices of
+  // eight.
   assert.equal(chosen.get("n7"), undefined);
   for (let index = 0; index < 7; index++) {
     const times = chosen.get(`n${index}`) ?? 0;

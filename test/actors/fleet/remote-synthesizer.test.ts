@@ -25,13 +25,13 @@ import { SILENT } from "../../support/silent-log.js";
 const NEVER = new AbortController().signal;
 const JOB: SynthesisJob = { modelId: "m", voice: "v", spokenText: "сәлем", speed: 1, nfe: 8, seed: 3 };
 const OF_FLEET = { cell: "c", zone: "z", model: "m", manifest: "h" };
-/** The last is more than one message takes. */
+/** The last one is larger than a message. */
 const PARTS = [1_000, 3, 17, 140_000].map((length, at) =>
   Int16Array.from({ length }, (_, n) => n * (at + 1)),
 );
 const BOUNDS = Int32Array.of(0, 5, 70_000, 141_020);
 
-/** Makes the same piece each time, a part a turn. */
+/** Produces the same piece each time, one part a turn. */
 class FixedSynthesizer implements Synthesizer {
   readonly jobs: (SpeakOptions & { readonly job: SynthesisJob })[] = [];
   /** Called before each part, with its index. */
@@ -85,7 +85,7 @@ async function fleet({ waitMs = 60_000, capacity = 4 } = {}) {
   };
 }
 
-/** Has a piece spoken. Requires that all of it comes once, in order. */
+/** Synthesizes a piece. Asserts that all of it arrives once, in order. */
 async function requireWhole(synthesizer: Synthesizer, options: SpeakOptions = {}): Promise<void> {
   const heard: Int16Array[] = [];
   const bounds: Int32Array[] = [];

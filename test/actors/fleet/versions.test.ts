@@ -1,4 +1,4 @@
-// Engines are replaced before gateways, one after another: two releases meet on both sides.
+// Engines are replaced before gateways, one by one, so both sides meet two releases.
 import assert from "node:assert/strict";
 import { basename, join } from "node:path";
 import { after, before, test } from "node:test";

@@ -4,7 +4,7 @@ import { Actor, type ActorOptions } from "../../../core/kernel/actor.js";
 
 type Options = ActorOptions<readonly number[], number, number>;
 
-/** An actor whose state is the list of messages it took; each message is also its one effect. */
+/** An actor whose state is the list of handled messages; each message is also its only effect. */
 function recorder(changes: Partial<Options> = {}): {
   readonly actor: Actor<readonly number[], number, number>;
   readonly crashes: unknown[];

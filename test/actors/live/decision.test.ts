@@ -60,7 +60,7 @@ const anyMessage: fc.Arbitrary<LiveMessage> = fc.oneof(
   },
 );
 
-/** Everything a session did about the messages, and the phase before each of them. */
+/** All effects of the messages on a session, and the phase before each. */
 function run(messages: readonly LiveMessage[]) {
   let state: LiveState = LISTENING;
   const steps = messages.map((message) => {
@@ -312,7 +312,7 @@ test("a client that disconnected is released and gets no message", () => {
 });
 
 test("the stable part of an utterance only grows, regardless of what its workers send", () => {
-  // A growing text, occasionally replaced: a lost worker's audio is decoded again.
+  // A growing text, occasionally replaced, as when a lost worker's audio is decoded again.
   const texts = fc.array(
     fc.record({
       letters: fc.array(fc.constantFrom("а", "б", " ", "𝄞"), { maxLength: 6 }),

@@ -26,7 +26,7 @@ test("one wake-up covers all writes of a turn, one message all answers of a step
   try {
     const listeners = Array.from({ length: SESSIONS }, () => new LiveListener(engine));
     for (const { feed } of listeners) feed.write(silence(0.04));
-    // Sessions are opened in a microtask; each message makes the worker ring for itself.
+    // Sessions open in a microtask; each message makes the worker wake itself.
     await new Promise((resolve) => setImmediate(resolve));
     const pieces = cut(SPEECH, [640]);
     const before = Atomics.load(bell, LIVE_CELL.bell);

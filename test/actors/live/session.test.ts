@@ -22,7 +22,9 @@ interface Opened {
   readonly meter: FreeMeter;
 }
 
-/** A session between a decoder and a sink of ours, on manual timers; a warm one has said its `ready` and been heard. */
+/**
+ * A session between a fake decoder and a fake sink, on manual timers; a warm one has already sent `ready`.
+ */
 function opened(
   t: TestContext,
   options: StreamOptions = OPTIONS,
@@ -89,7 +91,7 @@ test("the same bytes give the same samples, however they are chunked", (t) => {
         const { session, decoder } = opened(t);
         let offset = 0;
         for (const size of [...sizes, bytes.length]) {
-          // A view into larger memory at any offset, as sockets lend it.
+          // A view into larger memory at any offset, as sockets provide it.
           session.audio(bytes.subarray(offset, offset + size));
           offset = Math.min(bytes.length, offset + size);
         }

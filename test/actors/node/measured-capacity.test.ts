@@ -19,7 +19,7 @@ test("a busy worker accepts sessions up to 0.8 of its time", () => {
   assert.equal(busy(0.8)(60), 60);
   assert.ok(Math.abs(busy(0.7)(60) - 68) <= 1);
   assert.ok(Math.abs(busy(1)(50) - 40) <= 1);
-  // More than its time is no share.
+  // A share above 1 counts as 1.
   assert.equal(busy(3)(50), busy(1)(50));
 });
 

@@ -15,7 +15,7 @@ const JOB: SynthesisJob = {
   nfe: 4,
   seed: 1,
 };
-/** Far more steps than anything waits for: a job that is certainly still running when it is cancelled. */
+/** Enough steps for a job to be still running when it is cancelled. */
 const LONG_JOB: SynthesisJob = { ...JOB, nfe: 64 };
 const RATE_HZ = 24_000;
 const PIECES_PER_WORKER = 32;
@@ -41,7 +41,7 @@ function hasCode(code: string): (error: unknown) => boolean {
   return (error) => error instanceof ServiceError && error.code === code;
 }
 
-/** Long enough for a job to be on the worker, short against all of a long job's steps. */
+/** Long enough for a job to reach the worker, but short compared with a long job. */
 function whileRunning(): Promise<void> {
   return momentOfFault(30);
 }
@@ -181,7 +181,7 @@ test("simultaneous first chunks share steps and keep the samples they have alone
   const together = await Promise.all(jobs.map(speakFirst));
   const shared = engine.modelRuns - before - apart;
   assert.deepEqual(together, alone);
-  // At most one of them begins before the others come.
+  // At most one of them begins before the others arrive.
   assert.ok(shared <= apart - JOB.nfe, `${shared} runs together, ${apart} apart`);
 });
 

@@ -80,7 +80,7 @@ test("speech continues after a pause mark inside a sentence, which is billed", a
   await assert.rejects(planOf("[pause 1s]"), /something that can be spoken/);
 });
 
-/** Returns the number of characters that a text's plan speaks. */
+/** Returns the number of spoken characters in a text's plan. */
 async function spokenLength(text: string): Promise<number> {
   const { sentences } = await planOf(text);
   return sentences.flatMap(({ pieces }) => pieces).reduce((sum, piece) => sum + piece.text.length, 0);
@@ -135,7 +135,7 @@ test("an answer longer than an hour is rejected, including slow speech and pause
     return true;
   });
   assert.ok((await slowly(filled("Бүгін күн жылы, ертең жаңбыр жауады. "), 0.5)).sentences.length > 0);
-  // 40 minutes of paragraphs, and half an hour of short ones besides.
+  // 40 minutes of paragraphs, plus half an hour of short ones.
   const paragraphs = filled("а\n\n");
   assert.ok((await slowly(paragraphs, 1)).sentences.length > 0);
   const pauses = "[pause 10s]".repeat(12);

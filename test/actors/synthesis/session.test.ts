@@ -24,7 +24,7 @@ interface Spoken {
   readonly piece: Deferred<SynthesizedPiece>;
 }
 
-/** Says one sample per letter, the letter's code; answers at once, or when the test lets it. */
+/** Outputs one sample per letter, the letter's code, immediately or when the test allows. */
 class FakeSynthesizer implements Synthesizer {
   readonly spoken: Spoken[] = [];
   readonly #isPatient: boolean;
@@ -96,7 +96,7 @@ async function readAll(session: SynthesisSession): Promise<number[][]> {
   return pieces;
 }
 
-/** The next sentence of a session, chunk by chunk. */
+/** Reads the next sentence of a session, chunk by chunk. */
 async function readSentence(chunks: AsyncIterator<SpeechChunk>): Promise<void> {
   for (;;) {
     const { done, value } = await chunks.next();

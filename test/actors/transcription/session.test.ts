@@ -13,7 +13,7 @@ const TRANSCRIPT: FileTranscript = {
   modelId: "m",
 };
 
-/** A session over work that ends when the test says so, on a clock that the test moves. */
+/** A session whose work and clock the test controls. */
 function transcribing() {
   const work = deferred<FileTranscript>();
   const clock = { atMs: 1_000, nowMs: () => clock.atMs };

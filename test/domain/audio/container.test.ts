@@ -46,7 +46,7 @@ test("MPEG audio is detected by two consecutive frames, with or without padding 
   // MPEG-2 layer 3 at 64 kbit/s and 22.05 kHz.
   const half = frame([0xff, 0xf3, 0x80, 0x64], 208);
   assert.equal(detectContainer(Buffer.concat([half, half])), "mp3");
-  // ADTS says its length itself.
+  // ADTS headers contain the length.
   const adts = frame([0xff, 0xf1, 0x50, 0x80, 0x0c, 0x9f, 0xfc], 100);
   assert.equal(detectContainer(Buffer.concat([adts, adts])), "aac");
 });

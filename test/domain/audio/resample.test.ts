@@ -11,7 +11,7 @@ const PAIRS: readonly (readonly [number, number])[] = [
   [24_000, 16_000],
   [11_025, 16_000],
   [16_000, 24_000],
-  // A ratio that does not reduce goes through the interpolated filter.
+  // An irreducible ratio uses the interpolated filter.
   [44_101, 16_000],
 ];
 
@@ -20,7 +20,7 @@ function tone(rateHz: number, frequencyHz: number, seconds: number): Float32Arra
   return samples.map((_, i) => Math.sin((2 * Math.PI * frequencyHz * i) / rateHz));
 }
 
-/** Root mean square away from both ends, where the filter sees the silence outside. */
+/** Root mean square without the ends, where the filter reaches into the silence outside. */
 function innerRms(samples: Float32Array, reference?: Float32Array): number {
   let sum = 0;
   const edge = Math.floor(samples.length * 0.2);

@@ -6,7 +6,7 @@ import { WavSampleReader } from "../../../core/domain/audio/wav-samples.js";
 const PCM = Int16Array.from({ length: 200 }, (_, index) => index * 150 - 15_000);
 const WAV = new Uint8Array(writeWav(PCM, 16_000));
 
-/** A file as it arrives from a network, with a reader that may or may not know its length. */
+/** Reads a file as it arrives from a network, with or without a known length. */
 function read(bytes: Uint8Array, pieceBytes: number, totalBytes?: number): readonly number[] {
   const reader = new WavSampleReader(totalBytes);
   const samples: number[] = [];

@@ -17,7 +17,7 @@ interface WavParts {
   readonly dataSize?: number;
 }
 
-/** A file built by hand, so that it shares nothing with the writer under test. */
+/** Builds a file manually, so that it shares no code with the writer under test. */
 function wavFile(data: readonly number[] | Uint8Array, parts: WavParts = {}): Uint8Array {
   const { code = 1, channels = 1, rateHz = 16_000, bits = 16, extra = [], before = [] } = parts;
   const blockBytes = parts.blockBytes ?? (channels * Math.ceil(bits / 8)) % 65_536;
@@ -232,7 +232,7 @@ test("samples do not depend on how the bytes were chunked", () => {
       for (const size of [...sizes, file.length]) {
         const part = file.slice(at, at + size);
         samples.push(...reader.push(part));
-        // The lender of the bytes may reuse them.
+        // The owner of the borrowed bytes may reuse them.
         part.fill(0xee);
         at = Math.min(file.length, at + size);
       }

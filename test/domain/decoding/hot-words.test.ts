@@ -114,7 +114,7 @@ function scoreOf(text: string, words: readonly { text: string; characterScore: n
   return score - automaton.credit[state]!;
 }
 
-/** Score of every text that some path reads as. */
+/** Score of every text that some path produces. */
 function everyScore(
   logProbs: Float32Array,
   frames: number,

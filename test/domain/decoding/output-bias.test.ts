@@ -7,7 +7,7 @@ import { PrefixBeamSearch } from "../../../core/domain/decoding/prefix-beam-sear
 const VOCABULARY = ["", " ", "а", "б"];
 const OPTIONS = { beamWidth: 8, languageModelWeight: 0, characterBonus: 0, wordBonus: 0 };
 
-/** Log-probs of frames that are given as probabilities. */
+/** Converts frames of probabilities to log-probs. */
 function frames(...rows: readonly (readonly number[])[]): Float32Array {
   return Float32Array.from(rows.flat(), Math.log);
 }

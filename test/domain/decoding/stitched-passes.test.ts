@@ -30,7 +30,7 @@ test("passes cover all audio with enough overlap, within the longest length, fro
   );
 });
 
-/** Rows that say these outputs, one a row, as sure as `sure`. */
+/** Rows with these outputs, one per row, with confidence `sure`. */
 function rowsOf(startRow: number, best: readonly number[], sure = 0.9): PassRows {
   const logProbs = new Float32Array(best.length * WIDTH).fill(Math.log((1 - sure) / (WIDTH - 1)));
   for (const [row, token] of best.entries()) logProbs[row * WIDTH + token] = Math.log(sure);
@@ -46,7 +46,7 @@ test("the seam is in a pause", () => {
   const pause = [0, 0, 0, 0, 0, 0];
   const spoken = [2, 3, 4, 2, 3, 4, 2, 3];
   const first = rowsOf(0, [...spoken, ...pause, ...spoken, ...spoken]);
-  // Outside of the pause the second pass hears something else.
+  // Outside the pause, the second pass outputs something else.
   const second = rowsOf(0, [...spoken.map(() => 4), ...pause, ...spoken.map(() => 3), ...spoken, 2]);
   const { logProbs, rows } = stitchPasses([first, second], WIDTH);
   assert.equal(rows, second.rows);
@@ -68,7 +68,7 @@ test("no letter is lost or repeated if the second pass is a row later or earlier
         const from = Math.floor(best.length / 3);
         const until = Math.floor((2 * best.length) / 3);
         const moved = best.map((_, row) => best[row - shift] ?? 0);
-        // Edges of a pass are heard without what is beyond them.
+        // The edges of a pass lack the audio beyond them.
         const first = rowsOf(0, [...best.slice(0, until - 3), 4, 4, 4]);
         const second = rowsOf(from, [3, 3, 3, ...moved.slice(from + 3)]);
         assert.equal(textOf([first, second]), whole);

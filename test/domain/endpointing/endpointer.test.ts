@@ -27,7 +27,7 @@ function say(event: EndpointEvent): string {
   return `${event.type} #${event.utterance} ${event.startFrame}${end}${reason}`;
 }
 
-/** Events with the mean probability of speech that they say, in whole hundredths. */
+/** Events with their mean probability of speech, in whole hundredths. */
 function meansOf(frames: string, options: Partial<EndpointerOptions> = {}): string[] {
   const endpointer = new Endpointer(options);
   return [...frames].flatMap((letter) =>
@@ -41,9 +41,9 @@ function meansOf(frames: string, options: Partial<EndpointerOptions> = {}): stri
 
 test("the mean probability of speech covers the frames from the first with speech to the end", () => {
   assert.deepEqual(meansOf("####......."), ["halfway 90", "ended 90"]);
-  // One frame of doubt inside; silence before the onset and after the end does not count.
+  // One doubtful frame inside; silence before the onset and after the end does not count.
   assert.deepEqual(meansOf("..##~##......"), ["halfway 81", "ended 81"]);
-  // Speech that resumes takes the silence in between with it.
+  // Speech that resumes includes the silence in between.
   assert.deepEqual(meansOf("####...####......"), ["halfway 90", "halfway 67", "ended 67"]);
 });
 
@@ -213,7 +213,7 @@ const anyOptions = fc.record({
   longestFrames: fc.integer({ min: 25, max: 60 }),
 });
 
-/** The obvious reading of the two thresholds. */
+/** Straightforward implementation of the two thresholds. */
 function speechFlags(frames: readonly number[]): boolean[] {
   let isSpeech = false;
   return frames.map((probability) => {
@@ -279,7 +279,7 @@ test("each utterance reports its events in order", () => {
         .flatMap((probability) => endpointer.push(probability))
         .map((event) => event.type[0])
         .join("");
-      // started, then halfway and resumed by turns, then ended.
+      // started, then alternately halfway and resumed, then ended.
       assert.match(story, /^(s(hr)*h?e)*(s(hr)*h?)?$/);
     }),
   );
@@ -292,7 +292,7 @@ test("an endpointer that starts where an utterance ended finds the same later ut
       anyOptions,
       fc.array(fc.nat(300), { maxLength: 3 }),
       (frames, options, finalizeAfter) => {
-        /** Ends found from `first` on, as they were noticed. */
+        /** Ends found from `first` on, in order of detection. */
         const endsFrom = (first: number, isMidSpeech: boolean, doneFinalizing: number) => {
           const endpointer = new Endpointer(options, isMidSpeech);
           const ends: { start: number; end: number; isMidSpeech: boolean; finalizedAt: number }[] = [];
@@ -303,7 +303,7 @@ test("an endpointer that starts where an utterance ended finds the same later ut
             for (const event of events) {
               if (event.type !== "ended") continue;
               const { startFrame, endFrame, isMidSpeech, reason } = event;
-              // An end that the frame itself brought is before the finalize that comes after the frame.
+              // An end caused by the frame itself precedes a finalize after the frame.
               const finalizedAt = reason === "finalize" ? frame : frame - 1;
               ends.push({ start: startFrame + first, end: endFrame + first, isMidSpeech, finalizedAt });
             }
@@ -318,7 +318,7 @@ test("an endpointer that starts where an utterance ended finds the same later ut
     ),
     {
       numRuns: 300,
-      // A longest utterance is cut, and what follows the cut finalized, in the same frame.
+      // In the same frame, an utterance of the maximum length is cut and the rest finalized.
       examples: [
         [
           [0.6, 0.47, 0.47, ...Array<number>(28).fill(0.6)],
@@ -330,7 +330,7 @@ test("an endpointer that starts where an utterance ended finds the same later ut
   );
 });
 
-/** Runs of frames of one kind: silence, a near voice, a voice behind it, with letters and without. */
+/** Runs of frames of one kind: silence, a near voice, a background voice, with and without letters. */
 const anyRoom = fc
   .array(
     fc.tuple(
@@ -390,7 +390,7 @@ function endsOf(frames: string, options: Partial<EndpointerOptions> = {}): strin
 
 test("a voice much quieter than the speaker neither extends the utterance nor starts one", () => {
   const [end, ...others] = endsOf(`${"#".repeat(20)}${"b".repeat(100)}`);
-  // Its loudest frames count for a quarter of a second, then the pause begins.
+  // Its loudest frames count for a quarter of a second before the pause begins.
   assert.equal(end, "29 ended #0 0-25 pause");
   assert.deepEqual(others, []);
 });
@@ -420,7 +420,7 @@ test("voice activity without letters ends the utterance where its letters ended"
     "49 ended #1 20-50 wordless",
     "79 ended #2 50-80 wordless",
   ]);
-  // Silence ends it as ever.
+  // Silence ends it as usual.
   assert.deepEqual(endsOf(`${"#".repeat(20)}${"-".repeat(5)}.....`, options), ["29 ended #0 0-25 pause"]);
 });
 

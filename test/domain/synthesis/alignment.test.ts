@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { alignFrames } from "../../../core/domain/synthesis/alignment.js";
 import * as fc from "../../support/properties.js";
 
-/** Durations as the encoder gives them; below zero stands for less than nothing. */
+/** Durations from the encoder, which may be below zero. */
 const anyLogDurations = fc
   .array(fc.double({ min: -1, max: 4, noNaN: true }), { minLength: 1, maxLength: 60 })
   .map((values) => Float32Array.from(values));
@@ -36,7 +36,7 @@ test("rounding errors do not accumulate: each boundary is within half a frame", 
       const { durations } = alignFrames(logDurations);
       let exact = 0;
       let placed = 0;
-      // The last token may take one frame more, so that frames pair up.
+      // The last token may take one more frame, so that the number of frames is even.
       for (let token = 0; token < logDurations.length - 1; token++) {
         exact += framesOf(logDurations[token]!);
         placed += durations[token]!;

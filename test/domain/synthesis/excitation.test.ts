@@ -19,8 +19,8 @@ interface PulseTrainFixture {
 const anyF0 = fc.array(fc.double({ min: 50, max: 500, noNaN: true }), { minLength: 1, maxLength: 6 });
 
 /**
- * The formula as it is written down: f0 between frame centres, phase summed, a cosine for each harmonic. Null where a
- * harmonic lies on the limit itself: there the last bit of the pitch decides whether it is heard.
+ * Computes the formula directly: f0 between frame centres, summed phase, a cosine for each harmonic. Null
+ * where a harmonic is exactly at the limit: there the last bit of the pitch decides whether it is included.
  */
 function sumOfCosines(f0: Float32Array, hopSamples: number, sampleRateHz: number): (number | null)[] {
   let cycles = 0;
@@ -83,7 +83,7 @@ test("any steady pitch has unit power", () => {
       const wholePeriods = Math.floor(Math.floor(pulses.length / periodSamples) * periodSamples);
       let energy = 0;
       for (let n = 0; n < wholePeriods; n++) energy += pulses[n]! ** 2;
-      // A fraction of a sample is left over of the last period, and a pulse's peak holds K / 2 of the power.
+      // The last period may leave a fraction of a sample, and a pulse's peak holds K / 2 of the power.
       const tolerance = 1.5 / (wholePeriods / periodSamples);
       assert.ok(Math.abs(energy / wholePeriods - 1) < tolerance, `power ${energy / wholePeriods}`);
     }),

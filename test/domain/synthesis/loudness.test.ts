@@ -21,7 +21,7 @@ const MODEL: LoudnessModel = {
 };
 const WHOLE = { silentFramesBefore: 0, silentFramesAfter: 0, start: 0 };
 
-/** Frames whose two bands hold `value`. */
+/** Frames with `value` in both bands. */
 function melOf(...values: readonly number[]): Float32Array {
   return Float32Array.from(values.flatMap((value) => [value, value]));
 }
@@ -45,7 +45,7 @@ test("pauses and trimmed frames are not measured", () => {
   const speech = Array<number>(80).fill(0);
   const pause = Array<number>(600).fill(-9);
   const level = levelOf(melOf(...speech, ...pause, ...speech));
-  // Blocks that hold both count; over all of the time it would be 6.8 dB less.
+  // Blocks that contain both count; over the whole time it would be 6.8 dB less.
   assert.ok(level < 10 * Math.log10(3) && level > 10 * Math.log10(3) - 1.5, `${level} dB`);
   const loudEnd = melOf(...speech, 5, 5, 5);
   isNear(levelOf(loudEnd, { stop: 80 }), 10 * Math.log10(3));
@@ -83,7 +83,7 @@ test("a changing gain glides without steps, however the piece is chunked", () =>
       const whole = new Float32Array(400 * hop).fill(1);
       applyGain(whole, 0, hop, curve);
       isNear(whole[0]!, points[0]![1]);
-      // 3 dB in a second.
+      // 3 dB per second.
       for (let i = 1; i < whole.length; i++)
         assert.ok(Math.abs(whole[i]! - whole[i - 1]!) < 0.8 / (94 * hop));
       const [head, tail] = [new Float32Array(cut * hop).fill(1), new Float32Array((400 - cut) * hop).fill(1)];

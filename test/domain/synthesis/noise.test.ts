@@ -4,7 +4,7 @@ import { gaussianNoise, seedOf } from "../../../core/domain/synthesis/noise.js";
 import * as fc from "../../support/properties.js";
 
 const COUNT = 100_000;
-/** Standard errors within which a statistic of true noise lies but once in 15 000 seeds. */
+/** Standard errors that a statistic of true noise exceeds only once in 15,000 seeds. */
 const SIGMAS = 4;
 const SEEDS = [0, 1, 2, 0x5bd1e995, 2 ** 32 - 1];
 

@@ -8,7 +8,7 @@ import * as fc from "../../support/properties.js";
 const SECONDS = 10;
 const tone = new RoomTone({ cutoffHz: 1_000, seed: 7 });
 const SILENCE = new Int16Array(SECONDS * SPEECH_RATE_HZ);
-/** -60 dB of full scale: what our own measures of pauses, and those of others, take for silence. */
+/** -60 dB of full scale: the usual threshold for silence, also in our own measures. */
 const SILENT_BELOW = 32.768;
 
 test("the tone has its level, below the silence threshold everywhere", () => {

@@ -11,7 +11,7 @@ test("steps go from 0 to 1 and never back", () => {
       const times = swaySchedule(nfe, sway);
       assert.equal(times.length, nfe + 1);
       assert.equal(times[0], 0);
-      // The cosine of a quarter turn is zero but for the last bit.
+      // The cosine of a quarter turn is zero except for the last bit.
       assert.ok(Math.abs(times[nfe]! - 1) < 1e-15);
       for (let step = 1; step <= nfe; step++) assert.ok(times[step]! > times[step - 1]!);
     }),

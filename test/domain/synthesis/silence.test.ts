@@ -75,7 +75,7 @@ test("the sendable part of an incomplete piece is a prefix of the whole one", ()
       if (soFar === null) return assert.ok(known.every((mean) => mean < -1));
       assert.equal(soFar.start, whole.start);
       assert.equal(soFar.silentFramesBefore, whole.silentFramesBefore);
-      // A frame is left in any case: the one that the piece is faded out in.
+      // One frame always remains: the one in which the piece fades out.
       assert.ok(soFar.stop > soFar.start && soFar.stop < whole.stop && soFar.stop <= known.length);
     }),
   );

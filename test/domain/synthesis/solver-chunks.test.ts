@@ -21,7 +21,7 @@ test("chunks cover all patches in order, each with its context or an end of the 
         assert.ok(chunk.end > start && chunk.end <= patches);
         assert.equal(chunk.contextStart, Math.max(0, chunk.start - rules.context));
         assert.equal(chunk.contextEnd, Math.min(patches, chunk.end + rules.context));
-        // Both chunks know what they go over into each other in.
+        // Both chunks cover the frames of their crossfade.
         const before = chunks[index - 1];
         assert.equal(chunk.overlap, before ? Math.min(rules.overlap, before.contextEnd - start) : 0);
         start = chunk.end;

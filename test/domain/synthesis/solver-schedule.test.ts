@@ -86,7 +86,7 @@ test("first chunks that arrive at about the same time share steps while there is
   assert.deepEqual(run([first(0, 5), first(1, 0)]), { type: "step", ids: [0], patches: 32 });
   const four = [0, 1, 2, 3].map((id) => first(id, 1));
   assert.deepEqual(run(four), { type: "step", ids: [0, 1, 2], patches: 32 });
-  // Neither chunks whose listener already has audio nor pieces that are sent as a whole.
+  // Neither chunks whose listener already has audio, nor pieces sent as a whole.
   assert.deepEqual(run([first(0, 0), step(1, 5, 32)]), { type: "step", ids: [0], patches: 32 });
   assert.deepEqual(run([step(0, -1, 32), first(1, 0)]), { type: "step", ids: [0], patches: 32 });
 });
@@ -136,7 +136,8 @@ test("no piece starves, however many follow it", () => {
     { atMs: 0, urgency: { kind: "heard", runsDryAtMs: 3_000 } as const, steps: 16 },
     ...newcomers,
   ];
-  // Newcomers alone take more than the machine has, 160 ms of work every 150 ms: what is due comes late, not never.
+  // New pieces alone exceed the machine's capacity, with 160 ms of work every 150 ms: due work is late but
+  // not starved.
   const done = simulate(arrivals, 10);
   assert.ok((done.get(0) ?? Number.NaN) < 4_000, `whole at ${done.get(0)} ms`);
   assert.ok((done.get(1) ?? Number.NaN) < 3_500, `heard at ${done.get(1)} ms`);
@@ -185,7 +186,7 @@ const STEPS = 20;
 
 test("first chunks of all streams go before later audio without an underrun", () => {
   const workMs = CHUNKS.reduce((sum, chunk) => sum + chunk.workMs, 0);
-  // Three come at once, as often as keeps the machine busy for 0.7 of the time.
+  // Three arrive together, at intervals that keep the machine busy for 0.7 of the time.
   const streams = Array.from({ length: 60 }, (_, id) => {
     const atMs = Math.floor(id / 3) * ((3 * workMs) / 0.7);
     const due = dueAtMs({ kind: "first" }, atMs, CHUNKS[0]!.workMs);

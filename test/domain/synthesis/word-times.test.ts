@@ -7,7 +7,7 @@ import * as fc from "../../support/properties.js";
 
 const RATE_HZ = 1_000;
 
-/** Times of a text whose characters last 10 ms each, a sentence after the other. */
+/** Times of a text whose characters last 10 ms each, sentence by sentence. */
 function timesOf(text: string): WordTime[] {
   const written = new WrittenWords(text, RATE_HZ);
   let sentenceStart = 0;

@@ -118,7 +118,7 @@ test("cues contain every word once, in order, within their lines and times", () 
         assert.ok(lines.length <= 2 && lines.every((line) => line !== "" && [...line].length <= 42));
         assert.ok(endSeconds > startSeconds && endSeconds <= next);
         assert.ok(endSeconds - startSeconds <= 7 + 1e-9);
-        // As long as reading takes, unless the next cue or the limit comes first.
+        // Shown for the reading time, unless the next cue or the limit comes first.
         const reading = Math.max(1, [...lines.join(" ")].length / 17);
         assert.ok(endSeconds >= Math.min(startSeconds + reading, startSeconds + 7, next - 0.08) - 1e-9);
       }
@@ -160,7 +160,7 @@ test("no cue or line ends inside a number or after a word that belongs to the ne
   const phrase = fc.constantFrom(...NUMBERS, ...LEANING, ...PLAIN, ...PLAIN);
   fc.assert(
     fc.property(fc.array(phrase, { minLength: 1, maxLength: 60 }), (phrases) => {
-      // A comma parts numbers that follow each other by chance.
+      // A comma separates numbers that are adjacent by chance.
       const parted = phrases.map((part, at) => (NUMBERS.includes(part) && at % 2 === 0 ? `${part},` : part));
       const apart = parted.filter((part, at) => at === 0 || !(isNumeral(part) && isNumeral(parted[at - 1]!)));
       const lines = readingCues(spoken(apart.join(" "))).flatMap(({ lines }) => lines);

@@ -7,7 +7,7 @@ import {
 } from "../../../core/domain/text/sentences.js";
 import * as fc from "../../support/properties.js";
 
-/** Sentences are written with | between them; the splitter has to find the same places. */
+/** Sentences are written with | between them; the splitter must find the same places. */
 function assertSplit(marked: string): void {
   assert.deepEqual(splitIntoSentences(marked.replaceAll("|", "")), marked.split("|"));
 }

@@ -28,7 +28,7 @@ async function withFront(served: FrontHandlers, use: (port: number) => Promise<v
   }
 }
 
-/** Writes all of it, and settles with what was answered once the connection has closed. */
+/** Writes all of it, and settles with the response once the connection has closed. */
 function exchange(port: number, bytes: string): Promise<string> {
   return new Promise((resolve) => {
     let received = "";
@@ -39,7 +39,7 @@ function exchange(port: number, bytes: string): Promise<string> {
   });
 }
 
-/** How often Node's parser hands over a piece of a body while `act` runs. */
+/** Counts how often Node's parser delivers a piece of a body while `act` runs. */
 async function handedPieces(act: () => Promise<void>): Promise<number> {
   const push = IncomingMessage.prototype.push;
   let count = 0;
@@ -74,7 +74,7 @@ test("a rejected body in small chunks stops and reduces the budget of the next o
   });
   await withFront(reads, async (port) => {
     const first = await handedPieces(async () => assert.match(await exchange(port, chunked("/")), / 400 /));
-    // Some more come while they wait: what is allowed each second.
+    // Some more arrive while they wait, as many as are allowed each second.
     assert.ok(first > 2_000 && first < SMALL_CHUNKS / 3, `${first} of ${SMALL_CHUNKS} chunks`);
     const next = await handedPieces(async () => assert.match(await exchange(port, chunked("/")), / 400 /));
     assert.ok(next < first, `${next} chunks of a watched address, ${first} at first`);
@@ -91,7 +91,7 @@ test("an unread body is not delivered after the response", async () => {
   await withFront(refuses, async (port) => {
     let answer = "";
     const count = await handedPieces(async () => {
-      // The end of the body is heard all the same: the connection takes another request.
+      // The end of the body is still recognized: the connection accepts another request.
       answer = await exchange(
         port,
         `${chunked("/")}0\r\n\r\nGET / HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`,
@@ -178,7 +178,7 @@ test("reads the whole request after an unread body, even from the same chunk", a
     const socket = connect(port, "127.0.0.1");
     const closed = new Promise((resolve) => socket.once("close", resolve));
     socket.write(`POST /unread HTTP/1.1\r\n${HOST}Content-Length: 8\r\n\r\nhalf`);
-    // Its answer is out: what is left of the body is not heard any more.
+    // Its response has been sent, so the rest of the body is ignored.
     await new Promise((resolve) => socket.once("data", resolve));
     socket.write(`restPOST /read HTTP/1.1\r\n${HOST}Connection: close\r\nContent-Length: 5\r\n\r\nwhole`);
     await closed;

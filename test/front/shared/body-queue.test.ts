@@ -20,7 +20,7 @@ class Source {
   }
 }
 
-/** A body that is sent so slowly that no rule about small chunks is broken. */
+/** A body sent slowly enough to obey the rule about small chunks. */
 function pushOneByOne(queue: BodyQueue, count: number, from = 0): void {
   for (let i = 0; i < count; i++) queue.push(Uint8Array.of((from + i) & 255), true);
 }

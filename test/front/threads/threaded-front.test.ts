@@ -18,7 +18,7 @@ import { FaultOrders } from "../../support/faulty/orders.js";
 import { momentOfFault, pace } from "../../support/pace.js";
 
 const skip = typeof loadUwsBinding() === "string" && "the native front does not load here";
-/** So many connections that the kernel gives each of two threads some. */
+/** Enough connections for the kernel to give each of two threads some. */
 const SOCKETS = 24;
 
 interface Owned {
@@ -100,7 +100,7 @@ test("a busy main thread slows clients down without losing data", { skip }, asyn
   await withFront({}, async (_front, port, owned) => {
     const [socket] = await connect(port, 1);
     assert.ok(socket);
-    // Twice what the inbox holds, while it is not drained.
+    // Twice the capacity of the inbox, while it is not drained.
     for (let nth = 0; nth < 64; nth++) socket.send(new Uint8Array(256 * 1024).fill(nth));
     await pace(20);
     const busyUntilMs = performance.now() + 400;
@@ -153,7 +153,7 @@ test("a crashed front thread disconnects only its own clients and restarts", { s
       "their clients know",
       () => closeCodes.filter((code) => code === 1006).length === lostCount,
     );
-    // The others go on, and new ones come to both.
+    // The others continue, and both threads accept new ones.
     for (const [index, socket] of sockets.entries()) {
       if (closeCodes[index] !== 0) continue;
       socket.send("still here");

@@ -12,7 +12,7 @@ const FILE = `uws_${process.platform}_${process.arch}_${process.versions.modules
 const BEAM = fileURLToPath(new URL("../../../../native/beam/build/Release/beam.node", import.meta.url));
 const require = createRequire(import.meta.url);
 
-/** A binding that loads here, or null. */
+/** Finds a binding that loads here, or null. */
 const real = ["uws-repack", "uws-fork"]
   .map((alias) => dirname(require.resolve(alias)))
   .flatMap((folder) => [join(folder, FILE), join(folder, "../binaries", FILE)])
@@ -25,7 +25,7 @@ const real = ["uws-repack", "uws-fork"]
   });
 const skip = real === undefined && "the native front does not load here";
 
-/** A package on disk whose binding is a copy of `binding`, or that text; null for a package without. */
+/** Writes a package whose binding is a copy of `binding`, or that text; null for a package without one. */
 async function installed(
   alias: string,
   version: string,

@@ -33,7 +33,7 @@ test("the gate closes at too many descriptors and retries until it can open", {
   gate.watch();
   const descriptors = Array.from({ length: MAX_CONNECTIONS - 10 }, () => openSync("/dev/null", "r"));
   try {
-    // Several looks later it is open: what it holds spare does not count.
+    // Several checks later it is open: its spare descriptors do not count.
     await stays("open", () => told.length === 0, 500);
     for (let nth = 0; nth < 20; nth++) descriptors.push(openSync("/dev/null", "r"));
     await eventually("the gate shuts", () => told.length === 1);
@@ -53,7 +53,7 @@ test("the gate closes at too many descriptors and retries until it can open", {
 test("counts descriptors by name if the system does not count them", {
   skip,
 }, async () => {
-  // As /proc/self/fd was before Linux 6.2: an entry for each, and no size.
+  // Like /proc/self/fd before Linux 6.2: an entry for each, and no size.
   const FOLDER = "/proc/self/fdinfo";
   assert.equal(statSync(FOLDER).size, 0);
   const counted = await countDescriptors(FOLDER);
@@ -88,7 +88,7 @@ test("the gate closes when no descriptor is left for counting", async () => {
   try {
     await eventually("the gate shuts", () => told.length === 1);
     assert.deepEqual(failures, ["no connections are taken: no descriptor is left"]);
-    // An unknown count of descriptors changes nothing.
+    // An unknown number of descriptors has no effect.
     found = null;
     const before = looks;
     await eventually("two looks", () => looks >= before + 2);

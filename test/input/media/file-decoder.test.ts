@@ -28,15 +28,15 @@ const NEVER = new AbortController().signal;
 const SPEECH = await speechAsWavFile("pisets-ru-test/test_sound_ru.flac");
 const SPEECH_SECONDS = 3.234;
 /**
- * Encoders pad the beginning or the end by a few frames, and some containers do not say so; Opus frames are
- * 20 ms.
+ * Encoders pad the beginning or end by a few frames, which some containers do not state; Opus frames are 20
+ * ms.
  */
 const PADDING_SECONDS = 0.14;
-/** Tells the processes of these tests from others. */
+/** Distinguishes the processes of these tests from others. */
 const SLOW_SECONDS = `47.${process.pid}`;
-/** Which of them need no decoder process. */
+/** The ones that need no decoder process. */
 const PLAIN: readonly ClipName[] = ["float.wav", "alaw.wav", "stereo44.wav"];
-/** The service's own test of uploads goes through all containers. */
+/** The upload tests of the service cover all containers. */
 const IN_FFMPEG: readonly ClipName[] = ["speech.mp3", "streaming.mp4", "rf64.wav", "second-stream.mp4"];
 const IN_WASM: readonly ClipName[] = ["speech.mp3", "tagged.mp3", "speech.flac", "opus.ogg"];
 
@@ -134,11 +134,11 @@ test("without ffmpeg, the error for other containers names it", async () => {
 test("a wrong length in a header is ignored", async () => {
   const wav = await readFile(SPEECH);
   const source = join(folder, "claims.wav");
-  // Claims four hours, and holds three seconds.
+  // States four hours but contains three seconds.
   wav.writeUInt32LE(4 * 3_600 * 32_000, wav.indexOf("data") + 4);
   await writeFile(source, wav);
   assert.equal(await decoderOf("", 60).decode(source, newTarget(), NEVER), source);
-  // Claims one second, and holds three: players stop after one, and so do we.
+  // States one second but contains three; we stop after one, as players do.
   const flac = await readFile(await makeClip("speech.flac", SPEECH, folder));
   flac.writeUInt32BE(16_000, 22);
   await writeFile(source, flac);
@@ -197,8 +197,8 @@ describe("files that refer to other files", () => {
   test("an MP4 whose data reference names another file is not followed", async () => {
     const whole = await readFile(await makeClip("speech.m4a", SPEECH, folder));
     const other = await makeClip("alac.m4a", SPEECH, folder);
-    // "url " with flag 1 means this very file; the flag is cleared and the type made an alias to somewhere
-    // else.
+    // "url " with flag 1 refers to the file itself; the flag is cleared and the type changed to an alias of
+    // another file.
     const at = whole.indexOf("url ");
     assert.ok(at > 0);
     whole.write("alis", at);
@@ -206,7 +206,7 @@ describe("files that refer to other files", () => {
     const source = join(folder, "alias.m4a");
     await writeFile(source, Buffer.concat([whole, Buffer.from(other)]));
     const decoding = decoderOf(process.env["PATH"] ?? "").decode(source, newTarget(), NEVER);
-    // Either the samples in the file itself, or a refusal; the other file would be lossless and longer.
+    // Either the file's own samples or a rejection; the other file would be lossless and longer.
     await decoding.catch((error: unknown) => assert.equal((error as ServiceError).code, "AUDIO_UNREADABLE"));
   });
 });
@@ -279,7 +279,7 @@ describe("a decoder process", () => {
   });
 });
 
-/** One for each place and length, as each tries its ffmpeg first. */
+/** One for each place and length, because each tries its ffmpeg first. */
 function decoderOf(searchPath: string, maxSeconds = 7_200): AudioDecoder {
   const name = `${maxSeconds} ${searchPath}`;
   const decoder = decoders.get(name) ?? openDecoder({ searchPath, maxSeconds, log: SILENT });
@@ -297,7 +297,7 @@ function newTarget(): string {
   return join(folder, `target-${targets++}.wav`);
 }
 
-/** A program that takes ffmpeg's arguments and does not end. */
+/** A program that accepts ffmpeg's arguments and never ends. */
 async function slowProgram(): Promise<string> {
   const path = join(folder, "slow-ffmpeg");
   const file = await open(path, "w", 0o755);
@@ -306,14 +306,14 @@ async function slowProgram(): Promise<string> {
   return path;
 }
 
-/** How many of them run, seen from outside. */
+/** Number of them running, as seen from outside. */
 function slowProcesses(): number {
   const ids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
   return ids.filter((id) => {
     try {
       return readFileSync(`/proc/${id}/cmdline`, "latin1").startsWith(`sleep\0${SLOW_SECONDS}\0`);
     } catch {
-      // It ended between the two looks.
+      // It ended between the two reads.
       return false;
     }
   }).length;

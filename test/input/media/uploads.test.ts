@@ -22,10 +22,10 @@ import { decodersOf } from "./processes.js";
 
 const SENTENCE = "Қазақ тілі түркі тілдерінің қыпшақ тобына жатады.";
 const WORD = await speechAsWavFile("asterisk-ru-core/digits_2.flac");
-/** Lossy codecs may cost a letter of a word that was unsure anyway. */
+/** Lossy codecs may change a letter of an uncertain word. */
 const MAX_CHARACTER_ERROR_RATE = 0.1;
 /**
- * How many damaged copies of each container; many more go to the decoder alone in `uploads-damaged.test.ts`.
+ * Number of damaged copies of each container; `uploads-damaged.test.ts` sends many more to the decoder alone.
  */
 const MUTANTS = Math.max(6, Math.ceil(Number(process.env["UPLOAD_MUTANTS"] ?? 0) / 20));
 const CONCURRENCY = 3;
@@ -41,7 +41,7 @@ interface Answer {
 let service: ServiceProcess;
 let dataDir: string;
 let clips: string;
-/** A WAV that the service has spoken itself. */
+/** A WAV synthesized by the service. */
 let speech: string;
 let expected: Answer;
 let server: CountingServer;
@@ -104,7 +104,7 @@ describe("the same speech in every container", () => {
 });
 
 test("files that are rejected immediately leave no spooled PCM behind", async () => {
-  // The spool of such a file was still being opened when it was deleted, and appeared afterwards.
+  // Such a file's spool was once deleted while still being opened, and appeared afterwards.
   const short = (await readFile(speech)).subarray(0, 44 + 480);
   const answers = await Promise.all(Array.from({ length: 30 }, () => transcribe(short)));
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([400]));

@@ -9,9 +9,9 @@ import { type CountingServer, startCounting } from "./listeners.js";
 const NEVER = new AbortController().signal;
 const SECRET = "the body of an answer";
 
-/** On 127.0.0.1 and ::1 where there is one; nothing in the table may ever connect to it. */
+/** On 127.0.0.1 and, if available, ::1; no address of the table may connect to it. */
 const forbidden: CountingServer[] = [];
-/** On 127.0.0.9, which the policy of some tests allows: servers of unknown users. */
+/** On 127.0.0.9, which the policy of some tests allows, in place of public servers. */
 let opened: CountingServer;
 let port = 0;
 
@@ -186,7 +186,7 @@ describe("names, judged by their addresses", () => {
     });
     assert.equal(await read(rebinding, `http://rebind.example:${opened.port}/a`), "audio");
     assert.deepEqual(asked, ["rebind.example"]);
-    // A second request is checked again, and by then the name points elsewhere.
+    // A second request is checked again; by then the name has another address.
     await refusal(rebinding, `http://rebind.example:${opened.port}/a`);
   });
 });

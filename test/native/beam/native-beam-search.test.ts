@@ -48,7 +48,7 @@ const phrases = fc.array(
   }),
   { maxLength: 6 },
 );
-/** Weights of outputs, peaked like a recogniser's or flat; those of zero become impossible. */
+/** Weights of outputs, peaked like a recogniser's or flat; zero weights become impossible outputs. */
 const audio = fc.integer({ min: 0, max: 30 }).chain((frames) =>
   fc.array(fc.oneof(fc.double({ min: 1e-6, max: 1, noNaN: true }), fc.constantFrom(0, 1e-5, 0.5, 1)), {
     minLength: frames * WIDTH,
@@ -172,7 +172,7 @@ test("a damaged model file is rejected or harmless", { skip }, async () => {
       async (parts, flips, cut, weights) => {
         const file = fileOf(parts);
         const damaged = file.slice(0, file.length - (cut % 4));
-        // The header is JSON with a hash around it; what comes behind it is ours to check.
+        // The header is JSON protected by a hash; the data after it must be checked separately.
         const sections = 8 + new DataView(file.buffer).getUint32(4, true);
         for (const [at, value] of flips) damaged[sections + (at % (damaged.length - sections))] = value;
         let model: NativeModel;
@@ -209,7 +209,7 @@ test("concurrent searches on other threads find the same, with an output bias to
         const aside = heard.map((logProbs) =>
           native.searchAside(logProbs, logProbs.length / WIDTH, null, outputBias),
         );
-        // While those are at work.
+        // While these are running.
         const here = heard.map((logProbs) => {
           const biased = logProbs.map((logProb, i) => logProb + (outputBias?.[i % WIDTH] ?? 0));
           return plain(native.search(biased, logProbs.length / WIDTH, null));
@@ -343,7 +343,7 @@ function fileOf({ words, ...rest }: typeof modelFiles extends fc.Arbitrary<infer
   return modelFile({ ...rest, vocabulary: VOCABULARY, wordHashes });
 }
 
-/** Silence is never quite impossible, so that each row adds up to one. */
+/** Silence always has some probability, so that each row adds up to one. */
 function possible(weights: readonly number[]): Float32Array {
   return logProbsOf(
     weights.map((weight, i) => (i % WIDTH === 0 ? Math.max(weight, 1e-6) : weight)),

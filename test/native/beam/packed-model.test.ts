@@ -29,10 +29,10 @@ before(async () => {
   plain = modelFile({ vocabulary: VOCABULARY, order: 5, texts, seed: 11, wordHashes: [0, ...wordHashes] });
   const folder = await temporaryFolder();
   writeFileSync(join(folder, "plain.bin"), gzipSync(plain));
-  // The recipe's program itself, which reads what it has written before it ends.
+  // The recipe's own program, which verifies its output.
   const paths = [join(folder, "plain.bin"), join(folder, "packed.bin")];
   execFileSync(process.execPath, ["models/recipes/language-model/pack.mjs", ...paths]);
-  // A plain array: a buffer's `slice` is a view, and what damages a part of it damages the file of later tests.
+  // A plain array, because a buffer's `slice` is a view: damaging it would damage the file of later tests.
   packed = new Uint8Array(gunzipSync(readFileSync(join(folder, "packed.bin"))));
 });
 
@@ -78,7 +78,7 @@ test("both readers reject a damaged packed file or read it safely", { skip }, as
   let refused = 0;
   for (let round = 0; round < 150; round++) {
     const damaged = packed.slice(0, packed.length - (round % 3));
-    // Half of the damage goes to the symbols, which stand last.
+    // Half of the damage affects the symbols at the end.
     const from = round % 2 === 0 ? sections : damaged.length - 2_000;
     damaged[from + draw(damaged.length - from)]! ^= 1 + draw(255);
     const readers = [

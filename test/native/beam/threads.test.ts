@@ -59,6 +59,6 @@ test("threads share a model until the last one frees it", { skip }, async () => 
     await Promise.all(endless.map(({ ended }) => ended));
   }
   assert.ok(answerCount >= 75, `${answerCount} searches`);
-  // A thread is gone a moment after it has said so.
+  // A thread ends a moment after it has reported its end.
   await eventually("the model is gone", () => binding!.findModel("threads-test") === null);
 });

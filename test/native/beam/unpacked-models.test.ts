@@ -21,7 +21,7 @@ suite("unpacked language models", {
   let folder: string;
   let kept: UnpackedModels;
   let round = 0;
-  /** Another one in each test: the process keeps models by their keys for as long as it has them. */
+  /** A different model in each test, because the process keeps models by their keys while they are in use. */
   let key: string;
 
   beforeEach(async () => {
@@ -49,7 +49,7 @@ suite("unpacked language models", {
     const model = await unpack();
     assert.equal(read(), null);
     assert.equal(await kept.write(binding!, key, model), true);
-    // Under another name, as the process has the first one already.
+    // Under another name, because the process already has the first one.
     const path = pathOf("of-another-process");
     await writeFile(path, await readFile(pathOf()));
     const found = read("of-another-process");
@@ -81,7 +81,7 @@ suite("unpacked language models", {
       await truncate(pathOf(), size);
       assert.equal(read(), null, `${size} of ${whole.length} bytes`);
     }
-    // The header, then places in all the tables.
+    // Positions in the header and in all tables.
     for (let at = 0; at < whole.length; at += at < 5_000 ? 97 : 4_099) {
       const damaged = Buffer.from(whole);
       damaged[at]! ^= 1;
@@ -102,7 +102,7 @@ suite("unpacked language models", {
   test("concurrent writers leave one complete file, readable only by its owner", async () => {
     const model = await unpack();
     await mkdir(folder);
-    // A file that a killed process left long ago.
+    // An old file left by a killed process.
     const left = join(folder, `${key}.left.draft`);
     await writeFile(left, "half");
     await utimes(left, new Date(0), new Date(0));
@@ -129,7 +129,7 @@ suite("unpacked language models", {
     const inFile = { folder: join(folder, "file", "models"), leastFreeBytes: 0 };
     await writeFile(join(folder, "file"), "");
     assert.equal(await new UnpackedModels(inFile, ANY_SIZE).write(binding!, key, model), false);
-    // Root writes wherever it wants to.
+    // Root can write anywhere.
     await chmod(folder, 0o500);
     const isKept = await kept.write(binding!, key, model);
     await chmod(folder, 0o700);
@@ -161,7 +161,7 @@ const FILE = modelFile({
   wordHashes: [0, 70_000, 4_000_000_000],
 });
 
-/** Its length stands behind the magic of the file. */
+/** Its length follows the file's magic number. */
 function headerBytes(file: Uint8Array): number {
   return new DataView(file.buffer, file.byteOffset).getUint32(4, true);
 }

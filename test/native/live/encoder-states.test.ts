@@ -14,7 +14,9 @@ interface Session {
   readonly name: number;
 }
 
-/** A batch as a recogniser runs it: the next state is the last one and a frame more, and tells sessions apart. */
+/**
+ * Runs a batch like a recogniser: the next state is the last one plus a frame, different for each session.
+ */
 function run(from: StateRows, to: StateRows, count: number): void {
   for (let row = 0; row < count; row++) {
     const [before, after] = [from.rows[row]!, to.rows[row]!];

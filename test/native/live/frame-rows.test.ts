@@ -6,7 +6,7 @@ import * as fc from "../../support/properties.js";
 
 const WIDTH = 3;
 
-/** The row of a frame: no two are alike. */
+/** The row of a frame; all are different. */
 function rowOf(frame: number): number[] {
   return [frame, frame + 0.25, -frame];
 }

@@ -20,7 +20,9 @@ import { changeManifest, copyOfPackage, type Json } from "../../support/folders.
 const FRAME_SAMPLES = 640;
 const FRAME_MS = 40;
 const PACKAGE = "test/fixtures/adapters/tiny-gigaam-ctc";
-/** A letter that random weights hear in many tones: it stands for the space here, so that there are words. */
+/**
+ * A letter that random weights output for many tones; it serves as the space here, so that there are words.
+ */
 const SPACE_INSTEAD = "ю";
 const PITCHES = [300, 700, 1_900, 500, 2_600, 1_100, 400, 2_200, 900, 3_100];
 
@@ -28,7 +30,7 @@ type Open = Extract<ToLiveWorker, { type: "open" }>;
 type Partial = Extract<LiveWorkerAnswer, { type: "partial" }>;
 type Final = Extract<LiveWorkerAnswer, { type: "final" }>;
 
-/** Tones that change every 0.3 s; random weights make letters of them. */
+/** Tones that change every 0.3 s, for which random weights output letters. */
 function tones(seconds: number): Int16Array {
   const count = Math.round(seconds / 0.3);
   return joined(
@@ -56,14 +58,16 @@ before(async () => {
 });
 after(() => recognizer.model.release());
 
-/** A live worker's stepper whose clock and whose passes a test sees. */
+/** A live worker's stepper with observable clock and passes. */
 class Watched {
   readonly answers: LiveWorkerAnswer[] = [];
   /** Runs in order: a pass with its rows, or a second pass. */
   readonly ran: string[] = [];
   /** The audio of each second pass. */
   readonly refined: Float32Array[] = [];
-  /** Audio that is read besides in each second pass, so that it takes longer than second passes may between two rounds. */
+  /**
+   * Additional audio in each second pass, so that it exceeds the time for second passes between two rounds.
+   */
   besides = new Float32Array(0);
   /** Milliseconds that a pass takes. */
   passMs = 0;
@@ -164,7 +168,7 @@ async function heard(
   return watched;
 }
 
-/** Asserts that what is stable only grows; the stable text of the last partial. */
+/** Asserts that the stable text only grows; returns that of the last partial. */
 function agreedOf(partials: readonly Partial[]): string {
   let agreed = "";
   for (const { text, stable } of partials) {
@@ -175,7 +179,7 @@ function agreedOf(partials: readonly Partial[]): string {
   return agreed;
 }
 
-/** Random weights are sure of nothing: one word in five may come out otherwise when more was heard. */
+/** Random weights are uncertain: one word in five may change with more audio. */
 function assertAgrees(agreed: string, final: string): void {
   const words = final.split(" ");
   const others = agreed.split(" ").filter((word, i) => word !== words[i]);
@@ -235,7 +239,7 @@ test("a busy worker produces no partials", async () => {
   for (let at = 0; at < AUDIO.length; at += FRAME_SAMPLES) {
     ring.write(AUDIO.subarray(at, at + FRAME_SAMPLES));
     const step = watched.stepper.step();
-    // The clock runs while the round does.
+    // The clock runs during the round.
     watched.nowMs += FRAME_MS;
     await step;
   }

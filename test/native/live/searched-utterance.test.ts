@@ -43,7 +43,7 @@ test("the final keeps the stable text of partials and equals the last one", asyn
         assert.ok(later.text.startsWith(stablePart(texts[index]!)), `${texts[index]!.text} > ${later.text}`);
       }
       const last = texts.at(-1)!;
-      // Its final is what the listener was shown, where no promise stands against it.
+      // Its final is the text shown to the listener, unless it contradicts a promise.
       if (text!.startsWith(stablePart(last))) assert.equal(last.text, text);
     }
   }
@@ -62,7 +62,7 @@ test("finals do not depend on partials", async () => {
   );
 });
 
-/** A frame of an output that is all but sure. */
+/** A frame with one nearly certain output. */
 function frameOf(output: number, logProb = -0.01): Float32Array {
   return Float32Array.from(SMALL_VOCABULARY, (_, other) => (other === output ? logProb : -8));
 }
@@ -89,7 +89,7 @@ test("the second pass's text of a pause stays when speech resumes", () => {
   const text = heard([2, 0, 1, 3, 0]);
   assert.equal(text.takeUpdate()?.text, "а б");
   assert.deepEqual(text.takeSecondPass("аа бб"), { text: "аа бб", stable: 0 });
-  // The pause lasts: letters that come late are the reading's already.
+  // During the pause, late letters already belong to the second pass's text.
   text.take(2, -0.01, frameOf(2));
   assert.equal(text.takeUpdate(), null);
   text.onResumed();
@@ -120,6 +120,6 @@ test("only adaptive endpointing waits in mid-sentence", async () => {
       if (adaptive.length < fixed.length) kept.push(adaptive.join(" | "));
     }
   }
-  // Whether a pause is within a sentence is judged by what was heard, which is not right each time.
+  // Whether a pause is within a sentence is judged from the recognized text, which may be wrong.
   assert.ok(kept.length >= 2, `in one piece: ${kept.join(", ")}`);
 });

@@ -24,14 +24,14 @@ async function load(folder: string): Promise<RecognizerModel> {
   return recognizerFamilyOf(model.manifest).load(model, { intraOpThreads: 1 });
 }
 
-/** Two seconds that change all the time, in the second half louder. */
+/** Two seconds of changing sound, louder in the second half. */
 function signal(seconds = 2): Float32Array {
   return Float32Array.from({ length: seconds * 16_000 }, (_, i) => {
     return (i < 16_000 ? 0.05 : 0.3) * Math.sin(i * i * 2e-6 + 3 * Math.sin(i / 4_000));
   });
 }
 
-/** Rows of the streaming head and probabilities of speech, `frames` at a time, the state carried on. */
+/** Rows of the streaming head and probabilities of speech, `frames` at a time, carrying the state. */
 async function stepThrough(
   model: RecognizerModel,
   pcm: Float32Array,
@@ -67,7 +67,7 @@ function brokenModel(pattern: RegExp): (error: unknown) => boolean {
   };
 }
 
-/** Puts other bytes in a file of a package, with the hash they have. */
+/** Replaces the bytes of a package's file, with a matching hash. */
 async function replaceFile(folder: string, name: string, bytes: Uint8Array): Promise<void> {
   await changeManifest(folder, (manifest) => {
     const files = manifest["files"] as Record<string, { path: string; sha256: string }>;
@@ -84,7 +84,7 @@ for (const { id } of TINY_RECOGNIZERS) {
     const { logProbs, frames } = await model.decodeUtterance(pcm);
     const width = model.vocabulary.length;
     assert.equal(logProbs.length, frames * width);
-    // The last frame may lack a whole window.
+    // The last frame may lack a complete window.
     assert.ok(Math.abs(frames - pcm.length / model.outputFrameSamples) <= 1, `${frames} frames`);
     for (let frame = 0; frame < frames; frame++) {
       assertLogProbs(logProbs.subarray(frame * width, (frame + 1) * width));
@@ -171,7 +171,7 @@ for (const { id } of TINY_RECOGNIZERS.filter(({ streams }) => streams)) {
     const whole = await model.decodeUtterance(pcm);
     const { rows } = await stepThrough(model, pcm, 5);
     const width = model.vocabulary.length;
-    // Rows stand for one step or two, and nothing but blanks comes before the first chunk is whole.
+    // Rows stand for one step or two, with only blanks until the first chunk is complete.
     const repeats = model.outputFrameSamples / STEP_SAMPLES;
     const first = rows.findIndex((row) => row[0] !== 0);
     assert.ok(first > 0);

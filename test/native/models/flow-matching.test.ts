@@ -29,7 +29,7 @@ const OTHERS: readonly SynthesisJob[] = [
   { ...JOB, spokenText: "сәлем.", voice: "dauren", nfe: 6, seed: 2 },
   { ...JOB, spokenText: "кітапхана сағат тоғызда ашылып, кешке дейін жұмыс істейді.", seed: 3 },
 ];
-/** Matrices of other shapes are multiplied in other orders: 32-bit rounding, far below what 16 bits can hold. */
+/** Matrices of other shapes are multiplied in another order: 32-bit rounding, far below 16-bit resolution. */
 const ROUNDING = 1e-4;
 
 let model: FlowMatching;
@@ -67,7 +67,7 @@ test("a piece is bit-identical alone and in a batch that changes at each step", 
   const length = piece.frames * model.manifest.melBins;
   assert.equal(farthest(piece.mel.subarray(0, length), alone.mel.subarray(0, length)), 0);
   assert.equal(others[0]!.solving?.stepsDone, 2);
-  // The mates go on alone and end where they would have ended anyway.
+  // The others continue alone and end as they would have anyway.
   for (const [index, mate] of others.entries()) {
     const [together, apart] = [await solve(mate), await solve(await model.begin(OTHERS[index]!))];
     const mateLength = mate.frames * model.manifest.melBins;
@@ -98,7 +98,10 @@ test("adjacent windows equal one vocoder run over the piece, alone or in a batch
   }
 });
 
-/** A piece in growing chunks, each vocoded as far as it may be before the next one is solved, at the model's own level. */
+/**
+ * A piece in growing chunks, each vocoded as far as possible before the next one is solved, at the model's
+ * own level.
+ */
 async function inChunks(job: SynthesisJob) {
   const piece = await model.begin({ ...job, chunking: "growing" });
   const parts: Float32Array[] = [];
@@ -237,7 +240,7 @@ test("pieces begin and end with silence of the same length at any speed", async 
     const isLoud = (sample: number) => Math.abs(sample) > 1e-3;
     const lead = (pcm.findIndex(isLoud) / RATE_HZ) * 1_000;
     const tail = ((pcm.length - 1 - pcm.findLastIndex(isLoud)) / RATE_HZ) * 1_000;
-    // 21 and 43 ms of silent frames; the first sound of a frame that is not silent may come late in it.
+    // 21 and 43 ms of silent frames; sound may start late within the first frame that is not silent.
     assert.ok(lead > 5 && lead < 60, `${lead} ms before ${job.spokenText}`);
     assert.ok(tail > 25 && tail < 90, `${tail} ms after ${job.spokenText}`);
   }
@@ -286,7 +289,7 @@ test("a package has a complete loudness model or none", async () => {
   await silent.release();
 });
 
-/** Held-out sentences, in their spoken form: statements, questions and cries, short and long. */
+/** Held-out sentences in spoken form: statements, questions and exclamations, short and long. */
 const LEVEL_TEXTS = [
   "істі ине тікпейді, икемді қол тігеді.",
   "ас-астың орны бар.",
@@ -333,7 +336,7 @@ test("each voice's manner changes the duration and the pitch range of a sentence
     const own = await model.begin({ ...JOB, voice: name, speed: pace ?? 1, breath, melody });
     seconds.set(name, (own.frames * HOP) / RATE_HZ);
     const ratio = deviationOf(own) / deviationOf(plain);
-    // Pace moves the contour a little, too.
+    // Pace also shifts the contour slightly.
     assert.ok(Math.abs(ratio / melody - 1) < 0.05, `${name}: ${ratio.toFixed(2)} for ${melody}`);
   }
   const [slowest, slow, quick, quickest] = ["saule", "dauren", "aigul", "timur"].map((v) => seconds.get(v)!);

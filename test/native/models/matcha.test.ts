@@ -51,7 +51,7 @@ async function replaceFile(folder: string, name: string, bytes: Uint8Array): Pro
 
 test("a piece's length follows its symbols with blanks between them", async () => {
   const model = await load();
-  // The tiny graph gives a blank one frame and a symbol four, and pads by two.
+  // The tiny graph gives one frame to a blank and four to a symbol, and pads by two.
   const symbols = [...JOB.spokenText].length;
   assert.equal((await spoken(model)).length, (4 * symbols + (symbols + 1)) * 256);
   await model.release();

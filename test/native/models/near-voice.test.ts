@@ -19,7 +19,7 @@ const FOLDER = "models/near-voice-v1";
 const FRAME = 640;
 const FRAMES = 90;
 const ROWS = 4;
-/** A package that brings no voice activity. */
+/** A package without voice activity. */
 const NONE: SealedFolder = { folder: ".", manifest: { id: "none", files: {} } };
 const GRAPH = { intraOpThreads: 1 };
 let voice: VoiceActivity;
@@ -35,7 +35,7 @@ const AUDIO = Array.from({ length: ROWS }, (_, row) =>
   Float32Array.from({ length: FRAMES * FRAME }, (_, i) => RECORDING[(i + row * 9_001) % RECORDING.length]!),
 );
 
-/** Hears rows of the same length together, so many frames at a time. */
+/** Runs rows of the same length together, this many frames at a time. */
 async function hear(rows: readonly Float32Array[], sizes: readonly number[]): Promise<number[][]> {
   const { rows: states } = new StateRows(voice, rows.length);
   const heard: number[][] = rows.map(() => []);

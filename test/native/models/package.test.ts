@@ -40,7 +40,7 @@ const SYNTHESIZER: Json = {
   files: {},
 };
 
-/** A folder with this manifest; text is written as it is. */
+/** Creates a folder with this manifest; text is written unchanged. */
 async function folderWith(manifest: Json | string): Promise<string> {
   const folder = await temporaryFolder();
   await writeFile(

@@ -53,7 +53,7 @@ test("rows that exceed a device's memory run in parts, with the same results", a
   assert.deepEqual(halved.logProbs, whole.logProbs);
   assert.deepEqual(halved.speech, whole.speech);
   assert.deepEqual(halved.encoded, whole.encoded);
-  // Of five, three and two, two: each is cut once, and a row is cut no more.
+  // Of five, three and two, two: each is split once, and single rows never.
   assert.equal(cells.errorCount("out-of-memory") - before, 4);
 });
 

@@ -21,7 +21,7 @@ before(async () => {
 });
 after(() => vad.release());
 
-/** Windows end at 512, 1024, …: after frames 0 to 2 once, in frame 3 twice. */
+/** Windows end at 512, 1024, …: one in each of frames 0 to 2, two in frame 3. */
 const AUDIO = Array.from({ length: ROWS }, (_, row) =>
   Float32Array.from(
     { length: FRAMES * FRAME },
@@ -29,7 +29,7 @@ const AUDIO = Array.from({ length: ROWS }, (_, row) =>
   ),
 );
 
-/** The tiny graph by its recipe, window by window: what `models/recipes/adapters/silero_vad.py` says. */
+/** The tiny graph's formula, window by window, as in `models/recipes/adapters/silero_vad.py`. */
 function expectedSpeech(audio: Float32Array): number[] {
   const mean = (part: Float32Array) => part.reduce((sum, sample) => sum + Math.abs(sample), 0) / part.length;
   const speech = Array.from({ length: FRAMES }, () => 0);
@@ -44,7 +44,7 @@ function expectedSpeech(audio: Float32Array): number[] {
   return speech;
 }
 
-/** Hears rows of the same length together, so many frames at a time. */
+/** Runs rows of the same length together, this many frames at a time. */
 async function hear(
   found: SileroVad,
   rows: readonly Float32Array[],

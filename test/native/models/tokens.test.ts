@@ -54,7 +54,7 @@ test("hot words use the unmasked alphabets", () => {
   const alphabet = (first: string, count: number) =>
     Array.from({ length: count }, (_, i) => String.fromCodePoint(first.codePointAt(0)! + i));
   const latin = alphabet("a", 26);
-  // As the multilingual GigaAM has them: 71 outputs, the space written as it is in pieces of words, the blank last.
+  // As in the multilingual GigaAM: 71 outputs, with the space written as in word pieces and the blank last.
   const symbols = ["▁", ...latin, ...alphabet("а", 32), "ё", ..."әіңғүұқөһ'", "<blk>"];
   assert.equal(symbols.length, 71);
   const text = symbols.map((symbol, i) => `${symbol} ${i}`).join("\n");

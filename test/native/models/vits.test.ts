@@ -25,7 +25,7 @@ const JOB: SynthesisJob = {
   seed: 1,
 };
 const CONFIG = JSON.parse(await readFile(join(FOLDER, "voice.onnx.json"), "utf8")) as PiperConfig;
-/** Letters in the place of phonemes, so that no program is needed. */
+/** Letters instead of phonemes, so that no program is needed. */
 const LETTERS = { ...CONFIG, phoneme_type: "text" };
 
 /** The tiny package with other files and fields. */
@@ -102,7 +102,7 @@ test("a piece's length follows its phonemes, speed, length scale and voice", asy
     {},
     ...[{}, {}, { speed: 0.5 }, { spokenText: "sal om" }, { voice: "second" }],
   );
-  // Six symbols of three frames but the space, eight tokens of one.
+  // Six symbols of three frames, except the space, and eight tokens of one.
   assert.equal(usual!.samples.length, (5 * 3 + 1 + 1 + 6 + 2) * HOP);
   assert.deepEqual(again!.samples, usual!.samples);
   assert.equal(slow!.samples.length, 2 * usual!.samples.length);
@@ -195,7 +195,7 @@ test("espeak-ng reads text sentence by sentence, with silence between", NEEDS_ES
     await speakPiece(model, job),
     await speakPiece(model, { ...job, spokenText: "сәлем. сәлем." }),
   ];
-  // s æ l ˈ e m . with a pad each, and the marks.
+  // s æ l ˈ e m . with a pad each, plus the start and end marks.
   assert.equal(one.samples.length, (7 * 4 + 3) * HOP);
   assert.deepEqual(two.parts, [one.samples.length, 3_200, one.samples.length]);
   await model.release();

@@ -10,7 +10,7 @@ import { temporaryFolder } from "../../support/folders.js";
 
 const NEVER = new AbortController().signal;
 
-/** A program in espeak-ng's place. */
+/** A replacement for espeak-ng. */
 async function inItsPlace(script: string): Promise<{ program: string; folder: string }> {
   const folder = await temporaryFolder();
   const program = join(folder, "espeak-ng");
@@ -81,7 +81,7 @@ test("a crashed child is replaced once; then its text fails and the next one suc
   const espeak = new Espeak({ voice: "kk", program: dying.program });
   await assert.rejects(espeak.read("бір.", NEVER), failsWith("WORKER_LOST"));
   await mkdir(join(dying.folder, "well"));
-  // The child that waits was started before, and dies too: the one after it speaks.
+  // The waiting child was started earlier and dies too; the next one speaks.
   assert.equal((await espeak.read("бір.", NEVER)).length, 1);
   espeak.close();
 });

@@ -32,7 +32,7 @@ test("a record ring behaves like a bounded queue", () => {
       for (const action of actions) {
         if (action.type === "write") {
           const record: [number, number, Uint8Array] = [count % 5, count * 7 - 9, action.bytes];
-          // Nothing that the ring holds already can keep out a record for which it is empty.
+          // An empty ring always accepts a record.
           const isWritten = ring.write(...record);
           assert.ok(isWritten || queue.length > 0, "an empty ring takes every record");
           if (isWritten) queue.push(record);

@@ -10,7 +10,7 @@ import { deferred } from "../../support/deferred.js";
 
 const JOB: SynthesisJob = { modelId: "m", voice: "v", spokenText: "а", speed: 1, nfe: 4, seed: 0 };
 
-/** A model whose runs the test lets go, one by one; two runs a piece. */
+/** A model whose runs the test releases one by one; two runs a piece. */
 function gatedModel(samples = 20_000): { model: PieceModel; texts: string[]; run: () => Promise<void> } {
   const texts: string[] = [];
   let gate = deferred<void>();

@@ -4,7 +4,7 @@ import { DeviceCells } from "../../../native/models/device-cells.js";
 import { LaneLoads } from "../../../native/threads/lane-loads.js";
 import { placingLog } from "../../support/device/placing-log.js";
 
-/** Gives out `count` sessions, each to the lane with the least load. */
+/** Assigns `count` sessions, each to the lane with the least load. */
 function deal(loads: LaneLoads, lanes: number[], count: number): void {
   for (let nth = 0; nth < count; nth++) {
     const [first = 0, second = 0] = lanes.map((own, lane) => loads.of(lane, lane, own));

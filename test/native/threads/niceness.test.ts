@@ -24,7 +24,7 @@ const JOB: SynthesisJob = {
   seed: 1,
 };
 
-/** All threads of this process on one core, or why that is not possible. */
+/** Pins all threads of this process to one core; returns the reason if that is impossible. */
 function onOneCore(): string | false {
   if (process.platform !== "linux") return "niceness of threads is Linux's";
   const { status } = spawnSync("taskset", ["-acp", "0", String(process.pid)], { stdio: "ignore" });

@@ -38,7 +38,7 @@ interface Step {
   readonly isAlone: boolean;
 }
 
-/** The service of a history's holds stops, after it has journaled this share of what they hold. */
+/** The service of a history's holds stops after journaling this share of their amount. */
 interface Loss {
   readonly share: number;
   /** A service of an earlier version, which journaled in each hold. */

@@ -15,7 +15,7 @@ import { writeWordFeatures } from "../../../../core/domain/text/display/word-fea
 
 const SAID = "он пятнадцатого марта две тысячи двадцать шестого года заплатил сто тысяч тенге";
 
-/** Marks behind words, and capitals, by the words themselves. */
+/** Marks after words, and capitals, by word. */
 function shown(
   text: string,
   marks: Readonly<Record<string, Mark>>,

@@ -147,7 +147,7 @@ function isFigure({ text }: Written): boolean {
   return /\d/.test(text);
 }
 
-/** Words of lines without figures, as a recogniser gives them. */
+/** Words of lines without figures, as from a recogniser. */
 function spokenLines(file: string): string[][] {
   return corpusLines(file)
     .filter((line) => !/[\dA-Za-z]/.test(line))

@@ -7,7 +7,7 @@ import * as fc from "../../../support/properties.js";
 import { tableRows } from "./fixtures.js";
 import { assertMapped } from "./word-map.js";
 
-/** Symbols of the text encoder, but for those of its own. */
+/** Symbols of the text encoder, except its special ones. */
 const SYMBOLS = new Set<string>(
   JSON.parse(readFileSync("models/svc-kk-v1/symbols.json", "utf8")).symbols.filter(
     (symbol: string) => symbol.length === 1 && !"^$".includes(symbol),
@@ -147,7 +147,10 @@ const fragments = fc.constantFrom(
   "м-н",
   "С-300",
 );
-/** Characters between letter and sign, alone and among fragments: modifier letters, marks, numbers, what composes to another. */
+/**
+ * Characters between letter and sign, alone and among fragments: modifier letters, marks, numbers, characters
+ * that compose to others.
+ */
 const oddCharacters = Array.from({ length: 0x1_1000 }, (_, codePoint) =>
   String.fromCodePoint(codePoint),
 ).filter(

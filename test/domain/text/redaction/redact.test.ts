@@ -64,7 +64,7 @@ for (const [line, expected] of [
   ["иин 900101300017", "иин [IIN]"],
   ["девяносто ноль один ноль один тридцать ноль ноль семнадцать", "[IIN]"],
   ["тоқсан нөл бір нөл бір отыз нөл нөл он жеті деген", "[IIN] деген"],
-  // Cards, with the date until which they are valid.
+  // Cards with their expiry dates.
   ["карта 4400430112345674", "карта 4400430112345674"],
   ["карта 4111 1111 1111 1111", "карта [CARD]"],
   [
@@ -196,7 +196,7 @@ test("finds identification numbers with a valid check digit by their digits alon
       (iin, sizes, language, by) => {
         const words = ["ол", ...grouped(iin, sizes, language), "дейді"];
         assert.deepEqual(redact(words, ["iin"]), [{ kind: "iin", first: 1, end: words.length - 1 }]);
-        // Digits one by one have one reading only.
+        // Digits spoken one by one have only one reading.
         const wrong = grouped(
           broken(iin, by),
           Array.from({ length: 12 }, () => 1),

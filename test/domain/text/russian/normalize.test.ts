@@ -9,7 +9,7 @@ import * as fc from "../../../support/properties.js";
 
 const spoken = (text: string) => normalizeRussian(text, { expand: true }).spoken;
 
-/** Each group by what it shows. */
+/** Each group is named after its rule. */
 const READINGS: Readonly<Record<string, readonly (readonly [written: string, spoken: string])[]>> = {
   "cases by preposition": [
     ["около 5 часов", "около пяти часов"],

@@ -4,7 +4,7 @@ import { corpusLines } from "../../../../bench/support/corpora.js";
 import { displayedWords, displayLine } from "../../../../core/domain/text/display/display-text.js";
 import { Punctuator } from "../../../../native/models/punctuation/punctuator.js";
 
-/** Lines joined without their boundaries, as a recogniser gives them. */
+/** Lines joined without their boundaries, as from a recogniser. */
 const JOINED = 3;
 const MARKS = [",", ".", "?"] as const;
 
@@ -69,7 +69,7 @@ test("reads long texts in windows that agree on every word", async () => {
     [read.marks.length, read.cases.length, read.ends.length],
     [words.length, words.length, words.length],
   );
-  // Inside the first window nothing depends on what comes after it.
+  // Inside the first window nothing depends on later words.
   const alone = await punctuator.read(words.slice(0, 200));
   assert.deepEqual(read.marks.slice(0, 150), alone.marks.slice(0, 150));
 });
