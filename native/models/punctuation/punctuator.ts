@@ -5,11 +5,11 @@ import { WORD_FEATURES, writeWordFeatures } from "../../../core/domain/text/disp
 
 /** The shipped graph, from `dist/native/models/punctuation`. */
 const SHIPPED = join(import.meta.dirname, "../../../../models/punctuation-v1/marks.onnx");
-/** Words read at once, and how many of them the next window reads again: decisions are taken in the middle. */
+/** Words per window, and words that the next window reads again, so that decisions are made in the middle. */
 const WINDOW = 200;
 const OVERLAP = 50;
 
-/** Restores punctuation and capitals of transcripts. One run at a time. */
+/** Restores punctuation and capitals of transcripts. Runs one text at a time. */
 export class Punctuator {
   readonly #session: InferenceSession;
 
