@@ -12,8 +12,7 @@ import {
 import { patienceBehind } from "../../core/domain/endpointing/patience.js";
 import { PcmRing } from "../ring/pcm-ring.js";
 import type { LiveWorkerAnswer, ResumePoint, ToLiveWorker } from "../threads/protocol.js";
-import { StatePlace, type StatePool } from "./encoder-states.js";
-import { FrameRows, type RowPool } from "./frame-rows.js";
+import { FrameRows, type RowPool, StatePlace, type StatePool } from "./encoder-memory.js";
 import { GrowingUtterance } from "./growing-utterance.js";
 import {
   type EndedText,

@@ -6,8 +6,7 @@ import { copyState, type EncoderState } from "../models/state-rows.js";
 import type { DecodedUtterance, UtteranceDecoder } from "../recognition/utterance-decoder.js";
 import { warmUpRefining } from "../recognition/warm-up.js";
 import { BatchShapes, type RowedBatch } from "./batch-shapes.js";
-import type { StatePool } from "./encoder-states.js";
-import { BLOCK_FRAMES, type FrameRows } from "./frame-rows.js";
+import { BLOCK_FRAMES, type FrameRows, type StatePool } from "./encoder-memory.js";
 
 /** Input of a second pass; does not depend on the chunks in which the audio was stepped. */
 export interface SecondPassInput {

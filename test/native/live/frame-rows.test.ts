@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { StatePool } from "../../../native/live/encoder-states.js";
-import { BLOCK_FRAMES, FrameRows, RowPool } from "../../../native/live/frame-rows.js";
+import { BLOCK_FRAMES, FrameRows, RowPool, StatePool } from "../../../native/live/encoder-memory.js";
 import * as fc from "../../support/properties.js";
 
 const WIDTH = 3;
