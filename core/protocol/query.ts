@@ -6,7 +6,7 @@ import { type DeepReadonly, parseWith, refuseNearMisses, requireKnownNames } fro
 export interface Query<Schema extends z.ZodObject = z.ZodObject> {
   readonly schema: Schema;
   readonly others: "refused" | OtherNames;
-  /** Parameters that may be repeated, on paths that refuse other names. */
+  /** Parameters that may be repeated, on paths that reject other names. */
   readonly repeatable?: readonly string[];
 }
 

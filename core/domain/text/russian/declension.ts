@@ -11,7 +11,7 @@ export type Case = (typeof CASES)[number];
 export const GENDERS = ["masculine", "feminine", "neuter", "plural"] as const;
 export type Gender = (typeof GENDERS)[number];
 
-/** Grammar with which a numeral agrees. */
+/** Case and gender that a numeral agrees with. */
 export interface Grammar {
   readonly case: Case;
   readonly gender: Gender;
@@ -69,7 +69,7 @@ const ADJECTIVE_ENDINGS: Readonly<Record<Gender, string>> = {
   neuter: "ое ого ому ое ым ом",
   plural: "ые ых ым ые ыми ых",
 };
-/** "Третий" alone among the numerals. */
+/** Only "третий" among the numerals. */
 const SOFT_ENDINGS: Readonly<Record<Gender, string>> = {
   masculine: "ий ьего ьему ий ьим ьем",
   feminine: "ья ьей ьей ью ьей ьей",
