@@ -65,7 +65,10 @@ export class LiveSession implements LiveConversation {
   readonly #idleTimer: NodeJS.Timeout;
   /** First byte of a sample whose second byte has not arrived yet. */
   #oddByte: number | null = null;
-  /** How much may go into the ring, and why not more; null until the first credit check has finished. */
+  /**
+   * Amount that may be written to the ring, and the reason for the limit; null until the first credit check
+   * has finished.
+   */
   #funds: LiveFunds | null = null;
   #early: Early[] = [];
   #earlyBytes = 0;
