@@ -43,7 +43,7 @@ export function descriptorLimit(): number | null {
   }
 }
 
-/** Returns how many connections fit if `open` of `limit` descriptors are in use by other things. */
+/** Returns the number of connections that fit if other uses occupy `open` of `limit` descriptors. */
 export function connectionsWithin(limit: number, open: number): number {
   const reserve = Math.min(LARGEST_RESERVE, Math.max(LEAST_RESERVE, Math.floor(limit / 4)));
   return Math.max(LEAST_CONNECTIONS, limit - reserve - open);

@@ -33,7 +33,7 @@ async function endAnyhow(response: FrontResponse): Promise<void> {
   if (response.hasStarted) return response.reset();
   const { status, headers, body } = internalError();
   response.start(status, headers);
-  // The client may leave at this moment; nobody is left to answer.
+  // The client may leave at this moment, and then no response is needed.
   await response.end(Buffer.from(body)).catch(() => {});
 }
 
@@ -47,7 +47,7 @@ export async function decideSafely(handlers: FrontHandlers, request: FrontReques
   }
 }
 
-/** Calls a socket's owner and reports what it throws. @param onThrow ends the socket */
+/** Calls a socket's owner and reports its errors. @param onThrow ends the socket */
 export function callSafely(handlers: FrontHandlers, call: () => void, onThrow: () => void = () => {}): void {
   try {
     call();

@@ -147,7 +147,7 @@ class ListenTranslation implements LiveTranslation {
       case "done":
         return [this.#metadata(message.audio_seconds)];
       case "going_away":
-        // Deepgram has no message for it: the close code says it.
+        // Deepgram has no message for it; the close code reports it.
         return [];
     }
   }

@@ -140,7 +140,7 @@ function productOf(
   return { node, weights, isTransposed: transB === 1, bias: bias === "" ? null : bias };
 }
 
-/** Names that something other than the products reads. */
+/** Names that are also read by nodes other than the products. */
 function readElsewhere(
   nodes: readonly Node[],
   products: readonly (Product | null)[],
