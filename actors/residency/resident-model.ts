@@ -28,7 +28,7 @@ export interface ResidencyObserver {
 export interface ResidentModelOptions<E extends Engine> {
   /** Name of the engine in the log. */
   readonly name: string;
-  /** Makes an engine that accepts work before its start and begins with it then. */
+  /** Makes an engine that queues work until it is started. */
   readonly makeEngine: () => E;
   /** Time without a lease after which the workers end; 0 means never. */
   readonly idleMs: number;

@@ -45,7 +45,7 @@ export interface SynthesisEngineOptions {
 interface SynthesisObserver {
   /** Model runs since the last call, the pieces in them, and the time spent inside them. */
   ran(runs: number, rows: number, busyMs: number): void;
-  /** Pieces waiting or in synthesis. */
+  /** Pieces that are waiting or being synthesized. */
   pieces(count: number): void;
 }
 
@@ -114,7 +114,7 @@ export class SynthesisEngine implements Synthesizer {
     for (let index = 0; index < options.workerCount; index++) this.#lanes.push(this.#makeLane(index));
   }
 
-  /** Pieces waiting or in synthesis. */
+  /** Pieces that are waiting or being synthesized. */
   get jobCount(): number {
     return this.#lanes.reduce((count, lane) => count + lane.running.size, this.#queue.length);
   }

@@ -3,7 +3,7 @@ import { LRUCache } from "lru-cache";
 import { ServiceError } from "../../core/domain/errors.js";
 import type { SpeakOptions, SynthesisJob, SynthesizedPiece } from "../../core/ports/synthesizer.js";
 
-/** Counts the cache's work, for metrics. */
+/** Records hits, misses and size for metrics. */
 export interface SentenceCacheObserver {
   hit(): void;
   missed(): void;

@@ -180,7 +180,7 @@ export class SynthesisSession implements UnbilledSynthesis {
           urgency: this.#urgency(samplesBefore),
           onBounds,
           onPcm: (pcm) => {
-            // Not sooner: before the first speech, a failure can still have its HTTP status.
+            // Held back until now: before any audio is sent, a failure can still set the HTTP status.
             if (silenceSamples > 0) add(new Int16Array(silenceSamples));
             silenceSamples = 0;
             add(pcm);

@@ -36,7 +36,7 @@ const SENTENCES = [
   "asterisk-ru-additional/an-error-has-occured.flac",
 ].map((file) => speech(file));
 
-/** Sentences with pauses between them, another order for each voice. */
+/** Sentences with pauses between them, in a different order for each voice. */
 const VOICES = [0, 1].map((voice) => {
   const parts = [silence(0.2 + voice * 0.13)];
   for (let nth = voice; joined(...parts).length < LONGEST_SECONDS * RATE_HZ; nth++)

@@ -82,7 +82,10 @@ export class SpeakerLevel {
     return { levelDb: this.#levelDb, silentFrames: frame - this.#lastEnd };
   }
 
-  /** Returns the probability that a frame of this level needs to open an utterance; above 1 it cannot. */
+  /**
+   * Returns the speech probability that a frame of this level must reach to open an utterance; above 1 it
+   * cannot open one.
+   */
   toOpen(threshold: number, levelDb: number, frame: number): number {
     if (this.#levelDb === null) return threshold;
     const { forgetAfterFrames, forgetDbPerFrame } = this.#rules;
@@ -90,7 +93,10 @@ export class SpeakerLevel {
     return needed(threshold, this.#levelDb - forgotten - levelDb, this.#rules.opening);
   }
 
-  /** Returns the probability that the next frame needs to hold the utterance open; above 1 it cannot. */
+  /**
+   * Returns the speech probability that the next frame must reach to hold the utterance open; above 1 it
+   * cannot.
+   */
   toHold(threshold: number, levelDb: number): number {
     this.#recent[this.#recentAt++ % this.#recent.length] = levelDb;
     if (levelDb < this.#utteranceDb - this.#rules.faintDb) return NEVER;

@@ -22,9 +22,9 @@ export interface RoomToneSource {
 const tables = new Map<number, Int16Array>();
 
 /**
- * The sound of a quiet room: low-passed noise under a whole answer, speech and pauses alike, so that no pause
- * starts or ends with a step. It depends only on the position in the answer, so it is the same for any
- * chunking and repetition.
+ * The sound of a quiet room: low-passed noise under the speech and the pauses of a whole response, so that no
+ * pause starts or ends abruptly. It depends only on the position in the response, so chunking and repetition
+ * do not change it.
  */
 export class RoomTone {
   readonly #table: Int16Array;

@@ -354,7 +354,7 @@ function isWhole(text: string, at: number): boolean {
   return word.length > 2 && mark !== "-" && mark !== "/" && !ABBREVIATION_HEADS.has(word.toLowerCase());
 }
 
-/** A line end ends a sentence, unless the next line continues in lower case and is no list item ("ә."). */
+/** A line end ends a sentence, unless the next line continues in lower case and is not a list item ("ә."). */
 function lineEnd(lineEnds: string, next: string): string {
   return !lineEnds.includes("\n\n") && /^\p{Ll}(?![.,])/u.test(next) ? " " : ". ";
 }

@@ -110,7 +110,7 @@ export function declined(pattern: keyof typeof PATTERNS, stem: string, isAnimate
   return { ...irregular(pattern.split(" ")[0] as Gender, endings.join(" ")), isAnimate };
 }
 
-/** A noun by its twelve forms, singular first. */
+/** The twelve forms of a noun, singular first. */
 export function irregular(gender: Gender, forms: string, isAnimate = false): Noun {
   const all = forms.split(" ");
   return { gender, isAnimate, singular: all.slice(0, 6), plural: all.slice(6) };
