@@ -49,7 +49,7 @@ interface PlacedLane {
   readonly stopping: AbortSignal;
   /** The place of each of its connections to a node. */
   readonly places: Map<RemoteLiveWorker, Place>;
-  /** Null before its first place. */
+  /** Null before it is placed for the first time. */
   worker: LaneWorker | null;
   isJoining: boolean;
 }

@@ -107,7 +107,10 @@ export class RingFeed implements LiveFeed {
     if (this.#finishMark !== null && this.#ring === null) this.#emit({ type: "finished" });
   }
 
-  /** Joins the lane's worker (again): it decodes the audio since the last final, in a new epoch. */
+  /**
+   * Opens the session on the lane's worker, in a new epoch; the worker decodes the audio since the last
+   * final.
+   */
   attach(): void {
     this.#rejoined();
     const worker = this.#lane?.worker ?? null;

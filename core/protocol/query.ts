@@ -12,7 +12,7 @@ export interface Query<Schema extends z.ZodObject = z.ZodObject> {
 
 /** For clients of another vendor's interface: their names are ignored, near misses of ours are not. */
 interface OtherNames {
-  /** Known names of those clients, which are not typos of ours. */
+  /** Names that those clients use, which must not be mistaken for typos of ours. */
   readonly passed: readonly string[];
   /** Names with a meaning here that are not in the schema. */
   readonly alsoKnown?: readonly string[];

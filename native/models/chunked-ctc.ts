@@ -91,7 +91,9 @@ export class ChunkedCtc implements CtcHead {
     state[queueCount] = state[queueCount]! - 1;
   }
 
-  /** Runs the same chunks as a stream does, then silence until the last frame of the audio is in a chunk. */
+  /**
+   * Runs the same chunks as a stream, then adds silence until a chunk contains the last frame of the audio.
+   */
   async decode(pcm: Float32Array): Promise<LogProbs> {
     const { shiftFrames, rowsPerChunk } = this.#graph;
     const width = this.vocabulary.length;

@@ -292,7 +292,7 @@ function serviceUrl(text: string): URL {
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw new TypeError(`the service address must start with http:// or https://, received "${text}"`);
   }
-  // The lookbehind tries only the first slash of a run: trying each would take quadratic time.
+  // The lookbehind matches only at the first slash of a run; matching at each would take quadratic time.
   url.pathname = `${url.pathname.replace(/(?<!\/)\/+$/, "")}/`;
   return url;
 }

@@ -197,7 +197,7 @@ describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () 
     if (ROUNDS > 1) t.diagnostic(await saveResult("fleet-faults", { parameters, faults, moments }));
   });
 
-  test("engines that start and stop with demand delay a session without losing a word", async () => {
+  test("when engines start and stop with demand, sessions are delayed but lose no word", async () => {
     const wanted = async () => {
       const answer = await fetch(`http://127.0.0.1:${operatorPort}/demand`);
       return ((await answer.json()) as { live: { wanted: number } }).live.wanted;

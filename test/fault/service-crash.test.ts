@@ -94,7 +94,7 @@ async function assertCrash(
 const kind = process.argv[2];
 if (kind === "speaking" || kind === "connected") await CRASHES[kind]();
 else
-  describe("a crash exits with 1 and its reason", { concurrency: true }, () => {
+  describe("after a crash the process exits with 1 and logs the reason", { concurrency: true }, () => {
     test("while a worker is inside the runtime", () => assertCrash("speaking", {}));
 
     const skip = typeof loadUwsBinding() === "string" && "the native front does not load here";

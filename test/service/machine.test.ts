@@ -54,7 +54,7 @@ test("reads cgroup version 1 even if a container cannot see its place in the tre
   assert.deepEqual(found, { cores: 3, hasQuota: true, memoryBytes: 3 * GIGABYTE, isMemoryLimited: true });
 });
 
-test("a missing quota or one beyond the machine does not limit", async () => {
+test("without a quota, or with one larger than the machine, all cores count", async () => {
   const current = {
     "proc/self/cgroup": "0::/a",
     "sys/fs/cgroup/a/cpu.max": "max 100000",

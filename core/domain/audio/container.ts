@@ -42,7 +42,7 @@ const ANY_BYTE = 0xffff;
  * Detects the container from the first bytes of a file after any ID3 tag.
  *
  * Only binary signatures count, so files that refer to other files (playlists, SVG, scripts) are never
- * recognized. MPEG audio has no signature: two frames must follow each other exactly.
+ * recognized. MPEG audio has no signature, so a second frame must follow exactly where the first one ends.
  *
  * @returns null for other formats
  */

@@ -23,7 +23,7 @@ const WHOLE_PATIENCE_MS = 2_000;
  * Work for a character in a solver step on one core. Only the order of pieces depends on it, never a result.
  */
 const CHARACTER_STEP_MS = 0.5;
-/** Characters with the same work as the first chunk of a piece and its context. */
+/** Number of characters that take as much work as the first chunk of a piece with its context. */
 const FIRST_CHUNK_CHARACTERS = 15;
 
 /**

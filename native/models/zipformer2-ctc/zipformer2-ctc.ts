@@ -59,7 +59,7 @@ export async function loadZipformer2Ctc(
   return new ChunkedCtc(new LogMel(FRONT_ENDS.kaldi(melBins)), chunks, tokens);
 }
 
-/** Lists the caches: every input but the features, with the batch as its only open dimension. */
+/** Lists the caches: all inputs except the features; only their batch dimension is variable. */
 function cachesOf(graph: Graph, name: string): CacheTensor[] {
   return graph.inputMetadata
     .filter((input) => input.name !== "x")

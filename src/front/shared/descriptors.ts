@@ -7,7 +7,7 @@ const LEAST_RESERVE = 64;
 const LARGEST_RESERVE = 1_024;
 const LEAST_CONNECTIONS = 16;
 
-/** Counts the open descriptors of this process; null if the system does not tell. */
+/** Counts the open descriptors of this process; null if the system does not report it. */
 export function openDescriptors(): number | null {
   try {
     // From Linux 6.2 on, the size is the count.
@@ -33,7 +33,7 @@ export async function countDescriptors(folder = OWN): Promise<number | null> {
   }
 }
 
-/** Returns the limit of open descriptors; null if the system does not tell. */
+/** Returns the limit of open descriptors; null if the system does not report it. */
 export function descriptorLimit(): number | null {
   try {
     const match = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"));

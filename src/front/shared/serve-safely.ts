@@ -65,9 +65,9 @@ function internalError() {
 const UNTOLD: FloodClosing = { messages: [], code: FLOOD_CODE, reason: "too many messages" };
 
 /**
- * Sends the closing messages of a socket that floods and closes it. The front does it itself: the native
- * library keeps handing over a read of half a megabyte until the socket closes, and an owner in another
- * thread would react too late.
+ * Sends the closing messages of a socket that floods and closes it. The front closes the socket itself: until
+ * then the native library delivers the rest of a read of half a megabyte, and an owner in another thread
+ * would react too late.
  */
 export function closeFlooded(socket: FrontSocket, { messages, code, reason }: FloodClosing = UNTOLD): void {
   for (const message of messages) {

@@ -378,7 +378,7 @@ export class UwsReading implements BodySource {
     return this.#watch.burstShare(this.remoteAddress);
   }
 
-  /** Drops the native object, which must not be touched any more. */
+  /** Drops the native object, which must not be used again. */
   stop(): void {
     this.#res = null;
     if (this.#timer !== null) clearInterval(this.#timer);

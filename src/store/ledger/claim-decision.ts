@@ -9,7 +9,7 @@ export interface LastAttempt {
   readonly holdState: "open" | "posted" | "settled" | "voided" | null;
   /** Units charged to this and earlier attempts. */
   readonly paidUnits: number;
-  /** Whether those are all the units. */
+  /** Whether all units have been charged. */
   readonly isWhollyPaid: boolean;
   /** Its kept answer was found missing. */
   readonly isAnswerLost: boolean;

@@ -10,7 +10,7 @@ function rowOf(frame: number): number[] {
   return [frame, frame + 0.25, -frame];
 }
 
-test("rows equal a plain list of those not discarded", () => {
+test("rows behave like a plain list of the rows not discarded", () => {
   fc.assert(
     fc.property(
       fc.nat(100),

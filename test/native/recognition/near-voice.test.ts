@@ -41,7 +41,7 @@ async function withoutVad(id: string): Promise<string> {
   return copy;
 }
 
-test("a public recogniser without a file of voice activity finds the utterances of a file", async () => {
+test("a public recogniser without its own voice activity finds the utterances of a file", async () => {
   const pool = startFilePool({ modelFolder: folder, intraOpThreads: 1, workerCount: 2 });
   const engine = transcriptionEngine(pool, { modelId: ID, forgets: true });
   await engine.start();

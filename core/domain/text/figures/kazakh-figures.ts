@@ -115,7 +115,7 @@ function plainNumber(
   const stop = first + number.end;
   const last = run[number.end - 1]!;
   const next = words[stop] ?? "";
-  // Consecutive numbers are an approximation ("twenty thirty people") or a code.
+  // Consecutive numbers mean an approximate count ("twenty thirty people") or a code.
   if (numbers.length > 1) return { first, end, forms: range(run, numbers, numerals) };
   const isSure =
     (last.isOrdinal && (MONTH.test(next) || YEAR.test(next) || CENTURY.test(next))) ||

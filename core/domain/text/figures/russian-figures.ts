@@ -14,7 +14,7 @@ const YEAR = /^год(?:|а|у|ом|е)$/;
 const DECADE = /^год(?:ы|ов|ам|ами|ах)$/;
 const CENTURY = /^век(?:|а|у|ом|е|ов|ах|ами)$/;
 const LONGEST_ROMAN = 21;
-/** Nouns that always take figures: money, units, per cent. */
+/** Nouns that are always written with figures: money, units, per cent. */
 const MEASURE =
   /^(?:тенге|тиын\p{Ll}*|рубл\p{Ll}*|копе\p{Ll}*|доллар\p{Ll}*|цент\p{Ll}{0,3}|евро|юан\p{Ll}*|сом\p{Ll}{0,2}|процент\p{Ll}*|градус\p{Ll}*|(?:кило|санти|милли)?метр(?:|а|ов|у|ам|ами|ах|е|ом)|(?:кило|милли)?грамм?(?:|а|ов|у|ам|ами|ах|е|ом)|тонн\p{Ll}{0,3}|литр\p{Ll}{0,3}|гектар\p{Ll}{0,3}|секунд\p{Ll}{0,3}|минут\p{Ll}{0,3}|час(?:|а|ов|у|ам|ами|ах|е|ом)|(?:кило|мега|гига)?ватт\p{Ll}*|(?:мега|гига|кило)?байт\p{Ll}*|балл(?:|а|ов))$/u;
 /** "Сорока" is a magpie, "семью" a family, "одни" also alone: numbers only next to words that count. */

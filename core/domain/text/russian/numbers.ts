@@ -16,7 +16,7 @@ const SPACES = /[ \u00a0\u2009\u202f]/g;
 /** Denominators of decimal fractions by their digits. */
 const DENOMINATORS = ["", "десят", "сот", "тысячн", "десятитысячн", "стотысячн", "миллионн"];
 
-/** Parses the number that begins at a position; null without a digit there. */
+/** Parses the number that begins at a position; null if there is no digit. */
 export function numberAt(text: string, at: number): WrittenNumber | null {
   const match = matchAt(NUMBER, text, at);
   if (match === null) return null;
