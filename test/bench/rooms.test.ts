@@ -75,7 +75,7 @@ test("near speakers are trimmed and have equal levels", () => {
   assert.ok(clip.steps.every((step) => step === 1));
 });
 
-test("a background has its cell's level below the speaker", () => {
+test("a background is as far below the speaker as its cell says", () => {
   const rooms = ROOMS.filter(({ name }) => name === "quiet" || name === "pink");
   const beds = new Beds([], rooms);
   const clip = nearClip(SAID, tones(3_000, [[700, 1_500]]));

@@ -33,7 +33,7 @@ test("reads quota and memory of cgroup version 2", async () => {
   assert.deepEqual(found, { cores: 2, hasQuota: true, memoryBytes: 2 * GIGABYTE, isMemoryLimited: true });
 });
 
-test("the lowest limit of the parent groups counts", async () => {
+test("the lowest limit of the parent groups applies", async () => {
   const found = await machineWith({
     "proc/self/cgroup": "0::/system.slice/dauys.service",
     "sys/fs/cgroup/system.slice/dauys.service/cpu.max": "600000 100000",

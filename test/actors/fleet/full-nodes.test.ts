@@ -112,7 +112,7 @@ test("a lane whose worker is full also uses another worker of the same node", as
   assert.deepEqual(endings, []);
 });
 
-test("a lane on two nodes survives the loss of one and leaves a draining one", async (t) => {
+test("a lane on two nodes survives a lost node and leaves a draining one", async (t) => {
   const { engine, startNodes, speak, endings } = await fleet(t, 1);
   const [first] = await startNodes(["first"]);
   await engine.start();

@@ -32,7 +32,7 @@ const anyFleet = fc
   .nat({ max: 6 })
   .chain((count) => fc.tuple(...Array.from({ length: count }, (_, node) => anyHeartbeat(node))));
 
-test("a lane goes to a node with room, in its zone if possible, with the fewest of its lanes", () => {
+test("a lane goes to a node with room, in its zone if possible, with the fewest lanes of its front", () => {
   fc.assert(
     fc.property(
       anyFleet,

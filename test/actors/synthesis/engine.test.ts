@@ -69,7 +69,7 @@ test("jobs that wait do not change each other's samples", async () => {
   assert.deepEqual(await queued, alone);
 });
 
-test("pace changes the duration, and the voice the sound", async () => {
+test("the pace changes the duration, the voice changes the sound", async () => {
   const [normal, fast, other] = await Promise.all([
     speak(JOB),
     speak({ ...JOB, speed: 2 }),
@@ -168,7 +168,7 @@ test("pieces synthesized together need no more model runs than one after another
   assert.ok(together <= apart, `${together} runs together, ${apart} apart`);
 });
 
-test("simultaneous first chunks share steps and keep the samples they have alone", async () => {
+test("simultaneous first chunks share steps without changing their samples", async () => {
   const jobs = ["сәлем, қалың қалай?", "қазақ тілі түркі тілдерінің бірі.", "біз көлге барамыз!"].map(
     (spokenText, seed) => ({ ...JOB, spokenText, seed, chunking: "growing" as const }),
   );
