@@ -121,6 +121,12 @@ export const MODULES: readonly Module[] = [
     "threads tools",
   ),
   module(
+    "native/reading",
+    "the reading thread: punctuation, capitals and figures of transcripts",
+    "core/domain core/ports native/models",
+    "piscina",
+  ),
+  module(
     "native/transcription",
     "the file worker: hears parts, decodes pieces",
     `${BASE} native/beam native/models native/recognition native/threads`,
@@ -301,7 +307,7 @@ export const MODULES: readonly Module[] = [
     "src/service",
     "puts the service together",
     `${BASE} core/observe core/protocol core/ports src/settings native native/beam native/models native/devices native/threads
-     src/bus src/models actors/residency actors/live actors/fleet actors/transcription actors/synthesis actors/billing
+     native/reading src/bus src/models actors/residency actors/live actors/fleet actors/transcription actors/synthesis actors/billing
      src/store/postgres src/store src/input/media src/input/url src/front/shared src/front/threads src/front src/http src/http/endpoints src/live
      src/console/server`,
     "crypto files tools",

@@ -1,10 +1,8 @@
 import { join } from "node:path";
 import { InferenceSession, Tensor } from "onnxruntime-node";
 import { decidePunctuation, type Punctuation } from "../../../core/domain/text/display/marks.js";
-import { WORD_FEATURES, writeWordFeatures } from "../../../core/domain/text/display/word-features.js";
+import { PUNCTUATION_FOLDER, WORD_WIDTH, WordWeights } from "./word-weights.js";
 
-/** The shipped graph, from `dist/native/models/punctuation`. */
-const SHIPPED = join(import.meta.dirname, "../../../../models/punctuation-v1/marks.onnx");
 /** Words read at once, and how many of them the next window reads again: decisions are taken in the middle. */
 const WINDOW = 200;
 const OVERLAP = 50;
@@ -12,20 +10,22 @@ const OVERLAP = 50;
 /** Restores punctuation and capitals of transcripts. One run at a time. */
 export class Punctuator {
   readonly #session: InferenceSession;
+  readonly #words: WordWeights;
 
-  private constructor(session: InferenceSession) {
+  private constructor(session: InferenceSession, words: WordWeights) {
     this.#session = session;
+    this.#words = words;
   }
 
-  /** Loads a graph written by the recipe `punctuation`. */
-  static async load(path = SHIPPED): Promise<Punctuator> {
-    const session = await InferenceSession.create(path, {
+  /** Loads a package written by the recipe `punctuation`. */
+  static async load(folder = PUNCTUATION_FOLDER): Promise<Punctuator> {
+    const session = await InferenceSession.create(join(folder, "marks.onnx"), {
       executionProviders: ["cpu"],
       graphOptimizationLevel: "all",
       intraOpNumThreads: 1,
       interOpNumThreads: 1,
     });
-    return new Punctuator(session);
+    return new Punctuator(session, new WordWeights(join(folder, "words.safetensors")));
   }
 
   /**
@@ -36,25 +36,25 @@ export class Punctuator {
    */
   async read(words: readonly string[], pauses: Float32Array | null = null): Promise<Punctuation> {
     if (words.length <= WINDOW) return this.#readWindow(words, pauses);
-    const all: {
-      marks: Punctuation["marks"][number][];
-      cases: Punctuation["cases"][number][];
-      ends: number[];
-    } = {
-      marks: [],
-      cases: [],
-      ends: [],
-    };
-    for (let first = 0; ; first += WINDOW - OVERLAP) {
+    const windows: Punctuation[] = [];
+    let decided = 0;
+    for (let first = 0; decided < words.length; first += WINDOW - OVERLAP) {
       const end = Math.min(words.length, first + WINDOW);
       const read = await this.#readWindow(words.slice(first, end), pauses?.slice(first, end) ?? null);
-      const from = all.marks.length - first;
+      const from = decided - first;
       const to = end === words.length ? end - first : WINDOW - OVERLAP / 2;
-      all.marks.push(...read.marks.slice(from, to));
-      all.cases.push(...read.cases.slice(from, to));
-      all.ends.push(...read.ends.slice(from, to));
-      if (end === words.length) return all;
+      windows.push({
+        marks: read.marks.slice(from, to),
+        cases: read.cases.slice(from, to),
+        stops: read.stops.slice(from, to),
+      });
+      decided = first + to;
     }
+    return {
+      marks: windows.flatMap(({ marks }) => marks),
+      cases: windows.flatMap(({ cases }) => cases),
+      stops: windows.flatMap(({ stops }) => stops),
+    };
   }
 
   async release(): Promise<void> {
@@ -63,17 +63,13 @@ export class Punctuator {
 
   async #readWindow(words: readonly string[], pauses: Float32Array | null): Promise<Punctuation> {
     const count = words.length;
-    if (count === 0) return { marks: [], cases: [], ends: [] };
-    const features = new Int32Array(count * WORD_FEATURES);
-    for (const [at, word] of words.entries()) writeWordFeatures(word, features, at * WORD_FEATURES);
-    const { marks, cases, ends } = await this.#session.run({
-      features: new Tensor("int32", features, [1, count, WORD_FEATURES]),
+    if (count === 0) return { marks: [], cases: [], stops: [] };
+    const embedded = new Float32Array(count * WORD_WIDTH);
+    for (const [at, word] of words.entries()) this.#words.embed(word, embedded, at * WORD_WIDTH);
+    const { marks, cases } = await this.#session.run({
+      embedded: new Tensor("float32", embedded, [1, count, WORD_WIDTH]),
       pauses: new Tensor("float32", pauses ?? new Float32Array(count).fill(-1), [1, count]),
     });
-    return decidePunctuation(
-      marks!.data as Float32Array,
-      cases!.data as Float32Array,
-      ends!.data as Float32Array,
-    );
+    return decidePunctuation(marks!.data as Float32Array, cases!.data as Float32Array);
   }
 }

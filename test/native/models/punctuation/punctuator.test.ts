@@ -27,7 +27,7 @@ for (const [spoken, expected] of [
   test(`writes "${expected}"`, async () => {
     const words = spoken.split(" ");
     const displayed = displayedWords(words, await punctuator.read(words), { numerals: "auto" });
-    assert.equal(displayLine(displayed).replaceAll("\u00a0", " "), expected);
+    assert.equal(displayLine(displayed.map(({ text }) => text)).replaceAll("\u00a0", " "), expected);
   });
 }
 
@@ -66,7 +66,7 @@ test("reads long texts in windows that agree about every word", async () => {
   assert.ok(words.length > 500);
   const read = await punctuator.read(words);
   assert.deepEqual(
-    [read.marks.length, read.cases.length, read.ends.length],
+    [read.marks.length, read.cases.length, read.stops.length],
     [words.length, words.length, words.length],
   );
   // Inside the first window nothing depends on what comes after it.
@@ -75,7 +75,7 @@ test("reads long texts in windows that agree about every word", async () => {
 });
 
 test("reads nothing from no words", async () => {
-  assert.deepEqual(await punctuator.read([]), { marks: [], cases: [], ends: [] });
+  assert.deepEqual(await punctuator.read([]), { marks: [], cases: [], stops: [] });
 });
 
 /** Words of a line with the first stop or comma after each. */
