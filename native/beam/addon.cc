@@ -331,15 +331,6 @@ Napi::Value Grown(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), static_cast<double>(tokens.size()));
 }
 
-/** expectation(search): what the language model expects after the best text. */
-Napi::Value ExpectationOf(const Napi::CallbackInfo& info) {
-  const beam::Expectation expected = IdleSearch(info[0]).Expected();
-  Napi::Object result = Napi::Object::New(info.Env());
-  result.Set("endLogProb", expected.end_log_prob);
-  result.Set("spaceLogProb", expected.space_log_prob);
-  return result;
-}
-
 /** A search on a thread of libuv's pool. Holds references to its arguments until it is done. */
 class AsideSearch : public Napi::AsyncWorker {
  public:
@@ -429,7 +420,6 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("begin", Napi::Function::New<Guarded<Begin>>(env, "begin"));
   exports.Set("push", Napi::Function::New<Guarded<Push>>(env, "push"));
   exports.Set("keepBestText", Napi::Function::New<Guarded<KeepBestText>>(env, "keepBestText"));
-  exports.Set("expectation", Napi::Function::New<Guarded<ExpectationOf>>(env, "expectation"));
   exports.Set("grown", Napi::Function::New<Guarded<Grown>>(env, "grown"));
   exports.Set("searchAside", Napi::Function::New<Guarded<SearchAside>>(env, "searchAside"));
   exports.Set("resample", Napi::Function::New<Guarded<ResampleSpan>>(env, "resample"));

@@ -1,7 +1,6 @@
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import type { Convolve } from "../../core/domain/audio/resample.js";
-import type { Expectation } from "../../core/domain/decoding/growing-search.js";
 import type { HotWords } from "../../core/domain/decoding/hot-words.js";
 
 /** Where `scripts/build-native.mjs` puts it, seen from `dist/native/beam`. */
@@ -82,7 +81,6 @@ export interface NativeBinding {
    * @returns the number of tokens
    */
   grown(search: NativeSearch, text: Uint16Array): number;
-  expectation(search: NativeSearch): Expectation;
   keepBestText(search: NativeSearch): void;
   /** @throws for arrays of mismatched sizes */
   readonly resample: Convolve;
