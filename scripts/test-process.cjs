@@ -21,10 +21,14 @@ if (isOfRunner) watch();
 
 function watch() {
   let isOver = false;
-  require("node:test").after(() => {
+  let hasFailed = false;
+  const { after, afterEach } = require("node:test");
+  afterEach(({ passed }) => {
+    hasFailed ||= passed === false;
+  });
+  after(() => {
     isOver = true;
-    // The runner has set the code if a test failed.
-    const limitMs = process.exitCode ? LEFT_OPEN_BY_FAILURE_MS : LEFT_OPEN_MS;
+    const limitMs = hasFailed ? LEFT_OPEN_BY_FAILURE_MS : LEFT_OPEN_MS;
     setTimeout(() => {
       fail(`left open, ${limitMs} ms after the last test: ${process.getActiveResourcesInfo().join(", ")}`);
       endChildren();
