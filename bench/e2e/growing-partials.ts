@@ -21,7 +21,7 @@ interface Round {
   readonly cpuPerAudioSecond: number;
   readonly partialsPerSecond: number;
   readonly finals: number;
-  /** From an utterance's beginning, its lead included, to its first partial. */
+  /** From the beginning of an utterance, including its leading silence, to its first partial. */
   readonly firstPartialMs: Percentiles | null;
   /** From the end of speech to the final. */
   readonly finalMs: Percentiles | null;
@@ -89,7 +89,7 @@ async function listen(recognizer: Recognizer, listening: Listening): Promise<Rou
   const finalMs: number[] = [];
   let partials = 0;
   let startedAtMs = 0;
-  /** How long ago a sample of any session was spoken. */
+  /** Time since a session's sample was spoken. */
   const sinceMs = (sample: number) => clock.nowMs() - startedAtMs - (1_000 * sample) / sampleRateHz;
   const stepper = new LiveStepper({
     ...recognizer,

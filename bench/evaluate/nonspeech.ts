@@ -14,7 +14,7 @@ const ENOUGH_CREDITS = 1_000_000;
 export interface NonSpeechRow {
   readonly kind: string;
   readonly seconds: number;
-  /** Text of the file transcription; empty when all is well. */
+  /** Text of the file transcription; empty if correct. */
   readonly file: string;
   /** Texts of the live finals, joined. */
   readonly live: string;
@@ -46,7 +46,7 @@ export async function evaluateNonSpeech(limit: number): Promise<NonSpeechRow[]> 
   }
 }
 
-/** The rows as Markdown: how many characters were written about each sound. */
+/** The rows as Markdown: the number of characters transcribed for each sound. */
 export function nonSpeechTable(rows: readonly NonSpeechRow[]): string {
   const cells = rows.map(({ kind, seconds, file, live }) => [
     kind,

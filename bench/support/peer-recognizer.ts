@@ -38,8 +38,8 @@ interface PeerModule {
 }
 
 /**
- * Installs the peer next to the benches and wraps the shipped weights for it, once.
- * @throws an error that says what is missing
+ * Installs the peer for the benches and wraps the shipped weights for it, once.
+ * @throws an error naming what is missing
  */
 export async function preparePeer(modelFolder: string): Promise<(chunkFrames: number) => PeerRecognizer> {
   const { OnlineRecognizer } = await install(modelFolder, "export_nemo_ctc.py");
@@ -54,14 +54,15 @@ export async function preparePeer(modelFolder: string): Promise<(chunkFrames: nu
       },
       enableEndpoint: true,
       rule1MinTrailingSilence: 2.4,
-      // The same threshold of silence as ours.
+      // The same silence threshold as ours.
       rule2MinTrailingSilence: 0.2,
       rule3MinUtteranceLength: 30,
     });
 }
 
 /**
- * The peer's recogniser of whole utterances over both halves of the shipped weights, one thread, greedy.
+ * Creates the peer's recogniser of whole utterances with both halves of the shipped weights, one thread,
+ * greedy.
  * @throws as `preparePeer`
  */
 export async function prepareOfflinePeer(modelFolder: string): Promise<OfflinePeer> {
@@ -82,7 +83,7 @@ async function install(modelFolder: string, script: string): Promise<PeerModule>
   if (!existsSync(join(CACHE, "node_modules/sherpa-onnx-node"))) {
     requireRun("npm", ["install", "--no-save", "--no-audit", "--no-fund", "--prefix", CACHE, PEER_PACKAGE]);
   }
-  // Wrapped each time: the weights may have changed.
+  // Wrap every time: the weights may have changed.
   const path = join(ROOT, "bench/peer", script);
   requireRun("/usr/bin/python3", [path, "--model", modelFolder, "--out", CACHE]);
   return createRequire(join(CACHE, "from-here.js"))("sherpa-onnx-node") as PeerModule;

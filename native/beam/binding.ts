@@ -3,12 +3,12 @@ import { fileURLToPath } from "node:url";
 import type { Convolve } from "../../core/domain/audio/resample.js";
 import type { HotWords } from "../../core/domain/decoding/hot-words.js";
 
-/** Where `scripts/build-native.mjs` puts it, seen from `dist/native/beam`. */
+/** Output of `scripts/build-native.mjs`, relative to `dist/native/beam`. */
 const BUILT = fileURLToPath(new URL("../../../native/beam/build/Release/beam.node", import.meta.url));
 
 /** A language model in memory, shared by all threads. */
 export type NativeModel = object & { readonly __nativeModel: never };
-/** A search with its workspace; belongs to the thread that made it. */
+/** A search with its workspace; belongs to the thread that created it. */
 export type NativeSearch = object & { readonly __nativeSearch: never };
 
 export interface NativeHypotheses {

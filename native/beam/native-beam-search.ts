@@ -54,7 +54,7 @@ export class NativeBeamSearch implements TokenSearch {
   readonly #binding: NativeBinding;
   readonly #search: NativeSearch;
   readonly #hasModel: boolean;
-  /** For another thread, with a separate workspace. */
+  /** Search for another thread, with a separate workspace. */
   readonly #aside: NativeSearch;
   #asideIsDone: Promise<unknown> = Promise.resolve();
 

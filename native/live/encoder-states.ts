@@ -29,7 +29,7 @@ export class StatePool {
   }
 }
 
-/** Where a track's state is: in the slab of its last batch, or in its own memory. */
+/** Location of a track's state: the slab of its last batch, or its own memory. */
 export class StatePlace {
   readonly own: EncoderState;
   #state: EncoderState;

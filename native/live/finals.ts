@@ -109,7 +109,7 @@ export class LiveFinals {
   /** Records the end of an utterance, to be published by `publishEndings`. */
   end(track: LiveTrack, event: Ended): void {
     const startFrame = track.toSessionFrame(event.startFrame);
-    // These two end in the past, but the prepared pass reads up to the present.
+    // These two endings are in the past, but the prepared pass reads up to the present.
     if (event.reason === "too-long" || event.reason === "wordless") track.dropPass();
     const pass = track.takePass();
     const { endFrame } = track.encoded;
@@ -229,7 +229,7 @@ export class LiveFinals {
 
   /**
    * Reports a last partial, so that the same text precedes a final however the audio was chunked. Not for an
-   * utterance that was cut for length: partials have already covered more than its final.
+   * utterance cut for length: partials have already covered more than its final.
    */
   #publishLast(ending: Ending, take: (text: EndedText) => PartialText | null): void {
     const { track, event, startFrame, endFrame, hypothesis } = ending;
@@ -240,7 +240,9 @@ export class LiveFinals {
     if (last !== null) this.#post(track.partial({ ...last, startFrame, endFrame }));
   }
 
-  /** Reports the second pass's text as a partial while the pause lasts; the final comes at the threshold. */
+  /**
+   * Reports the second pass's text as a partial while the pause lasts; the final follows at the threshold.
+   */
   #reportSecondPass({ track, pass, startFrame }: PendingPass, text: string): void {
     if (track.isClosed || track.hasPendingFinals || !track.isKept(pass)) return;
     const partial = track.takeSecondPass(text);

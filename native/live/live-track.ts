@@ -62,7 +62,7 @@ export class LiveTrack {
   readonly wantsPartials: boolean;
   readonly hotWords: HotWords | null;
   readonly endpointer: Endpointer;
-  /** The encoder's output, as far back as an utterance that is open or may open needs it. */
+  /** The encoder's output, as far back as the open or next utterance may need it. */
   readonly encoded: FrameRows;
   readonly place: StatePlace;
   readonly #model: TrackModel;
@@ -306,7 +306,7 @@ export class LiveTrack {
     this.#hypothesis?.onResumed();
   }
 
-  /** Whether the pass belongs to the current pause. */
+  /** True if the pass belongs to the current pause. */
   isKept(pass: SecondPass): boolean {
     return this.#pass === pass;
   }
@@ -355,7 +355,7 @@ export class LiveTrack {
       this.#pendingFinals--;
     });
     this.#lastFinal.catch((error: unknown) => {
-      // End the thread, as a failed step does: its owner replays the sessions on another.
+      // End the thread, like a failed step: its owner replays the sessions on another.
       queueMicrotask(() => {
         throw error;
       });

@@ -30,8 +30,8 @@ export interface SecondPassInput {
 }
 
 /**
- * The second pass over one utterance: its frames as the streaming step has encoded them, and the encoded
- * silence of a flush, go through the full-context half and the beam search.
+ * The second pass over one utterance: the frames encoded by the streaming step, and the encoded silence of a
+ * flush, go through the full-context half and the beam search.
  */
 export class SecondPass {
   readonly input: SecondPassInput;

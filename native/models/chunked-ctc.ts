@@ -6,9 +6,9 @@ import { type CtcHead, writeBlank } from "./voiced-recognizer.js";
 
 /** Feature frames per step, which is one frame of audio. */
 const STEP_FRAMES = 4;
-/** The first step leaves out the feature frame before the audio. */
+/** The first step omits the feature frame before the audio. */
 const FIRST_STEP_FRAMES = STEP_FRAMES - 1;
-/** Audio kept before a step: more than the longest window needs. */
+/** Samples kept before a step; more than the longest window needs. */
 const HISTORY_SAMPLES = 400;
 
 /** A graph that reads features in chunks; its caches are part of a stream's state. */

@@ -94,7 +94,7 @@ const VITS: SynthesizerFamily<VitsManifest, VitsContents> = {
   },
 };
 
-/** Every model family. A new one is a folder next to this file, and an entry here. */
+/** Every model family. To add one, add a folder next to this file and an entry here. */
 export const FAMILIES: readonly Family[] = [
   CTC_TWO_PASS,
   GIGAAM_CTC,

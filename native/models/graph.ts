@@ -61,7 +61,7 @@ async function onCpu<T>(name: string, load: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Reports the duration of each run; returns the session itself if nobody listens. */
+/** Reports the duration of each run; returns the session itself without a listener. */
 function timed(session: InferenceSession, onRun: OnRun | null): Graph {
   if (onRun === null) return session;
   const { inputNames, outputNames, inputMetadata, outputMetadata } = session;

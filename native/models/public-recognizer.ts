@@ -21,8 +21,8 @@ export function publicRecognizer<M extends PublicRecognizerManifest>(family: {
   return {
     name,
     task: "transcription",
-    // Only the near voice forgets: Silero's state has no horizon, and files do not use the head's, which is
-    // for partials.
+    // Only the near voice has a finite memory: Silero's is infinite, and files do not use the head's, which
+    // serves partials.
     can: { livePartials: true, forget: (manifest) => voiceSource(manifest) === "near-voice" },
     voiceSource,
     schema,

@@ -60,9 +60,9 @@ export interface RecognizerModel {
   stepBatches(capacity: StepCapacity): (rows: number, frames: number) => StepBatch;
   /** Makes a batch with separate buffers. */
   stepBatch(rows: number, frames: number): StepBatch;
-  /** Like `stepBatch`, for callers without need for `logProbs`, which may stay empty. */
+  /** Like `stepBatch`, for callers that do not need `logProbs`, which may stay empty. */
   speechBatch(rows: number, frames: number): StepBatch;
-  /** Whether second passes in one run give the same bits as alone; otherwise they run one by one. */
+  /** True if second passes in one run give the same bits as alone; otherwise they run one by one. */
   readonly refinesTogether: boolean;
   /** Runs the second pass over consecutive output frames of steps, `[frames, encodedSize]` per utterance. */
   refine(utterances: readonly Float32Array[]): Promise<readonly LogProbs[]>;

@@ -22,7 +22,7 @@ export interface CtcHead {
 }
 
 /**
- * Combines a CTC head with separate voice activity. Voice activity finds utterances; the head reads them
+ * Combines a CTC head with separate voice activity. Voice activity finds utterances; the head reads each as a
  * whole, for files and live finals alike. Partials come from heads that stream; other heads read the open
  * utterance repeatedly. The output of a step for the second pass is the audio itself.
  *

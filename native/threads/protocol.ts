@@ -33,7 +33,7 @@ export interface WorkerData<M extends ModelManifest = ModelManifest> {
   readonly unpacked?: UnpackedPlace | undefined;
 }
 
-/** Int32 cells of a live worker: a bell that is rung after each write into any of its rings. */
+/** Int32 cells of a live worker: a bell, rung after each write into any of its rings. */
 export const LIVE_CELL = { bell: 0, count: 1 } as const;
 
 /** Int32 counters of a synthesis worker, modulo 2^32: started runs, pieces in them, and time inside them. */
@@ -71,7 +71,7 @@ export function errorOf({ code, message, provider }: Failure): ServiceError {
   return new ProviderError(provider.provider, provider.kind, message);
 }
 
-/** Where a session can be replayed from: everything before it is final or silence. */
+/** Position from which a session can be replayed: everything before it is final or silence. */
 export interface ResumePoint {
   /** A multiple of the frame size. */
   readonly sample: number;
@@ -194,7 +194,7 @@ export type FileTask =
   /** Frees the graphs; a later task loads them again. */
   | (TogetherTask & { readonly type: "release" });
 
-/** A task for each worker: none takes a second one before all have taken theirs. */
+/** A task for every worker: none takes a second one before all have taken theirs. */
 interface TogetherTask {
   /** See `WARM_UP_CELL`. */
   readonly cell: SharedArrayBuffer;
@@ -249,7 +249,7 @@ export interface DecodedPiece {
 export interface WavSource {
   readonly path: string;
   readonly header: WavHeader;
-  /** Samples per channel at its own rate, by the size of the file, not by its header. */
+  /** Samples per channel at its own rate, according to the size of the file, not its header. */
   readonly sampleCount: number;
 }
 
@@ -272,6 +272,6 @@ export type FileAnswer<T> =
       readonly ok: false;
       readonly code: ErrorCode;
       readonly message: string;
-      /** The provider has failed, not the task. */
+      /** Set if the provider failed, not the task. */
       readonly provider?: ProviderFailure;
     };

@@ -34,7 +34,7 @@ describe("a service on a small disk", { skip: reason ?? false, concurrency: 1 },
     await creditDevelopment(service, 1_000_000);
   });
   after(async () => {
-    // Of a disk that still takes no writes, too, the service lets go.
+    // The service must stop cleanly while the disk still rejects writes.
     assert.equal(await service.stop(), 0, service.output());
     disk.makeWritable();
   });
@@ -72,7 +72,7 @@ describe("a service on a small disk", { skip: reason ?? false, concurrency: 1 },
     assert.ok(names.includes("spool") && names.includes("usage-journal"), names.join());
     for (const name of names) {
       const found = await stat(join(disk.path, name));
-      // Others may have to pass through the folder of the database's user, and see nothing.
+      // Other users may have to traverse the folder of the database's user, but cannot list it.
       assert.equal(
         found.mode & (found.isDirectory() ? 0o066 : 0o077),
         0,
@@ -82,7 +82,7 @@ describe("a service on a small disk", { skip: reason ?? false, concurrency: 1 },
     assert.equal((await stat(join(disk.path, "spool"))).mode & 0o777, 0o700);
   });
 
-  test("more audio than the budget allows is rejected, announced or not, and leaves nothing behind", async () => {
+  test("audio beyond the budget is rejected, announced or not, and leaves nothing behind", async () => {
     await assertFull(post("/v1/transcribe", new Uint8Array((SPOOL_MB + 1) * MB)));
     let sentBytes = 0;
     const endless = new ReadableStream<Uint8Array>({
@@ -97,7 +97,7 @@ describe("a service on a small disk", { skip: reason ?? false, concurrency: 1 },
     assert.equal(await statusOf(upload()), 200);
   });
 
-  test("below the disk floor uploads are rejected and the service is not ready; work without disk space continues", async () => {
+  test("below the disk floor only uploads and readiness fail", async () => {
     assert.equal(await probe("/ready"), 200);
     await disk.fill((FLOOR_MB - 8) * MB);
     await assertFull(upload());
@@ -109,7 +109,7 @@ describe("a service on a small disk", { skip: reason ?? false, concurrency: 1 },
     assert.equal(await statusOf(upload()), 200);
   });
 
-  test("on a disk without a free byte every answer is 200 or 503, and later the ledger is exact", async () => {
+  test("on a full disk every answer is 200 or 503, and the ledger stays exact", async () => {
     const sql = await databaseOf(disk.path);
     const clients = new PayingClients(service);
     clients.start();

@@ -51,7 +51,7 @@ const jsonLines = (stdout: string) =>
     .split("\n")
     .map((line) => JSON.parse(line));
 
-test("a folder is transcribed into files that mirror it, and failures are listed", async (t) => {
+test("a folder is transcribed into files that mirror it, with failures listed", async (t) => {
   const out = join(folder, "out");
   const command = ["transcribe", join(folder, "дәрістер"), "--srt", "--vtt", "--json", "-o", out];
   const first = await dauys(command, { env });
@@ -84,13 +84,13 @@ test("a folder is transcribed into files that mirror it, and failures are listed
   assert.match(first.stderr, /dauys: 2 of 5 recordings were not transcribed\n$/);
   assert.equal(await charged(), 3 * credits_charged);
 
-  await t.test("a second run repeats only failures, and charges nothing", async () => {
+  await t.test("a second run repeats only failures, at no charge", async () => {
     const again = await dauysInTurn(command, { env });
     assert.deepEqual([again.code, jsonLines(again.stdout).at(-1).passed_over], [1, 3]);
     assert.equal(await charged(), 3 * credits_charged);
   });
 
-  await t.test("a lost result is free again, even under another name", async () => {
+  await t.test("a lost result is produced again at no charge, even under another name", async () => {
     await rm(join(out, "a.wav.srt"));
     await copyFile(join(folder, "дәрістер/a.wav"), join(folder, "renamed.wav"));
     const files = [join(folder, "дәрістер/a.wav"), join(folder, "renamed.wav")];
@@ -108,7 +108,7 @@ test("a folder is transcribed into files that mirror it, and failures are listed
     assert.equal(await charged(), 3 * credits_charged);
   });
 
-  await t.test("--again transcribes and charges again", async () => {
+  await t.test("--again transcribes again, at the usual charge", async () => {
     const command = ["transcribe", join(folder, "renamed.wav"), "--srt", "-o", `${out}/`, "--again", "-q"];
     assert.deepEqual(await dauysInTurn(command, { env }), {
       code: 0,
@@ -119,7 +119,7 @@ test("a folder is transcribed into files that mirror it, and failures are listed
   });
 });
 
-test("one recording goes to standard output, or to a file whose extension sets the format", async () => {
+test("one recording is written to standard output, or to a file whose extension sets the format", async () => {
   const source = join(folder, "дәрістер/a.flac");
   const text = await dauys(["transcribe", source], { env });
   assert.match(text.stdout, /^[а-я ]+\n$/);

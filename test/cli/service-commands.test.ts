@@ -16,7 +16,7 @@ const SENTENCES = [
   Int16Array.from({ length: 1_200 }, (_, i) => -i),
 ];
 
-test("speak writes the audio of the service and sends every option", async (t) => {
+test("speak sends every option and writes the service's audio", async (t) => {
   const wav = writeWav(SENTENCES[0]!, 24_000);
   const stub = await stubFor(t, (_, response) => {
     response
@@ -49,7 +49,7 @@ test("speak writes the audio of the service and sends every option", async (t) =
   assert.deepEqual(JSON.parse(String(body)), { text: "сәлем әлем", voice: "aru", speed: 1.5, nfe: 16 });
 });
 
-test("speak --stream joins the sentences into one WAV, however they are cut", async (t) => {
+test("speak --stream joins the sentences into one WAV, however they are chunked", async (t) => {
   const frames = Buffer.concat(SENTENCES.map(frameOf));
   const stub = await stubFor(t, (_, response) => {
     response.writeHead(200, { "content-type": "application/octet-stream" });
@@ -80,7 +80,7 @@ test("speak leaves no file when the audio breaks off", async (t) => {
   assert.ok(!existsSync(output));
 });
 
-test("a rejection is shown in the service's words", async (t) => {
+test("shows a rejection in the service's words", async (t) => {
   const stub = await stubFor(t, (_, response) => {
     response
       .writeHead(429, { "content-type": "application/json" })
@@ -157,7 +157,7 @@ test("listen streams a WAV of any rate in real time and prints finals as they ar
   assert.ok(tookMs >= 450, `audio of 600 ms was sent in ${tookMs} ms`);
   assert.equal(stub.requests[0]!.path, "/v1/stream?eou_ms=300");
 
-  await t.test("listen - reads raw samples, and --json prints every message", async () => {
+  await t.test("listen - reads raw samples and, with --json, prints every message", async () => {
     bytes = 0;
     const raw = await dauys(["listen", "-", "--json"], { ...envOf(stub), stdin: new Uint8Array(4_000) });
     const types = raw.stdout
@@ -176,7 +176,7 @@ test("listen streams a WAV of any rate in real time and prints finals as they ar
     assert.match(stderr, /expected a WAV file, or raw .*`ffmpeg -i/);
   });
 
-  await t.test("a rejected key is shown in the service's words", async () => {
+  await t.test("shows a rejected key in the service's words", async () => {
     const { code, stderr } = await dauys(["listen", file, "--key", "sk-svc-0", "--url", stub.url]);
     assert.deepEqual([code, stderr], [1, "dauys: missing or invalid API key (HTTP 401)\n"]);
   });
@@ -231,7 +231,7 @@ test("an unreachable service is reported with its address", async () => {
   );
 });
 
-test("a failed connection comes with advice, chosen by the system's error code", async (t) => {
+test("the advice on a failed connection depends on the system's error code", async (t) => {
   const stub = await stubFor(t, (_, response) => response.end("{}"));
   const noHttp = createServer((socket) => socket.on("error", () => {}).end("220 mail.example.org ready\r\n"));
   noHttp.listen(0, "127.0.0.1");

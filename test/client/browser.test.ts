@@ -51,7 +51,7 @@ after(async () => {
   assert.deepEqual(faults, []);
 });
 
-test("a page synthesizes speech, and an error has the request id", async () => {
+test("a page synthesizes speech and gets errors with the request id", async () => {
   const said = await page.evaluate(`(async () => {
     const { wav, durationSeconds, usage } = await dauys.speak({ text: "Сәлем!", nfe: 4 });
     const error = await dauys.speak({ text: "Сәлем!", voice: "nobody" }).catch((error) => error);
@@ -67,7 +67,7 @@ test("a page synthesizes speech, and an error has the request id", async () => {
   assert.match(String(requestId), /^req_/, "headers are readable from another origin");
 });
 
-test("sentences play without gaps, to the sample", async () => {
+test("sentences play without a gap of a single sample", async () => {
   const differences = await page.evaluate(`(async () => {
     const frames = [];
     for await (const frame of dauys.speakStream({ text: "Бірінші сөйлем. Екінші сөйлем.", nfe: 4 })) frames.push(frame);
@@ -83,11 +83,11 @@ test("sentences play without gaps, to the sample", async () => {
   const { count, seconds, worst } = differences as Record<"count" | "seconds" | "worst", number>;
   assert.equal(count, 2);
   assert.ok(seconds > 1);
-  // Start times are doubles: 1e-12 off a sample, the browser interpolates. A 16-bit step is 3e-5.
+  // Start times are doubles: at 1e-12 from a sample, the browser interpolates. A 16-bit step is 3e-5.
   assert.ok(worst < 1e-9, `${worst} beside the sentences one after another`);
 });
 
-test("the player plays frames as they arrive, pauses, seeks, reports an underrun, and ends", async () => {
+test("the player handles arriving frames, pauses, seeks, underruns and the end", async () => {
   const seen = await page.evaluate(`(async () => {
     const frames = [];
     for await (const frame of dauys.speakStream({ text: "Бір, екі, үш, төрт, бес, алты. Жеті.", nfe: 4 })) frames.push(frame);
@@ -190,7 +190,7 @@ test("the player reports the word being spoken", async () => {
   assert.ok(secondWordEnd < firstSentence && thirdWordStart > firstSentence);
 });
 
-test("a page transcribes a file and sees upload progress", async () => {
+test("a page transcribes a file with upload progress", async () => {
   const bytes = speechAsWav(SPOKEN);
   const expected = await new DauysClient({ baseUrl: service.url, apiKey: service.key }).transcribe(bytes);
   const received = await page.evaluate(`(async () => {

@@ -36,7 +36,7 @@ test("a history returns its input from any position, in parts of any size", () =
   );
 });
 
-test("a history drops whole chunks only", () => {
+test("a history drops only whole chunks", () => {
   const history = new LiveHistory();
   history.append(new Uint8Array(10));
   history.append(new Uint8Array(10));
@@ -48,7 +48,7 @@ test("a history drops whole chunks only", () => {
   assert.deepEqual([history.startByte, history.endByte], [20, 20]);
 });
 
-test("a transcript continues times and numbers, and drops repeated results", () => {
+test("a transcript continues times and numbers without repeating results", () => {
   const transcript = new LiveTranscript();
   assert.deepEqual(transcript.accept(final("бір", 3, 4.0)), [final("бір", 3, 4.0)]);
   assert.equal(transcript.resumeSample, (4 - 1.6) * 16_000);
@@ -71,7 +71,7 @@ test("a transcript continues times and numbers, and drops repeated results", () 
   });
 });
 
-test("a final that a stopping service cut off is dropped, a complete one is kept", () => {
+test("a final cut off by a stopping service is dropped, a complete one is kept", () => {
   const done = { type: "done", audio_seconds: 10, credits_charged: 60 } as const;
   const rules = { endOfUtteranceMs: 200, isAll: false };
   const transcript = new LiveTranscript();
@@ -90,7 +90,7 @@ test("a final that a stopping service cut off is dropped, a complete one is kept
   assert.equal(transcript.settle(done, { ...rules, isAll: true }).length, 1);
 });
 
-test("sending stays half a minute ahead of transcription, and continues with it", () => {
+test("sending stays at most half a minute ahead of transcription", () => {
   const window = new SendWindow(0);
   assert.equal(window.roomBytes(0), 30 * 32_000);
   window.sent(30 * 32_000);

@@ -47,7 +47,7 @@ function pieceAt(seconds: number): number {
 
 const [first, second] = [0, 1].map((index) => () => undisturbed.finals[index] as LiveFinal);
 
-// Each moment leaves a different state: half of an utterance, a pause that is not over, no final at all.
+// Each moment leaves a different state: half of an utterance, an unfinished pause, no final at all.
 const MOMENTS: readonly { readonly name: string; readonly atPiece: () => number }[] = [
   { name: "before the first final", atPiece: () => pieceAt(first!().end - 0.3) },
   { name: "within the pause after a final", atPiece: () => pieceAt(first!().end + 0.3) },
@@ -58,7 +58,7 @@ const MOMENTS: readonly { readonly name: string; readonly atPiece: () => number 
 ];
 
 for (const { name, atPiece } of MOMENTS) {
-  test(`a service killed ${name} loses no final and repeats none`, async () => {
+  test(`a service killed ${name} neither loses nor repeats a final`, async () => {
     const statuses: LiveStatus[] = [];
     let back = Promise.resolve();
     const received = await listen(client, DIALOGUE, {

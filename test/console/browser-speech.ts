@@ -44,7 +44,7 @@ export interface Collected {
   readonly heights: Readonly<Record<string, readonly number[]>>;
 }
 
-/** Watches the text of an element that comes and goes; the returned function ends the watch. */
+/** Watches the text of an element that appears and disappears; the returned function ends the watch. */
 export async function collectTexts(
   page: Page,
   selector: string,

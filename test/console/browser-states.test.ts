@@ -42,7 +42,7 @@ before(async () => {
   environment = { DATA_DIR: join(folder, "data"), PORT: String(await freePort()), DRAIN_S: "2" };
   service = await startServiceProcess(environment);
   writeFileSync(speech, await spokenWav(service));
-  // From here on the first request that needs a model loads it.
+  // From here on, the first request that needs a model loads it.
   await restart("SIGTERM", { MODEL_PRELOAD: "false" });
   gate = await openGate(service.port);
   browser = await launchConsoleBrowser(speech);
@@ -98,7 +98,7 @@ async function assertHeardOnce(): Promise<void> {
   );
 }
 
-// Each test meets a model that is not loaded yet. The gate holds the answer until the page shows what it waits for,
+// Each test starts with an unloaded model. The gate holds the answer until the page shows what it waits for,
 // however fast this machine loads the model.
 describe("a cold service", () => {
   test("status shows which engines are cold", async () => {
@@ -111,7 +111,7 @@ describe("a cold service", () => {
   test("speak says that the model is loading, then plays", async () => {
     await open("Speak");
     await page.locator(".voice").first().waitFor();
-    // Past the gate: cookies are not bound to ports.
+    // Bypasses the gate, because cookies are not bound to ports.
     const loading = eventually("status shows that the model is loading", async () => {
       const status = await page.context().request.get(`${service.url}/console/api/status`);
       return /"kind":"synthesis"[^}]*"state":"loading"/.test(await status.text());
@@ -142,7 +142,7 @@ describe("a cold service", () => {
     assert.equal(await page.getByText(COLD).count(), 0);
   });
 
-  test("listen says so while it connects, and transcribes what was said meanwhile", async () => {
+  test("listen says so while it connects, and transcribes speech from that time", async () => {
     await open("Listen");
     gate.hold();
     await page.getByRole("button", { name: "Start listening" }).click();
@@ -203,7 +203,7 @@ describe("a lost connection", () => {
     await inspect(page, "credits-no-price");
   });
 
-  test("status says that the service is unreachable, and recovers by itself", async () => {
+  test("status reports an unreachable service until it is back", async () => {
     await page.getByRole("link", { name: "Status" }).click();
     await page.getByText("The service is accepting requests.").waitFor();
     gate.cut();
@@ -213,7 +213,7 @@ describe("a lost connection", () => {
     await page.getByText("The service is accepting requests.").waitFor();
   });
 
-  test("results stay for the visit, and are dropped at sign-out", async () => {
+  test("results last until sign-out", async () => {
     await open("Listen");
     assert.equal(await page.locator(".history li").count(), 3);
     await page.getByRole("button", { name: "Sign out" }).click();
@@ -281,7 +281,7 @@ describe("the microphone", () => {
     assert.equal(await own.getByText("Microphone not available").count(), 0);
   });
 
-  test("that is denied is reported, and can be started again", async () => {
+  test("that is denied is reported and can be started again", async () => {
     await own.evaluate(
       "gate = Promise.reject(new DOMException('no', 'NotAllowedError')), gate.catch(() => {})",
     );
@@ -291,7 +291,7 @@ describe("the microphone", () => {
     assert.deepEqual(errors, []);
   });
 
-  test("that is disconnected ends the session, and is reported", async () => {
+  test("that is disconnected ends the session with a message", async () => {
     await own.evaluate("gate = Promise.resolve()");
     await startSpeaking(own);
     await own.evaluate("streams.at(-1).getTracks()[0].dispatchEvent(new Event('ended'))");
@@ -309,7 +309,7 @@ describe("the microphone", () => {
   });
 });
 
-test("a live session names the container format of a browser's recorder, however it is cut", async () => {
+test("a live session names the container format of a browser's recorder, however it is chunked", async () => {
   const own = await page.context().newPage();
   await own.goto(gate.url + new URL(page.url()).pathname);
   const recorded = (type: string, everyMs: number) =>

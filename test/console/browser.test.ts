@@ -150,7 +150,7 @@ describe("the console in a browser", () => {
     await network.detach();
   });
 
-  test("an address without a page says so, even when signed out", async () => {
+  test("an unknown address says so, even when signed out", async () => {
     const answer = await page.goto(`${service.url}/console/nope`);
     assert.equal(answer?.status(), 404);
     await page.getByRole("heading", { name: "Page not found" }).waitFor();
@@ -161,7 +161,7 @@ describe("the console in a browser", () => {
     await page.getByLabel("E-mail").waitFor();
   });
 
-  test("sign-up shows what is wrong, then the free credits", async () => {
+  test("sign-up shows errors, then the free credits", async () => {
     await inspect(page, "sign-up");
     await page.getByLabel("E-mail").fill("aida@example.org");
     await page.getByLabel("Password").fill("short");
@@ -220,13 +220,13 @@ describe("the console in a browser", () => {
     await inspect(page, "keys-empty");
   });
 
-  test("a key is shown once, can be copied, works with curl, and is in no page afterwards", async () => {
+  test("a key is shown once, to be copied, and works with curl", async () => {
     await page.getByRole("button", { name: "Create key" }).click();
     await page.getByLabel("Name").fill("Call center");
     await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click();
     key = await page.getByRole("dialog").getByLabel("Key", { exact: true }).inputValue();
     assert.match(key, /^sk-svc-[0-9a-f]{48}$/);
-    // A screenshot keeps the key, but the test's service is deleted in a minute.
+    // A screenshot contains the key, but the test's service is deleted within a minute.
     await inspect(page, "key-created");
     for (let press = 0; press < 3; press++) await page.keyboard.press("Escape");
     await page.getByText("You have not copied this key.").waitFor();
@@ -247,7 +247,7 @@ describe("the console in a browser", () => {
     await inspect(page, "keys");
   });
 
-  test("the playground's code loads with its first page, and Try again reloads it after a failure", async () => {
+  test("Try again reloads the playground's code after a failure", async () => {
     const fetched = `performance.getEntriesByType("resource").some(({ name }) => name.includes("/playground-"))`;
     assert.equal(await page.evaluate(fetched), false);
     await page.route(/\/playground-/, (route) => route.abort(), { times: 1 });
@@ -260,7 +260,7 @@ describe("the console in a browser", () => {
     faults.splice(0);
   });
 
-  test("a page whose part is served at another address says so, and is not in the menu", async () => {
+  test("a page served at another address says so and is not in the menu", async () => {
     const session = /\/console\/api\/session$/;
     await page.route(session, async (route) => {
       const response = await route.fetch();
@@ -281,7 +281,7 @@ describe("the console in a browser", () => {
     await page.locator(".tile").nth(2).waitFor();
   });
 
-  test("speak plays a text, marks each word as it is spoken, and saves the same audio", async () => {
+  test("speak plays a text, highlights each word, and saves the same audio", async () => {
     await open("Speak");
     await assertModelNote("trained on a synthesizer");
     await chooseVoice();
@@ -343,7 +343,7 @@ describe("the console in a browser", () => {
     assert.equal(await page.locator(".history").count(), 0);
   });
 
-  test("transcribe accepts a file, finds words, and saves subtitles", async () => {
+  test("transcribe accepts a file, searches its words, and saves subtitles", async () => {
     await open("Transcribe");
     await page.getByText("Drop a recording here").waitFor();
     await assertModelNote("It understands people poorly: 19 to 63 %");
@@ -403,7 +403,7 @@ describe("the console in a browser", () => {
     await page.locator(".words span").first().waitFor();
   });
 
-  test("transcribe accepts a link, loads nothing from it, and plays the file that the user chooses", async () => {
+  test("transcribe accepts a link without loading it, and plays a file that the user chooses", async () => {
     await page.getByRole("button", { name: "Transcribe another" }).click();
     await page.getByLabel("Or paste a public link").fill(recordingUrl.replace("speech", "none"));
     await page.getByRole("main").getByRole("button", { name: "Transcribe" }).click();
@@ -487,7 +487,7 @@ describe("the console in a browser", () => {
     await inspect(page, "listen-history");
   });
 
-  test("each page offers all models of its task, remembers the choice, and shows which one answered", async () => {
+  test("each page offers all models of its task and shows which one answered", async () => {
     const model = page.getByLabel("Model", { exact: true });
     await open("Speak");
     await model.waitFor();
@@ -642,7 +642,7 @@ describe("the console in a browser", () => {
     faults.splice(0);
   });
 
-  test("an invited user joins, and does not see what owners see", async () => {
+  test("an invited user joins without an owner's view", async () => {
     await open("Members");
     await page.getByRole("button", { name: "Invite" }).click();
     await inspect(page, "members-invite");
@@ -832,7 +832,7 @@ describe("the console in a browser", () => {
     faults.splice(0);
   });
 
-  test("the browser reported no error, and no key is in the service's log", () => {
+  test("the browser reported no error; the service's log contains no key", () => {
     assert.deepEqual(faults, []);
     assert.ok(charges.length >= 5, "charges were compared");
     assert.match(service.output(), /playground-key/, "the log has requests");

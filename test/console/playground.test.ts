@@ -44,12 +44,12 @@ describe("paragraphs of a transcript", () => {
   });
 });
 
-test("a player's time has minutes and seconds, and hours if there are any", () => {
+test("a player's time has minutes and seconds, and hours if needed", () => {
   const written = [0, 7.9, 60, 3_599, 3_723].map(clock);
   assert.deepEqual(written, ["0:00", "0:07", "1:00", "59:59", "1:02:03"]);
 });
 
-test("pronunciations are parsed by line, and the first incomplete line is reported", () => {
+test("pronunciations are parsed by line up to the first incomplete one", () => {
   const read = readPronunciations("Kaspi = каспи\n\n GPT=джи пи ти = бір \n");
   assert.deepEqual(read, {
     entries: [

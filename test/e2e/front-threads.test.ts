@@ -15,10 +15,10 @@ import { type ServiceProcess, startServiceProcess } from "../support/service-pro
 
 const skip = typeof loadUwsBinding() === "string" && "the native front does not load here";
 const FREE = 25_000;
-/** So many connections that the kernel gives each of two threads some. */
+/** Enough connections for the kernel to give each of two threads some. */
 const SESSIONS = 16;
 const LIVE_LIMIT = 20;
-/** At the usual price a second of live audio costs these credits. */
+/** Default price of a second of live audio, in credits. */
 const SECOND = new Int16Array(16_000);
 
 let service: ServiceProcess;
@@ -92,7 +92,7 @@ async function openAll(key: string, count: number): Promise<Session[]> {
   return answers.flatMap((answer) => (typeof answer === "string" ? [] : [answer]));
 }
 
-test("file, synthesis and live sessions over two threads cost exactly what the ledger says", {
+test("work over two threads costs exactly what the ledger records", {
   skip,
 }, async () => {
   const { id, key } = await newCustomer();
@@ -165,7 +165,7 @@ test("limits hold across threads: one session more than allowed is rejected", { 
   again[0]?.socket.close();
 });
 
-test("a front thread that dies loses its sockets, settles their sessions, and comes back", {
+test("a crashed front thread restarts, with its sockets' sessions settled", {
   skip,
 }, async () => {
   const { id, key } = await newCustomer();
@@ -182,7 +182,7 @@ test("a front thread that dies loses its sockets, settles their sessions, and co
   const endings = sessions.map(({ closed }) => closed);
   service.child.kill("SIGHUP");
   await eventually("the thread has ended", () => /front thread ended/.test(service.output()));
-  // It closed its sockets before that; the others answer.
+  // It has closed its sockets by then; the others respond.
   const lostCodes = await Promise.all(
     sessions.map(({ socket, closed }) => {
       if (socket.readyState === WebSocket.OPEN) socket.ping();
@@ -207,7 +207,7 @@ test("a front thread that dies loses its sockets, settles their sessions, and co
   await Promise.all(more.map(({ closed }) => closed));
 });
 
-test("what a dying front thread keeps from a client is given back", { skip }, async () => {
+test("refunds audio that a crashing front thread did not deliver", { skip }, async () => {
   const { id, key } = await newCustomer();
   // All may be answered before the signal arrives.
   for (let rounds = 0; (await countCut(id, key)) === 0; rounds++) assert.ok(rounds < 10, "some are cut");
@@ -253,7 +253,7 @@ async function countCut(id: string, key: string): Promise<number> {
   return cutCount;
 }
 
-test("SIGTERM: sessions on both threads are notified, finished and charged, and the service exits with 0", {
+test("SIGTERM notifies, finishes and charges the sessions of both threads", {
   skip,
 }, async () => {
   const { key } = await newCustomer();

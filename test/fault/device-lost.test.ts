@@ -33,7 +33,7 @@ const JOB: SynthesisJob = {
 const NEVER = new AbortController().signal;
 const orders = new FaultOrders();
 
-test("losing a device in mid-utterance costs no word, and the engine continues with the next device", async () => {
+test("an engine that loses its device in mid-utterance continues with the next one without losing a word", async () => {
   const { placing, events } = placingLog(["cuda", "cpu"]);
   const settings = { ...RECOGNIZER, entries: DEVICE_ENTRIES, placing };
   const engine = await liveEngine({
@@ -58,7 +58,7 @@ test("losing a device in mid-utterance costs no word, and the engine continues w
   }
 });
 
-test("a piece whose device is lost is heard once, sample by sample, from the next", async () => {
+test("the next device continues a piece at the next sample", async () => {
   const { placing, events } = placingLog(["cuda", "cpu"]);
   const settings = { ...SYNTHESIZER, entries: DEVICE_ENTRIES, placing };
   const engine = await synthesisEngine({
@@ -84,7 +84,7 @@ test("a piece whose device is lost is heard once, sample by sample, from the nex
   }
 });
 
-test("a file whose device is lost has the undisturbed transcript from the next", async () => {
+test("the next device completes a file with the undisturbed transcript", async () => {
   const { placing, events } = placingLog(["cuda", "cpu"]);
   const pool = startFilePool({ ...RECOGNIZER, entries: DEVICE_ENTRIES, placing, workerCount: 1 });
   const wavPath = join(await temporaryFolder(), "speech.wav");

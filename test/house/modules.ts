@@ -1,13 +1,15 @@
 /**
- * A module is one folder (one file for the program itself); `/**` behind it takes in the folders below. `folders` names
- * folders that are one module with it.
+ * A module is one folder (one file for the program itself); a trailing `/**` includes the folders below.
+ * `folders` names folders that are one module with it.
  */
 export interface Module {
   readonly name: string;
   readonly folders: readonly string[];
   /** The module's purpose, as in ARCHITECTURE.md. */
   readonly holds: string;
-  /** Modules that it may import, or `test`: they stand above it in the list, so no circle of modules can be written. */
+  /**
+   * Modules that it may import, or `test`. They are above it in the list, so the list cannot contain circles.
+   */
   readonly imports: readonly string[];
   /** Packages and groups of node's modules ({@link NODE_GROUPS}) that it may import. */
   readonly packages: readonly string[];
@@ -19,7 +21,7 @@ export interface Module {
  */
 const COMPUTED = "(computed)";
 
-/** Modules of node that mean the same for an arrow. */
+/** Groups of Node modules that are allowed together. */
 export const NODE_GROUPS: Readonly<Record<string, readonly string[]>> = {
   tools: [
     ...[
@@ -43,7 +45,7 @@ export const NODE_GROUPS: Readonly<Record<string, readonly string[]>> = {
   modules: ["module", COMPUTED],
 };
 
-/** Everything that knows of time or endings may use the kernel, and everybody the pure modules. */
+/** Code that deals with time or endings may use the kernel; all code may use the pure modules. */
 const BASE = "core/kernel core/domain";
 const EVERY_PACKAGE_OF_A_BENCH = "ws pino tinybench sherpa-onnx-node";
 

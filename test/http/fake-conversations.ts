@@ -24,7 +24,7 @@ export const DOWN_KEY = `sk-svc-${"dd".repeat(24)}`;
 /** Nobody pays here. */
 export const NOBODY: Departure = { leaving: () => {}, held: () => {} };
 
-/** Keys that a test knows; look-ups are counted. */
+/** Keys defined by a test; counts look-ups. */
 export class FakeKeys implements KeyStore {
   lookUps = 0;
 
@@ -35,9 +35,9 @@ export class FakeKeys implements KeyStore {
   }
 }
 
-/** An account that a test knows; questions are counted. */
+/** An account defined by a test; counts queries. */
 export class FakeReports implements AccountReports {
-  /** Organizations, and days where they count. */
+  /** Queried organizations, with days if relevant. */
   readonly asked: string[] = [];
   /** Result of the next query. */
   next: Promise<unknown> = Promise.resolve();
@@ -59,9 +59,9 @@ export class FakeReports implements AccountReports {
 }
 
 /**
- * Conversations for tests of the transport alone: the text says what happens, a sentence per `.`-separated
- * piece. `fail` throws there, `slow` waits, `halves` comes in two parts with a wait between them, `long` is a
- * hundred seconds of samples.
+ * Conversations for tests of the transport alone: each `.`-separated part of the text is a sentence that
+ * determines what happens. `fail` throws, `slow` waits, `halves` arrives in two parts with a wait between
+ * them, `long` is a hundred seconds of samples.
  */
 export class FakeConversations implements Conversations {
   catalog = CATALOG;
@@ -73,15 +73,15 @@ export class FakeConversations implements Conversations {
   readonly uploads: { readonly path: string; readonly bytes: Buffer }[] = [];
   /** Behaviour of the next transcription. */
   nextTranscription: "answer" | "wait" | ServiceError = "answer";
-  /** The progress events of the next transcription, sent first. */
+  /** Progress events of the next transcription, sent before its result. */
   nextShares: readonly number[] = [];
   /** The error that every new request gets. */
   creditRefusal: ServiceError | null = null;
   /** The reported wait for the model. */
   modelWaitMs = 0;
-  /** Awaited by the next synthesis if its text requests it; null for a moment. */
+  /** Awaited by the next synthesis if its text requests it; null for a short wait. */
   pause: Promise<unknown> | null = null;
-  /** `charge` and `complete`, as they came. */
+  /** Calls of `charge` and `complete`, in order. */
   readonly charges: string[] = [];
   requireCredit: Conversations["requireCredit"] = async () => {
     if (this.creditRefusal !== null) throw this.creditRefusal;

@@ -20,7 +20,7 @@ const lock = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) a
   readonly packages: Readonly<Record<string, Locked>>;
 };
 
-test("every package for x64 Linux has a sibling for arm64 Linux, of the same version", () => {
+test("every package for x64 Linux has a counterpart of the same version for arm64", () => {
   const ofX64 = Object.entries(lock.packages).filter(
     ([, { os, cpu, libc }]) =>
       os?.includes("linux") && cpu?.includes("x64") && (libc === undefined || libc.includes("glibc")),

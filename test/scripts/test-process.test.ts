@@ -36,13 +36,13 @@ describe("the process of a test file", { concurrency: true }, () => {
     assert.deepEqual(await runFile("test('a', () => {}); after(() => {});"), { code: 0, said: "" });
   });
 
-  test("fails if it is ended before its tests are over", async () => {
+  test("fails if it ends before its tests", async () => {
     const { code, said } = await runFile("test('a', () => process.exit(0)); test('b', () => {});");
     assert.equal(code, 1);
     assert.match(said, /ended before its tests were over/);
   });
 
-  test("fails and ends if a test leaves something open", async () => {
+  test("fails if a test leaves something open", async () => {
     const { code, said } = await runFile("test('a', () => void setInterval(() => {}, 1_000));");
     assert.equal(code, 1);
     assert.match(said, /left open, 50 ms after the last test: .*Timeout/);

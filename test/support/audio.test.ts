@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { WavSampleReader } from "../../core/domain/audio/wav-samples.js";
 import { cut, joined, noise, silence, speech, tone, wavOf } from "./audio.js";
 
-test("pieces of any size join into the original", () => {
+test("pieces of any size join to the original", () => {
   const whole = Int16Array.from({ length: 100 }, (_, index) => index);
   for (const sizes of [[1], [7, 0, 3], [1_000]]) assert.deepEqual(joined(...cut(whole, sizes)), whole);
   assert.deepEqual(

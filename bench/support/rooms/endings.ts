@@ -24,7 +24,7 @@ export interface FrameEvidence {
   readonly speech: Float32Array;
   /** See `levelDb`. */
   readonly levels: Float32Array;
-  /** Whether a letter came out; null where only voice activity ran. */
+  /** True if the recogniser output a letter; null if only voice activity ran. */
   readonly letters: readonly boolean[] | null;
 }
 

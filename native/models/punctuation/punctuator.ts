@@ -7,7 +7,7 @@ import { PUNCTUATION_FOLDER, WORD_WIDTH, WordWeights } from "./word-weights.js";
 const WINDOW = 200;
 const OVERLAP = 50;
 
-/** Restores punctuation and capitals of transcripts. One run at a time. */
+/** Restores punctuation and capitals of transcripts. Runs one text at a time. */
 export class Punctuator {
   readonly #session: InferenceSession;
   readonly #words: WordWeights;

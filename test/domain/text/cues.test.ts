@@ -55,7 +55,7 @@ test("an abbreviation does not end a cue", () => {
   assert.deepEqual(layout("Ол 1991 ж. желтоқсанда туған."), ["Ол 1991 ж. желтоқсанда туған."]);
 });
 
-test("a cue stays on for reading while silence follows, and ends 0.08 s before the next one", () => {
+test("a cue stays for reading during silence, until 0.08 s before the next one", () => {
   const word = "қауіпсіздігіміздің";
   const [first, second] = readingCues([
     { word: `${word}.`, start: 0, end: 0.4 },
@@ -65,7 +65,7 @@ test("a cue stays on for reading while silence follows, and ends 0.08 s before t
   assert.ok(Math.abs(second!.endSeconds - (1.1 + 19 / 17)) < 1e-9);
 });
 
-test("a silence of a second ends a cue, but not behind a preposition", () => {
+test("a silence of a second ends a cue, except after a preposition", () => {
   const cues = readingCues([
     { word: "мы", start: 0, end: 0.3 },
     { word: "жили", start: 0.3, end: 0.8 },
@@ -79,7 +79,7 @@ test("a silence of a second ends a cue, but not behind a preposition", () => {
   );
 });
 
-test("no words give no cues, and a word longer than a line is cut", () => {
+test("a word longer than a line is cut; no words give no cues", () => {
   assert.deepEqual(readingCues([]), []);
   const [cue, ...others] = readingCues([{ word: "а".repeat(60), start: 0, end: 3 }]);
   assert.deepEqual(others, []);
@@ -107,7 +107,7 @@ const words = fc
     });
   });
 
-test("cues hold every word once, in order, within their lines and times", () => {
+test("cues contain every word once, in order, within their lines and times", () => {
   fc.assert(
     fc.property(words, (all) => {
       const cues = readingCues(all);
@@ -118,7 +118,7 @@ test("cues hold every word once, in order, within their lines and times", () => 
         assert.ok(lines.length <= 2 && lines.every((line) => line !== "" && [...line].length <= 42));
         assert.ok(endSeconds > startSeconds && endSeconds <= next);
         assert.ok(endSeconds - startSeconds <= 7 + 1e-9);
-        // As long as reading takes, unless the next cue or the limit comes first.
+        // Shown for the reading time, unless the next cue or the limit comes first.
         const reading = Math.max(1, [...lines.join(" ")].length / 17);
         assert.ok(endSeconds >= Math.min(startSeconds + reading, startSeconds + 7, next - 0.08) - 1e-9);
       }
@@ -156,11 +156,11 @@ const PLAIN = [
   "бірақ,",
 ];
 
-test("no cue and no line ends inside a number or after a word that leans on the next", () => {
+test("no cue or line ends inside a number or after a word that belongs to the next", () => {
   const phrase = fc.constantFrom(...NUMBERS, ...LEANING, ...PLAIN, ...PLAIN);
   fc.assert(
     fc.property(fc.array(phrase, { minLength: 1, maxLength: 60 }), (phrases) => {
-      // A comma parts numbers that follow each other by chance.
+      // A comma separates numbers that are adjacent by chance.
       const parted = phrases.map((part, at) => (NUMBERS.includes(part) && at % 2 === 0 ? `${part},` : part));
       const apart = parted.filter((part, at) => at === 0 || !(isNumeral(part) && isNumeral(parted[at - 1]!)));
       const lines = readingCues(spoken(apart.join(" "))).flatMap(({ lines }) => lines);
@@ -181,7 +181,7 @@ function isNumeral(part: string): boolean {
   return NUMBERS.some((number) => part.startsWith(number));
 }
 
-test("hours of speech take a time that grows with their words", () => {
+test("the time for hours of speech grows linearly with their words", () => {
   const text = Array.from({ length: 20_000 }, (_, at) => (at % 11 === 10 ? "сөйлем." : "сөздер")).join(" ");
   assert.ok(readingCues(spoken(text)).length > 1_000);
 });

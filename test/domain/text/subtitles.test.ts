@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { formatSrt, formatVtt, toCues } from "../../../core/domain/text/subtitles.js";
 import * as fc from "../../support/properties.js";
 
-test("cues keep every word in order and hold their rules", () => {
+test("cues keep every word in order and follow their rules", () => {
   const word = fc.record({
     letters: fc.stringMatching(/^[а-яәі]{1,60}$/),
     gap: fc.double({ min: 0, max: 3, noNaN: true }),
@@ -30,7 +30,7 @@ test("cues keep every word in order and hold their rules", () => {
   );
 });
 
-test("a short word stays 0.8 s if nothing follows, and less if something does", () => {
+test("a short word stays for 0.8 s unless another follows", () => {
   const alone = toCues([{ word: "иә", start: 1, end: 1.1 }]);
   assert.deepEqual(alone, [{ startSeconds: 1, endSeconds: 1.8, lines: ["иә"] }]);
 });

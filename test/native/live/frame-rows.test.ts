@@ -6,12 +6,12 @@ import * as fc from "../../support/properties.js";
 
 const WIDTH = 3;
 
-/** The row of a frame: no two are alike. */
+/** The row of a frame; all are different. */
 function rowOf(frame: number): number[] {
   return [frame, frame + 0.25, -frame];
 }
 
-test("rows equal a plain list of those that were not discarded", () => {
+test("rows equal a plain list of those not discarded", () => {
   fc.assert(
     fc.property(
       fc.nat(100),

@@ -2,21 +2,21 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { firstOwnFrame } from "../../../native/live/hypothesis.js";
 
-/** As the shipped recogniser's: 0.18 s of frames of 40 ms. */
+/** Like the shipped recogniser's: 0.18 s in frames of 40 ms. */
 const PROMPT = { lagFrames: 0, delayFrames: 4.5 };
 
 test("all letters belong to the first utterance", () => {
   assert.equal(firstOwnFrame(PROMPT, null, 12), 0);
 });
 
-test("after a pause letters count from the mean delay after the end", () => {
+test("after a pause, letters count from the mean delay after the end", () => {
   for (const noticed of [104, 106, 120]) {
     assert.equal(firstOwnFrame(PROMPT, { frame: 100, isMidSpeech: false }, noticed), 105);
   }
 });
 
 test("letters of speech shortly after an end count from half of the delay after its onset", () => {
-  // Noticed in its second frame.
+  // Detected in its second frame.
   assert.equal(firstOwnFrame(PROMPT, { frame: 100, isMidSpeech: false }, 102), 103);
   assert.equal(firstOwnFrame(PROMPT, { frame: 100, isMidSpeech: false }, 103), 104);
 });
@@ -27,7 +27,7 @@ test("without a pause the mean delay alone separates the letters", () => {
   }
 });
 
-test("rows with a lag shift the border by it", () => {
+test("rows with a lag shift the boundary by it", () => {
   const chunked = { lagFrames: 11, delayFrames: 0 };
   assert.equal(firstOwnFrame(chunked, { frame: 100, isMidSpeech: false }, 106), 111);
   assert.equal(firstOwnFrame(chunked, { frame: 100, isMidSpeech: true }, 100), 111);

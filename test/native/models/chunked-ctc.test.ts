@@ -9,7 +9,7 @@ const WINDOW_FRAMES = 25;
 const SHIFT_FRAMES = 16;
 const TOKENS = { vocabulary: ["", " а"], columns: Int32Array.of(1, 0), width: 2 };
 
-/** Writes down what it is given; its rows say which chunk and row they are. */
+/** Records its input; its rows identify their chunk and row. */
 class NotingGraph implements ChunkGraph {
   readonly windowFrames = WINDOW_FRAMES;
   readonly shiftFrames = SHIFT_FRAMES;
@@ -43,7 +43,7 @@ for (const [name, leadFrames] of [
   ["nemo", 9],
   ["kaldi", 0],
 ] as const satisfies readonly (readonly [FrontEnd, number])[]) {
-  test(`windows of ${name} are the features of the whole, behind ${leadFrames} frames of zeros`, async () => {
+  test(`windows of ${name} equal the features of the whole, after ${leadFrames} frames of zeros`, async () => {
     const logMel = new LogMel(FRONT_ENDS[name](BINS));
     const graph = new NotingGraph(leadFrames);
     const head = new ChunkedCtc(logMel, graph, TOKENS);
@@ -55,7 +55,7 @@ for (const [name, leadFrames] of [
     for (const [chunk, window] of graph.windows.entries()) {
       for (let i = 0; i < WINDOW_FRAMES; i++) {
         const frame = chunk * SHIFT_FRAMES + i - leadFrames;
-        // The last frames reach beyond the audio, where a stream has silence.
+        // The last frames reach beyond the audio, into a stream's silence.
         if (frame > 97) continue;
         const expected =
           frame < 0 ? new Float32Array(BINS) : whole.subarray(frame * BINS, (frame + 1) * BINS);
@@ -68,7 +68,7 @@ for (const [name, leadFrames] of [
   });
 }
 
-test("rows are returned in order, each for its number of steps, and streams have separate caches", async () => {
+test("returns rows in order, with separate caches per stream", async () => {
   const logMel = new LogMel(FRONT_ENDS.nemo(BINS));
   const head = new ChunkedCtc(logMel, new NotingGraph(9), TOKENS);
   const pcm = signal(640 * 24);

@@ -24,14 +24,14 @@ async function load(folder: string): Promise<RecognizerModel> {
   return recognizerFamilyOf(model.manifest).load(model, { intraOpThreads: 1 });
 }
 
-/** Two seconds that change all the time, in the second half louder. */
+/** Two seconds of changing sound, louder in the second half. */
 function signal(seconds = 2): Float32Array {
   return Float32Array.from({ length: seconds * 16_000 }, (_, i) => {
     return (i < 16_000 ? 0.05 : 0.3) * Math.sin(i * i * 2e-6 + 3 * Math.sin(i / 4_000));
   });
 }
 
-/** Rows of the streaming head and probabilities of speech, `frames` at a time, the state carried on. */
+/** Rows of the streaming head and probabilities of speech, `frames` at a time, carrying the state. */
 async function stepThrough(
   model: RecognizerModel,
   pcm: Float32Array,
@@ -67,7 +67,7 @@ function brokenModel(pattern: RegExp): (error: unknown) => boolean {
   };
 }
 
-/** Puts other bytes in a file of a package, with the hash they have. */
+/** Replaces the bytes of a package's file, with a matching hash. */
 async function replaceFile(folder: string, name: string, bytes: Uint8Array): Promise<void> {
   await changeManifest(folder, (manifest) => {
     const files = manifest["files"] as Record<string, { path: string; sha256: string }>;
@@ -78,13 +78,13 @@ async function replaceFile(folder: string, name: string, bytes: Uint8Array): Pro
 }
 
 for (const { id } of TINY_RECOGNIZERS) {
-  test(`${id} reads a whole utterance, a row for each of its frames`, async () => {
+  test(`${id} returns a row for each frame of an utterance`, async () => {
     const model = await load(FOLDER + id);
     const pcm = signal();
     const { logProbs, frames } = await model.decodeUtterance(pcm);
     const width = model.vocabulary.length;
     assert.equal(logProbs.length, frames * width);
-    // The last frame may lack a whole window.
+    // The last frame may lack a complete window.
     assert.ok(Math.abs(frames - pcm.length / model.outputFrameSamples) <= 1, `${frames} frames`);
     for (let frame = 0; frame < frames; frame++) {
       assertLogProbs(logProbs.subarray(frame * width, (frame + 1) * width));
@@ -94,7 +94,7 @@ for (const { id } of TINY_RECOGNIZERS) {
     await model.release();
   });
 
-  test(`${id} takes an empty utterance and one shorter than a frame`, async () => {
+  test(`${id} accepts an empty utterance and one shorter than a frame`, async () => {
     const model = await load(FOLDER + id);
     for (const samples of [0, 1, 100, 700]) {
       const { logProbs, frames } = await model.decodeUtterance(signal().subarray(0, samples));
@@ -104,7 +104,7 @@ for (const { id } of TINY_RECOGNIZERS) {
     await model.release();
   });
 
-  test(`${id} hears speech where the audio is loud, whatever the chunks`, async () => {
+  test(`${id} detects speech in loud audio, regardless of chunking`, async () => {
     const model = await load(FOLDER + id);
     const pcm = new Float32Array(3 * 16_000);
     pcm.set(signal().subarray(16_000), 16_000);
@@ -139,7 +139,7 @@ for (const { id } of TINY_RECOGNIZERS) {
     });
   }
 
-  test(`${id} with tokens of another count is rejected with file and tensor`, async () => {
+  test(`${id} with another number of tokens is rejected with file and tensor`, async () => {
     const folder = await copyOfPackage(FOLDER + id);
     await replaceFile(folder, "vocabulary", Buffer.from("<blk> 0\nа 1\n"));
     await assert.rejects(
@@ -157,7 +157,7 @@ for (const { id } of TINY_RECOGNIZERS) {
     );
   });
 
-  test(`${id} with another count of mel bins is rejected with file and tensor`, async () => {
+  test(`${id} with another number of mel bins is rejected with file and tensor`, async () => {
     const folder = await copyOfPackage(FOLDER + id);
     await changeManifest(folder, (manifest) => ({ ...manifest, melBins: 96 }));
     await assert.rejects(load(folder), brokenModel(/model\.onnx: dimension \d of \w+ must be 96, found \d+/));
@@ -165,13 +165,13 @@ for (const { id } of TINY_RECOGNIZERS) {
 }
 
 for (const { id } of TINY_RECOGNIZERS.filter(({ streams }) => streams)) {
-  test(`${id} hands out the rows of a stream that it gives for the whole`, async () => {
+  test(`${id} returns the same rows for a stream and for the whole`, async () => {
     const model = await load(FOLDER + id);
     const pcm = signal(4);
     const whole = await model.decodeUtterance(pcm);
     const { rows } = await stepThrough(model, pcm, 5);
     const width = model.vocabulary.length;
-    // Rows stand for one step or two, and nothing but blanks comes before the first chunk is whole.
+    // Rows stand for one step or two, with only blanks until the first chunk is complete.
     const repeats = model.outputFrameSamples / STEP_SAMPLES;
     const first = rows.findIndex((row) => row[0] !== 0);
     assert.ok(first > 0);
@@ -216,7 +216,7 @@ test("the second pass of a live session equals that of a file, regardless of the
 });
 
 for (const id of ["tiny-gigaam-ctc", "tiny-nemo-ctc"]) {
-  test(`${id} reads utterances together as it reads them alone, whatever the padding`, async () => {
+  test(`${id} gives batched utterances the rows they get alone, with any padding`, async () => {
     const model = await load(FOLDER + id);
     const pcms = [2, 1.3, 0.7].map((seconds) => signal().subarray(0, seconds * 16_000));
     const together = await model.decodeSoFar!(pcms);
@@ -235,7 +235,7 @@ for (const id of ["tiny-gigaam-ctc", "tiny-nemo-ctc"]) {
     await model.release();
   });
 
-  test(`${id} reads an utterance longer than a pass as if it were one`, async () => {
+  test(`${id} reads an utterance longer than a pass like a shorter one`, async () => {
     const seconds = 23;
     const pcm = signal(seconds);
     const whole = await load(FOLDER + id);
@@ -290,7 +290,7 @@ test("GigaAM gets samples rounded to 16 bits", async () => {
   await model.release();
 });
 
-test("the stream of an offline graph outputs blanks only", async () => {
+test("the stream of an offline graph outputs only blanks", async () => {
   const model = await load(`${FOLDER}tiny-gigaam-ctc`);
   const { rows } = await stepThrough(model, signal(), 10);
   assert.ok(rows.every((row) => row[0] === 0 && row.subarray(1).every((logProb) => logProb < -20)));

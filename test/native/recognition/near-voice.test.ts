@@ -31,7 +31,7 @@ before(async () => {
   folder = await withoutVad(ID);
 });
 
-/** A tiny package as `models add` makes it: without voice activity. */
+/** A tiny package as created by `models add`, without voice activity. */
 async function withoutVad(id: string): Promise<string> {
   const copy = await copyOfPackage(`test/fixtures/adapters/${id}`);
   await changeManifest(copy, (manifest) => {
@@ -75,7 +75,7 @@ test("a public recogniser without a file of voice activity finds the utterances 
 });
 
 for (const { id } of TINY_RECOGNIZERS) {
-  test(`${id} without it hears the same bits in batches, and after a replay of its context`, async () => {
+  test(`${id} without it is bit-identical in batches and after a replay of its context`, async () => {
     const model = await load(await withoutVad(id));
     const { contextFrames } = model.manifest;
     const pcm = toFloat(AUDIO);
@@ -96,7 +96,7 @@ async function load(from: string): Promise<RecognizerModel> {
   return recognizerFamilyOf(model.manifest).load(model, { intraOpThreads: 1 });
 }
 
-/** Voice activity, so many frames at a time. */
+/** Computes voice activity, this many frames at a time. */
 async function hear(model: RecognizerModel, pcm: Float32Array, frames: number): Promise<number[]> {
   const batch = model.speechBatch(1, frames);
   const heard: number[] = [];
@@ -109,7 +109,7 @@ async function hear(model: RecognizerModel, pcm: Float32Array, frames: number): 
   return heard;
 }
 
-/** Which recordings utterances are of; one with a pause inside may be several. */
+/** Maps utterances to recordings; a recording with a pause inside may be several. */
 function sentencesOf(utterances: readonly { readonly words: readonly { readonly start: number }[] }[]) {
   const pauseSeconds = 0.6 + SPOKEN[0]!.length / 16_000 + 0.6;
   return [...new Set(utterances.map(({ words }) => (words[0]!.start < pauseSeconds ? 0 : 1)))];

@@ -37,7 +37,7 @@ function onOneCore(): string | false {
   return status === 0 ? false : "taskset cannot bind a process to a core here";
 }
 
-test("on one core live goes before synthesis, synthesis before files, and none starves", {
+test("on one core, live goes before synthesis and synthesis before files, without starving either", {
   skip: onOneCore(),
 }, async (context) => {
   const folder = await temporaryFolder();

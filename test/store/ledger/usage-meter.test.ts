@@ -82,7 +82,7 @@ function hasCode(code: string): (error: unknown) => boolean {
   return (error) => error instanceof ServiceError && error.code === code;
 }
 
-test("of 100 concurrent requests for the last credits, those that fit get a hold and the others are rejected", async (t) => {
+test("of 100 concurrent requests for the last credits, exactly those that fit get a hold", async (t) => {
   const meter = await startMeter(t);
   const organizationId = await newOrganization();
   // 400 credits each: 62 fit into 25,000, and 200 credits stay.
@@ -145,7 +145,7 @@ test("concurrent requests on two services get as many holds as the organization 
   }
 });
 
-test("a slot is free as soon as its service knows, before the database does", async (t) => {
+test("a slot is free for its service before the database records it", async (t) => {
   const [here, there] = [await startMeter(t), await startMeter(t)];
   const organizationId = await newOrganization();
   const quantity = { units: 1, unitsPerSecond: 1 };
@@ -218,7 +218,7 @@ test("organizations older than the ledger get their account and grant once", asy
   }
 });
 
-test("a refund returns what was not delivered, once", async (t) => {
+test("a refund returns the undelivered part once", async (t) => {
   const meter = await startMeter(t);
   const organizationId = await newOrganization();
   const hold = await meter.hold({ id: `${organizationId}:r`, organizationId }, "synthesis", {
@@ -233,7 +233,7 @@ test("a refund returns what was not delivered, once", async (t) => {
   assert.deepEqual(await balanceOf(organizationId), { balance: CREDITS - 13, held: 0 });
 });
 
-test("a live session is charged once for all its audio, regardless of its hold", async (t) => {
+test("a live session is charged once for its audio, regardless of its hold", async (t) => {
   const meter = await startMeter(t);
   const organizationId = await newOrganization();
   const funds: LiveFunds[] = [];
@@ -256,7 +256,7 @@ test("a live session is charged once for all its audio, regardless of its hold",
   assert.deepEqual(await balanceOf(organizationId), { balance: CREDITS - 421, held: 0 });
 });
 
-test("a live session ends where the credits end", async (t) => {
+test("a live session ends when the credits run out", async (t) => {
   const meter = await startMeter(t);
   const organizationId = await newOrganization();
   // Leaves 605 credits: 100 s and five sixths of one.
@@ -325,7 +325,7 @@ test("a silent service's holds are settled once, by another service", async (t) 
   assert.deepEqual(await brokenRules(ledger.sql), []);
 });
 
-test("a service settles its holds that a promoted standby has reopened, and keeps active ones", async (t) => {
+test("a service settles holds reopened by a promoted standby, but not active ones", async (t) => {
   const organizationId = await newOrganization();
   const { changes, holds, instances, sql } = ledger;
   const meter = await startMeter(t);
@@ -370,7 +370,7 @@ test("a service settles its holds that a promoted standby has reopened, and keep
   assert.deepEqual(await brokenRules(sql), []);
 });
 
-test("a hold that closes during the search for forgotten holds is not one", async () => {
+test("a hold that closes during the search does not count as forgotten", async () => {
   const organizationId = await newOrganization();
   const { changes, instances, sql } = ledger;
   const serviceId = "svc_closing";
@@ -501,7 +501,7 @@ test("concurrent sweeps settle everything once", async () => {
   assert.deepEqual(await brokenRules(ledger.sql), []);
 });
 
-test("a restarted service immediately settles what its data folder has", async () => {
+test("a restarted service immediately settles the holds in its data folder", async () => {
   const folder = await temporaryFolder();
   const first = await openStore(privateStore(folder), SILENT);
   await first.developmentKey();
@@ -527,7 +527,7 @@ test("a restarted service immediately settles what its data folder has", async (
   }
 });
 
-test("the file journal of a killed service has more than the database", async () => {
+test("the file journal of a killed service is more complete than the database", async () => {
   const organizationId = await newOrganization();
   const { changes, holds } = ledger;
   const left = (name: string) => ({
@@ -560,7 +560,7 @@ test("the file journal of a killed service has more than the database", async ()
   assert.deepEqual(await brokenRules(ledger.sql), []);
 });
 
-test("a database crash under load charges and loses nothing", async (t) => {
+test("a database crash under load neither charges nor loses anything", async (t) => {
   const meter = await startMeter(t, { answerMs: 1_000 });
   const organizationId = await newOrganization();
   let charged = 0;

@@ -51,7 +51,7 @@ test("a private server starts, keeps its data and secrets, and stops", async (t)
     await stranger.end();
   });
 
-  await t.test("a killed server restarts on its port, with its data", async () => {
+  await t.test("a killed server restarts on its port with its data", async () => {
     const pid = await postmasterPid(dataDir);
     process.kill(pid, "SIGKILL");
     await eventually("another server", async () => ![pid, 0].includes(await postmasterPid(dataDir)));
@@ -158,7 +158,7 @@ test("leftovers of a killed service do not prevent the next start", async (t) =>
   });
 });
 
-test("root without user namespaces gives the cluster to an OS user, or reports what to do", {
+test("root without user namespaces runs the cluster as an OS user, or reports what to do", {
   skip: !IS_ROOT,
 }, async (t) => {
   const dataDir = await temporaryFolder();

@@ -102,7 +102,7 @@ test("a holder on another host keeps the lock while it sends heartbeats", async 
   await (await lockFolder(folder, "service")).release();
 });
 
-test("releasing leaves a successor's lock alone", async () => {
+test("releasing does not touch a successor's lock", async () => {
   const folder = await temporaryFolder();
   const lock = await lockFolder(folder, "service");
   await abandon(folder, { nonce: "successor" });

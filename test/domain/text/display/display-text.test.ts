@@ -19,7 +19,7 @@ const lineOf = (displayed: readonly { readonly text: string }[]) =>
 
 const SAID = "он пятнадцатого марта две тысячи двадцать шестого года заплатил сто тысяч тенге";
 
-/** Marks behind words, and capitals, by the words themselves. */
+/** Marks after words, and capitals, by word. */
 function shown(
   text: string,
   marks: Readonly<Record<string, Mark>>,
@@ -43,7 +43,7 @@ test("a sentence after a stop starts with a capital, one after a comma does not"
   assert.equal(shown("сәлем достар қалай", { сәлем: ",", достар: ".", қалай: "?" }), "Сәлем, достар. Қалай?");
 });
 
-test("names, abbreviations, hyphens and dashes are written as the model says", () => {
+test("writes names, abbreviations, hyphens and dashes as the model predicts", () => {
   const marks = { қасым: "-", тоқаев: "—", президент: "." } as const;
   const cases = { қасым: "capital", жомарт: "capital", тоқаев: "capital", ақш: "upper" } as const;
   assert.equal(
@@ -52,7 +52,7 @@ test("names, abbreviations, hyphens and dashes are written as the model says", (
   );
 });
 
-test("an open end keeps its mark back, a continued sentence its capital", () => {
+test("an open end has no final mark, and a continued sentence no capital", () => {
   assert.equal(shown("мен келдім", { келдім: "." }, {}, { isOpen: true }), "Мен келдім");
   assert.equal(shown("мен келдім", { келдім: "." }, {}, { isContinued: true }), "мен келдім.");
 });
