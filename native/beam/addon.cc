@@ -407,6 +407,21 @@ Napi::Value ResampleSpan(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
+/** product(matrix, vector, out): out = matrix × vector; rows of the matrix have the vector's length. */
+Napi::Value ProductOf(const Napi::CallbackInfo& info) {
+  const auto matrix = TypedArray<Napi::Float32Array>(info[0], napi_float32_array, "matrix");
+  const auto vector = TypedArray<Napi::Float32Array>(info[1], napi_float32_array, "vector");
+  auto out = TypedArray<Napi::Float32Array>(info[2], napi_float32_array, "out");
+  const size_t width = vector.ElementLength();
+  if (width % 4 != 0 || matrix.ElementLength() != width * out.ElementLength()) {
+    Refuse(info.Env(), "matrix, vector and out do not fit each other");
+  }
+  for (size_t row = 0; row < out.ElementLength(); row++) {
+    out[row] = beam::Dot(matrix.Data() + row * width, vector.Data(), width);
+  }
+  return info.Env().Undefined();
+}
+
 /** Called in every thread that loads the addon; keeps no state per thread. */
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("findModel", Napi::Function::New<Guarded<FindModel>>(env, "findModel"));
@@ -422,6 +437,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("keepBestText", Napi::Function::New<Guarded<KeepBestText>>(env, "keepBestText"));
   exports.Set("grown", Napi::Function::New<Guarded<Grown>>(env, "grown"));
   exports.Set("searchAside", Napi::Function::New<Guarded<SearchAside>>(env, "searchAside"));
+  exports.Set("product", Napi::Function::New<Guarded<ProductOf>>(env, "product"));
   exports.Set("resample", Napi::Function::New<Guarded<ResampleSpan>>(env, "resample"));
   return exports;
 }

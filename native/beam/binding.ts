@@ -2,6 +2,7 @@ import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import type { Convolve } from "../../core/domain/audio/resample.js";
 import type { HotWords } from "../../core/domain/decoding/hot-words.js";
+import type { Product } from "../../core/domain/matrix-product.js";
 
 /** Output of `scripts/build-native.mjs`, relative to `dist/native/beam`. */
 const BUILT = fileURLToPath(new URL("../../../native/beam/build/Release/beam.node", import.meta.url));
@@ -84,6 +85,8 @@ export interface NativeBinding {
   keepBestText(search: NativeSearch): void;
   /** @throws for arrays of mismatched sizes */
   readonly resample: Convolve;
+  /** Absent in an addon from before. @throws for arrays of mismatched sizes */
+  readonly product?: Product;
 }
 
 export type LoadedBinding =

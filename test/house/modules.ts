@@ -89,7 +89,7 @@ export const MODULES: readonly Module[] = [
   module(
     "native/models/**",
     "model packages and graphs, one folder per family",
-    `${BASE} core/ports native/phonemes`,
+    `${BASE} core/ports native/beam native/phonemes`,
     "onnxruntime-node zod crypto files",
   ),
   module(
