@@ -1,7 +1,7 @@
 // Run by `npm test` after the build: runs the compiled tests with node:test. Words select files by path
 // (`npm test -- store`), `--test-name-pattern=lock` selects tests by name. `--quick` (`npm run test:quick`)
 // omits tests that start processes, threads, models, databases or browsers; `--running` omits tests that only
-// read sources, for another Node. `--cpu` prints the CPU time of each process at the end (Linux).
+// read sources, for another Node. `--cpu` prints the CPU and elapsed time of each process at the end (Linux).
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -92,14 +92,15 @@ async function runTests(args) {
   return hasFailed ? 1 : 0;
 }
 
-/** Prints the CPU time of each file, the highest first, after the sum. */
+/** Prints the CPU time and the elapsed time of each file, the highest CPU time first, after the sum. */
 function printCpu() {
   const lines = existsSync(CPU_FILE) ? readFileSync(CPU_FILE, "utf8").trim().split("\n") : [];
   const used = lines.map((line) => JSON.parse(line)).toSorted((one, other) => other.seconds - one.seconds);
   const sum = used.reduce((total, { seconds }) => total + seconds, 0);
-  const row = (seconds, what) => console.error(`${seconds.toFixed(1).padStart(7)} ${what}`);
-  row(sum, "CPU seconds of all");
-  for (const { file, seconds } of used) row(seconds, relative(join(root, "dist/test"), file));
+  const row = (...columns) => console.error(columns.map((each) => each.padStart(7)).join(" "));
+  row(sum.toFixed(1), "CPU seconds of all; of each file, and the seconds that its process ran:");
+  for (const { file, seconds, elapsed } of used)
+    row(seconds.toFixed(1), elapsed.toFixed(1), relative(join(root, "dist/test"), file));
 }
 
 function installMissing() {

@@ -2,9 +2,9 @@ import { CLOSE } from "../../core/domain/close-codes.js";
 import { errorName, type ServiceError } from "../../core/domain/errors.js";
 import { countCodePoints } from "../../core/domain/text/code-points.js";
 import type { Decision } from "../../core/kernel/actor.js";
-import type { LiveEvent } from "../../core/ports/live-decoder.js";
 import { CLOSE_CODE } from "../../core/protocol/error-status.js";
 import type { StreamServerMessage } from "../../core/protocol/stream-messages.js";
+import type { ReadableEvent } from "./readable-events.js";
 
 // Limits of a live session; docs/live-protocol.md documents them.
 
@@ -31,8 +31,8 @@ const DONE: Ending = { code: CLOSE.done, reason: "done" };
 const GOING_AWAY: Ending = { code: CLOSE.goingAway, reason: "going away" };
 
 type ShownEvent =
-  | Extract<LiveEvent, { type: "ready" | "final" }>
-  | (Extract<LiveEvent, { type: "partial" }> & { readonly stable: number });
+  | Extract<ReadableEvent, { type: "ready" | "final" }>
+  | (Extract<ReadableEvent, { type: "partial" }> & { readonly stable: number });
 
 /** Stable text with which the open utterance must begin. */
 interface PromisedText {
@@ -72,7 +72,7 @@ type OpenState = Exclude<LiveState, { phase: "stopped" }>;
 export type LiveMessage =
   /** Audio was written to the ring; `isRefused` when some of it did not fit. */
   | { readonly type: "audio"; readonly sampleCount: number; readonly isRefused: boolean }
-  | { readonly type: "event"; readonly event: LiveEvent }
+  | { readonly type: "event"; readonly event: ReadableEvent }
   /** Audio arrived beyond the session's credits; what they cover is still decoded. */
   | { readonly type: "unfunded"; readonly error: ServiceError }
   | { readonly type: "settled"; readonly credits: number }
@@ -191,7 +191,7 @@ function onBadMessage(
   return { state: ending.state, effects: [answer, ...ending.effects] };
 }
 
-function onEvent(state: OpenState, event: LiveEvent): Decision<LiveState, LiveEffect> {
+function onEvent(state: OpenState, event: ReadableEvent): Decision<LiveState, LiveEffect> {
   switch (event.type) {
     case "ready":
     case "final":
@@ -224,7 +224,7 @@ function onEvent(state: OpenState, event: LiveEvent): Decision<LiveState, LiveEf
  */
 function onPartial(
   state: OpenState,
-  event: Extract<LiveEvent, { type: "partial" }>,
+  event: Extract<ReadableEvent, { type: "partial" }>,
 ): Decision<LiveState, LiveEffect> {
   const { utterance, text, startSample, endSample } = event;
   const before = state.shown?.utterance === utterance ? state.shown.text : "";
@@ -233,7 +233,12 @@ function onPartial(
   // Another worker may have a shorter agreed text.
   const shown = { utterance, text: agreed.length >= before.length ? agreed : before };
   const stable = countCodePoints(shown.text);
-  const shownEvent = { type: "partial", utterance, text, stable, startSample, endSample } as const;
+  const { endOfTurn } = event;
+  const shownEvent = {
+    ...({ type: "partial" } as const),
+    ...{ utterance, text, stable, startSample, endSample },
+    ...(endOfTurn !== undefined && { endOfTurn }),
+  };
   const effects: readonly LiveEffect[] = [{ type: "send-event", event: shownEvent }];
   if (state.phase !== "listening") return { state: { ...state, isReady: true, shown }, effects };
   const { phase, acceptedSamples, hasUnfinalized, bad } = state;

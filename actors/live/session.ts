@@ -19,6 +19,12 @@ import {
   type LiveState,
   NEW_SESSION,
 } from "./decision.js";
+import {
+  type ReadableEvent,
+  ReadableEvents,
+  type ReadableEventsParts,
+  type ReadableFinal,
+} from "./readable-events.js";
 
 /** Counts a session's traffic, for metrics and traces. */
 export interface LiveSessionObserver {
@@ -36,6 +42,8 @@ export interface LiveSessionParts {
   readonly sampleRateHz: number;
   readonly options: StreamOptions;
   readonly decoder: LiveDecoder;
+  /** Needed where the options ask for readable text. */
+  readonly reading?: Pick<ReadableEventsParts, "reader" | "sentence">;
   readonly meter: UsageMeter;
   readonly organizationId: string;
   readonly origin?: UsageOrigin;
@@ -61,6 +69,8 @@ export class LiveSession implements LiveConversation {
   readonly #parts: LiveSessionParts;
   readonly #actor: Actor<LiveState, LiveMessage, LiveEffect>;
   readonly #feed: LiveFeed;
+  /** Null for plain text. */
+  readonly #readable: ReadableEvents | null;
   readonly #meter: LiveMeter;
   readonly #idleTimer: NodeJS.Timeout;
   /** First byte of a sample whose second byte has not arrived yet. */
@@ -84,6 +94,12 @@ export class LiveSession implements LiveConversation {
       perform: (effect) => this.#perform(effect),
       onCrash: (error) => this.#crash(error),
     });
+    const tell = (event: ReadableEvent) => this.#actor.tell({ type: "event", event });
+    const { reading: options = null } = parts.options;
+    this.#readable =
+      options === null || parts.reading === undefined
+        ? null
+        : new ReadableEvents({ ...parts.reading, options, sampleRateHz: parts.sampleRateHz, emit: tell });
     this.#feed = parts.decoder.open(
       {
         modelId: parts.modelId,
@@ -93,7 +109,7 @@ export class LiveSession implements LiveConversation {
         hotWords: parts.options.hotWords,
         ...(parts.span !== undefined && { span: parts.span }),
       },
-      (event) => this.#actor.tell({ type: "event", event }),
+      (event) => (this.#readable === null ? tell(event) : this.#readable.onEvent(event)),
     );
     // After `open`, so that no credits are held for a session without a worker.
     this.#meter = parts.meter.openLive(
@@ -211,17 +227,19 @@ export class LiveSession implements LiveConversation {
   #perform(effect: LiveEffect): void {
     switch (effect.type) {
       case "send":
-        this.#send(effect.message);
+        this.#send(this.#withLastStop(effect.message));
         return;
       case "send-event":
         this.#send(this.#toMessage(effect.event));
         return;
       case "finalize":
+        this.#readable?.markedAt(this.#actor.state.acceptedSamples);
         this.#feed.finalize();
         return;
       case "finish":
         // No more audio will come, so the client cannot become idle.
         clearTimeout(this.#idleTimer);
+        this.#readable?.markedAt(this.#actor.state.acceptedSamples);
         this.#feed.finish();
         return;
       case "settle":
@@ -258,10 +276,21 @@ export class LiveSession implements LiveConversation {
     const start = seconds(event.startSample / sampleRateHz);
     const end = seconds(event.endSample / sampleRateHz);
     const { utterance, text } = event;
-    if (event.type === "partial")
-      return { type: "partial", utterance, text, start, end, stable: event.stable };
-    const final = { type: "final", utterance, text, start, end } as const;
-    return options.words ? { ...final, words: event.words.map(rounded) } : final;
+    if (event.type === "partial") {
+      const partial = { type: "partial", utterance, text, start, end, stable: event.stable } as const;
+      return event.endOfTurn === undefined ? partial : { ...partial, end_of_turn: ratio(event.endOfTurn) };
+    }
+    return {
+      ...{ type: "final", utterance, text, start, end },
+      ...(options.words && { words: event.words.map(rounded) }),
+      ...readableMembers(event.readable, options),
+    };
+  }
+
+  /** The end of the last sentence is sure now. */
+  #withLastStop(message: StreamServerMessage): StreamServerMessage {
+    const wants = this.#parts.options.reading?.display === true && message.type === "done";
+    return wants ? { ...message, display_end: this.#readable?.lastStop ?? "" } : message;
   }
 
   #crash(error: unknown): void {
@@ -279,6 +308,21 @@ export class LiveSession implements LiveConversation {
     this.#meter.settle(billedSamples(this.#actor.state), () => {});
     this.#parts.onEnded();
   }
+}
+
+function readableMembers(readable: ReadableFinal | undefined, { words, reading }: StreamOptions) {
+  if (readable === undefined) return {};
+  const { text, before, endOfTurn, redactions } = readable;
+  return {
+    ...(text !== null && { display_text: text, display_before: before, end_of_turn: ratio(endOfTurn) }),
+    ...(text !== null && words && { display_words: readable.words.map(withRoundedTimes) }),
+    ...(reading !== undefined &&
+      reading.redact.length > 0 && { redactions: redactions.map(withRoundedTimes) }),
+  };
+}
+
+function withRoundedTimes<T extends { readonly start: number; readonly end: number }>(timed: T): T {
+  return { ...timed, start: seconds(timed.start), end: seconds(timed.end) };
 }
 
 function rounded({ word, start, end, confidence }: ScoredWord): ScoredWord {

@@ -2,6 +2,7 @@ import type { Catalog } from "../domain/catalog/catalog.js";
 import type { HotWord } from "../domain/decoding/hot-words.js";
 import type { BilledTranscript } from "../domain/decoding/transcript.js";
 import type { SaidWord } from "../domain/synthesis/word-times.js";
+import type { ReadingOptions } from "../domain/text/display/reading.js";
 import type { UsageKind } from "../domain/usage/tariff.js";
 import type { StreamOptions, StreamServerMessage } from "../protocol/stream-messages.js";
 import type { SynthesisRequest } from "../protocol/synthesis-request.js";
@@ -118,6 +119,8 @@ export interface FileWishes {
   /** Model id. */
   readonly model: string;
   readonly hotWords: readonly HotWord[];
+  /** Absent or null for the plain transcript. */
+  readonly reading?: ReadingOptions | null;
   /** Called with the finished share, 0 to 1, once the credits are held. */
   readonly onProgress?: (share: number) => void;
 }

@@ -3,11 +3,7 @@ import { type ErrorCode, ServiceError } from "../domain/errors.js";
 import { nearestName } from "../domain/text/nearest-name.js";
 
 /** The type of parsed data, which is immutable. */
-export type DeepReadonly<T> = T extends readonly (infer Item)[]
-  ? readonly DeepReadonly<Item>[]
-  : T extends object
-    ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> }
-    : T;
+export type DeepReadonly<T> = T extends object ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> } : T;
 
 interface Broken {
   readonly input?: unknown;

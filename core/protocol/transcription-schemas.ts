@@ -1,8 +1,26 @@
 import { z } from "zod";
+import { REDACTED_KINDS } from "../domain/text/redaction/redact.js";
 import type { DeepReadonly } from "./fields.js";
 
 export const TIMED_WORD = z.object({
   word: z.string().meta({ description: "Lowercase, unpunctuated" }),
+  start: z.number().meta({ description: "Seconds from the start of the audio" }),
+  end: z.number().meta({ description: "Seconds from the start of the audio" }),
+});
+
+/** A word of the readable text. */
+export const DISPLAY_WORD = z.object({
+  word: z.string().meta({ description: "With its capitals, figures and marks" }),
+  start: z.number().meta({ description: "Seconds from the start of the audio" }),
+  end: z.number().meta({ description: "Seconds from the start of the audio" }),
+  spoken: z.tuple([z.int(), z.int()]).meta({
+    description: "The items [first, end) of `words` that it stands for",
+  }),
+});
+
+/** Masked personal data. */
+export const REDACTION = z.object({
+  kind: z.enum(REDACTED_KINDS),
   start: z.number().meta({ description: "Seconds from the start of the audio" }),
   end: z.number().meta({ description: "Seconds from the start of the audio" }),
 });
@@ -12,6 +30,7 @@ export const TRANSCRIPT_SEGMENT = z.object({
   text: z.string(),
   start: z.number().meta({ description: "Seconds from the start of the audio" }),
   end: z.number().meta({ description: "Seconds from the start of the audio" }),
+  display_text: z.string().optional().meta({ description: "Only with `display=true`; an extension" }),
 });
 
 export const TRANSCRIPTION = z.object({
@@ -26,6 +45,15 @@ export const TRANSCRIPTION = z.object({
   credits_charged: z.int().meta({ description: "ceil(audio_seconds × 2.5)" }),
   words: z.array(TIMED_WORD).optional().meta({ description: "Only with `timestamps=true`" }),
   segments: z.array(TRANSCRIPT_SEGMENT).optional().meta({ description: "Only with `timestamps=true`" }),
+  display_text: z.string().optional().meta({
+    description: "The text with capitals, punctuation and figures; only with `display=true`. An extension",
+  }),
+  display_words: z.array(DISPLAY_WORD).optional().meta({
+    description: "Words of `display_text`; only with `display=true` and `timestamps=true`. An extension",
+  }),
+  redactions: z.array(REDACTION).optional().meta({
+    description: "What was masked, in order; only with `redact`. An extension",
+  }),
 });
 
 /** Data of an event `progress`. */

@@ -26,6 +26,8 @@ export interface EndedText {
 
 /** Text of an open utterance, which grows with the frames of the streaming head. */
 export interface OpenText extends EndedText {
+  /** The best text so far. */
+  readonly text: string;
   /** Takes the next frame's best output, and its row at `offset` of `logProbs` unless it is forgotten. */
   take(best: number, logProb: number, logProbs?: Float32Array, offset?: number): void;
   /** Returns the text, which then counts as reported; null if it is empty or already reported. */
@@ -55,6 +57,10 @@ export class LiveHypothesis implements OpenText {
   /** Also true for letters of the previous utterance. */
   get hasLetters(): boolean {
     return this.#hasLetters;
+  }
+
+  get text(): string {
+    return this.#greedy.text;
   }
 
   take(best: number, logProb: number): void {

@@ -9,7 +9,8 @@ import {
   pauseFramesFor,
   wordlessFramesFor,
 } from "../../core/domain/endpointing/endpointer.js";
-import { patienceBehind } from "../../core/domain/endpointing/patience.js";
+import { patienceAfter } from "../../core/domain/endpointing/patience.js";
+import { GrowingSentence, type SentenceEnds } from "../models/punctuation/sentence-ends.js";
 import { PcmRing } from "../ring/pcm-ring.js";
 import type { LiveWorkerAnswer, ResumePoint, ToLiveWorker } from "../threads/protocol.js";
 import { FrameRows, type RowPool, StatePlace, type StatePool } from "./encoder-memory.js";
@@ -41,6 +42,10 @@ export interface TrackModel {
   readonly outputBias: Float32Array | null;
   /** Null without a language model: partials are then the streaming head's letters. */
   readonly searches: SearchPool | null;
+  /** Its text is Kazakh or Russian, which the network for sentence ends knows. */
+  readonly isCyrillic: boolean;
+  /** Loaded by the first session that needs it. */
+  readonly sentenceEnds: () => SentenceEnds;
   readonly frameSamples: number;
   readonly sampleRateHz: number;
   readonly contextFrames: number;
@@ -60,8 +65,9 @@ export class LiveTrack {
   readonly encoded: FrameRows;
   readonly place: StatePlace;
   readonly #model: TrackModel;
-  /** Adaptive endpointing: a pause may last longer if the language model expects more words. */
+  /** Adaptive endpointing: a pause may last longer if the sentence hardly ends with the words so far. */
   readonly #isPatient: boolean;
+  #sentence: GrowingSentence | null = null;
   #ring: PcmRing;
   /** The first frame whose output counts; earlier ones only fill the encoder's left context. */
   readonly #baseFrame: number;
@@ -96,7 +102,7 @@ export class LiveTrack {
     this.session = open.session;
     this.epoch = open.epoch;
     this.wantsPartials = open.wantsPartials;
-    this.#isPatient = open.endpointing === "adaptive" && model.searches !== null;
+    this.#isPatient = open.endpointing === "adaptive" && model.streams && model.isCyrillic;
     this.hotWords = HotWords.compile(open.hotWords, model.vocabulary);
     const pauseFrames = pauseFramesFor(open.endOfUtteranceMs);
     const longestPause = pauseFrames * (this.#isPatient ? MOST_PATIENCE : 1);
@@ -375,8 +381,10 @@ export class LiveTrack {
   }
 
   get #patience(): number {
-    if (this.#search === null || this.#hypothesis === null) return 1;
-    return patienceBehind(this.#search.expectation());
+    const words = this.#hypothesis?.text.split(" ") ?? [""];
+    if (words[0] === "") return 1;
+    this.#sentence ??= new GrowingSentence(this.#model.sentenceEnds());
+    return patienceAfter(this.#sentence.endAfter(words));
   }
 
   get #writtenSamples(): number {

@@ -94,6 +94,10 @@ export class SearchedUtterance implements OpenText {
     return this.#hasLetters;
   }
 
+  get text(): string {
+    return textOf(this.#parts.search.grown().tokens, this.#parts.vocabulary);
+  }
+
   take(best: number, logProb: number, logProbs?: Float32Array, offset = 0): void {
     const isRun = best === this.#lastBest;
     this.#lastBest = best;

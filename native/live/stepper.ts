@@ -1,6 +1,7 @@
 import { levelDb } from "../../core/domain/audio/level.js";
 import type { EndpointEvent } from "../../core/domain/endpointing/endpointer.js";
 import { type BatchRows, USUAL_ROWS } from "../../core/domain/placement/batch-rows.js";
+import { SentenceEnds } from "../models/punctuation/sentence-ends.js";
 import type { RecognizerModel, StepCapacity } from "../models/recognizer.js";
 import { copyState, type EncoderState } from "../models/state-rows.js";
 import type { UtteranceDecoder } from "../recognition/utterance-decoder.js";
@@ -88,6 +89,7 @@ export class LiveStepper {
     this.#model = model;
     this.#post = post;
     this.#onStep = onStep;
+    let sentenceEnds: SentenceEnds | null = null;
     this.#trackModel = {
       states,
       encodedBlocks: new RowPool(BLOCK_FRAMES * model.encodedSize),
@@ -95,6 +97,11 @@ export class LiveStepper {
       vocabulary: model.vocabulary,
       outputBias: model.outputBias,
       searches: SearchPool.of(utterances),
+      isCyrillic: model.vocabulary.some((output) => /\p{Script=Cyrillic}/u.test(output)),
+      sentenceEnds: () => {
+        sentenceEnds ??= new SentenceEnds();
+        return sentenceEnds;
+      },
       letters: letterTimingOf(model),
       streams: decodeSoFar === null,
       frameSamples: model.manifest.frameSamples,

@@ -7,10 +7,12 @@ import type { Engine, Lease } from "../../actors/residency/resident-model.js";
 import { planSynthesis } from "../../actors/synthesis/plan.js";
 import { SentenceCache } from "../../actors/synthesis/sentence-cache.js";
 import { SynthesisSession } from "../../actors/synthesis/session.js";
+import { readableTranscript } from "../../actors/transcription/readable-transcript.js";
 import { TranscriptionSession } from "../../actors/transcription/session.js";
 import type { Catalog } from "../../core/domain/catalog/catalog.js";
 import type { FileLength } from "../../core/domain/decoding/transcript.js";
 import { ServiceError } from "../../core/domain/errors.js";
+import { readWords } from "../../core/domain/text/display/reading.js";
 import type { Log } from "../../core/observe/log.js";
 import type { Metrics } from "../../core/observe/metrics.js";
 import { systemClock } from "../../core/ports/clock.js";
@@ -19,8 +21,10 @@ import type { LiveDecoder } from "../../core/ports/live-decoder.js";
 import { inSpan, NO_SPAN, type Span } from "../../core/ports/span.js";
 import type { SpoolRoom } from "../../core/ports/spool-room.js";
 import type { Synthesizer } from "../../core/ports/synthesizer.js";
+import type { TranscriptReader } from "../../core/ports/transcript-reader.js";
 import type { UsageMeter, UsageOrigin, UsageReference } from "../../core/ports/usage-meter.js";
 import type { RecognizerManifest } from "../../native/models/manifest.js";
+import { GrowingSentence, SentenceEnds } from "../../native/models/punctuation/sentence-ends.js";
 import { withDecodedFile } from "../input/media/file-decoder.js";
 import type { Config } from "../settings/settings.js";
 import type { Engines, SynthesizerEngine } from "./engines.js";
@@ -32,6 +36,7 @@ export interface ConversationParts {
   readonly catalog: Catalog;
   readonly spoolFolder: string;
   readonly room: SpoolRoom;
+  readonly reader: TranscriptReader;
   readonly metrics: Metrics;
   readonly log: Log;
 }
@@ -95,8 +100,8 @@ function pieceSpeaker(
 
 /** `BilledTranscription` charges, `TranscriptionSession` stops and times, a leased model transcribes. */
 function transcribe(parts: ConversationParts): Conversations["transcription"] {
-  const { engines, spoolFolder, room, metrics } = parts;
-  return (caller, path, { model, hotWords, onProgress }) => {
+  const { engines, spoolFolder, room, metrics, reader } = parts;
+  return (caller, path, { model, hotWords, reading = null, onProgress }) => {
     const { transcription } = engineOf(engines.recognizers, model);
     const file = { path, spoolFolder, room };
     const span = caller.span ?? NO_SPAN;
@@ -110,7 +115,9 @@ function transcribe(parts: ConversationParts): Conversations["transcription"] {
               (engine) => engine.transcribe(wavPath, signal, { onLength, onProgress, hotWords, span: work }),
               caller.onModelWait,
             );
-          }),
+          }).then((transcript) =>
+            reading === null ? transcript : readableTranscript(transcript, reading, reader),
+          ),
         ),
       );
     const conversation = new BilledTranscription(meterOf(parts, caller), usageReference(caller), start);
@@ -129,16 +136,32 @@ export interface ListenParts {
   /** By id. */
   readonly recognizers: ReadonlyMap<string, ListeningModel>;
   readonly meter: UsageMeter;
+  /** Without it, readable text has figures and capitals, and no punctuation. */
+  readonly reader?: TranscriptReader;
   readonly metrics: Metrics;
   readonly log: Log;
 }
+
+const UNREAD: TranscriptReader = { read: async (task) => readWords(task, null) };
 
 /**
  * A live session on a leased engine. While the models load, its audio waits in its ring, and `ready` is sent
  * once there is a worker.
  */
-export function listen({ recognizers, meter, metrics, log }: ListenParts): Conversations["live"] {
+export function listen({
+  recognizers,
+  meter,
+  reader = UNREAD,
+  metrics,
+  log,
+}: ListenParts): Conversations["live"] {
   const counting = countLive(metrics);
+  /** Read with the first session that needs it. */
+  let ends: SentenceEnds | null = null;
+  const readingParts = () => {
+    ends ??= new SentenceEnds();
+    return { reader, sentence: new GrowingSentence(ends) };
+  };
   return (caller, options, sink) => {
     const { span = NO_SPAN } = caller;
     const { manifest, live } = engineOf(recognizers, options.model);
@@ -151,6 +174,7 @@ export function listen({ recognizers, meter, metrics, log }: ListenParts): Conve
         sampleRateHz: manifest.sampleRateHz,
         options,
         decoder: lease.engine,
+        ...((options.reading ?? null) !== null && { reading: readingParts() }),
         meter: span.isTraced ? traceHolds(span, meter) : meter,
         organizationId: caller.identity.organizationId,
         origin: usageOrigin(caller),

@@ -118,13 +118,11 @@ test("a closed pipe ends the work without leaving a partial file", async () => {
     if (requests().length === 1) firstAnswer = () => answer(question, response);
     if (requests().length === 2) firstAnswer();
   };
-  const child = spawn(
-    "sh",
-    ["-c", '{ "$@"; echo "code $?" >&2; } | true', "sh", process.execPath, PROGRAM, "transcribe", ...paths],
-    {
-      env: { PATH: process.env["PATH"] ?? "", ...env },
-    },
-  );
+  // Writes until nobody reads any more, then runs the command.
+  const line = '{ trap "" PIPE; while echo 2>&-; do :; done; "$@"; echo "code $?" >&2; } | true';
+  const child = spawn("sh", ["-c", line, "sh", process.execPath, PROGRAM, "transcribe", ...paths], {
+    env: { PATH: process.env["PATH"] ?? "", ...env },
+  });
   let stderr = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     stderr += text;

@@ -277,7 +277,9 @@ test("an aborted session does not keep the process alive", async () => {
     const client = new DauysClient({ baseUrl: ${JSON.stringify(service.url)}, apiKey: ${JSON.stringify(service.key)} });
     const stop = new AbortController();
     const live = client.live({ signal: stop.signal, onStatus: () => stop.abort() });
-    const speech = client.speak({ text: "Сәлем", nfe: 64 }, { signal: stop.signal }).catch(() => "stopped");
+    // Longer than a session takes to open.
+    const text = "Бүгін ауа райы жақсы болады. ".repeat(20);
+    const speech = client.speak({ text, nfe: 64 }, { signal: stop.signal }).catch(() => "stopped");
     await live.done.catch(() => {});
     console.log(await speech);
   `;

@@ -7,6 +7,7 @@ import { after, before, describe, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { errorRates } from "../../bench/evaluate/error-rate.js";
 import { freePort } from "../../bench/support/free-port.js";
+import { endAtFirstFailure } from "../support/chain.js";
 import { eventually } from "../support/eventually.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { inspect } from "./browser-pages.js";
@@ -34,6 +35,8 @@ let service: ServiceProcess;
 let gate: TcpGate;
 let browser: Browser;
 let page: Page;
+
+endAtFirstFailure();
 
 before(async () => {
   environment = { DATA_DIR: join(folder, "data"), PORT: String(await freePort()), DRAIN_S: "2" };
@@ -70,6 +73,18 @@ async function restart(signal: "SIGTERM" | "SIGKILL", more: Record<string, strin
 async function open(name: string): Promise<void> {
   await page.getByRole("navigation").getByRole("link", { name, exact: true }).click();
   await page.getByRole("heading", { level: 1, name }).waitFor();
+}
+
+/**
+ * Starts listening; settles in mid-utterance. The microphone speaks once, and a partial is shown for a second
+ * or two: watch for it from before the start.
+ */
+async function startSpeaking(listening: Page): Promise<void> {
+  await Promise.all([
+    listening.locator(".heard .partial").waitFor(),
+    listening.getByText("Listening. Say something").waitFor(),
+    listening.getByRole("button", { name: "Start listening" }).click(),
+  ]);
 }
 
 /** Asserts that the spoken text appears exactly once. */
@@ -141,9 +156,7 @@ describe("a cold service", () => {
 
 describe("a lost connection", () => {
   test("listen says so, reconnects, and loses nothing", async () => {
-    await page.getByRole("button", { name: "Start listening" }).click();
-    await page.getByText("Listening. Say something").waitFor();
-    await page.locator(".heard .partial").waitFor();
+    await startSpeaking(page);
     gate.cut();
     await page.getByText(LOST).waitFor();
     await inspect(page, "listen-reconnecting");
@@ -156,8 +169,7 @@ describe("a lost connection", () => {
 
   test("listen survives a killed and restarted service that no longer knows the page's key", async () => {
     const states = await collectTexts(page, ".state", ".state");
-    await page.getByRole("button", { name: "Start listening" }).click();
-    await page.locator(".heard .partial").waitFor();
+    await startSpeaking(page);
     await restart("SIGKILL");
     await assertHeardOnce();
     const { texts } = await states();
@@ -250,9 +262,7 @@ describe("the microphone", () => {
   const untilTrue = (expression: string) => eventually(expression, () => own.evaluate<boolean>(expression));
 
   test("is closed by Stop without an error", async () => {
-    await start().click();
-    await own.getByText("Listening. Say something").waitFor();
-    await own.locator(".heard .partial").waitFor();
+    await startSpeaking(own);
     await stop().click();
     await own.getByText(/^Ended: /).waitFor();
     assert.deepEqual([await isOpen(), errors], [false, []]);
@@ -283,8 +293,7 @@ describe("the microphone", () => {
 
   test("that is disconnected ends the session with a message", async () => {
     await own.evaluate("gate = Promise.resolve()");
-    await start().click();
-    await own.locator(".heard .partial").waitFor();
+    await startSpeaking(own);
     await own.evaluate("streams.at(-1).getTracks()[0].dispatchEvent(new Event('ended'))");
     await own.getByText("The microphone was disconnected.").waitFor();
     await own.getByText(/^Ended: /).waitFor();

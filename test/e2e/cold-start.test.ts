@@ -228,7 +228,7 @@ describe("a service that loads models on demand", () => {
     });
     await assert.rejects(asked);
     await untilCold();
-    for (let tries = 0; (await ledger()).held > 0; tries++) assert.ok(tries < 10, "the hold is released");
+    await eventually("the hold is released", async () => (await ledger()).held === 0);
     assert.equal((await ledger()).balance, balance);
     assert.equal(await metric("live_sessions"), 0);
   });

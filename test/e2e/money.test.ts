@@ -5,6 +5,7 @@ import WebSocket from "ws";
 import { runLive } from "../../bench/support/live-client.js";
 import { writeWav } from "../../core/domain/audio/wav.js";
 import { dauysInTurn } from "../support/command-process.js";
+import { eventually } from "../support/eventually.js";
 import { temporaryFolder } from "../support/folders.js";
 import { momentOfFault } from "../support/pace.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
@@ -115,7 +116,7 @@ test("a client that leaves before the first audio byte pays nothing", async () =
   });
   void momentOfFault(60).then(() => leaving.abort());
   await assert.rejects(asked);
-  for (let tries = 0; (await ledgerOf(id)).held > 0; tries++) assert.ok(tries < 10, "the hold is released");
+  await eventually("the hold is released", async () => (await ledgerOf(id)).held === 0);
   assert.equal((await ledgerOf(id)).balance, FREE);
 });
 

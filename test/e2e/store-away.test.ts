@@ -15,6 +15,7 @@ import { synthesisCredits } from "../support/prices.js";
 import { SEED, uniform } from "../support/seed.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { SILENT } from "../support/silent-log.js";
+import { suspendPostgres } from "../support/suspended-postgres.js";
 
 const ORGANIZATION = "org_development";
 const OUTAGES = 3;
@@ -34,9 +35,7 @@ after(async () => {
 
 test("while the database hangs, known keys work and other requests get a retryable error", async () => {
   assert.equal((await token(service.key)).status, 200);
-  const server = await postmaster();
-  const stopped = [server, ...(await backendsOf(server))];
-  for (const pid of stopped) process.kill(pid, "SIGSTOP");
+  const resume = await suspendPostgres(dataDir);
   try {
     assert.equal((await token(service.key)).status, 200, "a key that was seen a moment ago");
     assert.equal((await fetch(`${service.url}/health`)).status, 200);
@@ -47,7 +46,7 @@ test("while the database hangs, known keys work and other requests get a retryab
     for (const path of ["balance", "usage"])
       await unavailable(fetch(`${service.url}/v1/${path}`, { headers }));
   } finally {
-    for (const pid of stopped) process.kill(pid, "SIGCONT");
+    resume();
   }
   await eventually("work again", async () => (await speak(service.key)).status === 200, BACK_WITHIN_MS);
 });
@@ -173,9 +172,4 @@ function transcribe(): Promise<Response> {
 async function postmaster(): Promise<number> {
   const text = await readFile(join(dataDir, "postgres/postmaster.pid"), "utf8").catch(() => "0");
   return Number(text.split("\n")[0]);
-}
-
-async function backendsOf(pid: number): Promise<readonly number[]> {
-  const children = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8");
-  return children.trim().split(" ").map(Number);
 }

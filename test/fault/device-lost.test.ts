@@ -67,13 +67,17 @@ test("the next device continues a piece at the next sample", async () => {
   await engine.start();
   try {
     const undisturbed = await engine.speak(JOB, NEVER);
-    const heard: Int16Array[] = [];
-    const onPcm = (pcm: Int16Array) => {
-      if (heard.length === 0) orders.failAll("synthesis");
-      heard.push(pcm);
-    };
-    assert.deepEqual(await engine.speak(JOB, NEVER, { onPcm }), undisturbed);
-    assert.deepEqual(joined(...heard), undisturbed.pcm);
+    // The piece may be complete before the order arrives: then the next one meets the loss.
+    for (let pieces = 0; events.length === 1; pieces++) {
+      assert.ok(pieces < 10, "the device is lost");
+      const heard: Int16Array[] = [];
+      const onPcm = (pcm: Int16Array) => {
+        if (heard.length === 0) orders.failAll("synthesis");
+        heard.push(pcm);
+      };
+      assert.deepEqual(await engine.speak(JOB, NEVER, { onPcm }), undisturbed);
+      assert.deepEqual(joined(...heard), undisturbed.pcm);
+    }
     assert.deepEqual(events, ["on cuda 0", "cuda to cpu", "on cpu null"]);
   } finally {
     await engine.stop();

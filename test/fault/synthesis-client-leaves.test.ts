@@ -30,7 +30,7 @@ before(async () => {
 
 after(() => engine.stop());
 
-/** Work that the engine had started when its session noticed the disconnect. */
+/** Work the engine had started when its session was stopped because the client had left. */
 interface Left {
   readonly runs: number;
   readonly reason: string;
@@ -55,8 +55,8 @@ async function transportOver(front: "node" | "uws") {
       answer: NOBODY,
       complete: () => {},
       stop: (reason) => {
-        left.resolve({ runs: engine.modelRuns, reason });
         session.stop(reason);
+        left.resolve({ runs: engine.modelRuns, reason });
       },
     };
   };

@@ -89,7 +89,7 @@ export const MODULES: readonly Module[] = [
   module(
     "native/models/**",
     "model packages and graphs, one folder per family",
-    `${BASE} core/ports native/phonemes`,
+    `${BASE} core/ports native/beam native/phonemes`,
     "onnxruntime-node zod crypto files",
   ),
   module(
@@ -121,6 +121,12 @@ export const MODULES: readonly Module[] = [
     "the synthesis worker: solver steps, vocoder",
     `${BASE} core/ports native/models native/ring native/threads`,
     "threads tools",
+  ),
+  module(
+    "native/reading",
+    "the reading thread: punctuation, capitals and figures of transcripts",
+    "core/domain core/ports native/models",
+    "piscina",
   ),
   module(
     "native/transcription",
@@ -303,7 +309,7 @@ export const MODULES: readonly Module[] = [
     "src/service",
     "puts the service together",
     `${BASE} core/observe core/protocol core/ports src/settings native native/beam native/models native/devices native/threads
-     src/bus src/models actors/residency actors/live actors/fleet actors/transcription actors/synthesis actors/billing
+     native/reading src/bus src/models actors/residency actors/live actors/fleet actors/transcription actors/synthesis actors/billing
      src/store/postgres src/store src/input/media src/input/url src/front/shared src/front/threads src/front src/http src/http/endpoints src/live
      src/console/server`,
     "crypto files tools",

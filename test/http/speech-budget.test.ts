@@ -111,10 +111,11 @@ for (const front of FRONTS) {
       const failed = await ask("/v1/tts", { text: "long.fail" });
       assert.equal(failed.status, 503);
       await failed.arrayBuffer();
-      assert.equal(speechBudget.takenBytes, 0, "nor by what has failed");
+      // The last byte may arrive a moment before the front reports that it was sent.
+      await eventually("nothing is held by what has failed", () => speechBudget.takenBytes === 0);
       const whole = await ask("/v1/tts", { text: "long" });
       assert.equal((await whole.arrayBuffer()).byteLength, 4_800_044);
-      assert.equal(speechBudget.takenBytes, 0, "nor by what was sent");
+      await eventually("nothing is held by what was sent", () => speechBudget.takenBytes === 0);
     } finally {
       await running.stop();
     }

@@ -6,6 +6,7 @@ import { Metrics } from "../../core/observe/metrics.js";
 import type { Caller, Conversations, SynthesisConversation } from "../../core/ports/conversations.js";
 import { ENDLESS_ROOM } from "../../core/ports/spool-room.js";
 import type { SynthesisRequest } from "../../core/protocol/synthesis-request.js";
+import { ReadingThread } from "../../native/reading/reading-thread.js";
 import { THREAD_ENTRIES } from "../../src/service/base.js";
 import { makeConversations } from "../../src/service/conversations.js";
 import { type Engines, makeEngines, stopEngines } from "../../src/service/engines.js";
@@ -36,6 +37,7 @@ let folder: string;
 let conversations: Conversations;
 const metrics = new Metrics({ withProcess: false });
 const meter = new FreeMeter();
+const reader = new ReadingThread({ onFailure: assert.ifError });
 
 before(async () => {
   folder = await temporaryFolder();
@@ -45,10 +47,13 @@ before(async () => {
   const workers = await planModels(config, installed, readMachine());
   const placements = new Placements(config, new Map(), parts);
   engines = makeEngines({ ...parts, installed, workers, placements, tunings: {}, entries: THREAD_ENTRIES });
-  conversations = makeConversations({ ...parts, engines, meter, catalog: installed.catalog });
+  conversations = makeConversations({ ...parts, engines, reader, meter, catalog: installed.catalog });
 });
 
-after(() => stopEngines(engines));
+after(async () => {
+  await stopEngines(engines);
+  await reader.stop();
+});
 
 /** A caller of an organization, and the time its requests have waited for a model. */
 function callerOf(organizationId: string): { readonly caller: Caller; readonly waits: number[] } {

@@ -8,14 +8,6 @@ export interface GrownText {
   readonly settled: number;
 }
 
-/** The language model's prediction after the best text. */
-export interface Expectation {
-  /** Log-prob that the sentence ends here; 0 before the first letter and without a language model. */
-  readonly endLogProb: number;
-  /** Log-prob that the last word ends here and another follows; 0 likewise. */
-  readonly spaceLogProb: number;
-}
-
 /** A search over an utterance frame by frame; one utterance at a time, without hot words. */
 export interface GrowingSearch {
   /** Starts an utterance. */
@@ -26,7 +18,6 @@ export interface GrowingSearch {
    */
   push(logProbs: Float32Array): number;
   grown(): GrownText;
-  expectation(): Expectation;
   /** Drops all texts but the best, which later frames extend. */
   keepBestText(): void;
 }

@@ -43,11 +43,11 @@ async function transcribe(exchange: Exchange, deps: FileDeps & Pick<RouteDeps, "
   const { request } = exchange;
   const { caller, key } = await admitFile(exchange, deps);
   const asked = parseTranscribeQuery(request.query, deps.conversations.catalog.hearing);
-  const { timestamps: wantsTimes, hotWords } = asked;
+  const { timestamps: wantsTimes, hotWords, reading } = asked;
   const upload = await uploadOf(request, asked.urls, { urls: deps.urls, room: deps.room ?? ENDLESS_ROOM });
   const events = acceptsEvents(request.header("accept")) ? new ProgressEvents(exchange) : null;
   const wishes = {
-    ...{ model: asked.model.name, hotWords },
+    ...{ model: asked.model.name, hotWords, reading },
     ...(events !== null && { onProgress: (share: number) => events.progress(share) }),
   };
   const answer = async (transcript: BilledTranscript, departure: Departure) => {
@@ -63,6 +63,7 @@ async function transcribe(exchange: Exchange, deps: FileDeps & Pick<RouteDeps, "
     hotWords,
     ...modelForFingerprint(asked),
     ...(events === null ? [] : [{ events: true }]),
+    ...(reading === null ? [] : [{ reading }]),
   ];
   const wanted = () => ({ fingerprintParts, wishes, answer });
   await transcribeUpload({ exchange, deps, caller, key, upload, wanted });

@@ -7,7 +7,7 @@ import {
   type HeardFrame,
   pauseFramesFor,
 } from "../../../core/domain/endpointing/endpointer.js";
-import { patienceBehind } from "../../../core/domain/endpointing/patience.js";
+import { patienceAfter } from "../../../core/domain/endpointing/patience.js";
 import type { SpeakerState } from "../../../core/domain/endpointing/speaker-level.js";
 import * as fc from "../../support/properties.js";
 
@@ -449,9 +449,8 @@ test("patience extends a pause without moving its halfway point", () => {
   assert.deepEqual(said("####.........##"), ["1 started #0 0", "6 halfway #0 0-4", "13 resumed #0 0"]);
 });
 
-test("the allowed pause grows with the probability of another word, up to three thresholds", () => {
-  const behind = (endLogProb: number, spaceLogProb: number) => patienceBehind({ endLogProb, spaceLogProb });
-  assert.deepEqual([behind(0, 0), behind(-1, -3), behind(-3, -1.1)], [1, 1, 1]);
-  assert.equal(behind(-3.5, -1), 2);
-  assert.equal(behind(-9, -0.1), 3);
+test("the less likely a sentence ends with a text, the longer a pause may be, up to three thresholds", () => {
+  assert.deepEqual([1, 0.4, 0.05].map(patienceAfter), [1, 1, 1]);
+  assert.deepEqual([0.04, 0.02].map(patienceAfter), [2, 2]);
+  assert.deepEqual([0.01, 0].map(patienceAfter), [3, 3]);
 });

@@ -141,7 +141,8 @@ describe("damaged uploads", () => {
       await Promise.all(Array.from({ length: CONCURRENCY }, send));
       const counts = [...statuses].map(([status, count]) => `${status}: ${count}`);
       t.diagnostic(`PROPERTY_SEED=${SEED}, ${counts.join(", ")}`);
-      assert.deepEqual(decodersOf(service.child.pid!), []);
+      // A killed decoder may outlive the answer to its upload for a moment.
+      await eventually("no decoder runs", () => decodersOf(service.child.pid!).length === 0);
       assert.equal(canaries.isPipeOpen(), false);
       assert.equal(canaries.connections, 0);
       await spoolIsEmpty();

@@ -46,10 +46,10 @@ export function displayedWords(
   return displayed;
 }
 
-/** Joins displayed words to one line. */
-export function displayLine(displayed: readonly DisplayedWord[]): string {
+/** Joins displayed words to one line; a word that ends in a hyphen is joined to the next. */
+export function displayLine(texts: readonly string[]): string {
   let line = "";
-  for (const { text } of displayed) line += line === "" || line.endsWith("-") ? text : ` ${text}`;
+  for (const text of texts) line += line === "" || line.endsWith("-") ? text : ` ${text}`;
   return line;
 }
 

@@ -4,7 +4,7 @@ import { russianFigures } from "./russian-figures.js";
 import type { Figures, Written } from "./written.js";
 
 /** `auto` keeps numbers below ten as words unless a month, a unit or money follows; `none` keeps all. */
-const NUMERALS = ["auto", "all", "none"] as const;
+export const NUMERALS = ["auto", "all", "none"] as const;
 export type Numerals = (typeof NUMERALS)[number];
 
 const BY_LANGUAGE: Readonly<Record<SpokenLanguage, Figures>> = {

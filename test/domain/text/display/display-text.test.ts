@@ -13,6 +13,10 @@ import {
 } from "../../../../core/domain/text/display/marks.js";
 import { writeWordFeatures } from "../../../../core/domain/text/display/word-features.js";
 
+/** Joins displayed words. */
+const lineOf = (displayed: readonly { readonly text: string }[]) =>
+  displayLine(displayed.map(({ text }) => text));
+
 const SAID = "он пятнадцатого марта две тысячи двадцать шестого года заплатил сто тысяч тенге";
 
 /** Marks after words, and capitals, by word. */
@@ -26,12 +30,9 @@ function shown(
   const punctuation = {
     marks: words.map((word): Mark => marks[word] ?? ""),
     cases: words.map((word): Case => cases[word] ?? "lower"),
-    ends: words.map(() => 0),
+    stops: [],
   };
-  return displayLine(displayedWords(words, punctuation, { numerals: "auto", ...options })).replace(
-    /\u00a0/g,
-    " ",
-  );
+  return lineOf(displayedWords(words, punctuation, { numerals: "auto", ...options })).replace(/\u00a0/g, " ");
 }
 
 test("writes figures, the first capital and the marks of the model", () => {
@@ -71,20 +72,19 @@ test("displayed words cover every spoken word once", () => {
 
 test("without a model only figures and the first letter change", () => {
   const words = "жүз жиырма адам келді".split(" ");
-  assert.equal(displayLine(displayedWords(words, null, { numerals: "auto" })), "120 адам келді");
-  assert.equal(displayLine(displayedWords(["сәлем", "достар"], null, { numerals: "none" })), "Сәлем достар");
+  assert.equal(lineOf(displayedWords(words, null, { numerals: "auto" })), "120 адам келді");
+  assert.equal(lineOf(displayedWords(["сәлем", "достар"], null, { numerals: "none" })), "Сәлем достар");
 });
 
-test("picks the best mark and case of each word, and returns ends as probabilities", () => {
+test("decides for the best mark and case of each word, and for the mark that would end a sentence", () => {
   const marks = new Float32Array(2 * MARKS.length);
   marks[1] = 3;
   marks[MARKS.length + 3] = 3;
   const cases = Float32Array.of(0, 2, 0, 2, 0, 0);
-  const decided = decidePunctuation(marks, cases, Float32Array.of(0, 2));
+  const decided = decidePunctuation(marks, cases);
   assert.deepEqual(decided.marks, [",", "?"]);
   assert.deepEqual(decided.cases, ["capital", "lower"]);
-  assert.equal(decided.ends[0], 0.5);
-  assert.ok(decided.ends[1]! > 0.8);
+  assert.deepEqual(decided.stops, [".", "?"]);
 });
 
 test("word features are those of the recipe", () => {

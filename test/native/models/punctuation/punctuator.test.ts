@@ -27,7 +27,7 @@ for (const [spoken, expected] of [
   test(`writes "${expected}"`, async () => {
     const words = spoken.split(" ");
     const displayed = displayedWords(words, await punctuator.read(words), { numerals: "auto" });
-    assert.equal(displayLine(displayed).replaceAll("\u00a0", " "), expected);
+    assert.equal(displayLine(displayed.map(({ text }) => text)).replaceAll("\u00a0", " "), expected);
   });
 }
 
@@ -66,7 +66,7 @@ test("reads long texts in windows that agree on every word", async () => {
   assert.ok(words.length > 500);
   const read = await punctuator.read(words);
   assert.deepEqual(
-    [read.marks.length, read.cases.length, read.ends.length],
+    [read.marks.length, read.cases.length, read.stops.length],
     [words.length, words.length, words.length],
   );
   // Inside the first window nothing depends on later words.
@@ -74,8 +74,8 @@ test("reads long texts in windows that agree on every word", async () => {
   assert.deepEqual(read.marks.slice(0, 150), alone.marks.slice(0, 150));
 });
 
-test("returns nothing for no words", async () => {
-  assert.deepEqual(await punctuator.read([]), { marks: [], cases: [], ends: [] });
+test("reads nothing from no words", async () => {
+  assert.deepEqual(await punctuator.read([]), { marks: [], cases: [], stops: [] });
 });
 
 /** Words of a line with the first stop or comma after each. */

@@ -1,0 +1,96 @@
+import type { Numerals } from "../figures/figures.js";
+import { maskedPieces } from "../redaction/masks.js";
+import { type RedactedKind, type Redaction, redact } from "../redaction/redact.js";
+import { displayedWords } from "./display-text.js";
+import type { Mark, Punctuation, Stop } from "./marks.js";
+
+/** What a client wants to read. */
+export interface ReadingOptions {
+  /** Figures, marks and capitals. */
+  readonly display: boolean;
+  readonly numerals: Numerals;
+  /** Personal data to mask. */
+  readonly redact: readonly RedactedKind[];
+}
+
+/** How the words before a text ended: `open` without a mark that a reader has seen, `paused` with a long silence. */
+export type PreviousEnd = "none" | "ended" | "open" | "paused";
+
+/** Words to be made readable. */
+export interface ReadingTask extends ReadingOptions {
+  /** Lower case, as the recogniser gives them. */
+  readonly words: readonly string[];
+  /** Seconds after each word, -1 where unknown. */
+  readonly pauses: Float32Array | null;
+  /** The first of them were read before, and are context. */
+  readonly context: number;
+  readonly previous: PreviousEnd;
+  /** The text is over, so it ends with a mark; otherwise its last word has none yet. */
+  readonly isOver: boolean;
+}
+
+/** A word as it is written, with its marks; it stands for spoken words [first, end) behind the context. */
+interface ReadWord {
+  readonly text: string;
+  readonly first: number;
+  readonly end: number;
+}
+
+export interface Reading {
+  /** Together they cover every word behind the context once; empty unless `display`. */
+  readonly pieces: readonly ReadWord[];
+  /** Words behind the context. */
+  readonly redactions: readonly Redaction[];
+  /** What stands between the previous text and this one. */
+  readonly before: string;
+  /** The mark that would end the text if it were over. */
+  readonly stop: Stop;
+  /** Words after the last end of a sentence, context included. */
+  readonly openWords: number;
+}
+
+/**
+ * Makes words readable.
+ *
+ * @param punctuation of all words of the task; null where no model is loaded: then no marks are written but the last
+ */
+export function readWords(task: ReadingTask, punctuation: Punctuation | null): Reading {
+  const { words, context, numerals, previous, isOver } = task;
+  const own = words.slice(context);
+  const redactions = task.redact.length === 0 ? [] : redact(own, task.redact);
+  const stop = punctuation?.stops.at(-1) ?? ".";
+  if (!task.display || own.length === 0) return { pieces: [], redactions, before: "", stop, openWords: 0 };
+  const mark = markBefore(previous, punctuation, context);
+  const marks = own.map((_, at): Mark => punctuation?.marks[context + at] ?? "");
+  if (isOver && !isStop(marks.at(-1)!)) marks[marks.length - 1] = stop;
+  const displayed = displayedWords(
+    own,
+    { marks, cases: punctuation?.cases.slice(context) ?? [], stops: [] },
+    { numerals, isOpen: !isOver, isContinued: previous === "open" && !isStop(mark) },
+  );
+  const lastStop = marks.slice(0, isOver ? undefined : -1).findLastIndex(isStop);
+  const kept = previous === "open" && !isStop(mark) ? context : 0;
+  return {
+    pieces: redactions.length === 0 ? displayed : maskedPieces(displayed, redactions),
+    redactions,
+    before: previous === "none" ? "" : between(mark),
+    stop,
+    openWords: lastStop === -1 ? kept + own.length : own.length - 1 - lastStop,
+  };
+}
+
+/** Joins the text before with this one. */
+function between(mark: Mark): string {
+  if (mark === "—") return " — ";
+  return mark === "-" ? " " : `${mark} `;
+}
+
+function markBefore(previous: PreviousEnd, punctuation: Punctuation | null, context: number): Mark {
+  if (context === 0 || previous === "none" || previous === "ended") return "";
+  if (previous === "paused") return punctuation?.stops[context - 1] ?? ".";
+  return punctuation?.marks[context - 1] ?? "";
+}
+
+function isStop(mark: Mark): boolean {
+  return mark === "." || mark === "?";
+}
