@@ -42,7 +42,7 @@ export interface LiveSessionParts {
   readonly sampleRateHz: number;
   readonly options: StreamOptions;
   readonly decoder: LiveDecoder;
-  /** Needed where the options ask for readable text. */
+  /** Required if the options request readable text. */
   readonly reading?: Pick<ReadableEventsParts, "reader" | "sentence">;
   readonly meter: UsageMeter;
   readonly organizationId: string;
@@ -287,7 +287,7 @@ export class LiveSession implements LiveConversation {
     };
   }
 
-  /** The end of the last sentence is sure now. */
+  /** By now the end of the last sentence is known. */
   #withLastStop(message: StreamServerMessage): StreamServerMessage {
     const wants = this.#parts.options.reading?.display === true && message.type === "done";
     return wants ? { ...message, display_end: this.#readable?.lastStop ?? "" } : message;

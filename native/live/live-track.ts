@@ -42,7 +42,7 @@ export interface TrackModel {
   readonly outputBias: Float32Array | null;
   /** Null without a language model: partials are then the streaming head's letters. */
   readonly searches: SearchPool | null;
-  /** Its text is Kazakh or Russian, which the network for sentence ends knows. */
+  /** Its text is Kazakh or Russian, the languages of the network for sentence ends. */
   readonly isCyrillic: boolean;
   /** Loaded by the first session that needs it. */
   readonly sentenceEnds: () => SentenceEnds;
@@ -65,7 +65,9 @@ export class LiveTrack {
   readonly encoded: FrameRows;
   readonly place: StatePlace;
   readonly #model: TrackModel;
-  /** Adaptive endpointing: a pause may last longer if the sentence hardly ends with the words so far. */
+  /**
+   * Adaptive endpointing: a pause may last longer if the sentence is unlikely to end with the words so far.
+   */
   readonly #isPatient: boolean;
   #sentence: GrowingSentence | null = null;
   #ring: PcmRing;

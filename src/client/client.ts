@@ -77,7 +77,7 @@ export interface TranscribeOptions extends BilledOptions {
   readonly hotWords?: readonly HotWord[] | undefined;
   /** Adds `display_text`: capitals, punctuation and figures; default false. */
   readonly display?: boolean | undefined;
-  /** Numbers in `display_text`; default `auto`, which keeps small ones as words. */
+  /** Numbers in `display_text`; the default `auto` keeps small numbers as words. */
   readonly numerals?: "auto" | "all" | "none" | undefined;
   /** Masks personal data in all texts. */
   readonly redact?: readonly RedactedKind[] | undefined;

@@ -153,7 +153,7 @@ describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () 
         frozen.child.kill("SIGSTOP");
       });
       frozen.child.kill("SIGCONT");
-      // The frozen one has lost its lanes, but may report them until it knows.
+      // The frozen node has lost its lanes, but may still report them until it notices.
       const leaving = await takeOneWithLanes();
       nodes.push(frozen);
       await loses("a node ends", ["draining"], async () => {

@@ -99,7 +99,7 @@ test("an owner gets at most half of the space; the largest owner loses files fir
   await tooLong.discard();
 
   files.close();
-  // File systems keep times in ticks of milliseconds, and both may have been written in one.
+  // File systems store times in ticks of milliseconds, and both files may have been written in the same tick.
   const { mtime } = await stat(join(folder, "large_9"));
   const earlier = mtime.getTime() / 1_000 - 1;
   await utimes(join(folder, "large_8"), earlier, earlier);

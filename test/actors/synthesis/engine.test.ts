@@ -118,7 +118,8 @@ test("after a cancellation the model runs at most once", async () => {
     const cancelled = assert.rejects(speak(LONG_JOB, abort.signal), hasCode("CANCELLED"));
     await momentOfFault(waitMs);
     abort.abort();
-    // Read afterwards: the worker goes on while a busy machine suspends this thread before the cancel.
+    // Read afterwards: on a busy machine the worker may continue while this thread is suspended before the
+    // cancel.
     const runsBefore = engine.modelRuns;
     await cancelled;
     await whileRunning();

@@ -36,7 +36,7 @@ async function endBackend(pid: unknown): Promise<void> {
   await other`select pg_terminate_backend(${Number(pid)})`;
   await other.end();
   await eventually("the backend has ended", () => !isAlive(Number(pid)));
-  // The kernel closed the connection before that; the loop reads its end in the next turn.
+  // The kernel closed the connection earlier; the event loop reads its end in the next turn.
   for (let turn = 0; turn < 3; turn++) await setImmediate();
 }
 

@@ -74,7 +74,7 @@ test("reads long texts in windows that agree on every word", async () => {
   assert.deepEqual(read.marks.slice(0, 150), alone.marks.slice(0, 150));
 });
 
-test("reads nothing from no words", async () => {
+test("returns nothing for no words", async () => {
   assert.deepEqual(await punctuator.read([]), { marks: [], cases: [], stops: [] });
 });
 
