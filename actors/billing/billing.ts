@@ -37,8 +37,8 @@ function go(state: BillingState, effect: BillingEffect = "none"): BillingDecisio
 }
 
 /**
- * Until the charge is written nothing has been sent, so an end costs nothing. Afterwards a client that leaves
- * pays for all of it, and work that the service fails to deliver is refunded.
+ * Nothing is sent before the charge is written, so work that ends earlier costs nothing. Afterwards a client
+ * that leaves pays for all of it, and work that the service fails to deliver is refunded.
  */
 const DECISIONS: Record<BillingState, Record<BillingEvent, BillingDecision>> = {
   unpaid: {

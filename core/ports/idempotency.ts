@@ -72,7 +72,8 @@ export type Claim =
 /** Idempotency keys, per organization. */
 export interface Idempotency {
   /**
-   * Claims a key for an attempt. Of simultaneous attempts, on any number of services, one begins.
+   * Claims a key for an attempt. Of several simultaneous attempts, on any number of services, only one may
+   * begin.
    * @throws {ServiceError} `AUTH_UNAVAILABLE`
    */
   claim(request: KeyedRequest): Promise<Claim>;

@@ -16,8 +16,8 @@ const SELF = fileURLToPath(import.meta.url);
 const TEXT = "Сәлем, әлем. Бүгін ауа райы жақсы болады. ".repeat(20);
 
 /**
- * Starts the service in a separate process. Settles once it reports that it has started; one thread answers
- * earlier.
+ * Starts the service in a separate process. Settles once it reports that it has started; with a single
+ * thread, it responds even earlier.
  */
 async function runService(): Promise<string> {
   const write = process.stdout.write.bind(process.stdout) as typeof process.stdout.write;

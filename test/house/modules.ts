@@ -45,7 +45,7 @@ export const NODE_GROUPS: Readonly<Record<string, readonly string[]>> = {
   modules: ["module", COMPUTED],
 };
 
-/** Code that deals with time or endings may use the kernel; all code may use the pure modules. */
+/** Modules that all code may use: the kernel, for work with timers or shutdown, and the pure domain. */
 const BASE = "core/kernel core/domain";
 const EVERY_PACKAGE_OF_A_BENCH = "ws pino tinybench sherpa-onnx-node";
 

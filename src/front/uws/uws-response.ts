@@ -15,7 +15,7 @@ const LINGER_MS = 5_000;
 /** The same for a client whose body is rejected for its tiny chunks. */
 const REFUSED_LINGER_MS = 500;
 const SMALL_PIECE_BYTES = 256;
-/** Number of small pieces of a body, after the end of its response, at which a client is cut. */
+/** After the response has ended, a client is disconnected at this many small pieces of its body. */
 const MOST_SMALL_PIECES = 1_000;
 
 export interface UwsAnswerOptions {

@@ -17,7 +17,7 @@ import {
 import { type Matrix, quantizeColumns } from "./weights.js";
 import { delimited, type Field, fieldsOf } from "./wire.js";
 
-/** The first with DynamicQuantizeLinear. */
+/** The first opset with DynamicQuantizeLinear. */
 const LOWEST_OPSET = 11;
 /** Smaller matrices save less than the extra nodes cost. */
 const SMALLEST_WEIGHTS = 256;

@@ -28,8 +28,8 @@ export type ClaimDecision =
     };
 
 /**
- * Decides about a request whose key was used before. Money decides, not services: while a hold is active, the
- * cost of the last attempt is unknown.
+ * Decides about a request whose key was used before. An active hold blocks the request even if its service
+ * has stopped, because the cost of the last attempt is still unknown.
  */
 export function decideClaim(last: LastAttempt): ClaimDecision {
   const isRunning = last.state === "running" && last.isServiceAlive;

@@ -189,7 +189,7 @@ test("chunks that share steps with other pieces have the same result as alone", 
   assert.ok(farthest(piece.mel.subarray(0, known), alone.piece.mel.subarray(0, known)) < ROUNDING);
 });
 
-/** Decibels of a share. */
+/** Converts a ratio of amplitudes to decibels. */
 function decibels(share: number): number {
   return 20 * Math.log10(Math.max(share, 1e-9));
 }

@@ -3,7 +3,7 @@ import { casesBefore, chosen } from "./agreement.js";
 import { adjective, type Case, type Grammar } from "./declension.js";
 import { cardinal, digitByDigit, LARGEST } from "./numerals.js";
 
-/** A written number. `fraction` is empty for a whole one. */
+/** A written number. `fraction` is empty for a whole number. */
 export interface WrittenNumber {
   readonly whole: string;
   readonly fraction: string;

@@ -97,7 +97,7 @@ export function cardinal(value: number, grammar: Grammar): string {
     if (!isBare) words.push(belowThousand(count, { ...grammar, gender: noun.gender, isAnimate: false }));
     words.push(counted(noun, count, grammar.case));
   }
-  // "Двадцать два человека": only a lone two to four is like the genitive.
+  // "Двадцать два человека": for animate nouns only a simple two to four takes the genitive form.
   const isAnimate = grammar.isAnimate && (value < 5 || countClass(value) === "one");
   if (rest > 0) words.push(belowThousand(rest, { ...grammar, isAnimate }));
   return words.join(" ");

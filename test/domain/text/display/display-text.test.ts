@@ -87,7 +87,7 @@ test("chooses the best mark, case and sentence end for each word", () => {
   assert.deepEqual(decided.stops, [".", "?"]);
 });
 
-test("word features are those of the recipe", () => {
+test("word features equal those of the recipe", () => {
   const features = new Int32Array(10);
   writeWordFeatures("тёплый", features, 0);
   // Computed by models/recipes/punctuation/model.py: features("теплый").
