@@ -1,7 +1,7 @@
 import { CLOSE } from "../../core/domain/close-codes.js";
 import type { ScoredWord } from "../../core/domain/decoding/words.js";
 import { asServiceError, type ServiceError } from "../../core/domain/errors.js";
-import { ratio, seconds } from "../../core/domain/rounded.js";
+import { ratio, roundedTimes, seconds } from "../../core/domain/rounded.js";
 import { Actor } from "../../core/kernel/actor.js";
 import type { Log } from "../../core/observe/log.js";
 import type { LiveConversation, LiveSink } from "../../core/ports/conversations.js";
@@ -315,14 +315,9 @@ function readableMembers(readable: ReadableFinal | undefined, { words, reading }
   const { text, before, endOfTurn, redactions } = readable;
   return {
     ...(text !== null && { display_text: text, display_before: before, end_of_turn: ratio(endOfTurn) }),
-    ...(text !== null && words && { display_words: readable.words.map(withRoundedTimes) }),
-    ...(reading !== undefined &&
-      reading.redact.length > 0 && { redactions: redactions.map(withRoundedTimes) }),
+    ...(text !== null && words && { display_words: readable.words.map(roundedTimes) }),
+    ...(reading !== undefined && reading.redact.length > 0 && { redactions: redactions.map(roundedTimes) }),
   };
-}
-
-function withRoundedTimes<T extends { readonly start: number; readonly end: number }>(timed: T): T {
-  return { ...timed, start: seconds(timed.start), end: seconds(timed.end) };
 }
 
 function rounded({ word, start, end, confidence }: ScoredWord): ScoredWord {
