@@ -12,40 +12,25 @@ import {
 import { patienceBehind } from "../../core/domain/endpointing/patience.js";
 import { PcmRing } from "../ring/pcm-ring.js";
 import type { LiveWorkerAnswer, ResumePoint, ToLiveWorker } from "../threads/protocol.js";
-import { StatePlace, type StatePool } from "./encoder-states.js";
-import { FrameRows, type RowPool } from "./frame-rows.js";
+import { StatePlace } from "./encoder-states.js";
+import { FrameRows } from "./frame-rows.js";
 import { GrowingUtterance } from "./growing-utterance.js";
 import {
   type EndedText,
   firstOwnFrame,
-  type LetterTiming,
   LiveHypothesis,
   type OpenText,
   type PartialText,
   type UtteranceEnd,
 } from "./hypothesis.js";
-import { SearchedUtterance, type SearchPool } from "./searched-utterance.js";
+import { ReadUtterance } from "./read-utterance.js";
+import { SearchedUtterance } from "./searched-utterance.js";
 import type { SecondPass } from "./second-pass.js";
+import type { TrackModel } from "./track-model.js";
 
 /** An utterance begins before it is detected: by its lead, or at a cut within the cut window. */
 const REMEMBERED_FRAMES =
   ENDPOINTER_DEFAULTS.cutWindowFrames + ENDPOINTER_DEFAULTS.leadFrames + ENDPOINTER_DEFAULTS.openingFrames;
-
-export interface TrackModel {
-  readonly letters: LetterTiming;
-  /** Steps output text; otherwise open utterances are read repeatedly. */
-  readonly streams: boolean;
-  readonly states: StatePool;
-  readonly encodedBlocks: RowPool;
-  readonly encodedSize: number;
-  readonly vocabulary: readonly string[];
-  readonly outputBias: Float32Array | null;
-  /** Null without a language model: partials are then the streaming head's letters. */
-  readonly searches: SearchPool | null;
-  readonly frameSamples: number;
-  readonly sampleRateHz: number;
-  readonly contextFrames: number;
-}
 
 /**
  * The worker's part of a session: its position in the ring, the encoder's state and output, the open
@@ -76,6 +61,7 @@ export class LiveTrack {
   /** Reused by all utterances of the session. */
   #search: GrowingSearch | null = null;
   #growing: GrowingUtterance | null = null;
+  #read: ReadUtterance | null = null;
   /** Another worker has reported text of the next utterance. */
   #wasShown: boolean;
   /** End of the previous utterance in frames of the session; null before the first. */
@@ -97,14 +83,15 @@ export class LiveTrack {
     this.session = open.session;
     this.epoch = open.epoch;
     this.wantsPartials = open.wantsPartials;
-    this.#isPatient = open.endpointing === "adaptive" && model.searches !== null;
+    // Text of chunks arrives late, at times that depend on the load.
+    this.#isPatient = open.endpointing === "adaptive" && model.searches !== null && model.streams;
     this.hotWords = HotWords.compile(open.hotWords, model.vocabulary);
     const pauseFrames = pauseFramesFor(open.endOfUtteranceMs);
     const longestPause = pauseFrames * (this.#isPatient ? MOST_PATIENCE : 1);
     this.endpointer = new Endpointer(
       {
         pauseFrames,
-        ...(model.streams && { wordlessFrames: wordlessFramesFor(longestPause) + model.letters.lagFrames }),
+        ...(model.streams && { wordlessFrames: wordlessFramesFor(longestPause) }),
       },
       open.from.isMidSpeech,
       this.#isPatient ? () => this.#patience : null,
@@ -232,8 +219,26 @@ export class LiveTrack {
     return this.#growing;
   }
 
+  /** The open utterance of a model that reads in chunks. */
+  get read(): ReadUtterance | null {
+    return this.#read;
+  }
+
+  /** A second pass has been requested for the current pause. */
+  get isInPause(): boolean {
+    return this.#pass !== null;
+  }
+
   /** Starts the text of an utterance with the frames from `startFrame` to its detection at `frame`. */
   beginHypothesis(startFrame: number, frame: number): void {
+    const { reader, vocabulary } = this.#model;
+    if (reader !== null) {
+      const [text, width] = [this.#makeText(0, 0), vocabulary.length];
+      const [reading, wasShown] = [reader.begin(), this.#wasShown];
+      this.#read = new ReadUtterance({ startFrame, reading, text, width, wasShown });
+      this.#wasShown = false;
+      return;
+    }
     if (!this.#model.streams) {
       const frameSeconds = this.#model.frameSamples / this.#model.sampleRateHz;
       this.#growing = new GrowingUtterance(startFrame, frameSeconds, this.#wasShown);
@@ -260,15 +265,16 @@ export class LiveTrack {
 
   /** Detaches the text of the utterance that has ended; the flush may still add letters. */
   endHypothesis(end: UtteranceEnd): EndedText | null {
-    const ended = this.#hypothesis ?? this.#growing;
+    const ended = this.#hypothesis ?? this.#growing ?? this.#read;
     this.#lastEnd = end;
     this.#hypothesis = null;
     this.#growing = null;
+    this.#read = null;
     return ended;
   }
 
   takeUpdate(): PartialText | null {
-    return this.#hypothesis?.takeUpdate() ?? null;
+    return (this.#hypothesis ?? this.#read)?.takeUpdate() ?? null;
   }
 
   /** Makes the message with an utterance's text between two frames of the session. */
@@ -292,12 +298,12 @@ export class LiveTrack {
   }
 
   takeSecondPass(text: string): PartialText | null {
-    return this.#hypothesis?.takeSecondPass(text) ?? null;
+    return (this.#hypothesis ?? this.#read)?.takeSecondPass(text) ?? null;
   }
 
   onResumed(): void {
     this.dropPass();
-    this.#hypothesis?.onResumed();
+    (this.#hypothesis ?? this.#read)?.onResumed();
   }
 
   /** Whether the pass belongs to the current pause. */

@@ -1,0 +1,49 @@
+import { Tensor } from "onnxruntime-node";
+import type { ChunkFeatures } from "./chunk-features.js";
+import type { ChunkInput } from "./chunked-ctc.js";
+import type { Graph } from "./graph-interface.js";
+import { brokenModel } from "./package.js";
+import type { CacheTensor } from "./stream-caches.js";
+
+/**
+ * Silence read after an utterance, 0.3 s: the encoder outputs a piece of a word some frames after its sound.
+ * The examples of sherpa-onnx append 0.66 s to a file, of which the last window takes up to 0.45.
+ */
+export const ZIPFORMER_TAIL_SAMPLES = 4_800;
+
+/** Lists an encoder's caches: every input but `x`, with the batch as its only open dimension. */
+export function zipformerCaches(graph: Graph, name: string): CacheTensor[] {
+  return graph.inputMetadata
+    .filter((input) => input.name !== "x")
+    .map((input) => {
+      const output = `new_${input.name}`;
+      if (!graph.outputNames.includes(output)) {
+        throw brokenModel(`Cannot load ${name}: outputs must contain ${output}`);
+      }
+      const shape = input.isTensor ? input.shape : [];
+      const dims = shape.map((dim) => (typeof dim === "number" && dim > 0 ? dim : 1));
+      const open = shape.flatMap((dim, axis) => (typeof dim !== "number" || dim < 1 ? [axis] : []));
+      const isKnown = input.isTensor && (input.type === "float32" || input.type === "int64");
+      if (!isKnown || open.length > 1) {
+        const rule = "must be float32 or int64 with every dimension but the batch fixed";
+        throw brokenModel(`Cannot load ${name}: ${input.name} ${rule}`);
+      }
+      // With a fixed batch of one, any dimension of 1 does.
+      const batchAxis = open[0] ?? dims.indexOf(1);
+      return { input: input.name, output, type: input.type as CacheTensor["type"], dims, batchAxis };
+    });
+}
+
+/** Makes the encoder's input `x`, `[streams, windowFrames, melBins]`. */
+export function windowsOf(
+  chunks: readonly ChunkInput[],
+  features: ChunkFeatures,
+  { windowFrames, melBins }: { readonly windowFrames: number; readonly melBins: number },
+): Tensor {
+  const size = windowFrames * melBins;
+  const x = new Float32Array(chunks.length * size);
+  for (const [row, { chunk, pcm }] of chunks.entries()) {
+    features.compute(chunk, pcm, x.subarray(row * size, (row + 1) * size));
+  }
+  return new Tensor("float32", x, [chunks.length, windowFrames, melBins]);
+}
