@@ -51,6 +51,17 @@ const ZIPFORMER2_CTC = publicRecognizer({
     (await import("./zipformer2-ctc/zipformer2-ctc.js")).loadZipformer2Ctc(model, options),
 });
 
+const ZIPFORMER2_TRANSDUCER = publicRecognizer({
+  name: "zipformer2-transducer",
+  streams: true,
+  schema: async () => (await import("./zipformer2-transducer/manifest.js")).ZIPFORMER2_TRANSDUCER_PACKAGE,
+  loadHead: async (model, options) =>
+    (await import("./zipformer2-transducer/zipformer2-transducer.js")).loadZipformer2Transducer(
+      model,
+      options,
+    ),
+});
+
 const T_ONE_CTC = publicRecognizer({
   name: "t-one-ctc",
   streams: true,
@@ -112,6 +123,7 @@ export const FAMILIES: readonly Family[] = [
   NEMO_CTC,
   NEMO_STREAMING_CTC,
   ZIPFORMER2_CTC,
+  ZIPFORMER2_TRANSDUCER,
   T_ONE_CTC,
   FLOW_MATCHING,
   MATCHA,

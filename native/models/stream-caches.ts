@@ -42,6 +42,10 @@ export class StreamCaches {
     });
   }
 
+  get count(): number {
+    return this.#slots.length;
+  }
+
   /** Makes the caches of a stream's start: zeros. */
   initial(): StreamState {
     return this.#slots.map(({ type, dims, size }) => {

@@ -11,7 +11,7 @@ import { copySpan } from "../../../native/models/utterance-reader.js";
 const BINS = 8;
 const WINDOW_FRAMES = 25;
 const SHIFT_FRAMES = 16;
-const TOKENS = { vocabulary: ["", " а"], columns: Int32Array.of(1, 0), width: 2 };
+const TOKENS = { vocabulary: ["", " а"], columns: Int32Array.of(1, 0), width: 2, unknown: -1 };
 
 /** Its rows tell chunk, row and the loudest sample; its cache counts chunks. */
 class CountingGraph implements ChunkGraph {
