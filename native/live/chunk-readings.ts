@@ -7,7 +7,7 @@ import type { ReadUtterance } from "./read-utterance.js";
 const BUDGET_MS = 8;
 
 /**
- * Reads open utterances in chunks while they are spoken, several sessions in one run.
+ * Reads open utterances in chunks while they are spoken.
  *
  * An utterance is not read on while a pause may end it: its second pass starts where the reading is, and what
  * it reads then depends on the audio alone. A session is not stepped while a chunk of it waits, so a second
@@ -40,7 +40,7 @@ export class ChunkReadings {
   }
 
   /**
-   * Reads a chunk of each session that has one, within the budget; at least one run.
+   * Reads a chunk of each session that has one, within the budget; at least one.
    * @param onRead is called for each session that has been read
    */
   async run(tracks: readonly LiveTrack[], onRead: (track: LiveTrack) => void): Promise<boolean> {
@@ -53,10 +53,9 @@ export class ChunkReadings {
     const startedAtMs = performance.now();
     let done = 0;
     while (done < due.length && (done === 0 || performance.now() - startedAtMs < BUDGET_MS)) {
-      const together = due.slice(done, done + this.#reader.mostTogether);
-      await this.#read(together);
-      for (const track of together) if (!track.isClosed) onRead(track);
-      done += together.length;
+      const track = due[done++]!;
+      await this.#read(track, track.read!);
+      if (!track.isClosed) onRead(track);
     }
     // Sessions that have waited are first in the next round.
     if (done < due.length) this.#turn = tracks.indexOf(due[done]!);
@@ -64,14 +63,10 @@ export class ChunkReadings {
     return done > 0;
   }
 
-  async #read(tracks: readonly LiveTrack[]): Promise<void> {
-    const utterances = tracks.map(({ read }) => read!);
-    const readings = utterances.map(({ reading }) => reading);
-    const pcms = tracks.map((track, at) => {
-      return this.#audioOf(track, utterances[at]!, this.#reader.next(readings[at]!));
-    });
-    await this.#reader.read(readings, pcms);
-    for (const utterance of utterances) utterance.takeRows();
+  async #read(track: LiveTrack, utterance: ReadUtterance): Promise<void> {
+    const { reading } = utterance;
+    await this.#reader.read(reading, this.#audioOf(track, utterance, this.#reader.next(reading)));
+    utterance.takeRows();
   }
 
   /** Copies samples of an utterance, which the track keeps as output of its steps. */

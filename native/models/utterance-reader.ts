@@ -10,16 +10,14 @@ export interface Reading {
 
 /**
  * Reads utterances in chunks while they are spoken, each from zeros at its start. What it reads depends on
- * the utterance's audio only: not on the audio before it, on other utterances of a run, or on when it runs.
+ * the utterance's audio only: not on the audio before it, on other utterances, or on when it runs.
  */
 export interface UtteranceReader {
-  /** Utterances that a run is worth sharing; 1 if each has its own run. */
-  readonly mostTogether: number;
   begin(): Reading;
   /** Returns the samples of the utterance that its next chunk needs; those below 0 are silence. */
   next(reading: Reading): SampleSpan;
-  /** Reads the next chunk of each utterance. @param pcms the samples of `next`, -1 to 1 */
-  read(readings: readonly Reading[], pcms: readonly Float32Array[]): Promise<void>;
+  /** Reads the next chunk of an utterance. @param pcm the samples of `next`, -1 to 1 */
+  read(reading: Reading, pcm: Float32Array): Promise<void>;
 }
 
 /** Copies a span of an utterance; silence outside of it. */

@@ -109,14 +109,11 @@ export class VoicedRecognizer implements RecognizerModel {
   /** Adds the reader's runs to the time spent in graphs. */
   #timed(reader: UtteranceReader): UtteranceReader {
     return {
-      get mostTogether() {
-        return reader.mostTogether;
-      },
       begin: () => reader.begin(),
       next: (reading) => reader.next(reading),
-      read: async (readings, pcms) => {
+      read: async (reading, pcm) => {
         const startedAtMs = performance.now();
-        await reader.read(readings, pcms);
+        await reader.read(reading, pcm);
         this.#runMs += performance.now() - startedAtMs;
       },
     };

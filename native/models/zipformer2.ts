@@ -22,28 +22,23 @@ export function zipformerCaches(graph: Graph, name: string): CacheTensor[] {
       }
       const shape = input.isTensor ? input.shape : [];
       const dims = shape.map((dim) => (typeof dim === "number" && dim > 0 ? dim : 1));
-      const open = shape.flatMap((dim, axis) => (typeof dim !== "number" || dim < 1 ? [axis] : []));
+      const openCount = shape.filter((dim) => typeof dim !== "number" || dim < 1).length;
       const isKnown = input.isTensor && (input.type === "float32" || input.type === "int64");
-      if (!isKnown || open.length > 1) {
+      if (!isKnown || openCount > 1) {
         const rule = "must be float32 or int64 with every dimension but the batch fixed";
         throw brokenModel(`Cannot load ${name}: ${input.name} ${rule}`);
       }
-      // With a fixed batch of one, any dimension of 1 does.
-      const batchAxis = open[0] ?? dims.indexOf(1);
-      return { input: input.name, output, type: input.type as CacheTensor["type"], dims, batchAxis };
+      return { input: input.name, output, type: input.type as CacheTensor["type"], dims };
     });
 }
 
-/** Makes the encoder's input `x`, `[streams, windowFrames, melBins]`. */
-export function windowsOf(
-  chunks: readonly ChunkInput[],
+/** Makes the encoder's input `x`, `[1, windowFrames, melBins]`. */
+export function windowOf(
+  { chunk, pcm }: ChunkInput,
   features: ChunkFeatures,
   { windowFrames, melBins }: { readonly windowFrames: number; readonly melBins: number },
 ): Tensor {
-  const size = windowFrames * melBins;
-  const x = new Float32Array(chunks.length * size);
-  for (const [row, { chunk, pcm }] of chunks.entries()) {
-    features.compute(chunk, pcm, x.subarray(row * size, (row + 1) * size));
-  }
-  return new Tensor("float32", x, [chunks.length, windowFrames, melBins]);
+  const x = new Float32Array(windowFrames * melBins);
+  features.compute(chunk, pcm, x);
+  return new Tensor("float32", x, [1, windowFrames, melBins]);
 }

@@ -12,7 +12,14 @@ export const TINY_RECOGNIZERS = TINY_PACKAGES.flatMap(({ manifest }) => {
     family.name === name && family.task === "transcription";
   const family = FAMILIES.find(isIts);
   if (family === undefined || manifest.task !== "transcription") return [];
-  const has = { hasMel: "melBins" in manifest, hasShape: "shiftFrames" in manifest };
+  // A transducer's rows are the path of its search, not probabilities.
+  const isSearched = "joiner" in manifest.files;
+  const has = {
+    graph: isSearched ? "encoder" : "model",
+    isSearched,
+    hasMel: "melBins" in manifest,
+    hasShape: "shiftFrames" in manifest,
+  };
   return [{ id, ...family.can, ...has, forget: family.can.forget(manifest) }];
 });
 

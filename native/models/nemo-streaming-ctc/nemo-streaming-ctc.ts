@@ -56,16 +56,15 @@ export async function loadNemoStreamingCtc(
       output: `${channel}_next`,
       type: "float32",
       dims: [1, ...cacheLastChannel],
-      batchAxis: 0,
     },
-    { input: time, output: `${time}_next`, type: "float32", dims: [1, ...cacheLastTime], batchAxis: 0 },
-    { input: `${channel}_len`, output: `${channel}_next_len`, type: "int64", dims: [1], batchAxis: 0 },
+    { input: time, output: `${time}_next`, type: "float32", dims: [1, ...cacheLastTime] },
+    { input: `${channel}_len`, output: `${channel}_next_len`, type: "int64", dims: [1] },
   ]);
   const logMel = new LogMel(FRONT_ENDS.nemo(melBins));
   const leadFrames = windowFrames - shiftFrames;
   const features = new ChunkFeatures(logMel, { windowFrames, shiftFrames, leadFrames });
   const rowsPerChunk = shiftFrames / subsampling;
-  const head = new ChunkedCtc(
+  return new ChunkedCtc(
     {
       rowsPerChunk,
       samplesPerRow: subsampling * logMel.options.hopSamples,
@@ -73,39 +72,29 @@ export async function loadNemoStreamingCtc(
       tailSamples: 0,
       spanOf: (chunk) => features.spanOf(chunk),
       initial: () => caches.initial(),
-      run: async (chunks) => {
-        const states = chunks.map(({ state }) => state);
-        const inputs = signalsOf(chunks, features, { windowFrames, melBins });
-        const answer = await graph.run({ ...caches.feeds(states), ...inputs }, [...CONTRACT.outputs]);
-        const each = rowsPerChunk * tokens.width;
-        const rows = floatsOf(name, "logprobs", answer, { streams: chunks.length, each });
-        caches.take(answer, states);
+      run: async (next) => {
+        const inputs = signalOf(next, features, { windowFrames, melBins });
+        const answer = await graph.run({ ...caches.feeds(next.state), ...inputs }, [...CONTRACT.outputs]);
+        const rows = floatsOf(name, "logprobs", answer, rowsPerChunk * tokens.width);
+        caches.take(answer, next.state);
         return rows;
       },
       release: () => graph.release(),
     },
     tokens,
   );
-  await head.tryTogether();
-  return head;
 }
 
-/** Makes the inputs with the features, `[streams, melBins, windowFrames]`, and their lengths. */
-function signalsOf(
-  chunks: readonly ChunkInput[],
+/** Makes the inputs with the features, `[1, melBins, windowFrames]`, and their length. */
+function signalOf(
+  { chunk, pcm }: ChunkInput,
   features: ChunkFeatures,
   { windowFrames, melBins }: { readonly windowFrames: number; readonly melBins: number },
 ): Readonly<Record<string, Tensor>> {
-  const size = windowFrames * melBins;
-  const signal = new Float32Array(chunks.length * size);
-  const window = new Float32Array(size);
-  for (const [row, { chunk, pcm }] of chunks.entries()) {
-    features.compute(chunk, pcm, window);
-    signal.set(binsFirst(window, melBins), row * size);
-  }
-  const lengths = new BigInt64Array(chunks.length).fill(BigInt(windowFrames));
+  const window = new Float32Array(windowFrames * melBins);
+  features.compute(chunk, pcm, window);
   return {
-    audio_signal: new Tensor("float32", signal, [chunks.length, melBins, windowFrames]),
-    length: new Tensor("int64", lengths, [chunks.length]),
+    audio_signal: new Tensor("float32", binsFirst(window, melBins), [1, melBins, windowFrames]),
+    length: new Tensor("int64", BigInt64Array.of(BigInt(windowFrames)), [1]),
   };
 }

@@ -42,9 +42,7 @@ export async function loadTOneCtc(
   requireDimension(graph, name, "logprobs", { axis: 2, expected: tokens.width });
   const chunks = new TOneGraph(graph, name, tokens);
   await chunks.readSilence();
-  const head = new ChunkedCtc(chunks, tokens);
-  await head.tryTogether();
-  return head;
+  return new ChunkedCtc(chunks, tokens);
 }
 
 class TOneGraph implements ChunkGraph {
@@ -57,7 +55,7 @@ class TOneGraph implements ChunkGraph {
   readonly #caches: StreamCaches;
   /** Samples of a chunk at the graph's rate. */
   readonly #chunkSamples: number;
-  readonly #makeSignal: (samples: Int16Array, streams: number) => Tensor;
+  readonly #makeSignal: (samples: Int16Array) => Tensor;
   #initial: StreamState;
 
   constructor(graph: Graph, name: string, tokens: Tokens) {
@@ -72,9 +70,7 @@ class TOneGraph implements ChunkGraph {
       throw brokenModel(`Cannot load ${name}: logprobs ${rule}`);
     }
     const dims = [1, requireFixed(graph, name, "state", 1)];
-    this.#caches = new StreamCaches(name, [
-      { input: "state", output: "state_next", type: "float16", dims, batchAxis: 0 },
-    ]);
+    this.#caches = new StreamCaches(name, [{ input: "state", output: "state_next", type: "float16", dims }]);
     this.#makeSignal = signalMaker(graph, name, this.#chunkSamples);
     this.#initial = this.#caches.initial();
   }
@@ -87,17 +83,11 @@ class TOneGraph implements ChunkGraph {
     return [...this.#initial];
   }
 
-  async run(chunks: readonly ChunkInput[]): Promise<Float32Array> {
-    const states = chunks.map(({ state }) => state);
-    const samples = new Int16Array(chunks.length * this.#chunkSamples);
-    for (const [row, { chunk, pcm }] of chunks.entries()) {
-      samples.set(toInt16(resampleSpan(pcm, this.#outputsOf(chunk), RATE)), row * this.#chunkSamples);
-    }
-    const signal = this.#makeSignal(samples, chunks.length);
-    const answer = await this.#graph.run({ signal, ...this.#caches.feeds(states) });
-    const each = this.rowsPerChunk * this.#tokens.width;
-    const rows = floatsOf(this.#name, "logprobs", answer, { streams: chunks.length, each });
-    this.#caches.take(answer, states);
+  async run({ chunk, pcm, state }: ChunkInput): Promise<Float32Array> {
+    const samples = toInt16(resampleSpan(pcm, this.#outputsOf(chunk), RATE));
+    const answer = await this.#graph.run({ signal: this.#makeSignal(samples), ...this.#caches.feeds(state) });
+    const rows = floatsOf(this.#name, "logprobs", answer, this.rowsPerChunk * this.#tokens.width);
+    this.#caches.take(answer, state);
     return rows;
   }
 
@@ -105,7 +95,7 @@ class TOneGraph implements ChunkGraph {
   async readSilence(): Promise<void> {
     const { start, end } = this.spanOf(0);
     const state = this.initial();
-    await this.run([{ chunk: 0, pcm: new Float32Array(end - start), state }]);
+    await this.run({ chunk: 0, pcm: new Float32Array(end - start), state });
     this.#initial = state;
   }
 
@@ -119,17 +109,11 @@ class TOneGraph implements ChunkGraph {
 }
 
 /** Samples have 16 bits, in the integers that the export takes. */
-function signalMaker(
-  graph: Graph,
-  name: string,
-  chunkSamples: number,
-): (s: Int16Array, streams: number) => Tensor {
+function signalMaker(graph: Graph, name: string, chunkSamples: number): (samples: Int16Array) => Tensor {
   const signal = graph.inputMetadata.find((input) => input.name === "signal");
   const type = signal?.isTensor ? signal.type : undefined;
-  const dimsOf = (streams: number) => [streams, chunkSamples, 1];
-  if (type === "int32") {
-    return (samples, streams) => new Tensor("int32", Int32Array.from(samples), dimsOf(streams));
-  }
-  if (type === "int16") return (samples, streams) => new Tensor("int16", samples, dimsOf(streams));
+  const dims = [1, chunkSamples, 1];
+  if (type === "int32") return (samples) => new Tensor("int32", Int32Array.from(samples), dims);
+  if (type === "int16") return (samples) => new Tensor("int16", samples, dims);
   throw brokenModel(`Cannot load ${name}: signal must be int32 or int16, found ${String(type)}`);
 }

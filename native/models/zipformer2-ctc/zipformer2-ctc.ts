@@ -8,7 +8,7 @@ import { fileNameOf, type ModelPackage } from "../package.js";
 import { floatsOf, StreamCaches } from "../stream-caches.js";
 import { readTokens } from "../tokens.js";
 import type { CtcHead } from "../voiced-recognizer.js";
-import { windowsOf, ZIPFORMER_TAIL_SAMPLES, zipformerCaches } from "../zipformer2.js";
+import { windowOf, ZIPFORMER_TAIL_SAMPLES, zipformerCaches } from "../zipformer2.js";
 import type { Zipformer2CtcManifest } from "./manifest.js";
 
 const CONTRACT = {
@@ -42,26 +42,22 @@ export async function loadZipformer2Ctc(
   const logMel = new LogMel(FRONT_ENDS.kaldi(melBins));
   const features = new ChunkFeatures(logMel, { windowFrames, shiftFrames, leadFrames: 0 });
   const rowsPerChunk = shiftFrames / subsampling;
-  const head = new ChunkedCtc(
+  return new ChunkedCtc(
     {
       rowsPerChunk,
       samplesPerRow: subsampling * logMel.options.hopSamples,
       tailSamples: ZIPFORMER_TAIL_SAMPLES,
       spanOf: (chunk) => features.spanOf(chunk),
       initial: () => caches.initial(),
-      run: async (chunks) => {
-        const states = chunks.map(({ state }) => state);
-        const x = windowsOf(chunks, features, { windowFrames, melBins });
-        const answer = await graph.run({ ...caches.feeds(states), x });
-        const each = rowsPerChunk * tokens.width;
-        const rows = floatsOf(name, "log_probs", answer, { streams: chunks.length, each });
-        caches.take(answer, states);
+      run: async (next) => {
+        const x = windowOf(next, features, { windowFrames, melBins });
+        const answer = await graph.run({ ...caches.feeds(next.state), x });
+        const rows = floatsOf(name, "log_probs", answer, rowsPerChunk * tokens.width);
+        caches.take(answer, next.state);
         return rows;
       },
       release: () => graph.release(),
     },
     tokens,
   );
-  await head.tryTogether();
-  return head;
 }

@@ -44,7 +44,7 @@ export class TransducerSearch {
     // No token, then the blank: the decoder's embedding of -1 is zero.
     const context = new BigInt64Array(search.#contextSize).fill(-1n);
     context[context.length - 1] = BigInt(search.#columns[0]!);
-    search.#start = [await search.#decode(context), context] as unknown as StreamState;
+    search.#start = await search.#decode(context);
     return search;
   }
 
@@ -57,31 +57,26 @@ export class TransducerSearch {
    *
    * @param encoded `[frames, width]`
    * @param state the search's part starts at `offset`; its entries are replaced
-   * @param rows receives `[frames * ROWS_PER_FRAME, columns]`, in the joiner's order
+   * @returns `[frames * ROWS_PER_FRAME, columns]`, in the joiner's order
    */
-  async advance(
-    encoded: Float32Array,
-    state: StreamState,
-    offset: number,
-    rows: Float32Array,
-  ): Promise<void> {
+  async advance(encoded: Float32Array, state: StreamState, offset: number): Promise<Float32Array> {
     const { tokens } = this.#parts;
     const blank = this.#columns[0]!;
-    rows.fill(UNLIKELY);
-    for (let frame = 0; frame * this.width < encoded.length; frame++) {
+    const frames = encoded.length / this.width;
+    const rows = new Float32Array(frames * ROWS_PER_FRAME * tokens.width).fill(UNLIKELY);
+    for (let frame = 0; frame < frames; frame++) {
       const part = encoded.subarray(frame * this.width, (frame + 1) * this.width);
-      const logits = await this.#join(part, state[offset] as Float32Array);
-      const { best, logProb } = this.#choose(logits);
+      const { best, logProb } = this.#choose(await this.#join(part, state[offset]!));
       const at = frame * ROWS_PER_FRAME * tokens.width;
       const token = best === tokens.unknown ? blank : best;
       rows[at + token] = logProb;
       rows[at + tokens.width + blank] = 0;
       if (token === blank) continue;
-      const context = state[offset + 1] as unknown as BigInt64Array;
-      const next = BigInt64Array.from([...context.subarray(1), BigInt(token)]);
-      state[offset] = (await this.#decode(next)) as unknown as StreamState[number];
-      state[offset + 1] = next as unknown as StreamState[number];
+      const context = state[offset + 1]!.data as BigInt64Array;
+      const next = await this.#decode(BigInt64Array.from([...context.subarray(1), BigInt(token)]));
+      state.splice(offset, next.length, ...next);
     }
+    return rows;
   }
 
   async release(): Promise<void> {
@@ -101,19 +96,21 @@ export class TransducerSearch {
     return { best, logProb: -Math.log(sum) };
   }
 
-  async #decode(context: BigInt64Array): Promise<Float32Array> {
+  /** Returns a stream's state after these tokens. */
+  async #decode(context: BigInt64Array): Promise<StreamState> {
     const { decoder, decoderName } = this.#parts;
-    const answer = await decoder.run({ y: new Tensor("int64", context, [1, this.#contextSize]) });
-    return floatsOf(decoderName, "decoder_out", answer, { streams: 1, each: this.width });
+    const y = new Tensor("int64", context, [1, this.#contextSize]);
+    const answer = await decoder.run({ y });
+    floatsOf(decoderName, "decoder_out", answer, this.width);
+    return [answer["decoder_out"]!, y];
   }
 
-  async #join(encoded: Float32Array, decoded: Float32Array): Promise<Float32Array> {
+  async #join(encoded: Float32Array, decoded: Tensor): Promise<Float32Array> {
     const { joiner, joinerName, tokens } = this.#parts;
-    const dims = [1, this.width];
     const answer = await joiner.run({
-      encoder_out: new Tensor("float32", encoded, dims),
-      decoder_out: new Tensor("float32", decoded, dims),
+      encoder_out: new Tensor("float32", encoded, [1, this.width]),
+      decoder_out: decoded,
     });
-    return floatsOf(joinerName, "logit", answer, { streams: 1, each: tokens.width });
+    return floatsOf(joinerName, "logit", answer, tokens.width);
   }
 }

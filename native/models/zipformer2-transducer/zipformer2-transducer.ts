@@ -8,9 +8,9 @@ import type { Graph, GraphContract } from "../graph-interface.js";
 import { brokenModel, fileNameOf, type ModelPackage } from "../package.js";
 import type { PublicRecognizerManifest } from "../public-recognizer-manifest.js";
 import { floatsOf, StreamCaches, type StreamState } from "../stream-caches.js";
-import { readTokens, type Tokens } from "../tokens.js";
+import { readTokens } from "../tokens.js";
 import type { CtcHead } from "../voiced-recognizer.js";
-import { windowsOf, ZIPFORMER_TAIL_SAMPLES, zipformerCaches } from "../zipformer2.js";
+import { windowOf, ZIPFORMER_TAIL_SAMPLES, zipformerCaches } from "../zipformer2.js";
 import { ROWS_PER_FRAME, TransducerSearch } from "./transducer-search.js";
 
 const ENCODER = {
@@ -53,10 +53,8 @@ export async function loadZipformer2Transducer(
     ...{ decoder, joiner, tokens, joinerName: name },
     decoderName: fileNameOf(model, "decoder"),
   });
-  const chunks = new TransducerGraph(encoder, fileNameOf(model, "encoder"), search, tokens);
-  const head = new ChunkedCtc(chunks, tokens);
-  await head.tryTogether();
-  return head;
+  const chunks = new TransducerGraph(encoder, fileNameOf(model, "encoder"), search);
+  return new ChunkedCtc(chunks, tokens);
 }
 
 class TransducerGraph implements ChunkGraph {
@@ -66,17 +64,15 @@ class TransducerGraph implements ChunkGraph {
   readonly #encoder: Graph;
   readonly #name: string;
   readonly #search: TransducerSearch;
-  readonly #tokens: Tokens;
   readonly #caches: StreamCaches;
   readonly #features: ChunkFeatures;
   readonly #window: { readonly windowFrames: number; readonly melBins: number };
   readonly #framesPerChunk: number;
 
-  constructor(encoder: Graph, name: string, search: TransducerSearch, tokens: Tokens) {
+  constructor(encoder: Graph, name: string, search: TransducerSearch) {
     this.#encoder = encoder;
     this.#name = name;
     this.#search = search;
-    this.#tokens = tokens;
     this.#caches = new StreamCaches(name, zipformerCaches(encoder, name));
     const windowFrames = requireFixed(encoder, name, "x", 1);
     const melBins = requireFixed(encoder, name, "x", 2);
@@ -103,25 +99,13 @@ class TransducerGraph implements ChunkGraph {
     return [...this.#caches.initial(), ...this.#search.initial()];
   }
 
-  async run(chunks: readonly ChunkInput[]): Promise<Float32Array> {
-    const states = chunks.map(({ state }) => state);
-    const x = windowsOf(chunks, this.#features, this.#window);
-    const answer = await this.#encoder.run({ ...this.#caches.feeds(states), x });
-    const each = this.#framesPerChunk * this.#search.width;
-    const encoded = floatsOf(this.#name, "encoder_out", answer, { streams: chunks.length, each });
-    this.#caches.take(answer, states);
-    const size = this.rowsPerChunk * this.#tokens.width;
-    const rows = new Float32Array(chunks.length * size);
-    for (const [row, state] of states.entries()) {
-      const frames = encoded.subarray(row * each, (row + 1) * each);
-      await this.#search.advance(
-        frames,
-        state,
-        this.#caches.count,
-        rows.subarray(row * size, (row + 1) * size),
-      );
-    }
-    return rows;
+  async run(next: ChunkInput): Promise<Float32Array> {
+    const x = windowOf(next, this.#features, this.#window);
+    const answer = await this.#encoder.run({ ...this.#caches.feeds(next.state), x });
+    const size = this.#framesPerChunk * this.#search.width;
+    const encoded = floatsOf(this.#name, "encoder_out", answer, size);
+    this.#caches.take(answer, next.state);
+    return this.#search.advance(encoded, next.state, this.#caches.count);
   }
 
   async release(): Promise<void> {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Tensor } from "onnxruntime-node";
 import { FRONT_ENDS, type FrontEnd } from "../../../core/domain/audio/front-ends.js";
 import { LogMel } from "../../../core/domain/audio/log-mel.js";
 import type { SampleSpan } from "../../../core/domain/audio/resample.js";
@@ -18,14 +19,10 @@ class CountingGraph implements ChunkGraph {
   readonly rowsPerChunk = 2;
   readonly samplesPerRow = 100;
   readonly tailSamples: number;
-  /** Streams of each run. */
-  readonly runs: number[] = [];
-  /** Adds to rows of batches of this many, as another kernel might. */
-  readonly roundsIn: number;
+  runs = 0;
 
-  constructor({ tailSamples = 0, roundsIn = 0 } = {}) {
+  constructor(tailSamples = 0) {
     this.tailSamples = tailSamples;
-    this.roundsIn = roundsIn;
   }
 
   spanOf(chunk: number): SampleSpan {
@@ -33,18 +30,15 @@ class CountingGraph implements ChunkGraph {
   }
 
   initial(): StreamState {
-    return [Float32Array.of(0) as StreamState[number]];
+    return [new Tensor("float32", Float32Array.of(0), [1])];
   }
 
-  run(chunks: readonly ChunkInput[]): Promise<Float32Array> {
-    this.runs.push(chunks.length);
-    const error = chunks.length === this.roundsIn ? 1e-7 : 0;
-    const rows = chunks.flatMap(({ pcm, state }) => {
-      const count = state[0]![0] as number;
-      state[0] = Float32Array.of(count + 1) as StreamState[number];
-      return [0, 1].flatMap((row) => [Math.max(...pcm) + error, count * 10 + row]);
-    });
-    return Promise.resolve(Float32Array.from(rows));
+  run({ pcm, state }: ChunkInput): Promise<Float32Array> {
+    this.runs++;
+    const count = state[0]!.data[0] as number;
+    state[0] = new Tensor("float32", Float32Array.of(count + 1), [1]);
+    const loudest = Math.max(...pcm);
+    return Promise.resolve(Float32Array.of(loudest, count * 10, loudest, count * 10 + 1));
   }
 
   release(): Promise<void> {
@@ -86,21 +80,21 @@ for (const [name, leadFrames] of [
 
 test("an utterance that was begun while it was spoken has the rows of one that is read whole", async () => {
   const pcm = signal(1_730);
-  const whole = await new ChunkedCtc(new CountingGraph({ tailSamples: 300 }), TOKENS).decode(pcm);
+  const whole = await new ChunkedCtc(new CountingGraph(300), TOKENS).decode(pcm);
   assert.equal(whole.frames, 2 * Math.ceil(2_030 / 200));
   for (const chunks of [0, 1, 5, 8]) {
-    const graph = new CountingGraph({ tailSamples: 300 });
+    const graph = new CountingGraph(300);
     const head = new ChunkedCtc(graph, TOKENS);
     const reading = head.reader.begin();
     for (let chunk = 0; chunk < chunks; chunk++) {
       const span = head.reader.next(reading);
       assert.ok(span.end <= pcm.length);
-      await head.reader.read([reading], [copySpan(pcm, span)]);
+      await head.reader.read(reading, copySpan(pcm, span));
     }
     assert.equal(reading.rowCount, 2 * chunks);
     assert.deepEqual(await head.decode(pcm, reading), whole);
     assert.deepEqual(await head.decode(pcm, reading), whole, "decoding leaves the reading as it was");
-    assert.equal(graph.runs.length, chunks + 2 * (11 - chunks));
+    assert.equal(graph.runs, chunks + 2 * (11 - chunks));
   }
 });
 
@@ -112,29 +106,7 @@ test("silence that was read beyond the end of an utterance adds no rows", async 
   const spoken = new Float32Array(1_000);
   spoken.set(pcm);
   for (let chunk = 0; chunk < 4; chunk++) {
-    await head.reader.read([reading], [copySpan(spoken, head.reader.next(reading))]);
+    await head.reader.read(reading, copySpan(spoken, head.reader.next(reading)));
   }
   assert.deepEqual(await head.decode(pcm, reading), whole);
-});
-
-test("utterances share runs of the sizes that round as single runs do, and keep their caches apart", async () => {
-  const graph = new CountingGraph({ roundsIn: 4 });
-  const head = new ChunkedCtc(graph, TOKENS);
-  assert.equal(head.reader.mostTogether, 1, "before the test at load");
-  await head.tryTogether();
-  assert.equal(head.reader.mostTogether, 8);
-  graph.runs.length = 0;
-  const readings = Array.from({ length: 13 }, () => head.reader.begin());
-  const pcms = readings.map((reading, row) => {
-    return copySpan(signal(600 + row), head.reader.next(reading));
-  });
-  await head.reader.read(readings.slice(3), pcms.slice(3));
-  await head.reader.read(readings, pcms);
-  assert.deepEqual(graph.runs, [8, 2, 8, 2, 2, 1]);
-  assert.deepEqual(
-    readings.map(({ rowCount }) => rowCount),
-    [2, 2, 2, ...new Array<number>(10).fill(4)],
-  );
-  assert.equal(readings[0]!.rows[0], 0);
-  assert.equal(readings[5]!.rows[4], 10);
 });

@@ -76,7 +76,7 @@ async function replaceFile(folder: string, name: string, bytes: Uint8Array): Pro
   await writeFile(join(folder, `${name}.bin`), bytes);
 }
 
-for (const { id, streams, hasMel } of TINY_RECOGNIZERS) {
+for (const { id, streams, hasMel, graph, isSearched } of TINY_RECOGNIZERS) {
   test(`${id} reads a whole utterance, a row for each of its frames`, async () => {
     const model = await load(FOLDER + id);
     const pcm = signal();
@@ -88,10 +88,12 @@ for (const { id, streams, hasMel } of TINY_RECOGNIZERS) {
     const more = streams ? (9_600 + 640 * 8) / model.outputFrameSamples : 1;
     assert.ok(frames >= exact - 1 && frames <= exact + more, `${frames} frames`);
     for (let frame = 0; frame < frames; frame++) {
-      assertLogProbs(logProbs.subarray(frame * width, (frame + 1) * width));
+      if (!isSearched) assertLogProbs(logProbs.subarray(frame * width, (frame + 1) * width));
     }
-    const spread = new Set(Array.from({ length: frames }, (_, frame) => logProbs[frame * width]!.toFixed(3)));
-    assert.ok(spread.size > frames / 2, "rows follow the audio");
+    const bestOf = (frame: number) =>
+      Math.max(...logProbs.subarray(frame * width, (frame + 1) * width)).toFixed(3);
+    const spread = new Set(Array.from({ length: frames }, (_, frame) => bestOf(frame)));
+    assert.ok(spread.size > frames / (isSearched ? 4 : 2), "rows follow the audio");
     await model.release();
   });
 
@@ -129,10 +131,10 @@ for (const { id, streams, hasMel } of TINY_RECOGNIZERS) {
     await model.release();
   });
 
-  for (const file of ["model", "vad"]) {
+  for (const file of [graph, "vad"]) {
     test(`${id} with another graph as its ${file} is rejected with file and tensors`, async () => {
       const folder = await copyOfPackage(FOLDER + id);
-      const other = file === "vad" ? "model.onnx" : "vad.onnx";
+      const other = file === "vad" ? `${graph}.onnx` : "vad.onnx";
       await replaceFile(folder, file, await readFile(join(folder, other)));
       await assert.rejects(load(folder), brokenModel(new RegExp(`${id}/${file}\\.bin: inputs must contain`)));
     });
@@ -143,7 +145,9 @@ for (const { id, streams, hasMel } of TINY_RECOGNIZERS) {
     await replaceFile(folder, "vocabulary", Buffer.from("<blk> 0\nа 1\n"));
     await assert.rejects(
       load(folder),
-      brokenModel(new RegExp(`${id}/model\\.onnx: dimension -?\\d of log_?probs must be 2, found \\d+`)),
+      brokenModel(
+        new RegExp(`${id}/(model|joiner)\\.onnx: dimension -?\\d of log\\w+ must be 2, found \\d+`),
+      ),
     );
   });
 
@@ -172,14 +176,15 @@ for (const { id, hasShape } of TINY_RECOGNIZERS.filter(({ streams }) => streams)
     const wholes = [];
     for (const pcm of pcms) wholes.push(await model.decodeUtterance(pcm));
     const readings = pcms.map(() => reader.begin());
-    for (;;) {
-      const ready = [...readings.keys()].filter((i) => reader.next(readings[i]!).end <= pcms[i]!.length);
-      if (ready.length === 0) break;
-      const spans = ready.map((i) => copySpan(pcms[i]!, reader.next(readings[i]!)));
-      await reader.read(
-        ready.map((i) => readings[i]!),
-        spans,
-      );
+    // In turns, as sessions of a worker.
+    for (let isReading = true; isReading; ) {
+      isReading = false;
+      for (const [i, reading] of readings.entries()) {
+        const span = reader.next(reading);
+        if (span.end > pcms[i]!.length) continue;
+        await reader.read(reading, copySpan(pcms[i]!, span));
+        isReading = true;
+      }
     }
     const width = model.vocabulary.length;
     for (const [i, { rows, rowCount }] of readings.entries()) {
@@ -193,12 +198,11 @@ for (const { id, hasShape } of TINY_RECOGNIZERS.filter(({ streams }) => streams)
   test(`${id} carries its caches from chunk to chunk`, async () => {
     const model = await load(FOLDER + id);
     const pcm = signal();
-    const width = model.vocabulary.length;
     const before = Float32Array.from(pcm).fill(0, 0, 3_200);
     const a = await model.decodeUtterance(pcm);
     const b = await model.decodeUtterance(before);
-    const last = (a.frames - 1) * width;
-    assert.notDeepEqual(a.logProbs.slice(last), b.logProbs.slice(last), "the end remembers the beginning");
+    const half = a.logProbs.length / 2;
+    assert.notDeepEqual(a.logProbs.slice(half), b.logProbs.slice(half), "the end remembers the beginning");
     await model.release();
   });
 
