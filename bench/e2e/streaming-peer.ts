@@ -111,10 +111,10 @@ function peerPath({ OnlineRecognizer }: PeerModule, { id, config, rateHz, leadSe
   for (const samples of parts) stream.acceptWaveform({ samples, sampleRate: rateHz });
   while (recognizer.isReady(stream)) recognizer.decodeStreams([stream]);
   const { tokens, timestamps, ys_probs: logProbs } = recognizer.getResult(stream);
-  // The peer counts rows of 10 ms times 4; T-one's have 30 ms, which it knows.
   const kept = [...tokens.keys()].filter((i) => timestamps[i]! >= leadSeconds);
   return {
-    tokens: kept.map((i) => tokens[i]!.trim()),
+    // As ours, without what is not text.
+    tokens: kept.map((i) => tokens[i]!.trim().replace(/^<.{1,20}>$/u, "")),
     seconds: kept.map((i) => Number((timestamps[i]! - leadSeconds).toFixed(3))),
     logProbs: logProbs.length === 0 ? [] : kept.map((i) => logProbs[i]!),
   };

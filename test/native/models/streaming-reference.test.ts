@@ -16,7 +16,7 @@ for (const [id, reference] of Object.entries(packages)) {
     const rowSeconds = model.outputFrameSamples / model.manifest.sampleRateHz;
     const ours = bestPath(logProbs, { vocabulary: model.vocabulary, rowSeconds });
     const count = ours.tokens.length;
-    assert.ok(count >= 20, `${count} tokens`);
+    assert.ok(count >= 10, `${count} tokens`);
     assert.ok(new Set(ours.tokens).size >= 3, "of several kinds");
     // The peer reads more silence after the audio.
     assert.deepEqual(
