@@ -131,7 +131,7 @@ export const FAMILIES: readonly Family[] = [
   VITS,
 ];
 
-export function recognizerFamilyOf({ family: name }: RecognizerManifest): RecognizerFamily {
+export function recognizerFamilyOf({ family: name }: Pick<RecognizerManifest, "family">): RecognizerFamily {
   const family = FAMILIES.find((candidate) => candidate.name === name);
   if (family?.task === "transcription") return family;
   throw brokenModel(`Cannot transcribe with a model of the family ${name}`);
