@@ -66,6 +66,7 @@ test("a catalogue model is added, chosen, verified, bundled, removed, and added 
         "  variants        fp32 0.0 MB, int8 0.0 MB",
         "  licence         MIT",
         "  features        live partials, hot words",
+        "  live            reads whole utterances",
         "  voice activity  near-voice-v1",
         "  published       ru test 12.5 % WER (nobody)",
       ];
