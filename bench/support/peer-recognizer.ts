@@ -25,7 +25,7 @@ export interface PeerRecognizer {
   reset(stream: PeerStream): void;
 }
 
-export interface PeerResult {
+interface PeerResult {
   readonly text: string;
   readonly tokens: readonly string[];
   /** Seconds of the audio. */
