@@ -107,7 +107,8 @@ export class ReadableEvents {
   #partial(event: Extract<LiveEvent, { type: "partial" }>): ReadableEvent {
     const { display, redact } = this.#parts.options;
     const shown = redact.length === 0 ? event : { ...event, text: "", stable: 0 };
-    if (!display) return shown;
+    // While someone speaks, nothing ends.
+    if (!display || event.isPause !== true) return shown;
     const words = wordsOf(event.text);
     return { ...shown, endOfTurn: words.length === 0 ? 0 : this.#endAfter(words) };
   }

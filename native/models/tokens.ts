@@ -10,6 +10,8 @@ export interface Tokens {
   readonly columns: Int32Array;
   /** Columns of the graph. */
   readonly width: number;
+  /** Column of `<unk>`; -1 without one. */
+  readonly unknown: number;
 }
 
 /**
@@ -69,6 +71,7 @@ export function parseTokens(text: string, masked: readonly string[] = []): Token
     vocabulary: columns.map((column) => (column === blank ? "" : textOfSymbol(symbols[column]!))),
     columns: Int32Array.from(columns),
     width: symbols.length,
+    unknown: symbols.indexOf("<unk>"),
   };
 }
 
@@ -78,7 +81,11 @@ export function parseTokens(text: string, masked: readonly string[] = []): Token
  * @param rows `[count, width]` of the graph, natural log
  * @param target receives `[count, columns]`
  */
-export function copyRows(rows: Float32Array, { columns, width }: Tokens, target: Float32Array): void {
+export function copyRows(
+  rows: Float32Array,
+  { columns, width }: Pick<Tokens, "columns" | "width">,
+  target: Float32Array,
+): void {
   const count = columns.length;
   for (let from = 0, to = 0; from < rows.length; from += width, to += count) {
     for (let token = 0; token < count; token++) target[to + token] = rows[from + columns[token]!]!;
