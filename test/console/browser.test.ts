@@ -915,7 +915,7 @@ async function sliderState(): Promise<{ position: number; length: number; times:
   return { position, length, times };
 }
 
-/** Waits until the speech has played to its end, with the slider there: before its start it does not play either. */
+/** Waits until the speech has played to its end. The button is the same before its start, the slider is not. */
 async function untilEnd(): Promise<void> {
   const play = page.locator(".player").getByRole("button", { name: "Play" });
   await eventually("playback has ended, with the slider at the end", async () => {
