@@ -7,8 +7,8 @@ const root = fileURLToPath(new URL("../", import.meta.url));
 const compiled = join(root, "dist/test");
 
 /**
- * The longest files, 150 s down to 20 s: they start first, so that no core is idle at the end. Then the
- * bundles run, and files that take seconds.
+ * The longest files, 150 s down to 20 s: they start first, so that no core is idle at the end. The bundles
+ * and the files that take seconds run after them.
  */
 const LONGEST_FIRST = `
   console/browser. e2e/node-versions console/browser-states gpu/ input/media/uploads-damaged e2e/cold-start e2e/service

@@ -21,7 +21,7 @@ const REQUIRED_PACKAGES = ["ffmpeg", "curl", "chromium-headless-shell"];
 const WANTED_PACKAGES = ["espeak-ng", "nats-server"];
 /** Settings of this machine's own service, which tests must not use. */
 const COMMAND_SETTINGS = ["DAUYS_URL", "DAUYS_API_KEY"];
-/** Settings that make tests run longer than in the gate; they have their own limits. */
+/** Settings that make tests run longer than in the gate, with separate time limits. */
 const LONGER_RUNS = ["LEDGER_HISTORIES", "FLEET_ROUNDS", "UPLOAD_MUTANTS", "PROPERTY_RUNS"];
 /** The runner ends a file after this, without reporting its tests: far more than a slow machine needs. */
 const FILE_TIMEOUT_MS = 900_000;
@@ -60,7 +60,7 @@ async function runTests(args) {
   for (const name of [...COMMAND_SETTINGS, ...SETTINGS.map((setting) => setting.name)])
     delete process.env[name];
   process.chdir(root);
-  // Only if console tests are selected: in the whole gate nobody looks at screenshots.
+  // Only if console tests are selected: nobody looks at screenshots from the whole gate.
   if (words.some((word) => word.includes("console"))) process.env["CONSOLE_PICTURES"] = "true";
   const preloads = ["typescript-traces.cjs", "test-process.cjs"].map(
     (name) => `--require=${JSON.stringify(join(root, "scripts", name))}`,

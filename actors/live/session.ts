@@ -42,7 +42,7 @@ export interface LiveSessionParts {
   readonly sampleRateHz: number;
   readonly options: StreamOptions;
   readonly decoder: LiveDecoder;
-  /** Needed where the options ask for readable text. */
+  /** Required if the options request readable text. */
   readonly reading?: Pick<ReadableEventsParts, "reader" | "sentence">;
   readonly meter: UsageMeter;
   readonly organizationId: string;
@@ -75,7 +75,10 @@ export class LiveSession implements LiveConversation {
   readonly #idleTimer: NodeJS.Timeout;
   /** First byte of a sample whose second byte has not arrived yet. */
   #oddByte: number | null = null;
-  /** How much may go into the ring, and why not more; null until the first credit check has finished. */
+  /**
+   * Amount that may be written to the ring, and the reason for the limit; null until the first credit check
+   * has finished.
+   */
   #funds: LiveFunds | null = null;
   #early: Early[] = [];
   #earlyBytes = 0;
@@ -285,7 +288,7 @@ export class LiveSession implements LiveConversation {
     };
   }
 
-  /** The end of the last sentence is sure now. */
+  /** By now the end of the last sentence is known. */
   #withLastStop(message: StreamServerMessage): StreamServerMessage {
     const wants = this.#parts.options.reading?.display === true && message.type === "done";
     return wants ? { ...message, display_end: this.#readable?.lastStop ?? "" } : message;

@@ -139,8 +139,8 @@ async function measurePaced(service: StubService, count: number, seconds: number
   const answeredCounts = new Uint32Array(count);
   let missedDeadlines = 0;
   let startMs = 0;
-  // People do not start at the same moment: the first messages, which allocate memory, are spread out, and so
-  // are all later ones.
+  // Clients do not start at the same moment, so their first messages, which allocate memory, and all later
+  // ones are spread out.
   const beginsAtMs = Array.from({ length: count }, (_, index) => Math.round((index / count) * SPREAD_MS));
   const dueMs = (index: number, nth: number) => startMs + beginsAtMs[index]! + nth * MESSAGE_MS;
   const sockets = await openSockets(service.port, count, (index, text) => {

@@ -27,7 +27,10 @@ const SENTENCES = [
 /** Unusual texts, where errors are most likely. */
 const SHORT_TEXTS = ["Сәлем", "А", "7"];
 const LONG_TEXT_CHARACTERS = 5_000;
-/** First sound must not depend on the length: a word, a short sentence, one of nine seconds. */
+/**
+ * A word, a short sentence and one of nine seconds: the time to the first sound must not depend on the
+ * length.
+ */
 const FIRST_SOUND_TEXTS = [
   "Сәлем!",
   "Біз ертең көлге барамыз.",

@@ -6,7 +6,7 @@ export interface EditCount {
   readonly length: number;
 }
 
-/** A pair to be scored, as written. */
+/** A reference and a hypothesis to score, as written. */
 export interface ScoredPair {
   readonly reference: string;
   readonly hypothesis: string;

@@ -10,7 +10,7 @@ const SAMPLE_RATE_HZ = 16_000;
 const LIVE_MESSAGE_SAMPLES = 1_600;
 const ENOUGH_CREDITS = 1_000_000;
 
-/** The service's results for one sound without speech. */
+/** The service's results for one recording without speech. */
 export interface NonSpeechRow {
   readonly kind: string;
   readonly seconds: number;

@@ -35,8 +35,8 @@ interface Measured {
 /**
  * `npm run bench -- live-step`: rounds of the live worker's stepper, with sessions that keep up, compared
  * with a tight loop over the same batch. The ratio is the cost of gathering, distribution and bookkeeping;
- * bytes are garbage. Then the same with speech, saturated; and a second pass over kept encoder output
- * compared with one over the audio. Two minutes.
+ * bytes are those allocated and discarded. Then the same with speech, saturated; and a second pass over kept
+ * encoder output compared with one over the audio. Two minutes.
  */
 export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
   const recognizer = await recognizerIn(MODEL);

@@ -40,7 +40,7 @@ const END_OF_TURN = z.number().min(0).max(1).meta({
   description: "Probability that the sentence is over, by its words; with `display=true`. An extension",
 });
 
-/** Members of a final that a client has asked for. */
+/** Members of a final that clients get on request. */
 const READABLE = {
   display_text: z
     .string()

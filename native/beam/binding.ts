@@ -85,7 +85,7 @@ export interface NativeBinding {
   keepBestText(search: NativeSearch): void;
   /** @throws for arrays of mismatched sizes */
   readonly resample: Convolve;
-  /** Absent in an addon from before. @throws for arrays of mismatched sizes */
+  /** Absent in an older addon. @throws for arrays of mismatched sizes */
   readonly product?: Product;
 }
 

@@ -3,7 +3,7 @@ import type { RowsOfLength } from "../../core/domain/placement/shared-passes.js"
 import type { RecognizerModel } from "../models/recognizer.js";
 import type { DecodedUtterance, UtteranceDecoder } from "../recognition/utterance-decoder.js";
 import type { LiveWorkerAnswer } from "../threads/protocol.js";
-import type { StatePool } from "./encoder-states.js";
+import type { StatePool } from "./encoder-memory.js";
 import type { EndedText, FlushOutputs, PartialText } from "./hypothesis.js";
 import type { LiveTrack } from "./live-track.js";
 import { SecondPass, type SecondPassInput, SecondPassRunner } from "./second-pass.js";

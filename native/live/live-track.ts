@@ -49,7 +49,9 @@ export class LiveTrack {
   readonly encoded: FrameRows;
   readonly place: StatePlace;
   readonly #model: TrackModel;
-  /** Adaptive endpointing: a pause may last longer if the sentence hardly ends with the words so far. */
+  /**
+   * Adaptive endpointing: a pause may last longer if the sentence is unlikely to end with the words so far.
+   */
   readonly #isPatient: boolean;
   #sentence: GrowingSentence | null = null;
   #reported: PartialText | null = null;

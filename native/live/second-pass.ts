@@ -77,7 +77,7 @@ export class SecondPass {
   take({ logProbs, frames }: LogProbs, flush: FlushOutputs): void {
     this.#flush = flush;
     this.#result = this.#runner.search(this.input, logProbs, frames);
-    // A caller that needs the text awaits it and handles failures; there may be none.
+    // Callers that need the text handle failures; without one, a failure must not count as unhandled.
     this.#result.catch(() => {});
     this.drop();
   }

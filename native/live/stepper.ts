@@ -10,7 +10,6 @@ import { BatchShapes, type RowedBatch } from "./batch-shapes.js";
 import { ChunkReadings } from "./chunk-readings.js";
 import { StatePool, StateSlabs, slabOf } from "./encoder-states.js";
 import { LiveFinals } from "./finals.js";
-import { BLOCK_FRAMES, RowPool } from "./frame-rows.js";
 import { letterTimingOf } from "./hypothesis.js";
 import { LiveTrack } from "./live-track.js";
 import { PartialPasses } from "./partial-passes.js";

@@ -53,7 +53,7 @@ export interface SynthesizerFamily<M extends SynthesizerManifest = SynthesizerMa
   load(model: ModelPackage<M, C>, options: GraphOptions): Promise<LoadedSynthesizer>;
 }
 
-/** A synthesizer's graphs, and which runs concurrent pieces share. */
+/** A synthesizer's graphs. `shares` says which of their runs handle several pieces together. */
 type LoadedSynthesizer =
   | { readonly shares: "nothing"; readonly model: PieceModel }
   | { readonly shares: "steps"; readonly model: FlowMatching };

@@ -4,12 +4,12 @@ import { type Reading, type ReadingTask, readWords } from "../../core/domain/tex
 import type { TranscriptReader } from "../../core/ports/transcript-reader.js";
 
 const ENTRY = new URL("./worker.js", import.meta.url);
-/** The thread ends after this long without work. */
+/** Time without work after which the thread ends. */
 const IDLE_MS = 60_000;
 const QUEUE_CAPACITY = 10_000;
 
 export interface ReadingThreadOptions {
-  /** Called when the thread has failed at a task, which was then done without the model. */
+  /** Called when the thread has failed to do a task, which was then done without the model. */
   readonly onFailure: (error: unknown) => void;
   /** Entry of the thread. */
   readonly entry?: URL;
@@ -63,7 +63,7 @@ export class ReadingThread implements TranscriptReader {
       concurrentTasksPerWorker: 1,
       maxQueue: QUEUE_CAPACITY,
     });
-    // A thread that cannot start ends without a task, and its tasks would wait for ever.
+    // A thread that cannot start ends without taking a task, and its tasks would wait forever.
     return pool.once("error", (error) => {
       this.#opened = null;
       for (const reject of this.#rejects) reject(error);

@@ -55,7 +55,7 @@ export class PcmRing {
   }
 
   /**
-   * Copies the audio that is not released to a ring of another size, at the same positions. The writer
+   * Copies the audio that has not been released to a ring of another size, at the same positions. The writer
    * continues there; its cursor is the reader's last.
    */
   moveTo(capacitySamples: number): PcmRing {

@@ -17,7 +17,7 @@ export interface LiveOptions {
   readonly hotWords?: readonly HotWord[] | undefined;
   /** Adds `display_text` to finals: capitals, punctuation and figures; default false. */
   readonly display?: boolean | undefined;
-  /** Numbers in `display_text`; default `auto`, which keeps small ones as words. */
+  /** Numbers in `display_text`; the default `auto` keeps small numbers as words. */
   readonly numerals?: "auto" | "all" | "none" | undefined;
   /** Masks personal data; partials then have no text. */
   readonly redact?: readonly RedactedKind[] | undefined;

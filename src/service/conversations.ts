@@ -136,7 +136,7 @@ export interface ListenParts {
   /** By id. */
   readonly recognizers: ReadonlyMap<string, ListeningModel>;
   readonly meter: UsageMeter;
-  /** Without it, readable text has figures and capitals, and no punctuation. */
+  /** Without it, readable text has figures and capitals but no punctuation. */
   readonly reader?: TranscriptReader;
   readonly metrics: Metrics;
   readonly log: Log;
@@ -156,7 +156,7 @@ export function listen({
   log,
 }: ListenParts): Conversations["live"] {
   const counting = countLive(metrics);
-  /** Read with the first session that needs it. */
+  /** Loaded for the first session that needs it. */
   let ends: SentenceEnds | null = null;
   const readingParts = () => {
     ends ??= new SentenceEnds();

@@ -74,7 +74,7 @@ test("with a hanging database, requests get responses, live sessions continue, a
   const clients = new PayingClients(service);
   clients.start();
   await eventually("answers", () => clients.answeredCount > 5);
-  // Spoken from before the hang until after it has begun; its last words come while the database hangs.
+  // Speech that begins before the database hangs; its last words arrive while it hangs.
   const session = runLive({
     url: service.url,
     key: service.key,
@@ -105,7 +105,7 @@ test("with a hanging database, requests get responses, live sessions continue, a
   await eventually("answers again", () => clients.answeredCount > answered + 5);
   await clients.end();
   await clients.checkLedger(sql);
-  // The service's own may be between two statements.
+  // The service's own connection may be between two statements.
   await eventually("no transaction is left open", async () => {
     const open = await sql`select from pg_stat_activity where state like 'idle in transaction%'`;
     return open.length === 0;

@@ -62,7 +62,7 @@ describe("a service on a small disk", { skip: reason ?? false, concurrency: 1 },
     assert.match(answer.headers.get("retry-after") ?? "", /^\d+$/);
     assert.match(detail, /room|disk/);
   };
-  /** The answer may arrive a moment before the upload is deleted. */
+  /** The response may arrive a moment before the upload is deleted. */
   const spoolIsEmpty = () =>
     eventually("the spool is empty", async () => (await readdir(join(disk.path, "spool"))).length === 0);
   const free = () => rm(join(disk.path, "filling"), { force: true });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type CellOptions, type Rule, simulateCell } from "../../bench/support/cell-simulation.js";
 
-/** Like the bench's, but shorter. */
+/** The bench's simulation, but shorter. */
 const CELL: Omit<CellOptions, "rule"> = {
   seed: 1,
   sessions: 20_000,

@@ -75,7 +75,7 @@ test("near speakers are trimmed and have equal levels", () => {
   assert.ok(clip.steps.every((step) => step === 1));
 });
 
-test("a background has its cell's level below the speaker", () => {
+test("a background is as far below the speaker as its cell says", () => {
   const rooms = ROOMS.filter(({ name }) => name === "quiet" || name === "pink");
   const beds = new Beds([], rooms);
   const clip = nearClip(SAID, tones(3_000, [[700, 1_500]]));
@@ -177,7 +177,7 @@ test("missing endings count as later than all others", () => {
   assert.deepEqual(delayPercentiles([null, null, 210]), { p50: null, p90: null, p99: null });
 });
 
-test("applies the gain that reaches a level", () => {
+test("scales audio to the requested level", () => {
   const samples = tones(1_000, [[0, 1_000, 0.1]]);
   const gain = gainTo(-40, samples);
   assert.ok(Math.abs(loudLevel(samples.map((sample) => sample * gain)) + 40) < 0.01);

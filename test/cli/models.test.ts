@@ -188,7 +188,7 @@ test("the shipped voice activity detector is verified in every folder, but not l
   );
 });
 
-test("a restrictive licence must be accepted; your own files need --trust", async () => {
+test("a restrictive licence requires --accept-licence, unverified files require --trust", async () => {
   const folder = await temporaryFolder();
   const refused = await models(folder, "add", "tiny-speaker");
   assert.equal(refused.code, 1);

@@ -118,7 +118,7 @@ test("a closed pipe ends the work without leaving a partial file", async () => {
     if (requests().length === 1) firstAnswer = () => answer(question, response);
     if (requests().length === 2) firstAnswer();
   };
-  // Writes until nobody reads any more, then runs the command.
+  // Writes until the pipe has no reader, then runs the command.
   const line = '{ trap "" PIPE; while echo 2>&-; do :; done; "$@"; echo "code $?" >&2; } | true';
   const child = spawn("sh", ["-c", line, "sh", process.execPath, PROGRAM, "transcribe", ...paths], {
     env: { PATH: process.env["PATH"] ?? "", ...env },

@@ -126,7 +126,7 @@ test("only a capable terminal without --quiet shows the bar, then the time", asy
   const colored = start("");
   await eventually("the bar stands still while nobody reads", () => colored.shown().includes(`[${COLOR}#`));
   assert.match(colored.shown(), /ұзақ жазба\.wav {2}uploading {2}\[/);
-  // The time left is shown from the second second on.
+  // The remaining time is shown only after one second.
   assert.match(colored.shown(), / \d+ % {2}(\d+:\d\d left {2})?\d\.\d of 20\.0 MB/);
   reads.resolve();
   await eventually("the service decodes", () => colored.shown().includes("transcribing, 0:0"));

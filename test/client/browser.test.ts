@@ -83,7 +83,7 @@ test("sentences play without a gap of a single sample", async () => {
   const { count, seconds, worst } = differences as Record<"count" | "seconds" | "worst", number>;
   assert.equal(count, 2);
   assert.ok(seconds > 1);
-  // Start times are doubles: at 1e-12 from a sample, the browser interpolates. A 16-bit step is 3e-5.
+  // Start times are doubles: even 1e-12 away from a sample, the browser interpolates. A 16-bit step is 3e-5.
   assert.ok(worst < 1e-9, `${worst} beside the sentences one after another`);
 });
 

@@ -11,7 +11,7 @@ import type { LiveFinal, LiveResult } from "../../src/client/types.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { DIALOGUE, listen, type Received } from "./support.js";
 
-/** A busy machine may need longer for a start than a client waits by default. */
+/** On a busy machine a start may take longer than a client waits by default. */
 const OPTIONS = { words: true, reconnectTimeoutMs: 240_000 };
 
 let dataDir: string;

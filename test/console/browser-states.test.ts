@@ -76,8 +76,8 @@ async function open(name: string): Promise<void> {
 }
 
 /**
- * Starts listening; settles in mid-utterance. The microphone speaks once, and a partial is shown for a second
- * or two: watch for it from before the start.
+ * Starts listening; settles in mid-utterance. The microphone plays the speech once, and a partial is visible
+ * for a second or two, so observe from before the start.
  */
 async function startSpeaking(listening: Page): Promise<void> {
   await Promise.all([

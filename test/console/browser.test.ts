@@ -36,7 +36,7 @@ const DAUYS = fileURLToPath(new URL("../../../bin/dauys.js", import.meta.url));
 /** Covers the service's own errors on clean speech, and the browser's audio processing. */
 const MAX_CHARACTER_ERROR_RATE = 0.15;
 const FIRST_LOAD_BYTES = 200_000;
-/** So slow that a busy machine too sees the upload's progress, for 20 s; then the limit is lifted. */
+/** Slow enough to see the upload's progress even on a busy machine; after 20 s the limit is lifted. */
 const SLOW_UPLOAD_BYTES_PER_S = 20_000;
 /** Share of the words that even a busy machine marks while they play; short ones may fall between two frames. */
 const SHOWN_WORDS = 0.5;
@@ -132,7 +132,7 @@ after(async () => {
 describe("the console in a browser", () => {
   endAtFirstFailure();
 
-  test("the first load is small, and from this service only", async (run) => {
+  test("the first load is small and comes only from this service", async (run) => {
     const network = await context.newCDPSession(page);
     await network.send("Network.enable");
     let bytes = 0;
@@ -647,7 +647,7 @@ describe("the console in a browser", () => {
     await page.getByRole("button", { name: "Invite" }).click();
     await inspect(page, "members-invite");
     await page.getByRole("button", { name: "Create link" }).click();
-    // It is in the page a moment before the dialog that shows it opens and takes the keyboard.
+    // It is in the page a moment before its dialog opens and takes the focus.
     await page.getByLabel("Invitation link").waitFor();
     const link = await page.getByLabel("Invitation link").inputValue();
     await page.keyboard.press("Escape");
@@ -883,8 +883,8 @@ async function dropFile(path: string): Promise<void> {
 }
 
 /**
- * Plays the recording, and checks that its words are marked in order; again, and slower, if a busy machine
- * marked few of them.
+ * Plays the recording and checks that its words are highlighted in order; repeats it more slowly if a busy
+ * machine highlighted only a few.
  */
 async function playAlong(): Promise<void> {
   const words = await page.locator(".words span").allTextContents();
@@ -989,7 +989,7 @@ async function savedText(place: Locator, ending: string): Promise<string> {
 /** Presses Copy, and returns the clipboard's text. */
 async function copied(place: Locator): Promise<string> {
   await page.evaluate("navigator.clipboard.writeText('')");
-  // "Copied" is there for two seconds: watch from before the click.
+  // "Copied" is visible for two seconds, so observe from before the click.
   const isConfirmed = place.getByRole("button", { name: "Copied", exact: true }).waitFor();
   await Promise.all([isConfirmed, place.getByRole("button", { name: "Copy", exact: true }).click()]);
   return page.evaluate<string>("navigator.clipboard.readText()");

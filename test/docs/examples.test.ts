@@ -59,7 +59,7 @@ test("the client library does the same", async () => {
   await assertWav(file);
 });
 
-test("Python does it on the OpenAI-compatible paths", async () => {
+test("the Python example uses the OpenAI-compatible paths", async () => {
   const file = join(folder, "python.wav");
   assert.match(await run("python3", "openai_shape.py", TEXT, file), /^[а-яәіңғүұқөһё ]+\n$/);
   await assertWav(file);

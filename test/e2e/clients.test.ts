@@ -40,7 +40,7 @@ const CLIENTS = [
 ];
 
 for (const { version, OpenAI, toFile } of CLIENTS) {
-  describe(`the openai client ${version}, with only the address changed`, () => {
+  describe(`the openai client ${version} works with only the address changed`, () => {
     const clientWith = (apiKey: string) => new OpenAI({ apiKey, baseURL: `${service.url}/v1` });
     const file = () => toFile(spoken, "speech.wav");
 

@@ -173,7 +173,7 @@ test("a crashed front thread restarts, with its sockets' sessions settled", {
   assert.equal(sessions.length, SESSIONS);
   for (const { socket } of sessions) {
     socket.send(SECOND);
-    // Answered in order: the error says that the audio before it was accepted.
+    // Responses are in order, so the error means that earlier audio was accepted.
     socket.send("no JSON");
   }
   const isAnswered = ({ messages }: Session) =>
@@ -209,11 +209,11 @@ test("a crashed front thread restarts, with its sockets' sessions settled", {
 
 test("refunds audio that a crashing front thread did not deliver", { skip }, async () => {
   const { id, key } = await newCustomer();
-  // All may be answered before the signal arrives.
+  // All responses may be sent before the signal arrives.
   for (let rounds = 0; (await countCut(id, key)) === 0; rounds++) assert.ok(rounds < 10, "some are cut");
 });
 
-/** Ends a front thread while it sends answers, checks what they cost, and returns how many were cut. */
+/** Ends a front thread while it sends responses, checks their charges, and returns how many were cut off. */
 async function countCut(id: string, key: string): Promise<number> {
   const text = "Бүгін ауа райы жақсы болады. Қазақ тілі түркі тілдеріне жатады. Кітапхана таңертең ашылады.";
   const begun = await Promise.all(

@@ -317,7 +317,7 @@ for (const front of FRONTS) {
       const first = await ask();
       const bytes = await bytesOf(first);
       assert.equal(first.status, 200);
-      // As if other answers had displaced it.
+      // As if other responses had evicted it.
       const loseAnswers = () => sql`update idempotency_keys set answer_body = null`;
       await loseAnswers();
       await assertRefused(await ask(), 422, "idempotency_key_reused");

@@ -9,7 +9,7 @@ import type { Transcription } from "../../core/protocol/transcription-schemas.js
 import { type SharedService, sharedService } from "../support/shared-service.js";
 
 const RATE_HZ = 16_000;
-/** What is spoken, and what people should read, whatever the marks. */
+/** Spoken texts, and what people should read, ignoring marks. */
 const SPOKEN =
   "Біз екі мың жиырма алтыншы жылы он бесінші наурызда кездестік. Бағасы жүз жиырма мың теңге болды.";
 const PHONE = "Менің телефоным сегіз жеті жүз бір екі жүз жиырма екі қырық бес алпыс жеті.";
@@ -26,7 +26,7 @@ before(async () => {
   ];
 });
 
-test("a file is read as people write it, and its text stays as it was", async () => {
+test("a file gets readable text next to its unchanged plain text", async () => {
   const plain = await transcribe(spoken, "timestamps=true");
   const readable = await transcribe(spoken, "timestamps=true&display=true");
   assert.deepEqual(
@@ -48,7 +48,7 @@ test("numerals=none keeps numbers as words", async () => {
   assert.match(display_text!, /^Біз екі мың жиырма алтыншы жылы/);
 });
 
-test("a telephone number is in no text of a file, and its place is reported", async () => {
+test("a telephone number is removed from every text of a file and its position reported", async () => {
   const masked = await transcribe(phone, "timestamps=true&display=true&redact=phone,iin");
   assert.doesNotMatch(JSON.stringify(masked), /жеті жүз|алпыс|\d{3} \d{2}/);
   assert.match(masked.text, /\[PHONE\]$/);
@@ -58,7 +58,7 @@ test("a telephone number is in no text of a file, and its place is reported", as
   assert.ok(redaction!.end - redaction!.start > 1);
 });
 
-test("unknown values are rejected with the known ones", async () => {
+test("unknown values are rejected with a list of the known values", async () => {
   for (const [query, detail] of [
     ["redact=phones", /redact must be a list of phone, iin, card, email, received "phones"/],
     ["numerals=some", /numerals must be one of auto, all, none, received "some"/],
@@ -70,7 +70,7 @@ test("unknown values are rejected with the known ones", async () => {
   }
 });
 
-test("live finals join to the same sentences, and their text is that of a session without", async () => {
+test("live finals join to the same sentences without changing their plain text", async () => {
   const silence = new Int16Array(1.5 * RATE_HZ);
   const [plain, readable] = await Promise.all([
     listen([spoken, silence], "partials=false"),

@@ -164,7 +164,7 @@ describe("a service with added models next to the shipped ones", () => {
   });
 
   test(
-    "a model with public weights speaks at the common sample rate, in all its voices and speeds",
+    "a model with public weights speaks at the common sample rate in every voice and at every speed",
     NEEDS_ESPEAK,
     async () => {
       const wavs: Uint8Array[] = [];

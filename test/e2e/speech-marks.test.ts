@@ -70,7 +70,7 @@ test("a pause that is too long or has no unit is rejected before anything is cha
   }
 });
 
-test("on every path a dictionary sounds as if the text were written that way", async () => {
+test("on every path a dictionary gives the same speech as a text with its spellings", async () => {
   const pronunciations = [
     { word: "kaspi", say: "каспий" },
     { word: "GPT", say: "джи пи ти" },

@@ -59,7 +59,7 @@ test("an abrupt stop of the database under load causes no wrong charge and no cr
     await answer.arrayBuffer();
     if (answer.status === 200) charged.set(answer.headers.get("x-request-id") ?? "", credits);
     else if (answer.status === 503) unavailableCount++;
-    // The free grant allows two files and four of the others at a time: a disconnected client may still
+    // The free grant allows two files and four other requests at a time, and a disconnected client may still
     // count.
     else assert.equal(answer.headers.get("x-svc-error"), "too_many_requests");
   };

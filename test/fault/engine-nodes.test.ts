@@ -36,7 +36,7 @@ const SENTENCES = [
   "asterisk-ru-additional/an-error-has-occured.flac",
 ].map((file) => speech(file));
 
-/** Sentences with pauses between them, another order for each voice. */
+/** Sentences with pauses between them, in a different order for each voice. */
 const VOICES = [0, 1].map((voice) => {
   const parts = [silence(0.2 + voice * 0.13)];
   for (let nth = voice; joined(...parts).length < LONGEST_SECONDS * RATE_HZ; nth++)
@@ -153,7 +153,7 @@ describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () 
         frozen.child.kill("SIGSTOP");
       });
       frozen.child.kill("SIGCONT");
-      // The frozen one has lost its lanes, but may report them until it knows.
+      // The frozen node has lost its lanes, but may still report them until it notices.
       const leaving = await takeOneWithLanes();
       nodes.push(frozen);
       await loses("a node ends", ["draining"], async () => {
@@ -197,7 +197,7 @@ describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () 
     if (ROUNDS > 1) t.diagnostic(await saveResult("fleet-faults", { parameters, faults, moments }));
   });
 
-  test("engines that start and stop with demand delay a session without losing a word", async () => {
+  test("when engines start and stop with demand, sessions are delayed but lose no word", async () => {
     const wanted = async () => {
       const answer = await fetch(`http://127.0.0.1:${operatorPort}/demand`);
       return ((await answer.json()) as { live: { wanted: number } }).live.wanted;

@@ -122,7 +122,7 @@ describe("synthesis and files on engine nodes over NATS", { skip: WITHOUT_NATS }
 
 const SPOKEN = speech("kazakh-speech-commands/example_1.flac");
 
-/** Pieces and tasks in work on a node. */
+/** The number of pieces and tasks that a node is working on. */
 async function callsOn({ operatorPort }: EngineProcess): Promise<number> {
   const answer = await fetch(`http://127.0.0.1:${operatorPort}/health`);
   const { engines } = (await answer.json()) as { engines: readonly { calls: number }[] };

@@ -188,7 +188,7 @@ async function manyRounds(
   );
   const speech = await spokenText(service);
   for (let round = 0; round < rounds; round++) {
-    // On a busy machine nothing may have been answered by any of these moments.
+    // On a busy machine no response may have arrived by any of these times.
     const isIdle = round === rounds - 1 && report.answered === 0;
     const seen = await killUnderLoad(service, speech, {
       afterMs: 500 + killMoment() * 4_000,

@@ -104,7 +104,8 @@ test("a live worker that does not restart fails its sessions and rejects new one
     });
     listener.feed.release();
   }
-  // One because the worker had served, then five in half a minute, some of which earlier tests may have used.
+  // One restart because the worker had served, then five within half a minute; earlier tests may have used
+  // some.
   assert.ok(refusedStarts >= 1 && refusedStarts <= 6, `${refusedStarts} more starts`);
   assert.equal(engine.sessionCount, 0);
   assert.throws(

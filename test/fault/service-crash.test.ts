@@ -16,8 +16,8 @@ const SELF = fileURLToPath(import.meta.url);
 const TEXT = "Сәлем, әлем. Бүгін ауа райы жақсы болады. ".repeat(20);
 
 /**
- * Starts the service in a separate process. Settles once it reports that it has started; one thread answers
- * earlier.
+ * Starts the service in a separate process. Settles once it reports that it has started; with a single
+ * thread, it responds even earlier.
  */
 async function runService(): Promise<string> {
   const write = process.stdout.write.bind(process.stdout) as typeof process.stdout.write;
@@ -94,7 +94,7 @@ async function assertCrash(
 const kind = process.argv[2];
 if (kind === "speaking" || kind === "connected") await CRASHES[kind]();
 else
-  describe("a crash exits with 1 and its reason", { concurrency: true }, () => {
+  describe("after a crash the process exits with 1 and logs the reason", { concurrency: true }, () => {
     test("while a worker is inside the runtime", () => assertCrash("speaking", {}));
 
     const skip = typeof loadUwsBinding() === "string" && "the native front does not load here";

@@ -30,7 +30,7 @@ before(async () => {
 
 after(() => engine.stop());
 
-/** Work the engine had started when its session was stopped because the client had left. */
+/** The work that the engine had started when its session was stopped because the client had left. */
 interface Left {
   readonly runs: number;
   readonly reason: string;

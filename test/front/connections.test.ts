@@ -174,7 +174,7 @@ function connectionsOf(name: string, makeFront: (typeof fronts)[string]): void {
       await Promise.all([ask("slowly"), ask("last")]);
     });
 
-    test("a client that is still uploading can read its response before the connection closes", async () => {
+    test("a client can read its response while it is still uploading", async () => {
       const client = await Client.connect(port);
       client.send(`POST /refused HTTP/1.1\r\n${length(6)}\r\n\r\nabc`);
       await client.received("/refused");

@@ -147,7 +147,7 @@ describe("the service on WebGPU", { skip }, () => {
   });
 });
 
-test("a tensor too large for the device counts as lack of memory, and a smaller one still runs", {
+test("after a tensor too large for the device is reported as out of memory, a smaller one runs", {
   skip,
 }, async () => {
   const bytes = Buffer.from(WIDE_GRAPH, "base64");

@@ -45,7 +45,7 @@ export const NODE_GROUPS: Readonly<Record<string, readonly string[]>> = {
   modules: ["module", COMPUTED],
 };
 
-/** Code that deals with time or endings may use the kernel; all code may use the pure modules. */
+/** Modules that all code may use: the kernel, for work with timers or shutdown, and the pure domain. */
 const BASE = "core/kernel core/domain";
 const EVERY_PACKAGE_OF_A_BENCH = "ws pino tinybench sherpa-onnx-node";
 
@@ -342,7 +342,7 @@ export const MODULES: readonly Module[] = [
   module(
     "scripts scripts/no-download scripts/runtimes",
     "what npm runs",
-    "core/observe core/protocol src/settings src/http/endpoints src/front src/front/uws src/main.ts bench test",
+    "core/observe core/protocol src/settings src/http/endpoints src/front src/front/uws src/main.ts bench test native/models",
     "postgres vite marked oxc-transform onnxruntime-node crypto files modules net processes tools",
   ),
 ];

@@ -78,7 +78,7 @@ test("loads of models are counted and timed by engine and model", async () => {
   assert.match(await metrics.text(), /^model_loaded\{engine="live",model="m"\} 0$/m);
 });
 
-test("reports the main thread's delay without the clock's own tick", async () => {
+test("the reported delay of the main thread excludes the timer's own interval", async () => {
   const metrics = new Metrics({ withProcess: true });
   const shown = async (quantile: string) => {
     const text = await metrics.text();

@@ -70,7 +70,7 @@ test("a growing file of another process is counted until it exceeds the budget",
   assert.equal(room.takenBytes, 0);
 });
 
-test("a final look finds that a complete file exceeds the budget", async (t) => {
+test("the final count finds that a complete file exceeds the budget", async (t) => {
   const folder = await newFolder(t);
   const room = new SpoolBudget(50_000, new DiskSpace(folder, 0));
   const share = room.open();

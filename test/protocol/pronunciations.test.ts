@@ -67,7 +67,7 @@ for (const [what, pronunciations, pattern] of [
   });
 }
 
-test("a dictionary may not make a text much longer, because the text is billed", () => {
+test("a dictionary may lengthen a text only a little, because pronunciations are not billed", () => {
   const long = [entry("а", "б".repeat(60))];
   const spoken = parse(long)![0]!.spoken.length;
   const words = (count: number) => "а ".repeat(count).trim();

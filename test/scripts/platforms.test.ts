@@ -47,7 +47,8 @@ test("packages with binaries for all platforms include arm64 Linux", () => {
       !ofOnePlatform.some(([folder]) => `node_modules/${path}`.startsWith(`${folder}/`)),
   );
   assert.ok(binaries.some((path) => path.startsWith("onnxruntime-node/")));
-  // CUDA is for x64; the fork has its binaries twice; its own packages fall back to JavaScript.
+  // CUDA exists only for x64, the fork contains its binaries twice, and the last two packages fall back to
+  // JavaScript.
   const missing = binaries.filter(
     (path) =>
       !/cuda|tensorrt|^uws-fork\/dist\/|^bufferutil\/|^utf-8-validate\//.test(path) &&

@@ -11,7 +11,7 @@ import { temporaryFolder } from "../support/folders.js";
 
 const PRELOAD = fileURLToPath(new URL("../../../scripts/test-process.cjs", import.meta.url));
 
-/** One test run cannot wait for an hour: each test sets the limit that it reaches. */
+/** No test can wait for an hour, so each sets the limit that it reaches. */
 const HOUR = "3600000";
 const LIMITS = { TEST_LEFT_OPEN_MS: "50", TEST_LEFT_OPEN_BY_FAILURE_MS: HOUR };
 

@@ -33,7 +33,7 @@ test("reads quota and memory of cgroup version 2", async () => {
   assert.deepEqual(found, { cores: 2, hasQuota: true, memoryBytes: 2 * GIGABYTE, isMemoryLimited: true });
 });
 
-test("the lowest limit of the parent groups counts", async () => {
+test("the lowest limit of the parent groups applies", async () => {
   const found = await machineWith({
     "proc/self/cgroup": "0::/system.slice/dauys.service",
     "sys/fs/cgroup/system.slice/dauys.service/cpu.max": "600000 100000",
@@ -54,7 +54,7 @@ test("reads cgroup version 1 even if a container cannot see its place in the tre
   assert.deepEqual(found, { cores: 3, hasQuota: true, memoryBytes: 3 * GIGABYTE, isMemoryLimited: true });
 });
 
-test("a missing quota or one beyond the machine does not limit", async () => {
+test("without a quota, or with one larger than the machine, all cores count", async () => {
   const current = {
     "proc/self/cgroup": "0::/a",
     "sys/fs/cgroup/a/cpu.max": "max 100000",

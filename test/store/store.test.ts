@@ -268,7 +268,7 @@ test("the development key", async (t) => {
   });
 });
 
-test("one query finds the ended ones of 70,000 keys and sessions", async (t) => {
+test("one query finds those that have ended among 70,000 keys and sessions", async (t) => {
   const store = await openOn(await newDatabase());
   t.after(() => store.close());
   const { id: organizationId } = await store.organizations.create("many");

@@ -27,7 +27,7 @@ test("generated audio has the requested length and level", () => {
   assert.deepEqual(silence(0.5), new Int16Array(8_000));
   assert.equal(Math.max(...tone(0.1, [1_000])), 8_192);
   const level = Math.hypot(...noise(0.1, 0.1)) / Math.sqrt(1_600) / 32_768;
-  // 1600 samples know their level to 2 %.
+  // The level of 1,600 samples is accurate to 2 %.
   assert.ok(Math.abs(level / 0.1 - 1) < 0.1, `level ${level}`);
 });
 

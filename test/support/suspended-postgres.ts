@@ -1,11 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Suspends the private database of a data folder with all its processes (Linux). @returns what resumes it */
+/**
+ * Suspends the private database of a data folder with all its processes (Linux). @returns a function that
+ * resumes it
+ */
 export async function suspendPostgres(dataDir: string): Promise<() => void> {
   const text = await readFile(join(dataDir, "postgres/postmaster.pid"), "utf8");
   const server = Number(text.split("\n")[0]);
-  // First, so that it starts no other process meanwhile.
+  // Suspended first, so that it starts no other process meanwhile.
   process.kill(server, "SIGSTOP");
   const children = await readFile(`/proc/${server}/task/${server}/children`, "utf8");
   const stopped = children.trim().split(" ").map(Number);

@@ -161,7 +161,7 @@ function clatter(length: number, seed: number): Float32Array {
   return mixed([dishes(length, seed), 1], [hum, 0.02], [gaussianNoise(length, seed + 2), 0.002]);
 }
 
-/** Cuts a piece at a random place; `samples` repeat endlessly. */
+/** Cuts a piece at a random position; `samples` repeat endlessly. */
 function cut(samples: Float32Array, length: number, random: Random): Float32Array {
   const first = Math.floor(random() * samples.length);
   const piece = new Float32Array(length);

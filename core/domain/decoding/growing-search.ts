@@ -2,7 +2,9 @@
 export interface GrownText {
   /** Tokens of the best text, without a space at its end; valid until the next call of the search. */
   readonly tokens: ArrayLike<number>;
-  /** How many of them are whole words shared by all texts of the beam, which no later frame changes. */
+  /**
+   * Number of these that are complete words shared by all texts of the beam, which no later frame changes.
+   */
   readonly settled: number;
 }
 

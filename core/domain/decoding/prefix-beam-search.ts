@@ -330,7 +330,7 @@ export class PrefixBeamSearch implements TokenSearch, GrowingSearch {
     }
     // The sort is stable, so ties keep the order of the beam.
     const [best, ...others] = found.sort((a, b) => b.score - a.score);
-    // Without any possible output nothing was said.
+    // Without any possible output there is no text.
     return [best ?? { tokens: [], score: IMPOSSIBLE }, ...others];
   }
 

@@ -70,7 +70,7 @@ export type EndpointEvent =
     };
 
 /**
- * How the length of a pause is limited: by the threshold alone, or also by how likely the sentence ends here.
+ * Limit of a pause: the threshold alone, or also the probability that the sentence ends here.
  */
 export const ENDPOINTINGS = ["fixed", "adaptive"] as const;
 export type Endpointing = (typeof ENDPOINTINGS)[number];
@@ -93,7 +93,7 @@ export interface HeardFrame {
 
 export const NOTHING_MORE: HeardFrame = { levelDb: 0, hasLetter: true };
 
-/** How much longer than a pause voice activity without letters may last, 1 s. */
+/** Additional time, beyond a pause, that voice activity without letters may last: 1 s. */
 const WORDLESS_FRAMES = 25;
 
 /** Derives `EndpointerOptions.wordlessFrames` from the longest pause. */
@@ -220,8 +220,8 @@ export class Endpointer {
   }
 
   /**
-   * Processes the frames that have arrived. An end lies in the past: the frames after it are processed again with fresh
-   * state, so that a session replayed from that end finds the same utterances.
+   * Processes the frames that have arrived. An end is in the past: the frames after it are processed again
+   * with new state, so that a session replayed from that end finds the same utterances.
    */
   #processFrames(first: EndpointEvent | null): readonly EndpointEvent[] {
     let events: EndpointEvent[] | null = first === null ? null : [first];
@@ -323,7 +323,7 @@ export class Endpointer {
     this.#speaker.end(this.#hasLetters, at.end);
     this.#frameCount = at.end;
     this.#isSpeech = isMidSpeech;
-    // The rest of a run of speech opens an utterance at once, however short it is.
+    // The rest of a run of speech opens an utterance immediately, however short it is.
     this.#speechRun = isMidSpeech ? this.#options.openingFrames - 1 : 0;
     return {
       type: "ended",

@@ -14,9 +14,12 @@ interface DoubtRange {
 
 /** All levels are in dB, all counts are frames of 40 ms. */
 interface SpeakerRules {
-  /** Below the last speaker, for a voice that would open an utterance; between the two it needs a higher probability. */
+  /**
+   * Distance below the last speaker for a voice that would open an utterance; between the two it needs a
+   * higher probability.
+   */
   readonly opening: DoubtRange;
-  /** Below an utterance's own loud frames, for a voice that would hold it open. */
+  /** Distance below an utterance's own loud frames for a voice that would extend it. */
   readonly holding: DoubtRange;
   /** The loudest of this many frames counts; vowels are closer together than that. */
   readonly recentFrames: number;
@@ -38,14 +41,18 @@ const SPEAKER_RULES: SpeakerRules = {
 
 /** A threshold that no probability reaches. */
 const NEVER = 2;
-/** How much the level falls in a quieter frame, 2.5 dB a second, to follow a speaker who becomes quiet. */
+/** Fall of the level in a quieter frame, 2.5 dB a second, to follow a speaker who becomes quieter. */
 const FALL_DB = 0.1;
-/** Most that the level falls from one utterance to the next, so that a background voice cannot lower it step by step. */
+/**
+ * Largest fall of the level from one utterance to the next, so that a background voice cannot lower it step
+ * by step.
+ */
 const MOST_FALL_DB = 2;
 
 /**
- * Tracks how loud a session's near speaker is. Voice activity remembers 1.5 s; a room where others keep talking needs a
- * longer memory. The level changes only when an utterance ends, so a session replayed from there behaves the same.
+ * Tracks the loudness of a session's near speaker. Voice activity remembers 1.5 s; a room where others keep
+ * talking needs a longer memory. The level changes only when an utterance ends, so a session replayed from
+ * there behaves the same.
  */
 export class SpeakerLevel {
   readonly #rules: SpeakerRules;
@@ -75,7 +82,10 @@ export class SpeakerLevel {
     return { levelDb: this.#levelDb, silentFrames: frame - this.#lastEnd };
   }
 
-  /** Returns the probability that a frame of this level needs to open an utterance; above 1 it cannot. */
+  /**
+   * Returns the speech probability that a frame of this level must reach to open an utterance; above 1 it
+   * cannot open one.
+   */
   toOpen(threshold: number, levelDb: number, frame: number): number {
     if (this.#levelDb === null) return threshold;
     const { forgetAfterFrames, forgetDbPerFrame } = this.#rules;
@@ -83,7 +93,10 @@ export class SpeakerLevel {
     return needed(threshold, this.#levelDb - forgotten - levelDb, this.#rules.opening);
   }
 
-  /** Returns the probability that the next frame needs to hold the utterance open; above 1 it cannot. */
+  /**
+   * Returns the speech probability that the next frame must reach to hold the utterance open; above 1 it
+   * cannot.
+   */
   toHold(threshold: number, levelDb: number): number {
     this.#recent[this.#recentAt++ % this.#recent.length] = levelDb;
     if (levelDb < this.#utteranceDb - this.#rules.faintDb) return NEVER;
@@ -102,8 +115,8 @@ export class SpeakerLevel {
 
   /** Takes the level of the utterance's next speech frame. */
   follow(levelDb: number): void {
-    // Two frames in a row must be as loud: a bang is shorter. The level rises at once, so it depends little on where
-    // the utterance starts, which a session resumed in the middle of a word does not know.
+    // Two consecutive frames must be this loud, because a bang is shorter. The level rises immediately, so it
+    // hardly depends on the start of the utterance, which a session resumed in mid-word does not know.
     this.#utteranceDb = Math.max(this.#utteranceDb - FALL_DB, Math.min(levelDb, this.#lastDb));
     this.#lastDb = levelDb;
     this.#topDb = Math.max(this.#topDb, this.#utteranceDb);
@@ -111,7 +124,7 @@ export class SpeakerLevel {
 
   /**
    * Ends the utterance.
-   * @param isSpeaker it had letters, so it was not noise
+   * @param isSpeaker true if it had letters, so it was not noise
    * @param endFrame exclusive
    */
   end(isSpeaker: boolean, endFrame: number): void {

@@ -10,31 +10,31 @@ const LONGEST_SECONDS = 7;
 const SHORTEST_SECONDS = 1;
 /** Comfortable reading speed, spaces and marks included. */
 const CHARACTERS_A_SECOND = 17;
-/** Between two cues, so that the eye sees the second one begin. */
+/** Gap between two cues, so that the eye notices the second one. */
 const GAP_SECONDS = 0.08;
 /** A silence this long ends a cue: its words would otherwise be read before they are spoken. */
 const PAUSE_SECONDS = 1;
 
-/** Costs of a break between two words; one that parts words which belong together is the last resort. */
+/** Costs of a break between two words; a break between words that belong together is the last resort. */
 const BREAK = { sentence: 0, clause: 10, conjunction: 22, word: 40, bound: 1_000 } as const;
 const CUE_COST = 12;
-/** A sentence that continues in the cue of another. */
+/** Cost of a sentence that continues in the cue of another. */
 const PASSED_SENTENCE_COST = 30;
-/** For each second below the shortest time, and for each second that is missing for reading. */
+/** Cost for each second below the shortest time, and for each second missing for reading. */
 const SHORT_COST = 60;
 const HASTE_COST = 15;
-/** For each character by which the lines differ. */
+/** Cost for each character by which the lines differ. */
 const RAGGED_COST = 0.4;
 
 const CONJUNCTION =
   /^(?:және|мен|пен|бен|бірақ|немесе|ал|әлде|алайда|сондықтан|өйткені|себебі|и|а|но|что|чтобы|который|которая|которое|которые|которого|которой|которых|которую|когда|если|или|либо|потому|поэтому|где|хотя)$/;
-/** Words that lean on the next one. */
+/** Words that belong to the next one. */
 const LEANS_AHEAD =
   /^(?:в|во|на|с|со|к|ко|о|об|обо|от|ото|до|из|изо|у|за|по|под|над|при|про|без|для|через|между|перед|около|после|вокруг|кроме|ради|среди|вместо|из-за|из-под|не|ни|очень|самый|самая|самое|ең|өте|тым|№)$/;
-/** Words that lean on the one before. */
+/** Words that belong to the previous one. */
 const LEANS_BACK =
   /^(?:да|де|та|те|ма|ме|ба|бе|па|пе|ғой|қой|ғана|қана|үшін|туралы|жайлы|дейін|шейін|кейін|бойынша|арқылы|сияқты|секілді|сайын|же|ж|ли|ль|бы|б)$/;
-/** Not one of these begins a phrase, so a cue may end with it. */
+/** None of these begins a phrase, so a cue may end with it. */
 const SHORT_ENDS = /^(?:да|де|та|те|ма|ме|ба|бе|па|пе|же|ж|ли|ль|бы|б|иә|ия|жә|эх|ах|эй)$/;
 const SHORT_LETTERS = 2;
 const SCALE_OR_UNIT =
@@ -46,8 +46,8 @@ const LAST_MARKS = /[.,;:!?…»”")\]–—-]{1,6}$/u;
  * characters a second where the speech leaves time.
  *
  * Cues end with sentences, else with clauses, else before conjunctions; inside a number and after a word that
- * leans on the next, only where nothing else fits. A cue stays on after its speech for as long as it takes to
- * read, up to 0.08 s before the next one.
+ * belongs to the next, only if nothing else fits. A cue stays after its speech until it can be read, up to
+ * 0.08 s before the next one.
  *
  * @param words as they are displayed, in order of time, in seconds; a word longer than a line is cut
  */
@@ -69,7 +69,7 @@ function breaksAfter(words: readonly string[]): readonly number[] {
   return costs;
 }
 
-/** Indices of the words with which sentences end. */
+/** Indices of the last words of sentences. */
 function endsOfSentences(words: readonly string[]): ReadonlySet<number> {
   const ends = new Set<number>();
   let at = -1;
@@ -82,7 +82,7 @@ function endsOfSentences(words: readonly string[]): ReadonlySet<number> {
 
 function breakBetween(word: string, next: string): number {
   const [here, there] = [bare(word), bare(next)];
-  // A dash that stands alone ends the line before it.
+  // A separate dash ends the previous line.
   if (there === "") return BREAK.bound;
   if (/[,;:–—]["»”)]?$/u.test(word) || here === "") return BREAK.clause;
   if (isNumber(here) && (isNumber(there) || SCALE_OR_UNIT.test(there)) && !/[.!?]$/u.test(word))
@@ -109,7 +109,7 @@ interface Layout {
   readonly cost: number;
 }
 
-/** The cheapest way to part words into cues, as [first, end) of each. */
+/** Finds the cheapest partition of words into cues, as [first, end) of each. */
 function cheapestSpans(
   words: readonly TimedWord[],
   breaks: readonly number[],
@@ -132,7 +132,7 @@ function cheapestSpans(
   return spans.reverse();
 }
 
-/** Where a cue that ends before a word may begin: one word always fits. */
+/** Returns where a cue that ends before a word may begin; one word always fits. */
 function* possibleStarts(
   words: readonly TimedWord[],
   breaks: readonly number[],
@@ -168,7 +168,7 @@ function spanCost(
   return cost + HASTE_COST * Math.max(0, Math.min(readingSeconds, LONGEST_SECONDS) - seconds);
 }
 
-/** A cue stays on for reading where silence follows. */
+/** A cue stays for reading during silence. */
 function timesOf(words: readonly TimedWord[], first: number, end: number) {
   const startSeconds = words[first]!.start;
   const nextSeconds = words[end]?.start ?? Number.POSITIVE_INFINITY;
@@ -188,7 +188,10 @@ function timesOf(words: readonly TimedWord[], first: number, end: number) {
   };
 }
 
-/** One line where it fits, else the two that part least and are most alike; null where two are not enough. */
+/**
+ * Lays out one line if it fits, else the two with the best break and the most similar lengths; null if two
+ * are not enough.
+ */
 function layoutOf(
   words: readonly TimedWord[],
   breaks: readonly number[],

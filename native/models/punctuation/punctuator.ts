@@ -9,10 +9,12 @@ import {
 } from "../../../core/domain/text/display/marks.js";
 import { PUNCTUATION_FOLDER, WORD_WIDTH, WordWeights } from "./word-weights.js";
 
-/** Words read at once, and how many of them the next window reads again: decisions are taken in the middle. */
+/**
+ * Words in a window, and the number of them that the next window repeats: results are taken from the middle.
+ */
 const WINDOW = 200;
 const OVERLAP = 50;
-/** Windows of one run. */
+/** Maximum number of windows in a run. */
 const ROWS = 8;
 
 /** Restores punctuation and capitals of transcripts. Runs one text at a time. */

@@ -9,10 +9,11 @@ const SIZE = 128;
 const GATES = 3;
 
 /**
- * The causal half of the punctuation model: how likely a sentence is over, from the words so far alone.
+ * The causal half of the punctuation model: the probability that a sentence is over, from the words so far
+ * alone.
  *
- * A word costs 83,000 multiplications, about 0.1 ms of a core; a word that replaces the last one, as in partials, 34,000.
- * Synchronous, so that an endpointer can ask it between two frames.
+ * A word costs 83,000 multiplications, about 0.1 ms of a core; replacing the last word, as partials do, costs
+ * 34,000. It is synchronous, so that an endpointer can call it between two frames.
  */
 export class SentenceEnds {
   readonly #words: WordWeights;
@@ -40,7 +41,7 @@ export class SentenceEnds {
     return { state: new Float32Array(SIZE), gates: null };
   }
 
-  /** Returns the place after one more word; the old one stays valid. */
+  /** Returns the place after one more word; the given place stays valid. */
   after(place: Place, word: string): Place {
     this.#words.embed(word, this.#embedded, 0);
     multiply(this.#inputWeights, this.#embedded, this.#fromInput);
@@ -57,7 +58,7 @@ export class SentenceEnds {
     return { state: next, gates: null };
   }
 
-  /** Computed once for all words that follow the same ones. */
+  /** Computed once for all words that follow the same text. */
   #gatesOf(place: Place): Float32Array {
     if (place.gates !== null) return place.gates;
     place.gates = new Float32Array(GATES * SIZE);
@@ -74,14 +75,14 @@ export class SentenceEnds {
   }
 }
 
-/** The network's memory after some words. */
+/** The network's state after some words. */
 interface Place {
   readonly state: Float32Array;
   /** The state's share of the next word's gates; null until it is needed. */
   gates: Float32Array | null;
 }
 
-/** The end of a sentence in a text that grows: only its new words are read. */
+/** Predicts the end of a sentence in a growing text; reads only its new words. */
 export class GrowingSentence {
   readonly #ends: SentenceEnds;
   #words: string[] = [];
@@ -93,7 +94,7 @@ export class GrowingSentence {
     this.#places = [ends.start()];
   }
 
-  /** Returns the probability that the sentence ends with the last of these words; 0 without words. */
+  /** Returns the probability that the sentence ends with these words; 0 without words. */
   endAfter(words: readonly string[]): number {
     let same = 0;
     while (same < words.length && same < this.#words.length && words[same] === this.#words[same]) same++;

@@ -100,7 +100,7 @@ test("a gateway with all 24 lanes on full nodes moves its sessions to 16 other n
   assert.ok(moves.includes("full"));
 });
 
-test("a lane whose worker is full grows to another worker of the same node", async (t) => {
+test("a lane whose worker is full also uses another worker of the same node", async (t) => {
   const { engine, startNodes, speak, endings } = await fleet(t, 1);
   const [node] = await startNodes(["n"], { workerCount: 3 });
   await engine.start();
@@ -112,7 +112,7 @@ test("a lane whose worker is full grows to another worker of the same node", asy
   assert.deepEqual(endings, []);
 });
 
-test("a lane on two nodes survives the loss of one and leaves a draining one", async (t) => {
+test("a lane on two nodes survives a lost node and leaves a draining one", async (t) => {
   const { engine, startNodes, speak, endings } = await fleet(t, 1);
   const [first] = await startNodes(["first"]);
   await engine.start();

@@ -104,7 +104,7 @@ test("overtaken bundles count as lost, and are ignored when they arrive", async 
   assert.deepEqual(endings, ["gap"]);
 });
 
-test("a bus that was away costs a replay but no word", async (t) => {
+test("a bus outage costs a replay but no word", async (t) => {
   const { engine, endings } = await gateway(t);
   const finals = await speak(engine, async () => {
     hub.interrupt();
@@ -134,7 +134,7 @@ test("audio ahead of its node's answers is bounded by the window", async (t) => 
   );
 });
 
-test("a node that drains ends when its sessions are with another", async (t) => {
+test("a draining node ends when its sessions have moved to another", async (t) => {
   const { engine, endings, moves } = await gateway(t);
   const leaving = host;
   let drained: Promise<void> | undefined;
@@ -205,7 +205,7 @@ test("a node that disconnects costs a replay on the next one, and loses no word"
   );
 });
 
-test("a session for which a node has no room waits for it with its audio", async (t) => {
+test("a session and its audio wait until a full node has room", async (t) => {
   const { engine, endings } = await gateway(t);
   const first = new LiveListener(engine);
   await first.writeAll([KAZAKH]);
@@ -220,7 +220,7 @@ test("a session for which a node has no room waits for it with its audio", async
   assert.deepEqual(endings, []);
 });
 
-test("a session for which a node has no room goes to another node that has", async (t) => {
+test("a session goes to another node if its own has no room", async (t) => {
   const { engine, endings, moves } = await gateway(t);
   const first = new LiveListener(engine);
   const pieces = cut(DIALOGUE, [1_600]);

@@ -32,7 +32,7 @@ const anyFleet = fc
   .nat({ max: 6 })
   .chain((count) => fc.tuple(...Array.from({ length: count }, (_, node) => anyHeartbeat(node))));
 
-test("a lane goes to a node with room, in its zone if possible, with the fewest of its lanes", () => {
+test("a lane goes to a node with room, in its zone if possible, with the fewest lanes of its front", () => {
   fc.assert(
     fc.property(
       anyFleet,
@@ -77,7 +77,7 @@ test("chooses the less loaded of two random nodes", () => {
   }
 });
 
-test("a lane moves only to a closer zone or to even out its front's lanes, never back", () => {
+test("a lane moves only to a closer zone or to balance its front's lanes, never back", () => {
   let moves = 0;
   fc.assert(
     fc.property(
@@ -118,7 +118,7 @@ test("the latest version of both ranges is used", () => {
   );
 });
 
-test("a heartbeat survives encoding; other messages are rejected", () => {
+test("only encoded heartbeats can be decoded", () => {
   fc.assert(
     fc.property(anyHeartbeat(1), (heartbeat) =>
       assert.deepEqual(decodeHeartbeat(encodeHeartbeat(heartbeat)), heartbeat),

@@ -53,7 +53,7 @@ function supervised(
   return { supervisor, starts, log, clock, comeUp, start, fail };
 }
 
-test("start settles once the child is ready and current", async () => {
+test("start settles once the child is ready and has not been replaced", async () => {
   const { supervisor, log, start } = supervised();
   assert.equal(supervisor.child, null);
   const child = await start();

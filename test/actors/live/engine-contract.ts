@@ -259,7 +259,7 @@ export function liveEngineContract(
         assert.equal(listener.feed.write(silence(BACKLOG_SECONDS + 1)), minute);
         const more = listener.feed.write(silence(1));
         assert.equal(engine.sessionCount, 1);
-        // Once some of it is decoded there is room again, for just as much.
+        // Once some of it has been decoded, there is room for the same amount again.
         await listener.seen(isReady);
         let taken = 0;
         await eventually("there is room again", () => {

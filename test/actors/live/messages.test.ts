@@ -10,7 +10,7 @@ import { LiveListener } from "../../support/live-listener.js";
 const SPEECH = speech("asterisk-ru-core/conf-getconfno.flac");
 const SESSIONS = 8;
 
-test("one wake-up covers all writes of a turn, one message all answers of a step", async () => {
+test("all writes of a turn share a wake-up, and all results of a step share a message", async () => {
   let bell: Int32Array = new Int32Array(LIVE_CELL.count);
   const messages: LiveWorkerMessage[] = [];
   const engine = await liveEngine({

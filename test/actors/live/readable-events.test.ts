@@ -61,7 +61,7 @@ function partial(utterance: number, text: string): LiveEvent {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Text as a client joins it. */
+/** The text that a client assembles. */
 function joined(events: readonly ReadableEvent[]): string {
   return events
     .flatMap((event) =>
@@ -70,7 +70,7 @@ function joined(events: readonly ReadableEvent[]): string {
     .join("");
 }
 
-test("events behind a final wait for its text, in their order", async () => {
+test("events after a final wait for its text and keep their order", async () => {
   const gate = deferred<void>();
   const { readable, events } = session({}, gate.promise);
   readable.onEvent(partial(0, "мен"));
@@ -90,7 +90,7 @@ test("events behind a final wait for its text, in their order", async () => {
   );
 });
 
-test("a sentence that goes on is joined without a mark, and read as one", async () => {
+test("a sentence that continues in the next final is joined without a mark", async () => {
   const { readable, events, tasks } = session();
   readable.onEvent(final(0, "мен кеше", 0, 1));
   readable.onEvent(final(1, "келген едім бірақ жабық болды", 1.4, 3));
@@ -116,7 +116,7 @@ test("a second of silence ends the sentence", async () => {
   assert.equal(joined(events), "Мен кеше. Келген едім");
 });
 
-test("finalize ends the sentence of the utterance before it, and no earlier one", async () => {
+test("finalize ends only the sentence of the utterance before it", async () => {
   const { readable, events } = session();
   readable.markedAt(4.2 * RATE_HZ);
   readable.onEvent(final(0, "мен кеше", 0, 1));
@@ -126,7 +126,7 @@ test("finalize ends the sentence of the utterance before it, and no earlier one"
   assert.equal(readable.lastStop, "");
 });
 
-test("with masking, partials have no text, and finals none of the number", async () => {
+test("with masking, partials are empty and finals omit the number", async () => {
   const { readable, events } = session({ redact: ["phone"] });
   readable.onEvent(partial(0, "сегіз жеті жүз бір"));
   readable.onEvent(final(0, "сегіз жеті жүз бір екі жүз жиырма екі қырық бес алпыс жеті болды", 0, 8));
@@ -152,7 +152,7 @@ test("with masking, partials have no text, and finals none of the number", async
   assert.equal(event.readable.redactions.length, 1);
 });
 
-test("a final without text stays a final, and changes nothing for the next one", async () => {
+test("a final without text is sent without affecting the next one", async () => {
   const { readable, events } = session();
   readable.onEvent(final(0, "мен кеше", 0, 1));
   readable.onEvent({ type: "final", utterance: 1, text: "", startSample: 0, endSample: 0, words: [] });

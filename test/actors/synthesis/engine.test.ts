@@ -69,7 +69,7 @@ test("jobs that wait do not change each other's samples", async () => {
   assert.deepEqual(await queued, alone);
 });
 
-test("pace changes the duration, and the voice the sound", async () => {
+test("the pace changes the duration, the voice changes the sound", async () => {
   const [normal, fast, other] = await Promise.all([
     speak(JOB),
     speak({ ...JOB, speed: 2 }),
@@ -118,7 +118,8 @@ test("after a cancellation the model runs at most once", async () => {
     const cancelled = assert.rejects(speak(LONG_JOB, abort.signal), hasCode("CANCELLED"));
     await momentOfFault(waitMs);
     abort.abort();
-    // Read afterwards: the worker goes on while a busy machine suspends this thread before the cancel.
+    // Read afterwards: on a busy machine the worker may continue while this thread is suspended before the
+    // cancel.
     const runsBefore = engine.modelRuns;
     await cancelled;
     await whileRunning();
@@ -169,7 +170,7 @@ test("pieces synthesized together need no more model runs than one after another
   assert.ok(together <= apart, `${together} runs together, ${apart} apart`);
 });
 
-test("simultaneous first chunks share steps and keep the samples they have alone", async () => {
+test("simultaneous first chunks share steps without changing their samples", async () => {
   const jobs = ["сәлем, қалың қалай?", "қазақ тілі түркі тілдерінің бірі.", "біз көлге барамыз!"].map(
     (spokenText, seed) => ({ ...JOB, spokenText, seed, chunking: "growing" as const }),
   );

@@ -23,7 +23,7 @@ async function answer(text: string, options: Partial<ReadingOptions> = {}) {
   return toTranscription({ ...readable, processingSeconds: 1, creditsCharged: 1 }, true);
 }
 
-test("a displayed word points to the spoken words that it stands for", async () => {
+test("a displayed word refers to the spoken words that it represents", async () => {
   const { text, display_text, display_words = [], words = [] } = await answer("ол жүз жиырма адам | келді");
   assert.deepEqual([text, display_text], ["ол жүз жиырма адам келді", "Ол 120 адам келді."]);
   assert.deepEqual(display_words[1], { word: "120", start: 1, end: 2.5, spoken: [1, 3] });
@@ -36,7 +36,7 @@ test("a displayed word points to the spoken words that it stands for", async () 
   assert.deepEqual(said, ["ол", "жүз жиырма", "адам", "келді"]);
 });
 
-test("a number that continues behind a pause is in the segment in which it begins", async () => {
+test("a number that continues after a pause is in the segment in which it begins", async () => {
   const { segments = [] } = await answer("бұл жүз | жиырма адам");
   assert.deepEqual(
     segments.map(({ display_text }) => display_text),
@@ -46,7 +46,7 @@ test("a number that continues behind a pause is in the segment in which it begin
 
 const PHONE = "сегіз жеті жүз бір екі жүз | жиырма екі қырық бес алпыс жеті";
 
-test("masked data leaves texts, words and displayed words, and a number in two segments leaves both", async () => {
+test("masked data is removed from texts, words and displayed words of every affected segment", async () => {
   const {
     text,
     words = [],

@@ -107,7 +107,7 @@ test("output does not depend on how the input was chunked", () => {
   );
 });
 
-test("equal rates copy", () => {
+test("equal rates copy the samples", () => {
   const input = Float32Array.of(0.1, 0.2);
   const output = resample(input, { fromHz: 16_000, toHz: 16_000 });
   assert.deepEqual(output, input);

@@ -54,7 +54,7 @@ test("the kept text continues; equal numbers mean equal texts", () => {
   );
 });
 
-test("promised text replaces the nearest words", () => {
+test("text promised to the client replaces the nearest words", () => {
   assert.equal(continuedText("", "бұл дауыс"), "бұл дауыс");
   assert.equal(continuedText("бұл", "бұл дауыс"), "бұл дауыс");
   assert.equal(continuedText("бұлдауысқызмет", "бұл дауыс қызмет көрсетеді"), "бұлдауысқызмет көрсетеді");

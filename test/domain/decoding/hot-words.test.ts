@@ -55,7 +55,7 @@ test("scores are between 0 and the highest score for each character", () => {
   );
 });
 
-test("a text that contains a hot word at the beginning of a word earns at least its worth", () => {
+test("a hot word at the beginning of a word earns at least its full bonus", () => {
   fc.assert(
     fc.property(hot, spoken, fc.nat(), letters, (words, before, which, ending) => {
       const chosen = words[which % words.length]!;

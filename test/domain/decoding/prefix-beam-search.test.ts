@@ -84,7 +84,7 @@ test("a used workspace gives the same result as a fresh one", () => {
   );
 });
 
-test("more frames than the workspace holds still give the plain search's result", () => {
+test("the result equals the plain search's even with more frames than the workspace holds", () => {
   const frames = 400;
   let seed = 7;
   const weights = Array.from({ length: frames * WIDTH }, () => {

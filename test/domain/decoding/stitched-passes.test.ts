@@ -54,7 +54,7 @@ test("the seam is in a pause", () => {
   assert.deepEqual(logProbs.slice(13 * WIDTH), second.logProbs.slice(13 * WIDTH));
 });
 
-test("no letter is lost or repeated if the second pass is a row later or earlier", () => {
+test("no letter is lost or repeated if the second pass is shifted by a row", () => {
   fc.assert(
     fc.property(
       fc.array(fc.record({ letter: fc.integer({ min: 1, max: 4 }), gap: fc.integer({ min: 1, max: 3 }) }), {

@@ -449,7 +449,7 @@ test("patience extends a pause without moving its halfway point", () => {
   assert.deepEqual(said("####.........##"), ["1 started #0 0", "6 halfway #0 0-4", "13 resumed #0 0"]);
 });
 
-test("the less likely a sentence ends with a text, the longer a pause may be, up to three thresholds", () => {
+test("the allowed pause grows as the end of a sentence becomes less likely, up to three thresholds", () => {
   assert.deepEqual([1, 0.4, 0.05].map(patienceAfter), [1, 1, 1]);
   assert.deepEqual([0.04, 0.02].map(patienceAfter), [2, 2]);
   assert.deepEqual([0.01, 0].map(patienceAfter), [3, 3]);

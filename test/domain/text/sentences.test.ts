@@ -43,7 +43,7 @@ test("an ellipsis ends a sentence only before a capital", () => {
   assertSplit("Мен... білмеймін. |Ол… кетті... |Біз қалдық.");
 });
 
-test("direct speech stays with its speaker", () => {
+test("direct speech stays in one sentence with its speaker", () => {
   assertSplit("— Қайда барасың? — деді ол. |— Үйге.");
   assertSplit("«Тоқта!» деп айқайлады. |«Барамын». |Ол кетті.");
 });

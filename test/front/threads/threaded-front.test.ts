@@ -114,7 +114,7 @@ test("a busy main thread slows clients down without losing data", { skip }, asyn
   });
 });
 
-test("a front thread that dies disconnects its own clients, and restarts", { skip }, async () => {
+test("a crashed front thread disconnects only its own clients and restarts", { skip }, async () => {
   let askedCount = 0;
   let abortedCount = 0;
   const request = async (asked: FrontRequest) => {

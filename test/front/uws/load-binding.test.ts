@@ -74,7 +74,7 @@ test("uses the newest binding that loads, with a reason for each of the others",
   if (existsSync(BEAM)) assert.equal(reasons["@maker/other 20.61.1-unofficial.0"], lacks);
 });
 
-test("prefers the operator's own binding of two equal versions", { skip }, async () => {
+test("prefers the operator's own binding to another of the same version", { skip }, async () => {
   const places = [await installed("own", "20.57.0", real!), await installed("repack", "20.57.0", real!)];
   const found = findUwsIn(places);
   assert.deepEqual(found.unused, [{ package: "@maker/repack 20.57.0", reason: "not newer" }]);

@@ -11,7 +11,8 @@ const binding = loadUwsBinding();
 const skip = typeof binding === "string" && "the native front does not load here";
 const PROGRAM = fileURLToPath(new URL("./uws-upgrades.js", import.meta.url));
 
-// glibc fills freed memory with this byte: each bit is set in two of the four and clear in two.
+// glibc fills freed memory with one of these bytes: two of the four have a given bit set, and two have it
+// clear.
 for (const freedBytes of ["15", "85", "170", "240"]) {
   test(`no socket closes after its upgrade, with freed memory full of ${freedBytes}`, {
     skip,

@@ -9,7 +9,7 @@ export interface Canaries {
   readonly pipe: string;
   /** A listener on the loopback interface. */
   readonly address: string;
-  /** Every notation for the two. */
+  /** Both, in every notation. */
   readonly references: readonly string[];
   /** Connections to the listener so far. */
   readonly connections: number;

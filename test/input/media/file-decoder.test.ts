@@ -206,7 +206,7 @@ describe("files that refer to other files", () => {
     const source = join(folder, "alias.m4a");
     await writeFile(source, Buffer.concat([whole, Buffer.from(other)]));
     const decoding = decoderOf(process.env["PATH"] ?? "").decode(source, newTarget(), NEVER);
-    // Either the file's own samples or a rejection; the other file would be lossless and longer.
+    // It must give the file's own samples or be rejected; the other file would be lossless and longer.
     await decoding.catch((error: unknown) => assert.equal((error as ServiceError).code, "AUDIO_UNREADABLE"));
   });
 });

@@ -141,7 +141,7 @@ describe("damaged uploads", () => {
       await Promise.all(Array.from({ length: CONCURRENCY }, send));
       const counts = [...statuses].map(([status, count]) => `${status}: ${count}`);
       t.diagnostic(`PROPERTY_SEED=${SEED}, ${counts.join(", ")}`);
-      // A killed decoder may outlive the answer to its upload for a moment.
+      // A killed decoder may outlive the response to its upload by a moment.
       await eventually("no decoder runs", () => decodersOf(service.child.pid!).length === 0);
       assert.equal(canaries.isPipeOpen(), false);
       assert.equal(canaries.connections, 0);

@@ -40,7 +40,7 @@ test(`kill -9 at random moments of ${KILLS * AT_ONCE} additions leaves no broken
   const seen = { none: 0, whole: 0, older: 0, resumed: 0 };
   try {
     const isMissing = () => Object.values(seen).includes(0);
-    // More on a machine where all kills came early, or late.
+    // More rounds if all kills came too early or too late on this machine.
     for (let kill = 0; kill < KILLS || (kill < 5 * KILLS && isMissing()); kill++) {
       const folders = await Promise.all(Array.from({ length: AT_ONCE }, temporaryFolder));
       // Every other time they replace an older version.

@@ -8,7 +8,7 @@ const { binding } = loadBinding();
 const native = binding?.product;
 const skip = native === undefined ? "the native addon is not built" : false;
 
-test("the native product has the reference's bits", { skip }, () => {
+test("the native product is bit-identical to the reference", { skip }, () => {
   const float = fc.float({ noNaN: true, min: -100, max: 100 });
   fc.assert(
     fc.property(
@@ -28,7 +28,7 @@ test("the native product has the reference's bits", { skip }, () => {
   );
 });
 
-test("the native product rejects arrays that do not fit", { skip }, () => {
+test("the native product rejects arrays of mismatched sizes", { skip }, () => {
   const array = (length: number) => new Float32Array(length);
   assert.throws(() => native!(array(15), array(4), array(4)), /do not fit/);
   assert.throws(() => native!(array(12), array(3), array(4)), /do not fit/);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { StatePlace, StatePool, StateSlabs, slabOf } from "../../../native/live/encoder-states.js";
+import { StatePlace, StatePool, StateSlabs, slabOf } from "../../../native/live/encoder-memory.js";
 import { copyState, type EncoderState, StateRows } from "../../../native/models/state-rows.js";
 import * as fc from "../../support/properties.js";
 

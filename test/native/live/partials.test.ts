@@ -196,7 +196,7 @@ test("a worker that continues after a final sends the same partials", async () =
   }
 });
 
-test("letters spoken before a mark in mid-speech belong to the partials before it", async () => {
+test("a mark in mid-speech leaves earlier letters in the utterance before it", async () => {
   for (const second of [1.3, 1.7, 2.2, 2.6, 3.9]) {
     const mark = Math.round(second * SAMPLE_RATE_HZ);
     const { partials, finals } = await transcribed(KAZAKH, { eouMs: 800, marks: [mark] });

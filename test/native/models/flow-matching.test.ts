@@ -154,8 +154,8 @@ test("a piece in growing chunks sounds like the whole piece, without clicks", as
     const distance =
       piece.mel.subarray(0, length).reduce((sum, value, i) => sum + Math.abs(value - whole.mel[i]!), 0) /
       length;
-    // Integer products may round nearly equal inputs to different steps. For scale: 16 steps differ from 32
-    // by twice this.
+    // Integer products may round nearly equal inputs to different steps. For comparison: results with 16 and
+    // 32 steps differ by twice this.
     assert.ok(distance < 5e-3, `mean distance ${distance}`);
     for (const { start } of piece.chunks.slice(1)) {
       const addedDb = addedClickDb(expected!, pcm, (2 * start - trim.start) * HOP, RATE_HZ);
@@ -189,7 +189,7 @@ test("chunks that share steps with other pieces have the same result as alone", 
   assert.ok(farthest(piece.mel.subarray(0, known), alone.piece.mel.subarray(0, known)) < ROUNDING);
 });
 
-/** Decibels of a share. */
+/** Converts a ratio of amplitudes to decibels. */
 function decibels(share: number): number {
   return 20 * Math.log10(Math.max(share, 1e-9));
 }
@@ -349,7 +349,7 @@ test("each voice's manner changes the duration and the pitch range of a sentence
   }
 });
 
-test("the condition follows a changed melody; commas follow the voice's breath", async () => {
+test("a changed melody changes the condition, and pauses at commas have the voice's length", async () => {
   const spokenText = "иә, жоқ, бар.";
   const plain = await model.begin({ ...JOB, spokenText });
   const wide = await model.begin({ ...JOB, spokenText, melody: 1.2 });

@@ -53,7 +53,7 @@ async function hear(rows: readonly Float32Array[], sizes: readonly number[]): Pr
   return heard;
 }
 
-test("a row is bit-identical in any chunking and batch", async () => {
+test("chunking and batching change no bit of a row", async () => {
   const alone: number[][] = [];
   for (const audio of AUDIO) alone.push((await hear([audio], [1]))[0]!);
   assert.ok(

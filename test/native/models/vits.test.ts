@@ -76,7 +76,7 @@ function brokenModel(pattern: RegExp): (error: unknown) => boolean {
   };
 }
 
-test("phonemes become Piper's ids with pads, without unknown ones", () => {
+test("known phonemes become Piper's ids, with pads between them", () => {
   // By the voice's own map: ^ 1, _ 0, $ 2, space 3.
   const { ids, unknown } = encodePhonemes([..."sælˈem, ælˈem漢!"], CONFIG.phoneme_id_map);
   assert.deepEqual([...ids].map(Number), [

@@ -21,7 +21,7 @@ function lineOf({ pieces }: Awaited<ReturnType<ReadingThread["read"]>>): string 
     .replaceAll("\u00a0", " ");
 }
 
-test("reads transcripts in a thread, many at a time, and again after it was stopped", async () => {
+test("reads many transcripts at a time in a thread, which restarts after it has stopped", async () => {
   const reader = new ReadingThread({ onFailure: assert.ifError });
   const many = await Promise.all(Array.from({ length: 20 }, () => reader.read(TASK)));
   for (const reading of many)
@@ -31,7 +31,7 @@ test("reads transcripts in a thread, many at a time, and again after it was stop
   await reader.stop();
 });
 
-test("a thread that fails costs the marks, not the text, and no personal data is shown", async () => {
+test("without the thread, text has no marks but is still masked", async () => {
   const failures: unknown[] = [];
   const entry = new URL("./no-such-worker.js", import.meta.url);
   const reader = new ReadingThread({ entry, onFailure: (error) => failures.push(error) });

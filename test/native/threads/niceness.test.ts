@@ -25,11 +25,11 @@ const JOB: SynthesisJob = {
   seed: 1,
 };
 
-/** The threads' niceness counts from that of the process; more than 19 there is none. */
+/** Threads add their niceness to that of the process; the highest is 19. */
 const OWN_NICENESS = getPriority(0);
 const HIGHEST = 19;
 
-/** All threads of this process on one core, or why that is not possible. */
+/** Puts all threads of this process on one core; returns the reason if that is not possible. */
 function onOneCore(): string | false {
   if (process.platform !== "linux") return "niceness of threads is Linux's";
   if (OWN_NICENESS + NICENESS.transcription > HIGHEST) return "started with nice: no room for three levels";

@@ -71,7 +71,7 @@ test("a revoked key ends 30 s after its last look-up", async () => {
   assert.equal(await cache.find(rawKey), null);
 });
 
-test("the age of a result counts from its query", async () => {
+test("a result ages from the start of its query", async () => {
   const { cache, clock, table, rawKey } = cacheOver();
   let answer = () => {};
   table.answer = new Promise((resolve) => {

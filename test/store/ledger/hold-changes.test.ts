@@ -55,7 +55,7 @@ async function outcomeOf(work: Promise<unknown>): Promise<unknown> {
   return await work.catch((error: Error) => error);
 }
 
-test("each of many concurrent changes gets its own result, unaffected by rejections", async () => {
+test("among many concurrent changes, rejections do not affect other results", async () => {
   const { changes, holds } = ledger;
   const [poor, crowded, ...others] = (await newOrganizations(42)) as [string, string, ...string[]];
   await changes.open(speech(poor, "most", 62_000));
@@ -225,7 +225,7 @@ test("cut connections and a sweep leave everything charged once and nothing held
       select pg_terminate_backend(pid) from pg_stat_activity
       where pid <> pg_backend_pid() and application_name = 'dauys' and random() < 0.7`;
     if (random() < 0.5) continue;
-    // The second one is silent for too long, then returns.
+    // The second service sends no heartbeat for too long, then returns.
     const serviceId = services[1]!;
     const open = await persist(
       () => sql<{ id: string }[]>`select id from holds where service_id = ${serviceId} and state = 'open'`,

@@ -29,9 +29,9 @@ import { brokenRules, journalInHolds, type LedgerTables, liveHold, newLedger } f
 
 const RATE_HZ = 16_000;
 const CREDITS = 25_000;
-/** As long as no service of a busy machine is silent. */
+/** Longer than any running service is silent on a busy machine. */
 const RULES = { answerMs: 3_000, heartbeatMs: 50, silentMs: 30_000, journalMs: 20, closeMs: 5_000 };
-/** For services that wait for another to be silent. */
+/** For services that must find another one silent. */
 const IMPATIENT = { silentMs: 400 };
 
 let dataDir: string;
@@ -304,7 +304,7 @@ test("a silent service's holds are settled once, by another service", async (t) 
   await holds.post(`${organizationId}:half`, 10 * RATE_HZ, "posted");
   await changes.open({ ...left("done", 10), kind: "synthesis" });
   await holds.post(`${organizationId}:done`, 10 * RATE_HZ, "settled");
-  // Only now, so that it does not sweep before all of this is there.
+  // Started only now, so that it does not sweep before all of this exists.
   const alive = await startMeter(t, IMPATIENT);
   const mine = await alive.hold({ id: `${organizationId}:mine`, organizationId }, "synthesis", {
     units: 5,
@@ -611,7 +611,7 @@ test("a database crash under load neither charges nor loses anything", async (t)
   assert.deepEqual(await brokenRules(ledger.sql), []);
 });
 
-/** 0 while there is none. */
+/** 0 if there is none. */
 async function postmasterPid(): Promise<number> {
   const text = await readFile(join(dataDir, "postgres/postmaster.pid"), "utf8").catch(() => "0");
   return Number(text.split("\n")[0]);

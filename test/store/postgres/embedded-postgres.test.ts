@@ -78,7 +78,7 @@ test("a private server starts, keeps its data and secrets, and stops", async (t)
   });
 });
 
-/** Kills the server, and its successors if they restart before `isReached`: each waits longer than the last. */
+/** Kills the server, and each successor that restarts before `isReached`; the pauses between them grow. */
 async function killUntil(dataDir: string, isReached: () => boolean): Promise<void> {
   let killed = 0;
   await eventually("servers were killed", async () => {
@@ -90,7 +90,7 @@ async function killUntil(dataDir: string, isReached: () => boolean): Promise<voi
   });
 }
 
-test("the private server ends with its service, however that ends", async (t) => {
+test("the private server ends with its service, however the service ends", async (t) => {
   const dataDir = await temporaryFolder();
   const stopped = await startServiceProcess(dataDir);
   stopped.child.kill("SIGTERM");

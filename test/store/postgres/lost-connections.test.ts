@@ -36,7 +36,7 @@ async function endBackend(pid: unknown): Promise<void> {
   await other`select pg_terminate_backend(${Number(pid)})`;
   await other.end();
   await eventually("the backend has ended", () => !isAlive(Number(pid)));
-  // The kernel closed the connection before that; the loop reads its end in the next turn.
+  // The kernel closed the connection earlier; the event loop reads its end in the next turn.
   for (let turn = 0; turn < 3; turn++) await setImmediate();
 }
 
@@ -139,7 +139,7 @@ test("a transaction that fills a connection's pipeline contains no other stateme
   await sql`create table if not exists written (id int)`;
   const connections = 8;
   await Promise.all(Array.from({ length: connections }, () => sql`select pg_sleep(0.1)`));
-  // One runs on each connection, and as many wait as the driver pipelines: 100 with the next ones.
+  // One query runs on each connection; those below fill the rest of its pipeline, which holds 100.
   const waiting = Array.from({ length: connections }, () => sql`select pg_sleep(0.5)`.then(() => 1));
   for (let each = 0; each < 99 * connections; each++) waiting.push(sql`select 1`.then(() => 1));
   const transactions = Array.from({ length: 2 * connections }, (_, id) =>

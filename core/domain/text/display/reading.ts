@@ -4,7 +4,7 @@ import { type RedactedKind, type Redaction, redact } from "../redaction/redact.j
 import { displayedWords } from "./display-text.js";
 import type { Mark, Punctuation, Stop } from "./marks.js";
 
-/** What a client wants to read. */
+/** The form in which a client wants to read text. */
 export interface ReadingOptions {
   /** Figures, marks and capitals. */
   readonly display: boolean;
@@ -13,23 +13,23 @@ export interface ReadingOptions {
   readonly redact: readonly RedactedKind[];
 }
 
-/** How the words before a text ended: `open` without a mark that a reader has seen, `paused` with a long silence. */
+/** How the previous text ended: `open` without a visible mark, `paused` with a long silence. */
 export type PreviousEnd = "none" | "ended" | "open" | "paused";
 
-/** Words to be made readable. */
+/** Words to make readable. */
 export interface ReadingTask extends ReadingOptions {
   /** Lower case, as the recogniser gives them. */
   readonly words: readonly string[];
   /** Seconds after each word, -1 where unknown. */
   readonly pauses: Float32Array | null;
-  /** The first of them were read before, and are context. */
+  /** How many of the first words are context, read earlier. */
   readonly context: number;
   readonly previous: PreviousEnd;
-  /** The text is over, so it ends with a mark; otherwise its last word has none yet. */
+  /** The text is complete, so it ends with a mark; otherwise its last word has none yet. */
   readonly isOver: boolean;
 }
 
-/** A word as it is written, with its marks; it stands for spoken words [first, end) behind the context. */
+/** A written word with its marks; it represents spoken words [first, end), counted after the context. */
 interface ReadWord {
   readonly text: string;
   readonly first: number;
@@ -37,13 +37,13 @@ interface ReadWord {
 }
 
 export interface Reading {
-  /** Together they cover every word behind the context once; empty unless `display`. */
+  /** Together they cover every word after the context once; empty unless `display`. */
   readonly pieces: readonly ReadWord[];
-  /** Words behind the context. */
+  /** Words after the context. */
   readonly redactions: readonly Redaction[];
-  /** What stands between the previous text and this one. */
+  /** What joins the previous text to this one. */
   readonly before: string;
-  /** The mark that would end the text if it were over. */
+  /** The mark that would end the text if it were complete. */
   readonly stop: Stop;
   /** Words after the last end of a sentence, context included. */
   readonly openWords: number;
@@ -52,7 +52,7 @@ export interface Reading {
 /**
  * Makes words readable.
  *
- * @param punctuation of all words of the task; null where no model is loaded: then no marks are written but the last
+ * @param punctuation of all words of the task; null without a model: then only the last mark is written
  */
 export function readWords(task: ReadingTask, punctuation: Punctuation | null): Reading {
   const { words, context, numerals, previous, isOver } = task;
@@ -79,7 +79,7 @@ export function readWords(task: ReadingTask, punctuation: Punctuation | null): R
   };
 }
 
-/** Joins the text before with this one. */
+/** Returns what joins the previous text to this one. */
 function between(mark: Mark): string {
   if (mark === "—") return " — ";
   return mark === "-" ? " " : `${mark} `;

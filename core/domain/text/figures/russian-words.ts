@@ -4,7 +4,7 @@ import type { NumberWord } from "./number-words.js";
 /** A Russian number word in some case and gender. */
 export interface RussianNumberWord extends NumberWord {
   readonly isOrdinal: boolean;
-  /** How its ending is written after a figure, as in "5-го"; empty for cardinals. */
+  /** Written ending after a figure, as in "5-го"; empty for cardinals. */
   readonly suffix: string;
 }
 
@@ -19,12 +19,12 @@ const VARIANTS: readonly (readonly [pattern: RegExp, by: string])[] = [
 
 const WORDS = allWords();
 
-/** Reads a lower-case word as a number word in any case and gender; null where it is none. */
+/** Parses a lower-case word as a number word in any case and gender; null if it is not one. */
 export function russianNumberWord(word: string): RussianNumberWord | null {
   return WORDS.get(canonical(word)) ?? null;
 }
 
-/** One spelling for all forms of a number word that are said alike: "ё" as "е", "восьмью" as "восемью". */
+/** One spelling for all forms of a number word with the same meaning: "ё" as "е", "восьмью" as "восемью". */
 export function canonical(word: string): string {
   const plain = word.replaceAll("ё", "е");
   for (const [pattern, by] of VARIANTS) {

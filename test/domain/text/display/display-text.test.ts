@@ -76,7 +76,7 @@ test("without a model only figures and the first letter change", () => {
   assert.equal(lineOf(displayedWords(["сәлем", "достар"], null, { numerals: "none" })), "Сәлем достар");
 });
 
-test("decides for the best mark and case of each word, and for the mark that would end a sentence", () => {
+test("chooses the best mark, case and sentence end for each word", () => {
   const marks = new Float32Array(2 * MARKS.length);
   marks[1] = 3;
   marks[MARKS.length + 3] = 3;
@@ -87,7 +87,7 @@ test("decides for the best mark and case of each word, and for the mark that wou
   assert.deepEqual(decided.stops, [".", "?"]);
 });
 
-test("word features are those of the recipe", () => {
+test("word features equal those of the recipe", () => {
   const features = new Int32Array(10);
   writeWordFeatures("тёплый", features, 0);
   // Computed by models/recipes/punctuation/model.py: features("теплый").

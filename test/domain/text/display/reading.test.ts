@@ -19,7 +19,7 @@ function task(text: string, options: Partial<ReadingTask> = {}): ReadingTask {
   };
 }
 
-/** Marks behind words, by the words themselves; a question where the last word is asked for. */
+/** Marks after words, by the words themselves; a question mark if the last word asks. */
 function marked(words: readonly string[], marks: Readonly<Record<string, Mark>> = {}): Punctuation {
   return {
     marks: words.map((word) => marks[word] ?? ""),
@@ -33,13 +33,13 @@ function read(given: ReadingTask, marks?: Readonly<Record<string, Mark>>) {
   return { ...reading, line: displayLine(reading.pieces.map(({ text }) => text)) };
 }
 
-test("a text that is over ends with a mark, even if the model sees none there", () => {
+test("a complete text ends with a mark, even if the model predicts none", () => {
   assert.equal(read(task("мен келдім"), {}).line, "Мен келдім.");
   assert.equal(read(task("сен келдің бе"), { бе: "?" }).line, "Сен келдің бе?");
   assert.equal(read(task("мен келдім"), { келдім: "," }).line, "Мен келдім.");
 });
 
-test("a text that may go on has no mark at its end, and says which one would end it", () => {
+test("a text that may continue reports its final mark separately", () => {
   const { line, stop, openWords } = read(task("сәлем достар сен келдің бе", { isOver: false }), {
     достар: ".",
     бе: "?",
@@ -50,7 +50,7 @@ test("a text that may go on has no mark at its end, and says which one would end
   );
 });
 
-test("the next text says what joins it to the one before", () => {
+test("the next text says what joins it to the previous one", () => {
   const next = (marks: Readonly<Record<string, Mark>>, options: Partial<ReadingTask> = {}) => {
     const { before, line, openWords } = read(
       task("мен келдім бірақ ол жоқ", { context: 2, previous: "open", isOver: false, ...options }),
@@ -67,7 +67,7 @@ test("the next text says what joins it to the one before", () => {
   assert.deepEqual(next({}, { context: 0, previous: "none" }), ["", "Мен келдім бірақ ол жоқ", 5]);
 });
 
-test("a number is masked whole in figures, and keeps its mark", () => {
+test("a number in figures is masked as a whole and keeps its mark", () => {
   const said = "телефоным сегіз жеті жүз бір екі жүз жиырма екі қырық бес алпыс жеті рахмет";
   const { line, redactions } = read(task(said, { redact: ["phone"] }), { жеті: "" });
   assert.equal(line, "Телефоным [PHONE] рахмет.");
@@ -84,7 +84,7 @@ test("masking alone needs no readable text", () => {
   assert.deepEqual([pieces, redactions], [[], [{ kind: "phone", first: 0, end: 10 }]]);
 });
 
-test("pieces cover every word behind the context once, whatever the words", () => {
+test("for any words, pieces cover every word after the context once", () => {
   const word = fc.constantFrom(
     "он",
     "бес",

@@ -7,7 +7,8 @@ import { facts, tableRows } from "./fixtures.js";
 const spoken = (text: string) => normalizeKazakh(text, { expand: true }).spoken;
 
 /**
- * Words only: a leading "бір" of 1xx and 1xxx is spoken or not, and commas differ within the twin sentences.
+ * Keeps only words: speakers may omit the leading "бір" of 1xx and 1xxx, and the twin sentences differ in
+ * their commas.
  */
 function words(text: string): string {
   const bare = spoken(text)

@@ -43,7 +43,7 @@ export function groupings(length: number): fc.Arbitrary<readonly number[]> {
   });
 }
 
-/** Lengths of one to three digits at random. */
+/** Random group lengths from one to three digits. */
 export function mixedGroupings(length: number): fc.Arbitrary<readonly number[]> {
   return fc.array(fc.integer({ min: 1, max: 3 }), { minLength: length, maxLength: length }).map((sizes) => {
     const groups: number[] = [];

@@ -245,7 +245,7 @@ test("finds cards with a valid check digit by their digits alone", () => {
   );
 });
 
-test("two numbers one after another are two", () => {
+test("consecutive numbers stay separate", () => {
   fc.assert(
     fc.property(iins, localPhones, LANGUAGES, (iin, local, language) => {
       const [one, other] = [[`${iin}`], grouped(`8${local}`, [1, 3, 3, 2, 2], language)];

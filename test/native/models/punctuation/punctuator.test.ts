@@ -35,7 +35,7 @@ for (const { file, least } of [
   { file: "kk-heldout.txt.br", least: { ",": 0.38, ".": 0.7, "?": 0.7 } },
   { file: "ru-heldout.txt.br", least: { ",": 0.6, ".": 0.68, "?": 0.7 } },
 ]) {
-  test(`restores marks of held-out lines (${file}) as well as its card states`, async () => {
+  test(`restores the marks of held-out lines (${file}) with the accuracy that its card states`, async () => {
     const counts = Object.fromEntries(MARKS.map((mark) => [mark, { right: 0, wrong: 0, missed: 0 }]));
     const lines = corpusLines(file).filter((line) => !/[\dA-Za-z]/.test(line) && /[.?!]$/.test(line));
     for (let first = 0; first + JOINED <= lines.length; first += JOINED) {
@@ -74,7 +74,7 @@ test("reads long texts in windows that agree on every word", async () => {
   assert.deepEqual(read.marks.slice(0, 150), alone.marks.slice(0, 150));
 });
 
-test("reads nothing from no words", async () => {
+test("returns nothing for no words", async () => {
   assert.deepEqual(await punctuator.read([]), { marks: [], cases: [], stops: [] });
 });
 

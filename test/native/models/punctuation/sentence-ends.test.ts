@@ -26,7 +26,7 @@ for (const [text, expected] of Object.entries(BY_RECIPE)) {
   });
 }
 
-test("a text that changes is read again from the first word that differs", () => {
+test("a changed text is read again from the first different word", () => {
   const grown = new GrowingSentence(ends);
   grown.endAfter("мен кеше ауылдан келдім".split(" "));
   const fresh = new GrowingSentence(ends).endAfter("мен кеше ауылға бардым".split(" "));
@@ -34,6 +34,6 @@ test("a text that changes is read again from the first word that differs", () =>
   assert.equal(grown.endAfter(["мен"]), new GrowingSentence(ends).endAfter(["мен"]));
 });
 
-test("nothing has no end", () => {
+test("an empty text has no sentence end", () => {
   assert.equal(new GrowingSentence(ends).endAfter([]), 0);
 });
