@@ -52,7 +52,7 @@ export async function keyedOptions(
  */
 export async function contentKey(
   source: Uint8Array | string,
-  { hotWords, model, defaultModel, display, numerals = null, redact }: KeyedOptions,
+  { hotWords, model, defaultModel, display, numerals, redact }: KeyedOptions,
 ): Promise<string | undefined> {
   const hash = createHash("sha256");
   if (typeof source !== "string") hash.update(source);
@@ -66,7 +66,7 @@ export async function contentKey(
     }
   }
   const isPlain = !display && redact.length === 0;
-  const reading = isPlain ? [] : [{ display, numerals, redact }];
+  const reading = isPlain ? [] : [{ display, numerals: numerals ?? null, redact }];
   const request = JSON.stringify([hash.digest("hex"), hotWords, model ?? null, defaultModel, ...reading]);
   return `dauys-cli-${createHash("sha256").update(request).digest("hex")}`;
 }

@@ -20,7 +20,11 @@ class Terminal {
   #row = 0;
   #column = 0;
 
-  constructor(readonly columns: number) {}
+  readonly columns: number;
+
+  constructor(columns: number) {
+    this.columns = columns;
+  }
 
   write(text: string): void {
     for (const [token] of text.matchAll(/\p{Cc}\[(\d*)([A-Z])|[\s\S]/gu)) {
