@@ -31,7 +31,7 @@ export const READING_OPTIONS = {
 
 export const READING_ROWS: readonly HelpRow[] = [
   ["--plain", "Lower-case words without punctuation and figures"],
-  ["--numerals auto|all|none", "Numbers written in figures (default: auto, from ten on)"],
+  ["--numerals KIND", "Numbers in figures: auto (default, from ten on), all or none"],
   ["--redact A,B", "Mask personal data: phone, iin, card, email"],
 ];
 

@@ -83,10 +83,7 @@ export class LiveTranscript {
     const marginSamples = (endOfUtteranceMs / 1_000) * LIVE_RATE_HZ + STOP_MARGIN_SAMPLES;
     const isWhole =
       this.#held === null || isAll || this.#spanOf(this.#held).endSample < acceptedSample - marginSamples;
-    if (!isWhole) {
-      this.#dropHeld();
-      return [];
-    }
+    if (!isWhole) return [];
     const results = this.releaseHeld();
     if (done.display_end) this.#openMark = done.display_end;
     return results;
