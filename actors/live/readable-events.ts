@@ -3,6 +3,7 @@ import type { ScoredWord } from "../../core/domain/decoding/words.js";
 import { displayLine } from "../../core/domain/text/display/display-text.js";
 import type { PreviousEnd, Reading, ReadingOptions } from "../../core/domain/text/display/reading.js";
 import { maskedText, maskedWords } from "../../core/domain/text/redaction/masks.js";
+import { bare } from "../../core/domain/text/redaction/spoken-digits.js";
 import type { LiveEvent } from "../../core/ports/live-decoder.js";
 import type { TranscriptReader } from "../../core/ports/transcript-reader.js";
 
@@ -119,7 +120,8 @@ export class ReadableEvents {
   }
 
   #endAfter(words: readonly string[]): number {
-    return this.#parts.sentence.endAfter([...this.#open.words, ...words]);
+    const own = this.#parts.options.isWritten === true ? words.map(bare) : words;
+    return this.#parts.sentence.endAfter([...this.#open.words, ...own]);
   }
 
   async #read(event: FinalEvent): Promise<ReadableEvent> {

@@ -40,6 +40,12 @@ export function alphabetOf(vocabulary: readonly string[]): ReadonlySet<string> {
   return new Set(isPerCharacter ? characters : []);
 }
 
+/** Returns whether a model writes punctuation or capitals: it has marks, or letters in both cases. */
+export function writesMarks(vocabulary: readonly string[]): boolean {
+  const has = (pattern: RegExp) => vocabulary.some((token) => pattern.test(token));
+  return has(/[.,?!]/) || (has(/\p{Lu}/u) && has(/\p{Ll}/u));
+}
+
 /**
  * @param masked symbols whose outputs are left out, as written in the text
  * @throws {RangeError} with the wrong line, or the symbol that cannot be masked
