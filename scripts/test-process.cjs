@@ -55,18 +55,27 @@ function noteCpu(path) {
 
 /** Asks the children of this process to end, because nothing else will (Linux). */
 function endChildren() {
-  const lists = `/proc/${process.pid}/task`;
-  const threads = existsSync(lists) ? readdirSync(lists) : [];
-  for (const thread of threads) {
-    const children = readFileSync(join(lists, thread, "children"), "utf8").split(" ");
-    for (const id of children.filter((each) => each.trim() !== "")) {
-      try {
-        process.kill(Number(id), "SIGTERM");
-      } catch {
-        // It has just ended.
-      }
+  for (const id of childIds()) {
+    try {
+      process.kill(id, "SIGTERM");
+    } catch {
+      // It has just ended.
     }
   }
+}
+
+function childIds() {
+  const lists = `/proc/${process.pid}/task`;
+  const threads = existsSync(lists) ? readdirSync(lists) : [];
+  const texts = threads.map((thread) => {
+    try {
+      return readFileSync(join(lists, thread, "children"), "utf8");
+    } catch {
+      // A thread that has just ended.
+      return "";
+    }
+  });
+  return (texts.join(" ").match(/\d+/g) ?? []).map(Number);
 }
 
 function fail(message) {

@@ -3,6 +3,7 @@ import type { ScoredWord } from "../../core/domain/decoding/words.js";
 import { displayLine } from "../../core/domain/text/display/display-text.js";
 import type { PreviousEnd, Reading, ReadingOptions } from "../../core/domain/text/display/reading.js";
 import { maskedText, maskedWords } from "../../core/domain/text/redaction/masks.js";
+import { bare } from "../../core/domain/text/redaction/spoken-digits.js";
 import type { LiveEvent } from "../../core/ports/live-decoder.js";
 import type { TranscriptReader } from "../../core/ports/transcript-reader.js";
 
@@ -112,13 +113,15 @@ export class ReadableEvents {
   #partial(event: Extract<LiveEvent, { type: "partial" }>): ReadableEvent {
     const { display, redact } = this.#parts.options;
     const shown = redact.length === 0 ? event : { ...event, text: "", stable: 0 };
-    if (!display) return shown;
+    // While someone speaks, nothing ends.
+    if (!display || event.isPause !== true) return shown;
     const words = wordsOf(event.text);
     return { ...shown, endOfTurn: words.length === 0 ? 0 : this.#endAfter(words) };
   }
 
   #endAfter(words: readonly string[]): number {
-    return this.#parts.sentence.endAfter([...this.#open.words, ...words]);
+    const own = this.#parts.options.isWritten === true ? words.map(bare) : words;
+    return this.#parts.sentence.endAfter([...this.#open.words, ...own]);
   }
 
   async #read(event: FinalEvent): Promise<ReadableEvent> {

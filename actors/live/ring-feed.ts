@@ -129,6 +129,7 @@ export class RingFeed implements LiveFeed {
       endOfUtteranceMs: this.#parts.options.endOfUtteranceMs,
       endpointing: this.#parts.options.endpointing ?? "fixed",
       wantsPartials: this.#parts.options.wantsPartials,
+      ...(this.#parts.options.wantsPauses === true && { wantsPauses: true }),
       hotWords: this.#parts.options.hotWords,
       ...(span.traceparent !== null && { traceparent: span.traceparent }),
     });
@@ -159,10 +160,11 @@ export class RingFeed implements LiveFeed {
     if (this.#isReleased || answer.epoch !== this.#epoch) return;
     switch (answer.type) {
       case "partial": {
-        const { type, utterance, text, startSample, endSample, stable } = answer;
+        const { type, utterance, text, startSample, endSample, stable, isPause } = answer;
         this.#shownUtterance = utterance;
         const partial = { type, utterance, text, startSample, endSample };
-        this.#emit(stable === undefined ? partial : { ...partial, stable });
+        const more = isPause === true ? { isPause } : {};
+        this.#emit(stable === undefined ? { ...partial, ...more } : { ...partial, ...more, stable });
         return;
       }
       case "final": {

@@ -106,6 +106,7 @@ export class LiveSession implements LiveConversation {
         endOfUtteranceMs: parts.options.endOfUtteranceMs,
         ...(parts.options.endpointing !== undefined && { endpointing: parts.options.endpointing }),
         wantsPartials: parts.options.partials,
+        ...(parts.options.reading?.display === true && { wantsPauses: true }),
         hotWords: parts.options.hotWords,
         ...(parts.span !== undefined && { span: parts.span }),
       },

@@ -90,6 +90,7 @@ const HEARING: HearingModel = {
   sample_rate: 16_000,
   family: "stub",
   alphabet: new Set(),
+  writes_marks: false,
   live_partials: true,
 };
 /** Rejects everything, but the catalog needs one. */

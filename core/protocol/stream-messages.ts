@@ -88,7 +88,7 @@ export const STREAM_SERVER_MESSAGE = z.discriminatedUnion("type", [
         }),
       end_of_turn: END_OF_TURN.optional(),
     })
-    .meta({ description: "May be replaced" }),
+    .meta({ description: "May be replaced. With `display=true`, one with `end_of_turn` reports each pause" }),
   z
     .object({ type: z.literal("final"), ...UTTERANCE, words: z.array(SCORED_WORD).optional(), ...READABLE })
     .meta({ description: "Never revised" }),

@@ -34,6 +34,8 @@ interface PendingPass {
   readonly startFrame: number;
 }
 
+type PauseInput = Omit<SecondPassInput, "encoded" | "hotWords" | "reading" | "endSample">;
+
 export class LiveFinals {
   readonly #model: RecognizerModel;
   readonly #utterances: UtteranceDecoder;
@@ -73,7 +75,7 @@ export class LiveFinals {
   }
 
   /** Requests a second pass at half of the threshold: its text is needed unless speech resumes. */
-  prepare(track: LiveTrack, flush: Omit<SecondPassInput, "encoded" | "hotWords" | "endSample">): void {
+  prepare(track: LiveTrack, flush: PauseInput): void {
     const pass = this.#passOf(track, flush, flush.endFrame * this.#model.manifest.frameSamples);
     track.keepPass(pass);
     this.#pending.push({ track, pass, startFrame: flush.startFrame });
@@ -163,11 +165,12 @@ export class LiveFinals {
   }
 
   #passOf(
-    { encoded, hotWords, audioEnd }: LiveTrack,
-    flush: Omit<SecondPassInput, "encoded" | "hotWords" | "endSample">,
+    { encoded, hotWords, read, audioEnd }: LiveTrack,
+    flush: PauseInput,
     endSample: number,
   ): SecondPass {
-    const input = { ...flush, encoded, hotWords, endSample: Math.min(endSample, audioEnd) };
+    const reading = read?.reading ?? null;
+    const input = { ...flush, encoded, hotWords, reading, endSample: Math.min(endSample, audioEnd) };
     return new SecondPass(input, this.#runner);
   }
 
@@ -245,12 +248,13 @@ export class LiveFinals {
    */
   #reportSecondPass({ track, pass, startFrame }: PendingPass, text: string): void {
     if (track.isClosed || track.hasPendingFinals || !track.isKept(pass)) return;
-    const partial = track.takeSecondPass(text);
+    const { wantsPauses: isPause } = track;
+    const partial = track.takeSecondPass(text) ?? (isPause ? track.reported : null);
     if (partial !== null)
-      this.#post(track.partial({ ...partial, startFrame, endFrame: pass.input.endFrame }));
+      this.#post(track.partial({ ...partial, isPause, startFrame, endFrame: pass.input.endFrame }));
   }
 }
 
 function flushOutputsOf({ pass }: Ending): FlushOutputs {
-  return pass === null ? NO_OUTPUTS : { startFrame: pass.input.endFrame, best: pass.flushOutputs };
+  return pass?.flush ?? NO_OUTPUTS;
 }

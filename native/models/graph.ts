@@ -141,6 +141,16 @@ export function lastDimension(graph: Graph, tensor: string, name: string): numbe
 }
 
 /**
+ * Returns a dimension that must be fixed.
+ * @throws {ServiceError} `MODEL_BROKEN` with the file and the tensor
+ */
+export function requireFixed(graph: Graph, name: string, tensor: string, axis: number): number {
+  const size = dimensionsOf(graph, tensor)?.at(axis);
+  if (typeof size === "number" && size > 0) return size;
+  throw brokenModel(`Cannot load ${name}: dimension ${axis} of ${tensor} must be fixed`);
+}
+
+/**
  * Checks a dimension; one that the graph leaves open passes.
  * @throws {ServiceError} `MODEL_BROKEN` with the file and the tensor
  */

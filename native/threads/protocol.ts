@@ -97,6 +97,8 @@ export type ToLiveWorker =
       readonly endOfUtteranceMs: number;
       readonly endpointing: Endpointing;
       readonly wantsPartials: boolean;
+      /** Report each pause, see `isPause`. */
+      readonly wantsPauses?: boolean;
       readonly hotWords: readonly HotWord[];
       /** Trace context of the session, for a worker in another process. */
       readonly traceparent?: string;
@@ -125,6 +127,8 @@ export type LiveWorkerAnswer =
       readonly endSample: number;
       /** Leading code points that will not change; all of them if absent. */
       readonly stable?: number;
+      /** The speaker has been silent for half of the threshold; only with `wantsPauses`. */
+      readonly isPause?: boolean;
     }
   | {
       readonly type: "final";

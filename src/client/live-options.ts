@@ -62,6 +62,8 @@ export interface LiveDone {
   readonly sessionIds: readonly string[];
   /** Connections whose charge is missing from `creditsCharged`. */
   readonly unsettledConnections: number;
+  /** The mark that ends the last `display_text`; empty if that has one, and without `display`. */
+  readonly displayEnd: string;
 }
 
 /** Returns the options as query parameters of `/v1/stream`. */

@@ -272,7 +272,7 @@ export interface LivePartial extends LiveUtterance {
   readonly type: "partial";
   /** Code points at the start of `text` that later partials of the utterance keep, on one connection. */
   readonly stable: number;
-  /** Probability that the sentence is over; only with `display`. */
+  /** Probability that the sentence is over; only in a pause, with `display`. */
   readonly end_of_turn?: number | undefined;
 }
 

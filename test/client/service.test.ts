@@ -200,6 +200,21 @@ test("work with an idempotency key is charged once", async () => {
   assert.throws(() => toSrt({}), /transcribe with timestamps: true/);
 });
 
+test("subtitles have readable text where the transcription has it, or plain words", async () => {
+  const transcription = await client.transcribe({ path }, { timestamps: true, display: true });
+  const { text, display_text } = transcription;
+  assert.match(display_text ?? "", /^[А-Я].*[.?]$/);
+  const shown = (subtitles: string) =>
+    subtitles
+      .split("\n")
+      .filter((line) => /\p{L}/u.test(line) && line !== "WEBVTT")
+      .join(" ");
+  for (const format of [toSrt, toVtt]) {
+    assert.equal(shown(format(transcription)), display_text);
+    assert.equal(shown(format(transcription, { display: false })), text);
+  }
+});
+
 test("balance and usage belong to the key's organization", async () => {
   const { balance, held, available } = await client.balance();
   assert.equal(available, balance - held);

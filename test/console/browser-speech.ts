@@ -68,7 +68,7 @@ export async function collectTexts(
 
 /** A text without case and punctuation, for comparison. */
 export function wordsOf(text: string): string {
-  return text.toLowerCase().replace(/[.,]/g, "");
+  return text.toLowerCase().replace(/[.,?!:]| —/g, "");
 }
 
 /** Waits for finals about as long as the spoken text, stops the session, and returns them. */

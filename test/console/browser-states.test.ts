@@ -90,7 +90,9 @@ async function startSpeaking(listening: Page): Promise<void> {
 /** Asserts that the spoken text appears exactly once. */
 async function assertHeardOnce(): Promise<void> {
   const hypothesis = await heardText(page);
-  const { characterErrorRate } = errorRates([{ reference: wordsOf(SPOKEN), hypothesis }]);
+  const { characterErrorRate } = errorRates([
+    { reference: wordsOf(SPOKEN), hypothesis: wordsOf(hypothesis) },
+  ]);
   const ended = await page.getByText(/^Ended: /).textContent();
   assert.ok(
     characterErrorRate <= MAX_CHARACTER_ERROR_RATE,

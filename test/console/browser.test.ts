@@ -381,6 +381,7 @@ describe("the console in a browser", () => {
     const text = paragraphs.map(([, told]) => told).join(" ");
     assert.doesNotMatch(text, /\s\s/);
     assert.equal(await copied(page.locator(".transcript")), text);
+    assert.match(text, READABLE);
     await page.getByRole("button", { name: /^Play: 0:0\d$/ }).click();
     await page.locator(".words .now").waitFor();
     await page.evaluate('document.querySelector("audio").pause()');
@@ -392,10 +393,23 @@ describe("the console in a browser", () => {
     assertSame(await saved("txt"));
     assert.match(await saved("srt"), /^1\n00:00:0\d,\d{3} --> 00:00:0\d,\d{3}\n/);
     assert.match(await saved("vtt"), /^WEBVTT\n\n00:00:0\d\.\d{3} --> /);
+    const readable = await saved("srt");
     const json = JSON.parse(await saved("json"));
+    assert.equal(await saved("txt"), json.display_text);
+    await choose("As spoken");
+    assert.equal((await page.locator(".words span").allTextContents()).join(" "), json.text);
+    assert.equal(await page.getByText("1 found").count(), 1, "the search remains");
+    await inspect(page, "transcribe-spoken");
+    assert.equal(await copied(page.locator(".transcript")), json.text);
+    assert.equal(await saved("txt"), json.text);
+    assert.equal(wordsOf(subtitleText(readable)), json.text);
+    assert.equal(subtitleText(await saved("srt")), json.text);
+    assert.equal(await page.locator(".history .excerpt").first().textContent(), json.text);
+    await choose("Readable");
     assert.equal(json.request_id, charges.at(-1)?.requestId);
     assert.ok(json.words.length > 5);
     await assertSamples("curl", "--data-binary '@speech.wav'");
+    await assertSamples("curl", "display=true");
     await assertSamples("TypeScript", "dauys.transcribe(");
     await assertSamples("Python", 'open("speech.wav", "rb")');
     await page.getByRole("button", { name: "Transcribe another" }).click();
@@ -477,9 +491,17 @@ describe("the console in a browser", () => {
     charges.push({ requestId: sessionId, credits });
     const heard = (await page.locator(".heard .final").allTextContents()).join("\n");
     const live = page.locator(".live-session");
+    assert.match(heard.replaceAll("\n", " "), READABLE);
     assert.equal(await copied(live), heard);
     assert.equal(await savedText(live, "txt"), heard);
     assert.match(await savedText(live, "srt"), /^1\n00:00:0\d,\d{3} --> 00:00:0\d,\d{3}\n/);
+    assert.match(await savedText(live, "vtt"), /^WEBVTT\n\n00:00:0\d\.\d{3} --> /);
+    await choose("As spoken");
+    const spoken = (await page.locator(".heard .final").allTextContents()).join("\n");
+    assert.equal(spoken.replaceAll("\n", " "), wordsOf(heard).replaceAll("\n", " "));
+    assert.equal(await savedText(live, "txt"), spoken);
+    await inspect(page, "listen-spoken");
+    await choose("Readable");
     await open("Speak");
     await open("Listen");
     assert.equal(await copied(page.locator(".history li")), heard, "results survive a visit to another page");
@@ -915,9 +937,7 @@ async function sliderState(): Promise<{ position: number; length: number; times:
   return { position, length, times };
 }
 
-/**
- * Waits until the speech has ended, with the slider at the end; playback that has not started does not count.
- */
+/** Waits until the speech has played to its end. The button is the same before its start, the slider is not. */
 async function untilEnd(): Promise<void> {
   const play = page.locator(".player").getByRole("button", { name: "Play" });
   await eventually("playback has ended, with the slider at the end", async () => {
@@ -1088,8 +1108,22 @@ function transcribe(wav: Buffer): {
   };
 }
 
+/** Switches the text between its forms. */
+async function choose(form: "Readable" | "As spoken"): Promise<void> {
+  await page.getByRole("button", { name: form, exact: true }).click();
+}
+
+/** The words of a SubRip file, without numbers and times. */
+function subtitleText(srt: string): string {
+  const lines = srt.split("\n").filter((line) => /\p{L}/u.test(line));
+  return lines.join(" ");
+}
+
+/** A transcript with capitals and marks. */
+const READABLE = /^\p{Lu}[^\n]{1,1000}[.?]$/u;
+
 function assertSame(hypothesis: string): void {
   const reference = wordsOf(SPOKEN);
-  const { characterErrorRate } = errorRates([{ reference, hypothesis }]);
+  const { characterErrorRate } = errorRates([{ reference, hypothesis: wordsOf(hypothesis) }]);
   assert.ok(characterErrorRate <= MAX_CHARACTER_ERROR_RATE, `${characterErrorRate} of "${hypothesis}"`);
 }

@@ -91,6 +91,17 @@ const CASES: readonly Case[] = [
     other: () => form(FILE, { response_format: "text", model: "whisper-1" }),
     credits: FILE_CREDITS,
   },
+  ...[
+    { same: { display: "true" }, other: { display: "false" } },
+    { same: { numerals: "auto" }, other: { numerals: "all" } },
+    { same: {}, other: { redact: "phone" } },
+  ].map(({ same, other }) => ({
+    path: "/v1/audio/transcriptions",
+    one: () => form(FILE, { response_format: "srt" }),
+    same: () => form(FILE, { response_format: "srt", ...same }),
+    other: () => form(FILE, { response_format: "srt", ...other }),
+    credits: FILE_CREDITS,
+  })),
 ];
 
 for (const front of FRONTS) {

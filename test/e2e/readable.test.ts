@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import WebSocket from "ws";
+import { runLive } from "../../bench/support/live-client.js";
 import { speak } from "../../bench/support/spoken-stream.js";
 import { writeWav } from "../../core/domain/audio/wav.js";
 import type { StreamServerMessage } from "../../core/protocol/stream-messages.js";
@@ -87,13 +88,22 @@ test("live finals join to the same sentences without changing their plain text",
   const shown = joined.replaceAll("\u00a0", " ");
   assert.match(shown, /^Біз 2026 жылы 15 наурызда кездестік/);
   assert.match(shown, /120 000 теңге болды\.$/);
-  for (const message of readable) {
-    if (message.type !== "partial" && message.type !== "final") continue;
-    assert.ok(message.end_of_turn! >= 0 && message.end_of_turn! <= 1);
-  }
+  for (const { end_of_turn } of finals) assert.ok(end_of_turn! >= 0 && end_of_turn! <= 1);
   for (const { words = [], display_words = [] } of finals) {
     assert.equal(display_words.at(-1)?.spoken[1], words.length);
   }
+});
+
+test("a pause is reported half-way through it, with the probability that the sentence is over", async () => {
+  const pcm = new Int16Array([...spoken, ...new Int16Array(RATE_HZ)]);
+  const query = "?display=true&eou_ms=800";
+  const { received } = await runLive({ ...service, pcm, messageSamples: 1_600, isPaced: true, query });
+  const partials = received.flatMap(({ message }) => (message.type === "partial" ? [message] : []));
+  const pause = partials.findLast(({ end_of_turn }) => end_of_turn !== undefined);
+  // The final may correct a letter of it.
+  assert.ok(pause !== undefined && pause.text.length > 20);
+  assert.ok(pause.end_of_turn! > 0 && pause.end_of_turn! < 1);
+  assert.ok(partials.filter(({ end_of_turn }) => end_of_turn === undefined).length > 5);
 });
 
 test("a telephone number is in no message of a live session", async () => {

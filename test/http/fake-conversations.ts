@@ -1,6 +1,8 @@
 import { readFile } from "node:fs/promises";
+import { readableTranscript } from "../../actors/transcription/readable-transcript.js";
 import { ServiceError } from "../../core/domain/errors.js";
 import { countCodePoints } from "../../core/domain/text/code-points.js";
+import { readWords } from "../../core/domain/text/display/reading.js";
 import type { UsagePeriod } from "../../core/domain/usage/period.js";
 import type { AccountReports, UsageSum } from "../../core/ports/account-reports.js";
 import type { Credits } from "../../core/ports/console-store.js";
@@ -14,12 +16,16 @@ import type {
 } from "../../core/ports/conversations.js";
 import type { Departure } from "../../core/ports/front.js";
 import type { KeyIdentity, KeyStore } from "../../core/ports/key-store.js";
+import type { TranscriptReader } from "../../core/ports/transcript-reader.js";
 import { CATALOG } from "../support/catalog.js";
 import { settled } from "../support/deferred.js";
 import { pace } from "../support/pace.js";
 
 export const GOOD_KEY = `sk-svc-${"0a".repeat(24)}`;
 export const DOWN_KEY = `sk-svc-${"dd".repeat(24)}`;
+
+/** The rules of readable text without the model: figures, capitals and the last mark. */
+const UNPUNCTUATED: TranscriptReader = { read: async (task) => readWords(task, null) };
 
 /** Nobody pays here. */
 export const NOBODY: Departure = { leaving: () => {}, held: () => {} };
@@ -150,7 +156,7 @@ export class FakeConversations implements Conversations {
       if (this.nextTranscription instanceof ServiceError) throw this.nextTranscription;
       if (this.nextTranscription === "wait") await stopped;
       const word = (text: string, start: number) => ({ word: text, start, end: start + 0.4 });
-      return {
+      const transcript = {
         segments: [
           {
             text: "сәлем әлем",
@@ -166,6 +172,9 @@ export class FakeConversations implements Conversations {
         processingSeconds: 0.5,
         creditsCharged: 8,
       };
+      const { reading = null } = wishes;
+      if (reading === null) return transcript;
+      return { ...transcript, ...(await readableTranscript(transcript, reading, UNPUNCTUATED)) };
     };
     return {
       transcript: Promise.race([transcribe(), stopped]),

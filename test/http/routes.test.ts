@@ -507,9 +507,9 @@ for (const front of FRONTS) {
         [
           "srt",
           "application/x-subrip; charset=utf-8",
-          /^1\n00:00:00,100 --> 00:00:01,000\nсәлем әлем\n\n2\n/,
+          /^1\n00:00:00,100 --> 00:00:01,100\nСәлем әлем\n\n2\n.*\nпривет\.\n\n$/,
         ],
-        ["vtt", "text/vtt; charset=utf-8", /^WEBVTT\n\n00:00:00.100 --> 00:00:01.000\nсәлем әлем\n\n/],
+        ["vtt", "text/vtt; charset=utf-8", /^WEBVTT\n\n00:00:00.100 --> 00:00:01.100\nСәлем әлем\n\n/],
       ] as const) {
         const answer = await transcriptions({ response_format: format, model: "whisper-1", prompt: "x" });
         assert.equal(answer.status, 200);
@@ -526,6 +526,51 @@ for (const front of FRONTS) {
       assert.equal(body["task"], "transcribe");
       assert.equal(body["language"], "kazakh");
       assert.equal(body["duration"], 3);
+    });
+
+    test("the OpenAI shape answers readable text if the form asks for it, plain subtitles too", async () => {
+      const textOf = async (fields: Record<string, string>) => (await transcriptions(fields)).text();
+      assert.equal(await textOf({ display: "true" }), '{"text":"Сәлем әлем привет."}');
+      assert.equal(await textOf({ display: "1", response_format: "text" }), "Сәлем әлем привет.");
+      assert.equal(await textOf({ numerals: "all", response_format: "text" }), "сәлем әлем привет");
+      const subtitles = await textOf({ display: "false", response_format: "srt" });
+      assert.match(subtitles, /\nсәлем әлем\n\n2\n.*\nпривет\n\n$/);
+      assert.equal(running.conversations.wishes?.reading, null);
+      const verbose = JSON.parse(
+        await textOf({
+          display: "true",
+          numerals: "none",
+          redact: "phone, iin",
+          response_format: "verbose_json",
+        }),
+      );
+      assert.equal(verbose.text, "Сәлем әлем привет.");
+      assert.deepEqual(
+        verbose.segments.map(({ text }: { text: string }) => text),
+        ["Сәлем әлем", "привет."],
+      );
+      assert.ok(verbose.segments.every((segment: object) => !("display_text" in segment)));
+      assert.deepEqual(verbose.words, [
+        { word: "Сәлем", start: 0.1, end: 0.5 },
+        { word: "әлем", start: 0.6, end: 1 },
+        { word: "привет.", start: 2, end: 2.4 },
+      ]);
+      assert.deepEqual(verbose.redactions, []);
+      assert.deepEqual(running.conversations.wishes?.reading, {
+        ...{ display: true, numerals: "none", redact: ["phone", "iin"] },
+      });
+    });
+
+    test("the OpenAI shape rejects broken options of readable text before anything is transcribed", async () => {
+      for (const [fields, rule] of [
+        [{ display: "yes" }, /^display must be true, false, 1 or 0, received "yes"$/],
+        [{ numerals: "some" }, /^numerals must be one of auto, all, none, received "some"$/],
+        [{ redact: "phone,name" }, /^redact must be a list of phone, iin, card, email, received "name"$/],
+        [{ diplay: "true" }, /did you mean "display"\?$/],
+      ] as const) {
+        assert.match(await detailOf(await transcriptions(fields), 400), rule);
+      }
+      assert.deepEqual(running.conversations.uploads, []);
     });
 
     test("OpenAI routes reject other models and formats before anything is transcribed", async () => {

@@ -15,7 +15,8 @@ export interface Result {
   readonly model: string | null;
   /** The voice, or the recording's name; null for live sessions. */
   readonly title: string | null;
-  readonly text: string;
+  /** In the chosen form. */
+  readonly text: () => string;
   readonly seconds: number;
   /** Null if the response did not say; the ledger has the amount. */
   readonly credits: number | null;

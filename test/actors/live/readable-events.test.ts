@@ -160,3 +160,13 @@ test("a final without text is sent without affecting the next one", async () => 
   await settled();
   assert.equal(joined(events), "Мен кеше келдім");
 });
+
+test("a partial has the probability of an end only in a pause", () => {
+  const { readable, events } = session();
+  readable.onEvent(partial(0, "жабық болды"));
+  readable.onEvent({ ...partial(0, "жабық болды"), isPause: true } as LiveEvent);
+  assert.deepEqual(
+    events.map((event) => (event.type === "partial" ? event.endOfTurn : null)),
+    [undefined, 0.95],
+  );
+});

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TimedWord } from "../../../core/domain/decoding/words.js";
-import { readingCues } from "../../../core/domain/text/cues.js";
+import { readingCues, readingCuesInSteps } from "../../../core/domain/text/cues.js";
 import * as fc from "../../support/properties.js";
 
 const MARKED = /[.?!]$/;
@@ -84,6 +84,38 @@ test("a word longer than a line is cut; no words give no cues", () => {
   const [cue, ...others] = readingCues([{ word: "а".repeat(60), start: 0, end: 3 }]);
   assert.deepEqual(others, []);
   assert.deepEqual(cue?.lines, ["а".repeat(42), "а".repeat(18)]);
+});
+
+test("a word that ends in a hyphen is joined to the next, on one line", () => {
+  const cues = readingCues([
+    { word: "Жили", start: 0, end: 0.3 },
+    { word: "в", start: 0.3, end: 0.4 },
+    { word: "северо-", start: 0.4, end: 0.8 },
+    { word: "западном", start: 0.8, end: 1.2 },
+    { word: "крае.", start: 1.2, end: 1.6 },
+  ]);
+  assert.deepEqual(
+    cues.map(({ lines }) => lines),
+    [["Жили в северо-западном крае."]],
+  );
+});
+
+test("figures with spaces do not shift the ends of sentences", () => {
+  const said = ["Ол", "1 120 000", "теңге", "төледі.", "Біз", "8 701 123-45-67", "нөміріне", "хабарластық."];
+  const cues = readingCues(said.map((word, at) => ({ word, start: at, end: at + 0.9 })));
+  assert.deepEqual(
+    cues.map(({ lines }) => lines.join(" ")),
+    ["Ол 1 120 000 теңге төледі.", "Біз 8 701 123-45-67 нөміріне хабарластық."],
+  );
+});
+
+test("steps give the same cues", () => {
+  const said = spoken("Бүгін жаңа көпір ашылды, бірақ ол әлі бос. ".repeat(200).trim());
+  const steps = readingCuesInSteps(said);
+  let [count, result] = [0, steps.next()];
+  for (; result.done !== true; result = steps.next()) count++;
+  assert.ok(count > 10);
+  assert.deepEqual(result.value, readingCues(said));
 });
 
 const words = fc

@@ -3,6 +3,7 @@ import { maskedPieces } from "../redaction/masks.js";
 import { type RedactedKind, type Redaction, redact } from "../redaction/redact.js";
 import { displayedWords } from "./display-text.js";
 import type { Mark, Punctuation, Stop } from "./marks.js";
+import { readWrittenWords } from "./written-words.js";
 
 /** The form in which a client wants to read text. */
 export interface ReadingOptions {
@@ -11,6 +12,8 @@ export interface ReadingOptions {
   readonly numerals: Numerals;
   /** Personal data to mask. */
   readonly redact: readonly RedactedKind[];
+  /** The recogniser writes capitals and marks itself, and they stay. */
+  readonly isWritten?: boolean;
 }
 
 /** How the previous text ended: `open` without a visible mark, `paused` with a long silence. */
@@ -18,7 +21,7 @@ export type PreviousEnd = "none" | "ended" | "open" | "paused";
 
 /** Words to make readable. */
 export interface ReadingTask extends ReadingOptions {
-  /** Lower case, as the recogniser gives them. */
+  /** As the recogniser gives them: lower case, unless `isWritten`. */
   readonly words: readonly string[];
   /** Seconds after each word, -1 where unknown. */
   readonly pauses: Float32Array | null;
@@ -43,8 +46,8 @@ export interface Reading {
   readonly redactions: readonly Redaction[];
   /** What joins the previous text to this one. */
   readonly before: string;
-  /** The mark that would end the text if it were complete. */
-  readonly stop: Stop;
+  /** The mark that would end the text if it were over; empty if the text has its own marks. */
+  readonly stop: Stop | "";
   /** Words after the last end of a sentence, context included. */
   readonly openWords: number;
 }
@@ -55,6 +58,7 @@ export interface Reading {
  * @param punctuation of all words of the task; null without a model: then only the last mark is written
  */
 export function readWords(task: ReadingTask, punctuation: Punctuation | null): Reading {
+  if (task.isWritten === true) return readWrittenWords(task);
   const { words, context, numerals, previous, isOver } = task;
   const own = words.slice(context);
   const redactions = task.redact.length === 0 ? [] : redact(own, task.redact);

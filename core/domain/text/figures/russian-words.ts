@@ -17,11 +17,12 @@ const VARIANTS: readonly (readonly [pattern: RegExp, by: string])[] = [
   [/ою$/, "ой"],
 ];
 
-const WORDS = allWords();
+/** Made when the first word is read: most pages that load this module never cut subtitles. */
+let known: ReadonlyMap<string, RussianNumberWord> | null = null;
 
 /** Parses a lower-case word as a number word in any case and gender; null if it is not one. */
 export function russianNumberWord(word: string): RussianNumberWord | null {
-  return WORDS.get(canonical(word)) ?? null;
+  return knownWords().get(canonical(word)) ?? null;
 }
 
 /** One spelling for all forms of a number word with the same meaning: "ё" as "е", "восьмью" as "восемью". */
@@ -30,9 +31,14 @@ export function canonical(word: string): string {
   for (const [pattern, by] of VARIANTS) {
     if (!pattern.test(plain)) continue;
     const usual = plain.replace(pattern, by);
-    if (WORDS.has(usual)) return usual;
+    if (knownWords().has(usual)) return usual;
   }
   return plain;
+}
+
+function knownWords(): ReadonlyMap<string, RussianNumberWord> {
+  known ??= allWords();
+  return known;
 }
 
 function allWords(): ReadonlyMap<string, RussianNumberWord> {

@@ -1,0 +1,28 @@
+import type { SentenceEnds } from "../models/punctuation/sentence-ends.js";
+import type { UtteranceReader } from "../models/utterance-reader.js";
+import type { StatePool } from "./encoder-states.js";
+import type { RowPool } from "./frame-rows.js";
+import type { LetterTiming } from "./hypothesis.js";
+import type { SearchPool } from "./searched-utterance.js";
+
+/** The part of a recogniser that the tracks of a worker share. */
+export interface TrackModel {
+  readonly letters: LetterTiming;
+  /** Steps output text; otherwise open utterances are read, by `reader` once, without it repeatedly. */
+  readonly streams: boolean;
+  readonly reader: UtteranceReader | null;
+  readonly states: StatePool;
+  readonly encodedBlocks: RowPool;
+  readonly encodedSize: number;
+  readonly vocabulary: readonly string[];
+  readonly outputBias: Float32Array | null;
+  /** Null without a language model: partials are then the streaming head's letters. */
+  readonly searches: SearchPool | null;
+  /** Its text is Kazakh or Russian, which the network for sentence ends knows. */
+  readonly isCyrillic: boolean;
+  /** Loaded by the first session that needs it. */
+  readonly sentenceEnds: () => SentenceEnds;
+  readonly frameSamples: number;
+  readonly sampleRateHz: number;
+  readonly contextFrames: number;
+}
