@@ -13,8 +13,7 @@ import { patienceAfter } from "../../core/domain/endpointing/patience.js";
 import { GrowingSentence } from "../models/punctuation/sentence-ends.js";
 import { PcmRing } from "../ring/pcm-ring.js";
 import type { LiveWorkerAnswer, ResumePoint, ToLiveWorker } from "../threads/protocol.js";
-import { StatePlace } from "./encoder-states.js";
-import { FrameRows } from "./frame-rows.js";
+import { FrameRows, StatePlace } from "./encoder-memory.js";
 import { GrowingUtterance } from "./growing-utterance.js";
 import {
   type EndedText,

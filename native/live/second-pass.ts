@@ -7,8 +7,7 @@ import type { Reading } from "../models/utterance-reader.js";
 import type { DecodedUtterance, UtteranceDecoder } from "../recognition/utterance-decoder.js";
 import { warmUpRefining } from "../recognition/warm-up.js";
 import { BatchShapes, type RowedBatch } from "./batch-shapes.js";
-import type { StatePool } from "./encoder-states.js";
-import { BLOCK_FRAMES, type FrameRows } from "./frame-rows.js";
+import { BLOCK_FRAMES, type FrameRows, type StatePool } from "./encoder-memory.js";
 import type { FlushOutputs } from "./hypothesis.js";
 
 /** Input of a second pass; does not depend on the chunks in which the audio was stepped. */
@@ -16,7 +15,7 @@ export interface SecondPassInput {
   /** The track's encoder output, which includes the frames below. */
   readonly encoded: FrameRows;
   readonly hotWords: HotWords | null;
-  /** What has been read of the utterance; it must not be read on before the pass has run. */
+  /** The part of the utterance read so far; no more may be read before the pass has run. */
   readonly reading: Reading | null;
   /** Frames of the session, the end exclusive. */
   readonly startFrame: number;
@@ -53,7 +52,7 @@ export class SecondPass {
     copyState(input.state, this.state);
   }
 
-  /** Best outputs after those that the utterance's text has, after the run. */
+  /** After the run: the best outputs that follow those in the utterance's text. */
   get flush(): FlushOutputs {
     return this.#flush;
   }
@@ -194,7 +193,7 @@ export class SecondPassRunner {
     return { startFrame: input.endFrame, best };
   }
 
-  /** Returns the best output of each row that only the second pass has read. */
+  /** Returns the best output of each row that was read only by the second pass. */
   #unreadOutputsOf({ logProbs, frames }: LogProbs, readRows: number): FlushOutputs {
     return { startFrame: readRows, best: this.#bestOf(logProbs, readRows, frames) };
   }

@@ -8,7 +8,7 @@ import type { UtteranceDecoder } from "../recognition/utterance-decoder.js";
 import type { LiveWorkerAnswer, ToLiveWorker } from "../threads/protocol.js";
 import { BatchShapes, type RowedBatch } from "./batch-shapes.js";
 import { ChunkReadings } from "./chunk-readings.js";
-import { StatePool, StateSlabs, slabOf } from "./encoder-states.js";
+import { BLOCK_FRAMES, RowPool, StatePool, StateSlabs, slabOf } from "./encoder-memory.js";
 import { LiveFinals } from "./finals.js";
 import { letterTimingOf } from "./hypothesis.js";
 import { LiveTrack } from "./live-track.js";

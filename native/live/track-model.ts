@@ -1,14 +1,16 @@
 import type { SentenceEnds } from "../models/punctuation/sentence-ends.js";
 import type { UtteranceReader } from "../models/utterance-reader.js";
-import type { StatePool } from "./encoder-states.js";
-import type { RowPool } from "./frame-rows.js";
+import type { RowPool, StatePool } from "./encoder-memory.js";
 import type { LetterTiming } from "./hypothesis.js";
 import type { SearchPool } from "./searched-utterance.js";
 
 /** The part of a recogniser that the tracks of a worker share. */
 export interface TrackModel {
   readonly letters: LetterTiming;
-  /** Steps output text; otherwise open utterances are read, by `reader` once, without it repeatedly. */
+  /**
+   * Steps output text. Otherwise `reader` reads open utterances once; without a reader they are read
+   * repeatedly.
+   */
   readonly streams: boolean;
   readonly reader: UtteranceReader | null;
   readonly states: StatePool;
