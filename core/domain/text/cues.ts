@@ -98,6 +98,7 @@ function endsOfSentences(words: readonly string[]): ReadonlySet<number> {
 
 function breakBetween(word: string, next: string): number {
   const [here, there] = [bare(word), bare(next)];
+  if (isJoined(word)) return BREAK.bound;
   // A dash that stands alone ends the line before it.
   if (there === "") return BREAK.bound;
   if (/[,;:–—]["»”)]?$/u.test(word) || here === "") return BREAK.clause;
