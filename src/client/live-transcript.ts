@@ -31,8 +31,10 @@ export class LiveTranscript {
   #held: LiveFinal | null = null;
   /** `display_text` of the last final that has one. */
   #lastText = "";
-  /** The mark after it, where an earlier socket has told it. */
-  #openMark = "";
+  /** The mark after it as a socket has reported it, empty for none; null if unknown. */
+  #openMark: string | null = null;
+  /** Whether that final is of the current socket. */
+  #isLastOfSocket = false;
 
   get offsetSamples(): number {
     return this.#offsetSamples;
@@ -50,13 +52,15 @@ export class LiveTranscript {
   /** The mark that ends the whole text; empty if it has one, or is not readable text. */
   get displayEnd(): string {
     if (this.#lastText === "" || STOP.test(this.#lastText)) return "";
-    return STOP.test(this.#openMark) ? this.#openMark : ".";
+    const mark = this.#openMark;
+    return mark === "" || (mark !== null && STOP.test(mark)) ? mark : ".";
   }
 
   /** Starts another socket, whose audio starts at `offsetSamples`. */
   startSocket(offsetSamples: number): void {
     this.#offsetSamples = offsetSamples;
     this.#isServiceStopping = false;
+    this.#isLastOfSocket = false;
     this.#dropHeld();
   }
 
@@ -85,7 +89,8 @@ export class LiveTranscript {
       this.#held === null || isAll || this.#spanOf(this.#held).endSample < acceptedSample - marginSamples;
     if (!isWhole) return [];
     const results = this.releaseHeld();
-    if (done.display_end) this.#openMark = done.display_end;
+    // A socket without finals has no mark to report.
+    if (done.display_end || this.#isLastOfSocket) this.#openMark = done.display_end ?? null;
     return results;
   }
 
@@ -127,9 +132,10 @@ export class LiveTranscript {
     if (display_text === undefined || display_text === "") return final;
     const isFirst = this.#lastText === "";
     const isEnded = STOP.test(this.#lastText);
-    const mark = display_before === "" ? this.#openMark : display_before.trimEnd();
+    const mark = display_before === "" ? (this.#openMark ?? "") : display_before.trimEnd();
     this.#lastText = display_text;
-    this.#openMark = "";
+    this.#openMark = null;
+    this.#isLastOfSocket = true;
     return { ...final, display_before: isFirst ? "" : isEnded ? " " : `${mark} ` };
   }
 

@@ -130,6 +130,18 @@ test("the mark that a stopping service reports stands before the next connection
   assert.deepEqual(lastBefore(transcript.accept(shown("Болдым", "", 3, 4))), [", "]);
 });
 
+test("a service that reports no mark ends the text without one", () => {
+  const transcript = new LiveTranscript();
+  transcript.accept(shown("Бұл үй", "", 1, 2));
+  transcript.settle({ ...DONE, display_end: "" }, { ...RULES, isAll: true });
+  assert.equal(transcript.displayEnd, "");
+  transcript.startSocket(transcript.resumeSample);
+  transcript.accept(shown("Бұл", "", 2.4, 3));
+  transcript.startSocket(transcript.resumeSample);
+  transcript.settle({ ...DONE, display_end: "" }, { ...RULES, isAll: true });
+  assert.equal(transcript.displayEnd, ".", "it has heard nothing");
+});
+
 test("readable words and masked data get the session's times", () => {
   const transcript = new LiveTranscript();
   transcript.startSocket(16_000);

@@ -98,7 +98,8 @@ function endsOfSentences(words: readonly string[]): ReadonlySet<number> {
 
 function breakBetween(word: string, next: string): number {
   const [here, there] = [bare(word), bare(next)];
-  // A separate dash ends the previous line.
+  if (isJoined(word)) return BREAK.bound;
+  // A dash that stands alone ends the line before it.
   if (there === "") return BREAK.bound;
   if (/[,;:–—]["»”)]?$/u.test(word) || here === "") return BREAK.clause;
   if (isNumber(here) && (isNumber(there) || SCALE_OR_UNIT.test(there)) && !/[.!?]$/u.test(word))

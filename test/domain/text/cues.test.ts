@@ -98,6 +98,9 @@ test("a word that ends in a hyphen is joined to the next, on one line", () => {
     cues.map(({ lines }) => lines),
     [["Жили в северо-западном крае."]],
   );
+  const lines = layout("Мы поехали на дачу вместе с северо- западными соседями");
+  assert.ok(!lines.some((line) => /-(?: \/|$)/.test(line)), lines.join("; "));
+  assert.equal(lines.join(" ").replaceAll(" /", ""), "Мы поехали на дачу вместе с северо-западными соседями");
 });
 
 test("figures with spaces do not shift the ends of sentences", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { alphabetOf, copyRows, parseTokens } from "../../../native/models/tokens.js";
+import { alphabetOf, copyRows, parseTokens, writesMarks } from "../../../native/models/tokens.js";
 
 test("moves the blank to the front and keeps all other symbols in order", () => {
   const last = parseTokens("  0\nа 1\nб 2\n<blk> 3\n");
@@ -68,4 +68,17 @@ test("hot words have an alphabet only if all outputs are characters", () => {
   assert.deepEqual([...alphabetOf(["", " ", "а", "", "ә"])], [" ", "а", "ә"]);
   assert.equal(alphabetOf(["", " ", "а", " сә"]).size, 0);
   assert.equal(alphabetOf(["", "а", "ә"]).size, 0);
+});
+
+test("a model writes marks if its vocabulary has marks, or letters in both cases", () => {
+  for (const vocabulary of [["", " ", "а", "-", "ә"], ["", " сә", "лем"], ["", " BANK", "ER"], []]) {
+    assert.equal(writesMarks(vocabulary), false, vocabulary.join());
+  }
+  for (const vocabulary of [
+    ["", " сә", "лем", "."],
+    ["", "а", "?"],
+    ["", " Сә", "лем"],
+  ]) {
+    assert.equal(writesMarks(vocabulary), true, vocabulary.join());
+  }
 });

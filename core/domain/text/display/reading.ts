@@ -1,9 +1,10 @@
 import type { Numerals } from "../figures/figures.js";
 import { maskedPieces } from "../redaction/masks.js";
 import { type RedactedKind, type Redaction, redact } from "../redaction/redact.js";
+import { bare } from "../redaction/spoken-digits.js";
 import { displayedWords } from "./display-text.js";
 import type { Mark, Punctuation, Stop } from "./marks.js";
-import { readWrittenWords } from "./written-words.js";
+import { keptWords } from "./written-words.js";
 
 /** The form in which a client wants to read text. */
 export interface ReadingOptions {
@@ -58,7 +59,7 @@ export interface Reading {
  * @param punctuation of all words of the task; null without a model: then only the last mark is written
  */
 export function readWords(task: ReadingTask, punctuation: Punctuation | null): Reading {
-  if (task.isWritten === true) return readWrittenWords(task);
+  if (task.isWritten === true) return readWritten(task);
   const { words, context, numerals, previous, isOver } = task;
   const own = words.slice(context);
   const redactions = task.redact.length === 0 ? [] : redact(own, task.redact);
@@ -83,7 +84,21 @@ export function readWords(task: ReadingTask, punctuation: Punctuation | null): R
   };
 }
 
-/** Returns what joins the previous text to this one. */
+/** Keeps text as its recogniser has written it: only spaces join it, and no mark is open. */
+function readWritten({ words, context, display, numerals, previous, ...task }: ReadingTask): Reading {
+  const own = words.slice(context);
+  const redactions = task.redact.length === 0 ? [] : redact(own.map(bare), task.redact);
+  const pieces = display ? keptWords(own, numerals) : [];
+  return {
+    pieces: redactions.length === 0 ? pieces : maskedPieces(pieces, redactions),
+    redactions,
+    before: previous === "none" || pieces.length === 0 ? "" : " ",
+    stop: "",
+    openWords: 0,
+  };
+}
+
+/** Joins the text before with this one. */
 function between(mark: Mark): string {
   if (mark === "—") return " — ";
   return mark === "-" ? " " : `${mark} `;

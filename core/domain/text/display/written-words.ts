@@ -1,32 +1,21 @@
-import { writtenFigures } from "../figures/figures.js";
-import { maskedPieces } from "../redaction/masks.js";
-import { redact } from "../redaction/redact.js";
+import { type Numerals, writtenFigures } from "../figures/figures.js";
 import { bare } from "../redaction/spoken-digits.js";
-import type { Reading, ReadingTask } from "./reading.js";
+import type { DisplayedWord } from "./display-text.js";
 
 const PARTING = ",";
 
 /**
- * Makes the words of a recogniser readable that writes capitals and marks itself: they stay, and numbers become
- * figures only where the client wants all of them in figures.
+ * Displays the words of a recogniser that writes capitals and marks itself: they stay, and numbers become figures
+ * only where the client wants all of them in figures.
+ *
+ * @returns displayed words in order; together they cover every word once
  */
-export function readWrittenWords({ words, context, ...task }: ReadingTask): Reading {
-  const own = words.slice(context);
-  const redactions = task.redact.length === 0 ? [] : redact(own.map(bare), task.redact);
-  const before = task.previous === "none" || own.length === 0 || !task.display ? "" : " ";
-  if (!task.display) return { pieces: [], redactions, before, stop: "", openWords: 0 };
-  const pieces = task.numerals === "all" ? withFigures(own) : own.map(alone);
-  return {
-    pieces: redactions.length === 0 ? pieces : maskedPieces(pieces, redactions),
-    redactions,
-    before,
-    stop: "",
-    openWords: 0,
-  };
+export function keptWords(own: readonly string[], numerals: Numerals): DisplayedWord[] {
+  return numerals === "all" ? withFigures(own) : own.map(alone);
 }
 
 /** No number goes on behind a mark, so a mark is a word of its own for the rules of figures. */
-function withFigures(own: readonly string[]) {
+function withFigures(own: readonly string[]): DisplayedWord[] {
   const said: { readonly word: string; readonly at: number }[] = [];
   for (const [at, word] of own.entries()) {
     said.push({ word: bare(word), at });
@@ -41,7 +30,7 @@ function withFigures(own: readonly string[]) {
   });
 }
 
-function alone(text: string, at: number) {
+function alone(text: string, at: number): DisplayedWord {
   return { text, first: at, end: at + 1 };
 }
 

@@ -147,9 +147,9 @@ function parametersOf({
   display = false,
 }: TranscriptionOptions): Record<string, string> {
   return {
-    ...(display && { display: "true" }),
     ...(model !== undefined && { model }),
     ...(hotWords.length > 0 && { hotwords: hotWords.join(",") }),
+    ...(display && { display: "true" }),
   };
 }
 

@@ -6,9 +6,10 @@ import { clock } from "../clock.js";
 import { transcriptDownloads, transcriptText } from "../downloads.js";
 import type { RecordingSource } from "../history.js";
 import { toParagraphs } from "../paragraphs.js";
+import { type ShownWord, shownWords } from "../shown-words.js";
 import { claimPlayback } from "../sound.js";
 import { number, t } from "../text/language.js";
-import { type TextForm, textForm } from "../text-form.js";
+import { textForm } from "../text-form.js";
 import { ExportButtons } from "./export-buttons.js";
 import { TextFormChoice } from "./text-form-choice.js";
 
@@ -69,22 +70,6 @@ export function Transcript({ transcript, source }: TranscriptProps) {
       <Facts transcript={transcript} />
     </section>
   );
-}
-
-/** A word as it is shown, with the texts by which the search finds it. */
-interface ShownWord extends TimedWord {
-  readonly texts: readonly string[];
-}
-
-/** A readable word is also found by the words that were spoken for it: "2026" by "две тысячи". */
-function shownWords({ words = [], display_words = [] }: Transcribed, form: TextForm): readonly ShownWord[] {
-  if (form === "spoken" || display_words.length === 0) {
-    return words.map(({ word, start, end }) => ({ word, start, end, texts: [word] }));
-  }
-  return display_words.map(({ word, start, end, spoken: [first, last] }) => {
-    const spoken = words.slice(first, last).map((one) => one.word);
-    return { word, start, end, texts: [word.toLowerCase(), spoken.join(" ")] };
-  });
 }
 
 /** Plays a file, and finds the word that is being spoken. */
