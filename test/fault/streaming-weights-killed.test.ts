@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { startLiveWorker } from "../../native/start-workers.js";
 import { cut, joined, RATE_HZ, silence, speech } from "../support/audio.js";
 import { liveEngine } from "../support/engines.js";
+import { eventually } from "../support/eventually.js";
 import { FAULTY_ENTRIES } from "../support/faulty/entries.js";
 import { FaultOrders } from "../support/faulty/orders.js";
 import { tinyWithNearVoice } from "../support/folders.js";
@@ -19,31 +20,37 @@ const SPOKEN = [
 /** Longer than an utterance may be, so that one is cut in speech. */
 const LONG = joined(...Array<Int16Array>(8).fill(KAZAKH));
 const MESSAGE_SAMPLES = [1_600, 1_000, 2_311];
+/** A worker serves this long before it is killed. */
 const KILL_MS = 2_000;
+/** Few enough that a slow machine reads the long utterance after the last one. */
+const KILLS = 6;
 
 const orders = new FaultOrders();
 
 for (const { id } of TINY_RECOGNIZERS.filter(({ streams }) => streams)) {
-  test(`workers of ${id} killed every 2 s change no final, and no partial contradicts one`, async (t) => {
+  test(`workers of ${id} killed every 2 s change no final`, async (t) => {
     const settings = { modelFolder: await tinyWithNearVoice(id), intraOpThreads: 1, entries: FAULTY_ENTRIES };
     let workersUp = 0;
     const engine = await liveEngine({
-      startWorker: (cells, onMessage) => {
+      startWorker: async (cells, onMessage) => {
+        const worker = await startLiveWorker(settings, cells, onMessage);
         workersUp++;
-        return startLiveWorker(settings, cells, onMessage);
+        return worker;
       },
     });
     await engine.start();
     try {
-      const voices = [joined(...SPOKEN, ...SPOKEN.toReversed()), joined(...SPOKEN.toReversed(), ...SPOKEN)];
+      const voices = [joined(...SPOKEN), joined(...SPOKEN.toReversed())];
       const undisturbed = [];
       for (const pcm of [...voices, LONG]) undisturbed.push(await finalsOf(engine, [pcm]));
-      assert.ok(undisturbed[0]!.length >= 4 && undisturbed[2]!.length >= 2);
+      assert.ok(undisturbed[0]!.length >= 3 && undisturbed[2]!.length >= 2);
       let isOver = false;
       const killing = (async () => {
-        while (!isOver) {
+        for (let kill = 0; kill < KILLS; kill++) {
+          await eventually("a worker is up", () => isOver || workersUp > kill);
           await momentOfFault(KILL_MS);
-          if (!isOver) orders.failAll("live");
+          if (isOver) return;
+          orders.failAll("live");
         }
       })();
       // The long one at once: its backlog is replayed too.
@@ -56,7 +63,7 @@ for (const { id } of TINY_RECOGNIZERS.filter(({ streams }) => streams)) {
       isOver = true;
       await killing;
       t.diagnostic(`${workersUp - 1} workers died`);
-      assert.ok(workersUp >= 4, `${workersUp} workers`);
+      assert.ok(workersUp >= 3, `${workersUp} workers`);
       for (const [voice, listener] of [...paced, long].entries()) {
         assert.deepEqual(listener.finals, undisturbed[voice], `session ${voice}`);
       }
