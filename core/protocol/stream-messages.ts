@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { HotWord } from "../domain/decoding/hot-words.js";
-import type { Endpointing } from "../domain/endpointing/endpointer.js";
+import type { Endpointing } from "../domain/endpointing/patience.js";
 import { type ClientMessage, parseClientMessage } from "./client-message.js";
 import type { DeepReadonly } from "./fields.js";
 import { TIMED_WORD } from "./transcription-schemas.js";

@@ -5,11 +5,11 @@ import {
   ENDPOINTER_DEFAULTS,
   Endpointer,
   FINISH_FRAMES,
-  MOST_PATIENCE,
   pauseFramesFor,
   wordlessFramesFor,
 } from "../../core/domain/endpointing/endpointer.js";
-import { patienceBehind } from "../../core/domain/endpointing/patience.js";
+import { MOST_PATIENCE, patienceBehind } from "../../core/domain/endpointing/patience.js";
+import { DISTANT_DOUBT } from "../../core/domain/endpointing/speaker-level.js";
 import { PcmRing } from "../ring/pcm-ring.js";
 import type { LiveWorkerAnswer, ResumePoint, ToLiveWorker } from "../threads/protocol.js";
 import { StatePlace, type StatePool } from "./encoder-states.js";
@@ -104,6 +104,7 @@ export class LiveTrack {
     this.endpointer = new Endpointer(
       {
         pauseFrames,
+        doubtLimit: DISTANT_DOUBT,
         ...(model.streams && { wordlessFrames: wordlessFramesFor(longestPause) + model.letters.lagFrames }),
       },
       open.from.isMidSpeech,
