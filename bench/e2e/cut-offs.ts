@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { ENDPOINTINGS, type Endpointing } from "../../core/domain/endpointing/endpointer.js";
+import { ENDPOINTINGS, type Endpointing } from "../../core/domain/endpointing/patience.js";
 import { percent, table } from "../evaluate/report.js";
 import { saveResult } from "../save-result.js";
 import { percentiles } from "../support/percentiles.js";

@@ -1,6 +1,6 @@
 import type { HotWord } from "../domain/decoding/hot-words.js";
 import type { ScoredWord } from "../domain/decoding/words.js";
-import type { Endpointing } from "../domain/endpointing/endpointer.js";
+import type { Endpointing } from "../domain/endpointing/patience.js";
 import type { Span } from "./span.js";
 
 /** Events of a live session's decoder. Times are samples of accepted audio since the start of the session. */

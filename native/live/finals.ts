@@ -111,8 +111,8 @@ export class LiveFinals {
   /** Records the end of an utterance, to be published by `publishEndings`. */
   end(track: LiveTrack, event: Ended): void {
     const startFrame = track.toSessionFrame(event.startFrame);
-    // These two endings are in the past, but the prepared pass reads up to the present.
-    if (event.reason === "too-long" || event.reason === "wordless") track.dropPass();
+    // These end in the past, but a prepared pass reads up to the present.
+    if (event.reason !== "pause" && event.reason !== "finalize") track.dropPass();
     const pass = track.takePass();
     const { endFrame } = track.encoded;
     const frame = track.toSessionFrame(event.endFrame);

@@ -5,12 +5,11 @@ import {
   ENDPOINTER_DEFAULTS,
   Endpointer,
   FINISH_FRAMES,
-  MOST_PATIENCE,
   pauseFramesFor,
   wordlessFramesFor,
 } from "../../core/domain/endpointing/endpointer.js";
-import { patienceAfter } from "../../core/domain/endpointing/patience.js";
-import { GrowingSentence } from "../models/punctuation/sentence-ends.js";
+import { MOST_PATIENCE, patienceBehind } from "../../core/domain/endpointing/patience.js";
+import { DISTANT_DOUBT } from "../../core/domain/endpointing/speaker-level.js";
 import { PcmRing } from "../ring/pcm-ring.js";
 import type { LiveWorkerAnswer, ResumePoint, ToLiveWorker } from "../threads/protocol.js";
 import { FrameRows, StatePlace } from "./encoder-memory.js";
@@ -98,7 +97,8 @@ export class LiveTrack {
     this.endpointer = new Endpointer(
       {
         pauseFrames,
-        ...(model.streams && { wordlessFrames: wordlessFramesFor(longestPause) }),
+        doubtLimit: DISTANT_DOUBT,
+        ...(model.streams && { wordlessFrames: wordlessFramesFor(longestPause) + model.letters.lagFrames }),
       },
       open.from.isMidSpeech,
       this.#isPatient ? () => this.#patience : null,

@@ -2,7 +2,7 @@ import type { WavHeader } from "../../core/domain/audio/wav.js";
 import type { HotWord } from "../../core/domain/decoding/hot-words.js";
 import type { UnpackedPlace } from "../../core/domain/decoding/unpacked-place.js";
 import type { ScoredWord, TimedWord } from "../../core/domain/decoding/words.js";
-import type { Endpointing } from "../../core/domain/endpointing/endpointer.js";
+import type { Endpointing } from "../../core/domain/endpointing/patience.js";
 import type { SpeakerState } from "../../core/domain/endpointing/speaker-level.js";
 import { asServiceError, type ErrorCode, ServiceError } from "../../core/domain/errors.js";
 import type { BatchRows } from "../../core/domain/placement/batch-rows.js";

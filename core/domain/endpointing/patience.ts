@@ -1,4 +1,16 @@
-import { MOST_PATIENCE } from "./endpointer.js";
+import type { Expectation } from "../decoding/growing-search.js";
+
+/**
+ * How the length of a pause is limited: by the threshold alone, or also by how likely the sentence ends here.
+ */
+export const ENDPOINTINGS = ["fixed", "adaptive"] as const;
+export type Endpointing = (typeof ENDPOINTINGS)[number];
+
+/** Longest pause, in thresholds. */
+export const MOST_PATIENCE = 3;
+
+/** Returns how many thresholds a pause may last, at most `MOST_PATIENCE`; called once the threshold has passed. */
+export type Patience = () => number;
 
 /** Probabilities of a sentence end: below the first an end is hardly possible, below the second rare. */
 const HARDLY_AN_END = 0.02;

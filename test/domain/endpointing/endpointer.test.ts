@@ -7,8 +7,8 @@ import {
   type HeardFrame,
   pauseFramesFor,
 } from "../../../core/domain/endpointing/endpointer.js";
-import { patienceAfter } from "../../../core/domain/endpointing/patience.js";
-import type { SpeakerState } from "../../../core/domain/endpointing/speaker-level.js";
+import { patienceBehind } from "../../../core/domain/endpointing/patience.js";
+import { DISTANT_DOUBT, type SpeakerState } from "../../../core/domain/endpointing/speaker-level.js";
 import * as fc from "../../support/properties.js";
 
 /** One letter per frame: `#` speech, `.` silence, `~` between the thresholds. */
@@ -339,6 +339,7 @@ const anyRoom = fc
         { probability: 0.95, levelDb: -30, hasLetter: true },
         { probability: 0.95, levelDb: -30, hasLetter: false },
         { probability: 0.7, levelDb: -44, hasLetter: true },
+        { probability: 0.7, levelDb: -39, hasLetter: true },
         { probability: 0.9, levelDb: -52, hasLetter: false },
         { probability: 0.47, levelDb: -36, hasLetter: false },
       ),
@@ -348,11 +349,16 @@ const anyRoom = fc
   )
   .map((runs) => runs.flatMap(([frame, count]) => Array<typeof frame>(count).fill(frame)));
 
-test("an endpointer that starts there with the speaker's level continues like the first", () => {
+const anyLiveOptions = fc.record({
+  wordlessFrames: fc.integer({ min: 5, max: 20 }),
+  doubtLimit: fc.integer({ min: 3, max: 40 }),
+});
+
+test("an endpointer that begins where an utterance ended, with its speaker, continues as the first did", () => {
   fc.assert(
-    fc.property(anyRoom, anyOptions, fc.integer({ min: 5, max: 20 }), (frames, options, wordlessFrames) => {
+    fc.property(anyRoom, anyOptions, anyLiveOptions, (frames, options, liveOptions) => {
       const endsFrom = (first: number, isMidSpeech: boolean, speaker: SpeakerState | null) => {
-        const endpointer = new Endpointer({ ...options, wordlessFrames }, isMidSpeech, null, speaker);
+        const endpointer = new Endpointer({ ...options, ...liveOptions }, isMidSpeech, null, speaker);
         return frames.slice(first).flatMap(({ probability, ...heard }) =>
           endpointer.push(probability, heard).flatMap((event) => {
             if (event.type !== "ended") return [];
@@ -371,11 +377,16 @@ test("an endpointer that starts there with the speaker's level continues like th
   );
 });
 
-/** `#` a near voice with letters, `-` without, `b` a voice 20 dB below it with letters, `.` silence. */
+/**
+ * `#` a near voice with letters, `-` without; `b` a voice 20 dB below it with letters, `d` one 10 dB below that is less surely
+ * near, `q` the near voice 10 dB quieter; `.` silence.
+ */
 const HEARD: Readonly<Record<string, { readonly probability: number } & HeardFrame>> = {
   "#": { probability: 0.95, levelDb: -30, hasLetter: true },
   "-": { probability: 0.95, levelDb: -30, hasLetter: false },
   b: { probability: 0.95, levelDb: -50, hasLetter: true },
+  d: { probability: 0.7, levelDb: -40, hasLetter: true },
+  q: { probability: 0.95, levelDb: -40, hasLetter: true },
   ".": { probability: 0.05, levelDb: -80, hasLetter: false },
 };
 
@@ -393,6 +404,60 @@ test("a voice much quieter than the speaker neither extends the utterance nor st
   // Its loudest frames count for a quarter of a second before the pause begins.
   assert.equal(end, "29 ended #0 0-25 pause");
   assert.deepEqual(others, []);
+});
+
+test("a voice 10 dB below the speaker that never comes near ends the utterance soon after the speaker", () => {
+  const heard = `${"#".repeat(20)}${"d".repeat(60)}`;
+  assert.deepEqual(endsOf(heard), []);
+  const [end] = endsOf(heard, { doubtLimit: DISTANT_DOUBT });
+  assert.equal(end, "28 ended #0 0-25 distant");
+  // Not before the pause that the client has chosen.
+  const [later] = endsOf(heard, { doubtLimit: DISTANT_DOUBT, pauseFrames: 20 });
+  assert.equal(later, "39 ended #0 0-25 distant");
+});
+
+test("a voice that goes on after a distant end is the next utterance", () => {
+  const heard = `${"#".repeat(20)}${"d".repeat(60)}......`;
+  const ends = endsOf(heard, { doubtLimit: DISTANT_DOUBT });
+  assert.deepEqual(ends.slice(1), ["84 ended #1 25-80 pause"]);
+});
+
+test("a speaker who comes near now and then, or is surely heard, is not taken for a distant voice", () => {
+  const options = { doubtLimit: DISTANT_DOUBT };
+  assert.deepEqual(endsOf(`${"#".repeat(20)}${"dd##".repeat(20)}`, options), []);
+  assert.deepEqual(endsOf(`${"#".repeat(20)}${"q".repeat(100)}`, options), []);
+});
+
+test("voices far below the speaker do not belong to the utterance when they precede the speaker", () => {
+  assert.deepEqual(endsOf(`${"b".repeat(30)}${"#".repeat(20)}.....`), ["54 ended #0 22-50 pause"]);
+  // The speaker's own quiet beginning does.
+  assert.deepEqual(endsOf(`${"d".repeat(30)}${"#".repeat(20)}.....`), ["54 ended #0 0-50 pause"]);
+});
+
+test("the mean probability of speech leaves out voices that precede the speaker", () => {
+  const endpointer = new Endpointer();
+  const frames = [
+    ...Array<HeardFrame & { probability: number }>(30).fill({ ...HEARD["b"]!, probability: 0.6 }),
+    ...Array<HeardFrame & { probability: number }>(20).fill(HEARD["#"]!),
+    ...Array<HeardFrame & { probability: number }>(5).fill(HEARD["."]!),
+  ];
+  const means = frames.flatMap(({ probability, ...heard }) =>
+    endpointer.push(probability, heard).flatMap((event) => ("speechMean" in event ? [event.speechMean] : [])),
+  );
+  assert.deepEqual(
+    means.map((mean) => mean.toFixed(2)),
+    ["0.95", "0.95"],
+  );
+});
+
+test("a bang does not hide the voice that follows it", () => {
+  const endpointer = new Endpointer();
+  const levels = [...Array<number>(10).fill(-50), -10, ...Array<number>(20).fill(-50)];
+  const events = levels.flatMap((levelDb) => endpointer.push(0.95, { levelDb, hasLetter: true }));
+  assert.deepEqual(events.concat(endpointer.finalizeNow()).map(say), [
+    "started #0 0",
+    "ended #0 0-31 finalize",
+  ]);
 });
 
 test("a lone voice is transcribed, however quiet", () => {
