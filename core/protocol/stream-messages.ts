@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { HotWord } from "../domain/decoding/hot-words.js";
 import type { Endpointing } from "../domain/endpointing/patience.js";
+import type { ReadingOptions } from "../domain/text/display/reading.js";
 import { type ClientMessage, parseClientMessage } from "./client-message.js";
 import type { DeepReadonly } from "./fields.js";
 import { DISPLAY_WORD, REDACTION, TIMED_WORD } from "./transcription-schemas.js";

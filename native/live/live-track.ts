@@ -8,8 +8,9 @@ import {
   pauseFramesFor,
   wordlessFramesFor,
 } from "../../core/domain/endpointing/endpointer.js";
-import { MOST_PATIENCE, patienceBehind } from "../../core/domain/endpointing/patience.js";
+import { MOST_PATIENCE, patienceAfter } from "../../core/domain/endpointing/patience.js";
 import { DISTANT_DOUBT } from "../../core/domain/endpointing/speaker-level.js";
+import { GrowingSentence } from "../models/punctuation/sentence-ends.js";
 import { PcmRing } from "../ring/pcm-ring.js";
 import type { LiveWorkerAnswer, ResumePoint, ToLiveWorker } from "../threads/protocol.js";
 import { FrameRows, StatePlace } from "./encoder-memory.js";
@@ -98,7 +99,7 @@ export class LiveTrack {
       {
         pauseFrames,
         doubtLimit: DISTANT_DOUBT,
-        ...(model.streams && { wordlessFrames: wordlessFramesFor(longestPause) + model.letters.lagFrames }),
+        ...(model.streams && { wordlessFrames: wordlessFramesFor(longestPause) }),
       },
       open.from.isMidSpeech,
       this.#isPatient ? () => this.#patience : null,

@@ -1,5 +1,3 @@
-import type { Expectation } from "../decoding/growing-search.js";
-
 /**
  * How the length of a pause is limited: by the threshold alone, or also by how likely the sentence ends here.
  */

@@ -8,7 +8,8 @@ import {
   toSrt,
   toVtt,
 } from "../../client/browser.js";
-import { type TextForm, textForm } from "./text-form.js";
+import type { TextForm } from "./shown-words.js";
+import { textForm } from "./text-form.js";
 
 /** One format in which a result can be saved. */
 export interface Download {

@@ -1,6 +1,9 @@
 import type { TimedWord } from "../../../core/domain/decoding/words.js";
 import type { Transcribed } from "../../client/browser.js";
-import type { TextForm } from "./text-form.js";
+
+/** How transcripts are shown: with capitals, punctuation and figures, or word by word as spoken. */
+export const TEXT_FORMS = ["readable", "spoken"] as const;
+export type TextForm = (typeof TEXT_FORMS)[number];
 
 /** A word as it is shown, with the texts by which the search finds it. */
 export interface ShownWord extends TimedWord {

@@ -1,8 +1,5 @@
+import type { TextForm } from "./shown-words.js";
 import { Store } from "./store.js";
-
-/** How transcripts are shown: with capitals, punctuation and figures, or word by word as spoken. */
-export const TEXT_FORMS = ["readable", "spoken"] as const;
-export type TextForm = (typeof TEXT_FORMS)[number];
 
 const STORAGE_KEY = "dauys.text-form";
 

@@ -7,7 +7,7 @@ import {
   type HeardFrame,
   pauseFramesFor,
 } from "../../../core/domain/endpointing/endpointer.js";
-import { patienceBehind } from "../../../core/domain/endpointing/patience.js";
+import { patienceAfter } from "../../../core/domain/endpointing/patience.js";
 import { DISTANT_DOUBT, type SpeakerState } from "../../../core/domain/endpointing/speaker-level.js";
 import * as fc from "../../support/properties.js";
 

@@ -1,5 +1,6 @@
+import { TEXT_FORMS } from "../shown-words.js";
 import { t } from "../text/language.js";
-import { chooseTextForm, TEXT_FORMS, textForm } from "../text-form.js";
+import { chooseTextForm, textForm } from "../text-form.js";
 import { Segments } from "./form.js";
 
 /** Switches all transcripts between readable text and the plain words. */
