@@ -169,7 +169,8 @@ export class LiveFinals {
     flush: PauseInput,
     endSample: number,
   ): SecondPass {
-    const reading = read?.reading ?? null;
+    // A reading that began with a farther voice is read again from the speaker's first words, as in files.
+    const reading = read !== null && read.startFrame === flush.startFrame ? read.reading : null;
     const input = { ...flush, encoded, hotWords, reading, endSample: Math.min(endSample, audioEnd) };
     return new SecondPass(input, this.#runner);
   }

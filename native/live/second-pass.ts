@@ -32,6 +32,8 @@ export interface SecondPassInput {
   readonly speechMean: number;
 }
 
+const NO_OUTPUTS: FlushOutputs = { startFrame: -1, best: [] };
+
 /**
  * The second pass over one utterance: the frames encoded by the streaming step, and the encoded silence of a
  * flush, go through the full-context half and the beam search.
@@ -42,7 +44,7 @@ export class SecondPass {
   readonly state: EncoderState;
   readonly #runner: SecondPassRunner;
   #result: Promise<DecodedUtterance> | null = null;
-  #flush: FlushOutputs = { startFrame: -1, best: [] };
+  #flush = NO_OUTPUTS;
   #isOver = false;
 
   constructor(input: SecondPassInput, runner: SecondPassRunner) {
@@ -158,13 +160,28 @@ export class SecondPassRunner {
     const readings = passes.map(({ input }) => input.reading);
     const refined = await this.#model.refine(this.#encodedOf(passes, flush), readings);
     for (const [row, pass] of passes.entries()) {
-      const reading = readings[row]!;
-      const outputs =
-        reading === null
-          ? this.#flushOutputsOf(pass, flush, row)
-          : this.#unreadOutputsOf(refined[row]!, reading.rowCount);
-      pass.take(refined[row]!, outputs);
+      pass.take(
+        refined[row]!,
+        this.#outputsOf(pass, { reading: readings[row]!, refined: refined[row]!, flush, row }),
+      );
     }
+  }
+
+  /** Returns the outputs that follow those in the utterance's text. */
+  #outputsOf(
+    pass: SecondPass,
+    run: {
+      readonly reading: Reading | null;
+      readonly refined: LogProbs;
+      readonly flush: RowedBatch;
+      readonly row: number;
+    },
+  ): FlushOutputs {
+    const { reading, refined, flush, row } = run;
+    if (reading !== null) return this.#unreadOutputsOf(refined, reading.rowCount);
+    // What was read began elsewhere, so nothing continues it.
+    if (this.#model.reader !== null) return NO_OUTPUTS;
+    return this.#flushOutputsOf(pass, flush, row);
   }
 
   /** Returns the encoder's output for each pass and its flush; valid until the next run. */
