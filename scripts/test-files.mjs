@@ -171,8 +171,14 @@ function importsOfAll(files) {
   return files.map((file) => `import ${JSON.stringify(join(root, file))};\n`).join("");
 }
 
-/** Turns each file into a suite and imports it there. */
+/** Turns each file into a suite and imports it there. @throws for a file with an await at its top level */
 function suitesOf(files) {
+  const awaiting = files.find((file) => TOP_LEVEL_AWAIT.test(readFileSync(join(root, file), "utf8")));
+  if (awaiting !== undefined) {
+    throw new Error(
+      `${awaiting} awaits at its top level: its tests would be registered in another file's suite`,
+    );
+  }
   const suites = files.map((file) => {
     const name = relative("dist/test", file).replace(/\.test\.js$/, "");
     return `describe(${JSON.stringify(name)}, async () => void (await import(${JSON.stringify(join(root, file))})));\n`;
@@ -190,6 +196,8 @@ function placeOf(name) {
   const place = LONGEST_FIRST.findIndex((start) => name.startsWith(start));
   return place === -1 ? LONGEST_FIRST.length : place;
 }
+
+const TOP_LEVEL_AWAIT = /^(?:(?:export )?(?:const|let) .{1,200}= )?await /m;
 
 const known = new Map();
 function importsOf(path) {

@@ -58,7 +58,7 @@ const STREAMED: readonly Streamed[] = [
  * for the tests, which need no peer then. A smoke run compares with the saved ones.
  */
 export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
-  const saved = smoke ? (await readStreamingReference()).packages : {};
+  const saved = smoke ? readStreamingReference().packages : {};
   const peer = smoke ? null : await installPeer();
   const packages: Record<string, PeerPath> = {};
   for (const streamed of STREAMED) {

@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { uniformRandom } from "./uniform-random.js";
 
@@ -21,8 +21,8 @@ export interface StreamingReference {
   readonly packages: Readonly<Record<string, PeerPath>>;
 }
 
-export async function readStreamingReference(): Promise<StreamingReference> {
-  return JSON.parse(await readFile(REFERENCE_FILE, "utf8")) as StreamingReference;
+export function readStreamingReference(): StreamingReference {
+  return JSON.parse(readFileSync(REFERENCE_FILE, "utf8")) as StreamingReference;
 }
 
 const SECONDS = 12;

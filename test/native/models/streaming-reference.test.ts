@@ -7,7 +7,7 @@ import {
   referencePcm,
 } from "../../../bench/support/streaming-reference.js";
 
-const { peer, packages } = await readStreamingReference();
+const { peer, packages } = readStreamingReference();
 
 for (const [id, reference] of Object.entries(packages)) {
   test(`${id} has the tokens of ${peer}, at the same times, with the same log-probs`, async () => {
