@@ -65,6 +65,9 @@ const meter: UsageMeter = {
   hold: async () => {
     throw new ServiceError("ENGINE_BUSY", "only live sessions live here");
   },
+  openSpeech: () => {
+    throw new ServiceError("ENGINE_BUSY", "only live sessions live here");
+  },
   openLive: (reference, _samplesPerSecond, onFunds) => {
     queueMicrotask(() =>
       onFunds({
@@ -113,6 +116,7 @@ const conversations: Conversations = {
   requireCredit: async () => {},
   synthesis: refuse,
   transcription: refuse,
+  speaking: refuse,
   live: listen({
     recognizers: new Map([
       [

@@ -86,6 +86,11 @@ export class Metrics {
     },
     audio: (seconds: number) => this.ttsAudioSeconds.inc(seconds),
   });
+  readonly speakSessions = this.#gauge("speak_sessions", "Speaking sessions that are open now");
+  readonly speakInterruptions = this.#counter(
+    "speak_interruptions_total",
+    "Sentences that a client of a speaking session cleared after their sound had begun",
+  );
   readonly textDroppedCharacters = this.#counter(
     "text_dropped_characters_total",
     "Characters that cannot be spoken and were dropped",

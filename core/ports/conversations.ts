@@ -122,6 +122,49 @@ export interface FileWishes {
   readonly onProgress?: (share: number) => void;
 }
 
+/** Messages of a speaking session, for every wire. */
+export type SpeakMessageOut =
+  /** All speech of the text before a flush was sent; `sequence` counts these and the next from 0. */
+  | { readonly type: "flushed"; readonly sequence: number }
+  /** No speech of earlier text follows. */
+  | { readonly type: "cleared"; readonly sequence: number }
+  | { readonly type: "warning"; readonly code: string; readonly detail: string }
+  | Extract<StreamServerMessage, { readonly type: "error" }>;
+
+/** Receives a speaking session's sound and messages, in order. */
+export interface SpeakSink {
+  send(message: SpeakMessageOut): void;
+  /** Samples of a sentence, mono, at the model's rate; may be empty with the last ones. */
+  sound(pcm: Int16Array, isLast: boolean): void;
+  /** Resolves when the client has taken enough for more to be sent. */
+  ready(): Promise<void>;
+  /** Closes the socket after all messages. */
+  close(code: number, reason: string): void;
+}
+
+/** A session that speaks text which arrives in pieces. */
+export interface SpeakConversation {
+  /** Adds a piece of text; sentences are spoken as soon as they are complete. */
+  speak(text: string): void;
+  /** Speaks the rest; `flushed` follows its last sound. */
+  flush(): void;
+  /** Drops text and sound that were not sent; `cleared` follows. */
+  clear(): void;
+  /** Speaks what was flushed, drops the rest, and closes with 1000. */
+  close(): void;
+  keepalive(): void;
+  /** Reports a message that cannot be understood: `warning bad_message`. */
+  badMessage(detail: string): void;
+  disconnected(): void;
+  /** The service stops: finish what was flushed, 1012. */
+  goingAway(): void;
+  /** The key has ended: `error unauthorized`, 4401. */
+  unauthorized(detail: string): void;
+}
+
+/** Options of a speaking session: a synthesis without its text. */
+export type SpeakWishes = Omit<SynthesisRequest, "text">;
+
 /** All work that clients can start; put together in `src/service/conversations.ts`. */
 export interface Conversations {
   readonly catalog: Catalog;
@@ -135,4 +178,6 @@ export interface Conversations {
    */
   requireCredit(caller: Caller, kind: UsageKind): Promise<void>;
   live(caller: Caller, options: LiveWishes, sink: LiveSink): LiveConversation;
+  /** @throws {ServiceError} `UNKNOWN_MODEL` */
+  speaking(caller: Caller, wishes: SpeakWishes, sink: SpeakSink): SpeakConversation;
 }

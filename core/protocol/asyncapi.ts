@@ -5,6 +5,7 @@ import { componentSchemas, jsonSchema } from "./json-schema.js";
 import { LISTEN_CLIENT_MESSAGE, LISTEN_SERVER_MESSAGE } from "./listen-messages.js";
 import { INTERFACE_VERSION } from "./openapi.js";
 import { SERVICE_VERSION } from "./service-version.js";
+import { SPEAK_CLIENT_MESSAGE, SPEAK_SERVER_MESSAGE } from "./speak-messages.js";
 import { STREAM_CLIENT_MESSAGE, STREAM_SERVER_MESSAGE } from "./stream-messages.js";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -14,6 +15,8 @@ type Messages = z.ZodDiscriminatedUnion<readonly z.ZodObject<{ readonly type: z.
 interface Dialect {
   readonly id: string;
   readonly audio: string;
+  /** Audio is sent by the service, not by the client. */
+  readonly isAudioSent?: boolean;
   readonly fromClient: Messages;
   readonly fromServer: Messages;
   /** First of the subprotocols; the second is the key. */
@@ -35,6 +38,14 @@ const DIALECTS: Readonly<Record<LivePath, Dialect>> = {
       "Raw samples of one channel, as `encoding` and `sample_rate` say; an empty one finishes the session",
     fromClient: LISTEN_CLIENT_MESSAGE as unknown as Messages,
     fromServer: LISTEN_SERVER_MESSAGE as unknown as Messages,
+    subprotocol: "token",
+  },
+  "/v1/speak": {
+    id: "speak",
+    audio: "Samples of one channel without a header, as `encoding` and `sample_rate` say",
+    isAudioSent: true,
+    fromClient: SPEAK_CLIENT_MESSAGE as unknown as Messages,
+    fromServer: SPEAK_SERVER_MESSAGE as unknown as Messages,
     subprotocol: "token",
   },
 };
@@ -125,16 +136,27 @@ function handshake({ subprotocol }: Dialect): Json {
 
 /** Operations of the service, which receives the messages of clients. */
 function operations(dialect: Dialect): readonly (readonly [string, Json])[] {
-  const { id, fromClient, fromServer } = dialect;
+  const { id, fromClient, fromServer, isAudioSent = false } = dialect;
   const refs = (names: readonly string[]) =>
     names.map((name) => ({ $ref: `#/channels/${id}/messages/${name}` }));
   const channelRef = { $ref: `#/channels/${id}` };
   return [
     [
       `${id}-hear`,
-      { action: "receive", channel: channelRef, messages: refs([AUDIO, ...namesOf(fromClient)]) },
+      {
+        action: "receive",
+        channel: channelRef,
+        messages: refs([...(isAudioSent ? [] : [AUDIO]), ...namesOf(fromClient)]),
+      },
     ],
-    [`${id}-tell`, { action: "send", channel: channelRef, messages: refs(namesOf(fromServer)) }],
+    [
+      `${id}-tell`,
+      {
+        action: "send",
+        channel: channelRef,
+        messages: refs([...(isAudioSent ? [AUDIO] : []), ...namesOf(fromServer)]),
+      },
+    ],
   ];
 }
 

@@ -3,6 +3,7 @@ import { BALANCE, USAGE, USAGE_ROW } from "./account-schemas.js";
 import {
   AUDIO_MODELS,
   AUDIO_VOICES,
+  DEEPGRAM_ERROR,
   ERROR,
   HEALTH,
   MODEL,
@@ -16,9 +17,12 @@ import {
   VOICES,
   VOICES_QUERY,
 } from "./catalog-schemas.js";
+import { DEEPGRAM_ENDPOINTS } from "./deepgram-endpoints.js";
+import { LISTEN_TRANSCRIPT, LISTEN_URL } from "./listen-file-schemas.js";
 import { LISTEN_CLIENT_MESSAGE, LISTEN_SERVER_MESSAGE } from "./listen-messages.js";
-import { LISTEN_QUERY } from "./listen-query.js";
 import type { Query } from "./query.js";
+import { SPEAK_CLIENT_MESSAGE, SPEAK_SERVER_MESSAGE } from "./speak-messages.js";
+import { SPEAK_REQUEST } from "./speak-query.js";
 import { SPEECH_REQUEST } from "./speech-request.js";
 import { STREAM_CLIENT_MESSAGE, STREAM_SERVER_MESSAGE } from "./stream-messages.js";
 import { STREAM_QUERY } from "./stream-query.js";
@@ -70,8 +74,14 @@ export const COMPONENTS = {
   StreamServerMessage: STREAM_SERVER_MESSAGE,
   ListenClientMessage: LISTEN_CLIENT_MESSAGE,
   ListenServerMessage: LISTEN_SERVER_MESSAGE,
+  ListenUrl: LISTEN_URL,
+  ListenTranscript: LISTEN_TRANSCRIPT,
+  SpeakRequest: SPEAK_REQUEST,
+  SpeakClientMessage: SPEAK_CLIENT_MESSAGE,
+  SpeakServerMessage: SPEAK_SERVER_MESSAGE,
   Error: ERROR,
   OpenAiError: OPENAI_ERROR,
+  DeepgramError: DEEPGRAM_ERROR,
 } as const satisfies Record<string, z.ZodType>;
 
 export type ComponentName = keyof typeof COMPONENTS;
@@ -98,6 +108,10 @@ export const ANSWER_HEADERS = {
     type: "string",
     description: "Only when something was given that has no effect here: its names, with commas between",
   },
+  "Dg-Char-Count": { type: "integer", description: "As `X-Svc-Chars`" },
+  "Dg-Model-Name": { type: "string", description: "The voice" },
+  "Dg-Model-Uuid": { type: "string", description: "As `X-Svc-Model`" },
+  "Dg-Request-Id": { type: "string", description: "As `x-request-id`" },
   "X-Sample-Rate": { type: "integer", description: "Only with `pcm`: 24000" },
   "X-Channels": { type: "integer", description: "Only with `pcm`: 1" },
   "X-Bit-Depth": { type: "integer", description: "Only with `pcm`: 16" },
@@ -287,25 +301,7 @@ const TABLE = [
     answer: {},
     errors: [400, 401, 404, 429, 503],
   },
-  {
-    method: "GET",
-    path: "/v1/listen",
-    group: "Live",
-    summary: "Live transcription over WebSocket for clients of Deepgram",
-    description:
-      "The same sessions in the messages of Deepgram's live transcription (`ListenServerMessage`, `ListenClientMessage`): " +
-      "`Results`, `SpeechStarted`, `UtteranceEnd`, `Metadata`, `Error`; `KeepAlive`, `Finalize`, `CloseStream`. The key comes as " +
-      "`Authorization: Token KEY` or `Bearer KEY`, or as the second of the subprotocols `token, KEY`; a stream token in the same " +
-      "places. Raw samples of one channel, or a WAV of them. Punctuation and formatting options are ignored, and named in " +
-      "`X-Svc-Ignored` of the handshake; what would change the meaning " +
-      "of an answer (diarize, multichannel, redact, search, replace, callback, dictation, detect_entities) is refused. Close " +
-      "codes are those of `/v1/stream`. A refusal before the upgrade says why in `dg-error` too.",
-    query: LISTEN_QUERY,
-    status: 101,
-    answer: {},
-    answerHeaders: ["X-Svc-Ignored"],
-    errors: [400, 401, 429, 503],
-  },
+  ...DEEPGRAM_ENDPOINTS,
   {
     method: "POST",
     path: "/v1/stream/token",

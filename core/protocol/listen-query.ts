@@ -15,7 +15,7 @@ export const SAMPLE_RATE_HZ = { min: 8_000, max: 48_000 };
 const ENDPOINTING_MS = { min: 100, max: 2_000, otherwise: 200 };
 /** Names of Deepgram's models, which mean the default model. */
 const MODEL_ALIAS = /^nova(-\d)?(-[a-z]+)?$/;
-const LANGUAGES: readonly string[] = ["multi", "kk", "kk-KZ", "ru", "ru-RU"];
+export const LISTEN_LANGUAGES: readonly string[] = ["multi", "kk", "kk-KZ", "ru", "ru-RU"];
 /** Features that change the meaning of an answer, and so are rejected instead of ignored. */
 const MISSING = [
   "callback",
@@ -35,14 +35,11 @@ const IGNORED = [
   ...["tag", "tier", "version"],
 ];
 
+export const LISTEN_MODEL_MEANS = `${RECOGNIZER_MEANS}; names that begin with \`nova\` mean it too`;
+
 export const LISTEN_QUERY = {
   schema: z.object({
-    model: z
-      .string()
-      .optional()
-      .meta({
-        description: `${RECOGNIZER_MEANS}; names that begin with \`nova\` mean it too`,
-      }),
+    model: z.string().optional().meta({ description: LISTEN_MODEL_MEANS }),
     language: z
       .string()
       .optional()
@@ -95,16 +92,12 @@ export interface ListenOptions {
  * @throws {ServiceError} `INVALID_REQUEST`, `UNKNOWN_PARAMETER`
  */
 export function parseListenQuery(query: URLSearchParams, models: ModelList<HearingModel>): ListenOptions {
-  for (const name of MISSING) {
-    const value = query.get(name);
-    if (value !== null && value !== "" && value !== "false") throw invalid(`${name} is not supported`);
-  }
+  refuseFeatures(query, MISSING);
   const fields = readQuery(LISTEN_QUERY, query);
-  const { model: name = null, language = "multi", encoding } = fields;
-  const isAlias = name !== null && models.find(name) === undefined && MODEL_ALIAS.test(name);
-  const model = models.require(isAlias ? null : name, "INVALID_REQUEST");
-  if (!LANGUAGES.includes(language)) {
-    throw invalid(`language must be one of ${LANGUAGES.join(", ")}, received ${shown(language)}`);
+  const { language = "multi", encoding } = fields;
+  const { model } = listenModel(fields.model ?? null, models);
+  if (!LISTEN_LANGUAGES.includes(language)) {
+    throw invalid(`language must be one of ${LISTEN_LANGUAGES.join(", ")}, received ${shown(language)}`);
   }
   const isTelephone = encoding !== "linear16" && !query.has("sample_rate");
   return {
@@ -122,6 +115,23 @@ export function parseListenQuery(query: URLSearchParams, models: ModelList<Heari
       hotWordsIn(name, query.getAll(name).join(","), model),
     ),
   };
+}
+
+/** Rejects features that this service does not have. @throws {ServiceError} `INVALID_REQUEST` */
+export function refuseFeatures(query: URLSearchParams, missing: readonly string[]): void {
+  for (const name of missing) {
+    const isAsked = query.getAll(name).some((value) => value !== "" && value !== "false");
+    if (isAsked) throw new ServiceError("INVALID_REQUEST", `${name} is not supported`, { param: name });
+  }
+}
+
+/** Finds the model of a name; Deepgram's names mean the default. @throws {ServiceError} `INVALID_REQUEST` */
+export function listenModel(
+  name: string | null,
+  models: ModelList<HearingModel>,
+): { readonly model: HearingModel; readonly isModelNamed: boolean } {
+  const isModelNamed = name !== null && (models.find(name) !== undefined || !MODEL_ALIAS.test(name));
+  return { model: models.require(isModelNamed ? name : null, "INVALID_REQUEST"), isModelNamed };
 }
 
 /** Returns requested parameters without effect, except those set to `false`. */

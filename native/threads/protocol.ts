@@ -1,7 +1,8 @@
 import type { WavHeader } from "../../core/domain/audio/wav.js";
 import type { HotWord } from "../../core/domain/decoding/hot-words.js";
+import type { FileWord } from "../../core/domain/decoding/transcript.js";
 import type { UnpackedPlace } from "../../core/domain/decoding/unpacked-place.js";
-import type { ScoredWord, TimedWord } from "../../core/domain/decoding/words.js";
+import type { ScoredWord } from "../../core/domain/decoding/words.js";
 import type { Endpointing } from "../../core/domain/endpointing/endpointer.js";
 import type { SpeakerState } from "../../core/domain/endpointing/speaker-level.js";
 import { asServiceError, type ErrorCode, ServiceError } from "../../core/domain/errors.js";
@@ -243,7 +244,7 @@ export interface FilePiece {
 export interface DecodedPiece {
   readonly text: string;
   /** Seconds from the start of the file. */
-  readonly words: readonly TimedWord[];
+  readonly words: readonly FileWord[];
 }
 
 export interface WavSource {

@@ -13,6 +13,7 @@ import type {
 } from "../../core/ports/front.js";
 import type { KeyIdentity, KeyStore } from "../../core/ports/key-store.js";
 import { inSpan, NO_TRACER } from "../../core/ports/span.js";
+import { deepgramErrorBody, isDeepgramPath } from "../../core/protocol/deepgram-errors.js";
 import type { LivePath } from "../../core/protocol/endpoints.js";
 import { errorBody } from "../../core/protocol/error-body.js";
 import { CLOSE_CODE, errorHeaders, HTTP_STATUS, publicDetail } from "../../core/protocol/error-status.js";
@@ -27,24 +28,34 @@ import type { KeyEndings } from "../http/key-endings.js";
 import { noSuchEndpoint, type RouteDeps } from "../http/router.js";
 import { isToken } from "../http/signed-credentials.js";
 import { LISTEN_DIALECT } from "./dialects/deepgram.js";
-import type { ErrorMessage, LiveDialect, LiveTranslation, StreamCredential } from "./dialects/dialect.js";
+import { SPEAK_DIALECT } from "./dialects/deepgram-speak.js";
+import type {
+  ErrorMessage,
+  LiveDialect,
+  SpeakDialect,
+  StreamCredential,
+  WireMessage,
+} from "./dialects/dialect.js";
 import { STREAM_DIALECT } from "./dialects/stream.js";
-import { LiveSocket, serverFault } from "./live-socket.js";
+import { LiveSocket } from "./live-socket.js";
+import { refuseSocket, type SocketParts, serverFault } from "./session-socket.js";
+import { SpeakSocket } from "./speak-socket.js";
 
 /** A path of the endpoint table without a dialect does not compile. */
 const BY_PATH = {
   "/v1/stream": STREAM_DIALECT,
   "/v1/listen": LISTEN_DIALECT,
-} satisfies { readonly [Path in LivePath]: LiveDialect };
+  "/v1/speak": SPEAK_DIALECT,
+} satisfies { readonly [Path in LivePath]: LiveDialect | SpeakDialect };
 
-export const DIALECTS: readonly LiveDialect[] = Object.values(BY_PATH);
+export const DIALECTS: readonly (LiveDialect | SpeakDialect)[] = Object.values(BY_PATH);
 
 /** Creates the handler that accepts or rejects WebSocket upgrades. */
 export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) => Promise<UpgradeDecision> {
   const keys = new LiveAuthorization(deps.keys, deps.clock, deps.endings);
   const floods = new Floods(deps.clock);
   const { serve = SERVED_PARTS } = deps;
-  const served = DIALECTS.filter(({ path }) => isServed(path, serve));
+  const served = DIALECTS.filter(({ path }) => isServed({ method: "GET", path }, serve));
   return async (request) => {
     const requestId = newRequestId();
     const log = deps.log.child({ requestId });
@@ -57,7 +68,7 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
       request.header("traceparent"),
       { "http.request.method": "GET", "http.route": dialect.path, "dauys.request_id": requestId },
     );
-    const toRefusal = (error: ErrorMessage) => dialect.refusal(request.query, error);
+    const toRefusal = (error: ErrorMessage) => dialect.refusal(request.query, error, requestId);
     try {
       if (request.malformed !== null) throw new ServiceError("INVALID_REQUEST", request.malformed);
       if (known === undefined) throw new ServiceError("NOT_FOUND", whyNotHere(request.path, serve));
@@ -65,26 +76,25 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
       const identity = await inSpan(span.child("admission"), async () => {
         const known = await identify(credential, deps, keys);
         // Check this first: a client without a free slot then costs little.
-        deps.slots.check(known, "live");
+        deps.slots.check(known, dialect.work);
         return known;
       });
       const client = `${identity.organizationId} ${request.remoteAddress}`;
       floods.check(client);
-      const translation = dialect.begin(request.query, requestId, deps.conversations.catalog.hearing);
-      const mostAtOnce = deps.slots.limitOf(identity, "live");
+      const { start, toClient, ignored } = begin(dialect, { query: request.query, requestId, deps });
+      const mostAtOnce = deps.slots.limitOf(identity, dialect.work);
       const caller = { requestId, identity, endpoint: dialect.path, mostAtOnce, span };
-      await deps.conversations.requireCredit(caller, "live");
+      await deps.conversations.requireCredit(caller, dialect.work);
       const open = (socket: FrontSocket) => {
         log.info({ path: dialect.path, organizationId: identity.organizationId }, "live socket opened");
-        const events = new LiveSocket(socket, log, toRefusal).start(deps, caller, translation);
+        const events = start(caller, { socket, log, toRefusal });
         const flooded = () => {
           floods.note(client);
           log.warn({}, "live client floods");
         };
         return { ...events, flooded };
       };
-      const { ignored } = translation;
-      return { ...accept({ ...accepted, ignored }, open), floodClosing: floodClosing(translation) };
+      return { ...accept({ ...accepted, ignored }, open), floodClosing: floodClosing(toClient) };
     } catch (thrown) {
       const error = asServiceError(thrown);
       span.end(errorName(error.code));
@@ -92,14 +102,47 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
       if (credential.type === "header" || credential.type === "key-in-query" || known === undefined)
         return refuse(error, requestId, dialect);
       // Browsers cannot read a failed handshake, so they get the error on an open socket.
-      return accept(accepted, (socket) => new LiveSocket(socket, log, toRefusal).refuse(error));
+      return accept(accepted, (socket) => refuseSocket({ socket, log, toRefusal }, error));
     }
+  };
+}
+
+/** What a dialect makes of a handshake. */
+interface Begun {
+  readonly ignored: readonly string[];
+  toClient(error: ErrorMessage): readonly WireMessage[];
+  start(caller: Caller, parts: SocketParts): SocketEvents;
+}
+
+/** @throws {ServiceError} as `begin` of the dialects */
+function begin(
+  dialect: LiveDialect | SpeakDialect,
+  {
+    query,
+    requestId,
+    deps,
+  }: { readonly query: URLSearchParams; readonly requestId: string; readonly deps: RouteDeps },
+): Begun {
+  const { hearing, speaking } = deps.conversations.catalog;
+  if (dialect.work === "live") {
+    const translation = dialect.begin(query, requestId, hearing);
+    return {
+      ignored: translation.ignored,
+      toClient: (error) => translation.toClient(error),
+      start: (caller, parts) => new LiveSocket(parts).start(deps, caller, translation),
+    };
+  }
+  const translation = dialect.begin(query, requestId, speaking);
+  return {
+    ignored: translation.ignored,
+    toClient: (error) => translation.toClient(error),
+    start: (caller, parts) => new SpeakSocket(parts).start(deps, caller, translation),
   };
 }
 
 function whyNotHere(path: string, serve: readonly ServedPart[]): string {
   const isElsewhere = DIALECTS.some((dialect) => dialect.path === path);
-  return isElsewhere ? servedElsewhere(path, serve) : noSuchEndpoint("GET", path);
+  return isElsewhere ? servedElsewhere({ method: "GET", path }, serve) : noSuchEndpoint("GET", path);
 }
 
 /** @throws {ServiceError} `INVALID_REQUEST` for a key in the query, `KEY_INVALID`, `AUTH_UNAVAILABLE` */
@@ -140,7 +183,11 @@ function accept(
   return { type: "accept", protocol, headers, open };
 }
 
-function refuse(error: ServiceError, requestId: string, dialect: LiveDialect): UpgradeDecision {
+function refuse(
+  error: ServiceError,
+  requestId: string,
+  dialect: LiveDialect | SpeakDialect,
+): UpgradeDecision {
   const headers = {
     "content-type": "application/json",
     "x-request-id": requestId,
@@ -152,7 +199,9 @@ function refuse(error: ServiceError, requestId: string, dialect: LiveDialect): U
     type: "refuse",
     status: HTTP_STATUS[error.code],
     headers,
-    body: JSON.stringify(errorBody(error)),
+    body: JSON.stringify(
+      isDeepgramPath(dialect.path) ? deepgramErrorBody(error, requestId) : errorBody(error),
+    ),
   };
 }
 
@@ -202,9 +251,9 @@ const FLOODS: BucketSize = { burst: 4, perSecond: 2 };
 const MOST_CLIENTS = 10_000;
 
 /** Returns what the front sends to a client with too many messages before it closes the socket. */
-function floodClosing(translation: LiveTranslation): FloodClosing {
+function floodClosing(toClient: Begun["toClient"]): FloodClosing {
   return {
-    messages: translation.toClient({ type: "error", code: FLOOD, detail: FLOOD_DETAIL, retryable: false }),
+    messages: toClient({ type: "error", code: FLOOD, detail: FLOOD_DETAIL, retryable: false }),
     code: CLOSE_CODE.INVALID_REQUEST,
     reason: FLOOD,
   };

@@ -1,8 +1,10 @@
 import { readFile } from "node:fs/promises";
+import { SpeakSession } from "../../actors/synthesis/speak-session.js";
 import { ServiceError } from "../../core/domain/errors.js";
 import { countCodePoints } from "../../core/domain/text/code-points.js";
 import type { UsagePeriod } from "../../core/domain/usage/period.js";
 import type { AccountReports, UsageSum } from "../../core/ports/account-reports.js";
+import { systemClock } from "../../core/ports/clock.js";
 import type { Credits } from "../../core/ports/console-store.js";
 import type {
   Conversations,
@@ -16,7 +18,10 @@ import type { Departure } from "../../core/ports/front.js";
 import type { KeyIdentity, KeyStore } from "../../core/ports/key-store.js";
 import { CATALOG } from "../support/catalog.js";
 import { settled } from "../support/deferred.js";
+import { FreeMeter } from "../support/free-meter.js";
 import { pace } from "../support/pace.js";
+import { SILENT } from "../support/silent-log.js";
+import { ToneSynthesizer } from "../support/tone-synthesizer.js";
 
 export const GOOD_KEY = `sk-svc-${"0a".repeat(24)}`;
 export const DOWN_KEY = `sk-svc-${"dd".repeat(24)}`;
@@ -90,6 +95,19 @@ export class FakeConversations implements Conversations {
     this.options = options;
     return echoLive(sink);
   };
+
+  /** Speaks the pieces of speaking sessions, which are real. */
+  readonly synthesizer = new ToneSynthesizer();
+  readonly meter = new FreeMeter();
+  speaking: Conversations["speaking"] = (_caller, wishes, sink) =>
+    new SpeakSession({
+      model: this.catalog.speaking.require(wishes.model),
+      wishes,
+      synthesis: { synthesizer: this.synthesizer, clock: systemClock },
+      meterOf: () => this.meter.openSpeech(),
+      sink,
+      log: SILENT,
+    });
 
   synthesis: Conversations["synthesis"] = async (caller, request) => {
     caller.onModelWait?.(this.modelWaitMs);

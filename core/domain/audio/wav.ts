@@ -102,6 +102,33 @@ function wavHead(sampleCount: number, sampleRateHz: number, moreBytes = 0): Uint
   return head;
 }
 
+/** Codes of the sample formats that a streamed file may have, with their bits per sample. */
+const STREAMED_FORMATS = {
+  linear16: { code: 1, bits: 16 },
+  alaw: { code: 6, bits: 8 },
+  mulaw: { code: 7, bits: 8 },
+} as const;
+const UNKNOWN_BYTES = 0xffff_ffff;
+
+/** Writes the header of a WAVE file whose length is not known yet: it lasts until the end of the file. */
+export function streamedWavHead(
+  format: keyof typeof STREAMED_FORMATS,
+  sampleRateHz: number,
+  channels = 1,
+): Uint8Array {
+  const head = wavHead(0, sampleRateHz);
+  const { code, bits } = STREAMED_FORMATS[format];
+  const view = new DataView(head.buffer);
+  view.setUint32(4, UNKNOWN_BYTES, true);
+  view.setUint16(20, code, true);
+  view.setUint16(22, channels, true);
+  view.setUint32(28, (sampleRateHz * channels * bits) / 8, true);
+  view.setUint16(32, (channels * bits) / 8, true);
+  view.setUint16(34, bits, true);
+  view.setUint32(40, UNKNOWN_BYTES, true);
+  return head;
+}
+
 /**
  * Writes a WAVE file in parts without copying its samples; each piece is released as soon as its part is
  * taken.

@@ -1,11 +1,16 @@
 import type { TimedWord } from "./words.js";
 
+/** A word of a file; engine nodes of earlier versions send no confidence. */
+export interface FileWord extends TimedWord {
+  readonly confidence?: number;
+}
+
 /** A run of speech between two pauses, in seconds from the start of the file. */
 export interface TranscribedSegment {
   readonly text: string;
   readonly startSeconds: number;
   readonly endSeconds: number;
-  readonly words: readonly TimedWord[];
+  readonly words: readonly FileWord[];
 }
 
 export interface FileTranscript {

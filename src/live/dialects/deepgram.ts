@@ -12,6 +12,7 @@ import {
 import { type ListenOptions, parseListenQuery, SAMPLE_RATE_HZ } from "../../../core/protocol/listen-query.js";
 import type { StreamServerMessage } from "../../../core/protocol/stream-messages.js";
 import {
+  deepgramHeaders,
   type ErrorMessage,
   type LiveDialect,
   type LiveTranslation,
@@ -21,7 +22,6 @@ import {
 } from "./dialect.js";
 
 const CHANNEL = 0;
-const LONGEST_HEADER = 500;
 
 /**
  * Deepgram's protocol for live transcription, so that its clients work with this service.
@@ -30,8 +30,9 @@ const LONGEST_HEADER = 500;
  */
 export const LISTEN_DIALECT: LiveDialect = {
   path: "/v1/listen",
+  work: "live",
   credential: listenCredential,
-  refusalHeaders: (detail, requestId) => ({ "dg-error": headerText(detail), "dg-request-id": requestId }),
+  refusalHeaders: deepgramHeaders,
   refusal: (_query, error) => JSON.stringify(toError(error)),
   begin: (query, requestId, models) => new ListenTranslation(parseListenQuery(query, models), requestId),
 };
@@ -228,11 +229,6 @@ function needsPartials({ interimResults, vadEvents, utteranceEndMs }: ListenOpti
 /** 0 without words, as in partials. */
 function meanConfidence(words: readonly { readonly confidence: number }[]): number {
   return words.reduce((sum, { confidence }) => sum + confidence, 0) / Math.max(1, words.length);
-}
-
-/** Headers must be visible ASCII; the text may quote a client. */
-function headerText(text: string): string {
-  return text.replace(/[^ -~]/g, "?").slice(0, LONGEST_HEADER);
 }
 
 function toError({ code, detail }: ErrorMessage): ListenServerMessage {

@@ -1,11 +1,17 @@
 import type { WavHeader } from "../../../core/domain/audio/wav.js";
-import type { HearingModel, ModelList } from "../../../core/domain/catalog/catalog.js";
+import type { HearingModel, ModelList, SpeakingModel } from "../../../core/domain/catalog/catalog.js";
 import { ServiceError } from "../../../core/domain/errors.js";
-import type { LiveConversation, LiveWishes } from "../../../core/ports/conversations.js";
+import type {
+  LiveConversation,
+  LiveWishes,
+  SpeakConversation,
+  SpeakMessageOut,
+  SpeakWishes,
+} from "../../../core/ports/conversations.js";
 import type { FrontRequest, Headers } from "../../../core/ports/front.js";
 import type { LivePath } from "../../../core/protocol/endpoints.js";
 import type { StreamServerMessage } from "../../../core/protocol/stream-messages.js";
-import { bearerKey } from "../../http/admit.js";
+import { bearerKey, tokenKey } from "../../http/admit.js";
 
 /** The first subprotocol of a client that sends its key as the second one. */
 const BEARER_PROTOCOL = "svc-bearer";
@@ -22,19 +28,47 @@ export type WireMessage = string | Uint8Array;
 
 export type ErrorMessage = Extract<StreamServerMessage, { readonly type: "error" }>;
 
-/** A protocol for live sessions: one path with its own messages. All dialects use the same sessions. */
-export interface LiveDialect {
+/** A protocol on a socket: one path with its own messages. */
+interface SocketDialect {
   readonly path: LivePath;
   credential(request: FrontRequest): StreamCredential;
   /** Headers that explain a rejected handshake. */
   refusalHeaders(detail: string, requestId: string): Headers;
   /** The error message on a socket without a session. */
-  refusal(query: URLSearchParams, error: ErrorMessage): WireMessage;
+  refusal(query: URLSearchParams, error: ErrorMessage, requestId: string): WireMessage;
+}
+
+/** A protocol for live sessions, which hear. All dialects use the same sessions. */
+export interface LiveDialect extends SocketDialect {
+  readonly work: "live";
   /**
    * @param models those that a client may request
    * @throws {ServiceError} `INVALID_REQUEST`, `UNKNOWN_PARAMETER`, `UNKNOWN_MODEL`
    */
   begin(query: URLSearchParams, requestId: string, models: ModelList<HearingModel>): LiveTranslation;
+}
+
+/** A protocol for speaking sessions. */
+export interface SpeakDialect extends SocketDialect {
+  readonly work: "synthesis";
+  /**
+   * @param models those that a client may request
+   * @throws {ServiceError} `INVALID_REQUEST`, `UNSUPPORTED_FORMAT`, `UNKNOWN_PARAMETER`
+   */
+  begin(query: URLSearchParams, requestId: string, models: ModelList<SpeakingModel>): SpeakTranslation;
+}
+
+/** Translates between one client and its speaking session. */
+export interface SpeakTranslation {
+  readonly wishes: SpeakWishes;
+  readonly ignored: readonly string[];
+  /** Messages for a client whose socket has opened. */
+  opened(): readonly WireMessage[];
+  toClient(message: SpeakMessageOut): readonly WireMessage[];
+  /** @param isLast of a sentence */
+  sound(pcm: Int16Array, isLast: boolean): readonly WireMessage[];
+  text(conversation: SpeakConversation, text: string): void;
+  binary(conversation: SpeakConversation): void;
 }
 
 /** Translates between one client and its session. */
@@ -55,6 +89,15 @@ export interface LiveTranslation {
   binary(conversation: LiveConversation, bytes: Uint8Array): readonly WireMessage[];
 }
 
+const LONGEST_HEADER = 500;
+
+/** Explains a rejected handshake to clients of Deepgram, which show these headers. */
+export function deepgramHeaders(detail: string, requestId: string): Headers {
+  // Headers must be visible ASCII; the text may quote a client.
+  const text = detail.replace(/[^ -~]/g, "?").slice(0, LONGEST_HEADER);
+  return { "dg-error": text, "dg-request-id": requestId };
+}
+
 export function unfitWav(
   { format, channels, bitsPerSample, sampleRateHz }: WavHeader,
   rule: string,
@@ -69,11 +112,11 @@ export function streamCredential(request: FrontRequest): StreamCredential {
 }
 
 /**
- * The same for `/v1/listen`, whose clients send keys as `Token` or `token`, tokens as `Bearer` or `bearer`.
+ * The same for Deepgram's paths, whose clients send keys as `Token` or `token`, tokens as `Bearer` or
+ * `bearer`.
  */
 export function listenCredential(request: FrontRequest): StreamCredential {
-  const match = /^(?:token|bearer) +(\S+) *$/i.exec(request.header("authorization") ?? "");
-  return credentialOf(request, LISTEN_PROTOCOLS, match?.[1] ?? null);
+  return credentialOf(request, LISTEN_PROTOCOLS, tokenKey(request));
 }
 
 function credentialOf(

@@ -14,6 +14,7 @@ const NO_MESSAGES: readonly WireMessage[] = [];
 /** Our own protocol. */
 export const STREAM_DIALECT: LiveDialect = {
   path: "/v1/stream",
+  work: "live",
   credential: streamCredential,
   refusalHeaders: () => ({}),
   refusal: (query, error) => encoderOf(query)(error),
