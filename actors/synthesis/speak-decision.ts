@@ -146,7 +146,7 @@ export function decideSpeaking(state: SpeakState, message: SpeakMessage, goesOn?
       return stopWith(state, { code: CLOSE.idle, name: "idle", detail });
     }
     case "disconnected":
-      return stop(state, state.turn.sounded, []);
+      return stop(state, []);
   }
 }
 
@@ -258,7 +258,8 @@ function advance(from: OpenState, before: readonly SpeakEffect[], goesOn?: GoesO
     if (head === undefined) {
       if (state.ending === null) break;
       const { code, reason } = state.ending;
-      return stop(state, state.turn.sounded, [...effects, { type: "close-socket", code, reason }]);
+      const stopped = stop(state, [{ type: "close-socket", code, reason }]);
+      return { state: stopped.state, effects: [...effects, ...stopped.effects] };
     }
     if (head.type === "flush") {
       const { sequence, turn, items } = state;
@@ -309,16 +310,17 @@ interface Failure {
 
 function stopWith(state: OpenState, { code, name, detail, retryable = false }: Failure): Decided {
   const message = { type: "error", code: name, detail, retryable } as const;
-  return stop(state, state.turn.sounded, [
+  return stop(state, [
     { type: "send", message },
     { type: "close-socket", code, reason: name },
   ]);
 }
 
-function stop(state: OpenState, characters: number, effects: readonly SpeakEffect[]): Decided {
+/** @param last effects after the turn is settled */
+function stop(state: OpenState, last: readonly SpeakEffect[]): Decided {
   return {
     state: { phase: "stopped" },
-    effects: [...cancelled(state), ...settled(characters), ...effects, { type: "release" }],
+    effects: [...cancelled(state), ...settled(state.turn.sounded), ...last, { type: "release" }],
   };
 }
 

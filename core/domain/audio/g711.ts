@@ -20,12 +20,12 @@ const MULAW_BIAS = 0x84;
 /** The largest magnitude, with its bias, that mu-law can write. */
 const MULAW_CLIP = 0x7fff - MULAW_BIAS;
 
-/** Encodes 16-bit samples as mu-law: each as the nearest value that a byte can stand for. */
+/** Encodes 16-bit samples as mu-law. */
 export function toMulaw(pcm: Int16Array): Uint8Array {
   return Uint8Array.from(pcm, mulawByte);
 }
 
-/** Encodes 16-bit samples as A-law: each as the nearest value that a byte can stand for. */
+/** Encodes 16-bit samples as A-law. */
 export function toAlaw(pcm: Int16Array): Uint8Array {
   return Uint8Array.from(pcm, alawByte);
 }

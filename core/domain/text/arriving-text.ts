@@ -33,12 +33,13 @@ export function firstSentence(text: string, isWhole: boolean, goesOn?: GoesOn): 
 
 /** Whether what follows an end is long enough to know that it is one. */
 function isCertain(after: string): boolean {
-  return after.length >= LOOKAHEAD || /\S\s/u.test(after);
+  return after.length >= LOOKAHEAD || /[\p{L}\d]\S{0,3}\s/u.test(after);
 }
 
 /** Whether the text ends a sentence with a mark and white space, whatever follows. */
 function endsForSure(text: string, goesOn?: GoesOn): boolean {
-  if (!/\s$/u.test(text)) return false;
+  // After direct speech, and after three dots, a sentence may go on.
+  if (!/[^.][.!?]\s+$/u.test(text) || /^\s*[—–-]/u.test(text)) return false;
   return PROBES.every((probe) => splitIntoSentences(text + probe, goesOn)[0] === text);
 }
 
