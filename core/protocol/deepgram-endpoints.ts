@@ -1,4 +1,3 @@
-import type { Endpoint } from "./endpoints.js";
 import { LISTEN_FILE_QUERY } from "./listen-file-query.js";
 import { LISTEN_QUERY } from "./listen-query.js";
 import { SPEAK_QUERY, SPEAK_STREAM_QUERY } from "./speak-query.js";
@@ -97,4 +96,4 @@ export const DEEPGRAM_ENDPOINTS = [
     answerHeaders: ["X-Svc-Ignored"],
     errors: [400, 401, 429, 503],
   },
-] as const satisfies readonly Endpoint[];
+] as const;

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Caller, SpeakConversation } from "../../core/ports/conversations.js";
 import type { SocketEvents } from "../../core/ports/front.js";
 import type { RouteDeps } from "../http/router.js";
@@ -95,7 +94,7 @@ export class SpeakSocket {
     let unread = socket.bufferedBytes;
     let progressAtMs = performance.now();
     while (!this.#isClosed && socket.bufferedBytes > MOST_UNREAD_BYTES) {
-      await sleep(LOOK_MS);
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
       const left = socket.bufferedBytes;
       if (left < unread) progressAtMs = performance.now();
       unread = left;

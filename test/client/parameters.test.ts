@@ -29,6 +29,7 @@ const NOT_OURS = [
   "/v1/audio/speech",
   "/v1/audio/transcriptions",
   "/v1/listen",
+  "/v1/speak",
   "/v1/audio/models",
   "/v1/audio/voices",
 ];

@@ -35,7 +35,15 @@ test("docs/examples/README.md lists every program", () => {
     [...names.matchAll(/\]\(([^)]+)\)/g)].map((match) => match[1]!),
   );
   assert.deepEqual(listed.toSorted(), [
-    ...["client.mjs", "live.mjs", "microphone.sh", "openai_shape.py", "page-server.mjs", "page.html"],
+    ...[
+      "client.mjs",
+      "deepgram.mjs",
+      "live.mjs",
+      "microphone.sh",
+      "openai_shape.py",
+      "page-server.mjs",
+      "page.html",
+    ],
     "speak-and-transcribe.sh",
   ]);
 });
@@ -57,6 +65,15 @@ test("the client library does the same", async () => {
   assert.match(lines[0]!, /^\d\.\d\d \d\.\d\d Қайырлы$/);
   assert.match(lines.at(-1)!, /^[а-яәіңғүұқөһё ]+$/);
   await assertWav(file);
+});
+
+test("text in pieces is spoken over Deepgram's socket, and transcribed in its shape", async () => {
+  const file = join(folder, "deepgram.wav");
+  const lines = (await run("node", "deepgram.mjs", "Қайырлы таң! Бүгін күн ашық.", file)).trim().split("\n");
+  assert.equal(lines[0], "Metadata");
+  assert.match(lines[1]!, /^\d\.\d\d [а-яәіңғүұқөһё ]+$/);
+  // Telephone quality: a byte a sample, 8,000 a second.
+  await assertWav(file, 8_000);
 });
 
 test("Python does it on the paths of OpenAI's shape", async () => {
@@ -88,10 +105,10 @@ test("a page transcribes its microphone, and its server keeps the key", async ()
   }
 });
 
-async function assertWav(file: string): Promise<void> {
+async function assertWav(file: string, leastBytes = 20_000): Promise<void> {
   const wav = await readFile(file);
   assert.equal(wav.toString("latin1", 0, 4), "RIFF");
-  assert.ok(wav.length > 20_000, `${wav.length} bytes`);
+  assert.ok(wav.length > leastBytes, `${wav.length} bytes`);
 }
 
 /** Runs an example to its end, and returns what it printed. */

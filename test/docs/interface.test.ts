@@ -5,8 +5,11 @@ import { CLOSE } from "../../core/domain/close-codes.js";
 import { type ErrorCode, errorName } from "../../core/domain/errors.js";
 import { ANSWER_HEADERS, ENDPOINTS, IDEMPOTENCY } from "../../core/protocol/endpoints.js";
 import { CLOSE_CODE, errorHeaders, HTTP_STATUS } from "../../core/protocol/error-status.js";
+import { LISTEN_FILE_QUERY } from "../../core/protocol/listen-file-query.js";
 import { LISTEN_CLIENT_MESSAGE, LISTEN_SERVER_MESSAGE } from "../../core/protocol/listen-messages.js";
 import { LISTEN_QUERY } from "../../core/protocol/listen-query.js";
+import { SPEAK_CLIENT_MESSAGE, SPEAK_SERVER_MESSAGE } from "../../core/protocol/speak-messages.js";
+import { SPEAK_QUERY } from "../../core/protocol/speak-query.js";
 import { SPEECH_REQUEST } from "../../core/protocol/speech-request.js";
 import { STREAM_CLIENT_MESSAGE, STREAM_SERVER_MESSAGE } from "../../core/protocol/stream-messages.js";
 import { STREAM_QUERY } from "../../core/protocol/stream-query.js";
@@ -20,6 +23,7 @@ const SPEECH = read("docs/api-speech.md");
 const TRANSCRIPTION = read("docs/api-transcription.md");
 const ERRORS = read("docs/api-errors.md");
 const LIVE = read("docs/live-protocol.md");
+const DEEPGRAM = read("docs/api-deepgram.md");
 const CODES = Object.keys(HTTP_STATUS) as ErrorCode[];
 
 test("docs/api-errors.md lists every error with its status and its Retry-After, and no other", () => {
@@ -110,6 +114,13 @@ const REQUESTS: readonly ShownRequest[] = [
     minimal: {},
     also: ["token"],
   },
+  {
+    page: DEEPGRAM,
+    heading: "## Transcribe a file: `POST /v1/listen`",
+    schema: LISTEN_FILE_QUERY.schema,
+    minimal: {},
+  },
+  { page: DEEPGRAM, heading: "## Speak a text: `POST /v1/speak`", schema: SPEAK_QUERY.schema, minimal: {} },
 ];
 
 for (const { page, heading, schema, minimal, also = [] } of REQUESTS) {
@@ -144,6 +155,16 @@ const MESSAGES = [
   { heading: "## Deepgram's messages: `/v1/listen`", schema: LISTEN_CLIENT_MESSAGE },
   { heading: "## Deepgram's messages: `/v1/listen`", schema: LISTEN_SERVER_MESSAGE },
 ];
+
+test("docs/api-deepgram.md names every message, and what its query refuses", () => {
+  const text = section(DEEPGRAM, "## Speak text in pieces: `GET /v1/speak` (WebSocket)");
+  for (const schema of [SPEAK_CLIENT_MESSAGE, SPEAK_SERVER_MESSAGE]) {
+    for (const type of schema.options.flatMap(({ shape }) => [...shape.type.values]))
+      assert.ok(text.includes(`\`${type}\``) || text.includes(`"type":"${type}"`), type);
+  }
+  const named = codeSpans(section(DEEPGRAM, "## Transcribe a file: `POST /v1/listen`"));
+  for (const name of LISTEN_FILE_QUERY.others.alsoKnown) assert.ok(named.includes(name), name);
+});
 
 test("docs/live-protocol.md names every message", () => {
   for (const { heading, schema } of MESSAGES) {

@@ -182,6 +182,26 @@ test("Deepgram's messages", async () => {
   assert.deepEqual(longNumbers(messages), []);
 });
 
+test("Deepgram's answers to requests", async () => {
+  const listened = await checked("POST", "/v1/listen", "?utterances=true&paragraphs=true", file());
+  assert.ok(listened.results.channels[0].alternatives[0].words.length > 5);
+  await (await answerOf("POST", "/v1/speak", "", JSON.stringify({ text: "Сәлем" }))).arrayBuffer();
+  asked.add("GET /v1/speak");
+  const socket = new WebSocket(`${service.url.replace("http", "ws")}/v1/speak`, {
+    headers: { authorization },
+  });
+  const texts: string[] = [];
+  socket.on("message", (data, isBinary) => !isBinary && texts.push(String(data)));
+  await once(socket, "open");
+  for (const message of [{ type: "Speak", text: "Сәлем" }, { type: "Flush" }, { type: "Close" }])
+    socket.send(JSON.stringify(message));
+  await once(socket, "close");
+  assert.deepEqual(
+    texts.map((text) => checkedJson(text, "/v1/speak").type),
+    ["Metadata", "Flushed"],
+  );
+});
+
 test("usage, the other endpoints, the console and the operator's port", async () => {
   const usage = await checked("GET", "/v1/usage");
   const { quantity } = usage.data.find(({ kind }: { kind: string }) => kind === "file");
