@@ -46,6 +46,8 @@ interface OpenState {
   readonly phase: "open";
   readonly items: readonly Item[];
   readonly current: Current | null;
+  /** Length of the first text when it was last found to have no complete sentence. */
+  readonly lookedAt: number;
   readonly turn: Turn;
   /** Number of the next sentence, and of the next `Flushed` or `Cleared`. */
   readonly nextId: number;
@@ -63,6 +65,7 @@ export const NEW_SPEAKING: SpeakState = {
   phase: "open",
   items: [],
   current: null,
+  lookedAt: 0,
   turn: NEW_TURN,
   nextId: 0,
   sequence: 0,
@@ -172,7 +175,7 @@ function waiting(state: OpenState, goesOn?: GoesOn): Decided {
 function onClear(state: OpenState): Decided {
   const { sequence, turn } = state;
   return {
-    state: { ...state, items: [], current: null, turn: NEW_TURN, sequence: sequence + 1 },
+    state: { ...state, items: [], current: null, lookedAt: 0, turn: NEW_TURN, sequence: sequence + 1 },
     effects: [
       ...cancelled(state),
       ...settled(turn.sounded),
@@ -264,20 +267,29 @@ function advance(from: OpenState, before: readonly SpeakEffect[], goesOn?: GoesO
     if (head.type === "flush") {
       const { sequence, turn, items } = state;
       effects.push(...settled(turn.sounded), { type: "send", message: { type: "flushed", sequence } });
-      state = { ...state, items: items.slice(1), turn: NEW_TURN, sequence: sequence + 1 };
+      state = { ...state, items: items.slice(1), lookedAt: 0, turn: NEW_TURN, sequence: sequence + 1 };
       continue;
     }
     const isWhole = next?.type === "flush";
     if (head.text.trim() === "") {
       if (!isWhole) break;
-      state = { ...state, items: state.items.slice(1) };
+      state = { ...state, items: state.items.slice(1), lookedAt: 0 };
       continue;
     }
+    if (!isWhole && head.text.length < nextLook(state.lookedAt)) break;
     const text = firstSentence(head.text, isWhole, goesOn);
-    if (text === null) break;
+    if (text === null) {
+      state = { ...state, lookedAt: head.text.length };
+      break;
+    }
     state = withSentence(state, head.text, { text, isWhole }, effects);
   }
   return { state, effects };
+}
+
+/** The longer a text without an end is, the more of it must arrive before it is searched again. */
+function nextLook(lookedAt: number): number {
+  return lookedAt + Math.max(1, lookedAt >> 6);
 }
 
 function withSentence(
@@ -296,6 +308,7 @@ function withSentence(
     ...state,
     items: rest === "" ? others : [{ type: "text", text: rest }, ...others],
     current: { id, through, hasSounded: false },
+    lookedAt: 0,
     turn: { ...turn, cut: through },
     nextId: id + 1,
   };

@@ -5,6 +5,7 @@ import { brokenPauseRule } from "../../core/domain/text/pause-marks.js";
 import { goesOnInRussian } from "../../core/domain/text/russian/abbreviations.js";
 import { readerFor } from "../../core/domain/text/spoken-sentences.js";
 import { Actor } from "../../core/kernel/actor.js";
+import { Turns } from "../../core/kernel/turns.js";
 import type { Log } from "../../core/observe/log.js";
 import type { SpeakConversation, SpeakSink, SpeakWishes } from "../../core/ports/conversations.js";
 import type { SpeechMeter } from "../../core/ports/usage-meter.js";
@@ -42,6 +43,9 @@ export interface SpeakSessionParts {
   readonly observer?: SpeakObserver;
 }
 
+/** Shared by all sessions. */
+const turns = new Turns();
+
 /** Errors of a text; the session continues after the sentence. */
 const OF_THE_TEXT: ReadonlySet<ErrorCode> = new Set(["NOTHING_TO_SAY", "TEXT_TOO_LONG", "INVALID_REQUEST"]);
 
@@ -56,6 +60,8 @@ export class SpeakSession implements SpeakConversation {
   #turns = 0;
   /** Of the current turn; null until its first sentence. */
   #meter: SpeechMeter | null = null;
+  /** Text that the actor does not have yet. */
+  #arrived = "";
   /** Characters of the current turn whose sound was sent. */
   #delivered = 0;
   /** Ends the sentence that is being spoken. */
@@ -77,24 +83,29 @@ export class SpeakSession implements SpeakConversation {
     parts.observer?.opened();
   }
 
+  /** Pieces of one turn of the event loop are joined: searching for sentences costs more than their length. */
   speak(text: string): void {
     this.keepalive();
-    this.#actor.tell({ type: "speak", text });
+    if (this.#arrived === "") setImmediate(() => this.#takeText());
+    this.#arrived += text;
   }
 
   flush(): void {
     this.keepalive();
+    this.#takeText();
     this.#actor.tell({ type: "flush" });
   }
 
   clear(): void {
     this.keepalive();
+    this.#takeText();
     const { state } = this.#actor;
     if (state.phase === "open" && state.current?.hasSounded === true) this.#parts.observer?.interrupted();
     this.#actor.tell({ type: "clear" });
   }
 
   close(): void {
+    this.#takeText();
     this.#actor.tell({ type: "close" });
   }
 
@@ -111,11 +122,18 @@ export class SpeakSession implements SpeakConversation {
   }
 
   goingAway(): void {
+    this.#takeText();
     this.#actor.tell({ type: "going-away" });
   }
 
   unauthorized(detail: string): void {
     this.#actor.tell({ type: "unauthorized", detail });
+  }
+
+  #takeText(): void {
+    const text = this.#arrived;
+    this.#arrived = "";
+    this.#actor.tell({ type: "speak", text });
   }
 
   #perform(effect: SpeakEffect): void {
@@ -181,9 +199,16 @@ export class SpeakSession implements SpeakConversation {
     } catch (thrown) {
       if (isCancelled) return;
       const error = asServiceError(thrown);
-      if (OF_THE_TEXT.has(error.code)) this.#actor.tell({ type: "unspeakable", id, error });
+      if (OF_THE_TEXT.has(error.code)) await this.#skip(id, error);
       else this.#fail(id, error);
     }
+  }
+
+  /** Takes a turn of the event loop, and waits for a slow reader: a text may have many such sentences. */
+  async #skip(id: number, error: ServiceError): Promise<void> {
+    await turns.next();
+    await this.#parts.sink.ready();
+    this.#actor.tell({ type: "unspeakable", id, error });
   }
 
   #fail(id: number, error: ServiceError): void {

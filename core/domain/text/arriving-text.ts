@@ -5,6 +5,8 @@ export const LONGEST_OPEN_SENTENCE = 1_000;
 /** A word must follow an end, since abbreviations and direct speech are known by what follows them. */
 const LOOKAHEAD = 40;
 const END = /[.!?…\n]/u;
+/** Letters, figures, and signs that are read as words. */
+const SPEECH = /[\p{L}\p{N}\p{Sc}\p{Sm}%№°&@#§]/u;
 /** Stand for what may follow a mark: a sentence, or a number after an abbreviation. */
 const PROBES = ["Мен барамын.", "12 сан."];
 
@@ -23,8 +25,11 @@ type GoesOn = (before: string, after: string) => boolean;
 export function firstSentence(text: string, isWhole: boolean, goesOn?: GoesOn): string | null {
   const window = text.slice(0, LONGEST_OPEN_SENTENCE + LOOKAHEAD);
   const isCut = window.length < text.length;
-  if (!END.test(window)) return isWhole && !isCut ? text : cutAtSpace(text);
-  const [first = "", ...others] = splitIntoSentences(window, goesOn);
+  const speechAt = window.search(SPEECH);
+  if (speechAt < 0 || !END.test(window.slice(speechAt))) return isWhole && !isCut ? text : cutAtSpace(text);
+  // Marks and emoji belong to the sentence after them, so that none is spoken alone.
+  const [spoken = "", ...others] = splitIntoSentences(window.slice(speechAt), goesOn);
+  const first = window.slice(0, speechAt) + spoken;
   if (first.length > LONGEST_OPEN_SENTENCE) return cutAtSpace(text);
   if (isWhole && !isCut) return first;
   if (others.length > 0) return isCertain(window.slice(first.length)) ? first : null;

@@ -79,6 +79,14 @@ test("text that arrives letter by letter, or in words with the space before, has
   }
 });
 
+test("marks and emoji belong to the sentence after them, and are cut only when they are long", () => {
+  assert.equal(firstSentence("… 😀. ! ? ", false), null);
+  assert.equal(firstSentence("… 😀. Сәлем. Қалай ", false), "… 😀. Сәлем. ");
+  assert.equal(firstSentence("5 %. Ал енді ", false), "5 %. ");
+  assert.equal(firstSentence("! ? ", true), "! ? ");
+  assert.ok(firstSentence("! ? ".repeat(500), false)!.length > 900);
+});
+
 test("text without an end is cut at a space, and never inside a character", () => {
   const long = "сөз ".repeat(1_000);
   const first = firstSentence(long, false)!;
