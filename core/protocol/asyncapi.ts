@@ -7,6 +7,7 @@ import { INTERFACE_VERSION } from "./openapi.js";
 import { SERVICE_VERSION } from "./service-version.js";
 import { SPEAK_CLIENT_MESSAGE, SPEAK_SERVER_MESSAGE } from "./speak-messages.js";
 import { STREAM_CLIENT_MESSAGE, STREAM_SERVER_MESSAGE } from "./stream-messages.js";
+import { TURNS_CLIENT_MESSAGE, TURNS_SERVER_MESSAGE } from "./turns-messages.js";
 
 type Json = Readonly<Record<string, unknown>>;
 type Messages = z.ZodDiscriminatedUnion<readonly z.ZodObject<{ readonly type: z.ZodLiteral<string> }>[]>;
@@ -38,6 +39,14 @@ const DIALECTS: Readonly<Record<LivePath, Dialect>> = {
       "Raw samples of one channel, as `encoding` and `sample_rate` say; an empty one finishes the session",
     fromClient: LISTEN_CLIENT_MESSAGE as unknown as Messages,
     fromServer: LISTEN_SERVER_MESSAGE as unknown as Messages,
+    subprotocol: "token",
+  },
+  "/v2/listen": {
+    id: "turns",
+    audio:
+      "Raw samples of one channel, as `encoding` and `sample_rate` say; an empty one finishes the session",
+    fromClient: TURNS_CLIENT_MESSAGE as unknown as Messages,
+    fromServer: TURNS_SERVER_MESSAGE as unknown as Messages,
     subprotocol: "token",
   },
   "/v1/speak": {

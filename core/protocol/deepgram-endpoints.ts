@@ -1,6 +1,7 @@
 import { LISTEN_FILE_QUERY } from "./listen-file-query.js";
 import { LISTEN_QUERY } from "./listen-query.js";
 import { SPEAK_QUERY, SPEAK_STREAM_QUERY } from "./speak-query.js";
+import { TURNS_QUERY } from "./turns-query.js";
 
 /** Endpoints of Deepgram's interface, for the table of all. */
 export const DEEPGRAM_ENDPOINTS = [
@@ -91,6 +92,20 @@ export const DEEPGRAM_ENDPOINTS = [
       "messages of samples without a header. The text between two flushes is charged once, up to the last sentence that has begun " +
       "to sound. The key comes as for `/v1/listen`. Close codes are those of `/v1/stream`; 4408 after ten minutes without a message.",
     query: SPEAK_STREAM_QUERY,
+    status: 101,
+    answer: {},
+    answerHeaders: ["X-Svc-Ignored"],
+    errors: [400, 401, 429, 503],
+  },
+  {
+    method: "GET",
+    path: "/v2/listen",
+    group: "Live",
+    summary: "Turns of a conversation over WebSocket for clients of Deepgram",
+    description:
+      "The same sessions in the messages of Deepgram's Flux (`TurnsServerMessage`, `TurnsClientMessage`): `TurnInfo` says when a " +
+      "speaker begins, pauses, goes on and has ended. The key comes as for `/v1/listen`. Close codes are those of `/v1/stream`.",
+    query: TURNS_QUERY,
     status: 101,
     answer: {},
     answerHeaders: ["X-Svc-Ignored"],

@@ -40,6 +40,7 @@ import {
   VERBOSE_SEGMENT,
   VERBOSE_TRANSCRIPT,
 } from "./transcription-schemas.js";
+import { TURNS_CLIENT_MESSAGE, TURNS_SERVER_MESSAGE } from "./turns-messages.js";
 import { USAGE_QUERY } from "./usage-query.js";
 
 /** Schemas of the API reference. */
@@ -79,6 +80,8 @@ export const COMPONENTS = {
   SpeakRequest: SPEAK_REQUEST,
   SpeakClientMessage: SPEAK_CLIENT_MESSAGE,
   SpeakServerMessage: SPEAK_SERVER_MESSAGE,
+  TurnsClientMessage: TURNS_CLIENT_MESSAGE,
+  TurnsServerMessage: TURNS_SERVER_MESSAGE,
   Error: ERROR,
   OpenAiError: OPENAI_ERROR,
   DeepgramError: DEEPGRAM_ERROR,

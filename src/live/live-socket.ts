@@ -68,7 +68,7 @@ export class LiveSocket {
     return {
       text: (text) => {
         flush();
-        if (text.length <= LONGEST_TEXT) translation.text(conversation, text);
+        if (text.length <= LONGEST_TEXT) this.#send(translation.text(conversation, text));
         else conversation.badMessage(`a text message must be at most ${LONGEST_TEXT} characters`);
       },
       binary: (bytes) => {

@@ -29,6 +29,7 @@ import { noSuchEndpoint, type RouteDeps } from "../http/router.js";
 import { isToken } from "../http/signed-credentials.js";
 import { LISTEN_DIALECT } from "./dialects/deepgram.js";
 import { SPEAK_DIALECT } from "./dialects/deepgram-speak.js";
+import { TURNS_DIALECT } from "./dialects/deepgram-turns.js";
 import type {
   ErrorMessage,
   LiveDialect,
@@ -46,6 +47,7 @@ const BY_PATH = {
   "/v1/stream": STREAM_DIALECT,
   "/v1/listen": LISTEN_DIALECT,
   "/v1/speak": SPEAK_DIALECT,
+  "/v2/listen": TURNS_DIALECT,
 } satisfies { readonly [Path in LivePath]: LiveDialect | SpeakDialect };
 
 export const DIALECTS: readonly (LiveDialect | SpeakDialect)[] = Object.values(BY_PATH);

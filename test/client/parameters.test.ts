@@ -30,6 +30,7 @@ const NOT_OURS = [
   "/v1/audio/transcriptions",
   "/v1/listen",
   "/v1/speak",
+  "/v2/listen",
   "/v1/audio/models",
   "/v1/audio/voices",
 ];

@@ -16,6 +16,8 @@ import { STREAM_QUERY } from "../../core/protocol/stream-query.js";
 import { SYNTHESIS_REQUEST } from "../../core/protocol/synthesis-request.js";
 import { TRANSCRIBE_QUERY } from "../../core/protocol/transcribe-query.js";
 import { TRANSCRIPTION_FIELDS } from "../../core/protocol/transcription-form.js";
+import { TURNS_CLIENT_MESSAGE, TURNS_SERVER_MESSAGE } from "../../core/protocol/turns-messages.js";
+import { TURNS_QUERY } from "../../core/protocol/turns-query.js";
 import { codeSpans, read, section, tableRows } from "./markdown.js";
 
 const API = read("docs/api.md");
@@ -120,6 +122,12 @@ const REQUESTS: readonly ShownRequest[] = [
     schema: LISTEN_FILE_QUERY.schema,
     minimal: {},
   },
+  {
+    page: DEEPGRAM,
+    heading: "## Turns of a conversation: `GET /v2/listen` (WebSocket)",
+    schema: TURNS_QUERY.schema,
+    minimal: {},
+  },
   { page: DEEPGRAM, heading: "## Speak a text: `POST /v1/speak`", schema: SPEAK_QUERY.schema, minimal: {} },
 ];
 
@@ -157,9 +165,14 @@ const MESSAGES = [
 ];
 
 test("docs/api-deepgram.md names every message, and what its query refuses", () => {
-  const text = section(DEEPGRAM, "## Speak text in pieces: `GET /v1/speak` (WebSocket)");
-  for (const schema of [SPEAK_CLIENT_MESSAGE, SPEAK_SERVER_MESSAGE]) {
-    for (const type of schema.options.flatMap(({ shape }) => [...shape.type.values]))
+  for (const [heading, schema] of [
+    ["## Speak text in pieces: `GET /v1/speak` (WebSocket)", SPEAK_CLIENT_MESSAGE],
+    ["## Speak text in pieces: `GET /v1/speak` (WebSocket)", SPEAK_SERVER_MESSAGE],
+    ["## Turns of a conversation: `GET /v2/listen` (WebSocket)", TURNS_CLIENT_MESSAGE],
+    ["## Turns of a conversation: `GET /v2/listen` (WebSocket)", TURNS_SERVER_MESSAGE],
+  ] as const) {
+    const text = section(DEEPGRAM, heading);
+    for (const type of schema.options.flatMap(({ shape }): readonly string[] => [...shape.type.values]))
       assert.ok(text.includes(`\`${type}\``) || text.includes(`"type":"${type}"`), type);
   }
   const named = codeSpans(section(DEEPGRAM, "## Transcribe a file: `POST /v1/listen`"));

@@ -182,6 +182,17 @@ test("Deepgram's messages", async () => {
   assert.deepEqual(longNumbers(messages), []);
 });
 
+test("Deepgram's turns", async () => {
+  const socket = await connect("/v2/listen", `?encoding=linear16&sample_rate=${RATE_HZ}`);
+  await speakTo(socket, {
+    finalize: { type: "ForceEndTurn" },
+    isFinal: ({ event }) => event === "EndOfTurn",
+    close: { type: "CloseStream" },
+  });
+  const messages = await socket.closed;
+  assert.deepEqual([messages[0]!.type, longNumbers(messages)], ["Connected", []]);
+});
+
 test("Deepgram's answers to requests", async () => {
   const listened = await checked("POST", "/v1/listen", "?utterances=true&paragraphs=true", file());
   assert.ok(listened.results.channels[0].alternatives[0].words.length > 5);

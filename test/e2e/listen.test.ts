@@ -117,3 +117,49 @@ test("Deepgram's client gets an error for a recorder's file sent as samples", as
   const [{ code }] = await closed;
   assert.equal(code, 4400);
 });
+
+test("Deepgram's client hears the turns of a conversation", async () => {
+  const base = service.url.replace("http", "ws");
+  const client = new DeepgramClient({
+    apiKey: service.key,
+    environment: { base: service.url, production: base, agent: base, agentRest: service.url },
+  });
+  const socket = await client.listen.v2.connect({
+    model: "flux-general-multi",
+    Authorization: service.key,
+    reconnectAttempts: 0,
+    encoding: "linear16",
+    sample_rate: String(SPOKEN_RATE_HZ),
+    eager_eot_threshold: "0.4",
+    eot_threshold: "0.9",
+  });
+  const types: string[] = [];
+  const events: { readonly event: string; readonly transcript: string }[] = [];
+  const isOver = new Promise<void>((resolve) => {
+    socket.on("close", () => resolve());
+    socket.on("message", (message) => {
+      types.push(message.type);
+      if (message.type !== "TurnInfo") return;
+      const { event, transcript, words } = message;
+      assert.equal(words.map(({ word }) => word).join(" "), transcript);
+      events.push({ event, transcript });
+    });
+  });
+  socket.connect();
+  await socket.waitForOpen();
+  for (let start = 0; start < pcm.length; start += 9_600) {
+    socket.sendMedia(pcm.subarray(start, start + 9_600));
+    await pace(20);
+  }
+  socket.sendCloseStream({ type: "CloseStream" });
+  await isOver;
+  socket.close();
+  assert.equal(types[0], "Connected");
+  const names = events.map(({ event }) => event);
+  assert.deepEqual([names[0], names.at(-1)], ["StartOfTurn", "EndOfTurn"]);
+  assert.equal(names.at(-2), "EagerEndOfTurn");
+  assert.equal(events.at(-1)!.transcript, events.at(-2)!.transcript);
+  const said = events.filter(({ event }) => event === "EndOfTurn").map(({ transcript }) => transcript);
+  const { characterErrorRate } = errorRates([{ reference: TEXT, hypothesis: said.join(" ") }]);
+  assert.ok(characterErrorRate <= MAX_CHARACTER_ERROR_RATE, `${characterErrorRate}: ${said.join(" | ")}`);
+});

@@ -115,6 +115,14 @@ const SPECIFIED: readonly Specified[] = [
     [],
     SPEAK_PARAMETERS.filter((name) => name !== BILLED_PARAMETER && name !== "container"),
   ],
+  [
+    "GET",
+    "/v2/listen",
+    "key",
+    [400, 401, 429, 503],
+    [],
+    ["eager_eot_threshold", "encoding", "eot_threshold", "eot_timeout_ms", "keyterm", "model", "sample_rate"],
+  ],
   ["POST", "/v1/stream/token", "key", [401], [], []],
   ["GET", "/v1/audio/models", "open", [], [], []],
   ["GET", "/v1/audio/voices", "open", [], [], []],
@@ -123,7 +131,7 @@ const SPECIFIED: readonly Specified[] = [
   ["GET", "/v1/usage", "key", [400, 401, 429, 503], [], ["from", "to"]],
 ];
 
-const SOCKETS = ["GET /v1/stream", "GET /v1/listen", "GET /v1/speak"];
+const SOCKETS = ["GET /v1/stream", "GET /v1/listen", "GET /v1/speak", "GET /v2/listen"];
 const REFERENCE_PATHS = /^\/(|openapi\.json|asyncapi\.json|docs(\/.+)?)$/;
 
 let running: RunningTransport;

@@ -84,7 +84,8 @@ export interface LiveTranslation {
    */
   beginWav(header: WavHeader): void;
   toClient(message: StreamServerMessage): readonly WireMessage[];
-  text(conversation: LiveConversation, text: string): void;
+  /** @returns messages that the text itself causes */
+  text(conversation: LiveConversation, text: string): readonly WireMessage[];
   /** @returns messages that the audio itself causes */
   binary(conversation: LiveConversation, bytes: Uint8Array): readonly WireMessage[];
 }

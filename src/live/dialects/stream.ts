@@ -27,7 +27,10 @@ export const STREAM_DIALECT: LiveDialect = {
       mayBeFile: true,
       beginWav,
       toClient: (message) => [encode(message)],
-      text: onText,
+      text(conversation, text) {
+        onText(conversation, text);
+        return NO_MESSAGES;
+      },
       binary(conversation, bytes) {
         // An empty message is a keepalive.
         if (bytes.length === 0) conversation.keepalive();
