@@ -216,6 +216,9 @@ export class LiveSession implements LiveConversation {
       case "finalize":
         this.#feed.finalize();
         return;
+      case "send-finalized":
+        this.#parts.sink.finalized?.();
+        return;
       case "finish":
         // No more audio will come, so the client cannot become idle.
         clearTimeout(this.#idleTimer);

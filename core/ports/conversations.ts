@@ -86,6 +86,8 @@ export interface TranscriptionConversation {
 /** Receives a live session's messages. */
 export interface LiveSink {
   send(message: StreamServerMessage): void;
+  /** The finals of all audio before a `finalize()` were sent; called once for each that had new audio. */
+  finalized?(): void;
   /** Closes the socket after all messages. */
   close(code: number, reason: string): void;
 }

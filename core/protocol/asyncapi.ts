@@ -4,6 +4,7 @@ import { ENDPOINTS, type Endpoint, type LivePath } from "./endpoints.js";
 import { componentSchemas, jsonSchema } from "./json-schema.js";
 import { LISTEN_CLIENT_MESSAGE, LISTEN_SERVER_MESSAGE } from "./listen-messages.js";
 import { INTERFACE_VERSION } from "./openapi.js";
+import { REALTIME_CLIENT_EVENT, REALTIME_SERVER_EVENT } from "./realtime-events.js";
 import { SERVICE_VERSION } from "./service-version.js";
 import { STREAM_CLIENT_MESSAGE, STREAM_SERVER_MESSAGE } from "./stream-messages.js";
 
@@ -36,6 +37,13 @@ const DIALECTS: Readonly<Record<LivePath, Dialect>> = {
     fromClient: LISTEN_CLIENT_MESSAGE as unknown as Messages,
     fromServer: LISTEN_SERVER_MESSAGE as unknown as Messages,
     subprotocol: "token",
+  },
+  "/v1/realtime": {
+    id: "realtime",
+    audio: "Not supported: audio is base64 in `input_audio_buffer.append`",
+    fromClient: REALTIME_CLIENT_EVENT as unknown as Messages,
+    fromServer: REALTIME_SERVER_EVENT as unknown as Messages,
+    subprotocol: "realtime",
   },
 };
 

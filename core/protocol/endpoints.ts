@@ -19,6 +19,15 @@ import {
 import { LISTEN_CLIENT_MESSAGE, LISTEN_SERVER_MESSAGE } from "./listen-messages.js";
 import { LISTEN_QUERY } from "./listen-query.js";
 import type { Query } from "./query.js";
+import {
+  CLIENT_SECRET,
+  CLIENT_SECRET_REQUEST,
+  REALTIME_CLIENT_EVENT,
+  REALTIME_SERVER_EVENT,
+  TRANSCRIPTION_SESSION,
+} from "./realtime-events.js";
+import { REALTIME_QUERY } from "./realtime-query.js";
+import { REALTIME_SESSION } from "./realtime-session.js";
 import { SPEECH_REQUEST } from "./speech-request.js";
 import { STREAM_CLIENT_MESSAGE, STREAM_SERVER_MESSAGE } from "./stream-messages.js";
 import { STREAM_QUERY } from "./stream-query.js";
@@ -70,6 +79,12 @@ export const COMPONENTS = {
   StreamServerMessage: STREAM_SERVER_MESSAGE,
   ListenClientMessage: LISTEN_CLIENT_MESSAGE,
   ListenServerMessage: LISTEN_SERVER_MESSAGE,
+  RealtimeClientEvent: REALTIME_CLIENT_EVENT,
+  RealtimeServerEvent: REALTIME_SERVER_EVENT,
+  ClientSecretRequest: CLIENT_SECRET_REQUEST,
+  ClientSecret: CLIENT_SECRET,
+  TranscriptionSessionRequest: REALTIME_SESSION,
+  TranscriptionSession: TRANSCRIPTION_SESSION,
   Error: ERROR,
   OpenAiError: OPENAI_ERROR,
 } as const satisfies Record<string, z.ZodType>;
@@ -134,7 +149,7 @@ export const OPENAI_CLIENT_HEADER = "x-stainless-lang";
 
 /** Returns whether OpenAI's clients expect their error body on a path: their endpoints and the catalog. */
 export function isOpenAiPath(path: string): boolean {
-  return /^\/v1\/(audio|models|voices)(\/|$)/.test(path);
+  return /^\/v1\/(audio|models|voices|realtime)(\/|$)/.test(path);
 }
 
 /** Groups of endpoints in the API reference, in order. */
@@ -305,6 +320,45 @@ const TABLE = [
     answer: {},
     answerHeaders: ["X-Svc-Ignored"],
     errors: [400, 401, 429, 503],
+  },
+  {
+    method: "GET",
+    path: "/v1/realtime",
+    group: "Live",
+    summary: "Live transcription over WebSocket for clients of OpenAI",
+    description:
+      "The same sessions in the events of OpenAI's realtime transcription (`RealtimeServerEvent`, `RealtimeClientEvent`), in the " +
+      "form of the beta for clients that ask for it (`OpenAI-Beta: realtime=v1`). The key comes as `Authorization: Bearer`, or as " +
+      "one of the subprotocols `realtime, openai-insecure-api-key.KEY`; a client secret in the same places. Audio is base64 in " +
+      "`input_audio_buffer.append`: 16-bit little-endian PCM at 24 kHz, or G.711 at 8 kHz. Sessions only transcribe: other events " +
+      "get an `error`. Close codes are those of `/v1/stream`.",
+    query: REALTIME_QUERY,
+    status: 101,
+    answer: {},
+    errors: [400, 401, 404, 429, 503],
+  },
+  {
+    method: "POST",
+    path: "/v1/realtime/client_secrets",
+    group: "Live",
+    summary: "Make a secret that opens realtime sessions, in OpenAI's shape",
+    description: "For pages, which must not know the key: valid for 10 minutes unless `expires_after` says otherwise.",
+    query: NO_QUERY,
+    request: { "application/json": "ClientSecretRequest" },
+    status: 200,
+    answer: { "application/json": "ClientSecret" },
+    errors: [400, 401, 408, 413, 503],
+  },
+  {
+    method: "POST",
+    path: "/v1/realtime/transcription_sessions",
+    group: "Live",
+    summary: "Make such a secret, in the shape of OpenAI's beta",
+    query: NO_QUERY,
+    request: { "application/json": "TranscriptionSessionRequest" },
+    status: 200,
+    answer: { "application/json": "TranscriptionSession" },
+    errors: [400, 401, 408, 413, 503],
   },
   {
     method: "POST",

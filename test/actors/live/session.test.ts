@@ -103,6 +103,25 @@ test("any cut of the same bytes gives the same samples", (t) => {
   );
 });
 
+test("the sink hears of each finalize after its finals, and of none after the end", (t) => {
+  const heard: string[] = [];
+  class OrderedSink extends RecordingSink {
+    override send(message: StreamServerMessage): void {
+      heard.push(message.type);
+    }
+    finalized(): void {
+      heard.push("finalized");
+    }
+  }
+  const { session, decoder } = opened(t, OPTIONS, new OrderedSink());
+  decoder.emit({ type: "ready" });
+  decoder.emit({ type: "final", utterance: 0, text: "бір", startSample: 0, endSample: 640, words: [] });
+  decoder.emit({ type: "finalized" });
+  session.disconnected();
+  decoder.emit({ type: "finalized" });
+  assert.deepEqual(heard, ["ready", "final", "finalized"]);
+});
+
 test("a session passes its options on and announces itself when the decoder is ready", (t) => {
   const { decoder, sink } = opened(t);
   assert.deepEqual(decoder.options, {
@@ -306,6 +325,7 @@ test("whatever happens, nothing is sent after the close and everything is freed 
     disconnected: (all: Opened) => all.session.disconnected(),
     idle: (all: Opened) => all.timers.advance(IDLE_MS),
     ready: (all: Opened) => all.decoder.emit({ type: "ready" }),
+    finalized: (all: Opened) => all.decoder.emit({ type: "finalized" }),
     finished: (all: Opened) => all.decoder.emit({ type: "finished" }),
     failed: (all: Opened) => all.decoder.emit({ type: "failed", message: "gone" }),
   };
