@@ -342,7 +342,8 @@ const TABLE = [
     path: "/v1/realtime/client_secrets",
     group: "Live",
     summary: "Make a secret that opens realtime sessions, in OpenAI's shape",
-    description: "For pages, which must not know the key: valid for 10 minutes unless `expires_after` says otherwise.",
+    description:
+      "For pages, which must not know the key: valid for 10 minutes unless `expires_after` says otherwise.",
     query: NO_QUERY,
     request: { "application/json": "ClientSecretRequest" },
     status: 200,

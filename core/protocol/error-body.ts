@@ -47,7 +47,13 @@ const LIVE_TYPES: Readonly<Record<string, string>> = {
 };
 
 /** Type and code of a live session's error for OpenAI's clients. */
-export function openAiLiveError({ code: name, retryable }: { readonly code: string; readonly retryable: boolean }): {
+export function openAiLiveError({
+  code: name,
+  retryable,
+}: {
+  readonly code: string;
+  readonly retryable: boolean;
+}): {
   readonly type: string;
   readonly code: string;
 } {

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import type { ErrorCode } from "../domain/errors.js";
 import { integer, looseBody, oneOf, optionalString, parseWith, refuseNearMisses } from "./fields.js";
 import { PRONUNCIATIONS, requireBoundedGrowth } from "./pronunciations.js";
 import {
@@ -36,14 +35,10 @@ export const SPEECH_REQUEST = looseBody({
   seed: SEED,
   pronunciations: PRONUNCIATIONS,
   room_tone: ROOM_TONE,
-  stream_format: z
-    .unknown()
-    .refine((format) => format !== "sse", {
-      error: 'stream_format "sse" is not supported; use response_format "pcm" for streaming audio',
-      params: { code: "UNSUPPORTED_FORMAT" satisfies ErrorCode },
-    })
-    .optional()
-    .meta({ type: "string", description: "`audio`; `sse` is refused" }),
+  stream_format: z.unknown().optional().meta({
+    type: "string",
+    description: "`sse`: server-sent events with the audio in base64; else the audio",
+  }),
 });
 
 /** Other fields of OpenAI's clients, which are ignored and are not typos. */
@@ -55,6 +50,8 @@ const KNOWN = Object.keys(SPEECH_REQUEST.shape).filter((name) => !PASSED.include
 export interface SpeechRequest {
   readonly synthesis: SynthesisRequest;
   readonly format: (typeof FORMATS)[number];
+  /** The answer is events. */
+  readonly isEvents: boolean;
   /** Fields without effect. */
   readonly ignored: readonly string[];
 }
@@ -82,5 +79,11 @@ export function parseSpeechRequest(value: unknown): SpeechRequest {
   requireBoundedGrowth(text, pronunciations);
   const model = request.model === null || ALIASES.includes(request.model) ? null : request.model;
   const synthesis = { text, model, voice, speed, nfe, normalize: true, seed, pronunciations, room_tone };
-  return { synthesis, format, ignored: names.filter((name) => !Object.hasOwn(SPEECH_REQUEST.shape, name)) };
+  const isEvents = request.stream_format === "sse";
+  return {
+    synthesis,
+    format,
+    isEvents,
+    ignored: names.filter((name) => !Object.hasOwn(SPEECH_REQUEST.shape, name)),
+  };
 }

@@ -62,8 +62,30 @@ export const VERBOSE_TRANSCRIPT = z.object({
     .meta({ description: "Of most words; null for no words" }),
   duration: z.number().meta({ description: "Seconds" }),
   text: z.string(),
-  segments: z.array(VERBOSE_SEGMENT),
-  words: z.array(TIMED_WORD),
+  segments: z
+    .array(VERBOSE_SEGMENT)
+    .optional()
+    .meta({ description: "Absent if `timestamp_granularities` does not list `segment`" }),
+  words: z
+    .array(TIMED_WORD)
+    .optional()
+    .meta({ description: "Absent if `timestamp_granularities` does not list `word`" }),
+});
+
+/** Event of a streamed transcription: text to append. */
+export const TRANSCRIPT_DELTA = z.object({
+  type: z.literal("transcript.text.delta"),
+  delta: z.string(),
+});
+
+/** Last event of a streamed transcription. */
+export const TRANSCRIPT_DONE = z.object({
+  type: z.literal("transcript.text.done"),
+  text: z.string(),
+  usage: z.object({
+    type: z.literal("duration"),
+    seconds: z.number().meta({ description: "Billed duration" }),
+  }),
 });
 
 export type TranscriptSegment = DeepReadonly<z.output<typeof TRANSCRIPT_SEGMENT>>;

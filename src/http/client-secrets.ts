@@ -1,7 +1,13 @@
 import { randomBytes } from "node:crypto";
 import type { KeyIdentity } from "../../core/ports/key-store.js";
 import type { RealtimeConfig } from "../../core/protocol/realtime-session.js";
-import { isCurrent, knownSince, LONGEST_SIGNED, SignedText, type StreamTokensParts } from "./signed-credentials.js";
+import {
+  isCurrent,
+  knownSince,
+  LONGEST_SIGNED,
+  SignedText,
+  type StreamTokensParts,
+} from "./signed-credentials.js";
 
 /** OpenAI's libraries for browsers accept only keys that begin with `ek_`. */
 const PREFIX = "ek_svc_";

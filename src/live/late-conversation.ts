@@ -51,7 +51,10 @@ export class LateConversation implements LiveConversation {
   }
 
   badMessage(detail: string): void {
-    if (this.#session !== null) return this.#session.badMessage(detail);
+    if (this.#session !== null) {
+      this.#session.badMessage(detail);
+      return;
+    }
     this.#sendError("bad_message", detail);
     if (++this.#badMessages === MOST_BAD_MESSAGES) this.#end(CLOSE.badRequest, "too_many_messages");
   }
@@ -63,15 +66,19 @@ export class LateConversation implements LiveConversation {
   }
 
   goingAway(deadlineSeconds: number): void {
-    if (this.#session !== null) return this.#session.goingAway(deadlineSeconds);
-    this.#sink.send({ type: "going_away", deadline_s: deadlineSeconds });
-    this.#end(CLOSE.goingAway, "going away");
+    if (this.#session !== null) this.#session.goingAway(deadlineSeconds);
+    else {
+      this.#sink.send({ type: "going_away", deadline_s: deadlineSeconds });
+      this.#end(CLOSE.goingAway, "going away");
+    }
   }
 
   unauthorized(detail: string): void {
-    if (this.#session !== null) return this.#session.unauthorized(detail);
-    this.#sendError("unauthorized", detail);
-    this.#end(CLOSE.unauthorized, "unauthorized");
+    if (this.#session !== null) this.#session.unauthorized(detail);
+    else {
+      this.#sendError("unauthorized", detail);
+      this.#end(CLOSE.unauthorized, "unauthorized");
+    }
   }
 
   #idle(): void {

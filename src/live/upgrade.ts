@@ -4,12 +4,7 @@ import { asServiceError, errorName, ServiceError } from "../../core/domain/error
 import { SERVED_PARTS, type ServedPart } from "../../core/domain/served.js";
 import type { Clock } from "../../core/ports/clock.js";
 import type { Caller } from "../../core/ports/conversations.js";
-import type {
-  FrontRequest,
-  FrontSocket,
-  SocketEvents,
-  UpgradeDecision,
-} from "../../core/ports/front.js";
+import type { FrontRequest, FrontSocket, SocketEvents, UpgradeDecision } from "../../core/ports/front.js";
 import type { KeyIdentity, KeyStore } from "../../core/ports/key-store.js";
 import { inSpan, NO_TRACER } from "../../core/ports/span.js";
 import type { LivePath } from "../../core/protocol/endpoints.js";

@@ -96,7 +96,7 @@ function pieceSpeaker(
 /** `BilledTranscription` charges, `TranscriptionSession` stops and times, a leased model transcribes. */
 function transcribe(parts: ConversationParts): Conversations["transcription"] {
   const { engines, spoolFolder, room, metrics } = parts;
-  return (caller, path, { model, hotWords, onProgress }) => {
+  return (caller, path, { model, hotWords, onProgress, onSegments }) => {
     const { transcription } = engineOf(engines.recognizers, model);
     const file = { path, spoolFolder, room };
     const span = caller.span ?? NO_SPAN;
@@ -107,7 +107,8 @@ function transcribe(parts: ConversationParts): Conversations["transcription"] {
             work.event("decoded to WAV");
             return transcription.use(
               signal,
-              (engine) => engine.transcribe(wavPath, signal, { onLength, onProgress, hotWords, span: work }),
+              (engine) =>
+                engine.transcribe(wavPath, signal, { onLength, onProgress, onSegments, hotWords, span: work }),
               caller.onModelWait,
             );
           }),

@@ -169,6 +169,7 @@ export class FakeConversations implements Conversations {
     };
     return {
       transcript: Promise.race([transcribe(), stopped]),
+      charge: async () => void this.charges.push("charge"),
       answer: NOBODY,
       complete: () => void this.charges.push("complete"),
       stop: (reason) => {

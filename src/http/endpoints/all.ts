@@ -8,8 +8,10 @@ import { accountHandlers, tokenHandlers } from "./account.js";
 import { catalogHandlers } from "./catalog.js";
 import { realtimeHandlers } from "./realtime.js";
 import { referenceRoutes } from "./reference.js";
-import { speechHandlers, synthesisHandlers } from "./synthesis.js";
-import { transcribeHandlers, transcriptionsHandlers } from "./transcribe.js";
+import { speechHandlers } from "./speech.js";
+import { synthesisHandlers } from "./synthesis.js";
+import { transcribeHandlers } from "./transcribe.js";
+import { transcriptionsHandlers } from "./transcriptions.js";
 
 /**
  * Creates all HTTP routes of the public API. An operation of the endpoint table without a handler does not

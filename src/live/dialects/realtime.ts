@@ -6,6 +6,7 @@ import type { HearingModel, ModelList } from "../../../core/domain/catalog/catal
 import { ServiceError } from "../../../core/domain/errors.js";
 import type { LiveConversation, LiveWishes } from "../../../core/ports/conversations.js";
 import { openAiError, openAiLiveError } from "../../../core/protocol/error-body.js";
+import { shown } from "../../../core/protocol/fields.js";
 import {
   appendedAudio,
   type ClientEvent,
@@ -26,7 +27,6 @@ import {
   updatedConfig,
 } from "../../../core/protocol/realtime-session.js";
 import type { StreamServerMessage } from "../../../core/protocol/stream-messages.js";
-import { shown } from "../../../core/protocol/fields.js";
 import {
   type Handshake,
   type LiveDialect,
@@ -181,10 +181,7 @@ class RealtimeTranslation implements LiveTranslation {
     }
   }
 
-  #updated(
-    type: "session.updated" | "transcription_session.updated",
-    { members }: ClientEvent,
-  ): UnsentEvent {
+  #updated(type: "session.updated" | "transcription_session.updated", { members }: ClientEvent): UnsentEvent {
     const config = updatedConfig(this.#config, members["session"], this.#models);
     if (this.#heardSeconds > 0) this.#requireSameEngine(config);
     if (config.format !== this.#config.format) this.#pcm = pcmOf(config);
