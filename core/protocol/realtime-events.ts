@@ -196,5 +196,6 @@ function withoutAudio(message: string): { readonly rest: string; readonly audio:
 function fromBase64(text: string): Uint8Array | null {
   const bytes = Buffer.from(text, "base64");
   const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
-  return bytes.length === Math.floor(((text.length - padding) * 3) / 4) ? bytes : null;
+  const digits = text.length - padding;
+  return digits % 4 !== 1 && bytes.length === Math.floor((digits * 3) / 4) ? bytes : null;
 }

@@ -95,19 +95,18 @@ export interface RealtimeConfig {
   readonly logprobs: boolean;
 }
 
-/** OpenAI's defaults. */
-export function defaultRealtimeConfig(model: HearingModel): RealtimeConfig {
+/** OpenAI's models without turn detection: their clients commit. */
+const COMMITTED_MODEL = /^gpt-(?:realtime-whisper|live-transcribe)/;
+
+/** OpenAI's defaults. @param name of the model, as the client wrote it */
+export function defaultRealtimeConfig(model: HearingModel, name: string | null = null): RealtimeConfig {
+  const detects = name === null || !COMMITTED_MODEL.test(name);
   return {
     model: model.name,
     format: "pcm16",
     language: null,
     noiseReduction: null,
-    turnDetection: {
-      type: "server_vad",
-      threshold: THRESHOLD,
-      prefixPaddingMs: PADDING_MS,
-      silenceMs: SILENCE_MS.otherwise,
-    },
+    turnDetection: detects ? toTurnDetection({ type: "server_vad" }) : null,
     keywords: [],
     logprobs: false,
   };
@@ -139,6 +138,7 @@ export function updatedConfig(
     ...(transcription?.language !== undefined && { language: transcription.language }),
     ...(transcription?.keywords != null && { keywords: transcription.keywords }),
     ...(noiseReduction !== undefined && { noiseReduction: noiseReduction?.type ?? null }),
+    ...(name !== null && COMMITTED_MODEL.test(name) && { turnDetection: null }),
     ...(turnDetection !== undefined && { turnDetection: toTurnDetection(turnDetection) }),
     ...(include !== undefined && { logprobs: include?.includes(LOGPROBS) === true }),
   };

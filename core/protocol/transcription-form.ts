@@ -27,7 +27,7 @@ const EFFECTIVE_FIELDS = {
     description: "`true`: server-sent events with the text as it is transcribed; for `json` and `text`",
   }),
   [GRANULARITY_FIELD]: z.string().optional().meta({
-    description: "`word`, `segment` or both, as a list: what `verbose_json` contains; both by default",
+    description: "`word`, `segment` or both, as a list: what `verbose_json` lists; both by default",
   }),
 };
 const IGNORED_FIELDS = {

@@ -64,12 +64,10 @@ export const VERBOSE_TRANSCRIPT = z.object({
   text: z.string(),
   segments: z
     .array(VERBOSE_SEGMENT)
-    .optional()
-    .meta({ description: "Absent if `timestamp_granularities` does not list `segment`" }),
+    .meta({ description: "Empty if `timestamp_granularities` lists `word` alone" }),
   words: z
     .array(TIMED_WORD)
-    .optional()
-    .meta({ description: "Absent if `timestamp_granularities` does not list `word`" }),
+    .meta({ description: "Empty if `timestamp_granularities` lists `segment` alone" }),
 });
 
 /** Event of a streamed transcription: text to append. */

@@ -2,7 +2,7 @@ import type { WebSocket } from "ws";
 import { within } from "./pace.js";
 
 /** Far beyond what a slow machine needs. */
-const DEADLINE_MS = 60_000;
+const DEADLINE_MS = 20_000;
 
 /** An event of `/v1/realtime`, as received. */
 export interface ReceivedEvent {

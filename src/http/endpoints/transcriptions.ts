@@ -131,8 +131,9 @@ async function render(
         language,
         duration,
         text,
-        ...(granularities.includes("segment") && { segments: segments.map(toVerboseSegment) }),
-        ...(granularities.includes("word") && { words }),
+        // Both members are part of the interface; one that was not requested is empty.
+        segments: granularities.includes("segment") ? segments.map(toVerboseSegment) : [],
+        words: granularities.includes("word") ? words : [],
       });
       return { contentType: "application/json", body };
     }

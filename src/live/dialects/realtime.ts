@@ -54,7 +54,7 @@ export const REALTIME_DIALECT: LiveDialect = {
   refusal: (_query, error) => JSON.stringify({ event_id: eventId(randomId(), 0), ...toError(error) }),
   begin(query, _requestId, models, handshake) {
     const named = parseRealtimeQuery(query, models);
-    const config = handshake.config ?? defaultRealtimeConfig(named);
+    const config = handshake.config ?? defaultRealtimeConfig(named, query.get("model"));
     return new RealtimeTranslation(config, models, betaOf(query, handshake));
   },
 };
