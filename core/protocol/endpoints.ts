@@ -28,7 +28,7 @@ import {
 } from "./realtime-events.js";
 import { REALTIME_QUERY } from "./realtime-query.js";
 import { REALTIME_SESSION } from "./realtime-session.js";
-import { SPEECH_REQUEST } from "./speech-request.js";
+import { SPEECH_DELTA, SPEECH_DONE, SPEECH_REQUEST } from "./speech-request.js";
 import { STREAM_CLIENT_MESSAGE, STREAM_SERVER_MESSAGE } from "./stream-messages.js";
 import { STREAM_QUERY } from "./stream-query.js";
 import { SYNTHESIS_REQUEST } from "./synthesis-request.js";
@@ -39,6 +39,8 @@ import {
   ERROR_EVENT,
   PLAIN_TRANSCRIPT,
   TIMED_WORD,
+  TRANSCRIPT_DELTA,
+  TRANSCRIPT_DONE,
   TRANSCRIPT_SEGMENT,
   TRANSCRIPTION,
   TRANSCRIPTION_PROGRESS,
@@ -62,6 +64,10 @@ export const COMPONENTS = {
   PlainTranscript: PLAIN_TRANSCRIPT,
   VerboseTranscript: VERBOSE_TRANSCRIPT,
   VerboseSegment: VERBOSE_SEGMENT,
+  TranscriptDelta: TRANSCRIPT_DELTA,
+  TranscriptDone: TRANSCRIPT_DONE,
+  SpeechDelta: SPEECH_DELTA,
+  SpeechDone: SPEECH_DONE,
   Model: MODEL,
   Recognizer: RECOGNIZER,
   Models: MODELS,
@@ -225,10 +231,15 @@ const TABLE = [
     group: "Speech",
     summary: "Speak a text, in OpenAI's shape",
     description:
-      "`pcm` is sent as it is made. Server-sent events are not served: `stream_format: sse` is refused.",
+      "`pcm` is sent as it is made, and so are the server-sent events of `stream_format: sse`: `SpeechDelta` with the audio in " +
+      "base64, then `SpeechDone`, or an event `error`.",
     request: { "application/json": "SpeechRequest" },
     status: 200,
-    answer: { "audio/wav": "bytes", "audio/pcm": "bytes" },
+    answer: {
+      "audio/wav": "bytes",
+      "audio/pcm": "bytes",
+      "text/event-stream": ["SpeechDelta", "SpeechDone"],
+    },
     answerHeaders: [
       "X-Svc-Chars",
       "X-Svc-Credits",
@@ -272,7 +283,8 @@ const TABLE = [
     group: "Transcription",
     summary: "Transcribe a file, in OpenAI's shape",
     description:
-      "`json` answers `PlainTranscript`, `verbose_json` answers `VerboseTranscript`. Transcripts come whole: `stream` is refused.",
+      "`json` answers `PlainTranscript`, `verbose_json` answers `VerboseTranscript`. With `stream` the answer is server-sent " +
+      "events: `TranscriptDelta` as the text is transcribed, then `TranscriptDone`, or an event `error`.",
     request: "form",
     status: 200,
     answer: {
@@ -280,6 +292,7 @@ const TABLE = [
       "text/plain": "text",
       "application/x-subrip": "text",
       "text/vtt": "text",
+      "text/event-stream": ["TranscriptDelta", "TranscriptDone"],
     },
     answerHeaders: [...AUDIO_HEADERS, "X-Svc-Ignored"],
     isBilled: true,

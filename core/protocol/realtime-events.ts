@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type DeepReadonly, integer, looseBody } from "./fields.js";
-import { REALTIME_SESSION } from "./realtime-session.js";
+import { REALTIME_FORMATS, REALTIME_SESSION } from "./realtime-session.js";
 
 const CLIENT_EVENT = {
   event_id: z.string().nullish().meta({ description: "Returned in the `error` that the event causes" }),
@@ -112,7 +112,7 @@ export const CLIENT_SECRET_REQUEST = looseBody({
       seconds: integer("expires_after.seconds", SECRET_SECONDS),
     })
     .nullish(),
-  session: z.unknown().meta({ type: "object", description: "As in `session.update`" }),
+  session: z.unknown().optional().meta({ type: "object", description: "As in `session.update`" }),
 });
 export const CLIENT_SECRET = z.object({
   value: z.string(),
@@ -120,9 +120,14 @@ export const CLIENT_SECRET = z.object({
   session: SESSION,
 });
 /** Answer of `/v1/realtime/transcription_sessions`. */
-export const TRANSCRIPTION_SESSION = z.looseObject({
+export const TRANSCRIPTION_SESSION = z.object({
   id: z.string(),
   object: z.literal("realtime.transcription_session"),
+  input_audio_format: z.enum(REALTIME_FORMATS),
+  input_audio_transcription: z.looseObject({ model: z.string() }),
+  input_audio_noise_reduction: z.looseObject({}).nullable(),
+  turn_detection: z.looseObject({}).nullable(),
+  include: z.array(z.string()).nullable(),
   client_secret: z.object({ value: z.string(), expires_at: z.int() }),
 });
 

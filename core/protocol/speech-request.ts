@@ -41,6 +41,22 @@ export const SPEECH_REQUEST = looseBody({
   }),
 });
 
+/** Event of streamed speech: audio to append. */
+export const SPEECH_DELTA = z.object({
+  type: z.literal("speech.audio.delta"),
+  audio: z.string().meta({ contentEncoding: "base64" }),
+});
+
+/** Last event of streamed speech. */
+export const SPEECH_DONE = z.object({
+  type: z.literal("speech.audio.done"),
+  usage: z.object({
+    input_tokens: z.int().meta({ description: "Billed characters" }),
+    output_tokens: z.int().meta({ description: "Always 0" }),
+    total_tokens: z.int(),
+  }),
+});
+
 /** Other fields of OpenAI's clients, which are ignored and are not typos. */
 const PASSED = ["instructions", "stream", "stream_format"];
 /** Fields that a typo may have meant. */

@@ -108,7 +108,13 @@ function transcribe(parts: ConversationParts): Conversations["transcription"] {
             return transcription.use(
               signal,
               (engine) =>
-                engine.transcribe(wavPath, signal, { onLength, onProgress, onSegments, hotWords, span: work }),
+                engine.transcribe(wavPath, signal, {
+                  onLength,
+                  onProgress,
+                  onSegments,
+                  hotWords,
+                  span: work,
+                }),
               caller.onModelWait,
             );
           }),

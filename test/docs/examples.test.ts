@@ -36,7 +36,7 @@ test("docs/examples/README.md lists every program", () => {
   );
   assert.deepEqual(listed.toSorted(), [
     ...["client.mjs", "live.mjs", "microphone.sh", "openai_shape.py", "page-server.mjs", "page.html"],
-    "speak-and-transcribe.sh",
+    ...["realtime.mjs", "speak-and-transcribe.sh"],
   ]);
 });
 
@@ -67,6 +67,11 @@ test("Python does it on the paths of OpenAI's shape", async () => {
 
 test("ffmpeg pipes sound into live transcription", async () => {
   assert.match(await run("sh", "microphone.sh", "-i", recording), /^[а-яәіңғүұқөһё \n]{20,}$/);
+});
+
+test("PCM is transcribed with OpenAI's realtime events", async () => {
+  const command = 'ffmpeg -v error -i "$1" -f s16le -ac 1 -ar 24000 - | node realtime.mjs';
+  assert.match(await run("sh", "-c", command, "sh", recording), /^[а-яәіңғүұқөһё ]{20,}\n$/);
 });
 
 test("a page transcribes its microphone, and its server keeps the key", async () => {

@@ -17,6 +17,7 @@ export const DOCUMENTS: Readonly<Record<string, string>> = {
   "api-account.md": "Account and prices",
   "api-errors.md": "Errors and limits",
   "live-protocol.md": "Live protocol",
+  "realtime.md": "OpenAI's realtime transcription",
   "written-text.md": "Written text",
   "client.md": "Client library and player",
   "console.md": "Console and commands",

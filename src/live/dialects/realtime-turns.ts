@@ -1,4 +1,4 @@
-import { seconds } from "../../../core/domain/rounded.js";
+import { ratio, seconds } from "../../../core/domain/rounded.js";
 import type { RealtimeLogprob, UnsentEvent } from "../../../core/protocol/realtime-events.js";
 import type { StreamServerMessage } from "../../../core/protocol/stream-messages.js";
 
@@ -195,7 +195,7 @@ const LEAST_CONFIDENCE = 0.000_1;
 function logprobsOf({ words = [] }: Final): readonly RealtimeLogprob[] {
   return words.map(({ word, confidence }) => ({
     token: word,
-    logprob: Math.log(Math.max(LEAST_CONFIDENCE, confidence)),
+    logprob: ratio(Math.log(Math.max(LEAST_CONFIDENCE, confidence))),
     bytes: [...Buffer.from(word)],
   }));
 }
