@@ -133,8 +133,8 @@ export const TRANSCRIPTION_SESSION = z.object({
 
 export const REALTIME_CLIENT_TYPES = REALTIME_CLIENT_EVENT.options.map(({ shape }) => shape.type.value);
 export type RealtimeClientType = z.output<typeof REALTIME_CLIENT_EVENT>["type"];
-export type RealtimeServerEvent = DeepReadonly<z.output<typeof REALTIME_SERVER_EVENT>>;
-export type RealtimeError = Extract<RealtimeServerEvent, { readonly type: "error" }>["error"];
+type RealtimeServerEvent = DeepReadonly<z.output<typeof REALTIME_SERVER_EVENT>>;
+
 export type RealtimeLogprob = DeepReadonly<z.output<typeof LOGPROB>>;
 
 /** An event without its id. */

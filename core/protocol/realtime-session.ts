@@ -9,7 +9,7 @@ import { realtimeModel } from "./realtime-query.js";
 
 /** Formats by their older names. */
 export const REALTIME_FORMATS = ["pcm16", "g711_ulaw", "g711_alaw"] as const;
-export type RealtimeFormat = (typeof REALTIME_FORMATS)[number];
+type RealtimeFormat = (typeof REALTIME_FORMATS)[number];
 
 /** The only rate of `audio/pcm`. */
 export const REALTIME_PCM_HZ = 24_000;
@@ -75,7 +75,7 @@ export const REALTIME_SESSION = z
 type SessionFields = z.output<typeof REALTIME_SESSION>;
 
 /** How turns end; null if only commits end them. */
-export type TurnDetection =
+type TurnDetection =
   | {
       readonly type: "server_vad";
       readonly threshold: number;

@@ -8,7 +8,7 @@ const FORMATS = ["json", "text", "verbose_json", "srt", "vtt"] as const;
 /** OpenAI's model ids, which mean the default model. */
 const ALIASES = ["whisper-1", "gpt-4o-transcribe", "gpt-4o-mini-transcribe"];
 
-export type TranscriptFormat = (typeof FORMATS)[number];
+type TranscriptFormat = (typeof FORMATS)[number];
 
 const IGNORED = { description: "Accepted and ignored" };
 

@@ -145,9 +145,9 @@ export interface ListenParts {
  * once there is a worker.
  */
 export function listen({ recognizers, meter, metrics, log }: ListenParts): Conversations["live"] {
-  const counting = countLive(metrics);
   return (caller, options, sink) => {
     const { span = NO_SPAN } = caller;
+    const counting = countLive(metrics, caller.endpoint);
     const { manifest, live } = engineOf(recognizers, options.model);
     const lease = live.take();
     try {
@@ -177,9 +177,12 @@ export function listen({ recognizers, meter, metrics, log }: ListenParts): Conve
   };
 }
 
-function countLive(metrics: Metrics): LiveSessionObserver {
+function countLive(metrics: Metrics, path: string): LiveSessionObserver {
   return {
-    opened: () => metrics.liveSessions.inc(),
+    opened: () => {
+      metrics.liveSessions.inc();
+      metrics.liveSessionsOpened.inc({ path });
+    },
     received: (sampleCount) => metrics.liveReceived(sampleCount),
     sent(message) {
       metrics.liveSent(message.type);

@@ -303,4 +303,7 @@ test("the same audio costs the same as on /v1/stream, and the items' seconds add
   };
   await eventually("both are charged", async () => Object.keys(await charged()).length === 2);
   assert.deepEqual(await charged(), { "/v1/stream": expected, "/v1/realtime": expected });
+  const metrics = await (await fetch(`${customer.operatorUrl}/metrics`)).text();
+  for (const path of ["/v1/stream", "/v1/realtime"])
+    assert.match(metrics, new RegExp(`^live_sessions_total\\{path="${path}"\\} [1-9]`, "m"));
 });
