@@ -132,6 +132,9 @@ export class FakeConversations implements Conversations {
     };
   };
 
+  /** Fails the last transcription. */
+  fail: (error: ServiceError) => void = () => {};
+
   transcription: Conversations["transcription"] = (caller, path, wishes) => {
     caller.onModelWait?.(this.modelWaitMs);
     this.wishes = wishes;
@@ -140,6 +143,7 @@ export class FakeConversations implements Conversations {
       refuse = reject;
     });
     stopped.catch(() => {});
+    this.fail = refuse;
     const transcribe = async () => {
       this.uploads.push({ path, bytes: await readFile(path) });
       for (const share of this.nextShares) {
