@@ -18,6 +18,7 @@ import { PROTOCOL_VERSION } from "../../native/threads/protocol.js";
 import { WorkerHandle } from "../../native/threads/worker-handle.js";
 import type { FrontKind } from "../../src/front/select-front.js";
 import { ThreadedFront } from "../../src/front/threads/threaded-front.js";
+import { ClientSecrets } from "../../src/http/client-secrets.js";
 import { AnswerFiles } from "../../src/http/kept-answers.js";
 import { KeyEndings } from "../../src/http/key-endings.js";
 import { SpeechBudget } from "../../src/http/running-work.js";
@@ -133,6 +134,7 @@ const conversations: Conversations = {
 await engine.start();
 const answers = await AnswerFiles.open({ folder, capacityBytes: 0, log });
 const noKeys = () => Promise.reject(new ServiceError("AUTH_UNAVAILABLE", "there is no store here"));
+const signed = { clock: systemClock, uses: { use: noKeys }, endings: new KeyEndings() };
 const transport = createTransport({
   front: front as FrontKind,
   ...(threadCount > 1 && {
@@ -141,12 +143,8 @@ const transport = createTransport({
   conversations,
   metrics,
   keys: { find: async (raw) => (raw === key ? { keyId: "key", organizationId: "org", tier: "paid" } : null) },
-  tokens: new StreamTokens({
-    secret: randomBytes(32),
-    clock: systemClock,
-    uses: { use: noKeys },
-    endings: new KeyEndings(),
-  }),
+  tokens: new StreamTokens({ ...signed, secret: randomBytes(32) }),
+  secrets: new ClientSecrets({ ...signed, secret: randomBytes(32) }),
   log,
   idempotency: { claim: noKeys, isKnown: noKeys },
   reports: { credits: noKeys, usage: noKeys },

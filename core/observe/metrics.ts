@@ -110,6 +110,7 @@ export class Metrics {
       this.asrFileRtf.observe({ model: file.modelId }, file.processingSeconds / audioSeconds);
   };
   readonly liveSessions = this.#gauge("live_sessions", "Live sessions that are open now");
+  readonly liveSessionsOpened = this.#counter("live_sessions_total", "Live sessions by their path", ["path"]);
   readonly #liveReceivedSamples = this.#counter("live_received_samples_total", "Samples from live clients");
   readonly asrStepMs = this.#histogram(
     "asr_step_ms",

@@ -1,6 +1,6 @@
 import type { Catalog } from "../domain/catalog/catalog.js";
 import type { HotWord } from "../domain/decoding/hot-words.js";
-import type { BilledTranscript } from "../domain/decoding/transcript.js";
+import type { BilledTranscript, TranscribedSegment } from "../domain/decoding/transcript.js";
 import type { SaidWord } from "../domain/synthesis/word-times.js";
 import type { ReadingOptions } from "../domain/text/display/reading.js";
 import type { UsageKind } from "../domain/usage/tariff.js";
@@ -77,6 +77,11 @@ export interface SynthesisConversation {
 export interface TranscriptionConversation {
   /** Charged when it resolves, so the answer must be sent immediately. */
   readonly transcript: Promise<BilledTranscript>;
+  /**
+   * Charges the whole file, for an answer that starts before the transcript is complete. May be called again.
+   * @throws {ServiceError} `CANCELLED`, `AUTH_UNAVAILABLE`
+   */
+  charge(): Promise<void>;
   /** For the last bytes of the answer. */
   readonly answer: Departure;
   /** Must be called when the last byte of the answer has been sent, in the same turn of the event loop. */
@@ -87,6 +92,8 @@ export interface TranscriptionConversation {
 /** Receives a live session's messages. */
 export interface LiveSink {
   send(message: StreamServerMessage): void;
+  /** The finals of all audio before a `finalize()` were sent; called once for each that had new audio. */
+  finalized?(): void;
   /** Closes the socket after all messages. */
   close(code: number, reason: string): void;
 }
@@ -123,6 +130,8 @@ export interface FileWishes {
   readonly reading?: ReadingOptions | null;
   /** Called with the finished share, 0 to 1, once the credits are held. */
   readonly onProgress?: (share: number) => void;
+  /** Called with the transcript's segments as they are known, in order; `charge` before they are sent. */
+  readonly onSegments?: (segments: readonly TranscribedSegment[]) => void;
 }
 
 /** All work that clients can start; put together in `src/service/conversations.ts`. */

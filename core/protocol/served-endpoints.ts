@@ -6,6 +6,8 @@ import { ENDPOINTS, type Endpoint } from "./endpoints.js";
  */
 const PARTS: Readonly<Record<string, ServedPart | null>> = {
   "/v1/stream/token": null,
+  "/v1/realtime/client_secrets": null,
+  "/v1/realtime/transcription_sessions": null,
   "/v1/voices": "synthesis",
   "/v1/audio/models": "synthesis",
   "/v1/audio/voices": "synthesis",

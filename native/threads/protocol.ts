@@ -144,6 +144,13 @@ export type LiveWorkerAnswer =
     }
   /** No utterance is open, and the audio before `resume` is no longer needed. */
   | { readonly type: "idle"; readonly session: number; readonly epoch: number; readonly resume: ResumePoint }
+  /** A mark of `finalize` is reached, and the finals before it are reported. Older processes never say so. */
+  | {
+      readonly type: "finalized";
+      readonly session: number;
+      readonly epoch: number;
+      readonly atSample: number;
+    }
   | { readonly type: "finished"; readonly session: number; readonly epoch: number };
 
 /** A live worker's use of time since its last report, about every second of work. */

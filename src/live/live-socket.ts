@@ -1,18 +1,27 @@
 import { asServiceError, errorName, ServiceError } from "../../core/domain/errors.js";
 import type { Log } from "../../core/observe/log.js";
-import type { Caller, LiveConversation } from "../../core/ports/conversations.js";
-import type { FrontSocket, SocketEvents } from "../../core/ports/front.js";
+import type { Caller, LiveConversation, LiveSink } from "../../core/ports/conversations.js";
+import type { FloodClosing, FrontSocket, SocketEvents } from "../../core/ports/front.js";
 import { CLOSE_CODE, HTTP_STATUS, isRetryable, publicDetail } from "../../core/protocol/error-status.js";
-import { GatheredAudio } from "../front/shared/live-messages.js";
+import { FLOOD_DETAIL, GatheredAudio, MessageBudget } from "../front/shared/live-messages.js";
 import type { RouteDeps } from "../http/router.js";
 import { AudioIntake } from "./audio-intake.js";
 import type { ErrorMessage, LiveTranslation, WireMessage } from "./dialects/dialect.js";
+import { LateConversation } from "./late-conversation.js";
 
 /** A client that leaves more unread is cut: finals are never dropped, so they would pile up. */
 const MAX_UNREAD_BYTES = 1 << 20;
 const KEY_ENDED = "the API key has ended";
 /** Valid text messages are short; longer ones are not parsed. */
 const LONGEST_TEXT = 64 * 1024;
+
+const FLOOD = "too_many_messages";
+
+interface OpenSocket {
+  readonly conversation: LiveConversation;
+  readonly translation: LiveTranslation;
+  readonly onFlood: () => void;
+}
 
 export type LiveSocketDeps = Pick<RouteDeps, "conversations" | "endings" | "running" | "slots">;
 
@@ -31,18 +40,23 @@ export class LiveSocket {
     this.#toRefusal = toRefusal;
   }
 
-  /** Opens the session, or sends the client the error. */
-  start(deps: LiveSocketDeps, caller: Caller, translation: LiveTranslation): SocketEvents {
+  /**
+   * Opens the session, or sends the client the error.
+   * @param onFlood called if the client sends too many messages that the front could not count as such
+   */
+  start(
+    deps: LiveSocketDeps,
+    caller: Caller,
+    translation: LiveTranslation,
+    onFlood: () => void = () => {},
+  ): SocketEvents {
     let conversation: LiveConversation;
     let release = () => {};
     try {
       if (deps.endings.hasEnded(caller.identity)) throw new ServiceError("KEY_INVALID", KEY_ENDED);
       // Not during the upgrade: nothing reports a client that leaves before the socket opens.
       release = deps.slots.take(caller.identity, "live");
-      conversation = deps.conversations.live(caller, translation.options, {
-        send: (message) => this.#send(translation.toClient(message)),
-        close: (code, reason) => this.#socket.close(code, reason),
-      });
+      conversation = this.#begin(deps, caller, translation);
     } catch (thrown) {
       release();
       const error = asServiceError(thrown);
@@ -58,7 +72,8 @@ export class LiveSocket {
       this.#log.info("live session ends with its key");
       conversation.unauthorized(KEY_ENDED);
     });
-    return this.#eventsOf(conversation, translation, (closeCode) => {
+    this.#send(translation.opened?.() ?? []);
+    return this.#eventsOf({ conversation, translation, onFlood }, (closeCode) => {
       over();
       unwatch();
       release();
@@ -69,9 +84,18 @@ export class LiveSocket {
     });
   }
 
+  #begin({ conversations }: LiveSocketDeps, caller: Caller, translation: LiveTranslation): LiveConversation {
+    const sink: LiveSink = {
+      send: (message) => this.#send(translation.toClient(message)),
+      finalized: () => this.#send(translation.finalized?.() ?? []),
+      close: (code, reason) => this.#socket.close(code, reason),
+    };
+    const start = () => conversations.live(caller, translation.options, sink);
+    return translation.startsLate === true ? new LateConversation(sink, start) : start();
+  }
+
   #eventsOf(
-    conversation: LiveConversation,
-    translation: LiveTranslation,
+    { conversation, translation, onFlood }: OpenSocket,
     closed: (code: number) => void,
   ): SocketEvents {
     const intake = new AudioIntake(translation);
@@ -85,13 +109,20 @@ export class LiveSocket {
       audio.flush();
       accept(intake.rest());
     };
+    const budget = translation.audioIn === undefined ? null : new MessageBudget();
     return {
       text: (text) => {
+        const bytes = translation.audioIn?.(text) ?? null;
+        if (bytes !== null) return bytes.length > 0 ? audio.push(bytes) : undefined;
         flush();
-        if (text.length <= LONGEST_TEXT) translation.text(conversation, text);
+        const verdict = budget?.text(text.length) ?? "take";
+        if (verdict === "flood") this.#closeFlooded(translation, onFlood);
+        if (verdict !== "take") return;
+        if (text.length <= LONGEST_TEXT) this.#send(translation.text(conversation, text));
         else conversation.badMessage(`a text message must be at most ${LONGEST_TEXT} characters`);
       },
       binary: (bytes) => {
+        if (budget !== null) return conversation.badMessage("binary messages are not supported: send text");
         if (bytes.length > 0) return audio.push(bytes);
         // An empty message is a command in the dialects.
         flush();
@@ -104,7 +135,14 @@ export class LiveSocket {
     };
   }
 
-  /** Sends the reason why there is no session, and closes. */
+  #closeFlooded(translation: LiveTranslation, onFlood: () => void): void {
+    const { messages, code, reason } = floodClosing(translation);
+    this.#send(messages);
+    this.#socket.close(code, reason);
+    onFlood();
+  }
+
+  /** Sends why there is no session, and closes. */
   refuse(error: ServiceError): SocketEvents {
     this.#closeWith(error, (message) => [this.#toRefusal(message)]);
     return { text: () => {}, binary: () => {}, closed: () => {} };
@@ -143,6 +181,15 @@ export class LiveSocket {
     this.#log.warn({ unreadBytes: this.#socket.bufferedBytes }, "live client does not read");
     this.#socket.terminate();
   }
+}
+
+/** Returns what a client with too many messages gets before its socket closes. */
+export function floodClosing(translation: LiveTranslation): FloodClosing {
+  return {
+    messages: translation.toClient({ type: "error", code: FLOOD, detail: FLOOD_DETAIL, retryable: false }),
+    code: CLOSE_CODE.INVALID_REQUEST,
+    reason: FLOOD,
+  };
 }
 
 /** Returns the error if it is our own failure: only those are logged with a stack. */

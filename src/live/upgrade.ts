@@ -4,37 +4,34 @@ import { asServiceError, errorName, ServiceError } from "../../core/domain/error
 import { SERVED_PARTS, type ServedPart } from "../../core/domain/served.js";
 import type { Clock } from "../../core/ports/clock.js";
 import type { Caller } from "../../core/ports/conversations.js";
-import type {
-  FloodClosing,
-  FrontRequest,
-  FrontSocket,
-  SocketEvents,
-  UpgradeDecision,
-} from "../../core/ports/front.js";
+import type { FrontRequest, FrontSocket, SocketEvents, UpgradeDecision } from "../../core/ports/front.js";
 import type { KeyIdentity, KeyStore } from "../../core/ports/key-store.js";
 import { inSpan, NO_TRACER } from "../../core/ports/span.js";
 import type { LivePath } from "../../core/protocol/endpoints.js";
 import { errorBody } from "../../core/protocol/error-body.js";
-import { CLOSE_CODE, errorHeaders, HTTP_STATUS, publicDetail } from "../../core/protocol/error-status.js";
+import { errorHeaders, HTTP_STATUS, publicDetail } from "../../core/protocol/error-status.js";
 import { ignoredHeader } from "../../core/protocol/ignored-names.js";
+import type { RealtimeConfig } from "../../core/protocol/realtime-session.js";
 import { isServed, servedElsewhere } from "../../core/protocol/served-endpoints.js";
-import { FLOOD_DETAIL } from "../front/shared/live-messages.js";
 import { type BucketSize, TokenBucket } from "../front/shared/rate-limits.js";
 import { newRequestId } from "../front/shared/request-head.js";
 import { authenticate } from "../http/admit.js";
+import { isClientSecret } from "../http/client-secrets.js";
 import { CORS_HEADERS } from "../http/exchange.js";
 import type { KeyEndings } from "../http/key-endings.js";
 import { noSuchEndpoint, type RouteDeps } from "../http/router.js";
 import { isToken } from "../http/signed-credentials.js";
 import { LISTEN_DIALECT } from "./dialects/deepgram.js";
-import type { ErrorMessage, LiveDialect, LiveTranslation, StreamCredential } from "./dialects/dialect.js";
+import type { ErrorMessage, LiveDialect, StreamCredential } from "./dialects/dialect.js";
+import { REALTIME_DIALECT } from "./dialects/realtime.js";
 import { STREAM_DIALECT } from "./dialects/stream.js";
-import { LiveSocket, serverFault } from "./live-socket.js";
+import { floodClosing, LiveSocket, serverFault } from "./live-socket.js";
 
 /** A path of the endpoint table without a dialect does not compile. */
 const BY_PATH = {
   "/v1/stream": STREAM_DIALECT,
   "/v1/listen": LISTEN_DIALECT,
+  "/v1/realtime": REALTIME_DIALECT,
 } satisfies { readonly [Path in LivePath]: LiveDialect };
 
 export const DIALECTS: readonly LiveDialect[] = Object.values(BY_PATH);
@@ -51,7 +48,7 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
     const known = served.find(({ path }) => path === request.path);
     const dialect = known ?? STREAM_DIALECT;
     const credential = dialect.credential(request);
-    const accepted = { protocol: credential.type === "protocol" ? credential.name : null, requestId };
+    const accepted = { protocol: protocolOf(credential), requestId };
     const span = (known === undefined ? NO_TRACER : (deps.tracer ?? NO_TRACER)).begin(
       `GET ${dialect.path}`,
       request.header("traceparent"),
@@ -62,29 +59,34 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
       if (request.malformed !== null) throw new ServiceError("INVALID_REQUEST", request.malformed);
       if (known === undefined) throw new ServiceError("NOT_FOUND", whyNotHere(request.path, serve));
       if (deps.running.isDraining) throw new ServiceError("SHUTTING_DOWN", "the service is stopping");
-      const identity = await inSpan(span.child("admission"), async () => {
-        const known = await identify(credential, deps, keys);
+      const { identity, config } = await inSpan(span.child("admission"), async () => {
+        const known = await identify(credential, dialect, deps, keys);
         // Check this first: a client without a free slot then costs little.
-        deps.slots.check(known, "live");
+        deps.slots.check(known.identity, "live");
         return known;
       });
       const client = `${identity.organizationId} ${request.remoteAddress}`;
       floods.check(client);
-      const translation = dialect.begin(request.query, requestId, deps.conversations.catalog.hearing);
+      const { hearing } = deps.conversations.catalog;
+      const translation = dialect.begin(request.query, requestId, hearing, { request, config });
       const mostAtOnce = deps.slots.limitOf(identity, "live");
       const caller = { requestId, identity, endpoint: dialect.path, mostAtOnce, span };
       await deps.conversations.requireCredit(caller, "live");
       const open = (socket: FrontSocket) => {
         log.info({ path: dialect.path, organizationId: identity.organizationId }, "live socket opened");
-        const events = new LiveSocket(socket, log, toRefusal).start(deps, caller, translation);
         const flooded = () => {
           floods.note(client);
           log.warn({}, "live client floods");
         };
-        return { ...events, flooded };
+        const live = new LiveSocket(socket, log, toRefusal);
+        return { ...live.start(deps, caller, translation, flooded), flooded };
       };
       const { ignored } = translation;
-      return { ...accept({ ...accepted, ignored }, open), floodClosing: floodClosing(translation) };
+      return {
+        ...accept({ ...accepted, ignored }, open),
+        floodClosing: floodClosing(translation),
+        ...(translation.audioIn !== undefined && { hasAudioInText: true }),
+      };
     } catch (thrown) {
       const error = asServiceError(thrown);
       span.end(errorName(error.code));
@@ -102,12 +104,24 @@ function whyNotHere(path: string, serve: readonly ServedPart[]): string {
   return isElsewhere ? servedElsewhere(path, serve) : noSuchEndpoint("GET", path);
 }
 
+/** Returns the subprotocol that the response repeats; null for none. */
+function protocolOf(credential: StreamCredential): string | null {
+  return "name" in credential ? (credential.name ?? null) : null;
+}
+
+/** Who a client is, and the configuration that its client secret grants. */
+interface Known {
+  readonly identity: KeyIdentity;
+  readonly config: RealtimeConfig | null;
+}
+
 /** @throws {ServiceError} `INVALID_REQUEST` for a key in the query, `KEY_INVALID`, `AUTH_UNAVAILABLE` */
 async function identify(
   credential: StreamCredential,
-  { tokens }: RouteDeps,
+  { path }: LiveDialect,
+  { tokens, secrets }: RouteDeps,
   keys: KeyStore,
-): Promise<KeyIdentity> {
+): Promise<Known> {
   if (credential.type === "key-in-query") {
     throw new ServiceError(
       "INVALID_REQUEST",
@@ -115,15 +129,23 @@ async function identify(
     );
   }
   const token = credential.type === "token" ? credential.token : credential.key;
-  if (credential.type !== "token" && (token === null || !isToken(token))) return authenticate(token, keys);
-  const identity = await tokens.redeem(token ?? "");
-  if (identity === null) {
+  if (path === "/v1/realtime" && token !== null && isClientSecret(token)) {
+    const granted = await secrets.read(token);
+    if (granted !== null) return granted;
     throw new ServiceError(
       "KEY_INVALID",
-      "the stream token is unknown, was used, or is older than 60 s, or its key has ended",
+      "the client secret is unknown or has expired, or its key has ended",
     );
   }
-  return identity;
+  if (credential.type !== "token" && (token === null || !isToken(token))) {
+    return { identity: await authenticate(token, keys), config: null };
+  }
+  const identity = await tokens.redeem(token ?? "");
+  if (identity !== null) return { identity, config: null };
+  throw new ServiceError(
+    "KEY_INVALID",
+    "the stream token is unknown, was used, or is older than 60 s, or its key has ended",
+  );
 }
 
 interface Accepted {
@@ -195,20 +217,10 @@ export class LiveAuthorization implements KeyStore {
   }
 }
 
-const FLOOD = "too_many_messages";
 /** Floods of one client until it has to wait for `Retry-After`. */
 const FLOODS: BucketSize = { burst: 4, perSecond: 2 };
 /** Beyond this, the client whose flood was longest ago is forgotten. */
 const MOST_CLIENTS = 10_000;
-
-/** Returns what the front sends to a client with too many messages before it closes the socket. */
-function floodClosing(translation: LiveTranslation): FloodClosing {
-  return {
-    messages: translation.toClient({ type: "error", code: FLOOD, detail: FLOOD_DETAIL, retryable: false }),
-    code: CLOSE_CODE.INVALID_REQUEST,
-    reason: FLOOD,
-  };
-}
 
 /**
  * Remembers clients whose live sockets were closed for floods, and makes them wait after a few. A client that

@@ -101,7 +101,7 @@ function pieceSpeaker(
 /** `BilledTranscription` charges, `TranscriptionSession` stops and times, a leased model transcribes. */
 function transcribe(parts: ConversationParts): Conversations["transcription"] {
   const { engines, catalog, spoolFolder, room, metrics, reader } = parts;
-  return (caller, path, { model, hotWords, reading = null, onProgress }) => {
+  return (caller, path, { model, hotWords, reading = null, onProgress, onSegments }) => {
     const { transcription } = engineOf(engines.recognizers, model);
     const file = { path, spoolFolder, room };
     const span = caller.span ?? NO_SPAN;
@@ -112,7 +112,14 @@ function transcribe(parts: ConversationParts): Conversations["transcription"] {
             work.event("decoded to WAV");
             return transcription.use(
               signal,
-              (engine) => engine.transcribe(wavPath, signal, { onLength, onProgress, hotWords, span: work }),
+              (engine) =>
+                engine.transcribe(wavPath, signal, {
+                  onLength,
+                  onProgress,
+                  onSegments,
+                  hotWords,
+                  span: work,
+                }),
               caller.onModelWait,
             );
           }).then((transcript) =>
@@ -160,7 +167,6 @@ export function listen({
   metrics,
   log,
 }: ListenParts): Conversations["live"] {
-  const counting = countLive(metrics);
   /** Loaded for the first session that needs it. */
   let ends: SentenceEnds | null = null;
   const readingParts = () => {
@@ -169,6 +175,7 @@ export function listen({
   };
   return (caller, options, sink) => {
     const { span = NO_SPAN } = caller;
+    const counting = countLive(metrics, caller.endpoint);
     const { manifest, live } = engineOf(recognizers, options.model);
     const lease = live.take();
     try {
@@ -213,9 +220,12 @@ function withReading(options: LiveWishes, models: ModelList<HearingModel> | unde
   return reading === undefined ? options : { ...options, reading: readingBy(models, model, reading) };
 }
 
-function countLive(metrics: Metrics): LiveSessionObserver {
+function countLive(metrics: Metrics, path: string): LiveSessionObserver {
   return {
-    opened: () => metrics.liveSessions.inc(),
+    opened: () => {
+      metrics.liveSessions.inc();
+      metrics.liveSessionsOpened.inc({ path });
+    },
     received: (sampleCount) => metrics.liveReceived(sampleCount),
     sent(message) {
       metrics.liveSent(message.type);

@@ -36,7 +36,7 @@ test("docs/examples/README.md lists every program", () => {
   );
   assert.deepEqual(listed.toSorted(), [
     ...["client.mjs", "live.mjs", "microphone.sh", "openai_shape.py", "page-server.mjs", "page.html"],
-    "speak-and-transcribe.sh",
+    ...["realtime.mjs", "speak-and-transcribe.sh"],
   ]);
 });
 
@@ -69,7 +69,12 @@ test("ffmpeg pipes audio into live transcription", async () => {
   assert.match(await run("sh", "microphone.sh", "-i", recording), /^[а-яәіңғүұқөһё \n]{20,}$/);
 });
 
-test("a page transcribes its microphone while the server keeps the key", async () => {
+test("PCM is transcribed with OpenAI's realtime events", async () => {
+  const command = 'ffmpeg -v error -i "$1" -f s16le -ac 1 -ar 24000 - | node realtime.mjs';
+  assert.match(await run("sh", "-c", command, "sh", recording), /^[а-яәіңғүұқөһё ]{20,}\n$/);
+});
+
+test("a page transcribes its microphone, and its server keeps the key", async () => {
   const server = start("node", ["page-server.mjs"], { PORT: "0" });
   const ended = once(server, "close");
   const browser = await launchConsoleBrowser(recording);

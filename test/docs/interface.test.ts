@@ -7,6 +7,8 @@ import { ANSWER_HEADERS, ENDPOINTS, IDEMPOTENCY } from "../../core/protocol/endp
 import { CLOSE_CODE, errorHeaders, HTTP_STATUS } from "../../core/protocol/error-status.js";
 import { LISTEN_CLIENT_MESSAGE, LISTEN_SERVER_MESSAGE } from "../../core/protocol/listen-messages.js";
 import { LISTEN_QUERY } from "../../core/protocol/listen-query.js";
+import { REALTIME_CLIENT_EVENT, REALTIME_SERVER_EVENT } from "../../core/protocol/realtime-events.js";
+import { REALTIME_QUERY } from "../../core/protocol/realtime-query.js";
 import { SPEECH_REQUEST } from "../../core/protocol/speech-request.js";
 import { STREAM_CLIENT_MESSAGE, STREAM_SERVER_MESSAGE } from "../../core/protocol/stream-messages.js";
 import { STREAM_QUERY } from "../../core/protocol/stream-query.js";
@@ -20,6 +22,7 @@ const SPEECH = read("docs/api-speech.md");
 const TRANSCRIPTION = read("docs/api-transcription.md");
 const ERRORS = read("docs/api-errors.md");
 const LIVE = read("docs/live-protocol.md");
+const REALTIME = read("docs/realtime.md");
 const CODES = Object.keys(HTTP_STATUS) as ErrorCode[];
 
 test("docs/api-errors.md lists exactly the errors, with status and Retry-After", () => {
@@ -137,6 +140,15 @@ for (const { page, heading, schema, minimal, also = [] } of REQUESTS) {
     assert.ok(compared > 0, "a default was compared");
   });
 }
+
+test("docs/realtime.md names every event and parameter", () => {
+  for (const { options } of [REALTIME_CLIENT_EVENT, REALTIME_SERVER_EVENT]) {
+    for (const { shape } of options)
+      assert.ok(REALTIME.includes(`\`${shape.type.value}\``), shape.type.value);
+  }
+  const shown = tableRows(section(REALTIME, "## Connect")).flatMap(([name = ""]) => codeSpans(name));
+  for (const name of Object.keys(REALTIME_QUERY.schema.shape)) assert.ok(shown.includes(name), name);
+});
 
 const MESSAGES = [
   { heading: "## Client to server", schema: STREAM_CLIENT_MESSAGE },

@@ -138,6 +138,9 @@ export class FakeConversations implements Conversations {
     };
   };
 
+  /** Fails the last transcription. */
+  fail: (error: ServiceError) => void = () => {};
+
   transcription: Conversations["transcription"] = (caller, path, wishes) => {
     caller.onModelWait?.(this.modelWaitMs);
     this.wishes = wishes;
@@ -146,6 +149,7 @@ export class FakeConversations implements Conversations {
       refuse = reject;
     });
     stopped.catch(() => {});
+    this.fail = refuse;
     const transcribe = async () => {
       this.uploads.push({ path, bytes: await readFile(path) });
       for (const share of this.nextShares) {
@@ -178,6 +182,7 @@ export class FakeConversations implements Conversations {
     };
     return {
       transcript: Promise.race([transcribe(), stopped]),
+      charge: async () => void this.charges.push("charge"),
       answer: NOBODY,
       complete: () => void this.charges.push("complete"),
       stop: (reason) => {

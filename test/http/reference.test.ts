@@ -120,6 +120,9 @@ const SPECIFIED: readonly Specified[] = [
   ],
   ["GET", "/v1/listen", "key", [400, 401, 429, 503], [], LISTEN_PARAMETERS],
   ["POST", "/v1/stream/token", "key", [401], [], []],
+  ["GET", "/v1/realtime", "key", [400, 401, 429, 503], [], ["intent", "model"]],
+  ["POST", "/v1/realtime/client_secrets", "key", [400, 401, 503], [], []],
+  ["POST", "/v1/realtime/transcription_sessions", "key", [400, 401, 503], [], []],
   ["GET", "/v1/audio/models", "open", [], [], []],
   ["GET", "/v1/audio/voices", "open", [], [], []],
   ["GET", "/ready", "open", [503], [], []],
@@ -127,7 +130,7 @@ const SPECIFIED: readonly Specified[] = [
   ["GET", "/v1/usage", "key", [400, 401, 429, 503], [], ["from", "to"]],
 ];
 
-const SOCKET_PATHS = ["/v1/stream", "/v1/listen"];
+const SOCKET_PATHS = ["/v1/stream", "/v1/listen", "/v1/realtime"];
 const REFERENCE_PATHS = /^\/(|openapi\.json|asyncapi\.json|docs(\/.+)?)$/;
 
 let running: RunningTransport;
@@ -215,6 +218,8 @@ test("answers have the members, content types and headers of the reference", asy
       body: JSON.stringify({ input: "Привет", response_format: "pcm", instructions: "x" }),
     },
     "/v1/transcribe": { body: "x" },
+    "/v1/realtime/client_secrets": { body: "{}" },
+    "/v1/realtime/transcription_sessions": { body: "{}" },
     "/v1/audio/transcriptions": { body: form() },
   };
   running.conversations.modelWaitMs = 1_500;

@@ -21,6 +21,8 @@ export const LONGEST_WAV_HEADER_BYTES = 1 << 20;
 
 /** Header length of files that we write. */
 const HEAD_BYTES = 44;
+/** Readers take the samples up to the end of the file. */
+const UNKNOWN_BYTES = 0xffff_ffff;
 const NO_SAMPLES = new Int16Array(0);
 const RATE_HZ = { min: 4_000, max: 384_000 };
 const MAX_CHANNELS = 32;
@@ -79,6 +81,15 @@ export function writeWav(pcm: Int16Array, sampleRateHz: number): Uint8Array {
   file.set(wavHead(pcm.length, sampleRateHz));
   file.set(littleEndianBytes(pcm), HEAD_BYTES);
   return file;
+}
+
+/** Returns the header of 16-bit mono PCM of unknown length, whose samples follow as they come. */
+export function endlessWavHead(sampleRateHz: number): Uint8Array {
+  const head = wavHead(0, sampleRateHz);
+  const view = new DataView(head.buffer);
+  view.setUint32(4, UNKNOWN_BYTES, true);
+  view.setUint32(40, UNKNOWN_BYTES, true);
+  return head;
 }
 
 /** @param moreBytes length of chunks after the samples */

@@ -6,8 +6,10 @@ import { isServed, servedElsewhere } from "../../../core/protocol/served-endpoin
 import type { Handlers, Route, RouteDeps } from "../router.js";
 import { accountHandlers, tokenHandlers } from "./account.js";
 import { catalogHandlers } from "./catalog.js";
+import { realtimeHandlers } from "./realtime.js";
 import { referenceRoutes } from "./reference.js";
-import { speechHandlers, synthesisHandlers } from "./synthesis.js";
+import { speechHandlers } from "./speech.js";
+import { synthesisHandlers } from "./synthesis.js";
 import { transcribeHandlers } from "./transcribe.js";
 import { transcriptionsHandlers } from "./transcriptions.js";
 
@@ -24,6 +26,7 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     ...transcribeHandlers(deps),
     ...transcriptionsHandlers(deps),
     ...tokenHandlers(deps),
+    ...realtimeHandlers(deps),
     ...accountHandlers(deps),
   };
   const routes = HTTP_OPERATIONS.map((operation) => {

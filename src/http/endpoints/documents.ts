@@ -18,6 +18,7 @@ export const DOCUMENTS: Readonly<Record<string, string>> = {
   "api-errors.md": "Errors and limits",
   "live-protocol.md": "Live protocol",
   "readable-text.md": "Readable text",
+  "realtime.md": "OpenAI's realtime transcription",
   "written-text.md": "Written text",
   "client.md": "Client library and player",
   "console.md": "Console and commands",

@@ -89,7 +89,7 @@ class ListenTranslation implements LiveTranslation {
     return this.#translate(message).map((translated) => JSON.stringify(translated));
   }
 
-  text(conversation: LiveConversation, text: string): void {
+  text(conversation: LiveConversation, text: string): readonly WireMessage[] {
     const message = parseListenClientMessage(text);
     if (message === null) conversation.badMessage("a text message must be JSON");
     else if (message.type === "KeepAlive") conversation.keepalive();
@@ -97,6 +97,7 @@ class ListenTranslation implements LiveTranslation {
       this.#finalizedSeconds = this.#seconds;
       conversation.finalize();
     } else if (message.type === "CloseStream") this.#close(conversation);
+    return [];
   }
 
   binary(conversation: LiveConversation, bytes: Uint8Array): readonly WireMessage[] {
