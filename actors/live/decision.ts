@@ -2,9 +2,9 @@ import { CLOSE } from "../../core/domain/close-codes.js";
 import { errorName, type ServiceError } from "../../core/domain/errors.js";
 import { countCodePoints } from "../../core/domain/text/code-points.js";
 import type { Decision } from "../../core/kernel/actor.js";
-import type { LiveEvent } from "../../core/ports/live-decoder.js";
 import { CLOSE_CODE } from "../../core/protocol/error-status.js";
 import type { StreamServerMessage } from "../../core/protocol/stream-messages.js";
+import type { ReadableEvent } from "./readable-events.js";
 
 // Limits of a live session; docs/live-protocol.md documents them.
 
@@ -31,10 +31,10 @@ const DONE: Ending = { code: CLOSE.done, reason: "done" };
 const GOING_AWAY: Ending = { code: CLOSE.goingAway, reason: "going away" };
 
 type ShownEvent =
-  | Extract<LiveEvent, { type: "ready" | "final" }>
-  | (Extract<LiveEvent, { type: "partial" }> & { readonly stable: number });
+  | Extract<ReadableEvent, { type: "ready" | "final" }>
+  | (Extract<ReadableEvent, { type: "partial" }> & { readonly stable: number });
 
-/** Text that the client was promised an open utterance begins with. */
+/** Stable text with which the open utterance must begin. */
 interface PromisedText {
   readonly utterance: number;
   readonly text: string;
@@ -72,7 +72,7 @@ type OpenState = Exclude<LiveState, { phase: "stopped" }>;
 export type LiveMessage =
   /** Audio was written to the ring; `isRefused` when some of it did not fit. */
   | { readonly type: "audio"; readonly sampleCount: number; readonly isRefused: boolean }
-  | { readonly type: "event"; readonly event: LiveEvent }
+  | { readonly type: "event"; readonly event: ReadableEvent }
   /** Audio arrived beyond the session's credits; what they cover is still decoded. */
   | { readonly type: "unfunded"; readonly error: ServiceError }
   | { readonly type: "settled"; readonly credits: number }
@@ -91,12 +91,14 @@ export type LiveEffect =
   | { readonly type: "send"; readonly message: StreamServerMessage }
   | { readonly type: "send-event"; readonly event: ShownEvent }
   | { readonly type: "finalize" }
+  | { readonly type: "send-finalized" }
   | { readonly type: "finish" }
   | { readonly type: "settle" }
   | { readonly type: "release" }
   | { readonly type: "close-socket"; readonly code: number; readonly reason: string };
 
 const NO_EFFECTS: readonly LiveEffect[] = [];
+const FINALIZED: readonly LiveEffect[] = [{ type: "send-finalized" }];
 
 /** Pure: decides a live session's answer to a message. */
 export function decideLive(
@@ -191,7 +193,7 @@ function onBadMessage(
   return { state: ending.state, effects: [answer, ...ending.effects] };
 }
 
-function onEvent(state: OpenState, event: LiveEvent): Decision<LiveState, LiveEffect> {
+function onEvent(state: OpenState, event: ReadableEvent): Decision<LiveState, LiveEffect> {
   switch (event.type) {
     case "ready":
     case "final":
@@ -201,6 +203,8 @@ function onEvent(state: OpenState, event: LiveEvent): Decision<LiveState, LiveEf
       };
     case "partial":
       return onPartial(state, event);
+    case "finalized":
+      return { state, effects: FINALIZED };
     case "failed":
       return stopWith(state, CLOSE.internal, "internal", event.message);
     case "finished": {
@@ -218,22 +222,27 @@ function onEvent(state: OpenState, event: LiveEvent): Decision<LiveState, LiveEf
  * Sends a partial unless it would break a promise; promises hold when the worker changes.
  *
  * The greedy hypothesis of a causal encoder only grows, so all of its text is promised. Models that read an
- * utterance again and again promise the part on which their hypotheses agree. After a lost worker the audio
- * is decoded again with less left context and a letter may change: the client then keeps what it has until
- * the text continues from there, or the final arrives.
+ * utterance repeatedly promise the part on which their hypotheses agree. After a lost worker the audio is
+ * decoded again with less left context and a letter may change: the client then keeps what it has until the
+ * text continues from there, or the final arrives.
  */
 function onPartial(
   state: OpenState,
-  event: Extract<LiveEvent, { type: "partial" }>,
+  event: Extract<ReadableEvent, { type: "partial" }>,
 ): Decision<LiveState, LiveEffect> {
   const { utterance, text, startSample, endSample } = event;
   const before = state.shown?.utterance === utterance ? state.shown.text : "";
   if (!text.startsWith(before)) return { state, effects: NO_EFFECTS };
   const agreed = event.stable === undefined ? text : [...text].slice(0, event.stable).join("");
-  // Another worker may have agreed on less so far.
+  // Another worker may have a shorter agreed text.
   const shown = { utterance, text: agreed.length >= before.length ? agreed : before };
   const stable = countCodePoints(shown.text);
-  const shownEvent = { type: "partial", utterance, text, stable, startSample, endSample } as const;
+  const { endOfTurn } = event;
+  const shownEvent = {
+    ...({ type: "partial" } as const),
+    ...{ utterance, text, stable, startSample, endSample },
+    ...(endOfTurn !== undefined && { endOfTurn }),
+  };
   const effects: readonly LiveEffect[] = [{ type: "send-event", event: shownEvent }];
   if (state.phase !== "listening") return { state: { ...state, isReady: true, shown }, effects };
   const { phase, acceptedSamples, hasUnfinalized, bad } = state;

@@ -42,7 +42,10 @@ export class RingFeed implements LiveFeed {
   #nextUtterance = 0;
   /** The last utterance of which a partial was sent. */
   #shownUtterance = -1;
+  /** Marks that another worker would need again. */
   #finalizeMarks: number[] = [];
+  /** The same without those whose `finalized` was emitted. */
+  #openMarks: number[] = [];
   #markCount = 0;
   #finishMark: number | null = null;
   #isReady = false;
@@ -73,6 +76,7 @@ export class RingFeed implements LiveFeed {
     if (this.#isReleased || this.#ring === null) return;
     const atSample = this.#writtenSamples;
     this.#finalizeMarks.push(atSample);
+    this.#openMarks.push(atSample);
     this.#ring.marks = ++this.#markCount;
     this.#post({ type: "finalize", session: this.session, atSample });
     this.#lane?.wake();
@@ -82,8 +86,7 @@ export class RingFeed implements LiveFeed {
     if (this.#isReleased || this.#finishMark !== null) return;
     this.#finishMark = this.#writtenSamples;
     if (this.#ring === null) {
-      // Asynchronous, because the caller may not have finished its work yet; and never before
-      // `ready`.
+      // Asynchronous, because the caller may still be working; and never before `ready`.
       if (this.#isReady) queueMicrotask(() => this.#emit({ type: "finished" }));
       return;
     }
@@ -100,7 +103,7 @@ export class RingFeed implements LiveFeed {
     this.#ring = null;
   }
 
-  /** Called when a worker that could take the session is up. */
+  /** Called when a worker that could take the session has started. */
   ready(): void {
     if (this.#isReady) return;
     this.#isReady = true;
@@ -108,7 +111,10 @@ export class RingFeed implements LiveFeed {
     if (this.#finishMark !== null && this.#ring === null) this.#emit({ type: "finished" });
   }
 
-  /** Joins the lane's worker (again): it decodes the audio since the last final, in a new epoch. */
+  /**
+   * Opens the session on the lane's worker, in a new epoch; the worker decodes the audio since the last
+   * final.
+   */
   attach(): void {
     this.#rejoined();
     const worker = this.#lane?.worker ?? null;
@@ -127,6 +133,7 @@ export class RingFeed implements LiveFeed {
       endOfUtteranceMs: this.#parts.options.endOfUtteranceMs,
       endpointing: this.#parts.options.endpointing ?? "fixed",
       wantsPartials: this.#parts.options.wantsPartials,
+      ...(this.#parts.options.wantsPauses === true && { wantsPauses: true }),
       hotWords: this.#parts.options.hotWords,
       ...(span.traceparent !== null && { traceparent: span.traceparent }),
     });
@@ -157,10 +164,11 @@ export class RingFeed implements LiveFeed {
     if (this.#isReleased || answer.epoch !== this.#epoch) return;
     switch (answer.type) {
       case "partial": {
-        const { type, utterance, text, startSample, endSample, stable } = answer;
+        const { type, utterance, text, startSample, endSample, stable, isPause } = answer;
         this.#shownUtterance = utterance;
         const partial = { type, utterance, text, startSample, endSample };
-        this.#emit(stable === undefined ? partial : { ...partial, stable });
+        const more = isPause === true ? { isPause } : {};
+        this.#emit(stable === undefined ? { ...partial, ...more } : { ...partial, ...more, stable });
         return;
       }
       case "final": {
@@ -170,12 +178,17 @@ export class RingFeed implements LiveFeed {
           const { utterance, text, startSample, endSample, words } = answer;
           this.#emit({ type: "final", utterance, text, startSample, endSample, words });
         }
+        this.#closeMarks(answer.resume.sample - 1);
         this.#pause();
         return;
       }
       case "idle":
         this.#advance(answer.resume);
+        this.#closeMarks(answer.resume.sample - 1);
         this.#pause();
+        return;
+      case "finalized":
+        this.#closeMarks(answer.atSample);
         return;
       case "finished":
         this.#emit({ type: "finished" });
@@ -183,7 +196,18 @@ export class RingFeed implements LiveFeed {
     }
   }
 
-  /** Rejoins, if requested: between utterances a change of worker decodes nothing twice. */
+  /**
+   * Emits `finalized` for marks up to a sample. A mark that the session's resume point has passed is reached
+   * too: the worker that would have said so is lost, or older.
+   */
+  #closeMarks(upToSample: number): void {
+    while (this.#openMarks.length > 0 && this.#openMarks[0]! <= upToSample) {
+      this.#openMarks.shift();
+      this.#emit({ type: "finalized" });
+    }
+  }
+
+  /** Rejoins, if requested: between utterances, changing the worker decodes nothing twice. */
   #pause(): void {
     if (this.#rejoinTimer !== undefined && this.#finishMark === null) this.attach();
   }
@@ -193,7 +217,7 @@ export class RingFeed implements LiveFeed {
     this.#rejoinTimer = undefined;
   }
 
-  /** Returns the ring, grown for more samples where it may; null when no lane is left. */
+  /** Returns the ring, grown for more samples if allowed; null if no lane is left. */
   #ringFor(sampleCount: number): PcmRing | null {
     if (this.#ring === null) {
       const lane = this.#parts.takeLane();

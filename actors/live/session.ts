@@ -1,7 +1,7 @@
 import { CLOSE } from "../../core/domain/close-codes.js";
 import type { ScoredWord } from "../../core/domain/decoding/words.js";
 import { asServiceError, type ServiceError } from "../../core/domain/errors.js";
-import { ratio, seconds } from "../../core/domain/rounded.js";
+import { ratio, roundedTimes, seconds } from "../../core/domain/rounded.js";
 import { Actor } from "../../core/kernel/actor.js";
 import type { Log } from "../../core/observe/log.js";
 import type { LiveConversation, LiveSink } from "../../core/ports/conversations.js";
@@ -19,6 +19,12 @@ import {
   type LiveState,
   NEW_SESSION,
 } from "./decision.js";
+import {
+  type ReadableEvent,
+  ReadableEvents,
+  type ReadableEventsParts,
+  type ReadableFinal,
+} from "./readable-events.js";
 
 /** Counts a session's traffic, for metrics and traces. */
 export interface LiveSessionObserver {
@@ -36,6 +42,8 @@ export interface LiveSessionParts {
   readonly sampleRateHz: number;
   readonly options: StreamOptions;
   readonly decoder: LiveDecoder;
+  /** Required if the options request readable text. */
+  readonly reading?: Pick<ReadableEventsParts, "reader" | "sentence">;
   readonly meter: UsageMeter;
   readonly organizationId: string;
   readonly origin?: UsageOrigin;
@@ -61,11 +69,16 @@ export class LiveSession implements LiveConversation {
   readonly #parts: LiveSessionParts;
   readonly #actor: Actor<LiveState, LiveMessage, LiveEffect>;
   readonly #feed: LiveFeed;
+  /** Null for plain text. */
+  readonly #readable: ReadableEvents | null;
   readonly #meter: LiveMeter;
   readonly #idleTimer: NodeJS.Timeout;
   /** First byte of a sample whose second byte has not arrived yet. */
   #oddByte: number | null = null;
-  /** How much may go into the ring, and why not more; null until the first credit check has finished. */
+  /**
+   * Amount that may be written to the ring, and the reason for the limit; null until the first credit check
+   * has finished.
+   */
   #funds: LiveFunds | null = null;
   #early: Early[] = [];
   #earlyBytes = 0;
@@ -81,16 +94,23 @@ export class LiveSession implements LiveConversation {
       perform: (effect) => this.#perform(effect),
       onCrash: (error) => this.#crash(error),
     });
+    const tell = (event: ReadableEvent) => this.#actor.tell({ type: "event", event });
+    const { reading: options = null } = parts.options;
+    this.#readable =
+      options === null || parts.reading === undefined
+        ? null
+        : new ReadableEvents({ ...parts.reading, options, sampleRateHz: parts.sampleRateHz, emit: tell });
     this.#feed = parts.decoder.open(
       {
         modelId: parts.modelId,
         endOfUtteranceMs: parts.options.endOfUtteranceMs,
         ...(parts.options.endpointing !== undefined && { endpointing: parts.options.endpointing }),
         wantsPartials: parts.options.partials,
+        ...(parts.options.reading?.display === true && { wantsPauses: true }),
         hotWords: parts.options.hotWords,
         ...(parts.span !== undefined && { span: parts.span }),
       },
-      (event) => this.#actor.tell({ type: "event", event }),
+      (event) => (this.#readable === null ? tell(event) : this.#readable.onEvent(event)),
     );
     // After `open`, so that no credits are held for a session without a worker.
     this.#meter = parts.meter.openLive(
@@ -208,17 +228,22 @@ export class LiveSession implements LiveConversation {
   #perform(effect: LiveEffect): void {
     switch (effect.type) {
       case "send":
-        this.#send(effect.message);
+        this.#send(this.#withLastStop(effect.message));
         return;
       case "send-event":
         this.#send(this.#toMessage(effect.event));
         return;
       case "finalize":
+        this.#readable?.markedAt(this.#actor.state.acceptedSamples);
         this.#feed.finalize();
+        return;
+      case "send-finalized":
+        this.#parts.sink.finalized?.();
         return;
       case "finish":
         // No more audio will come, so the client cannot become idle.
         clearTimeout(this.#idleTimer);
+        this.#readable?.markedAt(this.#actor.state.acceptedSamples);
         this.#feed.finish();
         return;
       case "settle":
@@ -255,10 +280,21 @@ export class LiveSession implements LiveConversation {
     const start = seconds(event.startSample / sampleRateHz);
     const end = seconds(event.endSample / sampleRateHz);
     const { utterance, text } = event;
-    if (event.type === "partial")
-      return { type: "partial", utterance, text, start, end, stable: event.stable };
-    const final = { type: "final", utterance, text, start, end } as const;
-    return options.words ? { ...final, words: event.words.map(rounded) } : final;
+    if (event.type === "partial") {
+      const partial = { type: "partial", utterance, text, start, end, stable: event.stable } as const;
+      return event.endOfTurn === undefined ? partial : { ...partial, end_of_turn: ratio(event.endOfTurn) };
+    }
+    return {
+      ...{ type: "final", utterance, text, start, end },
+      ...(options.words && { words: event.words.map(rounded) }),
+      ...readableMembers(event.readable, options),
+    };
+  }
+
+  /** By now the end of the last sentence is known. */
+  #withLastStop(message: StreamServerMessage): StreamServerMessage {
+    const wants = this.#parts.options.reading?.display === true && message.type === "done";
+    return wants ? { ...message, display_end: this.#readable?.lastStop ?? "" } : message;
   }
 
   #crash(error: unknown): void {
@@ -276,6 +312,16 @@ export class LiveSession implements LiveConversation {
     this.#meter.settle(billedSamples(this.#actor.state), () => {});
     this.#parts.onEnded();
   }
+}
+
+function readableMembers(readable: ReadableFinal | undefined, { words, reading }: StreamOptions) {
+  if (readable === undefined) return {};
+  const { text, before, endOfTurn, redactions } = readable;
+  return {
+    ...(text !== null && { display_text: text, display_before: before, end_of_turn: ratio(endOfTurn) }),
+    ...(text !== null && words && { display_words: readable.words.map(roundedTimes) }),
+    ...(reading !== undefined && reading.redact.length > 0 && { redactions: redactions.map(roundedTimes) }),
+  };
 }
 
 function rounded({ word, start, end, confidence }: ScoredWord): ScoredWord {

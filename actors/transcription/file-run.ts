@@ -18,7 +18,7 @@ import { FILE_END_FRAMES, type FoundPiece, PieceFinder } from "./piece-finder.js
 const PART_FRAMES = { least: 250, most: 1_500 };
 /** Parts of a short file, enough for several workers. */
 const MIN_PARTS = 4;
-/** Most parts with a piece of 30 s, including the next one, which may show its end. */
+/** Maximum number of parts that a piece of 30 s touches, including the next one, which may show its end. */
 export const MIN_PARTS_HELD = 6;
 
 export interface FileRunOptions {
@@ -30,6 +30,8 @@ export interface FileRunOptions {
   readonly forgets: boolean;
   /** Called with the finished share, 0 to 1. */
   readonly onProgress: (share: number) => void;
+  /** Called with segments as soon as all audio before their end is transcribed, in order, each once. */
+  readonly onSegments?: ((segments: readonly TranscribedSegment[]) => void) | undefined;
   /** Called when the file is given up, with the cell that tells workers so. */
   readonly onGiveUp?: (cell: SharedArrayBuffer) => void;
   readonly span?: Span;
@@ -98,7 +100,7 @@ export class FileRun {
     return this.#isOver;
   }
 
-  /** Parts in memory, those in work included. */
+  /** Parts in memory, including those in work. */
   get heldParts(): number {
     return this.#nextPart - this.#forgottenParts;
   }
@@ -107,7 +109,7 @@ export class FileRun {
     return this.#ready.reduce((sum, { piece }) => sum + piece.endFrame - piece.startFrame, 0);
   }
 
-  /** Whether the next part may be encoded now. */
+  /** True if the next part may be encoded now. */
   get canHear(): boolean {
     if (this.#failure !== null || this.#nextPart * this.#partFrames >= this.#endFrame) return false;
     return this.#options.forgets || this.#joinedParts === this.#nextPart;
@@ -142,7 +144,7 @@ export class FileRun {
     this.#advance();
   }
 
-  /** Takes ready pieces: the first one whatever its length, others while they fit. */
+  /** Takes ready pieces: the first regardless of its length, others while they fit. */
   takePieces(mostFrames: number): RunPiece[] {
     const taken: RunPiece[] = [];
     for (let frames = 0; this.#ready.length > 0; ) {
@@ -158,7 +160,10 @@ export class FileRun {
   decoded(index: number, result: DecodedPiece): void {
     this.#atWork--;
     this.#decoded[index] = result;
+    const first = this.#undecoded;
     while (this.#decoded[this.#undecoded] !== undefined) this.#undecoded++;
+    const segments = this.#failure === null ? this.#segments(first, this.#undecoded) : [];
+    if (segments.length > 0) this.#options.onSegments?.(segments);
     this.#advance();
   }
 
@@ -205,7 +210,7 @@ export class FileRun {
     this.#options.onProgress(isDone ? 1 : Math.min(1, doneFrame / this.#endFrame));
     if (!isDone) return;
     this.#isOver = true;
-    this.#outcome.resolve(this.#segments());
+    this.#outcome.resolve(this.#segments(0, this.#pieces.length));
   }
 
   /** Releases parts that end before a frame. */
@@ -220,10 +225,11 @@ export class FileRun {
     }
   }
 
-  #segments(): TranscribedSegment[] {
+  /** Returns the segments of decoded pieces; the end is exclusive. */
+  #segments(from: number, to: number): TranscribedSegment[] {
     const { frameSamples, sampleRateHz } = this.#options;
-    return this.#pieces.flatMap(({ startFrame, endSample }, index) => {
-      const { text, words } = this.#decoded[index]!;
+    return this.#pieces.slice(from, to).flatMap(({ startFrame, endSample }, index) => {
+      const { text, words } = this.#decoded[from + index]!;
       if (text === "") return [];
       const startSeconds = words[0]?.start ?? (startFrame * frameSamples) / sampleRateHz;
       const endSeconds = words.at(-1)?.end ?? endSample / sampleRateHz;

@@ -18,6 +18,7 @@ import { PROTOCOL_VERSION } from "../../native/threads/protocol.js";
 import { WorkerHandle } from "../../native/threads/worker-handle.js";
 import type { FrontKind } from "../../src/front/select-front.js";
 import { ThreadedFront } from "../../src/front/threads/threaded-front.js";
+import { ClientSecrets } from "../../src/http/client-secrets.js";
 import { AnswerFiles } from "../../src/http/kept-answers.js";
 import { KeyEndings } from "../../src/http/key-endings.js";
 import { SpeechBudget } from "../../src/http/running-work.js";
@@ -93,9 +94,10 @@ const HEARING: HearingModel = {
   sample_rate: 16_000,
   family: "stub",
   alphabet: new Set(),
+  writes_marks: false,
   live_partials: true,
 };
-/** Refuses, but a catalog has one. */
+/** Rejects everything, but the catalog needs one. */
 const SPEAKING: SpeakingModel = {
   ...COMMON,
   name: "stub-voice",
@@ -136,6 +138,7 @@ const conversations: Conversations = {
 await engine.start();
 const answers = await AnswerFiles.open({ folder, capacityBytes: 0, log });
 const noKeys = () => Promise.reject(new ServiceError("AUTH_UNAVAILABLE", "there is no store here"));
+const signed = { clock: systemClock, uses: { use: noKeys }, endings: new KeyEndings() };
 const transport = createTransport({
   front: front as FrontKind,
   ...(threadCount > 1 && {
@@ -144,12 +147,8 @@ const transport = createTransport({
   conversations,
   metrics,
   keys: { find: async (raw) => (raw === key ? { keyId: "key", organizationId: "org", tier: "paid" } : null) },
-  tokens: new StreamTokens({
-    secret: randomBytes(32),
-    clock: systemClock,
-    uses: { use: noKeys },
-    endings: new KeyEndings(),
-  }),
+  tokens: new StreamTokens({ ...signed, secret: randomBytes(32) }),
+  secrets: new ClientSecrets({ ...signed, secret: randomBytes(32) }),
   log,
   idempotency: { claim: noKeys, isKnown: noKeys },
   reports: { credits: noKeys, usage: noKeys },
@@ -158,7 +157,7 @@ const transport = createTransport({
   spoolDir: folder,
   urls: new UrlFetcher({ policy: new AddressPolicy([]) }),
   limitsOf: () => ({ synthesis: 0, files: 0, live: LIMIT }),
-  // The service's own number is what its descriptors allow.
+  // The real service derives this from its file descriptor limit.
   limits: { ...DEFAULT_FRONT_LIMITS, maxConnections: LIMIT },
   isReady: () => true,
 });

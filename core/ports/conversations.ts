@@ -1,7 +1,8 @@
 import type { Catalog } from "../domain/catalog/catalog.js";
 import type { HotWord } from "../domain/decoding/hot-words.js";
-import type { BilledTranscript } from "../domain/decoding/transcript.js";
+import type { BilledTranscript, TranscribedSegment } from "../domain/decoding/transcript.js";
 import type { SaidWord } from "../domain/synthesis/word-times.js";
+import type { ReadingOptions } from "../domain/text/display/reading.js";
 import type { UsageKind } from "../domain/usage/tariff.js";
 import type { StreamOptions, StreamServerMessage } from "../protocol/stream-messages.js";
 import type { SynthesisRequest } from "../protocol/synthesis-request.js";
@@ -10,7 +11,7 @@ import type { Paid } from "./idempotency.js";
 import type { KeyIdentity } from "./key-store.js";
 import type { Span } from "./span.js";
 
-/** Why a conversation was ended from outside. */
+/** Reason for ending a conversation from outside. */
 export type StopReason = "client-left" | "service-stops";
 
 /** The identity of a request's caller, and the request's context. */
@@ -76,6 +77,11 @@ export interface SynthesisConversation {
 export interface TranscriptionConversation {
   /** Charged when it resolves, so the answer must be sent immediately. */
   readonly transcript: Promise<BilledTranscript>;
+  /**
+   * Charges the whole file, for an answer that starts before the transcript is complete. May be called again.
+   * @throws {ServiceError} `CANCELLED`, `AUTH_UNAVAILABLE`
+   */
+  charge(): Promise<void>;
   /** For the last bytes of the answer. */
   readonly answer: Departure;
   /** Must be called when the last byte of the answer has been sent, in the same turn of the event loop. */
@@ -86,13 +92,15 @@ export interface TranscriptionConversation {
 /** Receives a live session's messages. */
 export interface LiveSink {
   send(message: StreamServerMessage): void;
+  /** The finals of all audio before a `finalize()` were sent; called once for each that had new audio. */
+  finalized?(): void;
   /** Closes the socket after all messages. */
   close(code: number, reason: string): void;
 }
 
 /** A live session as the socket sees it. */
 export interface LiveConversation {
-  /** PCM16LE bytes in any cut; copied before return. */
+  /** PCM16LE bytes in any chunking; copied before return. */
   audio(bytes: Uint8Array): void;
   finalize(): void;
   /** Finish, settle, `done`, 1000. */
@@ -118,8 +126,12 @@ export interface FileWishes {
   /** Model id. */
   readonly model: string;
   readonly hotWords: readonly HotWord[];
+  /** Absent or null for the plain transcript. */
+  readonly reading?: ReadingOptions | null;
   /** Called with the finished share, 0 to 1, once the credits are held. */
   readonly onProgress?: (share: number) => void;
+  /** Called with the transcript's segments as they are known, in order; `charge` before they are sent. */
+  readonly onSegments?: (segments: readonly TranscribedSegment[]) => void;
 }
 
 /** Messages of a speaking session, for every wire. */

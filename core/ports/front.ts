@@ -83,7 +83,7 @@ export interface SocketEvents {
    * joined; empty ones never are.
    */
   binary(bytes: Uint8Array): void;
-  /** The front has sent `floodClosing` and hands on nothing more; `closed` follows. At most once. */
+  /** The front has sent `floodClosing` and delivers nothing more; `closed` follows. At most once. */
   flooded?(): void;
   /** Code 1006 when the client disconnected without a closing handshake. */
   closed(code: number, reason: string): void;
@@ -109,6 +109,8 @@ export type UpgradeDecision =
        * messages and calls `flooded`. By default the front closes with 1008 and no message.
        */
       readonly floodClosing?: FloodClosing | undefined;
+      /** Text messages hold audio, and count as binary ones in the front's message limit. */
+      readonly hasAudioInText?: boolean | undefined;
       /** Called once the socket is open; returns the listener for its events. */
       readonly open: (socket: FrontSocket) => SocketEvents;
     };

@@ -32,6 +32,6 @@ export function deepgramErrorBody(error: ServiceError, requestId: string): Deepg
   return { detail, err_code: deepgramCode(error.code), err_msg: detail, request_id: requestId };
 }
 
-export function deepgramCode(code: ErrorCode): string {
+function deepgramCode(code: ErrorCode): string {
   return CODES[code] ?? BY_STATUS[HTTP_STATUS[code]] ?? OTHER;
 }

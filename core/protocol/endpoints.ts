@@ -21,9 +21,18 @@ import { DEEPGRAM_ENDPOINTS } from "./deepgram-endpoints.js";
 import { LISTEN_TRANSCRIPT, LISTEN_URL } from "./listen-file-schemas.js";
 import { LISTEN_CLIENT_MESSAGE, LISTEN_SERVER_MESSAGE } from "./listen-messages.js";
 import type { Query } from "./query.js";
+import {
+  CLIENT_SECRET,
+  CLIENT_SECRET_REQUEST,
+  REALTIME_CLIENT_EVENT,
+  REALTIME_SERVER_EVENT,
+  TRANSCRIPTION_SESSION,
+} from "./realtime-events.js";
+import { REALTIME_QUERY } from "./realtime-query.js";
+import { REALTIME_SESSION } from "./realtime-session.js";
 import { SPEAK_CLIENT_MESSAGE, SPEAK_SERVER_MESSAGE } from "./speak-messages.js";
 import { SPEAK_REQUEST } from "./speak-query.js";
-import { SPEECH_REQUEST } from "./speech-request.js";
+import { SPEECH_DELTA, SPEECH_DONE, SPEECH_REQUEST } from "./speech-request.js";
 import { STREAM_CLIENT_MESSAGE, STREAM_SERVER_MESSAGE } from "./stream-messages.js";
 import { STREAM_QUERY } from "./stream-query.js";
 import { SYNTHESIS_REQUEST } from "./synthesis-request.js";
@@ -34,6 +43,8 @@ import {
   ERROR_EVENT,
   PLAIN_TRANSCRIPT,
   TIMED_WORD,
+  TRANSCRIPT_DELTA,
+  TRANSCRIPT_DONE,
   TRANSCRIPT_SEGMENT,
   TRANSCRIPTION,
   TRANSCRIPTION_PROGRESS,
@@ -58,6 +69,10 @@ export const COMPONENTS = {
   PlainTranscript: PLAIN_TRANSCRIPT,
   VerboseTranscript: VERBOSE_TRANSCRIPT,
   VerboseSegment: VERBOSE_SEGMENT,
+  TranscriptDelta: TRANSCRIPT_DELTA,
+  TranscriptDone: TRANSCRIPT_DONE,
+  SpeechDelta: SPEECH_DELTA,
+  SpeechDone: SPEECH_DONE,
   Model: MODEL,
   Recognizer: RECOGNIZER,
   Models: MODELS,
@@ -82,6 +97,12 @@ export const COMPONENTS = {
   SpeakServerMessage: SPEAK_SERVER_MESSAGE,
   TurnsClientMessage: TURNS_CLIENT_MESSAGE,
   TurnsServerMessage: TURNS_SERVER_MESSAGE,
+  RealtimeClientEvent: REALTIME_CLIENT_EVENT,
+  RealtimeServerEvent: REALTIME_SERVER_EVENT,
+  ClientSecretRequest: CLIENT_SECRET_REQUEST,
+  ClientSecret: CLIENT_SECRET,
+  TranscriptionSessionRequest: REALTIME_SESSION,
+  TranscriptionSession: TRANSCRIPTION_SESSION,
   Error: ERROR,
   OpenAiError: OPENAI_ERROR,
   DeepgramError: DEEPGRAM_ERROR,
@@ -151,7 +172,7 @@ export const OPENAI_CLIENT_HEADER = "x-stainless-lang";
 
 /** Returns whether OpenAI's clients expect their error body on a path: their endpoints and the catalog. */
 export function isOpenAiPath(path: string): boolean {
-  return /^\/v1\/(audio|models|voices)(\/|$)/.test(path);
+  return /^\/v1\/(audio|models|voices|realtime)(\/|$)/.test(path);
 }
 
 /** Groups of endpoints in the API reference, in order. */
@@ -227,10 +248,15 @@ const TABLE = [
     group: "Speech",
     summary: "Speak a text, in OpenAI's shape",
     description:
-      "`pcm` is sent as it is made. Server-sent events are not served: `stream_format: sse` is refused.",
+      "`pcm` is sent as it is made, and so are the server-sent events of `stream_format: sse`: `SpeechDelta` with the audio in " +
+      "base64, then `SpeechDone`, or an event `error`.",
     request: { "application/json": "SpeechRequest" },
     status: 200,
-    answer: { "audio/wav": "bytes", "audio/pcm": "bytes" },
+    answer: {
+      "audio/wav": "bytes",
+      "audio/pcm": "bytes",
+      "text/event-stream": ["SpeechDelta", "SpeechDone"],
+    },
     answerHeaders: [
       "X-Svc-Chars",
       "X-Svc-Credits",
@@ -274,7 +300,8 @@ const TABLE = [
     group: "Transcription",
     summary: "Transcribe a file, in OpenAI's shape",
     description:
-      "`json` answers `PlainTranscript`, `verbose_json` answers `VerboseTranscript`. Transcripts come whole: `stream` is refused.",
+      "`json` answers `PlainTranscript`, `verbose_json` answers `VerboseTranscript`. With `stream` the answer is server-sent " +
+      "events: `TranscriptDelta` as the text is transcribed, then `TranscriptDone`, or an event `error`.",
     request: "form",
     status: 200,
     answer: {
@@ -282,6 +309,7 @@ const TABLE = [
       "text/plain": "text",
       "application/x-subrip": "text",
       "text/vtt": "text",
+      "text/event-stream": ["TranscriptDelta", "TranscriptDone"],
     },
     answerHeaders: [...AUDIO_HEADERS, "X-Svc-Ignored"],
     isBilled: true,
@@ -305,6 +333,46 @@ const TABLE = [
     errors: [400, 401, 404, 429, 503],
   },
   ...DEEPGRAM_ENDPOINTS,
+  {
+    method: "GET",
+    path: "/v1/realtime",
+    group: "Live",
+    summary: "Live transcription over WebSocket for clients of OpenAI",
+    description:
+      "The same sessions in the events of OpenAI's realtime transcription (`RealtimeServerEvent`, `RealtimeClientEvent`), in the " +
+      "form of the beta for clients that ask for it (`OpenAI-Beta: realtime=v1`). The key comes as `Authorization: Bearer`, or as " +
+      "one of the subprotocols `realtime, openai-insecure-api-key.KEY`; a client secret in the same places. Audio is base64 in " +
+      "`input_audio_buffer.append`: 16-bit little-endian PCM at 24 kHz, or G.711 at 8 kHz. Sessions only transcribe: other events " +
+      "get an `error`. Close codes are those of `/v1/stream`.",
+    query: REALTIME_QUERY,
+    status: 101,
+    answer: {},
+    errors: [400, 401, 404, 429, 503],
+  },
+  {
+    method: "POST",
+    path: "/v1/realtime/client_secrets",
+    group: "Live",
+    summary: "Make a secret that opens realtime sessions, in OpenAI's shape",
+    description:
+      "For pages, which must not know the key: valid for 10 minutes unless `expires_after` says otherwise.",
+    query: NO_QUERY,
+    request: { "application/json": "ClientSecretRequest" },
+    status: 200,
+    answer: { "application/json": "ClientSecret" },
+    errors: [400, 401, 408, 413, 503],
+  },
+  {
+    method: "POST",
+    path: "/v1/realtime/transcription_sessions",
+    group: "Live",
+    summary: "Make such a secret, in the shape of OpenAI's beta",
+    query: NO_QUERY,
+    request: { "application/json": "TranscriptionSessionRequest" },
+    status: 200,
+    answer: { "application/json": "TranscriptionSession" },
+    errors: [400, 401, 408, 413, 503],
+  },
   {
     method: "POST",
     path: "/v1/stream/token",

@@ -1,9 +1,10 @@
 import { z } from "zod";
 import type { HotWord } from "../domain/decoding/hot-words.js";
-import type { Endpointing } from "../domain/endpointing/endpointer.js";
+import type { Endpointing } from "../domain/endpointing/patience.js";
+import type { ReadingOptions } from "../domain/text/display/reading.js";
 import { type ClientMessage, parseClientMessage } from "./client-message.js";
 import type { DeepReadonly } from "./fields.js";
-import { TIMED_WORD } from "./transcription-schemas.js";
+import { DISPLAY_WORD, REDACTION, TIMED_WORD } from "./transcription-schemas.js";
 
 /** Options of a live session. */
 export interface StreamOptions {
@@ -13,6 +14,8 @@ export interface StreamOptions {
   readonly partials: boolean;
   readonly words: boolean;
   readonly hotWords: readonly HotWord[];
+  /** Absent for plain text. */
+  readonly reading?: ReadingOptions;
 }
 
 /** Text messages from the client. */
@@ -32,6 +35,34 @@ const UTTERANCE = {
 const SCORED_WORD = TIMED_WORD.extend({
   confidence: z.number().min(0).max(1).meta({ description: "How sure the word is; an extension" }),
 });
+
+const END_OF_TURN = z.number().min(0).max(1).meta({
+  description: "Probability that the sentence is over, by its words; with `display=true`. An extension",
+});
+
+/** Members of a final that clients get on request. */
+const READABLE = {
+  display_text: z
+    .string()
+    .optional()
+    .meta({
+      description:
+        "The text with capitals, punctuation and figures; with `display=true`. Without a mark at its end while the " +
+        "sentence may go on. An extension",
+    }),
+  display_before: z.string().optional().meta({
+    description:
+      "Joins `display_text` to the final before: the mark that was open there, and a space. An extension",
+  }),
+  display_words: z.array(DISPLAY_WORD).optional().meta({
+    description: "Words of `display_text`, with `words=true`. An extension",
+  }),
+  end_of_turn: END_OF_TURN.optional(),
+  redactions: z
+    .array(REDACTION)
+    .optional()
+    .meta({ description: "What was masked; with `redact`. An extension" }),
+};
 
 /** Messages to the client, as they are sent. Times are seconds of accepted audio. */
 export const STREAM_SERVER_MESSAGE = z.discriminatedUnion("type", [
@@ -55,10 +86,11 @@ export const STREAM_SERVER_MESSAGE = z.discriminatedUnion("type", [
             "Unicode code points at the beginning of `text` that no later partial of this utterance changes; the final comes " +
             "from a second pass and may differ. An extension",
         }),
+      end_of_turn: END_OF_TURN.optional(),
     })
-    .meta({ description: "May be replaced" }),
+    .meta({ description: "May be replaced. With `display=true`, one with `end_of_turn` reports each pause" }),
   z
-    .object({ type: z.literal("final"), ...UTTERANCE, words: z.array(SCORED_WORD).optional() })
+    .object({ type: z.literal("final"), ...UTTERANCE, words: z.array(SCORED_WORD).optional(), ...READABLE })
     .meta({ description: "Never revised" }),
   z.object({ type: z.literal("going_away"), deadline_s: z.number() }),
   z.object({
@@ -71,6 +103,10 @@ export const STREAM_SERVER_MESSAGE = z.discriminatedUnion("type", [
     type: z.literal("done"),
     audio_seconds: z.number(),
     credits_charged: z.int(),
+    display_end: z.string().optional().meta({
+      description:
+        "The mark that ends the last `display_text`, if that has none; with `display=true`. An extension",
+    }),
   }),
 ]);
 

@@ -1,9 +1,10 @@
 import { z } from "zod";
 import type { HearingModel, ModelList } from "../domain/catalog/catalog.js";
-import { ENDPOINTINGS } from "../domain/endpointing/endpointer.js";
+import { ENDPOINTINGS } from "../domain/endpointing/patience.js";
 import { flag, oneOf, queryInteger } from "./fields.js";
 import { hotWords, requireHotWords } from "./hot-words.js";
 import { type Query, readQuery } from "./query.js";
+import { READING_FIELDS, readingOf } from "./reading-query.js";
 import { STREAM_ENCODINGS, type StreamEncoding } from "./stream-encoding.js";
 import type { StreamOptions } from "./stream-messages.js";
 import { RECOGNIZER_MEANS } from "./transcribe-query.js";
@@ -22,6 +23,7 @@ export const STREAM_QUERY = {
       description: "Finals carry the times and confidences of their words",
     }),
     hotwords: hotWords("hotwords"),
+    ...READING_FIELDS,
     model: z
       .string()
       .optional()
@@ -45,11 +47,19 @@ export function parseStreamQuery(
     partials,
     words,
     hotwords,
+    display,
+    numerals,
+    redact,
     model: name = null,
   } = readQuery(STREAM_QUERY, query);
   const model = models.require(name);
   requireHotWords("hotwords", hotwords, model);
-  return { model: model.name, endOfUtteranceMs: eou_ms, endpointing, partials, words, hotWords: hotwords };
+  const reading = readingOf({ display, numerals, redact });
+  return {
+    ...{ model: model.name, endOfUtteranceMs: eou_ms, endpointing, partials, words },
+    hotWords: hotwords,
+    ...(reading !== null && { reading }),
+  };
 }
 
 /** Returns the requested encoding or JSON, even if other options are invalid, so that errors use it too. */

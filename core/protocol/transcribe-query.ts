@@ -1,9 +1,11 @@
 import { z } from "zod";
 import type { HearingModel, ModelList } from "../domain/catalog/catalog.js";
 import type { HotWord } from "../domain/decoding/hot-words.js";
+import type { ReadingOptions } from "../domain/text/display/reading.js";
 import { flag } from "./fields.js";
 import { hotWords, requireHotWords } from "./hot-words.js";
 import { type Query, readQuery } from "./query.js";
+import { READING_FIELDS, readingOf } from "./reading-query.js";
 
 export const RECOGNIZER_MEANS =
   "Model id; the default model when absent, which is `svc-kk-ru-v2` unless the operator has chosen another";
@@ -21,6 +23,7 @@ export const TRANSCRIBE_QUERY = {
       .string()
       .optional()
       .meta({ format: "uri", description: "Public address of the audio, instead of a body" }),
+    ...READING_FIELDS,
   }),
   others: "refused",
   // A second URL is reported as a second source of audio.
@@ -34,6 +37,8 @@ export interface TranscribeOptions {
   readonly isModelNamed: boolean;
   readonly timestamps: boolean;
   readonly hotWords: readonly HotWord[];
+  /** Null for the plain transcript. */
+  readonly reading: ReadingOptions | null;
   /** URLs of the audio; the caller rejects more than one. */
   readonly urls: readonly string[];
 }
@@ -43,9 +48,16 @@ export function parseTranscribeQuery(
   query: URLSearchParams,
   models: ModelList<HearingModel>,
 ): TranscribeOptions {
-  const { model: name = null, timestamps, hotwords } = readQuery(TRANSCRIBE_QUERY, query);
+  const { model: name = null, timestamps, hotwords, ...reading } = readQuery(TRANSCRIBE_QUERY, query);
   const model = models.require(name);
   requireHotWords("hotwords", hotwords, model);
   const urls = query.getAll("url").filter((value) => value !== "");
-  return { model, isModelNamed: name !== null, timestamps, hotWords: hotwords, urls };
+  return {
+    model,
+    isModelNamed: name !== null,
+    timestamps,
+    hotWords: hotwords,
+    reading: readingOf(reading),
+    urls,
+  };
 }

@@ -1,18 +1,25 @@
 import { z } from "zod";
 import type { HearingModel, ModelList } from "../domain/catalog/catalog.js";
-import type { ErrorCode } from "../domain/errors.js";
-import { oneOf, parseWith, refuseNearMisses } from "./fields.js";
+import { ServiceError } from "../domain/errors.js";
+import type { ReadingOptions } from "../domain/text/display/reading.js";
+import { oneOf, optionalFlag, parseWith, refuseNearMisses, shown } from "./fields.js";
+import { READING_FIELDS, readingOf } from "./reading-query.js";
 import { RECOGNIZER_MEANS } from "./transcribe-query.js";
 
 const FORMATS = ["json", "text", "verbose_json", "srt", "vtt"] as const;
 /** OpenAI's model ids, which mean the default model. */
 const ALIASES = ["whisper-1", "gpt-4o-transcribe", "gpt-4o-mini-transcribe"];
 
-export type TranscriptFormat = (typeof FORMATS)[number];
+/** People read these, so their text is readable unless the client asks for plain words. */
+const SUBTITLES: readonly TranscriptFormat[] = ["srt", "vtt"];
+
+type TranscriptFormat = (typeof FORMATS)[number];
 
 const IGNORED = { description: "Accepted and ignored" };
 
-const STREAM = "stream";
+const GRANULARITIES = ["word", "segment"] as const;
+type Granularity = (typeof GRANULARITIES)[number];
+const GRANULARITY_FIELD = "timestamp_granularities";
 
 const EFFECTIVE_FIELDS = {
   model: z
@@ -20,17 +27,23 @@ const EFFECTIVE_FIELDS = {
     .optional()
     .meta({ description: `${RECOGNIZER_MEANS}; ${ALIASES.join(", ")} mean it too` }),
   response_format: oneOf("response_format", FORMATS, { otherwise: "json", code: "UNSUPPORTED_FORMAT" }),
-};
-/** A client that requests events would wait for them in vain. */
-const REFUSED_FIELDS = {
-  [STREAM]: z
-    .string()
-    .refine((value) => !/^(true|1)$/i.test(value), {
-      error: "stream must be false: transcripts are sent as a whole; use /v1/stream for live transcription",
-      params: { code: "UNSUPPORTED_FORMAT" satisfies ErrorCode },
-    })
-    .optional()
-    .meta({ type: "boolean", description: "`false`: transcripts come whole" }),
+  ...READING_FIELDS,
+  display: optionalFlag("display").meta({
+    description:
+      "Readable text, with capitals, punctuation and figures; default: true for subtitles, otherwise false; an extension",
+  }),
+  numerals: READING_FIELDS.numerals.meta({
+    description:
+      "Numbers in readable text: `auto` writes figures from ten on and before months, units and money, `all` always, " +
+      "`none` never; an extension",
+  }),
+  stream: z.string().optional().meta({
+    type: "boolean",
+    description: "`true`: server-sent events with the text as it is transcribed; for `json` and `text`",
+  }),
+  [GRANULARITY_FIELD]: z.string().optional().meta({
+    description: "`word`, `segment` or both, as a list: what `verbose_json` lists; both by default",
+  }),
 };
 const IGNORED_FIELDS = {
   language: z.string().optional().meta(IGNORED),
@@ -44,7 +57,6 @@ const IGNORED_FIELDS = {
 /** Fields of a `/v1/audio/transcriptions` form, without the file. */
 export const TRANSCRIPTION_FIELDS = z.object({
   ...EFFECTIVE_FIELDS,
-  ...REFUSED_FIELDS,
   ...IGNORED_FIELDS,
 });
 
@@ -53,7 +65,7 @@ const KNOWN = ["file", ...Object.keys(EFFECTIVE_FIELDS)];
 /** Other fields of OpenAI's clients, which are ignored. */
 const PASSED = [
   ...Object.keys(IGNORED_FIELDS),
-  ...["timestamp_granularities", "include", "chunking_strategy", STREAM],
+  ...["include", "chunking_strategy"],
   ...["known_speaker_names", "known_speaker_references"],
 ];
 
@@ -63,6 +75,14 @@ export interface TranscriptionForm {
   /** Whether the model was given by its id. */
   readonly isModelNamed: boolean;
   readonly format: TranscriptFormat;
+  /** Null for the plain transcript. */
+  readonly reading: ReadingOptions | null;
+  /** Whether `reading` is that of a form with no other field than the format. */
+  readonly isReadingDefault: boolean;
+  /** The answer is events. */
+  readonly isStreamed: boolean;
+  /** What `verbose_json` contains. */
+  readonly granularities: readonly Granularity[];
   /** Fields without effect. */
   readonly ignored: readonly string[];
 }
@@ -79,9 +99,38 @@ export function parseTranscriptionForm(
 ): TranscriptionForm {
   refuseNearMisses("field", fields.keys(), { known: KNOWN, ignored: PASSED });
   const filled = Object.fromEntries([...fields].filter(([, value]) => value !== ""));
-  const { model: name = null, response_format: format } = parseWith(TRANSCRIPTION_FIELDS, filled);
+  const asked = parseWith(TRANSCRIPTION_FIELDS, filled);
+  const { model: name = null, response_format: format, numerals, redact, stream = "" } = asked;
+  const isReadable = SUBTITLES.includes(format);
+  const { display = isReadable } = asked;
+  const reading = readingOf({ display, numerals, redact });
+  const isReadingDefault =
+    display === isReadable && redact.length === 0 && (numerals === "auto" || reading === null);
+  const isStreamed = /^(true|1)$/i.test(stream);
+  if (isStreamed) requireStreamable(format, reading);
   const isModelNamed = name !== null && !ALIASES.includes(name);
   const model = models.require(isModelNamed ? name : null, "INVALID_REQUEST");
-  const ignored = Object.keys(filled).filter((field) => !KNOWN.includes(field) && field !== STREAM);
-  return { model, isModelNamed, format, ignored };
+  const isVerbose = format === "verbose_json";
+  const granularities = granularitiesOf(isVerbose ? asked[GRANULARITY_FIELD] : undefined);
+  const hasEffect = (field: string) => KNOWN.includes(field) && (field !== GRANULARITY_FIELD || isVerbose);
+  const ignored = Object.keys(filled).filter((field) => !hasEffect(field));
+  return { model, isModelNamed, format, reading, isReadingDefault, isStreamed, granularities, ignored };
+}
+
+/** Readable text is known when the whole file is, and masked numbers too. */
+function requireStreamable(format: TranscriptFormat, reading: ReadingOptions | null): void {
+  const isPlain = format === "json" || format === "text";
+  if (isPlain && reading === null) return;
+  const what = isPlain ? "display or redact" : `response_format ${format}`;
+  const message = `stream must be false with ${what}: events hold plain text`;
+  throw new ServiceError("UNSUPPORTED_FORMAT", message, { param: "stream" });
+}
+
+function granularitiesOf(value: string | undefined): readonly Granularity[] {
+  if (value === undefined) return GRANULARITIES;
+  const names = value.split(",").map((name) => name.trim());
+  const wrong = names.find((name) => !GRANULARITIES.some((known) => known === name));
+  if (wrong === undefined) return GRANULARITIES.filter((known) => names.includes(known));
+  const message = `${GRANULARITY_FIELD} must be ${GRANULARITIES.join(" or ")}, received ${shown(wrong)}`;
+  throw new ServiceError("INVALID_REQUEST", message, { param: GRANULARITY_FIELD });
 }

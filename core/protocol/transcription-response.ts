@@ -1,6 +1,12 @@
-import type { BilledTranscript, FileTranscript } from "../domain/decoding/transcript.js";
+import type {
+  BilledTranscript,
+  FileTranscript,
+  ReadableWord,
+  TranscribedSegment,
+} from "../domain/decoding/transcript.js";
 import type { TimedWord } from "../domain/decoding/words.js";
-import { ratio, seconds } from "../domain/rounded.js";
+import { ratio, roundedTimes, seconds } from "../domain/rounded.js";
+import { displayLine } from "../domain/text/display/display-text.js";
 import type { Transcription, TranscriptSegment, VerboseSegment } from "./transcription-schemas.js";
 
 /** Only `audio_seconds` is not rounded, because it is billed. @param wantsTimes adds words and segments */
@@ -17,8 +23,16 @@ export function toTranscription(transcript: BilledTranscript, wantsTimes: boolea
     chunks: transcript.segments.length,
     sample_rate_in: sampleRateInHz,
     credits_charged: transcript.creditsCharged,
+    ...(transcript.isDisplayed && { display_text: displayText(transcript.segments) }),
+    ...(transcript.redactions !== undefined && { redactions: transcript.redactions.map(roundedTimes) }),
   };
-  return wantsTimes ? { ...plain, words: allWords(transcript), segments: toSegments(transcript) } : plain;
+  if (!wantsTimes) return plain;
+  return {
+    ...plain,
+    words: allWords(transcript),
+    segments: toSegments(transcript),
+    ...(transcript.isDisplayed && { display_words: displayWords(transcript) }),
+  };
 }
 
 /**
@@ -44,6 +58,15 @@ function joinedText(transcript: FileTranscript): string {
   return texts.filter((text) => text !== "").join(" ");
 }
 
+function displayText(segments: readonly TranscribedSegment[]): string {
+  const texts = segments.map(({ readable = [] }) => displayLine(readable.map(({ word }) => word)));
+  return texts.filter((text) => text !== "").join(" ");
+}
+
+function displayWords(transcript: FileTranscript): readonly ReadableWord[] {
+  return transcript.segments.flatMap(({ readable = [] }) => readable.map(roundedTimes));
+}
+
 function allWords(transcript: FileTranscript): readonly TimedWord[] {
   return transcript.segments.flatMap(({ words }) =>
     words.map(({ word, start, end }) => ({ word, start: seconds(start), end: seconds(end) })),
@@ -52,7 +75,9 @@ function allWords(transcript: FileTranscript): readonly TimedWord[] {
 
 function toSegments(transcript: FileTranscript): readonly TranscriptSegment[] {
   return transcript.segments.map((segment, id) => {
-    const { text, startSeconds, endSeconds } = segment;
-    return { id, text, start: seconds(startSeconds), end: seconds(endSeconds) };
+    const { text, startSeconds, endSeconds, readable } = segment;
+    const times = { start: seconds(startSeconds), end: seconds(endSeconds) };
+    if (readable === undefined) return { id, text, ...times };
+    return { id, text, ...times, display_text: displayLine(readable.map(({ word }) => word)) };
   });
 }

@@ -1,8 +1,26 @@
 import { z } from "zod";
+import { REDACTED_KINDS } from "../domain/text/redaction/redact.js";
 import type { DeepReadonly } from "./fields.js";
 
 export const TIMED_WORD = z.object({
   word: z.string().meta({ description: "Lowercase, unpunctuated" }),
+  start: z.number().meta({ description: "Seconds from the start of the audio" }),
+  end: z.number().meta({ description: "Seconds from the start of the audio" }),
+});
+
+/** A word of the readable text. */
+export const DISPLAY_WORD = z.object({
+  word: z.string().meta({ description: "With its capitals, figures and marks" }),
+  start: z.number().meta({ description: "Seconds from the start of the audio" }),
+  end: z.number().meta({ description: "Seconds from the start of the audio" }),
+  spoken: z.tuple([z.int(), z.int()]).meta({
+    description: "The items [first, end) of `words` that it stands for",
+  }),
+});
+
+/** Masked personal data. */
+export const REDACTION = z.object({
+  kind: z.enum(REDACTED_KINDS),
   start: z.number().meta({ description: "Seconds from the start of the audio" }),
   end: z.number().meta({ description: "Seconds from the start of the audio" }),
 });
@@ -12,6 +30,7 @@ export const TRANSCRIPT_SEGMENT = z.object({
   text: z.string(),
   start: z.number().meta({ description: "Seconds from the start of the audio" }),
   end: z.number().meta({ description: "Seconds from the start of the audio" }),
+  display_text: z.string().optional().meta({ description: "Only with `display=true`; an extension" }),
 });
 
 export const TRANSCRIPTION = z.object({
@@ -26,6 +45,15 @@ export const TRANSCRIPTION = z.object({
   credits_charged: z.int().meta({ description: "ceil(audio_seconds × 2.5)" }),
   words: z.array(TIMED_WORD).optional().meta({ description: "Only with `timestamps=true`" }),
   segments: z.array(TRANSCRIPT_SEGMENT).optional().meta({ description: "Only with `timestamps=true`" }),
+  display_text: z.string().optional().meta({
+    description: "The text with capitals, punctuation and figures; only with `display=true`. An extension",
+  }),
+  display_words: z.array(DISPLAY_WORD).optional().meta({
+    description: "Words of `display_text`; only with `display=true` and `timestamps=true`. An extension",
+  }),
+  redactions: z.array(REDACTION).optional().meta({
+    description: "What was masked, in order; only with `redact`. An extension",
+  }),
 });
 
 /** Data of an event `progress`. */
@@ -43,7 +71,7 @@ export const ERROR_EVENT = z.object({
 const CONSTANT = "Not measured: it is here because strict clients refuse a segment without it";
 
 /** A segment of `verbose_json`, with members that OpenAI's clients require. */
-export const VERBOSE_SEGMENT = TRANSCRIPT_SEGMENT.extend({
+export const VERBOSE_SEGMENT = TRANSCRIPT_SEGMENT.omit({ display_text: true }).extend({
   seek: z.int().meta({ description: "`start` in hundredths of a second" }),
   tokens: z.array(z.int()).meta({ description: `Always empty. ${CONSTANT}` }),
   temperature: z.number().meta({ description: `Always 0. ${CONSTANT}` }),
@@ -61,13 +89,38 @@ export const VERBOSE_TRANSCRIPT = z.object({
     .nullable()
     .meta({ description: "Of most words; null for no words" }),
   duration: z.number().meta({ description: "Seconds" }),
+  text: z.string().meta({ description: "Readable with `display=true`, else lowercase and unpunctuated" }),
+  segments: z
+    .array(VERBOSE_SEGMENT)
+    .meta({ description: "Empty if `timestamp_granularities` lists `word` alone" }),
+  words: z.array(TIMED_WORD).meta({
+    description:
+      "With `display=true`, words of the readable text. Empty if `timestamp_granularities` lists `segment` alone",
+  }),
+  redactions: z.array(REDACTION).optional().meta({
+    description: "What was masked, in order; only with `redact`. An extension",
+  }),
+});
+
+/** Event of a streamed transcription: text to append. */
+export const TRANSCRIPT_DELTA = z.object({
+  type: z.literal("transcript.text.delta"),
+  delta: z.string(),
+});
+
+/** Last event of a streamed transcription. */
+export const TRANSCRIPT_DONE = z.object({
+  type: z.literal("transcript.text.done"),
   text: z.string(),
-  segments: z.array(VERBOSE_SEGMENT),
-  words: z.array(TIMED_WORD),
+  usage: z.object({
+    type: z.literal("duration"),
+    seconds: z.number().meta({ description: "Billed duration" }),
+  }),
 });
 
 export type TranscriptSegment = DeepReadonly<z.output<typeof TRANSCRIPT_SEGMENT>>;
 /** Answer of `/v1/transcribe`, member by member as the interface names them. */
 export type Transcription = DeepReadonly<z.output<typeof TRANSCRIPTION>>;
 export type ErrorEvent = z.output<typeof ERROR_EVENT>;
+export type VerboseTranscript = DeepReadonly<z.output<typeof VERBOSE_TRANSCRIPT>>;
 export type VerboseSegment = DeepReadonly<z.output<typeof VERBOSE_SEGMENT>>;

@@ -3,7 +3,7 @@ import { ApiError } from "./errors.js";
 import type { LiveOptions } from "./live-options.js";
 import type { LiveEndpoint } from "./live-socket.js";
 import { LiveTranscription } from "./live-transcription.js";
-import { formatHotWords, type HotWord, queryOf, urlOf } from "./query.js";
+import { formatHotWords, type HotWord, queryOf, readingQuery, urlOf } from "./query.js";
 import { type CallOptions, Requester, type RequestPlan } from "./requester.js";
 import { readSpeech, readSpeechFrames, readTimedSpeech } from "./speech.js";
 import { ACCEPT_EVENTS, readTranscript } from "./transcript-events.js";
@@ -14,6 +14,7 @@ import type {
   Model,
   Readiness,
   Recognizer,
+  RedactedKind,
   Speech,
   SpeechFrame,
   SpeechRequest,
@@ -74,6 +75,12 @@ export interface TranscribeOptions extends BilledOptions {
   readonly timestamps?: boolean | undefined;
   /** Words and phrases to prefer, at most 100, in letters of the model. */
   readonly hotWords?: readonly HotWord[] | undefined;
+  /** Adds `display_text`: capitals, punctuation and figures; default false. */
+  readonly display?: boolean | undefined;
+  /** Numbers in `display_text`; the default `auto` keeps small numbers as words. */
+  readonly numerals?: "auto" | "all" | "none" | undefined;
+  /** Masks personal data in all texts. */
+  readonly redact?: readonly RedactedKind[] | undefined;
   /** Its extension tells the container format; default: the name of the source, or `audio.wav`. */
   readonly fileName?: string | undefined;
   /** Called during the upload. */
@@ -292,12 +299,16 @@ function serviceUrl(text: string): URL {
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw new TypeError(`the service address must start with http:// or https://, received "${text}"`);
   }
-  // The lookbehind tries only the first slash of a run: trying each would take quadratic time.
+  // The lookbehind matches only at the first slash of a run; matching at each would take quadratic time.
   url.pathname = `${url.pathname.replace(/(?<!\/)\/+$/, "")}/`;
   return url;
 }
 
 /** Returns the options as query parameters of `/v1/transcribe`. */
-function transcribeQuery({ model, timestamps, hotWords }: TranscribeOptions): URLSearchParams {
-  return queryOf({ model, timestamps: timestamps || undefined, hotwords: formatHotWords(hotWords) });
+function transcribeQuery(options: TranscribeOptions): URLSearchParams {
+  const { model, timestamps, hotWords } = options;
+  return queryOf({
+    ...{ model, timestamps: timestamps || undefined, hotwords: formatHotWords(hotWords) },
+    ...readingQuery(options),
+  });
 }

@@ -1,5 +1,6 @@
 import type { DauysError } from "./errors.js";
-import { formatHotWords, type HotWord, queryOf } from "./query.js";
+import { formatHotWords, type HotWord, queryOf, readingQuery } from "./query.js";
+import type { RedactedKind } from "./types.js";
 
 export interface LiveOptions {
   /** Id of a recognition model; default: the service's default. */
@@ -14,6 +15,12 @@ export interface LiveOptions {
   readonly words?: boolean | undefined;
   /** Words and phrases to prefer, at most 100, in letters of the model. */
   readonly hotWords?: readonly HotWord[] | undefined;
+  /** Adds `display_text` to finals: capitals, punctuation and figures; default false. */
+  readonly display?: boolean | undefined;
+  /** Numbers in `display_text`; the default `auto` keeps small numbers as words. */
+  readonly numerals?: "auto" | "all" | "none" | undefined;
+  /** Masks personal data; partials then have no text. */
+  readonly redact?: readonly RedactedKind[] | undefined;
   /** Ends the session immediately: its loop, `send` and `done` reject with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds during which a lost connection is retried; default 60,000, 0 for never. */
@@ -55,11 +62,16 @@ export interface LiveDone {
   readonly sessionIds: readonly string[];
   /** Connections whose charge is missing from `creditsCharged`. */
   readonly unsettledConnections: number;
+  /** The mark that ends the last `display_text`; empty if that has one, and without `display`. */
+  readonly displayEnd: string;
 }
 
 /** Returns the options as query parameters of `/v1/stream`. */
 export function liveQuery(options: LiveOptions): URLSearchParams {
   const { model, endOfUtteranceMs, endpointing, partials, words, hotWords } = options;
   const hotwords = formatHotWords(hotWords);
-  return queryOf({ model, eou_ms: endOfUtteranceMs, endpointing, partials, words, hotwords });
+  return queryOf({
+    ...{ model, eou_ms: endOfUtteranceMs, endpointing, partials, words, hotwords },
+    ...readingQuery(options),
+  });
 }

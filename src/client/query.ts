@@ -18,6 +18,23 @@ export function formatHotWords(words: readonly HotWord[] = []): string | undefin
     .join(",");
 }
 
+/** Parameters of readable text; absent without them. */
+export function readingQuery({
+  display,
+  numerals,
+  redact = [],
+}: {
+  readonly display?: boolean | undefined;
+  readonly numerals?: string | undefined;
+  readonly redact?: readonly string[] | undefined;
+}): Readonly<Record<string, string | undefined>> {
+  return {
+    display: display === true ? "true" : undefined,
+    numerals,
+    redact: redact.length === 0 ? undefined : redact.join(","),
+  };
+}
+
 export function queryOf(
   values: Readonly<Record<string, string | number | boolean | undefined>>,
 ): URLSearchParams {

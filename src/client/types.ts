@@ -92,12 +92,35 @@ export interface TimedWord {
   readonly end: number;
 }
 
+/** A word as people read it, with its capitals, figures and marks. */
+export interface DisplayWord {
+  readonly word: string;
+  /** Seconds from the start of the audio. */
+  readonly start: number;
+  readonly end: number;
+  /** The items [first, end) of `words` that it represents. */
+  readonly spoken: readonly [number, number];
+}
+
+/** Kinds of personal data. */
+export type RedactedKind = "phone" | "iin" | "card" | "email";
+
+/** Personal data that was masked. */
+export interface Redaction {
+  readonly kind: RedactedKind;
+  /** Seconds from the start of the audio. */
+  readonly start: number;
+  readonly end: number;
+}
+
 export interface TranscriptSegment {
   readonly id: number;
   readonly text: string;
   /** Seconds from the start of the audio. */
   readonly start: number;
   readonly end: number;
+  /** Only with `display`. */
+  readonly display_text?: string | undefined;
 }
 
 /** Transcript of a file. */
@@ -120,6 +143,12 @@ export interface Transcription {
   readonly words?: readonly TimedWord[] | undefined;
   /** Only with `timestamps`. */
   readonly segments?: readonly TranscriptSegment[] | undefined;
+  /** The text as people read it; only with `display`. */
+  readonly display_text?: string | undefined;
+  /** Only with `display` and `timestamps`. */
+  readonly display_words?: readonly DisplayWord[] | undefined;
+  /** Only with `redact`. */
+  readonly redactions?: readonly Redaction[] | undefined;
 }
 
 interface InstalledModel {
@@ -243,6 +272,8 @@ export interface LivePartial extends LiveUtterance {
   readonly type: "partial";
   /** Code points at the start of `text` that later partials of the utterance keep, on one connection. */
   readonly stable: number;
+  /** Probability that the sentence is over; only in a pause, with `display`. */
+  readonly end_of_turn?: number | undefined;
 }
 
 /** Text that never changes again. */
@@ -250,6 +281,18 @@ export interface LiveFinal extends LiveUtterance {
   readonly type: "final";
   /** Only with `words`. */
   readonly words?: readonly ScoredWord[] | undefined;
+  /**
+   * The text as people read it, without a mark at its end if the sentence may continue; only with `display`.
+   */
+  readonly display_text?: string | undefined;
+  /** Joins `display_text` to that of the previous final: a mark that was unknown there, and a space. */
+  readonly display_before?: string | undefined;
+  /** Only with `display` and `words`. */
+  readonly display_words?: readonly DisplayWord[] | undefined;
+  /** Probability that the sentence is over; only with `display`. */
+  readonly end_of_turn?: number | undefined;
+  /** Only with `redact`. */
+  readonly redactions?: readonly Redaction[] | undefined;
 }
 
 export interface ScoredWord extends TimedWord {
@@ -279,4 +322,10 @@ export type LiveMessage =
       readonly detail: string;
       readonly retryable: boolean;
     }
-  | { readonly type: "done"; readonly audio_seconds: number; readonly credits_charged: number };
+  | {
+      readonly type: "done";
+      readonly audio_seconds: number;
+      readonly credits_charged: number;
+      /** The mark that ends the whole text, if the last `display_text` has none. */
+      readonly display_end?: string | undefined;
+    };

@@ -1,13 +1,15 @@
 import { errorName, ServiceError } from "../../core/domain/errors.js";
 import type { Log } from "../../core/observe/log.js";
-import type { Caller, LiveConversation } from "../../core/ports/conversations.js";
+import type { Caller, LiveConversation, LiveSink } from "../../core/ports/conversations.js";
 import type { FrontSocket, SocketEvents } from "../../core/ports/front.js";
 import { CLOSE_CODE } from "../../core/protocol/error-status.js";
-import { GatheredAudio } from "../front/shared/live-messages.js";
+import { GatheredAudio, MessageBudget } from "../front/shared/live-messages.js";
 import { AudioIntake } from "./audio-intake.js";
 import type { LiveTranslation, WireMessage } from "./dialects/dialect.js";
+import { LateConversation } from "./late-conversation.js";
 import {
   closeWith,
+  floodClosing,
   LONGEST_TEXT,
   openSession,
   refuseSession,
@@ -18,6 +20,12 @@ import {
 
 /** A client that leaves more unread is cut: finals are never dropped, so they would pile up. */
 const MAX_UNREAD_BYTES = 1 << 20;
+
+interface OpenSocket {
+  readonly conversation: LiveConversation;
+  readonly translation: LiveTranslation;
+  readonly onFlood: () => void;
+}
 
 /**
  * Connects one socket with its live session: joins small messages, translates the client's dialect, and cuts
@@ -34,24 +42,39 @@ export class LiveSocket {
     this.#log = parts.log;
   }
 
-  /** Opens the session, or sends the client the error. */
-  start(deps: SessionDeps, caller: Caller, translation: LiveTranslation): SocketEvents {
+  /**
+   * Opens the session, or sends the client the error.
+   * @param onFlood called if the client sends too many messages that the front could not count as such
+   */
+  start(
+    deps: SessionDeps,
+    caller: Caller,
+    translation: LiveTranslation,
+    onFlood: () => void = () => {},
+  ): SocketEvents {
     try {
-      const { session, closed } = openSession(this.#parts, deps, caller, "live", () =>
-        deps.conversations.live(caller, translation.options, {
-          send: (message) => this.#send(translation.toClient(message)),
-          close: (code, reason) => this.#socket.close(code, reason),
-        }),
+      const { session: conversation, closed } = openSession(this.#parts, deps, caller, "live", () =>
+        this.#begin(deps, caller, translation),
       );
-      return this.#eventsOf(session, translation, closed);
+      this.#send(translation.opened?.() ?? []);
+      return this.#eventsOf({ conversation, translation, onFlood }, closed);
     } catch (thrown) {
       return refuseSession(this.#parts, caller, thrown);
     }
   }
 
+  #begin({ conversations }: SessionDeps, caller: Caller, translation: LiveTranslation): LiveConversation {
+    const sink: LiveSink = {
+      send: (message) => this.#send(translation.toClient(message)),
+      finalized: () => this.#send(translation.finalized?.() ?? []),
+      close: (code, reason) => this.#socket.close(code, reason),
+    };
+    const start = () => conversations.live(caller, translation.options, sink);
+    return translation.startsLate === true ? new LateConversation(sink, start) : start();
+  }
+
   #eventsOf(
-    conversation: LiveConversation,
-    translation: LiveTranslation,
+    { conversation, translation, onFlood }: OpenSocket,
     closed: (code: number) => void,
   ): SocketEvents {
     const intake = new AudioIntake(translation);
@@ -65,13 +88,20 @@ export class LiveSocket {
       audio.flush();
       accept(intake.rest());
     };
+    const budget = translation.audioIn === undefined ? null : new MessageBudget();
     return {
       text: (text) => {
+        const bytes = translation.audioIn?.(text) ?? null;
+        if (bytes !== null) return bytes.length > 0 ? audio.push(bytes) : undefined;
         flush();
+        const verdict = budget?.text(text.length) ?? "take";
+        if (verdict === "flood") this.#closeFlooded(translation, onFlood);
+        if (verdict !== "take") return;
         if (text.length <= LONGEST_TEXT) this.#send(translation.text(conversation, text));
         else conversation.badMessage(`a text message must be at most ${LONGEST_TEXT} characters`);
       },
       binary: (bytes) => {
+        if (budget !== null) return conversation.badMessage("binary messages are not supported: send text");
         if (bytes.length > 0) return audio.push(bytes);
         // An empty message is a command in the dialects.
         flush();
@@ -82,6 +112,13 @@ export class LiveSocket {
         closed(code);
       },
     };
+  }
+
+  #closeFlooded(translation: LiveTranslation, onFlood: () => void): void {
+    const { messages, code, reason } = floodClosing((error) => translation.toClient(error));
+    sendAll(this.#socket, messages);
+    this.#socket.close(code, reason);
+    onFlood();
   }
 
   /** Catches errors here, because joined audio is delivered in a separate turn, without a caller. */

@@ -2,14 +2,17 @@ import { asServiceError, errorName, ServiceError } from "../../core/domain/error
 import type { WorkKind } from "../../core/domain/usage/concurrency.js";
 import type { Log } from "../../core/observe/log.js";
 import type { Caller } from "../../core/ports/conversations.js";
-import type { FrontSocket, SocketEvents } from "../../core/ports/front.js";
+import type { FloodClosing, FrontSocket, SocketEvents } from "../../core/ports/front.js";
 import { CLOSE_CODE, HTTP_STATUS, isRetryable, publicDetail } from "../../core/protocol/error-status.js";
+import { FLOOD_DETAIL } from "../front/shared/live-messages.js";
 import type { RouteDeps } from "../http/router.js";
 import type { ErrorMessage, WireMessage } from "./dialects/dialect.js";
 
 const KEY_ENDED = "the API key has ended";
 /** Valid text messages are short; longer ones are not parsed. */
 export const LONGEST_TEXT = 64 * 1024;
+
+const FLOOD = "too_many_messages";
 
 export type SessionDeps = Pick<RouteDeps, "conversations" | "endings" | "running" | "slots">;
 
@@ -111,6 +114,15 @@ export function sendAll(socket: FrontSocket, messages: readonly WireMessage[]): 
     if (typeof message === "string") socket.sendText(message);
     else if (message.length > 0) socket.sendBinary(message);
   }
+}
+
+/** Returns what a client with too many messages gets before its socket closes. */
+export function floodClosing(render: (message: ErrorMessage) => readonly WireMessage[]): FloodClosing {
+  return {
+    messages: render({ type: "error", code: FLOOD, detail: FLOOD_DETAIL, retryable: false }),
+    code: CLOSE_CODE.INVALID_REQUEST,
+    reason: FLOOD,
+  };
 }
 
 /** Returns the error if it is our own failure: only those are logged with a stack. */

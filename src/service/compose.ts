@@ -6,6 +6,7 @@ import { settlesWithin } from "../../core/kernel/readiness.js";
 import type { Log } from "../../core/observe/log.js";
 import type { Conversations } from "../../core/ports/conversations.js";
 import { type DeviceTunings, readDeviceTuning } from "../../native/devices/tuning.js";
+import { ReadingThread } from "../../native/reading/reading-thread.js";
 import { PASSWORD_COST, type PasswordCost } from "../console/server/passwords.js";
 import { describeFront } from "../front/select-front.js";
 import { checkPort } from "../front/shared/check-port.js";
@@ -92,7 +93,8 @@ export async function startService({
     const fleet = config.role === "gateway" ? await fleetOf(base, owned) : null;
     const parts = { ...base, entries, installed, workers, placements, tunings, fleet };
     const engines = await startEngines(parts, owned);
-    const conversations = makeConversations({ ...base, engines, catalog: installed.catalog });
+    const reader = startReader(base, owned);
+    const conversations = makeConversations({ ...base, engines, reader, catalog: installed.catalog });
     const side = await openPublicSide(
       { ...base, entries, passwordCost, repeat, engines, conversations, broken: installed.broken },
       owned,
@@ -104,6 +106,15 @@ export async function startService({
     await owned.stop();
     throw error;
   }
+}
+
+/** Reads transcripts in a thread that starts with the first one. */
+function startReader({ log }: Base, owned: Owned): ReadingThread {
+  const reader = new ReadingThread({
+    onFailure: (error) => log.error({ err: error }, "reading thread failed: text without punctuation"),
+  });
+  owned.add("reading thread", () => reader.stop());
+  return reader;
 }
 
 /** Reports the planned workers in the log and the metrics, and returns a line for the start message. */
@@ -133,7 +144,7 @@ async function startEngines(
   return engines;
 }
 
-/** Compiles and fills what the first request would otherwise block the thread for. */
+/** Compiles and fills caches that would otherwise block the thread at the first request. */
 function prepareSpeech({ speaking }: Catalog): void {
   warmUpReading(new Set(speaking.all.map(({ lang }) => readerFor(lang.split("-")))));
   for (const { voices } of speaking.all) {

@@ -8,20 +8,24 @@ import { planSynthesis } from "../../actors/synthesis/plan.js";
 import { SentenceCache } from "../../actors/synthesis/sentence-cache.js";
 import { SynthesisSession } from "../../actors/synthesis/session.js";
 import { type SpeakObserver, SpeakSession } from "../../actors/synthesis/speak-session.js";
+import { readableTranscript } from "../../actors/transcription/readable-transcript.js";
 import { TranscriptionSession } from "../../actors/transcription/session.js";
-import type { Catalog } from "../../core/domain/catalog/catalog.js";
+import type { Catalog, HearingModel, ModelList } from "../../core/domain/catalog/catalog.js";
 import type { FileLength } from "../../core/domain/decoding/transcript.js";
 import { ServiceError } from "../../core/domain/errors.js";
+import { type ReadingOptions, readWords } from "../../core/domain/text/display/reading.js";
 import type { Log } from "../../core/observe/log.js";
 import type { Metrics } from "../../core/observe/metrics.js";
 import { systemClock } from "../../core/ports/clock.js";
-import type { Caller, Conversations } from "../../core/ports/conversations.js";
+import type { Caller, Conversations, LiveWishes } from "../../core/ports/conversations.js";
 import type { LiveDecoder } from "../../core/ports/live-decoder.js";
 import { inSpan, NO_SPAN, type Span } from "../../core/ports/span.js";
 import type { SpoolRoom } from "../../core/ports/spool-room.js";
 import type { Synthesizer } from "../../core/ports/synthesizer.js";
+import type { TranscriptReader } from "../../core/ports/transcript-reader.js";
 import type { UsageMeter, UsageOrigin, UsageReference } from "../../core/ports/usage-meter.js";
 import type { RecognizerManifest } from "../../native/models/manifest.js";
+import { GrowingSentence, SentenceEnds } from "../../native/models/punctuation/sentence-ends.js";
 import { withDecodedFile } from "../input/media/file-decoder.js";
 import type { Config } from "../settings/settings.js";
 import type { Engines, SynthesizerEngine } from "./engines.js";
@@ -33,6 +37,7 @@ export interface ConversationParts {
   readonly catalog: Catalog;
   readonly spoolFolder: string;
   readonly room: SpoolRoom;
+  readonly reader: TranscriptReader;
   readonly metrics: Metrics;
   readonly log: Log;
 }
@@ -123,8 +128,8 @@ function pieceSpeaker(
 
 /** `BilledTranscription` charges, `TranscriptionSession` stops and times, a leased model transcribes. */
 function transcribe(parts: ConversationParts): Conversations["transcription"] {
-  const { engines, spoolFolder, room, metrics } = parts;
-  return (caller, path, { model, hotWords, onProgress }) => {
+  const { engines, catalog, spoolFolder, room, metrics, reader } = parts;
+  return (caller, path, { model, hotWords, reading = null, onProgress, onSegments }) => {
     const { transcription } = engineOf(engines.recognizers, model);
     const file = { path, spoolFolder, room };
     const span = caller.span ?? NO_SPAN;
@@ -135,10 +140,21 @@ function transcribe(parts: ConversationParts): Conversations["transcription"] {
             work.event("decoded to WAV");
             return transcription.use(
               signal,
-              (engine) => engine.transcribe(wavPath, signal, { onLength, onProgress, hotWords, span: work }),
+              (engine) =>
+                engine.transcribe(wavPath, signal, {
+                  onLength,
+                  onProgress,
+                  onSegments,
+                  hotWords,
+                  span: work,
+                }),
               caller.onModelWait,
             );
-          }),
+          }).then((transcript) =>
+            reading === null
+              ? transcript
+              : readableTranscript(transcript, readingBy(catalog.hearing, model, reading), reader),
+          ),
         ),
       );
     const conversation = new BilledTranscription(meterOf(parts, caller), usageReference(caller), start);
@@ -157,18 +173,37 @@ export interface ListenParts {
   /** By id. */
   readonly recognizers: ReadonlyMap<string, ListeningModel>;
   readonly meter: UsageMeter;
+  /** Without it, every model's text gets our punctuation. */
+  readonly catalog?: Pick<Catalog, "hearing">;
+  /** Without it, readable text has figures and capitals, and no punctuation. */
+  readonly reader?: TranscriptReader;
   readonly metrics: Metrics;
   readonly log: Log;
 }
+
+const UNREAD: TranscriptReader = { read: async (task) => readWords(task, null) };
 
 /**
  * A live session on a leased engine. While the models load, its audio waits in its ring, and `ready` is sent
  * once there is a worker.
  */
-export function listen({ recognizers, meter, metrics, log }: ListenParts): Conversations["live"] {
-  const counting = countLive(metrics);
+export function listen({
+  recognizers,
+  meter,
+  catalog,
+  reader = UNREAD,
+  metrics,
+  log,
+}: ListenParts): Conversations["live"] {
+  /** Loaded for the first session that needs it. */
+  let ends: SentenceEnds | null = null;
+  const readingParts = () => {
+    ends ??= new SentenceEnds();
+    return { reader, sentence: new GrowingSentence(ends) };
+  };
   return (caller, options, sink) => {
     const { span = NO_SPAN } = caller;
+    const counting = countLive(metrics, caller.endpoint);
     const { manifest, live } = engineOf(recognizers, options.model);
     const lease = live.take();
     try {
@@ -177,8 +212,9 @@ export function listen({ recognizers, meter, metrics, log }: ListenParts): Conve
         requestId: caller.requestId,
         modelId: manifest.id,
         sampleRateHz: manifest.sampleRateHz,
-        options,
+        options: withReading(options, catalog?.hearing),
         decoder: lease.engine,
+        ...((options.reading ?? null) !== null && { reading: readingParts() }),
         meter: span.isTraced ? traceHolds(span, meter) : meter,
         organizationId: caller.identity.organizationId,
         origin: usageOrigin(caller),
@@ -198,9 +234,26 @@ export function listen({ recognizers, meter, metrics, log }: ListenParts): Conve
   };
 }
 
-function countLive(metrics: Metrics): LiveSessionObserver {
+/** Keeps the punctuation of a model that writes its own. */
+function readingBy(
+  models: ModelList<HearingModel> | undefined,
+  model: string,
+  reading: ReadingOptions,
+): ReadingOptions {
+  return { ...reading, isWritten: models?.find(model)?.writes_marks === true };
+}
+
+function withReading(options: LiveWishes, models: ModelList<HearingModel> | undefined): LiveWishes {
+  const { model, reading } = options;
+  return reading === undefined ? options : { ...options, reading: readingBy(models, model, reading) };
+}
+
+function countLive(metrics: Metrics, path: string): LiveSessionObserver {
   return {
-    opened: () => metrics.liveSessions.inc(),
+    opened: () => {
+      metrics.liveSessions.inc();
+      metrics.liveSessionsOpened.inc({ path });
+    },
     received: (sampleCount) => metrics.liveReceived(sampleCount),
     sent(message) {
       metrics.liveSent(message.type);

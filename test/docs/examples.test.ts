@@ -16,7 +16,7 @@ const PATIENCE_MS = 60_000;
 
 let service: SharedService;
 let folder: string;
-/** Speech of the service itself, as a microphone would hear it. */
+/** Speech synthesized by the service, as from a microphone. */
 let recording: string;
 
 before(async () => {
@@ -35,20 +35,12 @@ test("docs/examples/README.md lists every program", () => {
     [...names.matchAll(/\]\(([^)]+)\)/g)].map((match) => match[1]!),
   );
   assert.deepEqual(listed.toSorted(), [
-    ...[
-      "client.mjs",
-      "deepgram.mjs",
-      "live.mjs",
-      "microphone.sh",
-      "openai_shape.py",
-      "page-server.mjs",
-      "page.html",
-    ],
-    "speak-and-transcribe.sh",
+    ...["client.mjs", "deepgram.mjs", "live.mjs", "microphone.sh", "openai_shape.py", "page-server.mjs"],
+    ...["page.html", "realtime.mjs", "speak-and-transcribe.sh"],
   ]);
 });
 
-test("curl speaks into a file and transcribes it with word times", async () => {
+test("curl synthesizes a file and transcribes it with word times", async () => {
   const file = join(folder, "curl.wav");
   const answer = JSON.parse(await run("sh", "speak-and-transcribe.sh", TEXT, file)) as {
     readonly text: string;
@@ -76,14 +68,19 @@ test("text in pieces is spoken over Deepgram's socket, and transcribed in its sh
   await assertWav(file, 8_000);
 });
 
-test("Python does it on the paths of OpenAI's shape", async () => {
+test("the Python example uses the OpenAI-compatible paths", async () => {
   const file = join(folder, "python.wav");
   assert.match(await run("python3", "openai_shape.py", TEXT, file), /^[а-яәіңғүұқөһё ]+\n$/);
   await assertWav(file);
 });
 
-test("ffmpeg pipes sound into live transcription", async () => {
+test("ffmpeg pipes audio into live transcription", async () => {
   assert.match(await run("sh", "microphone.sh", "-i", recording), /^[а-яәіңғүұқөһё \n]{20,}$/);
+});
+
+test("PCM is transcribed with OpenAI's realtime events", async () => {
+  const command = 'ffmpeg -v error -i "$1" -f s16le -ac 1 -ar 24000 - | node realtime.mjs';
+  assert.match(await run("sh", "-c", command, "sh", recording), /^[а-яәіңғүұқөһё ]{20,}\n$/);
 });
 
 test("a page transcribes its microphone, and its server keeps the key", async () => {
@@ -111,7 +108,7 @@ async function assertWav(file: string, leastBytes = 20_000): Promise<void> {
   assert.ok(wav.length > leastBytes, `${wav.length} bytes`);
 }
 
-/** Runs an example to its end, and returns what it printed. */
+/** Runs an example to its end and returns its output. */
 async function run(program: string, ...args: string[]): Promise<string> {
   const child = start(program, args, {});
   const printed: Buffer[] = [];

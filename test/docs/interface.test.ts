@@ -8,6 +8,8 @@ import { CLOSE_CODE, errorHeaders, HTTP_STATUS } from "../../core/protocol/error
 import { LISTEN_FILE_QUERY } from "../../core/protocol/listen-file-query.js";
 import { LISTEN_CLIENT_MESSAGE, LISTEN_SERVER_MESSAGE } from "../../core/protocol/listen-messages.js";
 import { LISTEN_QUERY } from "../../core/protocol/listen-query.js";
+import { REALTIME_CLIENT_EVENT, REALTIME_SERVER_EVENT } from "../../core/protocol/realtime-events.js";
+import { REALTIME_QUERY } from "../../core/protocol/realtime-query.js";
 import { SPEAK_CLIENT_MESSAGE, SPEAK_SERVER_MESSAGE } from "../../core/protocol/speak-messages.js";
 import { SPEAK_QUERY } from "../../core/protocol/speak-query.js";
 import { SPEECH_REQUEST } from "../../core/protocol/speech-request.js";
@@ -26,9 +28,10 @@ const TRANSCRIPTION = read("docs/api-transcription.md");
 const ERRORS = read("docs/api-errors.md");
 const LIVE = read("docs/live-protocol.md");
 const DEEPGRAM = read("docs/api-deepgram.md");
+const REALTIME = read("docs/realtime.md");
 const CODES = Object.keys(HTTP_STATUS) as ErrorCode[];
 
-test("docs/api-errors.md lists every error with its status and its Retry-After, and no other", () => {
+test("docs/api-errors.md lists exactly the errors, with status and Retry-After", () => {
   const shown = tableRows(section(ERRORS, "## Errors")).map(([code = "", status = "", retry = ""]) => {
     return `${codeSpans(code)[0]} ${status} ${retry === "" ? "" : `${Number.parseInt(retry, 10)} s`}`;
   });
@@ -39,7 +42,7 @@ test("docs/api-errors.md lists every error with its status and its Retry-After, 
   assert.deepEqual(shown.toSorted(), known.toSorted());
 });
 
-test("docs/live-protocol.md lists every close code, and the errors that come with it", () => {
+test("docs/live-protocol.md lists every close code with its errors", () => {
   const named = new Map<number, string>();
   for (const [code, names = ""] of tableRows(section(LIVE, "## Errors and close codes"))) {
     named.set(Number(code), `${named.get(Number(code)) ?? ""} ${names}`);
@@ -52,19 +55,19 @@ test("docs/live-protocol.md lists every close code, and the errors that come wit
   }
 });
 
-/** Errors of a socket that is no bad request; those of files and speech never come over one. */
+/** Socket errors other than bad requests; errors of files and speech never occur on a socket. */
 const LIVE_ERRORS: readonly ErrorCode[] = [
   ...(["KEY_INVALID", "OUT_OF_CREDITS", "TOO_MANY_REQUESTS", "AUTH_UNAVAILABLE", "ENGINE_BUSY"] as const),
   ...(["STORAGE_FULL", "WORKER_LOST", "MODEL_BROKEN", "SHUTTING_DOWN", "INTERNAL"] as const),
 ];
 
-test("docs/api.md lists every endpoint, and says which are billed and which are open", () => {
+test("docs/api.md lists every endpoint, with its billing and authentication", () => {
   const rows = tableRows(section(API, "## Endpoints"));
   for (const { method, path, isOpen = false, isBilled = false } of ENDPOINTS) {
     const row = rows.find(([endpoints = ""]) => codeSpans(endpoints).includes(`${method} ${path}`));
     assert.ok(row !== undefined, `${method} ${path}`);
     assert.equal(row[2]!.startsWith("no"), isOpen, `${path} needs no key`);
-    // Live sessions are billed too, without an idempotency key.
+    // Live sessions are also billed, without an idempotency key.
     if (isBilled) assert.match(row[2]!, /billed/, path);
   }
 });
@@ -83,7 +86,7 @@ interface ShownRequest {
   readonly schema: z.ZodObject;
   /** Fields that the schema requires. */
   readonly minimal: Readonly<Record<string, string>>;
-  /** Fields that are read by others than the schema. */
+  /** Fields that are not read by the schema. */
   readonly also?: readonly string[];
 }
 
@@ -156,6 +159,15 @@ for (const { page, heading, schema, minimal, also = [] } of REQUESTS) {
     assert.ok(compared > 0, "a default was compared");
   });
 }
+
+test("docs/realtime.md names every event and parameter", () => {
+  for (const { options } of [REALTIME_CLIENT_EVENT, REALTIME_SERVER_EVENT]) {
+    for (const { shape } of options)
+      assert.ok(REALTIME.includes(`\`${shape.type.value}\``), shape.type.value);
+  }
+  const shown = tableRows(section(REALTIME, "## Connect")).flatMap(([name = ""]) => codeSpans(name));
+  for (const name of Object.keys(REALTIME_QUERY.schema.shape)) assert.ok(shown.includes(name), name);
+});
 
 const MESSAGES = [
   { heading: "## Client to server", schema: STREAM_CLIENT_MESSAGE },

@@ -9,13 +9,13 @@ import { SpeechBudget } from "../../src/http/running-work.js";
 import { AddressPolicy } from "../../src/input/url/address-policy.js";
 import { UrlFetcher } from "../../src/input/url/url-fetcher.js";
 import { createTransport, type Transport, type TransportDeps } from "../../src/service/transport.js";
-import { streamTokens } from "../support/stream-tokens.js";
+import { clientSecrets, streamTokens } from "../support/stream-tokens.js";
 import { FakeConversations, FakeKeys, FakeReports } from "./fake-conversations.js";
 
 /** Fronts that can run here. */
 export const FRONTS: readonly FrontKind[] = typeof loadUwsBinding() === "string" ? ["node"] : ["node", "uws"];
 
-/** Keys are kept in the database: with them, the whole service is tested. */
+/** Idempotency keys need the database; the tests of the whole service cover them. */
 const NO_KEYS: TransportDeps["idempotency"] = {
   claim: () => Promise.reject(new Error("this transport has no idempotency keys")),
   isKnown: () => Promise.reject(new Error("this transport has no idempotency keys")),
@@ -60,6 +60,7 @@ export async function startTransport(
     idempotency: NO_KEYS,
     reports,
     tokens: streamTokens(),
+    secrets: clientSecrets(),
     answers,
     speechBudget: new SpeechBudget(Number.POSITIVE_INFINITY),
     isReady: () => true,

@@ -6,6 +6,7 @@ import { Metrics } from "../../core/observe/metrics.js";
 import type { Caller, Conversations, SynthesisConversation } from "../../core/ports/conversations.js";
 import { ENDLESS_ROOM } from "../../core/ports/spool-room.js";
 import type { SynthesisRequest } from "../../core/protocol/synthesis-request.js";
+import { ReadingThread } from "../../native/reading/reading-thread.js";
 import { THREAD_ENTRIES } from "../../src/service/base.js";
 import { makeConversations } from "../../src/service/conversations.js";
 import { type Engines, makeEngines, stopEngines } from "../../src/service/engines.js";
@@ -36,6 +37,7 @@ let folder: string;
 let conversations: Conversations;
 const metrics = new Metrics({ withProcess: false });
 const meter = new FreeMeter();
+const reader = new ReadingThread({ onFailure: assert.ifError });
 
 before(async () => {
   folder = await temporaryFolder();
@@ -45,12 +47,15 @@ before(async () => {
   const workers = await planModels(config, installed, readMachine());
   const placements = new Placements(config, new Map(), parts);
   engines = makeEngines({ ...parts, installed, workers, placements, tunings: {}, entries: THREAD_ENTRIES });
-  conversations = makeConversations({ ...parts, engines, meter, catalog: installed.catalog });
+  conversations = makeConversations({ ...parts, engines, reader, meter, catalog: installed.catalog });
 });
 
-after(() => stopEngines(engines));
+after(async () => {
+  await stopEngines(engines);
+  await reader.stop();
+});
 
-/** A caller of an organization, and how long its requests have waited for a model. */
+/** A caller of an organization, and the time its requests have waited for a model. */
 function callerOf(organizationId: string): { readonly caller: Caller; readonly waits: number[] } {
   const waits: number[] = [];
   const identity = { keyId: "key_1", organizationId, tier: "paid" } as const;
@@ -69,13 +74,13 @@ async function read(conversation: SynthesisConversation): Promise<number> {
   return samples;
 }
 
-/** Counts so far, by name. */
+/** Counters so far, by name. */
 async function counts(): Promise<(name: string) => number> {
   const lines = (await metrics.text()).split("\n");
   return (name) => Number(lines.find((line) => line.startsWith(`${name} `))?.split(" ")[1]);
 }
 
-test("speech is charged, counted, and synthesized once for each organization", async () => {
+test("speech is charged, counted and synthesized once per organization", async () => {
   const first = callerOf("org_1");
   const samples = await read(await conversations.synthesis(first.caller, REQUEST, "sentences"));
   assert.deepEqual(meter.calls, ["hold", "charge", "delivered 8", "complete"]);
@@ -95,7 +100,7 @@ test("speech is charged, counted, and synthesized once for each organization", a
   assert.equal((await counts())("tts_cache_hits_total"), 1);
 });
 
-test("a file is charged and counted, and its seconds are reported", async () => {
+test("a file is charged and counted with its seconds", async () => {
   meter.calls.length = 0;
   const path = join(folder, "silence.wav");
   await writeFile(path, wavOf(silence(2, 8_000), 8_000, 1));

@@ -21,6 +21,8 @@ export const LONGEST_WAV_HEADER_BYTES = 1 << 20;
 
 /** Header length of files that we write. */
 const HEAD_BYTES = 44;
+/** Readers take the samples up to the end of the file. */
+const UNKNOWN_BYTES = 0xffff_ffff;
 const NO_SAMPLES = new Int16Array(0);
 const RATE_HZ = { min: 4_000, max: 384_000 };
 const MAX_CHANNELS = 32;
@@ -42,7 +44,7 @@ type WavFields = Omit<WavHeader, "dataOffset" | "dataBytes">;
  * A data size of 0 or 0xFFFFFFFF, as written by recorders that never updated it, means until the end of the
  * file; a larger size than the file is cut.
  *
- * @param prefix the first bytes of the file, as many as there are
+ * @param prefix the first bytes of the file, as many as are available
  * @param totalBytes length of the whole file, when known
  * @returns null while more bytes are needed
  * @throws {ServiceError} `AUDIO_UNREADABLE` when the file has another format, or ends before its samples
@@ -108,7 +110,6 @@ const STREAMED_FORMATS = {
   alaw: { code: 6, bits: 8 },
   mulaw: { code: 7, bits: 8 },
 } as const;
-const UNKNOWN_BYTES = 0xffff_ffff;
 
 /** Writes the header of a WAVE file whose length is not known yet: it lasts until the end of the file. */
 export function streamedWavHead(

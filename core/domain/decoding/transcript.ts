@@ -1,8 +1,22 @@
+import type { RedactedKind } from "../text/redaction/redact.js";
 import type { TimedWord } from "./words.js";
 
 /** A word of a file; engine nodes of earlier versions send no confidence. */
 export interface FileWord extends TimedWord {
   readonly confidence?: number;
+}
+
+/** A word as people read it, with figures, capitals and marks. */
+export interface ReadableWord extends TimedWord {
+  /** The words [first, end) of the transcript that it stands for. */
+  readonly spoken: readonly [number, number];
+}
+
+/** Personal data that was masked, in seconds. */
+export interface RedactedSpan {
+  readonly kind: RedactedKind;
+  readonly start: number;
+  readonly end: number;
 }
 
 /** A run of speech between two pauses, in seconds from the start of the file. */
@@ -11,10 +25,16 @@ export interface TranscribedSegment {
   readonly startSeconds: number;
   readonly endSeconds: number;
   readonly words: readonly FileWord[];
+  /** Words as people read them; present if `isDisplayed`. */
+  readonly readable?: readonly ReadableWord[];
 }
 
 export interface FileTranscript {
   readonly segments: readonly TranscribedSegment[];
+  /** The client requested readable text. */
+  readonly isDisplayed?: boolean;
+  /** Present if the client requested masking of personal data. */
+  readonly redactions?: readonly RedactedSpan[];
   /** Samples of the submitted audio per channel; with the rate below, the billed duration. */
   readonly sampleCountIn: number;
   readonly sampleRateInHz: number;

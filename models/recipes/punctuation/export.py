@@ -1,22 +1,27 @@
 """
-Writes the trained model as ONNX, 5 MB, with an int8 table: /usr/bin/python3 export.py MODEL.pt OUT.onnx
+Writes the trained model into a folder, 5.3 MB: /usr/bin/python3 export.py MODEL.pt FOLDER
 
-Inputs: features int32 (batch, words, 10), ids of `features`; pauses float (batch, words), seconds, -1 where unknown.
-Outputs: marks (batch, words, 7), cases (batch, words, 3), ends (batch, words): logits.
+words.safetensors: `table` int8 (40000, 88) with `scales` float32 (40000), and the causal GRU with its head in
+float32, for a reader that takes one word at a time.
+marks.onnx: embedded float (batch, words, 88), sums of table rows; pauses float (batch, words), seconds, -1 where
+unknown → logits marks (batch, words, 7), cases (batch, words, 3).
 """
 
+import json
+import struct
 import sys
+from pathlib import Path
 
 import numpy as np
 import onnx
 import torch
 from onnx import TensorProto, helper, numpy_helper
 
-from model import Punctuator
+from model import WIDTH, Punctuator
 
-saved = torch.load(sys.argv[1])
+folder = Path(sys.argv[2])
 model = Punctuator()
-model.load_state_dict(saved["averaged"])
+model.load_state_dict(torch.load(sys.argv[1])["averaged"])
 model.eval()
 
 
@@ -25,54 +30,58 @@ class Exported(torch.nn.Module):
         super().__init__()
         self.model = model
 
-    def forward(self, features, pauses):
-        return self.model(features.long(), pauses)
+    def forward(self, embedded, pauses):
+        return self.model.marks_and_cases(embedded, pauses)
 
 
-example = (torch.zeros(2, 5, 10, dtype=torch.int32), torch.zeros(2, 5))
-axes = {name: {0: "batch", 1: "words"} for name in ["features", "pauses", "marks", "cases", "ends"]}
+axes = {name: {0: "batch", 1: "words"} for name in ["embedded", "pauses", "marks", "cases"]}
 torch.onnx.export(
     Exported(),
-    example,
-    sys.argv[2],
-    input_names=["features", "pauses"],
-    output_names=["marks", "cases", "ends"],
+    (torch.zeros(2, 5, WIDTH), torch.zeros(2, 5)),
+    folder / "marks.onnx",
+    input_names=["embedded", "pauses"],
+    output_names=["marks", "cases"],
     dynamic_axes=axes,
     opset_version=13,
 )
-graph = onnx.load(sys.argv[2])
-# The table by rows in int8, with a scale each: a tenth of the error of one scale.
-table = max(graph.graph.initializer, key=lambda tensor: np.prod(tensor.dims))
-values = numpy_helper.to_array(table)
-scales = np.maximum(np.abs(values).max(1, keepdims=True), 1e-8) / 127
-quantized = np.clip(np.round(values / scales), -127, 127).astype(np.int8)
-name = table.name
-graph.graph.initializer.remove(table)
-graph.graph.initializer.append(numpy_helper.from_array(quantized, name))
-graph.graph.initializer.append(numpy_helper.from_array(scales.astype(np.float32), "table_scales"))
-for at, node in enumerate(graph.graph.node):
-    if node.op_type == "Gather" and node.input[0] == name:
-        ids, out = node.input[1], node.output[0]
-        graph.graph.node.remove(node)
-        added = [
-            helper.make_node("Gather", [name, ids], ["table_int8"]),
-            helper.make_node("Cast", ["table_int8"], ["table_cast"], to=TensorProto.FLOAT),
-            helper.make_node("Gather", ["table_scales", ids], ["table_scale"]),
-            helper.make_node("Mul", ["table_cast", "table_scale"], [out]),
-        ]
-        for offset, new in enumerate(added):
-            graph.graph.node.insert(at + offset, new)
-        break
-else:
-    raise SystemExit("the graph has no table")
-# Everything else that is large in half precision, cast once when the graph is loaded.
+graph = onnx.load(folder / "marks.onnx")
+# What is large in half precision, cast once when the graph is loaded.
 for tensor in list(graph.graph.initializer):
     values = numpy_helper.to_array(tensor)
-    if values.dtype == np.float32 and values.size > 2_000 and tensor.name != "table_scales":
+    if values.dtype == np.float32 and values.size > 2_000:
         graph.graph.initializer.remove(tensor)
         graph.graph.initializer.append(numpy_helper.from_array(values.astype(np.float16), tensor.name + "_half"))
         cast = helper.make_node("Cast", [tensor.name + "_half"], [tensor.name], to=TensorProto.FLOAT)
         graph.graph.node.insert(0, cast)
 onnx.checker.check_model(graph)
-onnx.save(graph, sys.argv[2])
-print(sys.argv[2], len(graph.SerializeToString()))
+onnx.save(graph, folder / "marks.onnx")
+
+# By rows in int8, with a scale each: a tenth of the error of one scale.
+table = model.table.weight.detach().numpy()
+scales = np.maximum(np.abs(table).max(1), 1e-8) / 127
+tensors = {
+    "table": np.clip(np.round(table / scales[:, None]), -127, 127).astype(np.int8),
+    "scales": scales.astype(np.float32),
+    "input_weights": model.left.weight_ih_l0.detach().numpy(),
+    "state_weights": model.left.weight_hh_l0.detach().numpy(),
+    "input_biases": model.left.bias_ih_l0.detach().numpy(),
+    "state_biases": model.left.bias_hh_l0.detach().numpy(),
+    "end_weights": model.end.weight.detach().numpy()[0],
+    "end_bias": model.end.bias.detach().numpy(),
+}
+header, at = {}, 0
+# Floats first, so that their offsets are multiples of four.
+names = sorted(tensors, key=lambda name: tensors[name].itemsize, reverse=True)
+for name in names:
+    values = tensors[name]
+    kind = "I8" if values.dtype == np.int8 else "F32"
+    header[name] = {"dtype": kind, "shape": list(values.shape), "data_offsets": [at, at + values.nbytes]}
+    at += values.nbytes
+text = json.dumps(header, separators=(",", ":")).encode()
+text += b" " * (-len(text) % 8)
+with open(folder / "words.safetensors", "wb") as out:
+    out.write(struct.pack("<Q", len(text)) + text)
+    for name in names:
+        out.write(np.ascontiguousarray(tensors[name]).tobytes())
+for name in ["marks.onnx", "words.safetensors"]:
+    print(name, (folder / name).stat().st_size)

@@ -55,6 +55,11 @@ class Punctuator(nn.Module):
             keep = (torch.rand(ids.shape[:2] + (1, 1)) > 0.15).float()
             embedded = torch.cat([embedded[:, :, :1] * keep, embedded[:, :, 1:]], 2)
         embedded = self.drop(embedded.sum(2))
+        marks, cases = self.marks_and_cases(embedded, pauses)
+        lefts, _ = self.left(embedded)
+        return marks, cases, self.end(self.drop(lefts)).squeeze(2)
+
+    def marks_and_cases(self, embedded, pauses):
         known = (pauses >= 0).float()
         timed = embedded + self.pause(torch.stack([torch.log1p(10 * pauses.clamp(min=0)) * known, known], 2))
         states, _ = self.both(timed)
@@ -62,6 +67,4 @@ class Punctuator(nn.Module):
         marks = self.mark(states)
         # Case looks at the mark before the word: what follows a stop begins with a capital.
         before = torch.cat([torch.zeros_like(marks[:, :1]), marks.softmax(2)[:, :-1]], 1)
-        cases = self.case(torch.cat([states, before], 2))
-        lefts, _ = self.left(embedded)
-        return marks, cases, self.end(self.drop(lefts)).squeeze(2)
+        return marks, self.case(torch.cat([states, before], 2))

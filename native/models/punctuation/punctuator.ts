@@ -1,31 +1,41 @@
 import { join } from "node:path";
 import { InferenceSession, Tensor } from "onnxruntime-node";
-import { decidePunctuation, type Punctuation } from "../../../core/domain/text/display/marks.js";
-import { WORD_FEATURES, writeWordFeatures } from "../../../core/domain/text/display/word-features.js";
+import {
+  type Case,
+  decidePunctuation,
+  type Mark,
+  type Punctuation,
+  type Stop,
+} from "../../../core/domain/text/display/marks.js";
+import { PUNCTUATION_FOLDER, WORD_WIDTH, WordWeights } from "./word-weights.js";
 
-/** The shipped graph, from `dist/native/models/punctuation`. */
-const SHIPPED = join(import.meta.dirname, "../../../../models/punctuation-v1/marks.onnx");
-/** Words read at once, and how many of them the next window reads again: decisions are taken in the middle. */
+/**
+ * Words in a window, and the number of them that the next window repeats: results are taken from the middle.
+ */
 const WINDOW = 200;
 const OVERLAP = 50;
+/** Maximum number of windows in a run. */
+const ROWS = 8;
 
-/** Restores punctuation and capitals of transcripts. One run at a time. */
+/** Restores punctuation and capitals of transcripts. Runs one text at a time. */
 export class Punctuator {
   readonly #session: InferenceSession;
+  readonly #words: WordWeights;
 
-  private constructor(session: InferenceSession) {
+  private constructor(session: InferenceSession, words: WordWeights) {
     this.#session = session;
+    this.#words = words;
   }
 
-  /** Loads a graph written by the recipe `punctuation`. */
-  static async load(path = SHIPPED): Promise<Punctuator> {
-    const session = await InferenceSession.create(path, {
+  /** Loads a package written by the recipe `punctuation`. */
+  static async load(folder = PUNCTUATION_FOLDER): Promise<Punctuator> {
+    const session = await InferenceSession.create(join(folder, "marks.onnx"), {
       executionProviders: ["cpu"],
       graphOptimizationLevel: "all",
       intraOpNumThreads: 1,
       interOpNumThreads: 1,
     });
-    return new Punctuator(session);
+    return new Punctuator(session, new WordWeights(join(folder, "words.safetensors")));
   }
 
   /**
@@ -35,45 +45,55 @@ export class Punctuator {
    * @param pauses seconds after each word, -1 where unknown
    */
   async read(words: readonly string[], pauses: Float32Array | null = null): Promise<Punctuation> {
-    if (words.length <= WINDOW) return this.#readWindow(words, pauses);
-    const all: {
-      marks: Punctuation["marks"][number][];
-      cases: Punctuation["cases"][number][];
-      ends: number[];
-    } = {
-      marks: [],
-      cases: [],
-      ends: [],
-    };
-    for (let first = 0; ; first += WINDOW - OVERLAP) {
-      const end = Math.min(words.length, first + WINDOW);
-      const read = await this.#readWindow(words.slice(first, end), pauses?.slice(first, end) ?? null);
-      const from = all.marks.length - first;
-      const to = end === words.length ? end - first : WINDOW - OVERLAP / 2;
-      all.marks.push(...read.marks.slice(from, to));
-      all.cases.push(...read.cases.slice(from, to));
-      all.ends.push(...read.ends.slice(from, to));
-      if (end === words.length) return all;
+    const starts = [0];
+    while (starts.at(-1)! + WINDOW < words.length) starts.push(starts.at(-1)! + WINDOW - OVERLAP);
+    const decided: Punctuation = { marks: [], cases: [], stops: [] };
+    for (let nth = 0; nth < starts.length; ) {
+      // All but the last window are full.
+      const count = nth === starts.length - 1 ? 1 : Math.min(ROWS, starts.length - 1 - nth);
+      const rows = starts
+        .slice(nth, nth + count)
+        .map((first) => [first, Math.min(words.length, first + WINDOW)] as const);
+      for (const [row, read] of (await this.#readRows(words, pauses, rows)).entries()) {
+        const [first, end] = rows[row]!;
+        const from = decided.marks.length - first;
+        const to = end === words.length ? end - first : WINDOW - OVERLAP / 2;
+        (decided.marks as Mark[]).push(...read.marks.slice(from, to));
+        (decided.cases as Case[]).push(...read.cases.slice(from, to));
+        (decided.stops as Stop[]).push(...read.stops.slice(from, to));
+      }
+      nth += count;
     }
+    return decided;
   }
 
   async release(): Promise<void> {
     await this.#session.release();
   }
 
-  async #readWindow(words: readonly string[], pauses: Float32Array | null): Promise<Punctuation> {
-    const count = words.length;
-    if (count === 0) return { marks: [], cases: [], ends: [] };
-    const features = new Int32Array(count * WORD_FEATURES);
-    for (const [at, word] of words.entries()) writeWordFeatures(word, features, at * WORD_FEATURES);
-    const { marks, cases, ends } = await this.#session.run({
-      features: new Tensor("int32", features, [1, count, WORD_FEATURES]),
-      pauses: new Tensor("float32", pauses ?? new Float32Array(count).fill(-1), [1, count]),
+  /** Reads windows [first, end) of equal length in one run. */
+  async #readRows(
+    words: readonly string[],
+    pauses: Float32Array | null,
+    rows: readonly (readonly [number, number])[],
+  ): Promise<readonly Punctuation[]> {
+    const [first, end] = rows[0]!;
+    const width = end - first;
+    if (width === 0) return [{ marks: [], cases: [], stops: [] }];
+    const embedded = new Float32Array(rows.length * width * WORD_WIDTH);
+    const timed = new Float32Array(rows.length * width).fill(-1);
+    for (const [row, [start]] of rows.entries()) {
+      if (pauses !== null) timed.set(pauses.subarray(start, start + width), row * width);
+      for (let at = 0; at < width; at++) {
+        this.#words.embed(words[start + at]!, embedded, (row * width + at) * WORD_WIDTH);
+      }
+    }
+    const { marks, cases } = await this.#session.run({
+      embedded: new Tensor("float32", embedded, [rows.length, width, WORD_WIDTH]),
+      pauses: new Tensor("float32", timed, [rows.length, width]),
     });
-    return decidePunctuation(
-      marks!.data as Float32Array,
-      cases!.data as Float32Array,
-      ends!.data as Float32Array,
-    );
+    const part = ({ data, size }: Tensor, row: number) =>
+      (data as Float32Array).subarray((row * size) / rows.length, ((row + 1) * size) / rows.length);
+    return rows.map((_, row) => decidePunctuation(part(marks!, row), part(cases!, row)));
   }
 }

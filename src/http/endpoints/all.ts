@@ -7,9 +7,12 @@ import type { Handlers, Route, RouteDeps } from "../router.js";
 import { accountHandlers, tokenHandlers } from "./account.js";
 import { catalogHandlers } from "./catalog.js";
 import { listenFileHandlers, speakHandlers } from "./deepgram.js";
+import { realtimeHandlers } from "./realtime.js";
 import { referenceRoutes } from "./reference.js";
-import { speechHandlers, synthesisHandlers } from "./synthesis.js";
-import { transcribeHandlers, transcriptionsHandlers } from "./transcribe.js";
+import { speechHandlers } from "./speech.js";
+import { synthesisHandlers } from "./synthesis.js";
+import { transcribeHandlers } from "./transcribe.js";
+import { transcriptionsHandlers } from "./transcriptions.js";
 
 /**
  * Creates all HTTP routes of the public API. An operation of the endpoint table without a handler does not
@@ -26,6 +29,7 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     ...listenFileHandlers(deps),
     ...speakHandlers(deps),
     ...tokenHandlers(deps),
+    ...realtimeHandlers(deps),
     ...accountHandlers(deps),
   };
   const routes = HTTP_OPERATIONS.map((operation) => {

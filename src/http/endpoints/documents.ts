@@ -18,6 +18,8 @@ export const DOCUMENTS: Readonly<Record<string, string>> = {
   "api-errors.md": "Errors and limits",
   "live-protocol.md": "Live protocol",
   "api-deepgram.md": "Deepgram's interface",
+  "readable-text.md": "Readable text",
+  "realtime.md": "OpenAI's realtime transcription",
   "written-text.md": "Written text",
   "client.md": "Client library and player",
   "console.md": "Console and commands",
@@ -78,7 +80,7 @@ export function documentLinks(): string {
     .join(" ");
 }
 
-/** Whether a path below `docs/` is served. @public Used by the script that renders the pages. */
+/** Returns true if a path below `docs/` is served. @public Used by the script that renders the pages. */
 export function isServed(path: string): boolean {
   const isFile = EXAMPLE.test(path) || DRAWING.test(path);
   return path in DOCUMENTS || path === PICTURE || (isFile && existsSync(new URL(path, FOLDER)));

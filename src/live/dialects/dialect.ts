@@ -10,6 +10,7 @@ import type {
 } from "../../../core/ports/conversations.js";
 import type { FrontRequest, Headers } from "../../../core/ports/front.js";
 import type { LivePath } from "../../../core/protocol/endpoints.js";
+import type { RealtimeConfig } from "../../../core/protocol/realtime-session.js";
 import type { StreamServerMessage } from "../../../core/protocol/stream-messages.js";
 import { bearerKey, tokenKey } from "../../http/admit.js";
 
@@ -18,7 +19,8 @@ const BEARER_PROTOCOL = "svc-bearer";
 const LISTEN_PROTOCOLS = ["token", "bearer"];
 
 export type StreamCredential =
-  | { readonly type: "header"; readonly key: string | null }
+  /** `name` is a subprotocol that the client offers besides, and that the 101 response repeats. */
+  | { readonly type: "header"; readonly key: string | null; readonly name?: string }
   /** The subprotocol `name`, which the 101 response repeats, and the key as the next subprotocol. */
   | { readonly type: "protocol"; readonly name: string; readonly key: string | null }
   | { readonly type: "token"; readonly token: string }
@@ -45,7 +47,19 @@ export interface LiveDialect extends SocketDialect {
    * @param models those that a client may request
    * @throws {ServiceError} `INVALID_REQUEST`, `UNKNOWN_PARAMETER`, `UNKNOWN_MODEL`
    */
-  begin(query: URLSearchParams, requestId: string, models: ModelList<HearingModel>): LiveTranslation;
+  begin(
+    query: URLSearchParams,
+    requestId: string,
+    models: ModelList<HearingModel>,
+    handshake: Handshake,
+  ): LiveTranslation;
+}
+
+/** What a client says before its socket is open, besides the query. */
+export interface Handshake {
+  readonly request: FrontRequest;
+  /** The configuration that its client secret grants; null without one. */
+  readonly config: RealtimeConfig | null;
 }
 
 /** A protocol for speaking sessions. */
@@ -73,7 +87,10 @@ export interface SpeakTranslation {
 
 /** Translates between one client and its session. */
 export interface LiveTranslation {
+  /** Read when the session starts. */
   readonly options: LiveWishes;
+  /** The session starts with its first audio, because messages may change the options until then. */
+  readonly startsLate?: boolean;
   /** Parameters of the client that have no effect. */
   readonly ignored: readonly string[];
   /** Whether audio that starts like a file is one; false if the client specified its encoding. */
@@ -83,7 +100,16 @@ export interface LiveTranslation {
    * @throws {ServiceError} `UNSUPPORTED_FORMAT` if the dialect does not accept them
    */
   beginWav(header: WavHeader): void;
+  /** Returns the messages for a socket that has just opened. */
+  opened?(): readonly WireMessage[];
   toClient(message: StreamServerMessage): readonly WireMessage[];
+  /** Called as `LiveSink.finalized`. */
+  finalized?(): readonly WireMessage[];
+  /**
+   * Returns the audio that a text message holds; null for others. A dialect with this method has no binary
+   * messages.
+   */
+  audioIn?(text: string): Uint8Array | null;
   /** @returns messages that the text itself causes */
   text(conversation: LiveConversation, text: string): readonly WireMessage[];
   /** @returns messages that the audio itself causes */
@@ -120,19 +146,40 @@ export function listenCredential(request: FrontRequest): StreamCredential {
   return credentialOf(request, LISTEN_PROTOCOLS, tokenKey(request));
 }
 
+/** The subprotocol of OpenAI's clients, and what its others begin with. */
+const REALTIME_PROTOCOL = "realtime";
+const KEY_PROTOCOL = "openai-insecure-api-key.";
+
+/** The same for `/v1/realtime`, whose clients offer `realtime` and send the key with a prefix, in any order. */
+export function realtimeCredential(request: FrontRequest): StreamCredential {
+  if (hasKeyInQuery(request)) return { type: "key-in-query" };
+  const protocols = protocolsOf(request);
+  const name = protocols.find((protocol) => protocol === REALTIME_PROTOCOL);
+  const key = protocols.find((protocol) => protocol.startsWith(KEY_PROTOCOL))?.slice(KEY_PROTOCOL.length);
+  if (request.header("authorization") !== undefined || name === undefined) {
+    return { type: "header", key: bearerKey(request), ...(name !== undefined && { name }) };
+  }
+  return { type: "protocol", name, key: key ?? null };
+}
+
 function credentialOf(
   request: FrontRequest,
   protocolNames: readonly string[],
   headerKey: string | null,
 ): StreamCredential {
-  for (const value of request.query.values()) {
-    // URLs end up in logs and histories, so a key in one is rejected without a look-up.
-    if (value.includes("sk-svc-")) return { type: "key-in-query" };
-  }
+  if (hasKeyInQuery(request)) return { type: "key-in-query" };
   if (request.header("authorization") !== undefined) return { type: "header", key: headerKey };
-  const protocols = (request.header("sec-websocket-protocol") ?? "").split(",").map((name) => name.trim());
-  const [name = "", key = null] = protocols;
+  const [name = "", key = null] = protocolsOf(request);
   if (protocolNames.includes(name)) return { type: "protocol", name, key };
   const token = request.query.get("token");
   return token === null ? { type: "header", key: null } : { type: "token", token };
+}
+
+/** URLs end up in logs and histories, so a key in one is rejected without a look-up. */
+function hasKeyInQuery({ query }: FrontRequest): boolean {
+  return [...query.values()].some((value) => value.includes("sk-svc-"));
+}
+
+function protocolsOf(request: FrontRequest): readonly string[] {
+  return (request.header("sec-websocket-protocol") ?? "").split(",").map((name) => name.trim());
 }

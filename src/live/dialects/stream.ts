@@ -52,10 +52,11 @@ function encoderOf(query: URLSearchParams): (message: StreamServerMessage) => Wi
   return encodingOf(query) === "msgpack" ? encodeMessagePack : JSON.stringify;
 }
 
-function onText(conversation: LiveConversation, text: string): void {
+function onText(conversation: LiveConversation, text: string): readonly WireMessage[] {
   const message = parseStreamClientMessage(text);
   if (message === null) conversation.badMessage("a text message must be JSON");
   else if (message.type === "finalize") conversation.finalize();
   else if (message.type === "close") conversation.close();
   else if (message.type === "keepalive") conversation.keepalive();
+  return NO_MESSAGES;
 }

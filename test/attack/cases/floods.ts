@@ -5,12 +5,13 @@ const EMPTY = new Uint8Array(0);
 const ONE = new Uint8Array(1);
 const text = (content: string) => frame(content, { opcode: OPCODE.text });
 const LISTEN = "/v1/listen";
+const REALTIME = "/v1/realtime";
 const FORM_HEAD =
   '--b\r\nContent-Disposition: form-data; name="file"; filename="a.wav"\r\nContent-Type: audio/wav\r\n\r\n';
 
-/** Uploads in one-byte chunks, and live sockets that send as much as they can of what costs most. */
+/** Uploads in one-byte chunks, and live sockets that send the most expensive messages as fast as possible. */
 export const FLOODS: readonly AttackCase[] = [
-  // The machine's own effect on the figures.
+  // Baseline: the machine's own noise.
   { name: "nobody", run: async () => ({ count: 0, outcome: "nothing happens" }) },
   uploadFlood("one-byte chunks, raw", {
     path: "/v1/transcribe",
@@ -65,6 +66,13 @@ export const FLOODS: readonly AttackCase[] = [
       frame(EMPTY, { opcode: OPCODE.ping }),
       frame(ONE, { opcode: OPCODE.continuation, isFinal: false }),
     ]),
+  }),
+  socketFlood("realtime: garbage text", { path: REALTIME, unit: text("{") }),
+  socketFlood("realtime: long garbage text", { path: REALTIME, unit: text(`${"[".repeat(10_000)}`) }),
+  socketFlood("realtime: commits", { path: REALTIME, unit: text('{"type":"input_audio_buffer.commit"}') }),
+  socketFlood("realtime: one sample", {
+    path: REALTIME,
+    unit: text('{"type":"input_audio_buffer.append","audio":"AAA="}'),
   }),
   socketFlood("listen: garbage text", { path: LISTEN, unit: text("{") }),
   socketFlood("listen: one-byte audio", { path: LISTEN, unit: frame(ONE, { opcode: OPCODE.binary }) }),

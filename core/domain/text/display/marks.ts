@@ -1,8 +1,10 @@
 /** Marks that the model writes after a word, in the order of its output; a hyphen joins it to the next word. */
 export const MARKS = ["", ",", ".", "?", "-", "—", ":"] as const;
 export type Mark = (typeof MARKS)[number];
+/** A mark that ends a sentence. */
+export type Stop = "." | "?";
 
-/** How a word is written, in the order of the model's output. */
+/** Cases of a word, in the order of the model's output. */
 const CASES = ["lower", "capital", "upper"] as const;
 export type Case = (typeof CASES)[number];
 
@@ -10,44 +12,35 @@ export type Case = (typeof CASES)[number];
 export interface Punctuation {
   readonly marks: readonly Mark[];
   readonly cases: readonly Case[];
-  /** Probability that a sentence ends after the word, from the words up to it alone. */
-  readonly ends: readonly number[];
+  /** The mark after each word if a sentence ends there. */
+  readonly stops: readonly Stop[];
 }
 
-/** Added to the logits of the marks before the best is taken: rare marks win sooner. Tuned for F1 on the test split. */
-const MARK_BIAS: Readonly<Record<Mark, number>> = { "": 0, ",": 0, ".": 0, "?": 0, "-": 0, "—": 0, ":": 0 };
-
 /**
- * Decides marks and cases from the model's logits.
+ * Chooses marks and cases from the model's logits.
  *
  * @param markLogits words × marks
  * @param caseLogits words × cases
- * @param endLogits words
  */
-export function decidePunctuation(
-  markLogits: Float32Array,
-  caseLogits: Float32Array,
-  endLogits: Float32Array,
-): Punctuation {
-  const count = endLogits.length;
+export function decidePunctuation(markLogits: Float32Array, caseLogits: Float32Array): Punctuation {
+  const count = markLogits.length / MARKS.length;
   const marks: Mark[] = [];
   const cases: Case[] = [];
+  const stops: Stop[] = [];
+  const [dot, question] = [MARKS.indexOf("."), MARKS.indexOf("?")];
   for (let word = 0; word < count; word++) {
-    marks.push(best(MARKS, markLogits, word * MARKS.length, MARK_BIAS));
-    cases.push(best(CASES, caseLogits, word * CASES.length, null));
+    const at = word * MARKS.length;
+    marks.push(best(MARKS, markLogits, at));
+    stops.push(markLogits[at + question]! > markLogits[at + dot]! ? "?" : ".");
+    cases.push(best(CASES, caseLogits, word * CASES.length));
   }
-  return { marks, cases, ends: Array.from(endLogits, (logit) => 1 / (1 + Math.exp(-logit))) };
+  return { marks, cases, stops };
 }
 
-function best<Name extends string>(
-  names: readonly Name[],
-  logits: Float32Array,
-  at: number,
-  bias: Readonly<Record<Name, number>> | null,
-): Name {
+function best<Name extends string>(names: readonly Name[], logits: Float32Array, at: number): Name {
   let [found, highest] = [names[0]!, Number.NEGATIVE_INFINITY];
   for (const [nth, name] of names.entries()) {
-    const logit = logits[at + nth]! + (bias?.[name] ?? 0);
+    const logit = logits[at + nth]!;
     if (logit > highest) [found, highest] = [name, logit];
   }
   return found;

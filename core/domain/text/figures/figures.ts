@@ -4,7 +4,7 @@ import { russianFigures } from "./russian-figures.js";
 import type { Figures, Written } from "./written.js";
 
 /** `auto` keeps numbers below ten as words unless a month, a unit or money follows; `none` keeps all. */
-const NUMERALS = ["auto", "all", "none"] as const;
+export const NUMERALS = ["auto", "all", "none"] as const;
 export type Numerals = (typeof NUMERALS)[number];
 
 const BY_LANGUAGE: Readonly<Record<SpokenLanguage, Figures>> = {
@@ -15,10 +15,9 @@ const BY_LANGUAGE: Readonly<Record<SpokenLanguage, Figures>> = {
 /**
  * Writes the numbers of a transcript as figures, in Kazakh, Russian, or both.
  *
- * The majority language goes first; the other language gets what it leaves, so a Russian date inside a Kazakh
- * sentence is also written in figures. Words that mean a number in one language and something else in the
- * other ("он") are
- * numbers only where their language prevails.
+ * The majority language goes first; the other language gets the remaining words, so a Russian date inside a
+ * Kazakh sentence is also written in figures. Words that mean a number in one language and something else in
+ * the other ("он") are numbers only if their language prevails.
  *
  * @param words lower case, as the recogniser gives them
  * @returns pieces in order; together they cover every word once
@@ -30,7 +29,7 @@ export function writtenFigures(words: readonly string[], numerals: Numerals): re
   return pieces.length === 0 ? [] : withOther(words, pieces, first, numerals);
 }
 
-/** Offers runs of words that stayed words to the other language. */
+/** Passes runs of words that stayed words to the other language. */
 function withOther(
   words: readonly string[],
   pieces: readonly Written[],

@@ -8,7 +8,7 @@ const MONTH =
 const YEAR = /^жыл(?:ы|ғы|дың|ға|да|дан|дар\p{Ll}*|ының|ында|ынан|ына|ын|ымен|ындағы)?$/u;
 const DECADE = /^жылдар\p{Ll}*$/u;
 const CENTURY = /^ғасыр\p{Ll}*$/u;
-/** Counted in figures whatever the number: money, units, per cent. */
+/** Nouns that always take figures: money, units, per cent. */
 const MEASURE =
   /^(?:теңге|тиын|доллар|еуро|евро|рубль|юань|фунт|сом|пайыз|процент|градус|(?:кило|санти|милли)?метр|(?:кило|милли)?грам|тонна|литр|гектар|шақырым|секунд|минут|сағат|(?:кило|мега|гига)?ватт|(?:мега|гига|кило)?байт|бит|балл|ұпай|пайыздық)/;
 /** "Жүзден астам" is more than a hundred. */
@@ -27,7 +27,7 @@ const SCALE_NAMES: ReadonlyMap<number, string> = new Map([
   [1e6, "млн"],
 ]);
 const PHONE_BEFORE = /^(?:телефон|нөмір|ұялы|байланыс)\p{Ll}*$/u;
-/** Digits of a telephone number in the groups of how it is written. */
+/** Digits of a telephone number, grouped as written. */
 const PHONE = /^([78])(7\d\d)(\d{3})(\d{2})(\d{2})$/;
 const FRONT_LAST = new Set([0, 1, 2, 3, 4, 5, 7, 8]);
 const LEAST_FIGURE = 10;
@@ -40,14 +40,14 @@ interface Run {
 interface Found {
   readonly first: number;
   readonly end: number;
-  /** Written forms, the best first. */
+  /** Written forms, best first. */
   readonly forms: readonly string[];
 }
 
 /**
  * Writes the numbers of a Kazakh transcript as figures.
  *
- * A form is taken only if `normalizeKazakh` reads it back as the very words that were said, in their place.
+ * A form is used only if `normalizeKazakh` reads it back as exactly the spoken words, in their context.
  *
  * @param words lower case
  */
@@ -57,7 +57,7 @@ export const kazakhFigures: Figures = (words, numerals) => {
     const found = numberAt(words, at, numerals);
     const text = found === null ? null : firstReadBack(words, found);
     if (found === null || text === null) {
-      // Leave a number in words unless all of it is understood.
+      // Keep a number in words unless all of it is understood.
       const end = found?.end ?? at + 1;
       for (; at < end; at++) written.push({ text: words[at]!, first: at, end: at + 1 });
       continue;
@@ -85,7 +85,7 @@ function runAt(words: readonly string[], first: number): Run | null {
     if (word === null) break;
     const isClear = words[at - 1] === "сағат" || isCompared(word, words[at + 1]);
     if (found.length === 0 && isAmbiguousAlone(word) && !isClear) return null;
-    // "Үшін" after a number is "for" all the same.
+    // "Үшін" after a number still means "for".
     if (words[at] === "үшін") break;
     found.push(word);
     if (word.isOrdinal || word.ending !== "") break;
@@ -115,7 +115,7 @@ function plainNumber(
   const stop = first + number.end;
   const last = run[number.end - 1]!;
   const next = words[stop] ?? "";
-  // Numbers in a row mean about so many ("twenty thirty people"), or are a code.
+  // Consecutive numbers mean an approximate count ("twenty thirty people") or a code.
   if (numbers.length > 1) return { first, end, forms: range(run, numbers, numerals) };
   const isSure =
     (last.isOrdinal && (MONTH.test(next) || YEAR.test(next) || CENTURY.test(next))) ||
@@ -153,7 +153,7 @@ function isBackTen(value: number): boolean {
   return value % 10 === 0 && [10, 20, 30, 40, 60, 90].includes(value % 100);
 }
 
-/** "5 млн": what was said as a round number of millions and more. */
+/** "5 млн": spoken as a round number of at least a million. */
 function roundSums(value: number): string[] {
   for (const [scale, name] of SCALE_NAMES) {
     if (value >= scale && value % scale === 0) return [`${grouped(value / scale)} ${name}`];
@@ -185,7 +185,7 @@ function decimal(words: readonly string[], { words: run, first }: Run): Found | 
   return { first, end: end + 1, forms: [percent[1] === "" ? `${number} %` : `${number} %-${percent[1]}`] };
 }
 
-/** "Отыз тоғыз қырық градус" is 39–40: a few more or less. */
+/** "Отыз тоғыз қырық градус" is 39–40, an approximation. */
 function range(
   run: readonly KazakhNumberWord[],
   numbers: readonly SpelledNumber[],
@@ -194,7 +194,7 @@ function range(
   const [from, to] = numbers;
   const { ending, isOrdinal } = run.at(-1)!;
   if (numbers.length !== 2 || from === undefined || to === undefined || isOrdinal) return [];
-  // "Жиырма төрт жиырма бес мың": the scale is said once.
+  // "Жиырма төрт жиырма бес мың": the scale is spoken once.
   const shared = [...SCALE_NAMES.keys(), 1_000].find((scale) => to.value % scale === 0 && from.value < 1_000);
   const last = shared === undefined ? to.value : to.value / shared;
   if (from.value >= last || last > 3 * from.value || (numerals === "auto" && last < LEAST_FIGURE)) return [];
@@ -223,7 +223,7 @@ function clock(words: readonly string[], { words: run, first }: Run): Found | nu
   return { first, end: first + run.length, forms: [ending === "" ? time : `${time}-${ending}`] };
 }
 
-/** Ten or eleven digits said in groups after a word such as "number". */
+/** Ten or eleven digits spoken in groups after a word such as "number". */
 function phone(words: readonly string[], { words: run, first }: Run): Found | null {
   const isPlus = words[first - 1] === "плюс";
   const before = words.slice(Math.max(0, first - 4), first);
@@ -256,7 +256,7 @@ function firstReadBack(words: readonly string[], { first, end, forms }: Found): 
   return null;
 }
 
-/** Letters alone; "бір мың" is "мың". */
+/** Reduces words to their letters; "бір мың" becomes "мың". */
 function readBack(text: string): string {
   const { spoken } = normalizeKazakh(text.trim(), { expand: true });
   return spoken

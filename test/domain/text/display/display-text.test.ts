@@ -13,9 +13,13 @@ import {
 } from "../../../../core/domain/text/display/marks.js";
 import { writeWordFeatures } from "../../../../core/domain/text/display/word-features.js";
 
+/** Joins displayed words. */
+const lineOf = (displayed: readonly { readonly text: string }[]) =>
+  displayLine(displayed.map(({ text }) => text));
+
 const SAID = "он пятнадцатого марта две тысячи двадцать шестого года заплатил сто тысяч тенге";
 
-/** Marks behind words, and capitals, by the words themselves. */
+/** Marks after words, and capitals, by word. */
 function shown(
   text: string,
   marks: Readonly<Record<string, Mark>>,
@@ -26,12 +30,9 @@ function shown(
   const punctuation = {
     marks: words.map((word): Mark => marks[word] ?? ""),
     cases: words.map((word): Case => cases[word] ?? "lower"),
-    ends: words.map(() => 0),
+    stops: [],
   };
-  return displayLine(displayedWords(words, punctuation, { numerals: "auto", ...options })).replace(
-    /\u00a0/g,
-    " ",
-  );
+  return lineOf(displayedWords(words, punctuation, { numerals: "auto", ...options })).replace(/\u00a0/g, " ");
 }
 
 test("writes figures, the first capital and the marks of the model", () => {
@@ -42,7 +43,7 @@ test("a sentence after a stop starts with a capital, one after a comma does not"
   assert.equal(shown("сәлем достар қалай", { сәлем: ",", достар: ".", қалай: "?" }), "Сәлем, достар. Қалай?");
 });
 
-test("names, abbreviations, hyphens and dashes are written as the model says", () => {
+test("writes names, abbreviations, hyphens and dashes as the model predicts", () => {
   const marks = { қасым: "-", тоқаев: "—", президент: "." } as const;
   const cases = { қасым: "capital", жомарт: "capital", тоқаев: "capital", ақш: "upper" } as const;
   assert.equal(
@@ -51,7 +52,7 @@ test("names, abbreviations, hyphens and dashes are written as the model says", (
   );
 });
 
-test("an open end keeps its mark back, a continued sentence its capital", () => {
+test("an open end has no final mark, and a continued sentence no capital", () => {
   assert.equal(shown("мен келдім", { келдім: "." }, {}, { isOpen: true }), "Мен келдім");
   assert.equal(shown("мен келдім", { келдім: "." }, {}, { isContinued: true }), "мен келдім.");
 });
@@ -71,23 +72,22 @@ test("displayed words cover every spoken word once", () => {
 
 test("without a model only figures and the first letter change", () => {
   const words = "жүз жиырма адам келді".split(" ");
-  assert.equal(displayLine(displayedWords(words, null, { numerals: "auto" })), "120 адам келді");
-  assert.equal(displayLine(displayedWords(["сәлем", "достар"], null, { numerals: "none" })), "Сәлем достар");
+  assert.equal(lineOf(displayedWords(words, null, { numerals: "auto" })), "120 адам келді");
+  assert.equal(lineOf(displayedWords(["сәлем", "достар"], null, { numerals: "none" })), "Сәлем достар");
 });
 
-test("decides for the best mark and case of each word, and gives ends as probabilities", () => {
+test("chooses the best mark, case and sentence end for each word", () => {
   const marks = new Float32Array(2 * MARKS.length);
   marks[1] = 3;
   marks[MARKS.length + 3] = 3;
   const cases = Float32Array.of(0, 2, 0, 2, 0, 0);
-  const decided = decidePunctuation(marks, cases, Float32Array.of(0, 2));
+  const decided = decidePunctuation(marks, cases);
   assert.deepEqual(decided.marks, [",", "?"]);
   assert.deepEqual(decided.cases, ["capital", "lower"]);
-  assert.equal(decided.ends[0], 0.5);
-  assert.ok(decided.ends[1]! > 0.8);
+  assert.deepEqual(decided.stops, [".", "?"]);
 });
 
-test("word features are those of the recipe", () => {
+test("word features equal those of the recipe", () => {
   const features = new Int32Array(10);
   writeWordFeatures("тёплый", features, 0);
   // Computed by models/recipes/punctuation/model.py: features("теплый").

@@ -1,0 +1,222 @@
+import type { ReadableWord, RedactedSpan } from "../../core/domain/decoding/transcript.js";
+import type { ScoredWord } from "../../core/domain/decoding/words.js";
+import { displayLine } from "../../core/domain/text/display/display-text.js";
+import type { PreviousEnd, Reading, ReadingOptions } from "../../core/domain/text/display/reading.js";
+import { maskedText, maskedWords } from "../../core/domain/text/redaction/masks.js";
+import { bare } from "../../core/domain/text/redaction/spoken-digits.js";
+import type { LiveEvent } from "../../core/ports/live-decoder.js";
+import type { TranscriptReader } from "../../core/ports/transcript-reader.js";
+
+/** A silence that ends a sentence, regardless of its words. */
+const SURE_PAUSE_SECONDS = 1;
+/**
+ * A final ends its sentence immediately if the causal network is at least this confident; 19 of 20 such ends
+ * are correct.
+ */
+const SURE_END = 0.9;
+/** Words of an open sentence that the network reads again with the next final. */
+const MAX_CONTEXT = 60;
+/** A mark up to this long after the last word of an utterance still belongs to it. */
+const MARK_SECONDS = 1.5;
+
+type FinalEvent = Extract<LiveEvent, { type: "final" }>;
+
+/** Readable text sent with a final, if the client requested it. */
+export interface ReadableFinal {
+  /** Null if the client requested only masking. */
+  readonly text: string | null;
+  /** Joins the text to the previous final: a mark that was unknown then, and a space. */
+  readonly before: string;
+  readonly words: readonly ReadableWord[];
+  /** Probability that the speaker has finished the sentence. */
+  readonly endOfTurn: number;
+  readonly redactions: readonly RedactedSpan[];
+}
+
+export type ReadableEvent =
+  | Exclude<LiveEvent, { type: "partial" | "final" }>
+  | (Extract<LiveEvent, { type: "partial" }> & { readonly endOfTurn?: number })
+  | (FinalEvent & { readonly readable?: ReadableFinal });
+
+/** Reads sentences word by word; see `GrowingSentence`. */
+interface SentenceEnd {
+  endAfter(words: readonly string[]): number;
+}
+
+export interface ReadableEventsParts {
+  readonly options: ReadingOptions;
+  readonly reader: TranscriptReader;
+  readonly sentence: SentenceEnd;
+  readonly sampleRateHz: number;
+  readonly emit: (event: ReadableEvent) => void;
+}
+
+/**
+ * Makes the finals of a session readable, in order: events after a final wait for its text.
+ *
+ * If a sentence may continue after its final, the final has no mark at its end; the next one supplies what
+ * joins them. Finals are never changed.
+ */
+export class ReadableEvents {
+  readonly #parts: ReadableEventsParts;
+  readonly #waiting: LiveEvent[] = [];
+  #isReading = false;
+  /** The words of the open sentence, and the pause after each. */
+  #open: { readonly words: readonly string[]; readonly pauses: readonly number[] } = {
+    words: [],
+    pauses: [],
+  };
+  #previous: PreviousEnd = "none";
+  #previousEndSeconds = 0;
+  #stop: Reading["stop"] = ".";
+  /** Sample of the last `finalize` or `finish`; the utterance before it is over. */
+  #markSample = -1;
+
+  constructor(parts: ReadableEventsParts) {
+    this.#parts = parts;
+  }
+
+  /** Records that the client ended the utterance before this sample. */
+  markedAt(sample: number): void {
+    this.#markSample = sample;
+  }
+
+  /** The mark at the end of the session's text, which was unknown when the last final was sent. */
+  get lastStop(): string {
+    return this.#previous === "open" || this.#previous === "paused" ? this.#stop : "";
+  }
+
+  onEvent(event: LiveEvent): void {
+    this.#waiting.push(event);
+    if (!this.#isReading) this.#pass();
+  }
+
+  #pass(): void {
+    for (let event = this.#waiting.shift(); event !== undefined; event = this.#waiting.shift()) {
+      if (event.type !== "final") {
+        this.#parts.emit(event.type === "partial" ? this.#partial(event) : event);
+        continue;
+      }
+      this.#isReading = true;
+      void this.#read(event).then((readable) => {
+        this.#isReading = false;
+        this.#parts.emit(readable);
+        this.#pass();
+      });
+      return;
+    }
+  }
+
+  /**
+   * Personal data can be recognized only once it has been spoken completely, so partials have no text then.
+   */
+  #partial(event: Extract<LiveEvent, { type: "partial" }>): ReadableEvent {
+    const { display, redact } = this.#parts.options;
+    const shown = redact.length === 0 ? event : { ...event, text: "", stable: 0 };
+    // While someone speaks, nothing ends.
+    if (!display || event.isPause !== true) return shown;
+    const words = wordsOf(event.text);
+    return { ...shown, endOfTurn: words.length === 0 ? 0 : this.#endAfter(words) };
+  }
+
+  #endAfter(words: readonly string[]): number {
+    const own = this.#parts.options.isWritten === true ? words.map(bare) : words;
+    return this.#parts.sentence.endAfter([...this.#open.words, ...own]);
+  }
+
+  async #read(event: FinalEvent): Promise<ReadableEvent> {
+    const { options, reader, sampleRateHz } = this.#parts;
+    const words = wordsOf(event.text);
+    if (words.length === 0) {
+      return { ...event, readable: { text: displayed(options, ""), before: "", ...NOTHING_READ } };
+    }
+    const endOfTurn = options.display ? this.#endAfter(words) : 0;
+    const pause = event.startSample / sampleRateHz - this.#previousEndSeconds;
+    if (this.#previous === "open" && pause >= SURE_PAUSE_SECONDS) this.#previous = "paused";
+    const context = this.#previous === "none" || this.#previous === "ended" ? [] : this.#open.words;
+    const pauses = [
+      ...this.#open.pauses.slice(0, context.length - 1),
+      ...(context.length > 0 ? [pause] : []),
+    ];
+    const all = [...context, ...words];
+    const allPauses = [...pauses, ...pausesOf(event.words, words.length)];
+    const isOver = this.#isMarked(event) || endOfTurn >= SURE_END;
+    const reading = await reader.read({
+      ...options,
+      words: all,
+      pauses: Float32Array.from(allPauses),
+      context: context.length,
+      previous: this.#previous,
+      isOver,
+    });
+    const openWords = isOver ? 0 : Math.min(reading.openWords, MAX_CONTEXT);
+    this.#open = {
+      words: all.slice(all.length - openWords),
+      pauses: allPauses.slice(all.length - openWords),
+    };
+    this.#previous = isOver ? "ended" : "open";
+    this.#previousEndSeconds = event.endSample / sampleRateHz;
+    this.#stop = reading.stop;
+    return readableFinal(event, reading, options, endOfTurn);
+  }
+
+  #isMarked({ startSample, endSample }: FinalEvent): boolean {
+    const behind = (this.#markSample - endSample) / this.#parts.sampleRateHz;
+    return startSample < this.#markSample && behind < MARK_SECONDS;
+  }
+}
+
+const NOTHING_READ = { words: [], endOfTurn: 0, redactions: [] } as const;
+
+function readableFinal(
+  event: FinalEvent,
+  { pieces, redactions, before }: Reading,
+  options: ReadingOptions,
+  endOfTurn: number,
+): ReadableEvent {
+  const times = (first: number, end: number) => ({
+    start: event.words[first]?.start ?? 0,
+    end: event.words[end - 1]?.end ?? 0,
+  });
+  const spans = redactions.map(({ kind, first, end }) => ({ kind, ...times(first, end) }));
+  const hidden = (index: number) =>
+    redactions.reduce((sum, { first, end }) => sum + hiddenBefore(index, first, end), 0);
+  const words = pieces.map(({ text, first, end }): ReadableWord => {
+    const from = first - hidden(first);
+    return { word: text, ...times(first, end), spoken: [from, Math.max(from + 1, end - hidden(end))] };
+  });
+  const text = displayed(options, displayLine(pieces.map((piece) => piece.text)));
+  return {
+    ...event,
+    text: maskedText(event.text, redactions),
+    words: maskedWords(event.words, redactions, leastSure),
+    readable: { text, before, words, endOfTurn, redactions: spans },
+  };
+}
+
+/** Number of words before an index that a redaction [first, end) removes: it leaves one in their place. */
+function hiddenBefore(index: number, first: number, end: number): number {
+  return Math.max(0, Math.min(index, end) - first - 1);
+}
+
+function displayed({ display }: ReadingOptions, text: string): string | null {
+  return display ? text : null;
+}
+
+function leastSure(words: readonly ScoredWord[]): ScoredWord {
+  return words.reduce((least, word) => (word.confidence < least.confidence ? word : least));
+}
+
+function wordsOf(text: string): readonly string[] {
+  return text.split(" ").filter((word) => word !== "");
+}
+
+/** The silence after each word; unknown after the last word, and if the model provides no times. */
+function pausesOf(words: readonly ScoredWord[], count: number): readonly number[] {
+  return Array.from({ length: count }, (_, at) => {
+    const [word, next] = [words[at], words[at + 1]];
+    return word === undefined || next === undefined || words.length !== count
+      ? -1
+      : Math.max(0, next.start - word.end);
+  });
+}
