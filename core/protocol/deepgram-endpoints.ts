@@ -44,8 +44,8 @@ export const DEEPGRAM_ENDPOINTS = [
     group: "Transcription",
     summary: "Transcribe a file, in Deepgram's shape",
     description:
-      "The audio is the body, or behind the `url` of a JSON body. Punctuation and formatting options are accepted without effect " +
-      "so far; what would change the meaning of an answer (callback, diarize, redact, search, replace, summarize, ...) is refused. " +
+      "The audio is the body, or behind the `url` of a JSON body. `punctuate`, `smart_format` and `numerals` " +
+      "make the text readable, `redact` masks personal data; what would change the meaning of an answer (callback, diarize, search, replace, summarize, ...) is refused. " +
       "The key comes as `Authorization: Token KEY` or `Bearer KEY`. Errors are `DeepgramError`.",
     query: LISTEN_FILE_QUERY,
     request: { "application/octet-stream": "bytes", "application/json": "ListenUrl" },
@@ -71,9 +71,10 @@ export const DEEPGRAM_ENDPOINTS = [
       "The same sessions in the messages of Deepgram's live transcription (`ListenServerMessage`, `ListenClientMessage`): " +
       "`Results`, `SpeechStarted`, `UtteranceEnd`, `Metadata`, `Error`; `KeepAlive`, `Finalize`, `CloseStream`. The key comes as " +
       "`Authorization: Token KEY` or `Bearer KEY`, or as the second of the subprotocols `token, KEY`; a stream token in the same " +
-      "places. Raw samples of one channel, or a WAV of them. Punctuation and formatting options are ignored, and named in " +
-      "`X-Svc-Ignored` of the handshake; what would change the meaning " +
-      "of an answer (diarize, multichannel, redact, search, replace, callback, dictation, detect_entities) is refused. Close " +
+      "places. Raw samples of one channel, or a WAV of them. `punctuate`, `smart_format` and " +
+      "`numerals` make finals readable, `redact` masks personal data; options without effect are named in `X-Svc-Ignored` of the " +
+      "handshake; what would change the meaning of an answer (diarize, multichannel, search, replace, callback, dictation, " +
+      "detect_entities) is refused. Close " +
       "codes are those of `/v1/stream`. A refusal before the upgrade says why in `dg-error` too.",
     query: LISTEN_QUERY,
     status: 101,

@@ -12,8 +12,8 @@ import {
   refuseFeatures,
   SAMPLE_RATE_HZ,
 } from "./listen-query.js";
+import { LISTEN_READING_FIELDS, type ListenReading, listenReading } from "./listen-reading.js";
 import { type Query, readQuery } from "./query.js";
-import type { ReadableWishes } from "./readable-words.js";
 
 const RAW_FORMATS: readonly StreamedFormat[] = ["linear16", "mulaw", "alaw"];
 const TELEPHONE_RATE_HZ = 8_000;
@@ -32,7 +32,7 @@ const MISSING = [
     "diarize_model",
     "dictation",
   ],
-  ...["intents", "redact", "replace", "search", "sentiment", "summarize", "topics"],
+  ...["intents", "replace", "search", "sentiment", "summarize", "topics"],
 ];
 
 /** Other parameters of Deepgram's clients, which do not change the meaning of an answer. */
@@ -72,9 +72,10 @@ export const LISTEN_FILE_QUERY = {
       .optional()
       .meta({ description: "Silence in seconds that ends an utterance, 0.1 to 60; 0.8 by default" }),
     paragraphs: flag("paragraphs", false).meta({ description: "Adds `paragraphs` to the alternative" }),
-    punctuate: flag("punctuate", false).meta({ description: "Adds `punctuated_word` to each word" }),
-    smart_format: flag("smart_format", false).meta({ description: "As `punctuate`, with `paragraphs`" }),
-    numerals: flag("numerals", false),
+    ...LISTEN_READING_FIELDS,
+    smart_format: LISTEN_READING_FIELDS.smart_format.meta({
+      description: "As `punctuate`, `numerals` and `paragraphs`",
+    }),
     keyterm: hotWords("keyterm"),
     keywords: hotWords("keywords"),
   }),
@@ -89,7 +90,7 @@ export interface RawAudio {
 }
 
 /** Options of a client of `POST /v1/listen`. */
-export interface ListenFileOptions {
+export interface ListenFileOptions extends ListenReading {
   readonly model: HearingModel;
   readonly isModelNamed: boolean;
   readonly hotWords: readonly HotWord[];
@@ -100,7 +101,6 @@ export interface ListenFileOptions {
   readonly utterances: boolean;
   readonly utteranceSplitSeconds: number;
   readonly paragraphs: boolean;
-  readonly readable: ReadableWishes;
   /** Parameters without effect. */
   readonly ignored: readonly string[];
 }
@@ -112,7 +112,7 @@ export function parseListenFileQuery(
 ): ListenFileOptions {
   refuseFeatures(query, MISSING);
   const fields = readQuery(LISTEN_FILE_QUERY, query);
-  const { language = "multi", punctuate, numerals, smart_format } = fields;
+  const { language = "multi" } = fields;
   const { model, isModelNamed } = listenModel(fields.model ?? null, models);
   if (!LISTEN_LANGUAGES.includes(language)) {
     throw invalid(`language must be one of ${LISTEN_LANGUAGES.join(", ")}, received ${shown(language)}`);
@@ -128,8 +128,8 @@ export function parseListenFileQuery(
     isMultichannel: fields.multichannel,
     utterances: fields.utterances,
     utteranceSplitSeconds: utteranceSplit(fields.utt_split),
-    paragraphs: fields.paragraphs || smart_format,
-    readable: { punctuate: punctuate || smart_format, numerals: numerals || smart_format },
+    paragraphs: fields.paragraphs || fields.smart_format,
+    ...listenReading(query, fields),
     ignored: ignoredNames(query, language),
   };
 }

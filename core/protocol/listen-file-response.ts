@@ -1,13 +1,14 @@
-import type { BilledTranscript, FileWord } from "../domain/decoding/transcript.js";
+import type { BilledTranscript } from "../domain/decoding/transcript.js";
 import { ratio, seconds } from "../domain/rounded.js";
 import { majorityLanguage } from "../domain/text/script.js";
 import type { ListenFileOptions } from "./listen-file-query.js";
 import type { ListenFileWord, ListenParagraph, ListenTranscript } from "./listen-file-schemas.js";
-import { readableWords } from "./readable-words.js";
+import { listenText, listenWords } from "./listen-words.js";
 
 const CHANNEL = 0;
 /** Silence that starts a paragraph. */
 const PARAGRAPH_SECONDS = 2;
+const SENTENCE_END = /[.?!…][»”")]{0,2}$/u;
 const CODES = { kazakh: "kk", russian: "ru" } as const;
 const MIXED = {
   parameter: "multichannel",
@@ -30,7 +31,10 @@ export function toListenTranscript(
   facts: ListenRequestFacts,
 ): ListenTranscript {
   const said = transcript.segments.flatMap((segment) => segment.words);
-  const words = toWords(said, options);
+  const readable = transcript.isDisplayed
+    ? transcript.segments.flatMap((segment) => segment.readable ?? [])
+    : null;
+  const words = listenWords(said, readable, options.hasMarks);
   const runs = runsOf(words, options.utteranceSplitSeconds);
   const language = options.detectsLanguage ? majorityLanguage(said.map(({ word }) => word)) : null;
   return {
@@ -40,10 +44,12 @@ export function toListenTranscript(
         {
           alternatives: [
             {
-              transcript: textOf(words),
+              transcript: listenText(words),
               confidence: meanConfidence(words),
               words,
-              ...(options.paragraphs && { paragraphs: paragraphsOf(runs) }),
+              ...(options.paragraphs && {
+                paragraphs: paragraphsOf(options.hasMarks ? sentencesOf(words) : runs),
+              }),
             },
           ],
           ...(language !== null && { detected_language: CODES[language] }),
@@ -54,7 +60,7 @@ export function toListenTranscript(
           ...spanOf(run),
           confidence: meanConfidence(run),
           channel: CHANNEL,
-          transcript: textOf(run),
+          transcript: listenText(run),
           words: run,
           id: `${facts.requestId}-${index}`,
         })),
@@ -81,20 +87,6 @@ function metadataOf(
   };
 }
 
-function toWords(said: readonly FileWord[], { readable }: ListenFileOptions): readonly ListenFileWord[] {
-  const written = readableWords(
-    said.map(({ word }) => word),
-    readable,
-  );
-  return said.map(({ word, start, end, confidence = 0 }, index) => ({
-    word,
-    start: seconds(start),
-    end: seconds(end),
-    confidence: ratio(confidence),
-    ...(readable.punctuate && { punctuated_word: written[index]! }),
-  }));
-}
-
 /** Splits words where there is silence of at least `splitSeconds` between two of them. */
 function runsOf(words: readonly ListenFileWord[], splitSeconds: number): readonly ListenFileWord[][] {
   const runs: ListenFileWord[][] = [];
@@ -107,12 +99,24 @@ function runsOf(words: readonly ListenFileWord[], splitSeconds: number): readonl
   return runs;
 }
 
-/** Joins utterances to paragraphs, which silence separates. */
+/** Splits words after the marks that end sentences. */
+function sentencesOf(words: readonly ListenFileWord[]): readonly ListenFileWord[][] {
+  const sentences: ListenFileWord[][] = [];
+  let isOver = true;
+  for (const word of words) {
+    if (isOver) sentences.push([]);
+    sentences.at(-1)!.push(word);
+    isOver = SENTENCE_END.test(word.punctuated_word ?? "");
+  }
+  return sentences;
+}
+
+/** Joins sentences to paragraphs, which silence separates. */
 function paragraphsOf(runs: readonly (readonly ListenFileWord[])[]) {
   const paragraphs: ListenParagraph[] = [];
   for (const run of runs) {
     const { start, end } = spanOf(run);
-    const sentence = { text: textOf(run), start, end };
+    const sentence = { text: listenText(run), start, end };
     const last = paragraphs.at(-1);
     if (last === undefined || start - last.end >= PARAGRAPH_SECONDS) {
       paragraphs.push({ sentences: [sentence], num_words: run.length, start, end });
@@ -130,10 +134,6 @@ function paragraphsOf(runs: readonly (readonly ListenFileWord[])[]) {
 
 function spanOf(run: readonly ListenFileWord[]): { readonly start: number; readonly end: number } {
   return { start: run[0]!.start, end: run.at(-1)!.end };
-}
-
-function textOf(words: readonly ListenFileWord[]): string {
-  return words.map(({ word, punctuated_word }) => punctuated_word ?? word).join(" ");
 }
 
 /** 0 without words. */

@@ -4,7 +4,7 @@ import type { DeepReadonly } from "./fields.js";
 const SECONDS = "Seconds from the start of the audio";
 
 const WORD = z.object({
-  word: z.string(),
+  word: z.string().meta({ description: "In readable text in lower case, without marks" }),
   start: z.number().meta({ description: SECONDS }),
   end: z.number().meta({ description: SECONDS }),
   confidence: z.number(),

@@ -4,6 +4,7 @@ import type { HotWord } from "../domain/decoding/hot-words.js";
 import { ServiceError } from "../domain/errors.js";
 import { flag, oneOf, queryInteger, shown } from "./fields.js";
 import { hotWords, hotWordsIn } from "./hot-words.js";
+import { LISTEN_READING_FIELDS, type ListenReading, listenReading } from "./listen-reading.js";
 import { type Query, readQuery } from "./query.js";
 import { RECOGNIZER_MEANS } from "./transcribe-query.js";
 
@@ -23,7 +24,6 @@ const MISSING = [
   "diarize",
   "dictation",
   "multichannel",
-  "redact",
   "replace",
   "search",
 ] as const;
@@ -31,8 +31,7 @@ const MISSING = [
 /** Other parameters of Deepgram's clients, which do not change the meaning of an answer. */
 const IGNORED = [
   ...["alternatives", "callback_method", "diarize_model", "diarize_version", "extra", "filler_words"],
-  ...["measurements", "mip_opt_out", "no_delay", "numerals", "profanity_filter", "punctuate", "smart_format"],
-  ...["tag", "tier", "version"],
+  ...["measurements", "mip_opt_out", "no_delay", "profanity_filter", "tag", "tier", "version"],
 ];
 
 export const LISTEN_MODEL_MEANS = `${RECOGNIZER_MEANS}; names that begin with \`nova\` mean it too`;
@@ -63,13 +62,14 @@ export const LISTEN_QUERY = {
       .meta({ description: "1000 to 5000: `UtteranceEnd` after this silence" }),
     keyterm: hotWords("keyterm"),
     keywords: hotWords("keywords"),
+    ...LISTEN_READING_FIELDS,
     vad_events: flag("vad_events", false).meta({ description: "`SpeechStarted` when an utterance begins" }),
   }),
   others: { passed: IGNORED, alsoKnown: [...MISSING, "token"] },
 } as const satisfies Query;
 
 /** Options of a client of `/v1/listen`. */
-export interface ListenOptions {
+export interface ListenOptions extends ListenReading {
   readonly model: HearingModel;
   readonly encoding: ListenEncoding;
   readonly sampleRateHz: number;
@@ -109,6 +109,7 @@ export function parseListenQuery(query: URLSearchParams, models: ModelList<Heari
     vadEvents: fields.vad_events,
     utteranceEndMs: utteranceEndMs(fields.utterance_end_ms),
     saysEncoding: query.has("encoding"),
+    ...listenReading(query, fields),
     ignored: ignoredNames(query),
     // A key term is a phrase, a keyword may have an intensifier after a colon, like our hot words.
     hotWords: ["keyterm", "keywords"].flatMap((name) =>

@@ -27,7 +27,7 @@ const MESSAGE_MS = 20;
 /** Three seconds. */
 const SILENT_MESSAGES = 30;
 
-const RATIOS = new Set(["logprob", "rtf", "x_realtime", "confidence", "share"]);
+const RATIOS = new Set(["logprob", "rtf", "x_realtime", "confidence", "end_of_turn_confidence", "share"]);
 /** Samples / rate, so that a client comes to the same credits. */
 const EXACT = new Set(["audio_seconds"]);
 

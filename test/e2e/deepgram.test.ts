@@ -8,6 +8,7 @@ import { MULAW_SAMPLES } from "../../core/domain/audio/g711.js";
 import { parseWavHeader } from "../../core/domain/audio/wav.js";
 import { countCodePoints } from "../../core/domain/text/code-points.js";
 import { creditsFor, SYNTHESIS_TARIFF } from "../../core/domain/usage/tariff.js";
+import type { Transcription } from "../../core/protocol/transcription-schemas.js";
 import { eventually } from "../support/eventually.js";
 import { type SharedService, sharedService } from "../support/shared-service.js";
 
@@ -39,6 +40,11 @@ function clientOf({ url, key }: Pick<SharedService, "url" | "key">): DeepgramCli
   });
 }
 
+/** The SDK's types lack this member in words of the whole transcript. */
+function punctuated(word: object): unknown {
+  return "punctuated_word" in word ? word.punctuated_word : undefined;
+}
+
 async function creditsOf({ url, key }: SharedService): Promise<number> {
   const answer = await fetch(`${url}/v1/balance`, { headers: { authorization: `Bearer ${key}` } });
   const { balance, held } = (await answer.json()) as { balance: number; held: number };
@@ -47,12 +53,12 @@ async function creditsOf({ url, key }: SharedService): Promise<number> {
 }
 
 test("Deepgram's client transcribes a file, for the price of /v1/transcribe", async () => {
-  const ours = await fetch(`${service.url}/v1/transcribe?timestamps=true`, {
+  const ours = await fetch(`${service.url}/v1/transcribe?timestamps=true&display=true`, {
     method: "POST",
     headers: { authorization: `Bearer ${service.key}`, "content-type": "application/octet-stream" },
     body: spoken,
   });
-  const plain = (await ours.json()) as { text: string; words: { start: number; end: number }[] };
+  const { display_text, display_words } = (await ours.json()) as Transcription;
   const customer = await sharedService();
   const before = await creditsOf(customer);
   const { data, rawResponse } = await clientOf(customer)
@@ -67,20 +73,53 @@ test("Deepgram's client transcribes a file, for the price of /v1/transcribe", as
   assert.ok("results" in data);
   const [channel] = data.results.channels;
   const [alternative] = channel!.alternatives!;
-  assert.equal(alternative!.transcript, plain.text);
+  assert.match(display_text!, /^Кітапхана .+\.$/);
+  assert.equal(alternative!.transcript, display_text);
   assert.equal(channel!.detected_language, "kk");
   assert.deepEqual(
-    alternative!.words!.map(({ start, end }) => ({ start, end })),
-    plain.words.map(({ start, end }) => ({ start, end })),
+    alternative!.words!.map((word) => ({ word: punctuated(word), start: word.start, end: word.end })),
+    display_words!.map(({ word, start, end }) => ({ word, start, end })),
   );
   assert.ok(alternative!.words!.every(({ confidence }) => confidence! > 0 && confidence! <= 1));
   assert.ok(alternative!.confidence! > 0.3, String(alternative!.confidence));
-  assert.equal(data.results.utterances!.map(({ transcript }) => transcript).join(" "), plain.text);
-  assert.equal(alternative!.paragraphs!.paragraphs!.flatMap(({ sentences }) => sentences).length > 0, true);
+  assert.equal(data.results.utterances!.map(({ transcript }) => transcript).join(" "), display_text);
+  const sentences = alternative!.paragraphs!.paragraphs!.flatMap((paragraph) => paragraph.sentences!);
+  assert.equal(sentences.map(({ text }) => text).join(" "), display_text);
+  assert.ok(sentences.every(({ text }) => /[.?]$/.test(text!)));
   assert.equal(data.metadata.request_id, rawResponse.headers.get("dg-request-id"));
   const credits = Number(ours.headers.get("x-svc-credits"));
   assert.equal(Number(rawResponse.headers.get("x-svc-credits")), credits);
   await eventually("charged once", async () => (await creditsOf(customer)) === before - credits);
+});
+
+test("Deepgram's client gets figures, and personal data masked", async () => {
+  const text =
+    "Бағасы жүз жиырма мың теңге. Телефоным сегіз жеті жүз бір екі жүз жиырма екі қырық бес алпыс жеті.";
+  const answer = await fetch(`${service.url}/v1/tts`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${service.key}` },
+    body: JSON.stringify({ text, nfe: 16 }),
+  });
+  const file = Buffer.from(await answer.arrayBuffer());
+  const { media } = clientOf(service).listen.v1;
+  const heard = async (options: Parameters<typeof media.transcribeFile>[1]) => {
+    const { data, rawResponse } = await media.transcribeFile(file, options).withRawResponse();
+    assert.ok("results" in data);
+    assert.equal(rawResponse.headers.get("x-svc-ignored"), null);
+    return data.results.channels[0]!.alternatives![0]!;
+  };
+  const smart = await heard({ smart_format: true, redact: "phone" });
+  assert.match(smart.transcript!.replaceAll("\u00a0", " "), /^Бағасы 120 000 теңге\. .*\[PHONE\]\.$/);
+  assert.equal(punctuated(smart.words!.at(-1)!), "[PHONE].");
+  const marked = await heard({ punctuate: true });
+  assert.match(marked.transcript!, /^Бағасы жүз жиырма мың теңге\..* жеті\.$/);
+  const figures = await heard({ numerals: true });
+  assert.match(figures.transcript!.replaceAll("\u00a0", " "), /^бағасы 120 000 теңге /);
+  const masked = await heard({ redact: "phone,iin" });
+  assert.match(masked.transcript!, /^бағасы жүз жиырма мың теңге .*\[PHONE\]$/);
+  await assert.rejects(media.transcribeFile(file, { redact: "ssn" }), (error) =>
+    hasCode(error, 400, "Bad Request"),
+  );
 });
 
 test("Deepgram's client transcribes the file behind an address, and raw samples", async () => {

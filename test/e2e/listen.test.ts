@@ -80,6 +80,33 @@ test("Deepgram's client transcribes live with only the address changed", async (
   assert.ok(characterErrorRate <= MAX_CHARACTER_ERROR_RATE, `${characterErrorRate}: ${final.join(" | ")}`);
 });
 
+test("Deepgram's client gets readable finals", async () => {
+  const socket = await connect(service.key, {
+    encoding: "linear16",
+    sample_rate: String(SPOKEN_RATE_HZ),
+    smart_format: "true",
+    redact: "phone",
+  });
+  const finals: string[] = [];
+  const isOver = new Promise<void>((resolve) => {
+    socket.on("message", (message) => {
+      if (message.type === "Metadata") resolve();
+      if (message.type !== "Results" || message.channel.alternatives[0]!.transcript === "") return;
+      const { transcript, words } = message.channel.alternatives[0]!;
+      assert.equal(words.map(({ punctuated_word }) => punctuated_word).join(" "), transcript);
+      assert.ok(words.every(({ word, confidence }) => /^[а-яёәғқңөұүһі-]+$/.test(word) && confidence > 0));
+      finals.push(transcript);
+    });
+  });
+  socket.connect();
+  await socket.waitForOpen();
+  socket.sendMedia(pcm);
+  socket.sendCloseStream({ type: "CloseStream" });
+  await isOver;
+  socket.close();
+  assert.match(finals.join(" "), /^Кітапхана .*\.$/);
+});
+
 test("Deepgram's client finalizes; a wrong key is rejected", async () => {
   const socket = await connect(service.key, { encoding: "linear16", sample_rate: String(SPOKEN_RATE_HZ) });
   const finalized = new Promise<string>((resolve) => {

@@ -94,9 +94,41 @@ for (const front of FRONTS) {
         results: { channels: { alternatives: Json[] }[]; utterances: Json[] };
       };
       const [alternative] = body.results.channels[0]!.alternatives;
-      assert.ok((alternative!["words"] as Json[]).every((word) => word["punctuated_word"] === word["word"]));
-      assert.ok("paragraphs" in alternative!);
+      assert.equal(alternative!["transcript"], "Сәлем әлем привет.");
+      assert.deepEqual(
+        (alternative!["words"] as Json[]).map((word) => [word["word"], word["punctuated_word"]]),
+        [
+          ["сәлем", "Сәлем"],
+          ["әлем", "әлем"],
+          ["привет", "привет."],
+        ],
+      );
+      assert.deepEqual(alternative!["paragraphs"], {
+        transcript: "\nСәлем әлем привет.",
+        paragraphs: [
+          {
+            sentences: [{ text: "Сәлем әлем привет.", start: 0.1, end: 2.4 }],
+            ...{ num_words: 3, start: 0.1, end: 2.4 },
+          },
+        ],
+      });
       assert.equal(body.results.utterances.length, 1);
+    });
+
+    test("options of readable text reach the transcription", async () => {
+      for (const [query, reading] of [
+        ["punctuate=true", { display: true, numerals: "none", redact: [] }],
+        [
+          "numerals=true&redact=phone&redact=iin",
+          { display: true, numerals: "auto", redact: ["phone", "iin"] },
+        ],
+        ["redact=email", { display: false, numerals: "none", redact: ["email"] }],
+        ["punctuate=false&redact=false", null],
+      ] as const) {
+        const answer = await post(`/v1/listen?${query}`, AUDIO);
+        assert.equal(answer.headers.get("x-svc-ignored"), null);
+        assert.deepEqual(running.conversations.wishes?.reading, reading, query);
+      }
     });
 
     test("hot words, models and languages reach the recogniser; channels are mixed, and the answer says so", async () => {
@@ -156,7 +188,7 @@ for (const front of FRONTS) {
         ["callback=https://service.test/", "Bad Request", /^callback is not supported$/],
         ["diarize=true", "Bad Request", /^diarize is not supported$/],
         ["diarize_model=latest", "Bad Request", /^diarize_model is not supported$/],
-        ["redact=pci&redact=numbers", "Bad Request", /^redact is not supported$/],
+        ["redact=pci&redact=numbers", "Bad Request", /^redact must be a list of phone, .* received "pci"$/],
         ["summarize=v2", "Bad Request", /^summarize is not supported$/],
         ["detect_language=en", "Bad Request", /^detect_language must be true, kk or ru, received "en"$/],
         ["language=en-US", "Bad Request", /^language must be one of multi, kk/],

@@ -60,14 +60,27 @@ const LISTEN_PARAMETERS = [
   "keywords",
   "language",
   "model",
+  "numerals",
+  "punctuate",
+  "redact",
   "sample_rate",
+  "smart_format",
   "utterance_end_ms",
   "vad_events",
 ];
 
 const LISTEN_FILE_PARAMETERS = [
   ...["channels", "detect_language", "encoding", "keyterm", "keywords", "language", "model", "multichannel"],
-  ...["numerals", "paragraphs", "punctuate", "sample_rate", "smart_format", "utt_split", "utterances"],
+  ...[
+    "numerals",
+    "paragraphs",
+    "punctuate",
+    "redact",
+    "sample_rate",
+    "smart_format",
+    "utt_split",
+    "utterances",
+  ],
   BILLED_PARAMETER,
 ];
 const SPEAK_PARAMETERS = ["container", "encoding", "model", "sample_rate", "speed", BILLED_PARAMETER];

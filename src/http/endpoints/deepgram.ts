@@ -51,7 +51,7 @@ async function listen(exchange: Exchange, deps: FileDeps & Pick<RouteDeps, "urls
     });
     await endWithBody(exchange, body, departure);
   };
-  const wishes = { model: options.model.name, hotWords: options.hotWords };
+  const wishes = { model: options.model.name, hotWords: options.hotWords, reading: options.reading };
   const wanted = () => ({ fingerprintParts: fingerprintOf(options), wishes, answer });
   await transcribeUpload({ exchange, deps, caller, key, upload: { ...upload, bytes }, wanted });
 }

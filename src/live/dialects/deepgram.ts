@@ -3,13 +3,16 @@ import { LIVE_RATE_HZ } from "../../../core/domain/audio/frame.js";
 import { StreamedPcm } from "../../../core/domain/audio/streamed-pcm.js";
 import type { WavHeader } from "../../../core/domain/audio/wav.js";
 import { ratio, seconds } from "../../../core/domain/rounded.js";
+import { displayLine } from "../../../core/domain/text/display/display-text.js";
 import type { LiveConversation, LiveWishes } from "../../../core/ports/conversations.js";
+import type { ListenFileWord } from "../../../core/protocol/listen-file-schemas.js";
 import {
   type ListenResults,
   type ListenServerMessage,
   parseListenClientMessage,
 } from "../../../core/protocol/listen-messages.js";
 import { type ListenOptions, parseListenQuery, SAMPLE_RATE_HZ } from "../../../core/protocol/listen-query.js";
+import { listenWords, plainWord } from "../../../core/protocol/listen-words.js";
 import type { StreamServerMessage } from "../../../core/protocol/stream-messages.js";
 import {
   deepgramHeaders,
@@ -38,6 +41,7 @@ export const LISTEN_DIALECT: LiveDialect = {
 };
 
 type Utterance = Extract<StreamServerMessage, { readonly type: "partial" | "final" }>;
+type Final = Extract<StreamServerMessage, { readonly type: "final" }>;
 
 class ListenTranslation implements LiveTranslation {
   readonly options: LiveWishes;
@@ -72,6 +76,7 @@ class ListenTranslation implements LiveTranslation {
       partials: needsPartials(asked),
       words: true,
       hotWords: asked.hotWords,
+      ...(asked.reading !== null && { reading: asked.reading }),
     };
   }
 
@@ -163,7 +168,7 @@ class ListenTranslation implements LiveTranslation {
 
   #results(message: Utterance): ListenResults {
     const isFinal = message.type === "final";
-    const words = isFinal ? (message.words ?? []) : [];
+    const words = isFinal ? this.#words(message) : [];
     const isFromFinalize =
       isFinal && this.#finalizedSeconds !== null && message.start < this.#finalizedSeconds;
     if (isFinal) this.#finalizedSeconds = null;
@@ -178,15 +183,9 @@ class ListenTranslation implements LiveTranslation {
       channel: {
         alternatives: [
           {
-            transcript: message.text,
+            transcript: isFinal ? this.#text(message) : message.text,
             confidence: ratio(meanConfidence(words)),
-            words: words.map(({ word, start, end, confidence }) => ({
-              word,
-              start,
-              end,
-              confidence,
-              punctuated_word: word,
-            })),
+            words: words.map((word) => ({ ...word, punctuated_word: word.punctuated_word ?? word.word })),
           },
         ],
       },
@@ -196,6 +195,17 @@ class ListenTranslation implements LiveTranslation {
         model_uuid: this.#modelId,
       },
     };
+  }
+
+  /** Returns a word for each displayed one; none from a model without word times. */
+  #words({ words = [], display_words }: Final): readonly ListenFileWord[] {
+    return words.length === 0 ? [] : listenWords(words, display_words ?? null, this.#asked.hasMarks);
+  }
+
+  /** A mark that only the next final knows has no place in Deepgram's messages. */
+  #text({ text, display_text = text, display_words = [] }: Final): string {
+    if (this.#asked.reading?.display !== true || this.#asked.hasMarks) return display_text;
+    return displayLine(display_words.map(({ word }) => plainWord(word)));
   }
 
   #utteranceEnd(): readonly ListenServerMessage[] {
