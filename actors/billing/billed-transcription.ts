@@ -20,6 +20,7 @@ export class BilledTranscription implements TranscriptionConversation {
   readonly #session: UnbilledTranscription;
   readonly #billing: Billing;
   #units = 0;
+  #charge: Promise<void> | null = null;
 
   /** @param start starts the work, which reports its length first and fails when `onLength` does */
   constructor(
@@ -32,6 +33,11 @@ export class BilledTranscription implements TranscriptionConversation {
     this.transcript = this.#charged();
     // A client may leave before anyone awaits the answer.
     this.transcript.catch(() => {});
+  }
+
+  charge(): Promise<void> {
+    this.#charge ??= this.#billing.charge();
+    return this.#charge;
   }
 
   stop(reason: StopReason): void {
@@ -51,7 +57,7 @@ export class BilledTranscription implements TranscriptionConversation {
   async #charged(): Promise<BilledTranscript> {
     try {
       const transcript = await this.#session.transcript;
-      await this.#billing.charge();
+      await this.charge();
       return { ...transcript, creditsCharged: this.#billing.creditsCharged };
     } catch (thrown) {
       this.#billing.stop("service-stops");

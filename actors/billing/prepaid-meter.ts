@@ -28,6 +28,7 @@ export class PrepaidMeter implements UsageMeter {
   }
 
   requireCredit: UsageMeter["requireCredit"] = (...args) => this.#meter.requireCredit(...args);
+  openSpeech: UsageMeter["openSpeech"] = (...args) => this.#meter.openSpeech(...args);
   openLive: UsageMeter["openLive"] = (...args) => this.#meter.openLive(...args);
 
   async hold(reference: UsageReference, kind: UsageKind, quantity: Quantity): Promise<Hold> {

@@ -91,12 +91,14 @@ export type LiveEffect =
   | { readonly type: "send"; readonly message: StreamServerMessage }
   | { readonly type: "send-event"; readonly event: ShownEvent }
   | { readonly type: "finalize" }
+  | { readonly type: "send-finalized" }
   | { readonly type: "finish" }
   | { readonly type: "settle" }
   | { readonly type: "release" }
   | { readonly type: "close-socket"; readonly code: number; readonly reason: string };
 
 const NO_EFFECTS: readonly LiveEffect[] = [];
+const FINALIZED: readonly LiveEffect[] = [{ type: "send-finalized" }];
 
 /** Pure: decides a live session's answer to a message. */
 export function decideLive(
@@ -201,6 +203,8 @@ function onEvent(state: OpenState, event: ReadableEvent): Decision<LiveState, Li
       };
     case "partial":
       return onPartial(state, event);
+    case "finalized":
+      return { state, effects: FINALIZED };
     case "failed":
       return stopWith(state, CLOSE.internal, "internal", event.message);
     case "finished": {

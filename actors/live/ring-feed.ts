@@ -42,7 +42,10 @@ export class RingFeed implements LiveFeed {
   #nextUtterance = 0;
   /** The last utterance of which a partial was sent. */
   #shownUtterance = -1;
+  /** Marks that another worker would need again. */
   #finalizeMarks: number[] = [];
+  /** The same without those whose `finalized` was emitted. */
+  #openMarks: number[] = [];
   #markCount = 0;
   #finishMark: number | null = null;
   #isReady = false;
@@ -73,6 +76,7 @@ export class RingFeed implements LiveFeed {
     if (this.#isReleased || this.#ring === null) return;
     const atSample = this.#writtenSamples;
     this.#finalizeMarks.push(atSample);
+    this.#openMarks.push(atSample);
     this.#ring.marks = ++this.#markCount;
     this.#post({ type: "finalize", session: this.session, atSample });
     this.#lane?.wake();
@@ -174,16 +178,32 @@ export class RingFeed implements LiveFeed {
           const { utterance, text, startSample, endSample, words } = answer;
           this.#emit({ type: "final", utterance, text, startSample, endSample, words });
         }
+        this.#closeMarks(answer.resume.sample - 1);
         this.#pause();
         return;
       }
       case "idle":
         this.#advance(answer.resume);
+        this.#closeMarks(answer.resume.sample - 1);
         this.#pause();
+        return;
+      case "finalized":
+        this.#closeMarks(answer.atSample);
         return;
       case "finished":
         this.#emit({ type: "finished" });
         return;
+    }
+  }
+
+  /**
+   * Emits `finalized` for marks up to a sample. A mark that the session's resume point has passed is reached
+   * too: the worker that would have said so is lost, or older.
+   */
+  #closeMarks(upToSample: number): void {
+    while (this.#openMarks.length > 0 && this.#openMarks[0]! <= upToSample) {
+      this.#openMarks.shift();
+      this.#emit({ type: "finalized" });
     }
   }
 

@@ -237,6 +237,9 @@ export class LiveSession implements LiveConversation {
         this.#readable?.markedAt(this.#actor.state.acceptedSamples);
         this.#feed.finalize();
         return;
+      case "send-finalized":
+        this.#parts.sink.finalized?.();
+        return;
       case "finish":
         // No more audio will come, so the client cannot become idle.
         clearTimeout(this.#idleTimer);

@@ -65,9 +65,14 @@ const turns = new Turns();
 /**
  * Turns a request for `model` into sentences that the synthesizer can speak.
  *
+ * @param options.continues whether more speech follows the text, which then ends with a pause
  * @throws {ServiceError} `UNKNOWN_VOICE`, `NOTHING_TO_SAY`, `TEXT_TOO_LONG`
  */
-export async function planSynthesis(request: SynthesisRequest, model: SpeakingModel): Promise<SynthesisPlan> {
+export async function planSynthesis(
+  request: SynthesisRequest,
+  model: SpeakingModel,
+  { continues = false }: { readonly continues?: boolean } = {},
+): Promise<SynthesisPlan> {
   const voice = request.voice ?? model.default_voice;
   const manner = model.voices.find((candidate) => candidate.name === voice)?.manner;
   if (manner === undefined) {
@@ -78,7 +83,9 @@ export async function planSynthesis(request: SynthesisRequest, model: SpeakingMo
   const reader = readerFor(model.lang.split("-"));
   const spoken = await readInTurns(request.text, { expand: request.normalize, dictionary, reader });
   const { pace, breath, melody, roomToneHz } = manner;
-  const sentences = planSentences(request.text, spoken, { sampleRateHz: model.sample_rate, breath });
+  const sentences = planSentences(request.text, spoken, {
+    ...{ sampleRateHz: model.sample_rate, breath, continues },
+  });
   if (sentences.length === 0) {
     const where = reader === "kazakh" ? " in Kazakh" : "";
     throw new ServiceError("NOTHING_TO_SAY", `text must hold something that can be spoken${where}`);
@@ -111,10 +118,17 @@ async function readInTurns(text: string, options: ReadingOptions): Promise<Spoke
   return sentences;
 }
 
+interface PauseOptions {
+  readonly sampleRateHz: number;
+  readonly breath: number;
+  /** More speech follows the last sentence. */
+  readonly continues: boolean;
+}
+
 function planSentences(
   text: string,
   spoken: readonly SpokenSentence[],
-  { sampleRateHz, breath }: { readonly sampleRateHz: number; readonly breath: number },
+  { sampleRateHz, breath, continues }: PauseOptions,
 ): PlannedSentence[] {
   const said: SaidSentence[] = [];
   let leadMs = 0;
@@ -132,7 +146,7 @@ function planSentences(
   }
   const toSamples = (milliseconds: number) => Math.round((Math.max(0, milliseconds) / 1_000) * sampleRateHz);
   return said.map((sentence, index) => {
-    const isLast = index === said.length - 1;
+    const isLast = !continues && index === said.length - 1;
     return {
       pieces: closedPieces(sentence, isLast),
       ...(index === 0 && leadMs > 0 && { leadSamples: toSamples(leadMs - LEADING_MS) }),

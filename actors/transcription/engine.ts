@@ -22,6 +22,8 @@ export interface TranscribeOptions {
   readonly onLength?: (length: FileLength) => Promise<void>;
   /** Called with the finished share, 0 to 1, whenever it grows; with 0 once the length is accepted. */
   readonly onProgress?: ((share: number) => void) | undefined;
+  /** As in `FileRunOptions`. */
+  readonly onSegments?: FileRunOptions["onSegments"];
   /** In the model's alphabet. */
   readonly hotWords?: readonly HotWord[];
   readonly span?: Span;
@@ -65,7 +67,7 @@ export class TranscriptionEngine {
   async transcribe(
     path: string,
     signal: AbortSignal,
-    { onLength, onProgress = () => {}, hotWords = [], span }: TranscribeOptions = {},
+    { onLength, onProgress = () => {}, onSegments, hotWords = [], span }: TranscribeOptions = {},
   ): Promise<FileTranscript> {
     const { modelId, maxSeconds, sampleRateHz, frameSamples, forgets } = this.#options;
     const source = await openWav(path);
@@ -81,6 +83,7 @@ export class TranscriptionEngine {
     const run = new FileRun({
       ...{ source, hotWords, sampleRateHz, frameSamples, forgets },
       onProgress: growing(onProgress),
+      onSegments,
       onGiveUp: (cell) => this.#options.pool.gaveUp?.(cell),
       ...(span !== undefined && { span }),
     });

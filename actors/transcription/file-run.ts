@@ -30,7 +30,9 @@ export interface FileRunOptions {
   readonly forgets: boolean;
   /** Called with the finished share, 0 to 1. */
   readonly onProgress: (share: number) => void;
-  /** Called when the file is given up, with the cell that notifies workers. */
+  /** Called with segments as soon as all audio before their end is transcribed, in order, each once. */
+  readonly onSegments?: ((segments: readonly TranscribedSegment[]) => void) | undefined;
+  /** Called when the file is given up, with the cell that tells workers so. */
   readonly onGiveUp?: (cell: SharedArrayBuffer) => void;
   readonly span?: Span;
 }
@@ -158,7 +160,10 @@ export class FileRun {
   decoded(index: number, result: DecodedPiece): void {
     this.#atWork--;
     this.#decoded[index] = result;
+    const first = this.#undecoded;
     while (this.#decoded[this.#undecoded] !== undefined) this.#undecoded++;
+    const segments = this.#failure === null ? this.#segments(first, this.#undecoded) : [];
+    if (segments.length > 0) this.#options.onSegments?.(segments);
     this.#advance();
   }
 
@@ -205,7 +210,7 @@ export class FileRun {
     this.#options.onProgress(isDone ? 1 : Math.min(1, doneFrame / this.#endFrame));
     if (!isDone) return;
     this.#isOver = true;
-    this.#outcome.resolve(this.#segments());
+    this.#outcome.resolve(this.#segments(0, this.#pieces.length));
   }
 
   /** Releases parts that end before a frame. */
@@ -220,10 +225,11 @@ export class FileRun {
     }
   }
 
-  #segments(): TranscribedSegment[] {
+  /** Returns the segments of decoded pieces; the end is exclusive. */
+  #segments(from: number, to: number): TranscribedSegment[] {
     const { frameSamples, sampleRateHz } = this.#options;
-    return this.#pieces.flatMap(({ startFrame, endSample }, index) => {
-      const { text, words } = this.#decoded[index]!;
+    return this.#pieces.slice(from, to).flatMap(({ startFrame, endSample }, index) => {
+      const { text, words } = this.#decoded[from + index]!;
       if (text === "") return [];
       const startSeconds = words[0]?.start ?? (startFrame * frameSamples) / sampleRateHz;
       const endSeconds = words.at(-1)?.end ?? endSample / sampleRateHz;

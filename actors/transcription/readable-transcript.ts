@@ -1,4 +1,4 @@
-import type { FileTranscript, ReadableWord } from "../../core/domain/decoding/transcript.js";
+import type { FileTranscript, FileWord, ReadableWord } from "../../core/domain/decoding/transcript.js";
 import type { TimedWord } from "../../core/domain/decoding/words.js";
 import type { ReadingOptions } from "../../core/domain/text/display/reading.js";
 import { maskedText, maskedWords } from "../../core/domain/text/redaction/masks.js";
@@ -45,7 +45,7 @@ export async function readableTranscript(
     return {
       ...segment,
       text: maskedText(segment.text, hidden),
-      words: maskedWords(segment.words, hidden),
+      words: maskedWords(segment.words, hidden, leastSure),
       readable,
     };
   });
@@ -63,6 +63,11 @@ export async function readableTranscript(
       })),
     }),
   };
+}
+
+/** Returns the word with the lowest confidence, where words have one. */
+function leastSure(words: readonly FileWord[]): FileWord {
+  return words.reduce((least, word) => ((word.confidence ?? 0) < (least.confidence ?? 0) ? word : least));
 }
 
 /** Returns the silence after each word in seconds; -1 after the last. */

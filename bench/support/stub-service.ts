@@ -18,6 +18,7 @@ import { PROTOCOL_VERSION } from "../../native/threads/protocol.js";
 import { WorkerHandle } from "../../native/threads/worker-handle.js";
 import type { FrontKind } from "../../src/front/select-front.js";
 import { ThreadedFront } from "../../src/front/threads/threaded-front.js";
+import { ClientSecrets } from "../../src/http/client-secrets.js";
 import { AnswerFiles } from "../../src/http/kept-answers.js";
 import { KeyEndings } from "../../src/http/key-endings.js";
 import { SpeechBudget } from "../../src/http/running-work.js";
@@ -63,6 +64,9 @@ const { journal } = HoldJournal.open(join(folder, "usage-journal"), log);
 const meter: UsageMeter = {
   requireCredit: async () => {},
   hold: async () => {
+    throw new ServiceError("ENGINE_BUSY", "only live sessions live here");
+  },
+  openSpeech: () => {
     throw new ServiceError("ENGINE_BUSY", "only live sessions live here");
   },
   openLive: (reference, _samplesPerSecond, onFunds) => {
@@ -114,6 +118,7 @@ const conversations: Conversations = {
   requireCredit: async () => {},
   synthesis: refuse,
   transcription: refuse,
+  speaking: refuse,
   live: listen({
     recognizers: new Map([
       [
@@ -133,6 +138,7 @@ const conversations: Conversations = {
 await engine.start();
 const answers = await AnswerFiles.open({ folder, capacityBytes: 0, log });
 const noKeys = () => Promise.reject(new ServiceError("AUTH_UNAVAILABLE", "there is no store here"));
+const signed = { clock: systemClock, uses: { use: noKeys }, endings: new KeyEndings() };
 const transport = createTransport({
   front: front as FrontKind,
   ...(threadCount > 1 && {
@@ -141,12 +147,8 @@ const transport = createTransport({
   conversations,
   metrics,
   keys: { find: async (raw) => (raw === key ? { keyId: "key", organizationId: "org", tier: "paid" } : null) },
-  tokens: new StreamTokens({
-    secret: randomBytes(32),
-    clock: systemClock,
-    uses: { use: noKeys },
-    endings: new KeyEndings(),
-  }),
+  tokens: new StreamTokens({ ...signed, secret: randomBytes(32) }),
+  secrets: new ClientSecrets({ ...signed, secret: randomBytes(32) }),
   log,
   idempotency: { claim: noKeys, isKnown: noKeys },
   reports: { credits: noKeys, usage: noKeys },

@@ -86,6 +86,11 @@ export class Metrics {
     },
     audio: (seconds: number) => this.ttsAudioSeconds.inc(seconds),
   });
+  readonly speakSessions = this.#gauge("speak_sessions", "Speaking sessions that are open now");
+  readonly speakInterruptions = this.#counter(
+    "speak_interruptions_total",
+    "Sentences that a client of a speaking session cleared after their sound had begun",
+  );
   readonly textDroppedCharacters = this.#counter(
     "text_dropped_characters_total",
     "Characters that cannot be spoken and were dropped",
@@ -110,6 +115,7 @@ export class Metrics {
       this.asrFileRtf.observe({ model: file.modelId }, file.processingSeconds / audioSeconds);
   };
   readonly liveSessions = this.#gauge("live_sessions", "Live sessions that are open now");
+  readonly liveSessionsOpened = this.#counter("live_sessions_total", "Live sessions by their path", ["path"]);
   readonly #liveReceivedSamples = this.#counter("live_received_samples_total", "Samples from live clients");
   readonly asrStepMs = this.#histogram(
     "asr_step_ms",

@@ -1,6 +1,6 @@
 import type { Catalog } from "../domain/catalog/catalog.js";
 import type { HotWord } from "../domain/decoding/hot-words.js";
-import type { BilledTranscript } from "../domain/decoding/transcript.js";
+import type { BilledTranscript, TranscribedSegment } from "../domain/decoding/transcript.js";
 import type { SaidWord } from "../domain/synthesis/word-times.js";
 import type { ReadingOptions } from "../domain/text/display/reading.js";
 import type { UsageKind } from "../domain/usage/tariff.js";
@@ -77,6 +77,11 @@ export interface SynthesisConversation {
 export interface TranscriptionConversation {
   /** Charged when it resolves, so the answer must be sent immediately. */
   readonly transcript: Promise<BilledTranscript>;
+  /**
+   * Charges the whole file, for an answer that starts before the transcript is complete. May be called again.
+   * @throws {ServiceError} `CANCELLED`, `AUTH_UNAVAILABLE`
+   */
+  charge(): Promise<void>;
   /** For the last bytes of the answer. */
   readonly answer: Departure;
   /** Must be called when the last byte of the answer has been sent, in the same turn of the event loop. */
@@ -87,6 +92,8 @@ export interface TranscriptionConversation {
 /** Receives a live session's messages. */
 export interface LiveSink {
   send(message: StreamServerMessage): void;
+  /** The finals of all audio before a `finalize()` were sent; called once for each that had new audio. */
+  finalized?(): void;
   /** Closes the socket after all messages. */
   close(code: number, reason: string): void;
 }
@@ -123,7 +130,52 @@ export interface FileWishes {
   readonly reading?: ReadingOptions | null;
   /** Called with the finished share, 0 to 1, once the credits are held. */
   readonly onProgress?: (share: number) => void;
+  /** Called with the transcript's segments as they are known, in order; `charge` before they are sent. */
+  readonly onSegments?: (segments: readonly TranscribedSegment[]) => void;
 }
+
+/** Messages of a speaking session, for every wire. */
+export type SpeakMessageOut =
+  /** All speech of the text before a flush was sent; `sequence` counts these and the next from 0. */
+  | { readonly type: "flushed"; readonly sequence: number }
+  /** No speech of earlier text follows. */
+  | { readonly type: "cleared"; readonly sequence: number }
+  | { readonly type: "warning"; readonly code: string; readonly detail: string }
+  | Extract<StreamServerMessage, { readonly type: "error" }>;
+
+/** Receives a speaking session's sound and messages, in order. */
+export interface SpeakSink {
+  send(message: SpeakMessageOut): void;
+  /** Samples of a sentence, mono, at the model's rate; may be empty with the last ones. */
+  sound(pcm: Int16Array, isLast: boolean): void;
+  /** Resolves when the client has taken enough for more to be sent. */
+  ready(): Promise<void>;
+  /** Closes the socket after all messages. */
+  close(code: number, reason: string): void;
+}
+
+/** A session that speaks text which arrives in pieces. */
+export interface SpeakConversation {
+  /** Adds a piece of text; sentences are spoken as soon as they are complete. */
+  speak(text: string): void;
+  /** Speaks the rest; `flushed` follows its last sound. */
+  flush(): void;
+  /** Drops text and sound that were not sent; `cleared` follows. */
+  clear(): void;
+  /** Speaks what was flushed, drops the rest, and closes with 1000. */
+  close(): void;
+  keepalive(): void;
+  /** Reports a message that cannot be understood: `warning bad_message`. */
+  badMessage(detail: string): void;
+  disconnected(): void;
+  /** The service stops: finish what was flushed, 1012. */
+  goingAway(): void;
+  /** The key has ended: `error unauthorized`, 4401. */
+  unauthorized(detail: string): void;
+}
+
+/** Options of a speaking session: a synthesis without its text. */
+export type SpeakWishes = Omit<SynthesisRequest, "text">;
 
 /** All work that clients can start; put together in `src/service/conversations.ts`. */
 export interface Conversations {
@@ -138,4 +190,6 @@ export interface Conversations {
    */
   requireCredit(caller: Caller, kind: UsageKind): Promise<void>;
   live(caller: Caller, options: LiveWishes, sink: LiveSink): LiveConversation;
+  /** @throws {ServiceError} `UNKNOWN_MODEL` */
+  speaking(caller: Caller, wishes: SpeakWishes, sink: SpeakSink): SpeakConversation;
 }

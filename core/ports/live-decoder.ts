@@ -25,6 +25,8 @@ export type LiveEvent =
       readonly endSample: number;
       readonly words: readonly ScoredWord[];
     }
+  /** All audio before a `finalize()` is decoded and its finals are delivered; one for each call. */
+  | { readonly type: "finalized" }
   /** All audio before `finish()` is decoded and its finals are delivered. */
   | { readonly type: "finished" }
   | { readonly type: "failed"; readonly message: string };

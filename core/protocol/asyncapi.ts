@@ -4,8 +4,11 @@ import { ENDPOINTS, type Endpoint, type LivePath } from "./endpoints.js";
 import { componentSchemas, jsonSchema } from "./json-schema.js";
 import { LISTEN_CLIENT_MESSAGE, LISTEN_SERVER_MESSAGE } from "./listen-messages.js";
 import { INTERFACE_VERSION } from "./openapi.js";
+import { REALTIME_CLIENT_EVENT, REALTIME_SERVER_EVENT } from "./realtime-events.js";
 import { SERVICE_VERSION } from "./service-version.js";
+import { SPEAK_CLIENT_MESSAGE, SPEAK_SERVER_MESSAGE } from "./speak-messages.js";
 import { STREAM_CLIENT_MESSAGE, STREAM_SERVER_MESSAGE } from "./stream-messages.js";
+import { TURNS_CLIENT_MESSAGE, TURNS_SERVER_MESSAGE } from "./turns-messages.js";
 
 type Json = Readonly<Record<string, unknown>>;
 type Messages = z.ZodDiscriminatedUnion<readonly z.ZodObject<{ readonly type: z.ZodLiteral<string> }>[]>;
@@ -13,7 +16,10 @@ type Messages = z.ZodDiscriminatedUnion<readonly z.ZodObject<{ readonly type: z.
 /** Messages of a live path. */
 interface Dialect {
   readonly id: string;
-  readonly audio: string;
+  /** Binary messages; null without them. */
+  readonly audio: string | null;
+  /** Audio is sent by the service, not by the client. */
+  readonly isAudioSent?: boolean;
   readonly fromClient: Messages;
   readonly fromServer: Messages;
   /** First of the subprotocols; the second is the key. */
@@ -36,6 +42,29 @@ const DIALECTS: Readonly<Record<LivePath, Dialect>> = {
     fromClient: LISTEN_CLIENT_MESSAGE as unknown as Messages,
     fromServer: LISTEN_SERVER_MESSAGE as unknown as Messages,
     subprotocol: "token",
+  },
+  "/v2/listen": {
+    id: "turns",
+    audio:
+      "Raw samples of one channel, as `encoding` and `sample_rate` say; an empty one finishes the session",
+    fromClient: TURNS_CLIENT_MESSAGE as unknown as Messages,
+    fromServer: TURNS_SERVER_MESSAGE as unknown as Messages,
+    subprotocol: "token",
+  },
+  "/v1/speak": {
+    id: "speak",
+    audio: "Samples of one channel without a header, as `encoding` and `sample_rate` say",
+    isAudioSent: true,
+    fromClient: SPEAK_CLIENT_MESSAGE as unknown as Messages,
+    fromServer: SPEAK_SERVER_MESSAGE as unknown as Messages,
+    subprotocol: "token",
+  },
+  "/v1/realtime": {
+    id: "realtime",
+    audio: null,
+    fromClient: REALTIME_CLIENT_EVENT as unknown as Messages,
+    fromServer: REALTIME_SERVER_EVENT as unknown as Messages,
+    subprotocol: "realtime",
   },
 };
 
@@ -78,10 +107,7 @@ function channel({ path, summary, description, query }: Endpoint, dialect: Diale
     title: summary,
     description: `${description ?? ""}\n\n${CLOSE_CODES}`,
     messages: Object.fromEntries([
-      [
-        AUDIO,
-        { title: "Audio", summary: dialect.audio, contentType: "application/octet-stream", payload: BYTES },
-      ],
+      ...(dialect.audio === null ? [] : [[AUDIO, binary(dialect.audio)]]),
       ...[dialect.fromClient, dialect.fromServer].flatMap((messages) =>
         messages.options.map((schema) => {
           const name = schema.shape.type.value;
@@ -102,6 +128,10 @@ function channel({ path, summary, description, query }: Endpoint, dialect: Diale
       return { code: CLOSE[name as Closing], description: CLOSE_MEANING[name as Closing] };
     }),
   };
+}
+
+function binary(summary: string): Json {
+  return { title: "Audio", summary, contentType: "application/octet-stream", payload: BYTES };
 }
 
 const AUDIO = "audio";
@@ -125,16 +155,21 @@ function handshake({ subprotocol }: Dialect): Json {
 
 /** Operations of the service, which receives the messages of clients. */
 function operations(dialect: Dialect): readonly (readonly [string, Json])[] {
-  const { id, fromClient, fromServer } = dialect;
+  const { id, audio, fromClient, fromServer, isAudioSent = false } = dialect;
+  const received = audio === null || isAudioSent ? [] : [AUDIO];
+  const sent = audio !== null && isAudioSent ? [AUDIO] : [];
   const refs = (names: readonly string[]) =>
     names.map((name) => ({ $ref: `#/channels/${id}/messages/${name}` }));
   const channelRef = { $ref: `#/channels/${id}` };
   return [
     [
       `${id}-hear`,
-      { action: "receive", channel: channelRef, messages: refs([AUDIO, ...namesOf(fromClient)]) },
+      { action: "receive", channel: channelRef, messages: refs([...received, ...namesOf(fromClient)]) },
     ],
-    [`${id}-tell`, { action: "send", channel: channelRef, messages: refs(namesOf(fromServer)) }],
+    [
+      `${id}-tell`,
+      { action: "send", channel: channelRef, messages: refs([...sent, ...namesOf(fromServer)]) },
+    ],
   ];
 }
 

@@ -82,8 +82,16 @@ export const OPENAI_ERROR = ERROR.extend({
   }),
 });
 
+/** Body of errors on the paths of Deepgram's interface. */
+export const DEEPGRAM_ERROR = ERROR.extend({
+  err_code: z.string().meta({ description: "Deepgram's name of the failure, such as `INVALID_AUTH`" }),
+  err_msg: z.string().meta({ description: "The same as `detail`" }),
+  request_id: z.string(),
+});
+
 export type Model = DeepReadonly<z.output<typeof MODEL>>;
 export type Models = DeepReadonly<z.output<typeof MODELS>>;
 export type ErrorBody = DeepReadonly<z.output<typeof ERROR>>;
+export type DeepgramErrorBody = DeepReadonly<z.output<typeof DEEPGRAM_ERROR>>;
 export type OpenAiErrorBody = DeepReadonly<z.output<typeof OPENAI_ERROR>>;
 export type Voices = DeepReadonly<z.output<typeof VOICES>>;

@@ -3,6 +3,7 @@ import { BALANCE, USAGE, USAGE_ROW } from "./account-schemas.js";
 import {
   AUDIO_MODELS,
   AUDIO_VOICES,
+  DEEPGRAM_ERROR,
   ERROR,
   HEALTH,
   MODEL,
@@ -16,10 +17,22 @@ import {
   VOICES,
   VOICES_QUERY,
 } from "./catalog-schemas.js";
+import { DEEPGRAM_ENDPOINTS } from "./deepgram-endpoints.js";
+import { LISTEN_TRANSCRIPT, LISTEN_URL } from "./listen-file-schemas.js";
 import { LISTEN_CLIENT_MESSAGE, LISTEN_SERVER_MESSAGE } from "./listen-messages.js";
-import { LISTEN_QUERY } from "./listen-query.js";
 import type { Query } from "./query.js";
-import { SPEECH_REQUEST } from "./speech-request.js";
+import {
+  CLIENT_SECRET,
+  CLIENT_SECRET_REQUEST,
+  REALTIME_CLIENT_EVENT,
+  REALTIME_SERVER_EVENT,
+  TRANSCRIPTION_SESSION,
+} from "./realtime-events.js";
+import { REALTIME_QUERY } from "./realtime-query.js";
+import { REALTIME_SESSION } from "./realtime-session.js";
+import { SPEAK_CLIENT_MESSAGE, SPEAK_SERVER_MESSAGE } from "./speak-messages.js";
+import { SPEAK_REQUEST } from "./speak-query.js";
+import { SPEECH_DELTA, SPEECH_DONE, SPEECH_REQUEST } from "./speech-request.js";
 import { STREAM_CLIENT_MESSAGE, STREAM_SERVER_MESSAGE } from "./stream-messages.js";
 import { STREAM_QUERY } from "./stream-query.js";
 import { SYNTHESIS_REQUEST } from "./synthesis-request.js";
@@ -30,12 +43,15 @@ import {
   ERROR_EVENT,
   PLAIN_TRANSCRIPT,
   TIMED_WORD,
+  TRANSCRIPT_DELTA,
+  TRANSCRIPT_DONE,
   TRANSCRIPT_SEGMENT,
   TRANSCRIPTION,
   TRANSCRIPTION_PROGRESS,
   VERBOSE_SEGMENT,
   VERBOSE_TRANSCRIPT,
 } from "./transcription-schemas.js";
+import { TURNS_CLIENT_MESSAGE, TURNS_SERVER_MESSAGE } from "./turns-messages.js";
 import { USAGE_QUERY } from "./usage-query.js";
 
 /** Schemas of the API reference. */
@@ -53,6 +69,10 @@ export const COMPONENTS = {
   PlainTranscript: PLAIN_TRANSCRIPT,
   VerboseTranscript: VERBOSE_TRANSCRIPT,
   VerboseSegment: VERBOSE_SEGMENT,
+  TranscriptDelta: TRANSCRIPT_DELTA,
+  TranscriptDone: TRANSCRIPT_DONE,
+  SpeechDelta: SPEECH_DELTA,
+  SpeechDone: SPEECH_DONE,
   Model: MODEL,
   Recognizer: RECOGNIZER,
   Models: MODELS,
@@ -70,8 +90,22 @@ export const COMPONENTS = {
   StreamServerMessage: STREAM_SERVER_MESSAGE,
   ListenClientMessage: LISTEN_CLIENT_MESSAGE,
   ListenServerMessage: LISTEN_SERVER_MESSAGE,
+  ListenUrl: LISTEN_URL,
+  ListenTranscript: LISTEN_TRANSCRIPT,
+  SpeakRequest: SPEAK_REQUEST,
+  SpeakClientMessage: SPEAK_CLIENT_MESSAGE,
+  SpeakServerMessage: SPEAK_SERVER_MESSAGE,
+  TurnsClientMessage: TURNS_CLIENT_MESSAGE,
+  TurnsServerMessage: TURNS_SERVER_MESSAGE,
+  RealtimeClientEvent: REALTIME_CLIENT_EVENT,
+  RealtimeServerEvent: REALTIME_SERVER_EVENT,
+  ClientSecretRequest: CLIENT_SECRET_REQUEST,
+  ClientSecret: CLIENT_SECRET,
+  TranscriptionSessionRequest: REALTIME_SESSION,
+  TranscriptionSession: TRANSCRIPTION_SESSION,
   Error: ERROR,
   OpenAiError: OPENAI_ERROR,
+  DeepgramError: DEEPGRAM_ERROR,
 } as const satisfies Record<string, z.ZodType>;
 
 export type ComponentName = keyof typeof COMPONENTS;
@@ -98,6 +132,10 @@ export const ANSWER_HEADERS = {
     type: "string",
     description: "Only when something was given that has no effect here: its names, with commas between",
   },
+  "Dg-Char-Count": { type: "integer", description: "As `X-Svc-Chars`" },
+  "Dg-Model-Name": { type: "string", description: "The voice" },
+  "Dg-Model-Uuid": { type: "string", description: "As `X-Svc-Model`" },
+  "Dg-Request-Id": { type: "string", description: "As `x-request-id`" },
   "X-Sample-Rate": { type: "integer", description: "Only with `pcm`: 24000" },
   "X-Channels": { type: "integer", description: "Only with `pcm`: 1" },
   "X-Bit-Depth": { type: "integer", description: "Only with `pcm`: 16" },
@@ -134,7 +172,7 @@ export const OPENAI_CLIENT_HEADER = "x-stainless-lang";
 
 /** Returns whether OpenAI's clients expect their error body on a path: their endpoints and the catalog. */
 export function isOpenAiPath(path: string): boolean {
-  return /^\/v1\/(audio|models|voices)(\/|$)/.test(path);
+  return /^\/v1\/(audio|models|voices|realtime)(\/|$)/.test(path);
 }
 
 /** Groups of endpoints in the API reference, in order. */
@@ -210,10 +248,15 @@ const TABLE = [
     group: "Speech",
     summary: "Speak a text, in OpenAI's shape",
     description:
-      "`pcm` is sent as it is made. Server-sent events are not served: `stream_format: sse` is refused.",
+      "`pcm` is sent as it is made, and so are the server-sent events of `stream_format: sse`: `SpeechDelta` with the audio in " +
+      "base64, then `SpeechDone`, or an event `error`.",
     request: { "application/json": "SpeechRequest" },
     status: 200,
-    answer: { "audio/wav": "bytes", "audio/pcm": "bytes" },
+    answer: {
+      "audio/wav": "bytes",
+      "audio/pcm": "bytes",
+      "text/event-stream": ["SpeechDelta", "SpeechDone"],
+    },
     answerHeaders: [
       "X-Svc-Chars",
       "X-Svc-Credits",
@@ -257,7 +300,8 @@ const TABLE = [
     group: "Transcription",
     summary: "Transcribe a file, in OpenAI's shape",
     description:
-      "`json` answers `PlainTranscript`, `verbose_json` answers `VerboseTranscript`. Transcripts come whole: `stream` is refused.",
+      "`json` answers `PlainTranscript`, `verbose_json` answers `VerboseTranscript`. With `stream` the answer is server-sent " +
+      "events: `TranscriptDelta` as the text is transcribed, then `TranscriptDone`, or an event `error`.",
     request: "form",
     status: 200,
     answer: {
@@ -265,6 +309,7 @@ const TABLE = [
       "text/plain": "text",
       "application/x-subrip": "text",
       "text/vtt": "text",
+      "text/event-stream": ["TranscriptDelta", "TranscriptDone"],
     },
     answerHeaders: [...AUDIO_HEADERS, "X-Svc-Ignored"],
     isBilled: true,
@@ -287,24 +332,46 @@ const TABLE = [
     answer: {},
     errors: [400, 401, 404, 429, 503],
   },
+  ...DEEPGRAM_ENDPOINTS,
   {
     method: "GET",
-    path: "/v1/listen",
+    path: "/v1/realtime",
     group: "Live",
-    summary: "Live transcription over WebSocket for clients of Deepgram",
+    summary: "Live transcription over WebSocket for clients of OpenAI",
     description:
-      "The same sessions in the messages of Deepgram's live transcription (`ListenServerMessage`, `ListenClientMessage`): " +
-      "`Results`, `SpeechStarted`, `UtteranceEnd`, `Metadata`, `Error`; `KeepAlive`, `Finalize`, `CloseStream`. The key comes as " +
-      "`Authorization: Token KEY` or `Bearer KEY`, or as the second of the subprotocols `token, KEY`; a stream token in the same " +
-      "places. Raw samples of one channel, or a WAV of them. Punctuation and formatting options are ignored, and named in " +
-      "`X-Svc-Ignored` of the handshake; what would change the meaning " +
-      "of an answer (diarize, multichannel, redact, search, replace, callback, dictation, detect_entities) is refused. Close " +
-      "codes are those of `/v1/stream`. A refusal before the upgrade says why in `dg-error` too.",
-    query: LISTEN_QUERY,
+      "The same sessions in the events of OpenAI's realtime transcription (`RealtimeServerEvent`, `RealtimeClientEvent`), in the " +
+      "form of the beta for clients that ask for it (`OpenAI-Beta: realtime=v1`). The key comes as `Authorization: Bearer`, or as " +
+      "one of the subprotocols `realtime, openai-insecure-api-key.KEY`; a client secret in the same places. Audio is base64 in " +
+      "`input_audio_buffer.append`: 16-bit little-endian PCM at 24 kHz, or G.711 at 8 kHz. Sessions only transcribe: other events " +
+      "get an `error`. Close codes are those of `/v1/stream`.",
+    query: REALTIME_QUERY,
     status: 101,
     answer: {},
-    answerHeaders: ["X-Svc-Ignored"],
-    errors: [400, 401, 429, 503],
+    errors: [400, 401, 404, 429, 503],
+  },
+  {
+    method: "POST",
+    path: "/v1/realtime/client_secrets",
+    group: "Live",
+    summary: "Make a secret that opens realtime sessions, in OpenAI's shape",
+    description:
+      "For pages, which must not know the key: valid for 10 minutes unless `expires_after` says otherwise.",
+    query: NO_QUERY,
+    request: { "application/json": "ClientSecretRequest" },
+    status: 200,
+    answer: { "application/json": "ClientSecret" },
+    errors: [400, 401, 408, 413, 503],
+  },
+  {
+    method: "POST",
+    path: "/v1/realtime/transcription_sessions",
+    group: "Live",
+    summary: "Make such a secret, in the shape of OpenAI's beta",
+    query: NO_QUERY,
+    request: { "application/json": "TranscriptionSessionRequest" },
+    status: 200,
+    answer: { "application/json": "TranscriptionSession" },
+    errors: [400, 401, 408, 413, 503],
   },
   {
     method: "POST",

@@ -28,11 +28,44 @@ export function errorEventBody(error: ServiceError): ErrorEvent {
 
 /** The error body for OpenAI's clients. @see https://platform.openai.com/docs/guides/error-codes */
 export function openAiErrorBody(error: ServiceError): OpenAiErrorBody {
+  return { ...errorBody(error), error: openAiError(error) };
+}
+
+/** The same without `detail`, which is its `message`. */
+export function openAiError(error: ServiceError): OpenAiErrorBody["error"] {
   const { code, param } = error;
   const { detail } = errorBody(error);
-  const openAi = { message: detail, type: typeOf(code), param, code: OPENAI_CODES[code] ?? errorName(code) };
-  return { detail, error: openAi };
+  return { message: detail, type: typeOf(code), param, code: OPENAI_CODES[code] ?? errorName(code) };
 }
+
+/** Errors that end live sessions and are no `ServiceError`s, or mean something else as one. */
+const LIVE_TYPES: Readonly<Record<string, string>> = {
+  unauthorized: "authentication_error",
+  too_fast: "rate_limit_error",
+  too_many_messages: "rate_limit_error",
+  internal: "server_error",
+};
+
+/** Type and code of a live session's error for OpenAI's clients. */
+export function openAiLiveError({
+  code: name,
+  retryable,
+}: {
+  readonly code: string;
+  readonly retryable: boolean;
+}): {
+  readonly type: string;
+  readonly code: string;
+} {
+  const known = ERROR_CODES.get(name);
+  const type = LIVE_TYPES[name] ?? (known === undefined ? null : typeOf(known));
+  const code = (known === undefined ? undefined : OPENAI_CODES[known]) ?? name;
+  return { type: type ?? (retryable ? "server_error" : "invalid_request_error"), code };
+}
+
+const ERROR_CODES: ReadonlyMap<string, ErrorCode> = new Map(
+  Object.keys(HTTP_STATUS).map((code) => [errorName(code as ErrorCode), code as ErrorCode]),
+);
 
 function typeOf(code: ErrorCode): string {
   if (code === "OUT_OF_CREDITS") return "insufficient_quota";

@@ -4,6 +4,7 @@ import type { HotWord } from "../domain/decoding/hot-words.js";
 import { ServiceError } from "../domain/errors.js";
 import { flag, oneOf, queryInteger, shown } from "./fields.js";
 import { hotWords, hotWordsIn } from "./hot-words.js";
+import { LISTEN_READING_FIELDS, type ListenReading, listenReading } from "./listen-reading.js";
 import { type Query, readQuery } from "./query.js";
 import { RECOGNIZER_MEANS } from "./transcribe-query.js";
 
@@ -15,7 +16,7 @@ export const SAMPLE_RATE_HZ = { min: 8_000, max: 48_000 };
 const ENDPOINTING_MS = { min: 100, max: 2_000, otherwise: 200 };
 /** Names of Deepgram's models, which mean the default model. */
 const MODEL_ALIAS = /^nova(-\d)?(-[a-z]+)?$/;
-const LANGUAGES: readonly string[] = ["multi", "kk", "kk-KZ", "ru", "ru-RU"];
+export const LISTEN_LANGUAGES: readonly string[] = ["multi", "kk", "kk-KZ", "ru", "ru-RU"];
 /** Features that change the meaning of an answer, and so are rejected instead of ignored. */
 const MISSING = [
   "callback",
@@ -23,7 +24,6 @@ const MISSING = [
   "diarize",
   "dictation",
   "multichannel",
-  "redact",
   "replace",
   "search",
 ] as const;
@@ -31,18 +31,14 @@ const MISSING = [
 /** Other parameters of Deepgram's clients, which do not change the meaning of an answer. */
 const IGNORED = [
   ...["alternatives", "callback_method", "diarize_model", "diarize_version", "extra", "filler_words"],
-  ...["measurements", "mip_opt_out", "no_delay", "numerals", "profanity_filter", "punctuate", "smart_format"],
-  ...["tag", "tier", "version"],
+  ...["measurements", "mip_opt_out", "no_delay", "profanity_filter", "tag", "tier", "version"],
 ];
+
+export const LISTEN_MODEL_MEANS = `${RECOGNIZER_MEANS}; names that begin with \`nova\` mean it too`;
 
 export const LISTEN_QUERY = {
   schema: z.object({
-    model: z
-      .string()
-      .optional()
-      .meta({
-        description: `${RECOGNIZER_MEANS}; names that begin with \`nova\` mean it too`,
-      }),
+    model: z.string().optional().meta({ description: LISTEN_MODEL_MEANS }),
     language: z
       .string()
       .optional()
@@ -66,13 +62,14 @@ export const LISTEN_QUERY = {
       .meta({ description: "1000 to 5000: `UtteranceEnd` after this silence" }),
     keyterm: hotWords("keyterm"),
     keywords: hotWords("keywords"),
+    ...LISTEN_READING_FIELDS,
     vad_events: flag("vad_events", false).meta({ description: "`SpeechStarted` when an utterance begins" }),
   }),
   others: { passed: IGNORED, alsoKnown: [...MISSING, "token"] },
 } as const satisfies Query;
 
 /** Options of a client of `/v1/listen`. */
-export interface ListenOptions {
+export interface ListenOptions extends ListenReading {
   readonly model: HearingModel;
   readonly encoding: ListenEncoding;
   readonly sampleRateHz: number;
@@ -95,16 +92,12 @@ export interface ListenOptions {
  * @throws {ServiceError} `INVALID_REQUEST`, `UNKNOWN_PARAMETER`
  */
 export function parseListenQuery(query: URLSearchParams, models: ModelList<HearingModel>): ListenOptions {
-  for (const name of MISSING) {
-    const value = query.get(name);
-    if (value !== null && value !== "" && value !== "false") throw invalid(`${name} is not supported`);
-  }
+  refuseFeatures(query, MISSING);
   const fields = readQuery(LISTEN_QUERY, query);
-  const { model: name = null, language = "multi", encoding } = fields;
-  const isAlias = name !== null && models.find(name) === undefined && MODEL_ALIAS.test(name);
-  const model = models.require(isAlias ? null : name, "INVALID_REQUEST");
-  if (!LANGUAGES.includes(language)) {
-    throw invalid(`language must be one of ${LANGUAGES.join(", ")}, received ${shown(language)}`);
+  const { language = "multi", encoding } = fields;
+  const { model } = listenModel(fields.model ?? null, models);
+  if (!LISTEN_LANGUAGES.includes(language)) {
+    throw invalid(`language must be one of ${LISTEN_LANGUAGES.join(", ")}, received ${shown(language)}`);
   }
   const isTelephone = encoding !== "linear16" && !query.has("sample_rate");
   return {
@@ -116,12 +109,30 @@ export function parseListenQuery(query: URLSearchParams, models: ModelList<Heari
     vadEvents: fields.vad_events,
     utteranceEndMs: utteranceEndMs(fields.utterance_end_ms),
     saysEncoding: query.has("encoding"),
+    ...listenReading(query, fields),
     ignored: ignoredNames(query),
     // A key term is a phrase, a keyword may have an intensifier after a colon, like our hot words.
     hotWords: ["keyterm", "keywords"].flatMap((name) =>
       hotWordsIn(name, query.getAll(name).join(","), model),
     ),
   };
+}
+
+/** Rejects features that this service does not have. @throws {ServiceError} `INVALID_REQUEST` */
+export function refuseFeatures(query: URLSearchParams, missing: readonly string[]): void {
+  for (const name of missing) {
+    const isAsked = query.getAll(name).some((value) => value !== "" && value !== "false");
+    if (isAsked) throw new ServiceError("INVALID_REQUEST", `${name} is not supported`, { param: name });
+  }
+}
+
+/** Finds the model of a name; Deepgram's names mean the default. @throws {ServiceError} `INVALID_REQUEST` */
+export function listenModel(
+  name: string | null,
+  models: ModelList<HearingModel>,
+): { readonly model: HearingModel; readonly isModelNamed: boolean } {
+  const isModelNamed = name !== null && (models.find(name) !== undefined || !MODEL_ALIAS.test(name));
+  return { model: models.require(isModelNamed ? name : null, "INVALID_REQUEST"), isModelNamed };
 }
 
 /** Returns requested parameters without effect, except those set to `false`. */

@@ -6,6 +6,8 @@ import { ENDPOINTS, type Endpoint } from "./endpoints.js";
  */
 const PARTS: Readonly<Record<string, ServedPart | null>> = {
   "/v1/stream/token": null,
+  "/v1/realtime/client_secrets": null,
+  "/v1/realtime/transcription_sessions": null,
   "/v1/voices": "synthesis",
   "/v1/audio/models": "synthesis",
   "/v1/audio/voices": "synthesis",
@@ -18,26 +20,29 @@ const BY_GROUP: Readonly<Record<Endpoint["group"], ServedPart | null>> = {
   Catalog: null,
 };
 
-/** Returns the part of the interface that a path belongs to; null for paths of every service. */
-function partOf(path: string): ServedPart | null {
+type Operation = Readonly<Record<"method" | "path", string>>;
+
+/** Returns the part of the interface that an operation belongs to; null for those of every service. */
+function partOf({ method, path }: Operation): ServedPart | null {
   const own = PARTS[path];
   if (own !== undefined) return own;
-  const endpoint = ENDPOINTS.find((one) => one.path === path);
+  const endpoint = ENDPOINTS.find((one) => one.path === path && one.method === method);
   return endpoint === undefined ? null : BY_GROUP[endpoint.group];
 }
 
 /** Endpoints of a service that serves only some parts. */
 export function servedEndpoints(serve: readonly ServedPart[]): readonly Endpoint[] {
-  return ENDPOINTS.filter(({ path }) => isServed(path, serve));
+  return ENDPOINTS.filter((endpoint) => isServed(endpoint, serve));
 }
 
-export function isServed(path: string, serve: readonly ServedPart[]): boolean {
-  const part = partOf(path);
+export function isServed(operation: Operation, serve: readonly ServedPart[]): boolean {
+  const part = partOf(operation);
   return part === null || serve.includes(part);
 }
 
-/** Error detail for a path that only another service has. */
-export function servedElsewhere(path: string, serve: readonly ServedPart[]): string {
+/** Error detail for an operation that only another service has. */
+export function servedElsewhere(operation: Operation, serve: readonly ServedPart[]): string {
   const here = SERVED_PARTS.filter((part) => serve.includes(part)).join(" and ");
-  return `${path} is not served here: this service serves ${here}, another one ${partOf(path) ?? "the rest"}`;
+  const there = partOf(operation) ?? "the rest";
+  return `${operation.path} is not served here: this service serves ${here}, another one ${there}`;
 }

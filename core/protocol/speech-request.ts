@@ -1,5 +1,4 @@
 import { z } from "zod";
-import type { ErrorCode } from "../domain/errors.js";
 import { integer, looseBody, oneOf, optionalString, parseWith, refuseNearMisses } from "./fields.js";
 import { PRONUNCIATIONS, requireBoundedGrowth } from "./pronunciations.js";
 import {
@@ -36,14 +35,26 @@ export const SPEECH_REQUEST = looseBody({
   seed: SEED,
   pronunciations: PRONUNCIATIONS,
   room_tone: ROOM_TONE,
-  stream_format: z
-    .unknown()
-    .refine((format) => format !== "sse", {
-      error: 'stream_format "sse" is not supported; use response_format "pcm" for streaming audio',
-      params: { code: "UNSUPPORTED_FORMAT" satisfies ErrorCode },
-    })
-    .optional()
-    .meta({ type: "string", description: "`audio`; `sse` is refused" }),
+  stream_format: z.unknown().optional().meta({
+    type: "string",
+    description: "`sse`: server-sent events with the audio in base64; else the audio",
+  }),
+});
+
+/** Event of streamed speech: audio to append. */
+export const SPEECH_DELTA = z.object({
+  type: z.literal("speech.audio.delta"),
+  audio: z.string().meta({ contentEncoding: "base64" }),
+});
+
+/** Last event of streamed speech. */
+export const SPEECH_DONE = z.object({
+  type: z.literal("speech.audio.done"),
+  usage: z.object({
+    input_tokens: z.int().meta({ description: "Billed characters" }),
+    output_tokens: z.int().meta({ description: "Always 0" }),
+    total_tokens: z.int(),
+  }),
 });
 
 /** Other fields of OpenAI's clients, which are ignored and are not typos. */
@@ -55,6 +66,8 @@ const KNOWN = Object.keys(SPEECH_REQUEST.shape).filter((name) => !PASSED.include
 export interface SpeechRequest {
   readonly synthesis: SynthesisRequest;
   readonly format: (typeof FORMATS)[number];
+  /** The answer is events. */
+  readonly isEvents: boolean;
   /** Fields without effect. */
   readonly ignored: readonly string[];
 }
@@ -82,5 +95,11 @@ export function parseSpeechRequest(value: unknown): SpeechRequest {
   requireBoundedGrowth(text, pronunciations);
   const model = request.model === null || ALIASES.includes(request.model) ? null : request.model;
   const synthesis = { text, model, voice, speed, nfe, normalize: true, seed, pronunciations, room_tone };
-  return { synthesis, format, ignored: names.filter((name) => !Object.hasOwn(SPEECH_REQUEST.shape, name)) };
+  const isEvents = request.stream_format === "sse";
+  return {
+    synthesis,
+    format,
+    isEvents,
+    ignored: names.filter((name) => !Object.hasOwn(SPEECH_REQUEST.shape, name)),
+  };
 }

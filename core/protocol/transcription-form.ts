@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { HearingModel, ModelList } from "../domain/catalog/catalog.js";
-import type { ErrorCode } from "../domain/errors.js";
+import { ServiceError } from "../domain/errors.js";
 import type { ReadingOptions } from "../domain/text/display/reading.js";
-import { oneOf, optionalFlag, parseWith, refuseNearMisses } from "./fields.js";
+import { oneOf, optionalFlag, parseWith, refuseNearMisses, shown } from "./fields.js";
 import { READING_FIELDS, readingOf } from "./reading-query.js";
 import { RECOGNIZER_MEANS } from "./transcribe-query.js";
 
@@ -13,11 +13,13 @@ const ALIASES = ["whisper-1", "gpt-4o-transcribe", "gpt-4o-mini-transcribe"];
 /** People read these, so their text is readable unless the client asks for plain words. */
 const SUBTITLES: readonly TranscriptFormat[] = ["srt", "vtt"];
 
-export type TranscriptFormat = (typeof FORMATS)[number];
+type TranscriptFormat = (typeof FORMATS)[number];
 
 const IGNORED = { description: "Accepted and ignored" };
 
-const STREAM = "stream";
+const GRANULARITIES = ["word", "segment"] as const;
+type Granularity = (typeof GRANULARITIES)[number];
+const GRANULARITY_FIELD = "timestamp_granularities";
 
 const EFFECTIVE_FIELDS = {
   model: z
@@ -35,17 +37,13 @@ const EFFECTIVE_FIELDS = {
       "Numbers in readable text: `auto` writes figures from ten on and before months, units and money, `all` always, " +
       "`none` never; an extension",
   }),
-};
-/** A client that requests events would wait for them in vain. */
-const REFUSED_FIELDS = {
-  [STREAM]: z
-    .string()
-    .refine((value) => !/^(true|1)$/i.test(value), {
-      error: "stream must be false: transcripts are sent as a whole; use /v1/stream for live transcription",
-      params: { code: "UNSUPPORTED_FORMAT" satisfies ErrorCode },
-    })
-    .optional()
-    .meta({ type: "boolean", description: "`false`: transcripts come whole" }),
+  stream: z.string().optional().meta({
+    type: "boolean",
+    description: "`true`: server-sent events with the text as it is transcribed; for `json` and `text`",
+  }),
+  [GRANULARITY_FIELD]: z.string().optional().meta({
+    description: "`word`, `segment` or both, as a list: what `verbose_json` lists; both by default",
+  }),
 };
 const IGNORED_FIELDS = {
   language: z.string().optional().meta(IGNORED),
@@ -59,7 +57,6 @@ const IGNORED_FIELDS = {
 /** Fields of a `/v1/audio/transcriptions` form, without the file. */
 export const TRANSCRIPTION_FIELDS = z.object({
   ...EFFECTIVE_FIELDS,
-  ...REFUSED_FIELDS,
   ...IGNORED_FIELDS,
 });
 
@@ -68,7 +65,7 @@ const KNOWN = ["file", ...Object.keys(EFFECTIVE_FIELDS)];
 /** Other fields of OpenAI's clients, which are ignored. */
 const PASSED = [
   ...Object.keys(IGNORED_FIELDS),
-  ...["timestamp_granularities", "include", "chunking_strategy", STREAM],
+  ...["include", "chunking_strategy"],
   ...["known_speaker_names", "known_speaker_references"],
 ];
 
@@ -82,6 +79,10 @@ export interface TranscriptionForm {
   readonly reading: ReadingOptions | null;
   /** Whether `reading` is that of a form with no other field than the format. */
   readonly isReadingDefault: boolean;
+  /** The answer is events. */
+  readonly isStreamed: boolean;
+  /** What `verbose_json` contains. */
+  readonly granularities: readonly Granularity[];
   /** Fields without effect. */
   readonly ignored: readonly string[];
 }
@@ -98,15 +99,38 @@ export function parseTranscriptionForm(
 ): TranscriptionForm {
   refuseNearMisses("field", fields.keys(), { known: KNOWN, ignored: PASSED });
   const filled = Object.fromEntries([...fields].filter(([, value]) => value !== ""));
-  const parsed = parseWith(TRANSCRIPTION_FIELDS, filled);
-  const { model: name = null, response_format: format, numerals, redact } = parsed;
+  const asked = parseWith(TRANSCRIPTION_FIELDS, filled);
+  const { model: name = null, response_format: format, numerals, redact, stream = "" } = asked;
   const isReadable = SUBTITLES.includes(format);
-  const { display = isReadable } = parsed;
+  const { display = isReadable } = asked;
   const reading = readingOf({ display, numerals, redact });
   const isReadingDefault =
     display === isReadable && redact.length === 0 && (numerals === "auto" || reading === null);
+  const isStreamed = /^(true|1)$/i.test(stream);
+  if (isStreamed) requireStreamable(format, reading);
   const isModelNamed = name !== null && !ALIASES.includes(name);
   const model = models.require(isModelNamed ? name : null, "INVALID_REQUEST");
-  const ignored = Object.keys(filled).filter((field) => !KNOWN.includes(field) && field !== STREAM);
-  return { model, isModelNamed, format, reading, isReadingDefault, ignored };
+  const isVerbose = format === "verbose_json";
+  const granularities = granularitiesOf(isVerbose ? asked[GRANULARITY_FIELD] : undefined);
+  const hasEffect = (field: string) => KNOWN.includes(field) && (field !== GRANULARITY_FIELD || isVerbose);
+  const ignored = Object.keys(filled).filter((field) => !hasEffect(field));
+  return { model, isModelNamed, format, reading, isReadingDefault, isStreamed, granularities, ignored };
+}
+
+/** Readable text is known when the whole file is, and masked numbers too. */
+function requireStreamable(format: TranscriptFormat, reading: ReadingOptions | null): void {
+  const isPlain = format === "json" || format === "text";
+  if (isPlain && reading === null) return;
+  const what = isPlain ? "display or redact" : `response_format ${format}`;
+  const message = `stream must be false with ${what}: events hold plain text`;
+  throw new ServiceError("UNSUPPORTED_FORMAT", message, { param: "stream" });
+}
+
+function granularitiesOf(value: string | undefined): readonly Granularity[] {
+  if (value === undefined) return GRANULARITIES;
+  const names = value.split(",").map((name) => name.trim());
+  const wrong = names.find((name) => !GRANULARITIES.some((known) => known === name));
+  if (wrong === undefined) return GRANULARITIES.filter((known) => names.includes(known));
+  const message = `${GRANULARITY_FIELD} must be ${GRANULARITIES.join(" or ")}, received ${shown(wrong)}`;
+  throw new ServiceError("INVALID_REQUEST", message, { param: GRANULARITY_FIELD });
 }

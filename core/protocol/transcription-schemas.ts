@@ -90,10 +90,31 @@ export const VERBOSE_TRANSCRIPT = z.object({
     .meta({ description: "Of most words; null for no words" }),
   duration: z.number().meta({ description: "Seconds" }),
   text: z.string().meta({ description: "Readable with `display=true`, else lowercase and unpunctuated" }),
-  segments: z.array(VERBOSE_SEGMENT),
-  words: z.array(TIMED_WORD).meta({ description: "With `display=true`, words of the readable text" }),
+  segments: z
+    .array(VERBOSE_SEGMENT)
+    .meta({ description: "Empty if `timestamp_granularities` lists `word` alone" }),
+  words: z.array(TIMED_WORD).meta({
+    description:
+      "With `display=true`, words of the readable text. Empty if `timestamp_granularities` lists `segment` alone",
+  }),
   redactions: z.array(REDACTION).optional().meta({
     description: "What was masked, in order; only with `redact`. An extension",
+  }),
+});
+
+/** Event of a streamed transcription: text to append. */
+export const TRANSCRIPT_DELTA = z.object({
+  type: z.literal("transcript.text.delta"),
+  delta: z.string(),
+});
+
+/** Last event of a streamed transcription. */
+export const TRANSCRIPT_DONE = z.object({
+  type: z.literal("transcript.text.done"),
+  text: z.string(),
+  usage: z.object({
+    type: z.literal("duration"),
+    seconds: z.number().meta({ description: "Billed duration" }),
   }),
 });
 

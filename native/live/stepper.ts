@@ -319,7 +319,9 @@ export class LiveStepper {
     for (let index = 0; index < this.#active.length; index++) {
       const track = this.#active[index]!;
       for (let mark = track.takeReachedMark(); mark !== null; mark = track.takeReachedMark()) {
-        await this.#finals.finalizeAt(track, mark);
+        const atSample = mark;
+        await this.#finals.finalizeAt(track, atSample);
+        track.afterFinals(() => this.#reportFinalized(track, atSample));
         hasWorked = true;
       }
       if (track.isClosed || track.finishSample === null || !track.hasReachedFinish) continue;
@@ -329,6 +331,10 @@ export class LiveStepper {
       hasWorked = true;
     }
     return hasWorked;
+  }
+
+  #reportFinalized({ isClosed, session, epoch }: LiveTrack, atSample: number): void {
+    if (!isClosed) this.#post({ type: "finalized", session, epoch, atSample });
   }
 
   #reportFinished({ isClosed, session, epoch }: LiveTrack): void {

@@ -1,7 +1,8 @@
 import type { WavHeader } from "../../core/domain/audio/wav.js";
 import type { HotWord } from "../../core/domain/decoding/hot-words.js";
+import type { FileWord } from "../../core/domain/decoding/transcript.js";
 import type { UnpackedPlace } from "../../core/domain/decoding/unpacked-place.js";
-import type { ScoredWord, TimedWord } from "../../core/domain/decoding/words.js";
+import type { ScoredWord } from "../../core/domain/decoding/words.js";
 import type { Endpointing } from "../../core/domain/endpointing/patience.js";
 import type { SpeakerState } from "../../core/domain/endpointing/speaker-level.js";
 import { asServiceError, type ErrorCode, ServiceError } from "../../core/domain/errors.js";
@@ -144,6 +145,13 @@ export type LiveWorkerAnswer =
     }
   /** No utterance is open, and the audio before `resume` is no longer needed. */
   | { readonly type: "idle"; readonly session: number; readonly epoch: number; readonly resume: ResumePoint }
+  /** A mark of `finalize` is reached, and the finals before it are reported. Older processes never say so. */
+  | {
+      readonly type: "finalized";
+      readonly session: number;
+      readonly epoch: number;
+      readonly atSample: number;
+    }
   | { readonly type: "finished"; readonly session: number; readonly epoch: number };
 
 /** A live worker's use of time since its last report, about every second of work. */
@@ -247,7 +255,7 @@ export interface FilePiece {
 export interface DecodedPiece {
   readonly text: string;
   /** Seconds from the start of the file. */
-  readonly words: readonly TimedWord[];
+  readonly words: readonly FileWord[];
 }
 
 export interface WavSource {

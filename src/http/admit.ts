@@ -4,6 +4,7 @@ import type { Caller } from "../../core/ports/conversations.js";
 import type { FrontRequest } from "../../core/ports/front.js";
 import type { KeyIdentity, KeyStore } from "../../core/ports/key-store.js";
 import { inSpan } from "../../core/ports/span.js";
+import { isDeepgramPath } from "../../core/protocol/deepgram-errors.js";
 import type { Exchange } from "./exchange.js";
 import type { RouteDeps } from "./router.js";
 import { isTemporaryKey } from "./signed-credentials.js";
@@ -21,7 +22,10 @@ export async function admit(exchange: Exchange, deps: AdmitDeps, kind: WorkKind 
   if (deps.running.isDraining) throw new ServiceError("SHUTTING_DOWN", "the service is stopping");
   const { span } = exchange;
   const identity = await inSpan(span.child("admission"), async () => {
-    const known = await authenticate(bearerKey(exchange.request), deps.keys);
+    const key = isDeepgramPath(exchange.request.path)
+      ? tokenKey(exchange.request)
+      : bearerKey(exchange.request);
+    const known = await authenticate(key, deps.keys);
     if (kind !== null) exchange.onEnd(deps.slots.take(known, kind));
     return known;
   });
@@ -35,6 +39,12 @@ const KEY_PATTERN = /^sk-svc-[0-9a-f]{48}$/;
 
 export function bearerKey(request: FrontRequest): string | null {
   const match = /^bearer +(\S+) *$/i.exec(request.header("authorization") ?? "");
+  return match?.[1] ?? null;
+}
+
+/** The same for Deepgram's paths, whose clients may send `Token` instead of `Bearer`. */
+export function tokenKey(request: FrontRequest): string | null {
+  const match = /^(?:token|bearer) +(\S+) *$/i.exec(request.header("authorization") ?? "");
   return match?.[1] ?? null;
 }
 

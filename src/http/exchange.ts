@@ -2,6 +2,8 @@ import { asServiceError, errorName, type ServiceError } from "../../core/domain/
 import type { Log } from "../../core/observe/log.js";
 import type { Departure, FrontRequest, FrontResponse, Headers } from "../../core/ports/front.js";
 import { NO_SPAN, type Span } from "../../core/ports/span.js";
+import type { ErrorBody } from "../../core/protocol/catalog-schemas.js";
+import { deepgramErrorBody, isDeepgramPath } from "../../core/protocol/deepgram-errors.js";
 import {
   ANSWER_HEADERS,
   IDEMPOTENCY,
@@ -118,11 +120,15 @@ export class Exchange {
       const last = this.lateFailure?.(error) ?? null;
       return last === null ? this.#response.reset() : this.#response.end(last);
     }
-    await this.json(
-      HTTP_STATUS[error.code],
-      this.#readsOpenAi() ? openAiErrorBody(error) : errorBody(error),
-      { ...errorHeaders(error.code), ...headers },
-    );
+    await this.json(HTTP_STATUS[error.code], this.#errorBody(error), {
+      ...errorHeaders(error.code),
+      ...headers,
+    });
+  }
+
+  #errorBody(error: ServiceError): ErrorBody {
+    if (isDeepgramPath(this.request.path)) return deepgramErrorBody(error, this.requestId);
+    return this.#readsOpenAi() ? openAiErrorBody(error) : errorBody(error);
   }
 
   /** Whether this is one of OpenAI's clients on an OpenAI path. */

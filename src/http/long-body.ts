@@ -90,26 +90,52 @@ function* joinedParts(bodies: readonly LongBody[]): Generator<Uint8Array, void, 
 /** List entries serialized in one turn of the event loop: words and segments take a microsecond each. */
 const ENTRIES_PER_TURN = 2_000;
 
+/** Lists of up to this many entries may have long lists inside, such as the channels of a recording. */
+const OUTER_ENTRIES = 4;
+
 /** Serializes like `JSON.stringify`, but spreads the object's long lists over turns of the event loop. */
 export async function jsonInTurns(value: object): Promise<LongBody> {
   const parts: Uint8Array[] = [];
-  let open = "{";
+  let open = "";
+  for await (const text of jsonOf(value)) {
+    open += text;
+    if (open.length < SLICE_BYTES) continue;
+    parts.push(Buffer.from(open));
+    open = "";
+  }
+  parts.push(Buffer.from(open));
+  return { bytes: parts.reduce((sum, part) => sum + part.length, 0), parts };
+}
+
+async function* jsonOf(value: unknown): AsyncGenerator<string, void, undefined> {
+  if (typeof value !== "object" || value === null) yield JSON.stringify(value);
+  else if (!Array.isArray(value)) yield* jsonOfMembers(value);
+  else if (value.length <= OUTER_ENTRIES) {
+    yield "[";
+    for (const [index, entry] of value.entries()) {
+      if (index > 0) yield ",";
+      yield* jsonOf(entry);
+    }
+    yield "]";
+  } else yield* jsonOfList(value);
+}
+
+async function* jsonOfMembers(value: object): AsyncGenerator<string, void, undefined> {
+  let separator = "{";
   for (const [name, member] of Object.entries(value)) {
     if (member === undefined) continue;
-    open += `${JSON.stringify(name)}:`;
-    if (Array.isArray(member) && member.length > ENTRIES_PER_TURN) {
-      open += "[";
-      for (let start = 0; start < member.length; start += ENTRIES_PER_TURN) {
-        const entries = JSON.stringify(member.slice(start, start + ENTRIES_PER_TURN)).slice(1, -1);
-        parts.push(Buffer.from(open + entries));
-        open = ",";
-        await nextTurn();
-      }
-      open = "],";
-    } else {
-      open += `${JSON.stringify(member)},`;
-    }
+    yield `${separator}${JSON.stringify(name)}:`;
+    yield* jsonOf(member);
+    separator = ",";
   }
-  parts.push(Buffer.from(`${open.endsWith(",") ? open.slice(0, -1) : open}}`));
-  return { bytes: parts.reduce((sum, part) => sum + part.length, 0), parts };
+  yield separator === "{" ? "{}" : "}";
+}
+
+async function* jsonOfList(list: readonly unknown[]): AsyncGenerator<string, void, undefined> {
+  for (let start = 0; start < list.length; start += ENTRIES_PER_TURN) {
+    if (start > 0) await nextTurn();
+    const entries = JSON.stringify(list.slice(start, start + ENTRIES_PER_TURN)).slice(1, -1);
+    yield (start === 0 ? "[" : ",") + entries;
+  }
+  yield "]";
 }

@@ -10,6 +10,7 @@ import type { Tracer } from "../../core/ports/span.js";
 import type { SpoolRoom } from "../../core/ports/spool-room.js";
 import type { UrlSource } from "../../core/ports/url-source.js";
 import type { HttpOperation } from "../../core/protocol/endpoints.js";
+import type { ClientSecrets } from "./client-secrets.js";
 import type { Exchange } from "./exchange.js";
 import type { AnswerFiles } from "./kept-answers.js";
 import type { KeyEndings } from "./key-endings.js";
@@ -44,6 +45,7 @@ export interface RouteDeps {
   readonly clock: Clock;
   readonly running: RunningWork;
   readonly tokens: StreamTokens;
+  readonly secrets: ClientSecrets;
   readonly slots: OrganizationSlots;
   /** An existing folder for uploads, which are deleted when their requests end. */
   readonly spoolDir: string;

@@ -8,8 +8,8 @@ import type { TokenUses } from "../../core/ports/token-uses.js";
 import type { KeyEndings } from "./key-endings.js";
 
 /** Our credentials are much shorter; anything longer is rejected unread. */
-const LONGEST = 1_024;
-/** Maximum difference between two services' views of the shared clock. */
+export const LONGEST_SIGNED = 1_024;
+/** How far apart two services' views of the shared clock may be. */
 const CLOCKS_APART_MS = 10_000;
 
 export const TOKEN_LIFETIME_S = 60;
@@ -32,7 +32,7 @@ const REMEMBERED_PLACES = 10_000;
  * Checks whether a credential with this lifetime is still valid at `nowMs`. One with more time left than it
  * was issued with is not: the shared clock was set back, and the credential must not last that much longer.
  */
-function isCurrent(untilMs: number, lifetimeMs: number, nowMs: number): boolean {
+export function isCurrent(untilMs: number, lifetimeMs: number, nowMs: number): boolean {
   const leftMs = untilMs - nowMs;
   return leftMs > 0 && leftMs <= lifetimeMs + CLOCKS_APART_MS;
 }
@@ -60,7 +60,7 @@ export class SignedText {
 
   /** Returns the content, or null if the text was not signed with this secret. */
   read(text: string): readonly unknown[] | null {
-    if (text.length > LONGEST || !this.isKind(text)) return null;
+    if (text.length > LONGEST_SIGNED || !this.isKind(text)) return null;
     const end = text.lastIndexOf(".");
     if (end === -1) return null;
     const signed = text.slice(0, end);
@@ -118,7 +118,7 @@ export class StreamTokens {
 }
 
 /** Redeeming a token checks its key in the store, so earlier endings no longer matter. */
-function knownSince(identity: KeyIdentity, count: number): KeyIdentity {
+export function knownSince(identity: KeyIdentity, count: number): KeyIdentity {
   const { grant } = identity;
   return grant === undefined ? identity : { ...identity, grant: { ...grant, knownSince: count } };
 }

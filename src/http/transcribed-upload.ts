@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { BilledTranscript } from "../../core/domain/decoding/transcript.js";
 import { ServiceError } from "../../core/domain/errors.js";
-import type { Caller, FileWishes } from "../../core/ports/conversations.js";
+import type { Caller, FileWishes, TranscriptionConversation } from "../../core/ports/conversations.js";
 import type { Departure, FrontRequest } from "../../core/ports/front.js";
 import { ENDLESS_ROOM, type SpoolRoom } from "../../core/ports/spool-room.js";
 import { requireKnownNames, shownName } from "../../core/protocol/fields.js";
@@ -34,10 +34,12 @@ export interface Upload {
   readonly maxBytes?: number;
 }
 
-interface WantedAnswer {
+export interface WantedAnswer {
   /** Everything besides the audio that determines the response. */
   readonly fingerprintParts: readonly unknown[];
   readonly wishes: FileWishes;
+  /** Called when the work has begun, before any of its callbacks. */
+  begun?(conversation: TranscriptionConversation): void;
   answer(transcript: BilledTranscript, departure: Departure): Promise<void>;
 }
 
@@ -117,9 +119,10 @@ function transcribeFile(
   { exchange, deps }: WantedTranscript,
   payer: Caller,
   path: string,
-  { wishes, answer }: Omit<WantedAnswer, "fingerprintParts">,
+  { wishes, begun, answer }: Omit<WantedAnswer, "fingerprintParts">,
 ): Promise<void> {
   const conversation = deps.conversations.transcription(payer, path, wishes);
+  begun?.(conversation);
   return converse(exchange, deps, conversation, async () => {
     await answer(await conversation.transcript, conversation.answer);
     conversation.complete();
@@ -136,7 +139,7 @@ export function isMultipart(request: FrontRequest): boolean {
 
 /** A form with one file, read as it arrives. Fields may come before and after the file. */
 export class FormUpload {
-  /** Complete once `bytes` has been read to its end. A trailing `[]` of a name is dropped. */
+  /** Complete once `bytes` has been read to its end. A trailing `[]` of a name is dropped, and the values of such a list are joined. */
   readonly fields = new Map<string, string>();
   readonly #events: AsyncGenerator<MultipartEvent, void, undefined>;
   readonly #known: readonly string[] | null;
@@ -202,10 +205,16 @@ export class FormUpload {
           return true;
         }
         this.#checkName(event);
-      } else if (event.type === "part-end")
-        this.fields.set(name.replace(/\[\]$/, ""), Buffer.concat(value).toString());
+      } else if (event.type === "part-end") this.#set(name, Buffer.concat(value).toString());
       else value.push(this.#counted(name, event.bytes));
     }
+  }
+
+  /** Of a repeated field the last value counts, unless its name is that of a list: then all do. */
+  #set(name: string, value: string): void {
+    const base = name.replace(/\[\]$/, "");
+    const before = base === name ? undefined : this.fields.get(base);
+    this.fields.set(base, before === undefined ? value : `${before},${value}`);
   }
 
   /** Rejects an unknown name immediately, before the audio after it is sent. */

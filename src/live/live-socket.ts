@@ -1,77 +1,80 @@
-import { asServiceError, errorName, ServiceError } from "../../core/domain/errors.js";
+import { errorName, ServiceError } from "../../core/domain/errors.js";
 import type { Log } from "../../core/observe/log.js";
-import type { Caller, LiveConversation } from "../../core/ports/conversations.js";
+import type { Caller, LiveConversation, LiveSink } from "../../core/ports/conversations.js";
 import type { FrontSocket, SocketEvents } from "../../core/ports/front.js";
-import { CLOSE_CODE, HTTP_STATUS, isRetryable, publicDetail } from "../../core/protocol/error-status.js";
-import { GatheredAudio } from "../front/shared/live-messages.js";
-import type { RouteDeps } from "../http/router.js";
+import { CLOSE_CODE } from "../../core/protocol/error-status.js";
+import { GatheredAudio, MessageBudget } from "../front/shared/live-messages.js";
 import { AudioIntake } from "./audio-intake.js";
-import type { ErrorMessage, LiveTranslation, WireMessage } from "./dialects/dialect.js";
+import type { LiveTranslation, WireMessage } from "./dialects/dialect.js";
+import { LateConversation } from "./late-conversation.js";
+import {
+  closeWith,
+  floodClosing,
+  LONGEST_TEXT,
+  openSession,
+  refuseSession,
+  type SessionDeps,
+  type SocketParts,
+  sendAll,
+} from "./session-socket.js";
 
 /** A client that leaves more unread is cut: finals are never dropped, so they would pile up. */
 const MAX_UNREAD_BYTES = 1 << 20;
-const KEY_ENDED = "the API key has ended";
-/** Valid text messages are short; longer ones are not parsed. */
-const LONGEST_TEXT = 64 * 1024;
 
-export type LiveSocketDeps = Pick<RouteDeps, "conversations" | "endings" | "running" | "slots">;
+interface OpenSocket {
+  readonly conversation: LiveConversation;
+  readonly translation: LiveTranslation;
+  readonly onFlood: () => void;
+}
 
 /**
- * Connects one socket with its live session: joins small messages, translates the client's dialect, cuts a
- * client that does not read, and releases the organization's slot.
+ * Connects one socket with its live session: joins small messages, translates the client's dialect, and cuts
+ * a client that does not read.
  */
 export class LiveSocket {
+  readonly #parts: SocketParts;
   readonly #socket: FrontSocket;
   readonly #log: Log;
-  readonly #toRefusal: (error: ErrorMessage) => WireMessage;
 
-  constructor(socket: FrontSocket, log: Log, toRefusal: (error: ErrorMessage) => WireMessage) {
-    this.#socket = socket;
-    this.#log = log;
-    this.#toRefusal = toRefusal;
+  constructor(parts: SocketParts) {
+    this.#parts = parts;
+    this.#socket = parts.socket;
+    this.#log = parts.log;
   }
 
-  /** Opens the session, or sends the client the error. */
-  start(deps: LiveSocketDeps, caller: Caller, translation: LiveTranslation): SocketEvents {
-    let conversation: LiveConversation;
-    let release = () => {};
+  /**
+   * Opens the session, or sends the client the error.
+   * @param onFlood called if the client sends too many messages that the front could not count as such
+   */
+  start(
+    deps: SessionDeps,
+    caller: Caller,
+    translation: LiveTranslation,
+    onFlood: () => void = () => {},
+  ): SocketEvents {
     try {
-      if (deps.endings.hasEnded(caller.identity)) throw new ServiceError("KEY_INVALID", KEY_ENDED);
-      // Not during the upgrade: nothing reports a client that leaves before the socket opens.
-      release = deps.slots.take(caller.identity, "live");
-      conversation = deps.conversations.live(caller, translation.options, {
-        send: (message) => this.#send(translation.toClient(message)),
-        close: (code, reason) => this.#socket.close(code, reason),
-      });
+      const { session: conversation, closed } = openSession(this.#parts, deps, caller, "live", () =>
+        this.#begin(deps, caller, translation),
+      );
+      this.#send(translation.opened?.() ?? []);
+      return this.#eventsOf({ conversation, translation, onFlood }, closed);
     } catch (thrown) {
-      release();
-      const error = asServiceError(thrown);
-      caller.span?.end(errorName(error.code));
-      this.#log.warn({ err: serverFault(error), code: error.code }, "live session did not start");
-      return this.refuse(error);
+      return refuseSession(this.#parts, caller, thrown);
     }
-    const over = deps.running.add({
-      goingAway: (deadlineSeconds) => conversation.goingAway(deadlineSeconds),
-      stop: () => this.#socket.close(CLOSE_CODE.SHUTTING_DOWN, "going away"),
-    });
-    const unwatch = deps.endings.watch(caller.identity, () => {
-      this.#log.info("live session ends with its key");
-      conversation.unauthorized(KEY_ENDED);
-    });
-    return this.#eventsOf(conversation, translation, (closeCode) => {
-      over();
-      unwatch();
-      release();
-      conversation.disconnected();
-      caller.span?.set({ "dauys.close_code": closeCode });
-      caller.span?.end();
-      this.#log.info({ closeCode }, "live socket closed");
-    });
+  }
+
+  #begin({ conversations }: SessionDeps, caller: Caller, translation: LiveTranslation): LiveConversation {
+    const sink: LiveSink = {
+      send: (message) => this.#send(translation.toClient(message)),
+      finalized: () => this.#send(translation.finalized?.() ?? []),
+      close: (code, reason) => this.#socket.close(code, reason),
+    };
+    const start = () => conversations.live(caller, translation.options, sink);
+    return translation.startsLate === true ? new LateConversation(sink, start) : start();
   }
 
   #eventsOf(
-    conversation: LiveConversation,
-    translation: LiveTranslation,
+    { conversation, translation, onFlood }: OpenSocket,
     closed: (code: number) => void,
   ): SocketEvents {
     const intake = new AudioIntake(translation);
@@ -85,13 +88,20 @@ export class LiveSocket {
       audio.flush();
       accept(intake.rest());
     };
+    const budget = translation.audioIn === undefined ? null : new MessageBudget();
     return {
       text: (text) => {
+        const bytes = translation.audioIn?.(text) ?? null;
+        if (bytes !== null) return bytes.length > 0 ? audio.push(bytes) : undefined;
         flush();
-        if (text.length <= LONGEST_TEXT) translation.text(conversation, text);
+        const verdict = budget?.text(text.length) ?? "take";
+        if (verdict === "flood") this.#closeFlooded(translation, onFlood);
+        if (verdict !== "take") return;
+        if (text.length <= LONGEST_TEXT) this.#send(translation.text(conversation, text));
         else conversation.badMessage(`a text message must be at most ${LONGEST_TEXT} characters`);
       },
       binary: (bytes) => {
+        if (budget !== null) return conversation.badMessage("binary messages are not supported: send text");
         if (bytes.length > 0) return audio.push(bytes);
         // An empty message is a command in the dialects.
         flush();
@@ -104,10 +114,11 @@ export class LiveSocket {
     };
   }
 
-  /** Sends the reason why there is no session, and closes. */
-  refuse(error: ServiceError): SocketEvents {
-    this.#closeWith(error, (message) => [this.#toRefusal(message)]);
-    return { text: () => {}, binary: () => {}, closed: () => {} };
+  #closeFlooded(translation: LiveTranslation, onFlood: () => void): void {
+    const { messages, code, reason } = floodClosing((error) => translation.toClient(error));
+    sendAll(this.#socket, messages);
+    this.#socket.close(code, reason);
+    onFlood();
   }
 
   /** Catches errors here, because joined audio is delivered in a separate turn, without a caller. */
@@ -118,7 +129,7 @@ export class LiveSocket {
       if (error instanceof ServiceError) {
         this.#log.warn({ code: error.code }, "live audio refused");
         // Audio that was accepted before is charged, as when the client leaves.
-        this.#closeWith(error, (message) => translation.toClient(message));
+        closeWith(this.#socket, error, (message) => translation.toClient(message));
       } else {
         this.#log.error({ err: error }, "live audio failed");
         this.#socket.close(CLOSE_CODE.INTERNAL, errorName("INTERNAL"));
@@ -126,26 +137,10 @@ export class LiveSocket {
     }
   }
 
-  #closeWith(error: ServiceError, render: (message: ErrorMessage) => readonly WireMessage[]): void {
-    const { code } = error;
-    const name = errorName(code);
-    const detail = publicDetail(error);
-    this.#send(render({ type: "error", code: name, detail, retryable: isRetryable(code) }));
-    this.#socket.close(CLOSE_CODE[code], name);
-  }
-
   #send(messages: readonly WireMessage[]): void {
-    for (const message of messages) {
-      if (typeof message === "string") this.#socket.sendText(message);
-      else this.#socket.sendBinary(message);
-    }
+    sendAll(this.#socket, messages);
     if (messages.length === 0 || this.#socket.bufferedBytes <= MAX_UNREAD_BYTES) return;
     this.#log.warn({ unreadBytes: this.#socket.bufferedBytes }, "live client does not read");
     this.#socket.terminate();
   }
-}
-
-/** Returns the error if it is our own failure: only those are logged with a stack. */
-export function serverFault(error: ServiceError): ServiceError | undefined {
-  return HTTP_STATUS[error.code] >= 500 ? error : undefined;
 }

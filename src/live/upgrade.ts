@@ -4,87 +4,101 @@ import { asServiceError, errorName, ServiceError } from "../../core/domain/error
 import { SERVED_PARTS, type ServedPart } from "../../core/domain/served.js";
 import type { Clock } from "../../core/ports/clock.js";
 import type { Caller } from "../../core/ports/conversations.js";
-import type {
-  FloodClosing,
-  FrontRequest,
-  FrontSocket,
-  SocketEvents,
-  UpgradeDecision,
-} from "../../core/ports/front.js";
+import type { FrontRequest, FrontSocket, SocketEvents, UpgradeDecision } from "../../core/ports/front.js";
 import type { KeyIdentity, KeyStore } from "../../core/ports/key-store.js";
 import { inSpan, NO_TRACER } from "../../core/ports/span.js";
+import { deepgramErrorBody, isDeepgramPath } from "../../core/protocol/deepgram-errors.js";
 import type { LivePath } from "../../core/protocol/endpoints.js";
 import { errorBody } from "../../core/protocol/error-body.js";
-import { CLOSE_CODE, errorHeaders, HTTP_STATUS, publicDetail } from "../../core/protocol/error-status.js";
+import { errorHeaders, HTTP_STATUS, publicDetail } from "../../core/protocol/error-status.js";
 import { ignoredHeader } from "../../core/protocol/ignored-names.js";
+import type { RealtimeConfig } from "../../core/protocol/realtime-session.js";
 import { isServed, servedElsewhere } from "../../core/protocol/served-endpoints.js";
-import { FLOOD_DETAIL } from "../front/shared/live-messages.js";
 import { type BucketSize, TokenBucket } from "../front/shared/rate-limits.js";
 import { newRequestId } from "../front/shared/request-head.js";
 import { authenticate } from "../http/admit.js";
+import { isClientSecret } from "../http/client-secrets.js";
 import { CORS_HEADERS } from "../http/exchange.js";
 import type { KeyEndings } from "../http/key-endings.js";
 import { noSuchEndpoint, type RouteDeps } from "../http/router.js";
 import { isToken } from "../http/signed-credentials.js";
 import { LISTEN_DIALECT } from "./dialects/deepgram.js";
-import type { ErrorMessage, LiveDialect, LiveTranslation, StreamCredential } from "./dialects/dialect.js";
+import { SPEAK_DIALECT } from "./dialects/deepgram-speak.js";
+import { TURNS_DIALECT } from "./dialects/deepgram-turns.js";
+import type {
+  ErrorMessage,
+  Handshake,
+  LiveDialect,
+  SpeakDialect,
+  StreamCredential,
+  WireMessage,
+} from "./dialects/dialect.js";
+import { REALTIME_DIALECT } from "./dialects/realtime.js";
 import { STREAM_DIALECT } from "./dialects/stream.js";
-import { LiveSocket, serverFault } from "./live-socket.js";
+import { LiveSocket } from "./live-socket.js";
+import { floodClosing, refuseSocket, type SocketParts, serverFault } from "./session-socket.js";
+import { SpeakSocket } from "./speak-socket.js";
 
 /** A path of the endpoint table without a dialect does not compile. */
 const BY_PATH = {
   "/v1/stream": STREAM_DIALECT,
   "/v1/listen": LISTEN_DIALECT,
-} satisfies { readonly [Path in LivePath]: LiveDialect };
+  "/v1/speak": SPEAK_DIALECT,
+  "/v2/listen": TURNS_DIALECT,
+  "/v1/realtime": REALTIME_DIALECT,
+} satisfies { readonly [Path in LivePath]: LiveDialect | SpeakDialect };
 
-export const DIALECTS: readonly LiveDialect[] = Object.values(BY_PATH);
+export const DIALECTS: readonly (LiveDialect | SpeakDialect)[] = Object.values(BY_PATH);
 
 /** Creates the handler that accepts or rejects WebSocket upgrades. */
 export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) => Promise<UpgradeDecision> {
   const keys = new LiveAuthorization(deps.keys, deps.clock, deps.endings);
   const floods = new Floods(deps.clock);
   const { serve = SERVED_PARTS } = deps;
-  const served = DIALECTS.filter(({ path }) => isServed(path, serve));
+  const served = DIALECTS.filter(({ path }) => isServed({ method: "GET", path }, serve));
   return async (request) => {
     const requestId = newRequestId();
     const log = deps.log.child({ requestId });
     const known = served.find(({ path }) => path === request.path);
     const dialect = known ?? STREAM_DIALECT;
     const credential = dialect.credential(request);
-    const accepted = { protocol: credential.type === "protocol" ? credential.name : null, requestId };
+    const accepted = { protocol: protocolOf(credential), requestId };
     const span = (known === undefined ? NO_TRACER : (deps.tracer ?? NO_TRACER)).begin(
       `GET ${dialect.path}`,
       request.header("traceparent"),
       { "http.request.method": "GET", "http.route": dialect.path, "dauys.request_id": requestId },
     );
-    const toRefusal = (error: ErrorMessage) => dialect.refusal(request.query, error);
+    const toRefusal = (error: ErrorMessage) => dialect.refusal(request.query, error, requestId);
     try {
       if (request.malformed !== null) throw new ServiceError("INVALID_REQUEST", request.malformed);
       if (known === undefined) throw new ServiceError("NOT_FOUND", whyNotHere(request.path, serve));
       if (deps.running.isDraining) throw new ServiceError("SHUTTING_DOWN", "the service is stopping");
-      const identity = await inSpan(span.child("admission"), async () => {
-        const known = await identify(credential, deps, keys);
+      const { identity, config } = await inSpan(span.child("admission"), async () => {
+        const known = await identify(credential, dialect, deps, keys);
         // Check this first: a client without a free slot then costs little.
-        deps.slots.check(known, "live");
+        deps.slots.check(known.identity, dialect.work);
         return known;
       });
       const client = `${identity.organizationId} ${request.remoteAddress}`;
       floods.check(client);
-      const translation = dialect.begin(request.query, requestId, deps.conversations.catalog.hearing);
-      const mostAtOnce = deps.slots.limitOf(identity, "live");
+      const begun = begin(dialect, { request, config }, requestId, deps);
+      const mostAtOnce = deps.slots.limitOf(identity, dialect.work);
       const caller = { requestId, identity, endpoint: dialect.path, mostAtOnce, span };
-      await deps.conversations.requireCredit(caller, "live");
+      await deps.conversations.requireCredit(caller, dialect.work);
       const open = (socket: FrontSocket) => {
         log.info({ path: dialect.path, organizationId: identity.organizationId }, "live socket opened");
-        const events = new LiveSocket(socket, log, toRefusal).start(deps, caller, translation);
         const flooded = () => {
           floods.note(client);
           log.warn({}, "live client floods");
         };
-        return { ...events, flooded };
+        return { ...begun.start(caller, { socket, log, toRefusal }, flooded), flooded };
       };
-      const { ignored } = translation;
-      return { ...accept({ ...accepted, ignored }, open), floodClosing: floodClosing(translation) };
+      const { ignored, hasAudioInText } = begun;
+      return {
+        ...accept({ ...accepted, ignored }, open),
+        floodClosing: floodClosing(begun.toClient),
+        ...(hasAudioInText && { hasAudioInText }),
+      };
     } catch (thrown) {
       const error = asServiceError(thrown);
       span.end(errorName(error.code));
@@ -92,22 +106,71 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
       if (credential.type === "header" || credential.type === "key-in-query" || known === undefined)
         return refuse(error, requestId, dialect);
       // Browsers cannot read a failed handshake, so they get the error on an open socket.
-      return accept(accepted, (socket) => new LiveSocket(socket, log, toRefusal).refuse(error));
+      return accept(accepted, (socket) => refuseSocket({ socket, log, toRefusal }, error));
     }
+  };
+}
+
+/** What a dialect makes of a handshake. */
+interface Begun {
+  readonly ignored: readonly string[];
+  /** Text messages may hold audio, so the front must not count them. */
+  readonly hasAudioInText: boolean;
+  toClient(error: ErrorMessage): readonly WireMessage[];
+  /** @param onFlood called if the client sends too many messages that the front could not count */
+  start(caller: Caller, parts: SocketParts, onFlood: () => void): SocketEvents;
+}
+
+/** @throws {ServiceError} as `begin` of the dialects */
+function begin(
+  dialect: LiveDialect | SpeakDialect,
+  handshake: Handshake,
+  requestId: string,
+  deps: RouteDeps,
+): Begun {
+  const { hearing, speaking } = deps.conversations.catalog;
+  const { query } = handshake.request;
+  if (dialect.work === "live") {
+    const translation = dialect.begin(query, requestId, hearing, handshake);
+    return {
+      ignored: translation.ignored,
+      hasAudioInText: translation.audioIn !== undefined,
+      toClient: (error) => translation.toClient(error),
+      start: (caller, parts, onFlood) => new LiveSocket(parts).start(deps, caller, translation, onFlood),
+    };
+  }
+  const translation = dialect.begin(query, requestId, speaking);
+  return {
+    ignored: translation.ignored,
+    hasAudioInText: false,
+    toClient: (error) => translation.toClient(error),
+    start: (caller, parts) => new SpeakSocket(parts).start(deps, caller, translation),
   };
 }
 
 function whyNotHere(path: string, serve: readonly ServedPart[]): string {
   const isElsewhere = DIALECTS.some((dialect) => dialect.path === path);
-  return isElsewhere ? servedElsewhere(path, serve) : noSuchEndpoint("GET", path);
+  return isElsewhere ? servedElsewhere({ method: "GET", path }, serve) : noSuchEndpoint("GET", path);
+}
+
+/** Returns the subprotocol that the response repeats; null for none. */
+function protocolOf(credential: StreamCredential): string | null {
+  return "name" in credential ? (credential.name ?? null) : null;
+}
+
+/** Who a client is, and the configuration that its client secret grants. */
+interface Known {
+  readonly identity: KeyIdentity;
+  readonly config: RealtimeConfig | null;
 }
 
 /** @throws {ServiceError} `INVALID_REQUEST` for a key in the query, `KEY_INVALID`, `AUTH_UNAVAILABLE` */
 async function identify(
   credential: StreamCredential,
-  { tokens }: RouteDeps,
+  { path }: LiveDialect | SpeakDialect,
+  { tokens, secrets }: RouteDeps,
   keys: KeyStore,
-): Promise<KeyIdentity> {
+): Promise<Known> {
   if (credential.type === "key-in-query") {
     throw new ServiceError(
       "INVALID_REQUEST",
@@ -115,15 +178,23 @@ async function identify(
     );
   }
   const token = credential.type === "token" ? credential.token : credential.key;
-  if (credential.type !== "token" && (token === null || !isToken(token))) return authenticate(token, keys);
-  const identity = await tokens.redeem(token ?? "");
-  if (identity === null) {
+  if (path === "/v1/realtime" && token !== null && isClientSecret(token)) {
+    const granted = await secrets.read(token);
+    if (granted !== null) return granted;
     throw new ServiceError(
       "KEY_INVALID",
-      "the stream token is unknown, was used, or is older than 60 s, or its key has ended",
+      "the client secret is unknown or has expired, or its key has ended",
     );
   }
-  return identity;
+  if (credential.type !== "token" && (token === null || !isToken(token))) {
+    return { identity: await authenticate(token, keys), config: null };
+  }
+  const identity = await tokens.redeem(token ?? "");
+  if (identity !== null) return { identity, config: null };
+  throw new ServiceError(
+    "KEY_INVALID",
+    "the stream token is unknown, was used, or is older than 60 s, or its key has ended",
+  );
 }
 
 interface Accepted {
@@ -140,7 +211,11 @@ function accept(
   return { type: "accept", protocol, headers, open };
 }
 
-function refuse(error: ServiceError, requestId: string, dialect: LiveDialect): UpgradeDecision {
+function refuse(
+  error: ServiceError,
+  requestId: string,
+  dialect: LiveDialect | SpeakDialect,
+): UpgradeDecision {
   const headers = {
     "content-type": "application/json",
     "x-request-id": requestId,
@@ -152,7 +227,9 @@ function refuse(error: ServiceError, requestId: string, dialect: LiveDialect): U
     type: "refuse",
     status: HTTP_STATUS[error.code],
     headers,
-    body: JSON.stringify(errorBody(error)),
+    body: JSON.stringify(
+      isDeepgramPath(dialect.path) ? deepgramErrorBody(error, requestId) : errorBody(error),
+    ),
   };
 }
 
@@ -195,20 +272,10 @@ export class LiveAuthorization implements KeyStore {
   }
 }
 
-const FLOOD = "too_many_messages";
 /** Floods of one client until it has to wait for `Retry-After`. */
 const FLOODS: BucketSize = { burst: 4, perSecond: 2 };
 /** Beyond this, the client whose flood was longest ago is forgotten. */
 const MOST_CLIENTS = 10_000;
-
-/** Returns what the front sends to a client with too many messages before it closes the socket. */
-function floodClosing(translation: LiveTranslation): FloodClosing {
-  return {
-    messages: translation.toClient({ type: "error", code: FLOOD, detail: FLOOD_DETAIL, retryable: false }),
-    code: CLOSE_CODE.INVALID_REQUEST,
-    reason: FLOOD,
-  };
-}
 
 /**
  * Remembers clients whose live sockets were closed for floods, and makes them wait after a few. A client that

@@ -7,6 +7,7 @@ import type { Engine, Lease } from "../../actors/residency/resident-model.js";
 import { planSynthesis } from "../../actors/synthesis/plan.js";
 import { SentenceCache } from "../../actors/synthesis/sentence-cache.js";
 import { SynthesisSession } from "../../actors/synthesis/session.js";
+import { type SpeakObserver, SpeakSession } from "../../actors/synthesis/speak-session.js";
 import { readableTranscript } from "../../actors/transcription/readable-transcript.js";
 import { TranscriptionSession } from "../../actors/transcription/session.js";
 import type { Catalog, HearingModel, ModelList } from "../../core/domain/catalog/catalog.js";
@@ -41,9 +42,15 @@ export interface ConversationParts {
   readonly log: Log;
 }
 
+interface SpeakingParts extends ConversationParts {
+  /** Shared by both ways to speak; null without one. */
+  readonly cache: SentenceCache | null;
+}
+
 /** Creates the conversations. One function below builds the stack of each path, from the outside in. */
-export function makeConversations(parts: ConversationParts): Conversations {
-  const { engines, meter, catalog } = parts;
+export function makeConversations(given: ConversationParts): Conversations {
+  const { engines, meter, catalog, config, metrics } = given;
+  const parts = { ...given, cache: sentenceCacheFor(engines, config, metrics) };
   return {
     catalog,
     requireCredit: (caller, kind) => {
@@ -52,30 +59,51 @@ export function makeConversations(parts: ConversationParts): Conversations {
       return meter.requireCredit(caller.identity.organizationId, kind, mostAtOnce);
     },
     synthesis: speak(parts),
+    speaking: speakPieces(parts),
     transcription: transcribe(parts),
     live: listen({ ...parts, recognizers: engines.recognizers }),
   };
 }
 
 /** `BilledSynthesis` charges, `SynthesisSession` cuts sentences, the cache or a leased model has pieces. */
-function speak(parts: ConversationParts): Conversations["synthesis"] {
-  const { engines, catalog, config, metrics, log } = parts;
-  const cache = sentenceCacheFor(engines, config, metrics);
+function speak(parts: SpeakingParts): Conversations["synthesis"] {
   return async (caller, request, delivery) => {
-    const model = catalog.speaking.require(request.model);
-    const synthesizer = pieceSpeaker(engineOf(engines.synthesizers, model.name), cache, caller);
-    const span = caller.span ?? NO_SPAN;
-    const observer = metrics.observeSpeech(model.name);
-    const options = {
-      synthesizer,
-      delivery,
-      clock: systemClock,
-      observer: span.isTraced ? traceSpeech(span, observer) : observer,
-      log: log.child({ requestId: caller.requestId }),
-    };
+    const model = parts.catalog.speaking.require(request.model);
+    const options = { ...synthesisOptions(parts, caller, model.name), delivery };
     const plan = await planSynthesis(request, model);
     const session = new SynthesisSession(plan, options);
     return new BilledSynthesis(meterOf(parts, caller), usageReference(caller), session);
+  };
+}
+
+/** `SpeakSession` cuts sentences as their text arrives, and charges a turn of them at a time. */
+function speakPieces(parts: SpeakingParts): Conversations["speaking"] {
+  const { metrics } = parts;
+  const observer: SpeakObserver = {
+    opened: () => metrics.speakSessions.inc(),
+    interrupted: () => metrics.speakInterruptions.inc(),
+    failed: (code) => metrics.errors.inc({ code }),
+    ended: () => metrics.speakSessions.dec(),
+  };
+  return (caller, wishes, sink) => {
+    const model = parts.catalog.speaking.require(wishes.model);
+    const { log, ...synthesis } = synthesisOptions(parts, caller, model.name);
+    const meter = meterOf(parts, caller);
+    const reference = usageReference(caller);
+    const meterOfTurn = (turn: number) => meter.openSpeech({ ...reference, id: `${reference.id}-${turn}` });
+    return new SpeakSession({ model, wishes, synthesis, meterOf: meterOfTurn, sink, log, observer });
+  };
+}
+
+function synthesisOptions(parts: SpeakingParts, caller: Caller, modelId: string) {
+  const { engines, cache, metrics, log } = parts;
+  const span = caller.span ?? NO_SPAN;
+  const observer = metrics.observeSpeech(modelId);
+  return {
+    synthesizer: pieceSpeaker(engineOf(engines.synthesizers, modelId), cache, caller),
+    clock: systemClock,
+    observer: span.isTraced ? traceSpeech(span, observer) : observer,
+    log: log.child({ requestId: caller.requestId }),
   };
 }
 
@@ -101,7 +129,7 @@ function pieceSpeaker(
 /** `BilledTranscription` charges, `TranscriptionSession` stops and times, a leased model transcribes. */
 function transcribe(parts: ConversationParts): Conversations["transcription"] {
   const { engines, catalog, spoolFolder, room, metrics, reader } = parts;
-  return (caller, path, { model, hotWords, reading = null, onProgress }) => {
+  return (caller, path, { model, hotWords, reading = null, onProgress, onSegments }) => {
     const { transcription } = engineOf(engines.recognizers, model);
     const file = { path, spoolFolder, room };
     const span = caller.span ?? NO_SPAN;
@@ -112,7 +140,14 @@ function transcribe(parts: ConversationParts): Conversations["transcription"] {
             work.event("decoded to WAV");
             return transcription.use(
               signal,
-              (engine) => engine.transcribe(wavPath, signal, { onLength, onProgress, hotWords, span: work }),
+              (engine) =>
+                engine.transcribe(wavPath, signal, {
+                  onLength,
+                  onProgress,
+                  onSegments,
+                  hotWords,
+                  span: work,
+                }),
               caller.onModelWait,
             );
           }).then((transcript) =>
@@ -160,7 +195,6 @@ export function listen({
   metrics,
   log,
 }: ListenParts): Conversations["live"] {
-  const counting = countLive(metrics);
   /** Loaded for the first session that needs it. */
   let ends: SentenceEnds | null = null;
   const readingParts = () => {
@@ -169,6 +203,7 @@ export function listen({
   };
   return (caller, options, sink) => {
     const { span = NO_SPAN } = caller;
+    const counting = countLive(metrics, caller.endpoint);
     const { manifest, live } = engineOf(recognizers, options.model);
     const lease = live.take();
     try {
@@ -213,9 +248,12 @@ function withReading(options: LiveWishes, models: ModelList<HearingModel> | unde
   return reading === undefined ? options : { ...options, reading: readingBy(models, model, reading) };
 }
 
-function countLive(metrics: Metrics): LiveSessionObserver {
+function countLive(metrics: Metrics, path: string): LiveSessionObserver {
   return {
-    opened: () => metrics.liveSessions.inc(),
+    opened: () => {
+      metrics.liveSessions.inc();
+      metrics.liveSessionsOpened.inc({ path });
+    },
     received: (sampleCount) => metrics.liveReceived(sampleCount),
     sent(message) {
       metrics.liveSent(message.type);
@@ -276,6 +314,14 @@ function traceHolds(span: Span, meter: UsageMeter): UsageMeter {
   return {
     requireCredit: (...args) => meter.requireCredit(...args),
     hold: (...args) => inSpan(span.child("hold"), () => meter.hold(...args)),
+    openSpeech: (reference) => {
+      const speech = meter.openSpeech(reference);
+      return {
+        cover: (characters) => inSpan(span.child("hold"), () => speech.cover(characters)),
+        delivered: (characters) => speech.delivered(characters),
+        settle: (characters) => speech.settle(characters),
+      };
+    },
     openLive: (reference, samplesPerSecond, onFunds) => {
       const hold = span.child("hold");
       return meter.openLive(reference, samplesPerSecond, (funds) => {

@@ -16,6 +16,7 @@ import { connectionsWithin, descriptorLimit, openDescriptors } from "../front/sh
 import { LIVE_MESSAGE_LIMITS } from "../front/shared/live-messages.js";
 import { ThreadedFront } from "../front/threads/threaded-front.js";
 import { TrustedProxies } from "../http/client-address.js";
+import { ClientSecrets } from "../http/client-secrets.js";
 import { AnswerFiles } from "../http/kept-answers.js";
 import { KeyEndings } from "../http/key-endings.js";
 import type { Route } from "../http/router.js";
@@ -60,6 +61,7 @@ export async function openPublicSide(parts: PublicSideParts, owned: Owned): Prom
   };
   const { temporaryKeys, endings } = openKeys(parts, owned);
   const isReady = async () => !isGivenUp(engines) && (await disk.hasRoomFor(0)) && (await store.canServe());
+  const signed = { clock: store.sharedClock, uses: store.tokenUses, endings };
   const transport = createTransport({
     front: config.front,
     serve: config.serve,
@@ -67,12 +69,8 @@ export async function openPublicSide(parts: PublicSideParts, owned: Owned): Prom
     ...(config.frontThreads > 1 && { makeFront }),
     conversations,
     keys: temporaryKeys,
-    tokens: new StreamTokens({
-      secret: store.secretFor("stream tokens"),
-      clock: store.sharedClock,
-      uses: store.tokenUses,
-      endings,
-    }),
+    tokens: new StreamTokens({ ...signed, secret: store.secretFor("stream tokens") }),
+    secrets: new ClientSecrets({ ...signed, secret: store.secretFor("client secrets") }),
     endings,
     extraRoutes: consoleRoutes(parts, { temporaryKeys, endings, isReady }),
     isReady,

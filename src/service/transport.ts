@@ -152,7 +152,10 @@ function upgradeHints(serve: readonly ServedPart[]): Route[] {
     method: "GET",
     path,
     handle: async () => {
-      if (!isServed(path, serve)) throw new ServiceError("NOT_FOUND", servedElsewhere(path, serve));
+      const operation = { method: "GET", path };
+      if (!isServed(operation, serve)) {
+        throw new ServiceError("NOT_FOUND", servedElsewhere(operation, serve));
+      }
       throw new ServiceError("INVALID_REQUEST", "this path speaks WebSocket: send an upgrade request");
     },
   }));

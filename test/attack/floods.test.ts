@@ -16,7 +16,9 @@ const ONE = new Uint8Array(1);
 const text = (content: string) => frame(content, { opcode: OPCODE.text });
 const binary = (bytes: number) => frame(new Uint8Array(bytes), { opcode: OPCODE.binary });
 
-/** Floods by name; the service must close each of them. */
+const ONE_SAMPLE = '{"type":"input_audio_buffer.append","audio":"AAA="}';
+
+/** Each in its name what the service must say to more of it than anybody needs. */
 const FLOODS: readonly { readonly name: string; readonly path?: string; readonly unit: Buffer }[] = [
   { name: "one-byte audio", unit: binary(1) },
   { name: "empty audio", unit: binary(0) },
@@ -34,6 +36,9 @@ const FLOODS: readonly { readonly name: string; readonly path?: string; readonly
     ]),
   },
   { name: "msgpack, one-byte audio", path: "/v1/stream?encoding=msgpack", unit: binary(1) },
+  { name: "realtime, commit", path: "/v1/realtime", unit: text('{"type":"input_audio_buffer.commit"}') },
+  { name: "realtime, one sample", path: "/v1/realtime", unit: text(ONE_SAMPLE) },
+  { name: "realtime, garbage text", path: "/v1/realtime", unit: text("{") },
   { name: "listen, one-byte audio", path: "/v1/listen", unit: binary(1) },
   { name: "listen, Finalize", path: "/v1/listen", unit: text('{"type":"Finalize"}') },
   { name: "listen, KeepAlive", path: "/v1/listen", unit: text('{"type":"KeepAlive"}') },

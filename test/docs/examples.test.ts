@@ -35,8 +35,8 @@ test("docs/examples/README.md lists every program", () => {
     [...names.matchAll(/\]\(([^)]+)\)/g)].map((match) => match[1]!),
   );
   assert.deepEqual(listed.toSorted(), [
-    ...["client.mjs", "live.mjs", "microphone.sh", "openai_shape.py", "page-server.mjs", "page.html"],
-    "speak-and-transcribe.sh",
+    ...["client.mjs", "deepgram.mjs", "live.mjs", "microphone.sh", "openai_shape.py", "page-server.mjs"],
+    ...["page.html", "realtime.mjs", "speak-and-transcribe.sh"],
   ]);
 });
 
@@ -59,6 +59,15 @@ test("the client library does the same", async () => {
   await assertWav(file);
 });
 
+test("text in pieces is spoken over Deepgram's socket, and transcribed in its shape", async () => {
+  const file = join(folder, "deepgram.wav");
+  const lines = (await run("node", "deepgram.mjs", "Қайырлы таң! Бүгін күн ашық.", file)).trim().split("\n");
+  assert.equal(lines[0], "Metadata");
+  assert.match(lines[1]!, /^\d\.\d\d [а-яәіңғүұқөһё ]+$/);
+  // Telephone quality: a byte a sample, 8,000 a second.
+  await assertWav(file, 8_000);
+});
+
 test("the Python example uses the OpenAI-compatible paths", async () => {
   const file = join(folder, "python.wav");
   assert.match(await run("python3", "openai_shape.py", TEXT, file), /^[а-яәіңғүұқөһё ]+\n$/);
@@ -69,7 +78,12 @@ test("ffmpeg pipes audio into live transcription", async () => {
   assert.match(await run("sh", "microphone.sh", "-i", recording), /^[а-яәіңғүұқөһё \n]{20,}$/);
 });
 
-test("a page transcribes its microphone while the server keeps the key", async () => {
+test("PCM is transcribed with OpenAI's realtime events", async () => {
+  const command = 'ffmpeg -v error -i "$1" -f s16le -ac 1 -ar 24000 - | node realtime.mjs';
+  assert.match(await run("sh", "-c", command, "sh", recording), /^[а-яәіңғүұқөһё ]{20,}\n$/);
+});
+
+test("a page transcribes its microphone, and its server keeps the key", async () => {
   const server = start("node", ["page-server.mjs"], { PORT: "0" });
   const ended = once(server, "close");
   const browser = await launchConsoleBrowser(recording);
@@ -88,10 +102,10 @@ test("a page transcribes its microphone while the server keeps the key", async (
   }
 });
 
-async function assertWav(file: string): Promise<void> {
+async function assertWav(file: string, leastBytes = 20_000): Promise<void> {
   const wav = await readFile(file);
   assert.equal(wav.toString("latin1", 0, 4), "RIFF");
-  assert.ok(wav.length > 20_000, `${wav.length} bytes`);
+  assert.ok(wav.length > leastBytes, `${wav.length} bytes`);
 }
 
 /** Runs an example to its end and returns its output. */

@@ -5,14 +5,21 @@ import { CLOSE } from "../../core/domain/close-codes.js";
 import { type ErrorCode, errorName } from "../../core/domain/errors.js";
 import { ANSWER_HEADERS, ENDPOINTS, IDEMPOTENCY } from "../../core/protocol/endpoints.js";
 import { CLOSE_CODE, errorHeaders, HTTP_STATUS } from "../../core/protocol/error-status.js";
+import { LISTEN_FILE_QUERY } from "../../core/protocol/listen-file-query.js";
 import { LISTEN_CLIENT_MESSAGE, LISTEN_SERVER_MESSAGE } from "../../core/protocol/listen-messages.js";
 import { LISTEN_QUERY } from "../../core/protocol/listen-query.js";
+import { REALTIME_CLIENT_EVENT, REALTIME_SERVER_EVENT } from "../../core/protocol/realtime-events.js";
+import { REALTIME_QUERY } from "../../core/protocol/realtime-query.js";
+import { SPEAK_CLIENT_MESSAGE, SPEAK_SERVER_MESSAGE } from "../../core/protocol/speak-messages.js";
+import { SPEAK_QUERY } from "../../core/protocol/speak-query.js";
 import { SPEECH_REQUEST } from "../../core/protocol/speech-request.js";
 import { STREAM_CLIENT_MESSAGE, STREAM_SERVER_MESSAGE } from "../../core/protocol/stream-messages.js";
 import { STREAM_QUERY } from "../../core/protocol/stream-query.js";
 import { SYNTHESIS_REQUEST } from "../../core/protocol/synthesis-request.js";
 import { TRANSCRIBE_QUERY } from "../../core/protocol/transcribe-query.js";
 import { TRANSCRIPTION_FIELDS } from "../../core/protocol/transcription-form.js";
+import { TURNS_CLIENT_MESSAGE, TURNS_SERVER_MESSAGE } from "../../core/protocol/turns-messages.js";
+import { TURNS_QUERY } from "../../core/protocol/turns-query.js";
 import { codeSpans, read, section, tableRows } from "./markdown.js";
 
 const API = read("docs/api.md");
@@ -20,6 +27,8 @@ const SPEECH = read("docs/api-speech.md");
 const TRANSCRIPTION = read("docs/api-transcription.md");
 const ERRORS = read("docs/api-errors.md");
 const LIVE = read("docs/live-protocol.md");
+const DEEPGRAM = read("docs/api-deepgram.md");
+const REALTIME = read("docs/realtime.md");
 const CODES = Object.keys(HTTP_STATUS) as ErrorCode[];
 
 test("docs/api-errors.md lists exactly the errors, with status and Retry-After", () => {
@@ -110,6 +119,19 @@ const REQUESTS: readonly ShownRequest[] = [
     minimal: {},
     also: ["token"],
   },
+  {
+    page: DEEPGRAM,
+    heading: "## Transcribe a file: `POST /v1/listen`",
+    schema: LISTEN_FILE_QUERY.schema,
+    minimal: {},
+  },
+  {
+    page: DEEPGRAM,
+    heading: "## Turns of a conversation: `GET /v2/listen` (WebSocket)",
+    schema: TURNS_QUERY.schema,
+    minimal: {},
+  },
+  { page: DEEPGRAM, heading: "## Speak a text: `POST /v1/speak`", schema: SPEAK_QUERY.schema, minimal: {} },
 ];
 
 for (const { page, heading, schema, minimal, also = [] } of REQUESTS) {
@@ -138,12 +160,36 @@ for (const { page, heading, schema, minimal, also = [] } of REQUESTS) {
   });
 }
 
+test("docs/realtime.md names every event and parameter", () => {
+  for (const { options } of [REALTIME_CLIENT_EVENT, REALTIME_SERVER_EVENT]) {
+    for (const { shape } of options)
+      assert.ok(REALTIME.includes(`\`${shape.type.value}\``), shape.type.value);
+  }
+  const shown = tableRows(section(REALTIME, "## Connect")).flatMap(([name = ""]) => codeSpans(name));
+  for (const name of Object.keys(REALTIME_QUERY.schema.shape)) assert.ok(shown.includes(name), name);
+});
+
 const MESSAGES = [
   { heading: "## Client to server", schema: STREAM_CLIENT_MESSAGE },
   { heading: "## Server to client", schema: STREAM_SERVER_MESSAGE },
   { heading: "## Deepgram's messages: `/v1/listen`", schema: LISTEN_CLIENT_MESSAGE },
   { heading: "## Deepgram's messages: `/v1/listen`", schema: LISTEN_SERVER_MESSAGE },
 ];
+
+test("docs/api-deepgram.md names every message, and what its query refuses", () => {
+  for (const [heading, schema] of [
+    ["## Speak text in pieces: `GET /v1/speak` (WebSocket)", SPEAK_CLIENT_MESSAGE],
+    ["## Speak text in pieces: `GET /v1/speak` (WebSocket)", SPEAK_SERVER_MESSAGE],
+    ["## Turns of a conversation: `GET /v2/listen` (WebSocket)", TURNS_CLIENT_MESSAGE],
+    ["## Turns of a conversation: `GET /v2/listen` (WebSocket)", TURNS_SERVER_MESSAGE],
+  ] as const) {
+    const text = section(DEEPGRAM, heading);
+    for (const type of schema.options.flatMap(({ shape }): readonly string[] => [...shape.type.values]))
+      assert.ok(text.includes(`\`${type}\``) || text.includes(`"type":"${type}"`), type);
+  }
+  const named = codeSpans(section(DEEPGRAM, "## Transcribe a file: `POST /v1/listen`"));
+  for (const name of LISTEN_FILE_QUERY.others.alsoKnown) assert.ok(named.includes(name), name);
+});
 
 test("docs/live-protocol.md names every message", () => {
   for (const { heading, schema } of MESSAGES) {

@@ -14,6 +14,7 @@ import { Visitor } from "../console/running-console.js";
 import { eventually } from "../support/eventually.js";
 import { lightModels } from "../support/light-models.js";
 import { pace } from "../support/pace.js";
+import { append } from "../support/realtime-events.js";
 import { startServiceProcess } from "../support/service-process.js";
 import { type SharedService, sharedService } from "../support/shared-service.js";
 
@@ -26,8 +27,8 @@ const MESSAGE_MS = 20;
 /** Three seconds. */
 const SILENT_MESSAGES = 30;
 
-const RATIOS = new Set(["rtf", "x_realtime", "confidence", "share"]);
-/** Samples / rate, so that a client computes the same credits. */
+const RATIOS = new Set(["logprob", "rtf", "x_realtime", "confidence", "end_of_turn_confidence", "share"]);
+/** Samples / rate, so that a client comes to the same credits. */
 const EXACT = new Set(["audio_seconds"]);
 
 let service: SharedService;
@@ -180,6 +181,55 @@ test("Deepgram's messages", async () => {
   for (const type of ["Results", "SpeechStarted", "UtteranceEnd", "Metadata"])
     assert.ok(types.has(type), [...types].join());
   assert.deepEqual(longNumbers(messages), []);
+});
+
+test("Deepgram's turns", async () => {
+  const socket = await connect("/v2/listen", `?encoding=linear16&sample_rate=${RATE_HZ}`);
+  await speakTo(socket, {
+    finalize: { type: "ForceEndTurn" },
+    isFinal: ({ event }) => event === "EndOfTurn",
+    close: { type: "CloseStream" },
+  });
+  const messages = await socket.closed;
+  assert.deepEqual([messages[0]!.type, longNumbers(messages)], ["Connected", []]);
+});
+
+test("Deepgram's answers to requests", async () => {
+  const listened = await checked("POST", "/v1/listen", "?utterances=true&paragraphs=true", file());
+  assert.ok(listened.results.channels[0].alternatives[0].words.length > 5);
+  await (await answerOf("POST", "/v1/speak", "", JSON.stringify({ text: "Сәлем" }))).arrayBuffer();
+  asked.add("GET /v1/speak");
+  const socket = new WebSocket(`${service.url.replace("http", "ws")}/v1/speak`, {
+    headers: { authorization },
+  });
+  const texts: string[] = [];
+  socket.on("message", (data, isBinary) => !isBinary && texts.push(String(data)));
+  await once(socket, "open");
+  for (const message of [{ type: "Speak", text: "Сәлем" }, { type: "Flush" }, { type: "Close" }])
+    socket.send(JSON.stringify(message));
+  await once(socket, "close");
+  assert.deepEqual(
+    texts.map((text) => checkedJson(text, "/v1/speak").type),
+    ["Metadata", "Flushed"],
+  );
+});
+
+test("OpenAI's realtime events", async () => {
+  const { socket, messages, closed } = await connect("/v1/realtime", "?intent=transcription");
+  const include = ["item.input_audio_transcription.logprobs"];
+  const session = { include, audio: { input: { turn_detection: null } } };
+  socket.send(JSON.stringify({ type: "session.update", session }));
+  socket.send(append(wav.subarray(WAV_HEADER_BYTES)));
+  socket.send('{"type":"input_audio_buffer.commit"}');
+  await eventually("a transcript is here", () =>
+    messages.some(({ type }) => String(type).endsWith(".completed")),
+  );
+  socket.close();
+  const { usage, logprobs } = (await closed).at(-1)!;
+  assert.ok(usage.seconds > 1 && logprobs.length > 5);
+  assert.deepEqual(longNumbers(messages), []);
+  await checked("POST", "/v1/realtime/client_secrets", "", "{}");
+  await checked("POST", "/v1/realtime/transcription_sessions", "", "{}");
 });
 
 test("usage, the other endpoints, the console and the operator's port", async () => {

@@ -80,6 +80,33 @@ test("Deepgram's client transcribes live with only the address changed", async (
   assert.ok(characterErrorRate <= MAX_CHARACTER_ERROR_RATE, `${characterErrorRate}: ${final.join(" | ")}`);
 });
 
+test("Deepgram's client gets readable finals", async () => {
+  const socket = await connect(service.key, {
+    encoding: "linear16",
+    sample_rate: String(SPOKEN_RATE_HZ),
+    smart_format: "true",
+    redact: "phone",
+  });
+  const finals: string[] = [];
+  const isOver = new Promise<void>((resolve) => {
+    socket.on("message", (message) => {
+      if (message.type === "Metadata") resolve();
+      if (message.type !== "Results" || message.channel.alternatives[0]!.transcript === "") return;
+      const { transcript, words } = message.channel.alternatives[0]!;
+      assert.equal(words.map(({ punctuated_word }) => punctuated_word).join(" "), transcript);
+      assert.ok(words.every(({ word, confidence }) => /^[а-яёәғқңөұүһі-]+$/.test(word) && confidence > 0));
+      finals.push(transcript);
+    });
+  });
+  socket.connect();
+  await socket.waitForOpen();
+  socket.sendMedia(pcm);
+  socket.sendCloseStream({ type: "CloseStream" });
+  await isOver;
+  socket.close();
+  assert.match(finals.join(" "), /^Кітапхана .*\.$/);
+});
+
 test("Deepgram's client finalizes; a wrong key is rejected", async () => {
   const socket = await connect(service.key, { encoding: "linear16", sample_rate: String(SPOKEN_RATE_HZ) });
   const finalized = new Promise<string>((resolve) => {
@@ -116,4 +143,50 @@ test("Deepgram's client gets an error for a recorder's file sent as samples", as
   assert.match(description ?? "", /live audio must be .* received a file of WebM/);
   const [{ code }] = await closed;
   assert.equal(code, 4400);
+});
+
+test("Deepgram's client hears the turns of a conversation", async () => {
+  const base = service.url.replace("http", "ws");
+  const client = new DeepgramClient({
+    apiKey: service.key,
+    environment: { base: service.url, production: base, agent: base, agentRest: service.url },
+  });
+  const socket = await client.listen.v2.connect({
+    model: "flux-general-multi",
+    Authorization: service.key,
+    reconnectAttempts: 0,
+    encoding: "linear16",
+    sample_rate: String(SPOKEN_RATE_HZ),
+    eager_eot_threshold: "0.4",
+    eot_threshold: "0.9",
+  });
+  const types: string[] = [];
+  const events: { readonly event: string; readonly transcript: string }[] = [];
+  const isOver = new Promise<void>((resolve) => {
+    socket.on("close", () => resolve());
+    socket.on("message", (message) => {
+      types.push(message.type);
+      if (message.type !== "TurnInfo") return;
+      const { event, transcript, words } = message;
+      assert.equal(words.map(({ word }) => word).join(" "), transcript);
+      events.push({ event, transcript });
+    });
+  });
+  socket.connect();
+  await socket.waitForOpen();
+  for (let start = 0; start < pcm.length; start += 9_600) {
+    socket.sendMedia(pcm.subarray(start, start + 9_600));
+    await pace(20);
+  }
+  socket.sendCloseStream({ type: "CloseStream" });
+  await isOver;
+  socket.close();
+  assert.equal(types[0], "Connected");
+  const names = events.map(({ event }) => event);
+  assert.deepEqual([names[0], names.at(-1)], ["StartOfTurn", "EndOfTurn"]);
+  assert.equal(names.at(-2), "EagerEndOfTurn");
+  assert.equal(events.at(-1)!.transcript, events.at(-2)!.transcript);
+  const said = events.filter(({ event }) => event === "EndOfTurn").map(({ transcript }) => transcript);
+  const { characterErrorRate } = errorRates([{ reference: TEXT, hypothesis: said.join(" ") }]);
+  assert.ok(characterErrorRate <= MAX_CHARACTER_ERROR_RATE, `${characterErrorRate}: ${said.join(" | ")}`);
 });

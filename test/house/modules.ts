@@ -282,7 +282,7 @@ export const MODULES: readonly Module[] = [
   ),
   module(
     "src/live/dialects",
-    "a live socket's messages, ours and Deepgram's",
+    "a live socket's messages: ours, Deepgram's and OpenAI's",
     `${BASE} core/protocol core/ports src/http`,
     "crypto",
   ),

@@ -1,10 +1,12 @@
 import { readFile } from "node:fs/promises";
+import { SpeakSession } from "../../actors/synthesis/speak-session.js";
 import { readableTranscript } from "../../actors/transcription/readable-transcript.js";
 import { ServiceError } from "../../core/domain/errors.js";
 import { countCodePoints } from "../../core/domain/text/code-points.js";
 import { readWords } from "../../core/domain/text/display/reading.js";
 import type { UsagePeriod } from "../../core/domain/usage/period.js";
 import type { AccountReports, UsageSum } from "../../core/ports/account-reports.js";
+import { systemClock } from "../../core/ports/clock.js";
 import type { Credits } from "../../core/ports/console-store.js";
 import type {
   Conversations,
@@ -19,7 +21,10 @@ import type { KeyIdentity, KeyStore } from "../../core/ports/key-store.js";
 import type { TranscriptReader } from "../../core/ports/transcript-reader.js";
 import { CATALOG } from "../support/catalog.js";
 import { settled } from "../support/deferred.js";
+import { FreeMeter } from "../support/free-meter.js";
 import { pace } from "../support/pace.js";
+import { SILENT } from "../support/silent-log.js";
+import { ToneSynthesizer } from "../support/tone-synthesizer.js";
 
 export const GOOD_KEY = `sk-svc-${"0a".repeat(24)}`;
 export const DOWN_KEY = `sk-svc-${"dd".repeat(24)}`;
@@ -97,6 +102,19 @@ export class FakeConversations implements Conversations {
     return echoLive(sink);
   };
 
+  /** Speaks the pieces of speaking sessions, which are real. */
+  readonly synthesizer = new ToneSynthesizer();
+  readonly meter = new FreeMeter();
+  speaking: Conversations["speaking"] = (_caller, wishes, sink) =>
+    new SpeakSession({
+      model: this.catalog.speaking.require(wishes.model),
+      wishes,
+      synthesis: { synthesizer: this.synthesizer, clock: systemClock },
+      meterOf: () => this.meter.openSpeech(),
+      sink,
+      log: SILENT,
+    });
+
   synthesis: Conversations["synthesis"] = async (caller, request) => {
     caller.onModelWait?.(this.modelWaitMs);
     const model = this.catalog.speaking.require(request.model);
@@ -138,6 +156,9 @@ export class FakeConversations implements Conversations {
     };
   };
 
+  /** Fails the last transcription. */
+  fail: (error: ServiceError) => void = () => {};
+
   transcription: Conversations["transcription"] = (caller, path, wishes) => {
     caller.onModelWait?.(this.modelWaitMs);
     this.wishes = wishes;
@@ -146,6 +167,7 @@ export class FakeConversations implements Conversations {
       refuse = reject;
     });
     stopped.catch(() => {});
+    this.fail = refuse;
     const transcribe = async () => {
       this.uploads.push({ path, bytes: await readFile(path) });
       for (const share of this.nextShares) {
@@ -178,6 +200,7 @@ export class FakeConversations implements Conversations {
     };
     return {
       transcript: Promise.race([transcribe(), stopped]),
+      charge: async () => void this.charges.push("charge"),
       answer: NOBODY,
       complete: () => void this.charges.push("complete"),
       stop: (reason) => {

@@ -63,20 +63,18 @@ for (const front of FRONTS) {
             /input is required/,
           ],
           [
-            () => speech.create({ ...SPEECH, stream_format: "sse" }),
-            400,
-            invalid,
-            "unsupported_format",
-            "stream_format",
-            /stream_format "sse" is not supported/,
-          ],
-          [
-            () => transcriptions.create({ model: "whisper-1", file: file(), stream: true }),
+            () =>
+              transcriptions.create({
+                model: "whisper-1",
+                file: file(),
+                stream: true,
+                response_format: "srt" as "json",
+              }),
             400,
             invalid,
             "unsupported_format",
             "stream",
-            /stream must be false/,
+            /stream must be false with response_format srt/,
           ],
           [
             () => transcriptions.create({ model: "whisper-9", file: file() }),

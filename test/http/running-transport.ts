@@ -9,7 +9,7 @@ import { SpeechBudget } from "../../src/http/running-work.js";
 import { AddressPolicy } from "../../src/input/url/address-policy.js";
 import { UrlFetcher } from "../../src/input/url/url-fetcher.js";
 import { createTransport, type Transport, type TransportDeps } from "../../src/service/transport.js";
-import { streamTokens } from "../support/stream-tokens.js";
+import { clientSecrets, streamTokens } from "../support/stream-tokens.js";
 import { FakeConversations, FakeKeys, FakeReports } from "./fake-conversations.js";
 
 /** Fronts that can run here. */
@@ -60,6 +60,7 @@ export async function startTransport(
     idempotency: NO_KEYS,
     reports,
     tokens: streamTokens(),
+    secrets: clientSecrets(),
     answers,
     speechBudget: new SpeechBudget(Number.POSITIVE_INFINITY),
     isReady: () => true,

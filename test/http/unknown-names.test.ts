@@ -184,15 +184,7 @@ for (const front of FRONTS) {
     }
 
     test("/v1/listen ignores Deepgram's other parameters", async () => {
-      const names = [
-        "punctuate",
-        "smart_format",
-        "filler_words",
-        "profanity_filter",
-        "numerals",
-        "tag",
-        "extra",
-      ];
+      const names = ["filler_words", "profanity_filter", "tag", "extra"];
       const more = [
         "version",
         "tier",

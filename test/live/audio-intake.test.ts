@@ -161,8 +161,8 @@ for (const front of [...FRONTS, ...(FRONTS.includes("uws") ? (["threads"] as con
     test("the handshake names ignored parameters, if any", async () => {
       for (const [query, ignored] of [
         [
-          "language=ru&punctuate=true&smart_format=true&diarize=false&numerals=false&tag=a&tag=b",
-          "language,punctuate,smart_format,tag",
+          "language=ru&punctuate=true&filler_words=true&diarize=false&redact=phone&tag=a&tag=b",
+          "language,filler_words,tag",
         ],
         ["language=multi&interim_results=true&model=nova-3", undefined],
         [`new_option=1&${encodeURIComponent("x\r\ny")}=1`, "new_option"],

@@ -146,6 +146,48 @@ for (const front of FRONTS) {
       ]);
     });
 
+    test("finals are readable text with one word for each displayed word", async () => {
+      const said = ["бағасы", "екі", "мың", "теңге"].map((word, nth) => {
+        return { word, start: nth, end: nth + 0.5, confidence: 0.9 - nth / 10 };
+      });
+      const shown = [
+        { word: "Бағасы", start: 0, end: 0.5, spoken: [0, 1] as const },
+        { word: "2000", start: 1, end: 2.5, spoken: [1, 3] as const },
+        { word: "теңге.", start: 3, end: 3.5, spoken: [3, 4] as const },
+      ];
+      const text = said.map(({ word }) => word).join(" ");
+      const message = { type: "final", utterance: 0, text, start: 0, end: 3.5, words: said } as const;
+      const words = [
+        { word: "бағасы", start: 0, end: 0.5, confidence: 0.9, punctuated_word: "Бағасы" },
+        { word: "2000", start: 1, end: 2.5, confidence: 0.7, punctuated_word: "2000" },
+        { word: "теңге", start: 3, end: 3.5, confidence: 0.6, punctuated_word: "теңге." },
+      ];
+      for (const [query, transcript, expected] of [
+        ["smart_format=true", "Бағасы 2000 теңге.", words],
+        [
+          "numerals=true",
+          "бағасы 2000 теңге",
+          words.map((word) => ({ ...word, punctuated_word: word.word })),
+        ],
+      ] as const) {
+        const { socket, session } = await opened(query);
+        assert.deepEqual(session.options.reading, { display: true, numerals: "auto", redact: [] });
+        const messages = collected(socket);
+        session.sink.send(ready());
+        const shownText = shown.map(({ word }) => word).join(" ");
+        session.sink.send({
+          ...message,
+          display_text: shownText,
+          display_before: "? ",
+          display_words: shown,
+        });
+        socket.send('{"type":"CloseStream"}');
+        await once(socket, "close");
+        const [alternative] = (messages[0] as Results).channel.alternatives;
+        assert.deepEqual([alternative!.transcript, alternative!.words], [transcript, expected], query);
+      }
+    });
+
     test("sends the end of an utterance once its silence is long enough", async () => {
       const { socket, session } = await opened("utterance_end_ms=1000");
       const messages = collected(socket);

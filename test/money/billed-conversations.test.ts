@@ -151,3 +151,27 @@ test("holds nothing for a client who has already left", async () => {
   await assert.rejects(tellLength(TRANSCRIPT), /cancelled/);
   assert.deepEqual(meter.calls, []);
 });
+
+test("a file that is charged for its first text is charged once", async () => {
+  const { meter, work, billed, tellLength } = transcribing();
+  await tellLength(TRANSCRIPT);
+  await Promise.all([billed.charge(), billed.charge()]);
+  work.resolve(TRANSCRIPT);
+  assert.equal((await billed.transcript).creditsCharged, 7);
+  billed.complete();
+  assert.deepEqual(meter.calls, ["hold", "charge", "complete"]);
+});
+
+test("after its first text a file is paid by a client who leaves, and refunded if the work fails", async () => {
+  for (const [end, last] of [
+    ["client-left", "complete"],
+    ["service-stops", "refund 0"],
+  ] as const) {
+    const { meter, billed, tellLength } = transcribing();
+    await tellLength(TRANSCRIPT);
+    await billed.charge();
+    billed.stop(end);
+    await assert.rejects(billed.transcript, /stopped/);
+    assert.deepEqual(meter.calls, ["hold", "charge", last]);
+  }
+});

@@ -14,6 +14,8 @@ const DEFAULTS = {
   utteranceEndMs: null,
   hotWords: [],
   saysEncoding: false,
+  reading: null,
+  hasMarks: false,
   ignored: [],
 };
 const parsed = (query: string) => parseListenQuery(new URLSearchParams(query), MODELS);
@@ -21,9 +23,17 @@ const parsed = (query: string) => parseListenQuery(new URLSearchParams(query), M
 for (const [query, changes] of [
   ["", {}],
   [
-    "model=nova-3&language=ru&punctuate=true&smart_format=true&tag=x",
-    { ignored: ["language", "punctuate", "smart_format", "tag"] },
+    "model=nova-3&language=ru&filler_words=true&punctuate=false&tag=x",
+    { ignored: ["language", "filler_words", "tag"] },
   ],
+  ["punctuate=true", { hasMarks: true, reading: { display: true, numerals: "none", redact: [] } }],
+  ["smart_format=true", { hasMarks: true, reading: { display: true, numerals: "auto", redact: [] } }],
+  ["numerals=true", { reading: { display: true, numerals: "auto", redact: [] } }],
+  [
+    "punctuate=true&numerals=1&redact=card&redact=phone,email&redact=false",
+    { hasMarks: true, reading: { display: true, numerals: "auto", redact: ["phone", "card", "email"] } },
+  ],
+  ["redact=iin", { reading: { display: false, numerals: "none", redact: ["iin"] } }],
   ["model=svc-kk-ru-v2&language=multi&channels=1&diarize=false", {}],
   ["encoding=mulaw", { encoding: "mulaw", sampleRateHz: 8_000, saysEncoding: true }],
   ["encoding=alaw&sample_rate=16000", { encoding: "alaw", saysEncoding: true }],
@@ -58,7 +68,9 @@ for (const [query, message] of [
   ["keywords=марат:-5", /keywords must have scores of 0 to 5, received "-5"/],
   ["keyterm=Ғабит", /keyterm must be written in the model's letters, received "ғ"/],
   ["diarize=true", /diarize is not supported/],
-  ["redact=pci&redact=false", /redact is not supported/],
+  ["redact=pci&redact=false", /redact must be a list of phone, iin, card, email, received "pci"/],
+  ["redact=phone&redact=ssn", /received "ssn"/],
+  ["punctuate=always", /punctuate must be true, false, 1 or 0, received "always"/],
 ] as const) {
   test(`"${query}" is rejected`, () => assert.throws(() => parsed(query), message));
 }

@@ -1,6 +1,6 @@
 import { ServiceError } from "../../core/domain/errors.js";
 import { creditsFor, LIVE_TARIFF } from "../../core/domain/usage/tariff.js";
-import type { Hold, LiveFunds, LiveMeter, UsageMeter } from "../../core/ports/usage-meter.js";
+import type { Hold, LiveFunds, LiveMeter, SpeechMeter, UsageMeter } from "../../core/ports/usage-meter.js";
 
 /** A meter that permits everything and records what would have been charged. */
 export class FreeMeter implements UsageMeter {
@@ -32,6 +32,17 @@ export class FreeMeter implements UsageMeter {
       complete: note("complete"),
       refund: (units) => note(`refund ${units}`)(),
       release: note("release"),
+    };
+  }
+
+  openSpeech(): SpeechMeter {
+    return {
+      cover: async (characters) => {
+        this.calls.push(`cover ${characters}`);
+        if (this.refusal !== null) throw this.refusal;
+      },
+      delivered: (characters) => void this.calls.push(`delivered ${characters}`),
+      settle: (characters) => void this.calls.push(`settle ${characters}`),
     };
   }
 

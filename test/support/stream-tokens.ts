@@ -1,5 +1,6 @@
 import { type SharedClock, systemClock } from "../../core/ports/clock.js";
 import type { TokenUses } from "../../core/ports/token-uses.js";
+import { ClientSecrets } from "../../src/http/client-secrets.js";
 import { KeyEndings } from "../../src/http/key-endings.js";
 import { StreamTokens } from "../../src/http/signed-credentials.js";
 
@@ -22,4 +23,13 @@ export function streamTokens(
   endings = new KeyEndings(),
 ): StreamTokens {
   return new StreamTokens({ secret: Buffer.alloc(32, 7), clock, uses, endings });
+}
+
+/** The same for client secrets. */
+export function clientSecrets(
+  clock: SharedClock = systemClock,
+  uses = usesInMemory(),
+  endings = new KeyEndings(),
+): ClientSecrets {
+  return new ClientSecrets({ secret: Buffer.alloc(32, 8), clock, uses, endings });
 }

@@ -15,3 +15,34 @@ function mulawSample(byte: number): number {
   const magnitude = ((((bits & 0x0f) << 3) + 0x84) << ((bits & 0x70) >> 4)) - 0x84;
   return (bits & 0x80 ? -magnitude : magnitude) / 32_768;
 }
+
+const MULAW_BIAS = 0x84;
+/** The largest magnitude, with its bias, that mu-law can write. */
+const MULAW_CLIP = 0x7fff - MULAW_BIAS;
+
+/** Encodes 16-bit samples as mu-law. */
+export function toMulaw(pcm: Int16Array): Uint8Array {
+  return Uint8Array.from(pcm, mulawByte);
+}
+
+/** Encodes 16-bit samples as A-law. */
+export function toAlaw(pcm: Int16Array): Uint8Array {
+  return Uint8Array.from(pcm, alawByte);
+}
+
+function mulawByte(sample: number): number {
+  const biased = Math.min(Math.abs(sample), MULAW_CLIP) + MULAW_BIAS;
+  // The highest bit, 7 to 14, is the segment; the four below it are the place in it.
+  const segment = 24 - Math.clz32(biased);
+  const place = (biased >> (segment + 3)) & 0x0f;
+  return ~((sample < 0 ? 0x80 : 0) | (segment << 4) | place) & 0xff;
+}
+
+function alawByte(sample: number): number {
+  const isPositive = sample >= 0;
+  // Negative samples count from -1, so that both signs have the same steps.
+  const magnitude = isPositive ? sample : -sample - 1;
+  const segment = Math.max(0, 24 - Math.clz32(magnitude));
+  const place = segment === 0 ? magnitude >> 4 : (magnitude >> (segment + 3)) & 0x0f;
+  return ((isPositive ? 0x80 : 0) | (segment << 4) | place) ^ 0x55;
+}

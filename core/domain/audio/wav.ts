@@ -21,6 +21,8 @@ export const LONGEST_WAV_HEADER_BYTES = 1 << 20;
 
 /** Header length of files that we write. */
 const HEAD_BYTES = 44;
+/** Readers take the samples up to the end of the file. */
+const UNKNOWN_BYTES = 0xffff_ffff;
 const NO_SAMPLES = new Int16Array(0);
 const RATE_HZ = { min: 4_000, max: 384_000 };
 const MAX_CHANNELS = 32;
@@ -99,6 +101,32 @@ function wavHead(sampleCount: number, sampleRateHz: number, moreBytes = 0): Uint
   view.setUint16(34, 16, true);
   putTag(head, 36, "data");
   view.setUint32(40, dataBytes, true);
+  return head;
+}
+
+/** Codes of the sample formats that a streamed file may have, with their bits per sample. */
+const STREAMED_FORMATS = {
+  linear16: { code: 1, bits: 16 },
+  alaw: { code: 6, bits: 8 },
+  mulaw: { code: 7, bits: 8 },
+} as const;
+
+/** Writes the header of a WAVE file whose length is not known yet: it lasts until the end of the file. */
+export function streamedWavHead(
+  format: keyof typeof STREAMED_FORMATS,
+  sampleRateHz: number,
+  channels = 1,
+): Uint8Array {
+  const head = wavHead(0, sampleRateHz);
+  const { code, bits } = STREAMED_FORMATS[format];
+  const view = new DataView(head.buffer);
+  view.setUint32(4, UNKNOWN_BYTES, true);
+  view.setUint16(20, code, true);
+  view.setUint16(22, channels, true);
+  view.setUint32(28, (sampleRateHz * channels * bits) / 8, true);
+  view.setUint16(32, (channels * bits) / 8, true);
+  view.setUint16(34, bits, true);
+  view.setUint32(40, UNKNOWN_BYTES, true);
   return head;
 }
 

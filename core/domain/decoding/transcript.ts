@@ -1,6 +1,11 @@
 import type { RedactedKind } from "../text/redaction/redact.js";
 import type { TimedWord } from "./words.js";
 
+/** A word of a file; engine nodes of earlier versions send no confidence. */
+export interface FileWord extends TimedWord {
+  readonly confidence?: number;
+}
+
 /** A word as people read it, with figures, capitals and marks. */
 export interface ReadableWord extends TimedWord {
   /** The words [first, end) of the transcript that it stands for. */
@@ -19,7 +24,7 @@ export interface TranscribedSegment {
   readonly text: string;
   readonly startSeconds: number;
   readonly endSeconds: number;
-  readonly words: readonly TimedWord[];
+  readonly words: readonly FileWord[];
   /** Words as people read them; present if `isDisplayed`. */
   readonly readable?: readonly ReadableWord[];
 }

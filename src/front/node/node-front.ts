@@ -247,6 +247,7 @@ export class NodeFront implements Front {
         turn: this.#messageTurns.of(webSocket),
         remoteAddress: req.socket.remoteAddress ?? "",
         floodClosing: decision.floodClosing,
+        hasAudioInText: decision.hasAudioInText,
         onEnded: () => {
           this.#sockets.delete(front);
           if (this.#sockets.size === 0) this.#onNoSockets?.();

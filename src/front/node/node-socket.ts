@@ -24,6 +24,7 @@ export interface NodeSocketParts {
   readonly turn: SocketTurn;
   readonly remoteAddress: string;
   readonly floodClosing: FloodClosing | undefined;
+  readonly hasAudioInText: boolean | undefined;
   readonly onEnded: () => void;
 }
 
@@ -41,7 +42,8 @@ export class NodeFrontSocket implements FrontSocket {
     this.#parts = parts;
     this.#ws = parts.ws;
     this.#handlers = parts.handlers;
-    this.#budget = new MessageBudget(undefined, parts.watch.burstShare(parts.remoteAddress));
+    const { watch, remoteAddress, hasAudioInText } = parts;
+    this.#budget = new MessageBudget(undefined, watch.burstShare(remoteAddress), hasAudioInText);
   }
 
   open(open: (socket: FrontSocket) => SocketEvents): void {

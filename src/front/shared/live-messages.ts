@@ -41,8 +41,14 @@ export class MessageBudget {
   #isFlooded = false;
   #dropped = 0;
 
-  /** @param burstShare of the audio and pings allowed at once, from `FloodWatch` */
-  constructor(nowMs?: () => number, burstShare?: number) {
+  readonly #hasAudioInText: boolean;
+
+  /**
+   * @param burstShare of the audio and pings allowed at once, from `FloodWatch`
+   * @param hasAudioInText text counts like audio; its owner limits other text itself
+   */
+  constructor(nowMs?: () => number, burstShare?: number, hasAudioInText = false) {
+    this.#hasAudioInText = hasAudioInText;
     this.#tokens = new TokenBucket(TOKENS, nowMs, burstShare);
     this.#textTokens = new TokenBucket(TOKENS, nowMs);
   }
@@ -53,6 +59,7 @@ export class MessageBudget {
   }
 
   text(bytes: number): Verdict {
+    if (this.#hasAudioInText) return this.binary(bytes);
     return this.#judge(this.#textTokens, TEXT_TOKENS + bytes / TEXT_BYTES_PER_TOKEN);
   }
 

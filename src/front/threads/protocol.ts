@@ -52,6 +52,7 @@ export type WireDecision =
       readonly protocol: string | null;
       readonly headers: Headers;
       readonly floodClosing?: FloodClosing | undefined;
+      readonly hasAudioInText?: boolean | undefined;
     };
 
 export type SocketOrder =

@@ -211,7 +211,7 @@ export class UwsFront implements Front {
     key: string,
     context: object,
   ): void {
-    const socket = new UwsFrontSocket(this.#limits.closingMs, decision.floodClosing);
+    const socket = new UwsFrontSocket(this.#limits.closingMs, decision);
     this.#sockets.add(socket);
     const data: UwsSocketData = { socket };
     this.#corkHost.run(() => {

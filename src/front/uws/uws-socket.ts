@@ -1,9 +1,11 @@
-import type { FloodClosing, FrontSocket, SocketEvents } from "../../../core/ports/front.js";
+import type { FloodClosing, FrontSocket, SocketEvents, UpgradeDecision } from "../../../core/ports/front.js";
 import { MessageBudget } from "../shared/live-messages.js";
 import type { UwsSocket } from "./uws-binding.js";
 
 /** With a slow reader, frames of 16 KiB and more can get stuck in the library: fragment long messages. */
 const LONGEST_FRAME_BYTES = 15 * 1024;
+
+type Accepted = Extract<UpgradeDecision, { readonly type: "accept" }>;
 
 interface Frame {
   readonly payload: string | Uint8Array;
@@ -18,7 +20,7 @@ export interface UwsSocketData {
 
 /** An open WebSocket over uWebSockets.js. Frames wait here while the library holds unsent bytes. */
 export class UwsFrontSocket implements FrontSocket {
-  readonly budget = new MessageBudget();
+  readonly budget: MessageBudget;
   readonly floodClosing: FloodClosing | undefined;
   readonly #closingMs: number;
   #ws: UwsSocket | null = null;
@@ -27,9 +29,10 @@ export class UwsFrontSocket implements FrontSocket {
   #queuedBytes = 0;
   #closing: { readonly code: number; readonly reason: string; readonly timer: NodeJS.Timeout } | null = null;
 
-  constructor(closingMs: number, floodClosing?: FloodClosing) {
+  constructor(closingMs: number, rules: Pick<Accepted, "floodClosing" | "hasAudioInText"> = {}) {
     this.#closingMs = closingMs;
-    this.floodClosing = floodClosing;
+    this.budget = new MessageBudget(undefined, undefined, rules.hasAudioInText);
+    this.floodClosing = rules.floodClosing;
   }
 
   opened(ws: UwsSocket): void {

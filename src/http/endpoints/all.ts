@@ -6,8 +6,11 @@ import { isServed, servedElsewhere } from "../../../core/protocol/served-endpoin
 import type { Handlers, Route, RouteDeps } from "../router.js";
 import { accountHandlers, tokenHandlers } from "./account.js";
 import { catalogHandlers } from "./catalog.js";
+import { listenFileHandlers, speakHandlers } from "./deepgram.js";
+import { realtimeHandlers } from "./realtime.js";
 import { referenceRoutes } from "./reference.js";
-import { speechHandlers, synthesisHandlers } from "./synthesis.js";
+import { speechHandlers } from "./speech.js";
+import { synthesisHandlers } from "./synthesis.js";
 import { transcribeHandlers } from "./transcribe.js";
 import { transcriptionsHandlers } from "./transcriptions.js";
 
@@ -23,19 +26,23 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     ...speechHandlers(deps),
     ...transcribeHandlers(deps),
     ...transcriptionsHandlers(deps),
+    ...listenFileHandlers(deps),
+    ...speakHandlers(deps),
     ...tokenHandlers(deps),
+    ...realtimeHandlers(deps),
     ...accountHandlers(deps),
   };
   const routes = HTTP_OPERATIONS.map((operation) => {
     const [method, path] = operation.split(" ") as [Route["method"], string];
-    return { method, path, handle: isServed(path, serve) ? handlers[operation] : elsewhere(path, serve) };
+    const isHere = isServed({ method, path }, serve);
+    return { method, path, handle: isHere ? handlers[operation] : elsewhere({ method, path }, serve) };
   });
   const models = everyModel(deps.conversations.catalog).filter(({ task }) => servesTask(task, serve));
   return [...routes, ...referenceRoutes(models, serve)];
 }
 
-function elsewhere(path: string, serve: readonly ServedPart[]): Route["handle"] {
+function elsewhere(operation: Pick<Route, "method" | "path">, serve: readonly ServedPart[]): Route["handle"] {
   return async () => {
-    throw new ServiceError("NOT_FOUND", servedElsewhere(path, serve));
+    throw new ServiceError("NOT_FOUND", servedElsewhere(operation, serve));
   };
 }

@@ -8,6 +8,7 @@ import { acceptsEvents } from "../../../core/protocol/accepts-events.js";
 import { errorEventBody } from "../../../core/protocol/error-body.js";
 import { parseTranscribeQuery } from "../../../core/protocol/transcribe-query.js";
 import { toTranscription, usageHeaders } from "../../../core/protocol/transcription-response.js";
+import { EVENT_HEADERS, HEARTBEAT_MS } from "../events.js";
 import type { Exchange } from "../exchange.js";
 import { endWithBody, joinedBody, jsonInTurns, type LongBody, textBody } from "../long-body.js";
 import { modelForFingerprint } from "../once-by-key.js";
@@ -92,17 +93,8 @@ async function hasBytes(request: FrontRequest): Promise<boolean> {
   return false;
 }
 
-/** Proxies close a connection that is silent for a minute, some after 30 s. */
-export const HEARTBEAT_MS = 15_000;
 /** The smallest step worth an event: a progress bar shows no finer ones. */
 const LEAST_STEP = 0.005;
-
-const HEADERS = {
-  "content-type": "text/event-stream",
-  "cache-control": "no-store",
-  // Keeps nginx from buffering the events.
-  "x-accel-buffering": "no",
-};
 
 /**
  * Sends a response as server-sent events: `progress` during the work, then `result` or `error`. It starts
@@ -140,7 +132,7 @@ export class ProgressEvents {
 
   #start(): void {
     if (this.#exchange.status !== null) return;
-    this.#exchange.start(200, HEADERS);
+    this.#exchange.start(200, EVENT_HEADERS);
     // If a write is stalled, the error event could not be sent either.
     this.#exchange.lateFailure = (error) => (this.#writing === null ? failureEvent(error) : null);
     this.#heartbeat = setInterval(() => this.#writing ?? this.#send(":\n\n"), HEARTBEAT_MS);

@@ -1,19 +1,21 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { BilledTranscript } from "../../../core/domain/decoding/transcript.js";
+import type { BilledTranscript, TranscribedSegment } from "../../../core/domain/decoding/transcript.js";
 import { ServiceError } from "../../../core/domain/errors.js";
 import { seconds } from "../../../core/domain/rounded.js";
 import { readingCuesInSteps } from "../../../core/domain/text/cues.js";
 import { majorityLanguage } from "../../../core/domain/text/script.js";
 import { type Cue, formatSrt, formatVtt } from "../../../core/domain/text/subtitles.js";
+import type { TranscriptionConversation } from "../../../core/ports/conversations.js";
 import type { Departure } from "../../../core/ports/front.js";
 import { ignoredHeader } from "../../../core/protocol/ignored-names.js";
-import { parseTranscriptionForm, type TranscriptFormat } from "../../../core/protocol/transcription-form.js";
+import { parseTranscriptionForm, type TranscriptionForm } from "../../../core/protocol/transcription-form.js";
 import {
   toTranscription,
   toVerboseSegment,
   usageHeaders,
 } from "../../../core/protocol/transcription-response.js";
 import type { Transcription, VerboseTranscript } from "../../../core/protocol/transcription-schemas.js";
+import { OpenAiEvents } from "../events.js";
 import type { Exchange } from "../exchange.js";
 import { endWithBody, jsonInTurns, type LongBody, textBody } from "../long-body.js";
 import { modelForFingerprint } from "../once-by-key.js";
@@ -25,6 +27,7 @@ import {
   FormUpload,
   isMultipart,
   transcribeUpload,
+  type WantedAnswer,
 } from "../transcribed-upload.js";
 
 /** File transcription for OpenAI clients. */
@@ -46,29 +49,72 @@ async function transcribeForm(exchange: Exchange, deps: FileDeps): Promise<void>
   // transcribed.
   const wanted = () => {
     const asked = parseTranscriptionForm(form.fields, deps.conversations.catalog.hearing);
-    const { format, reading, isReadingDefault, ignored } = asked;
-    exchange.addHeaders(ignoredHeader(ignored));
-    const answer = async (transcript: BilledTranscript, departure: Departure) => {
-      const transcription = toTranscription(transcript, true);
-      const { contentType, body } = await render(transcription, format);
-      const type = { "content-type": contentType, "content-length": String(body.bytes) };
-      exchange.start(200, { ...type, ...usageHeaders(transcription) });
-      await endWithBody(exchange, body, departure);
-    };
-    const wishes = { model: asked.model.name, hotWords: [], reading };
-    const fingerprintParts = [
-      format,
-      ...modelForFingerprint(asked),
-      ...(isReadingDefault ? [] : [{ reading }]),
-    ];
-    return { fingerprintParts, wishes, answer };
+    exchange.addHeaders(ignoredHeader(asked.ignored));
+    return asked.isStreamed ? streamed(exchange, asked) : whole(exchange, asked);
   };
   await transcribeUpload({ exchange, deps, caller, key, upload: form, wanted });
 }
 
+function whole(exchange: Exchange, asked: TranscriptionForm): WantedAnswer {
+  const { format, granularities, reading, isReadingDefault } = asked;
+  return {
+    // Requests for both keep the fingerprint from before there was a choice.
+    fingerprintParts: [
+      format,
+      ...modelForFingerprint(asked),
+      ...(format === "verbose_json" && granularities.length === 1 ? [{ granularities }] : []),
+      ...(isReadingDefault ? [] : [{ reading }]),
+    ],
+    wishes: { model: asked.model.name, hotWords: [], reading },
+    async answer(transcript: BilledTranscript, departure: Departure) {
+      const transcription = toTranscription(transcript, true);
+      const { contentType, body } = await render(transcription, asked);
+      const type = { "content-type": contentType, "content-length": String(body.bytes) };
+      exchange.start(200, { ...type, ...usageHeaders(transcription) });
+      await endWithBody(exchange, body, departure);
+    },
+  };
+}
+
+/** Sends the text of each segment as it is transcribed. The file is charged before the first of them. */
+function streamed(exchange: Exchange, asked: TranscriptionForm): WantedAnswer {
+  const events = new OpenAiEvents(exchange);
+  let conversation: TranscriptionConversation | null = null;
+  let hasText = false;
+  let sent: Promise<void> = Promise.resolve();
+  const send = async (segments: readonly TranscribedSegment[]) => {
+    await conversation?.charge();
+    for (const { text } of segments) {
+      await events.send({ type: "transcript.text.delta", delta: hasText ? ` ${text}` : text });
+      hasText = true;
+    }
+  };
+  return {
+    fingerprintParts: [asked.format, ...modelForFingerprint(asked), { stream: true }],
+    wishes: {
+      model: asked.model.name,
+      hotWords: [],
+      onSegments(segments) {
+        sent = sent.then(() => send(segments));
+        // The answer awaits it, unless the transcript fails first.
+        sent.catch(() => {});
+      },
+    },
+    begun(begun) {
+      conversation = begun;
+    },
+    async answer(transcript: BilledTranscript, departure: Departure) {
+      await sent;
+      const { text, audio_seconds } = toTranscription(transcript, false);
+      const usage = { type: "duration", seconds: audio_seconds };
+      await events.end({ type: "transcript.text.done", text, usage }, departure);
+    },
+  };
+}
+
 async function render(
   transcription: Transcription,
-  format: TranscriptFormat,
+  { format, granularities }: TranscriptionForm,
 ): Promise<{ readonly contentType: string; readonly body: LongBody }> {
   const text = transcription.display_text ?? transcription.text;
   switch (format) {
@@ -86,8 +132,16 @@ async function render(
         contentType: "text/vtt; charset=utf-8",
         body: textBody(formatVtt(await cuesOf(transcription))),
       };
-    case "verbose_json":
-      return { contentType: "application/json", body: await jsonInTurns(verbose(transcription, text)) };
+    case "verbose_json": {
+      const { segments, words, ...rest } = verbose(transcription, text);
+      const body = await jsonInTurns({
+        ...rest,
+        // Both members are part of the interface; one that was not requested is empty.
+        segments: granularities.includes("segment") ? segments : [],
+        words: granularities.includes("word") ? words : [],
+      });
+      return { contentType: "application/json", body };
+    }
   }
 }
 

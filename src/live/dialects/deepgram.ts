@@ -3,15 +3,19 @@ import { LIVE_RATE_HZ } from "../../../core/domain/audio/frame.js";
 import { StreamedPcm } from "../../../core/domain/audio/streamed-pcm.js";
 import type { WavHeader } from "../../../core/domain/audio/wav.js";
 import { ratio, seconds } from "../../../core/domain/rounded.js";
+import { displayLine } from "../../../core/domain/text/display/display-text.js";
 import type { LiveConversation, LiveWishes } from "../../../core/ports/conversations.js";
+import type { ListenFileWord } from "../../../core/protocol/listen-file-schemas.js";
 import {
   type ListenResults,
   type ListenServerMessage,
   parseListenClientMessage,
 } from "../../../core/protocol/listen-messages.js";
 import { type ListenOptions, parseListenQuery, SAMPLE_RATE_HZ } from "../../../core/protocol/listen-query.js";
+import { listenWords, plainWord } from "../../../core/protocol/listen-words.js";
 import type { StreamServerMessage } from "../../../core/protocol/stream-messages.js";
 import {
+  deepgramHeaders,
   type ErrorMessage,
   type LiveDialect,
   type LiveTranslation,
@@ -21,7 +25,6 @@ import {
 } from "./dialect.js";
 
 const CHANNEL = 0;
-const LONGEST_HEADER = 500;
 
 /**
  * Deepgram's protocol for live transcription, so that its clients work with this service.
@@ -30,13 +33,15 @@ const LONGEST_HEADER = 500;
  */
 export const LISTEN_DIALECT: LiveDialect = {
   path: "/v1/listen",
+  work: "live",
   credential: listenCredential,
-  refusalHeaders: (detail, requestId) => ({ "dg-error": headerText(detail), "dg-request-id": requestId }),
+  refusalHeaders: deepgramHeaders,
   refusal: (_query, error) => JSON.stringify(toError(error)),
   begin: (query, requestId, models) => new ListenTranslation(parseListenQuery(query, models), requestId),
 };
 
 type Utterance = Extract<StreamServerMessage, { readonly type: "partial" | "final" }>;
+type Final = Extract<StreamServerMessage, { readonly type: "final" }>;
 
 class ListenTranslation implements LiveTranslation {
   readonly options: LiveWishes;
@@ -71,6 +76,7 @@ class ListenTranslation implements LiveTranslation {
       partials: needsPartials(asked),
       words: true,
       hotWords: asked.hotWords,
+      ...(asked.reading !== null && { reading: asked.reading }),
     };
   }
 
@@ -89,7 +95,7 @@ class ListenTranslation implements LiveTranslation {
     return this.#translate(message).map((translated) => JSON.stringify(translated));
   }
 
-  text(conversation: LiveConversation, text: string): void {
+  text(conversation: LiveConversation, text: string): readonly WireMessage[] {
     const message = parseListenClientMessage(text);
     if (message === null) conversation.badMessage("a text message must be JSON");
     else if (message.type === "KeepAlive") conversation.keepalive();
@@ -97,6 +103,7 @@ class ListenTranslation implements LiveTranslation {
       this.#finalizedSeconds = this.#seconds;
       conversation.finalize();
     } else if (message.type === "CloseStream") this.#close(conversation);
+    return [];
   }
 
   binary(conversation: LiveConversation, bytes: Uint8Array): readonly WireMessage[] {
@@ -161,7 +168,7 @@ class ListenTranslation implements LiveTranslation {
 
   #results(message: Utterance): ListenResults {
     const isFinal = message.type === "final";
-    const words = isFinal ? (message.words ?? []) : [];
+    const words = isFinal ? this.#words(message) : [];
     const isFromFinalize =
       isFinal && this.#finalizedSeconds !== null && message.start < this.#finalizedSeconds;
     if (isFinal) this.#finalizedSeconds = null;
@@ -176,15 +183,9 @@ class ListenTranslation implements LiveTranslation {
       channel: {
         alternatives: [
           {
-            transcript: message.text,
+            transcript: isFinal ? this.#text(message) : message.text,
             confidence: ratio(meanConfidence(words)),
-            words: words.map(({ word, start, end, confidence }) => ({
-              word,
-              start,
-              end,
-              confidence,
-              punctuated_word: word,
-            })),
+            words: words.map((word) => ({ ...word, punctuated_word: word.punctuated_word ?? word.word })),
           },
         ],
       },
@@ -194,6 +195,17 @@ class ListenTranslation implements LiveTranslation {
         model_uuid: this.#modelId,
       },
     };
+  }
+
+  /** Returns a word for each displayed one; none from a model without word times. */
+  #words({ words = [], display_words }: Final): readonly ListenFileWord[] {
+    return words.length === 0 ? [] : listenWords(words, display_words ?? null, this.#asked.hasMarks);
+  }
+
+  /** A mark that only the next final knows has no place in Deepgram's messages. */
+  #text({ text, display_text = text, display_words = [] }: Final): string {
+    if (this.#asked.reading?.display !== true || this.#asked.hasMarks) return display_text;
+    return displayLine(display_words.map(({ word }) => plainWord(word)));
   }
 
   #utteranceEnd(): readonly ListenServerMessage[] {
@@ -228,11 +240,6 @@ function needsPartials({ interimResults, vadEvents, utteranceEndMs }: ListenOpti
 /** 0 without words, as in partials. */
 function meanConfidence(words: readonly { readonly confidence: number }[]): number {
   return words.reduce((sum, { confidence }) => sum + confidence, 0) / Math.max(1, words.length);
-}
-
-/** Headers must be visible ASCII; the text may quote a client. */
-function headerText(text: string): string {
-  return text.replace(/[^ -~]/g, "?").slice(0, LONGEST_HEADER);
 }
 
 function toError({ code, detail }: ErrorMessage): ListenServerMessage {

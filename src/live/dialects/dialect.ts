@@ -1,18 +1,26 @@
 import type { WavHeader } from "../../../core/domain/audio/wav.js";
-import type { HearingModel, ModelList } from "../../../core/domain/catalog/catalog.js";
+import type { HearingModel, ModelList, SpeakingModel } from "../../../core/domain/catalog/catalog.js";
 import { ServiceError } from "../../../core/domain/errors.js";
-import type { LiveConversation, LiveWishes } from "../../../core/ports/conversations.js";
+import type {
+  LiveConversation,
+  LiveWishes,
+  SpeakConversation,
+  SpeakMessageOut,
+  SpeakWishes,
+} from "../../../core/ports/conversations.js";
 import type { FrontRequest, Headers } from "../../../core/ports/front.js";
 import type { LivePath } from "../../../core/protocol/endpoints.js";
+import type { RealtimeConfig } from "../../../core/protocol/realtime-session.js";
 import type { StreamServerMessage } from "../../../core/protocol/stream-messages.js";
-import { bearerKey } from "../../http/admit.js";
+import { bearerKey, tokenKey } from "../../http/admit.js";
 
 /** The first subprotocol of a client that sends its key as the second one. */
 const BEARER_PROTOCOL = "svc-bearer";
 const LISTEN_PROTOCOLS = ["token", "bearer"];
 
 export type StreamCredential =
-  | { readonly type: "header"; readonly key: string | null }
+  /** `name` is a subprotocol that the client offers besides, and that the 101 response repeats. */
+  | { readonly type: "header"; readonly key: string | null; readonly name?: string }
   /** The subprotocol `name`, which the 101 response repeats, and the key as the next subprotocol. */
   | { readonly type: "protocol"; readonly name: string; readonly key: string | null }
   | { readonly type: "token"; readonly token: string }
@@ -22,24 +30,67 @@ export type WireMessage = string | Uint8Array;
 
 export type ErrorMessage = Extract<StreamServerMessage, { readonly type: "error" }>;
 
-/** A protocol for live sessions: one path with its own messages. All dialects use the same sessions. */
-export interface LiveDialect {
+/** A protocol on a socket: one path with its own messages. */
+interface SocketDialect {
   readonly path: LivePath;
   credential(request: FrontRequest): StreamCredential;
   /** Headers that explain a rejected handshake. */
   refusalHeaders(detail: string, requestId: string): Headers;
   /** The error message on a socket without a session. */
-  refusal(query: URLSearchParams, error: ErrorMessage): WireMessage;
+  refusal(query: URLSearchParams, error: ErrorMessage, requestId: string): WireMessage;
+}
+
+/** A protocol for live sessions, which hear. All dialects use the same sessions. */
+export interface LiveDialect extends SocketDialect {
+  readonly work: "live";
   /**
    * @param models those that a client may request
    * @throws {ServiceError} `INVALID_REQUEST`, `UNKNOWN_PARAMETER`, `UNKNOWN_MODEL`
    */
-  begin(query: URLSearchParams, requestId: string, models: ModelList<HearingModel>): LiveTranslation;
+  begin(
+    query: URLSearchParams,
+    requestId: string,
+    models: ModelList<HearingModel>,
+    handshake: Handshake,
+  ): LiveTranslation;
+}
+
+/** What a client says before its socket is open, besides the query. */
+export interface Handshake {
+  readonly request: FrontRequest;
+  /** The configuration that its client secret grants; null without one. */
+  readonly config: RealtimeConfig | null;
+}
+
+/** A protocol for speaking sessions. */
+export interface SpeakDialect extends SocketDialect {
+  readonly work: "synthesis";
+  /**
+   * @param models those that a client may request
+   * @throws {ServiceError} `INVALID_REQUEST`, `UNSUPPORTED_FORMAT`, `UNKNOWN_PARAMETER`
+   */
+  begin(query: URLSearchParams, requestId: string, models: ModelList<SpeakingModel>): SpeakTranslation;
+}
+
+/** Translates between one client and its speaking session. */
+export interface SpeakTranslation {
+  readonly wishes: SpeakWishes;
+  readonly ignored: readonly string[];
+  /** Messages for a client whose socket has opened. */
+  opened(): readonly WireMessage[];
+  toClient(message: SpeakMessageOut): readonly WireMessage[];
+  /** @param isLast of a sentence */
+  sound(pcm: Int16Array, isLast: boolean): readonly WireMessage[];
+  text(conversation: SpeakConversation, text: string): void;
+  binary(conversation: SpeakConversation): void;
 }
 
 /** Translates between one client and its session. */
 export interface LiveTranslation {
+  /** Read when the session starts. */
   readonly options: LiveWishes;
+  /** The session starts with its first audio, because messages may change the options until then. */
+  readonly startsLate?: boolean;
   /** Parameters of the client that have no effect. */
   readonly ignored: readonly string[];
   /** Whether audio that starts like a file is one; false if the client specified its encoding. */
@@ -49,10 +100,29 @@ export interface LiveTranslation {
    * @throws {ServiceError} `UNSUPPORTED_FORMAT` if the dialect does not accept them
    */
   beginWav(header: WavHeader): void;
+  /** Returns the messages for a socket that has just opened. */
+  opened?(): readonly WireMessage[];
   toClient(message: StreamServerMessage): readonly WireMessage[];
-  text(conversation: LiveConversation, text: string): void;
+  /** Called as `LiveSink.finalized`. */
+  finalized?(): readonly WireMessage[];
+  /**
+   * Returns the audio that a text message holds; null for others. A dialect with this method has no binary
+   * messages.
+   */
+  audioIn?(text: string): Uint8Array | null;
+  /** @returns messages that the text itself causes */
+  text(conversation: LiveConversation, text: string): readonly WireMessage[];
   /** @returns messages that the audio itself causes */
   binary(conversation: LiveConversation, bytes: Uint8Array): readonly WireMessage[];
+}
+
+const LONGEST_HEADER = 500;
+
+/** Explains a rejected handshake to clients of Deepgram, which show these headers. */
+export function deepgramHeaders(detail: string, requestId: string): Headers {
+  // Headers must be visible ASCII; the text may quote a client.
+  const text = detail.replace(/[^ -~]/g, "?").slice(0, LONGEST_HEADER);
+  return { "dg-error": text, "dg-request-id": requestId };
 }
 
 export function unfitWav(
@@ -69,11 +139,27 @@ export function streamCredential(request: FrontRequest): StreamCredential {
 }
 
 /**
- * The same for `/v1/listen`, whose clients send keys as `Token` or `token`, tokens as `Bearer` or `bearer`.
+ * The same for Deepgram's paths, whose clients send keys as `Token` or `token`, tokens as `Bearer` or
+ * `bearer`.
  */
 export function listenCredential(request: FrontRequest): StreamCredential {
-  const match = /^(?:token|bearer) +(\S+) *$/i.exec(request.header("authorization") ?? "");
-  return credentialOf(request, LISTEN_PROTOCOLS, match?.[1] ?? null);
+  return credentialOf(request, LISTEN_PROTOCOLS, tokenKey(request));
+}
+
+/** The subprotocol of OpenAI's clients, and what its others begin with. */
+const REALTIME_PROTOCOL = "realtime";
+const KEY_PROTOCOL = "openai-insecure-api-key.";
+
+/** The same for `/v1/realtime`, whose clients offer `realtime` and send the key with a prefix, in any order. */
+export function realtimeCredential(request: FrontRequest): StreamCredential {
+  if (hasKeyInQuery(request)) return { type: "key-in-query" };
+  const protocols = protocolsOf(request);
+  const name = protocols.find((protocol) => protocol === REALTIME_PROTOCOL);
+  const key = protocols.find((protocol) => protocol.startsWith(KEY_PROTOCOL))?.slice(KEY_PROTOCOL.length);
+  if (request.header("authorization") !== undefined || name === undefined) {
+    return { type: "header", key: bearerKey(request), ...(name !== undefined && { name }) };
+  }
+  return { type: "protocol", name, key: key ?? null };
 }
 
 function credentialOf(
@@ -81,14 +167,19 @@ function credentialOf(
   protocolNames: readonly string[],
   headerKey: string | null,
 ): StreamCredential {
-  for (const value of request.query.values()) {
-    // URLs end up in logs and histories, so a key in one is rejected without a look-up.
-    if (value.includes("sk-svc-")) return { type: "key-in-query" };
-  }
+  if (hasKeyInQuery(request)) return { type: "key-in-query" };
   if (request.header("authorization") !== undefined) return { type: "header", key: headerKey };
-  const protocols = (request.header("sec-websocket-protocol") ?? "").split(",").map((name) => name.trim());
-  const [name = "", key = null] = protocols;
+  const [name = "", key = null] = protocolsOf(request);
   if (protocolNames.includes(name)) return { type: "protocol", name, key };
   const token = request.query.get("token");
   return token === null ? { type: "header", key: null } : { type: "token", token };
+}
+
+/** URLs end up in logs and histories, so a key in one is rejected without a look-up. */
+function hasKeyInQuery({ query }: FrontRequest): boolean {
+  return [...query.values()].some((value) => value.includes("sk-svc-"));
+}
+
+function protocolsOf(request: FrontRequest): readonly string[] {
+  return (request.header("sec-websocket-protocol") ?? "").split(",").map((name) => name.trim());
 }

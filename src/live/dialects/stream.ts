@@ -14,6 +14,7 @@ const NO_MESSAGES: readonly WireMessage[] = [];
 /** Our own protocol. */
 export const STREAM_DIALECT: LiveDialect = {
   path: "/v1/stream",
+  work: "live",
   credential: streamCredential,
   refusalHeaders: () => ({}),
   refusal: (query, error) => encoderOf(query)(error),
@@ -26,7 +27,10 @@ export const STREAM_DIALECT: LiveDialect = {
       mayBeFile: true,
       beginWav,
       toClient: (message) => [encode(message)],
-      text: onText,
+      text(conversation, text) {
+        onText(conversation, text);
+        return NO_MESSAGES;
+      },
       binary(conversation, bytes) {
         // An empty message is a keepalive.
         if (bytes.length === 0) conversation.keepalive();
@@ -48,10 +52,11 @@ function encoderOf(query: URLSearchParams): (message: StreamServerMessage) => Wi
   return encodingOf(query) === "msgpack" ? encodeMessagePack : JSON.stringify;
 }
 
-function onText(conversation: LiveConversation, text: string): void {
+function onText(conversation: LiveConversation, text: string): readonly WireMessage[] {
   const message = parseStreamClientMessage(text);
   if (message === null) conversation.badMessage("a text message must be JSON");
   else if (message.type === "finalize") conversation.finalize();
   else if (message.type === "close") conversation.close();
   else if (message.type === "keepalive") conversation.keepalive();
+  return NO_MESSAGES;
 }

@@ -12,6 +12,7 @@ import type {
   Hold,
   LiveFunds,
   LiveMeter,
+  SpeechMeter,
   UsageMeter,
   UsageReference,
 } from "../../../core/ports/usage-meter.js";
@@ -27,6 +28,7 @@ import { LiveHolds, leastLiveCredits } from "./live-holds.js";
 import { meteringUnavailable, outOfCredits } from "./metering-errors.js";
 import type { ServiceInstances } from "./service-instances.js";
 import { Settlements } from "./settlements.js";
+import { SpeechHold } from "./speech-hold.js";
 import { sweep, sweepOwn } from "./sweep.js";
 
 const DEFAULT_RULES = {
@@ -197,6 +199,18 @@ export class PostgresUsageMeter implements UsageMeter {
     throw outOfCredits(credits, balance?.available ?? 0);
   }
 
+  openSpeech(reference: UsageReference): SpeechMeter {
+    const hold = this.#newHold(reference, "synthesis", { units: 0, unitsPerSecond: 1 });
+    this.#active.add(hold.id);
+    return new SpeechHold(hold, {
+      ...this.#parts,
+      settlements: this.#settlements,
+      slots: this.#slots,
+      ask: (question) => this.#ask(question),
+      onEnded: () => this.#active.delete(hold.id),
+    });
+  }
+
   openLive(
     reference: UsageReference,
     samplesPerSecond: number,
@@ -294,7 +308,9 @@ export class PostgresUsageMeter implements UsageMeter {
   }
 }
 
+const REJECTIONS = ["TOO_MANY_REQUESTS", "OUT_OF_CREDITS"];
+
 /** Returns true if an error is the database's answer, not a failure to reach it. */
 function isRejection(error: unknown): error is ServiceError {
-  return error instanceof ServiceError && error.code === "TOO_MANY_REQUESTS";
+  return error instanceof ServiceError && REJECTIONS.includes(error.code);
 }

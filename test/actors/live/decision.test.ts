@@ -26,6 +26,7 @@ const anyEvent: fc.Arbitrary<LiveEvent> = fc.constantFrom<LiveEvent>(
   { type: "ready" },
   { type: "partial", utterance: 0, text: "бір", startSample: 0, endSample: 640 },
   { type: "final", utterance: 0, text: "бір", startSample: 0, endSample: 640, words: [] },
+  { type: "finalized" },
   { type: "finished" },
   { type: "failed", message: "gone" },
 );

@@ -221,6 +221,21 @@ export function liveEngineContract(
       for (const sizes of [[333], [4_800, 17]]) assert.deepEqual(await finalized(sizes), expected);
     });
 
+    test("each finalize is answered once, after the finals before it, in silence too", async () => {
+      const listener = new LiveListener(engine);
+      await listener.writeAll([silence(0.5)]);
+      listener.feed.finalize();
+      await listener.writeAll([KAZAKH.subarray(0, 2.2 * RATE_HZ)]);
+      listener.feed.finalize();
+      await listener.seen(() => listener.events.filter(({ type }) => type === "finalized").length === 2);
+      const order = listener.events.filter(({ type }) => type === "final" || type === "finalized");
+      assert.deepEqual(
+        order.map(({ type }) => type),
+        ["finalized", "final", "finalized"],
+      );
+      await listener.finish();
+    });
+
     test("finalize in silence has no effect", async () => {
       const listener = new LiveListener(engine);
       listener.feed.finalize();

@@ -105,7 +105,27 @@ test("the same bytes give the same samples, however they are chunked", (t) => {
   );
 });
 
-test("a session passes on its options and sends ready once the decoder is ready", (t) => {
+test("the sink hears of each finalize after its finals, and of none after the end", (t) => {
+  const heard: string[] = [];
+  class OrderedSink extends RecordingSink {
+    override send(message: StreamServerMessage): void {
+      heard.push(message.type);
+    }
+    finalized(): void {
+      heard.push("finalized");
+    }
+  }
+  const { session, decoder } = opened(t, OPTIONS, new OrderedSink());
+  decoder.emit({ type: "ready" });
+  heard.length = 0;
+  decoder.emit({ type: "final", utterance: 0, text: "бір", startSample: 0, endSample: 640, words: [] });
+  decoder.emit({ type: "finalized" });
+  session.disconnected();
+  decoder.emit({ type: "finalized" });
+  assert.deepEqual(heard, ["final", "finalized"]);
+});
+
+test("a session passes its options on and announces itself when the decoder is ready", (t) => {
   const { decoder, sink } = opened(t);
   assert.deepEqual(decoder.options, {
     modelId: "m-1",
@@ -308,6 +328,7 @@ test("after any events, nothing is sent after the close and everything is freed 
     disconnected: (all: Opened) => all.session.disconnected(),
     idle: (all: Opened) => all.timers.advance(IDLE_MS),
     ready: (all: Opened) => all.decoder.emit({ type: "ready" }),
+    finalized: (all: Opened) => all.decoder.emit({ type: "finalized" }),
     finished: (all: Opened) => all.decoder.emit({ type: "finished" }),
     failed: (all: Opened) => all.decoder.emit({ type: "failed", message: "gone" }),
   };

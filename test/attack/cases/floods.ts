@@ -5,6 +5,7 @@ const EMPTY = new Uint8Array(0);
 const ONE = new Uint8Array(1);
 const text = (content: string) => frame(content, { opcode: OPCODE.text });
 const LISTEN = "/v1/listen";
+const REALTIME = "/v1/realtime";
 const FORM_HEAD =
   '--b\r\nContent-Disposition: form-data; name="file"; filename="a.wav"\r\nContent-Type: audio/wav\r\n\r\n';
 
@@ -65,6 +66,13 @@ export const FLOODS: readonly AttackCase[] = [
       frame(EMPTY, { opcode: OPCODE.ping }),
       frame(ONE, { opcode: OPCODE.continuation, isFinal: false }),
     ]),
+  }),
+  socketFlood("realtime: garbage text", { path: REALTIME, unit: text("{") }),
+  socketFlood("realtime: long garbage text", { path: REALTIME, unit: text(`${"[".repeat(10_000)}`) }),
+  socketFlood("realtime: commits", { path: REALTIME, unit: text('{"type":"input_audio_buffer.commit"}') }),
+  socketFlood("realtime: one sample", {
+    path: REALTIME,
+    unit: text('{"type":"input_audio_buffer.append","audio":"AAA="}'),
   }),
   socketFlood("listen: garbage text", { path: LISTEN, unit: text("{") }),
   socketFlood("listen: one-byte audio", { path: LISTEN, unit: frame(ONE, { opcode: OPCODE.binary }) }),

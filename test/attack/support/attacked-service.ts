@@ -125,6 +125,16 @@ export class AttackedService {
     });
   }
 
+  /** Credits that were charged to an organization, or are held for its running work. */
+  async chargedOrHeld(organizationId: string): Promise<number> {
+    return this.#withDatabase(async (sql) => {
+      const [row] = await sql<{ credits: string }[]>`
+        select coalesce(sum(greatest(amount, case when state = 'open' then held else 0 end)), 0) as credits
+        from holds where organization_id = ${organizationId}`;
+      return Number(row?.credits);
+    });
+  }
+
   /**
    * Waits until all work has ended, and asserts that the service runs, the ledger is consistent and no files
    * remain.

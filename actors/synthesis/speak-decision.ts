@@ -1,0 +1,346 @@
+import { CLOSE } from "../../core/domain/close-codes.js";
+import { errorName, type ServiceError } from "../../core/domain/errors.js";
+import { firstSentence } from "../../core/domain/text/arriving-text.js";
+import { countCodePoints } from "../../core/domain/text/code-points.js";
+import type { Decision } from "../../core/kernel/actor.js";
+import type { SpeakMessageOut } from "../../core/ports/conversations.js";
+import { CLOSE_CODE, isRetryable, publicDetail } from "../../core/protocol/error-status.js";
+
+// Limits of a speaking session; docs/api-deepgram.md documents them.
+
+/** A client that sends nothing for this long, while there is nothing to speak, is considered gone. */
+export const SPEAK_IDLE_SECONDS = 600;
+/** Text, in UTF-16 units, and messages that may wait to be spoken. */
+export const MOST_WAITING = 20_000;
+const MOST_ITEMS = 1_000;
+/** A session ends at this many unintelligible messages within `BAD_MESSAGES_WITHIN_MS` of the first. */
+const MAX_BAD_MESSAGES = 10;
+const BAD_MESSAGES_WITHIN_MS = 60_000;
+
+/** Text that waits, or the place of a `Flush` in it. */
+type Item = { readonly type: "text"; readonly text: string } | { readonly type: "flush" };
+
+/** The sentence that is being spoken. */
+interface Current {
+  readonly id: number;
+  /** Characters of the turn up to its end. */
+  readonly through: number;
+  readonly hasSounded: boolean;
+}
+
+/** Characters of the text since the last `Flush` or `Clear`, each up to the end of a sentence. */
+interface Turn {
+  readonly cut: number;
+  /** Sentences whose sound was sent to its end. */
+  readonly delivered: number;
+  /** The same, and the sentence of which the client has the start. */
+  readonly sounded: number;
+}
+
+interface Ending {
+  readonly code: number;
+  readonly reason: string;
+}
+
+interface OpenState {
+  readonly phase: "open";
+  readonly items: readonly Item[];
+  readonly current: Current | null;
+  /** Length of the first text when it was last found to have no complete sentence. */
+  readonly lookedAt: number;
+  readonly turn: Turn;
+  /** Number of the next sentence, and of the next `Flushed` or `Cleared`. */
+  readonly nextId: number;
+  readonly sequence: number;
+  /** Set when the client has closed or the service stops: what was flushed is still spoken. */
+  readonly ending: Ending | null;
+  readonly bad: { readonly count: number; readonly sinceMs: number };
+}
+
+export type SpeakState = OpenState | { readonly phase: "stopped" };
+
+const NEW_TURN: Turn = { cut: 0, delivered: 0, sounded: 0 };
+
+export const NEW_SPEAKING: SpeakState = {
+  phase: "open",
+  items: [],
+  current: null,
+  lookedAt: 0,
+  turn: NEW_TURN,
+  nextId: 0,
+  sequence: 0,
+  ending: null,
+  bad: { count: 0, sinceMs: Number.NEGATIVE_INFINITY },
+};
+
+export type SpeakMessage =
+  | { readonly type: "speak"; readonly text: string }
+  | { readonly type: "flush" }
+  | { readonly type: "clear" }
+  | { readonly type: "close" }
+  | { readonly type: "going-away" }
+  /** Sound of a sentence; samples may be empty at its end. */
+  | { readonly type: "sound"; readonly id: number; readonly pcm: Int16Array; readonly isLast: boolean }
+  /** A sentence that cannot be spoken, such as one of emoji. */
+  | { readonly type: "unspeakable"; readonly id: number; readonly error: ServiceError }
+  | { readonly type: "failed"; readonly id: number; readonly error: ServiceError }
+  /** `atMs` is monotonic. */
+  | { readonly type: "bad-message"; readonly detail: string; readonly atMs: number }
+  | { readonly type: "unauthorized"; readonly detail: string }
+  | { readonly type: "idle" }
+  | { readonly type: "disconnected" };
+
+export type SpeakEffect =
+  /** `through`: characters of the turn up to the end of this sentence. `continues`: speech follows it. */
+  | { readonly type: "begin"; readonly sentence: Sentence }
+  | { readonly type: "cancel" }
+  | { readonly type: "sound"; readonly pcm: Int16Array; readonly isLast: boolean }
+  | { readonly type: "delivered"; readonly characters: number }
+  /** Charges the turn. */
+  | { readonly type: "settle"; readonly characters: number }
+  | { readonly type: "send"; readonly message: SpeakMessageOut }
+  | { readonly type: "close-socket"; readonly code: number; readonly reason: string }
+  | { readonly type: "release" };
+
+export interface Sentence {
+  readonly id: number;
+  readonly text: string;
+  /** Characters of the turn up to its end. */
+  readonly through: number;
+  /** Speech follows it, so it ends with a pause. */
+  readonly continues: boolean;
+}
+
+type Decided = Decision<SpeakState, SpeakEffect>;
+type GoesOn = (before: string, after: string) => boolean;
+
+/**
+ * Pure: decides a speaking session's answer to a message.
+ *
+ * @param goesOn abbreviations of the voice's language, as in `splitIntoSentences`
+ */
+export function decideSpeaking(state: SpeakState, message: SpeakMessage, goesOn?: GoesOn): Decided {
+  if (state.phase === "stopped") return { state, effects: [] };
+  switch (message.type) {
+    case "speak":
+      return onText(state, message.text, goesOn);
+    case "flush":
+      if (state.ending !== null) return { state, effects: [] };
+      return waiting({ ...state, items: [...state.items, { type: "flush" }] }, goesOn);
+    case "clear":
+      return state.ending !== null ? { state, effects: [] } : onClear(state);
+    case "close":
+      return onEnding(state, { code: CLOSE.done, reason: "done" }, goesOn);
+    case "going-away":
+      return onEnding(state, { code: CLOSE.goingAway, reason: "going away" }, goesOn);
+    case "sound":
+      return onSound(state, message, goesOn);
+    case "unspeakable":
+      return onUnspeakable(state, message, goesOn);
+    case "failed":
+      return onFailed(state, message);
+    case "bad-message":
+      return onBadMessage(state, message);
+    case "unauthorized":
+      return stopWith(state, { code: CLOSE.unauthorized, name: "unauthorized", detail: message.detail });
+    case "idle": {
+      if (state.current !== null) return { state, effects: [] };
+      const detail = `no message for ${SPEAK_IDLE_SECONDS} s`;
+      return stopWith(state, { code: CLOSE.idle, name: "idle", detail });
+    }
+    case "disconnected":
+      return stop(state, []);
+  }
+}
+
+function onText(state: OpenState, text: string, goesOn?: GoesOn): Decided {
+  if (state.ending !== null || text === "") return { state, effects: [] };
+  const last = state.items.at(-1);
+  const items: readonly Item[] =
+    last?.type === "text"
+      ? [...state.items.slice(0, -1), { type: "text", text: last.text + text }]
+      : [...state.items, { type: "text", text }];
+  return waiting({ ...state, items }, goesOn);
+}
+
+/** Continues unless too much waits. */
+function waiting(state: OpenState, goesOn?: GoesOn): Decided {
+  const units = state.items.reduce((sum, item) => sum + (item.type === "text" ? item.text.length : 0), 0);
+  if (units <= MOST_WAITING && state.items.length <= MOST_ITEMS) return advance(state, [], goesOn);
+  const detail = `at most ${MOST_WAITING} characters of text and ${MOST_ITEMS} messages may wait to be spoken`;
+  return stopWith(state, { code: CLOSE_CODE.TOO_FAST, name: errorName("TOO_FAST"), detail });
+}
+
+/** Drops everything that was not sent. What the client has the start of is charged, and nothing else. */
+function onClear(state: OpenState): Decided {
+  const { sequence, turn } = state;
+  return {
+    state: { ...state, items: [], current: null, lookedAt: 0, turn: NEW_TURN, sequence: sequence + 1 },
+    effects: [
+      ...cancelled(state),
+      ...settled(turn.sounded),
+      { type: "send", message: { type: "cleared", sequence } },
+    ],
+  };
+}
+
+/** Text that was not flushed is dropped. */
+function onEnding(state: OpenState, ending: Ending, goesOn?: GoesOn): Decided {
+  if (state.ending !== null) return { state, effects: [] };
+  const lastFlush = state.items.findLastIndex(({ type }) => type === "flush");
+  const isFlushed = lastFlush >= 0;
+  // A sentence that began before any flush is dropped with the rest of its turn.
+  const current = isFlushed ? state.current : null;
+  const effects = isFlushed ? [] : cancelled(state);
+  return advance({ ...state, items: state.items.slice(0, lastFlush + 1), current, ending }, effects, goesOn);
+}
+
+function onSound(
+  state: OpenState,
+  { id, pcm, isLast }: Extract<SpeakMessage, { type: "sound" }>,
+  goesOn?: GoesOn,
+): Decided {
+  const { current, turn } = state;
+  if (current?.id !== id) return { state, effects: [] };
+  const sound: SpeakEffect = { type: "sound", pcm, isLast };
+  const sounded = pcm.length > 0 || current.hasSounded ? current.through : turn.sounded;
+  if (!isLast) {
+    const next = { ...current, hasSounded: current.hasSounded || pcm.length > 0 };
+    return { state: { ...state, current: next, turn: { ...turn, sounded } }, effects: [sound] };
+  }
+  const over = { ...state, current: null, turn: { ...turn, sounded, delivered: sounded } };
+  // Noted before the last bytes can be read, so that a crash does not give them away.
+  return advance(over, [{ type: "delivered", characters: sounded }, sound], goesOn);
+}
+
+function onUnspeakable(
+  state: OpenState,
+  { id, error }: Extract<SpeakMessage, { type: "unspeakable" }>,
+  goesOn?: GoesOn,
+): Decided {
+  if (state.current?.id !== id) return { state, effects: [] };
+  const warning = { type: "warning", code: errorName(error.code), detail: publicDetail(error) } as const;
+  return advance({ ...state, current: null }, [{ type: "send", message: warning }], goesOn);
+}
+
+/** Our failure, or no credits: the sentence is not charged. */
+function onFailed(state: OpenState, { id, error }: Extract<SpeakMessage, { type: "failed" }>): Decided {
+  if (state.current?.id !== id) return { state, effects: [] };
+  const { code } = error;
+  return stopWith(
+    { ...state, turn: { ...state.turn, sounded: state.turn.delivered } },
+    {
+      code: CLOSE_CODE[code],
+      name: errorName(code),
+      detail: publicDetail(error),
+      retryable: isRetryable(code),
+    },
+  );
+}
+
+function onBadMessage(
+  state: OpenState,
+  { detail, atMs }: Extract<SpeakMessage, { type: "bad-message" }>,
+): Decided {
+  const isRecent = atMs - state.bad.sinceMs <= BAD_MESSAGES_WITHIN_MS;
+  const bad = isRecent ? { ...state.bad, count: state.bad.count + 1 } : { count: 1, sinceMs: atMs };
+  if (bad.count < MAX_BAD_MESSAGES) {
+    const warning = { type: "warning", code: "bad_message", detail } as const;
+    return { state: { ...state, bad }, effects: [{ type: "send", message: warning }] };
+  }
+  const rule = `${MAX_BAD_MESSAGES} messages within a minute could not be understood; the last: ${detail}`;
+  return stopWith(state, { code: CLOSE.badRequest, name: "too_many_messages", detail: rule });
+}
+
+/** Answers flushes whose text is spoken, and begins the next sentence once it is complete. */
+function advance(from: OpenState, before: readonly SpeakEffect[], goesOn?: GoesOn): Decided {
+  const effects = [...before];
+  let state = from;
+  while (state.current === null) {
+    const [head, next] = state.items;
+    if (head === undefined) {
+      if (state.ending === null) break;
+      const { code, reason } = state.ending;
+      const stopped = stop(state, [{ type: "close-socket", code, reason }]);
+      return { state: stopped.state, effects: [...effects, ...stopped.effects] };
+    }
+    if (head.type === "flush") {
+      const { sequence, turn, items } = state;
+      effects.push(...settled(turn.sounded), { type: "send", message: { type: "flushed", sequence } });
+      state = { ...state, items: items.slice(1), lookedAt: 0, turn: NEW_TURN, sequence: sequence + 1 };
+      continue;
+    }
+    const isWhole = next?.type === "flush";
+    if (head.text.trim() === "") {
+      if (!isWhole) break;
+      state = { ...state, items: state.items.slice(1), lookedAt: 0 };
+      continue;
+    }
+    if (!isWhole && head.text.length < nextLook(state.lookedAt)) break;
+    const text = firstSentence(head.text, isWhole, goesOn);
+    if (text === null) {
+      state = { ...state, lookedAt: head.text.length };
+      break;
+    }
+    state = withSentence(state, head.text, { text, isWhole }, effects);
+  }
+  return { state, effects };
+}
+
+/** The longer a text without an end is, the more of it must arrive before it is searched again. */
+function nextLook(lookedAt: number): number {
+  return lookedAt + Math.max(1, lookedAt >> 6);
+}
+
+function withSentence(
+  state: OpenState,
+  waitingText: string,
+  { text, isWhole }: { readonly text: string; readonly isWhole: boolean },
+  effects: SpeakEffect[],
+): OpenState {
+  const rest = waitingText.slice(text.length);
+  const { nextId: id, turn, items } = state;
+  const through = turn.cut + countCodePoints(text);
+  const continues = !isWhole || rest.trim() !== "";
+  effects.push({ type: "begin", sentence: { id, text, through, continues } });
+  const others = items.slice(1);
+  return {
+    ...state,
+    items: rest === "" ? others : [{ type: "text", text: rest }, ...others],
+    current: { id, through, hasSounded: false },
+    lookedAt: 0,
+    turn: { ...turn, cut: through },
+    nextId: id + 1,
+  };
+}
+
+interface Failure {
+  readonly code: number;
+  readonly name: string;
+  readonly detail: string;
+  readonly retryable?: boolean;
+}
+
+function stopWith(state: OpenState, { code, name, detail, retryable = false }: Failure): Decided {
+  const message = { type: "error", code: name, detail, retryable } as const;
+  return stop(state, [
+    { type: "send", message },
+    { type: "close-socket", code, reason: name },
+  ]);
+}
+
+/** @param last effects after the turn is settled */
+function stop(state: OpenState, last: readonly SpeakEffect[]): Decided {
+  return {
+    state: { phase: "stopped" },
+    effects: [...cancelled(state), ...settled(state.turn.sounded), ...last, { type: "release" }],
+  };
+}
+
+function cancelled({ current }: OpenState): SpeakEffect[] {
+  return current === null ? [] : [{ type: "cancel" }];
+}
+
+function settled(characters: number): SpeakEffect[] {
+  return [{ type: "settle", characters }];
+}

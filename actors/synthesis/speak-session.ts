@@ -1,0 +1,235 @@
+import type { SpeakingModel } from "../../core/domain/catalog/catalog.js";
+import { CLOSE } from "../../core/domain/close-codes.js";
+import { asServiceError, type ErrorCode, ServiceError } from "../../core/domain/errors.js";
+import { brokenPauseRule } from "../../core/domain/text/pause-marks.js";
+import { goesOnInRussian } from "../../core/domain/text/russian/abbreviations.js";
+import { readerFor } from "../../core/domain/text/spoken-sentences.js";
+import { Actor } from "../../core/kernel/actor.js";
+import { Turns } from "../../core/kernel/turns.js";
+import type { Log } from "../../core/observe/log.js";
+import type { SpeakConversation, SpeakSink, SpeakWishes } from "../../core/ports/conversations.js";
+import type { SpeechMeter } from "../../core/ports/usage-meter.js";
+import { planSynthesis } from "./plan.js";
+import { SynthesisSession, type SynthesisSessionOptions } from "./session.js";
+import {
+  decideSpeaking,
+  NEW_SPEAKING,
+  type Sentence,
+  SPEAK_IDLE_SECONDS,
+  type SpeakEffect,
+  type SpeakMessage,
+  type SpeakState,
+} from "./speak-decision.js";
+
+/** Counts a session, for metrics. */
+export interface SpeakObserver {
+  opened(): void;
+  /** The client has dropped speech of a sentence that it had begun to receive. */
+  interrupted(): void;
+  /** An error was sent. */
+  failed(code: string): void;
+  ended(): void;
+}
+
+export interface SpeakSessionParts {
+  readonly model: SpeakingModel;
+  readonly wishes: SpeakWishes;
+  /** Of each sentence. */
+  readonly synthesis: Omit<SynthesisSessionOptions, "delivery">;
+  /** Creates the meter of a turn; `turn` counts from 0. */
+  readonly meterOf: (turn: number) => SpeechMeter;
+  readonly sink: SpeakSink;
+  readonly log: Log;
+  readonly observer?: SpeakObserver;
+}
+
+/** Shared by all sessions. */
+const turns = new Turns();
+
+/** Errors of a text; the session continues after the sentence. */
+const OF_THE_TEXT: ReadonlySet<ErrorCode> = new Set(["NOTHING_TO_SAY", "TEXT_TOO_LONG", "INVALID_REQUEST"]);
+
+/**
+ * Speaks text that arrives in pieces, one sentence after another, each as soon as it is complete. A turn, the
+ * text between two flushes, is charged once: for the sentences of which the client has the start.
+ */
+export class SpeakSession implements SpeakConversation {
+  readonly #parts: SpeakSessionParts;
+  readonly #actor: Actor<SpeakState, SpeakMessage, SpeakEffect>;
+  readonly #idleTimer: NodeJS.Timeout;
+  #turns = 0;
+  /** Of the current turn; null until its first sentence. */
+  #meter: SpeechMeter | null = null;
+  /** Text that the actor does not have yet. */
+  #arrived = "";
+  /** Characters of the current turn whose sound was sent. */
+  #delivered = 0;
+  /** Ends the sentence that is being spoken. */
+  #cancel: (() => void) | null = null;
+  #hasEnded = false;
+
+  constructor(parts: SpeakSessionParts) {
+    this.#parts = parts;
+    const isRussian = readerFor(parts.model.lang.split("-")) === "russian";
+    const goesOn = isRussian ? goesOnInRussian : undefined;
+    this.#actor = new Actor<SpeakState, SpeakMessage, SpeakEffect>({
+      initial: NEW_SPEAKING,
+      decide: (state, message) => decideSpeaking(state, message, goesOn),
+      perform: (effect) => this.#perform(effect),
+      onCrash: (error) => this.#crash(error),
+    });
+    const idle = () => this.#actor.tell({ type: "idle" });
+    this.#idleTimer = setTimeout(idle, SPEAK_IDLE_SECONDS * 1_000).unref();
+    parts.observer?.opened();
+  }
+
+  /** Pieces of one turn of the event loop are joined: searching for sentences costs more than their length. */
+  speak(text: string): void {
+    this.keepalive();
+    if (this.#arrived === "") setImmediate(() => this.#takeText());
+    this.#arrived += text;
+  }
+
+  flush(): void {
+    this.keepalive();
+    this.#takeText();
+    this.#actor.tell({ type: "flush" });
+  }
+
+  clear(): void {
+    this.keepalive();
+    this.#takeText();
+    const { state } = this.#actor;
+    if (state.phase === "open" && state.current?.hasSounded === true) this.#parts.observer?.interrupted();
+    this.#actor.tell({ type: "clear" });
+  }
+
+  close(): void {
+    this.#takeText();
+    this.#actor.tell({ type: "close" });
+  }
+
+  keepalive(): void {
+    if (!this.#hasEnded) this.#idleTimer.refresh();
+  }
+
+  badMessage(detail: string): void {
+    this.#actor.tell({ type: "bad-message", detail, atMs: performance.now() });
+  }
+
+  disconnected(): void {
+    this.#actor.tell({ type: "disconnected" });
+  }
+
+  goingAway(): void {
+    this.#takeText();
+    this.#actor.tell({ type: "going-away" });
+  }
+
+  unauthorized(detail: string): void {
+    this.#actor.tell({ type: "unauthorized", detail });
+  }
+
+  #takeText(): void {
+    const text = this.#arrived;
+    this.#arrived = "";
+    this.#actor.tell({ type: "speak", text });
+  }
+
+  #perform(effect: SpeakEffect): void {
+    switch (effect.type) {
+      case "begin":
+        void this.#speakSentence(effect.sentence);
+        return;
+      case "cancel":
+        this.#cancel?.();
+        this.#cancel = null;
+        return;
+      case "sound":
+        this.keepalive();
+        this.#parts.sink.sound(effect.pcm, effect.isLast);
+        return;
+      case "delivered":
+        this.#delivered = effect.characters;
+        this.#meter?.delivered(effect.characters);
+        return;
+      case "settle":
+        this.#meter?.settle(effect.characters);
+        this.#meter = null;
+        this.#delivered = 0;
+        return;
+      case "send":
+        if (effect.message.type === "error") this.#parts.observer?.failed(effect.message.code);
+        this.#parts.sink.send(effect.message);
+        return;
+      case "close-socket":
+        this.#parts.sink.close(effect.code, effect.reason);
+        return;
+      case "release":
+        this.#end();
+    }
+  }
+
+  async #speakSentence({ id, text, through, continues }: Sentence): Promise<void> {
+    const { model, wishes, synthesis, sink } = this.#parts;
+    let isCancelled = false;
+    let session: SynthesisSession | null = null;
+    this.#cancel = () => {
+      isCancelled = true;
+      session?.stop("client-left");
+    };
+    this.#meter ??= this.#parts.meterOf(this.#turns++);
+    const meter = this.#meter;
+    try {
+      const brokenPause = brokenPauseRule(text);
+      if (brokenPause !== null) throw new ServiceError("INVALID_REQUEST", `text: ${brokenPause}`);
+      const plan = await planSynthesis({ ...wishes, text: text.toWellFormed() }, model, { continues });
+      if (isCancelled) return;
+      await meter.cover(through);
+      if (isCancelled) return;
+      session = new SynthesisSession(plan, { ...synthesis, delivery: "chunks" });
+      const sentences = plan.sentences.length;
+      let ended = 0;
+      for await (const { pcm, endsSentence } of session.chunks()) {
+        await sink.ready();
+        if (isCancelled) return;
+        if (endsSentence) ended++;
+        this.#actor.tell({ type: "sound", id, pcm, isLast: ended === sentences });
+      }
+    } catch (thrown) {
+      if (isCancelled) return;
+      const error = asServiceError(thrown);
+      if (OF_THE_TEXT.has(error.code)) await this.#skip(id, error);
+      else this.#fail(id, error);
+    }
+  }
+
+  /** Takes a turn of the event loop, and waits for a slow reader: a text may have many such sentences. */
+  async #skip(id: number, error: ServiceError): Promise<void> {
+    await turns.next();
+    await this.#parts.sink.ready();
+    this.#actor.tell({ type: "unspeakable", id, error });
+  }
+
+  #fail(id: number, error: ServiceError): void {
+    this.#parts.log.warn({ err: error, code: error.code }, "speaking session failed");
+    this.#actor.tell({ type: "failed", id, error });
+  }
+
+  #crash(error: unknown): void {
+    const { code } = asServiceError(error);
+    this.#parts.log.error({ err: error, code }, "speaking session crashed");
+    this.#cancel?.();
+    this.#end();
+    this.#parts.sink.close(CLOSE.internal, "internal");
+  }
+
+  #end(): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    clearTimeout(this.#idleTimer);
+    // After a crash only: otherwise the turn was settled before.
+    this.#meter?.settle(this.#delivered);
+    this.#parts.observer?.ended();
+  }
+}

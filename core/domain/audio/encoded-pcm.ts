@@ -1,0 +1,37 @@
+import { toAlaw, toMulaw } from "./g711.js";
+import { littleEndianBytes, toFloat, toInt16 } from "./pcm.js";
+import { type ResampleOptions, Resampler } from "./resample.js";
+import type { StreamedFormat } from "./streamed-pcm.js";
+
+/** Converts 16-bit mono PCM of a voice, in any cut, to the format and rate that a client plays. */
+export class EncodedPcm {
+  readonly #format: StreamedFormat;
+  readonly #rates: ResampleOptions;
+  /** Null until the first samples, and between two stretches of speech. */
+  #resampler: Resampler | null = null;
+
+  constructor(format: StreamedFormat, fromHz: number, toHz: number) {
+    this.#format = format;
+    this.#rates = { fromHz, toHz };
+  }
+
+  /** May return no bytes: the resampler holds back as many samples as its filter needs. */
+  push(pcm: Int16Array): Uint8Array {
+    if (this.#rates.fromHz === this.#rates.toHz) return this.#encode(pcm);
+    this.#resampler ??= new Resampler(this.#rates);
+    return this.#encode(toInt16(this.#resampler.push(toFloat(pcm))));
+  }
+
+  /** Returns what the resampler holds back, as if silence followed; more speech may come. */
+  flush(): Uint8Array {
+    const rest = this.#resampler?.flush();
+    this.#resampler = null;
+    return this.#encode(rest === undefined ? new Int16Array(0) : toInt16(rest));
+  }
+
+  #encode(pcm: Int16Array): Uint8Array {
+    if (this.#format === "mulaw") return toMulaw(pcm);
+    if (this.#format === "alaw") return toAlaw(pcm);
+    return littleEndianBytes(pcm);
+  }
+}

@@ -1,0 +1,142 @@
+import type { BilledTranscript } from "../domain/decoding/transcript.js";
+import { ratio, seconds } from "../domain/rounded.js";
+import { majorityLanguage } from "../domain/text/script.js";
+import type { ListenFileOptions } from "./listen-file-query.js";
+import type { ListenFileWord, ListenParagraph, ListenTranscript } from "./listen-file-schemas.js";
+import { listenText, listenWords } from "./listen-words.js";
+
+const CHANNEL = 0;
+/** Silence that starts a paragraph. */
+const PARAGRAPH_SECONDS = 2;
+const SENTENCE_END = /[.?!…][»”")]{0,2}$/u;
+const CODES = { kazakh: "kk", russian: "ru" } as const;
+const MIXED = {
+  parameter: "multichannel",
+  type: "unsupported",
+  message: "all channels of the recording were mixed into one: channels are not transcribed separately",
+} as const;
+
+/** Facts of a request that its transcript does not have. */
+export interface ListenRequestFacts {
+  readonly requestId: string;
+  /** Of the submitted audio, hexadecimal. */
+  readonly sha256: string;
+  readonly createdAt: Date;
+}
+
+/** Converts a transcript to Deepgram's shape. */
+export function toListenTranscript(
+  transcript: BilledTranscript,
+  options: ListenFileOptions,
+  facts: ListenRequestFacts,
+): ListenTranscript {
+  const said = transcript.segments.flatMap((segment) => segment.words);
+  const readable = transcript.isDisplayed
+    ? transcript.segments.flatMap((segment) => segment.readable ?? [])
+    : null;
+  const words = listenWords(said, readable, options.hasMarks);
+  const runs = runsOf(words, options.utteranceSplitSeconds);
+  const language = options.detectsLanguage ? majorityLanguage(said.map(({ word }) => word)) : null;
+  return {
+    metadata: metadataOf(transcript, options, facts),
+    results: {
+      channels: [
+        {
+          alternatives: [
+            {
+              transcript: listenText(words),
+              confidence: meanConfidence(words),
+              words,
+              ...(options.paragraphs && {
+                paragraphs: paragraphsOf(options.hasMarks ? sentencesOf(words) : runs),
+              }),
+            },
+          ],
+          ...(language !== null && { detected_language: CODES[language] }),
+        },
+      ],
+      ...(options.utterances && {
+        utterances: runs.map((run, index) => ({
+          ...spanOf(run),
+          confidence: meanConfidence(run),
+          channel: CHANNEL,
+          transcript: listenText(run),
+          words: run,
+          id: `${facts.requestId}-${index}`,
+        })),
+      }),
+    },
+  };
+}
+
+function metadataOf(
+  { modelId, sampleCountIn, sampleRateInHz }: BilledTranscript,
+  { model, isMultichannel }: ListenFileOptions,
+  { requestId, sha256, createdAt }: ListenRequestFacts,
+): ListenTranscript["metadata"] {
+  return {
+    transaction_key: "deprecated",
+    request_id: requestId,
+    sha256,
+    created: createdAt.toISOString(),
+    duration: seconds(sampleCountIn / sampleRateInHz),
+    channels: 1,
+    models: [modelId],
+    model_info: { [modelId]: { name: modelId, version: modelId, arch: model.family } },
+    ...(isMultichannel && { warnings: [MIXED] }),
+  };
+}
+
+/** Splits words where there is silence of at least `splitSeconds` between two of them. */
+function runsOf(words: readonly ListenFileWord[], splitSeconds: number): readonly ListenFileWord[][] {
+  const runs: ListenFileWord[][] = [];
+  let lastEnd = Number.NEGATIVE_INFINITY;
+  for (const word of words) {
+    if (word.start - lastEnd >= splitSeconds) runs.push([]);
+    runs.at(-1)!.push(word);
+    lastEnd = word.end;
+  }
+  return runs;
+}
+
+/** Splits words after the marks that end sentences. */
+function sentencesOf(words: readonly ListenFileWord[]): readonly ListenFileWord[][] {
+  const sentences: ListenFileWord[][] = [];
+  let isOver = true;
+  for (const word of words) {
+    if (isOver) sentences.push([]);
+    sentences.at(-1)!.push(word);
+    isOver = SENTENCE_END.test(word.punctuated_word ?? "");
+  }
+  return sentences;
+}
+
+/** Joins sentences to paragraphs, which silence separates. */
+function paragraphsOf(runs: readonly (readonly ListenFileWord[])[]) {
+  const paragraphs: ListenParagraph[] = [];
+  for (const run of runs) {
+    const { start, end } = spanOf(run);
+    const sentence = { text: listenText(run), start, end };
+    const last = paragraphs.at(-1);
+    if (last === undefined || start - last.end >= PARAGRAPH_SECONDS) {
+      paragraphs.push({ sentences: [sentence], num_words: run.length, start, end });
+    } else {
+      const sentences = [...last.sentences, sentence];
+      paragraphs[paragraphs.length - 1] = {
+        ...{ sentences, num_words: last.num_words + run.length },
+        ...{ start: last.start, end },
+      };
+    }
+  }
+  const texts = paragraphs.map(({ sentences }) => sentences.map(({ text }) => text).join(" "));
+  return { transcript: `\n${texts.join("\n\n")}`, paragraphs };
+}
+
+function spanOf(run: readonly ListenFileWord[]): { readonly start: number; readonly end: number } {
+  return { start: run[0]!.start, end: run.at(-1)!.end };
+}
+
+/** 0 without words. */
+function meanConfidence(words: readonly ListenFileWord[]): number {
+  return ratio(words.reduce((sum, { confidence }) => sum + confidence, 0) / Math.max(1, words.length));
+}

@@ -1,0 +1,56 @@
+import { z } from "zod";
+import type { HearingModel, ModelList } from "../domain/catalog/catalog.js";
+import { ServiceError } from "../domain/errors.js";
+import { shown } from "./fields.js";
+import { type Query, readQuery } from "./query.js";
+import { RECOGNIZER_MEANS } from "./transcribe-query.js";
+
+/**
+ * OpenAI's models that transcribe or converse, which mean the default model. Its clients must name one in the
+ * URL, and the URL of a transcription often names a model that converses.
+ */
+const OPENAI_NAME = /^(?:whisper|gpt)-[\w.-]{1,60}$/;
+const OPENAI_TASK = /transcribe|realtime|whisper/;
+
+export const REALTIME_QUERY = {
+  schema: z.object({
+    intent: z.string().optional().meta({ description: "`transcription`, which is meant without it too" }),
+    model: z
+      .string()
+      .optional()
+      .meta({ description: `${RECOGNIZER_MEANS}; OpenAI's names of such models mean it too` }),
+  }),
+  others: { passed: ["api-version", "deployment", "language"], alsoKnown: ["call_id"] },
+} as const satisfies Query;
+
+/** @throws {ServiceError} `INVALID_REQUEST`, `UNKNOWN_PARAMETER` */
+export function parseRealtimeQuery(query: URLSearchParams, models: ModelList<HearingModel>): HearingModel {
+  if (query.has("call_id")) throw invalid("call_id is not supported: there are no calls here", "call_id");
+  const { intent = "transcription", model = null } = readQuery(REALTIME_QUERY, query);
+  if (intent !== "transcription") {
+    throw invalid(`intent must be transcription, received ${shown(intent)}`, "intent");
+  }
+  return realtimeModel(model, models, "model");
+}
+
+/** Finds a model by its id or OpenAI's. @throws {ServiceError} `INVALID_REQUEST` */
+export function realtimeModel(
+  name: string | null,
+  models: ModelList<HearingModel>,
+  param: string,
+): HearingModel {
+  const known = name === null ? undefined : models.find(name);
+  if (known !== undefined) return known;
+  if (name === null || isAlias(name)) return models.default;
+  const names = models.all.map((model) => model.name).join(", ");
+  throw invalid(`${param} must be one of ${names}, or a name of OpenAI's, received ${shown(name)}`, param);
+}
+
+/** Speaker labels would change the meaning of a transcript, so a model that promises them is rejected. */
+function isAlias(name: string): boolean {
+  return OPENAI_NAME.test(name) && OPENAI_TASK.test(name) && !name.includes("diarize");
+}
+
+function invalid(message: string, param: string): ServiceError {
+  return new ServiceError("INVALID_REQUEST", message, { param });
+}

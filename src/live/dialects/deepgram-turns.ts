@@ -1,0 +1,138 @@
+import { LIVE_RATE_HZ } from "../../../core/domain/audio/frame.js";
+import { StreamedPcm } from "../../../core/domain/audio/streamed-pcm.js";
+import type { WavHeader } from "../../../core/domain/audio/wav.js";
+import type { LiveConversation, LiveWishes } from "../../../core/ports/conversations.js";
+import { SAMPLE_RATE_HZ } from "../../../core/protocol/listen-query.js";
+import type { StreamServerMessage } from "../../../core/protocol/stream-messages.js";
+import { parseTurnsClientMessage, type TurnsServerMessage } from "../../../core/protocol/turns-messages.js";
+import { parseTurnsQuery, type TurnsOptions } from "../../../core/protocol/turns-query.js";
+import {
+  deepgramHeaders,
+  type LiveDialect,
+  type LiveTranslation,
+  listenCredential,
+  unfitWav,
+  type WireMessage,
+} from "./dialect.js";
+import { type TurnEvent, Turns } from "./turns.js";
+
+/**
+ * Deepgram's protocol for turns of a conversation.
+ *
+ * @see https://developers.deepgram.com/reference/speech-to-text/listen-flux
+ */
+export const TURNS_DIALECT: LiveDialect = {
+  path: "/v2/listen",
+  work: "live",
+  credential: listenCredential,
+  refusalHeaders: deepgramHeaders,
+  refusal: (_query, { code, detail }) =>
+    JSON.stringify({ type: "Error", sequence_id: 0, code, description: detail } satisfies TurnsServerMessage),
+  begin: (query, requestId, models) => new TurnsTranslation(parseTurnsQuery(query, models), requestId),
+};
+
+type WithoutSequence<M> = M extends unknown ? Omit<M, "sequence_id"> : never;
+
+class TurnsTranslation implements LiveTranslation {
+  readonly options: LiveWishes;
+  readonly ignored: readonly string[];
+  readonly mayBeFile = true;
+  readonly #requestId: string;
+  readonly #turns: Turns;
+  #pcm: StreamedPcm;
+  #sequence = 0;
+  #sessionSamples = 0;
+
+  constructor(options: TurnsOptions, requestId: string) {
+    const { model, encoding, sampleRateHz, hotWords, utteranceMs } = options;
+    this.options = {
+      model: model.name,
+      endOfUtteranceMs: utteranceMs,
+      endpointing: "adaptive",
+      partials: true,
+      words: true,
+      hotWords,
+    };
+    this.ignored = options.ignored;
+    this.#requestId = requestId;
+    this.#turns = new Turns(options);
+    this.#pcm = new StreamedPcm(encoding, sampleRateHz, LIVE_RATE_HZ);
+  }
+
+  beginWav(header: WavHeader): void {
+    const { format, channels, bitsPerSample, sampleRateHz } = header;
+    const { min, max } = SAMPLE_RATE_HZ;
+    const isFit = format === "pcm" && bitsPerSample === 16 && channels === 1;
+    if (!isFit || sampleRateHz < min || sampleRateHz > max)
+      throw unfitWav(header, `one channel of 16-bit pcm at ${min} to ${max} Hz`);
+    this.#pcm = new StreamedPcm("linear16", sampleRateHz, LIVE_RATE_HZ);
+  }
+
+  toClient(message: StreamServerMessage): readonly WireMessage[] {
+    switch (message.type) {
+      case "ready":
+        return [this.#message({ type: "Connected", request_id: this.#requestId })];
+      case "partial":
+        return this.#events(this.#turns.partial(message, this.#heardSeconds));
+      case "final":
+        return this.#events(this.#turns.final(message, this.#heardSeconds));
+      case "done":
+        return this.#events(this.#turns.finish(this.#heardSeconds));
+      case "error":
+        return [this.#message({ type: "Error", code: message.code, description: message.detail })];
+      case "going_away":
+        // The close code says it.
+        return [];
+    }
+  }
+
+  text(conversation: LiveConversation, text: string): readonly WireMessage[] {
+    const message = parseTurnsClientMessage(text);
+    if (message === null) conversation.badMessage("a text message must be JSON");
+    else if (message.type === "KeepAlive") conversation.keepalive();
+    else if (message.type === "ForceEndTurn") {
+      const events = this.#turns.force(this.#heardSeconds);
+      if (events.length === 0) conversation.finalize();
+      return this.#events(events);
+    } else if (message.type === "CloseStream") this.#close(conversation);
+    else if (message.type === "Configure")
+      return [this.#message({ type: "ConfigureFailure", request_id: this.#requestId })];
+    return [];
+  }
+
+  binary(conversation: LiveConversation, bytes: Uint8Array): readonly WireMessage[] {
+    if (bytes.length === 0) {
+      this.#close(conversation);
+      return [];
+    }
+    this.#accept(conversation, this.#pcm.push(bytes));
+    return this.#events(this.#turns.heard(this.#heardSeconds));
+  }
+
+  get #heardSeconds(): number {
+    return this.#sessionSamples / LIVE_RATE_HZ;
+  }
+
+  #close(conversation: LiveConversation): void {
+    this.#accept(conversation, this.#pcm.flush());
+    conversation.close();
+  }
+
+  #accept(conversation: LiveConversation, pcm: Int16Array): void {
+    if (pcm.length === 0) return;
+    this.#sessionSamples += pcm.length;
+    conversation.audio(new Uint8Array(pcm.buffer, pcm.byteOffset, pcm.byteLength));
+  }
+
+  #events(events: readonly TurnEvent[]): readonly WireMessage[] {
+    return events.map((event) => this.#message({ type: "TurnInfo", request_id: this.#requestId, ...event }));
+  }
+
+  #message(message: WithoutSequence<TurnsServerMessage>): WireMessage {
+    const { type, ...rest } = message;
+    const sequence_id = this.#sequence;
+    // An error before the first message may be one that is kept for a flood, and never sent.
+    if (type !== "Error" || sequence_id > 0) this.#sequence++;
+    return JSON.stringify({ type, sequence_id, ...rest });
+  }
+}

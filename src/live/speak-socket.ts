@@ -1,0 +1,107 @@
+import type { Caller, SpeakConversation } from "../../core/ports/conversations.js";
+import type { SocketEvents } from "../../core/ports/front.js";
+import type { RouteDeps } from "../http/router.js";
+import type { SpeakTranslation } from "./dialects/dialect.js";
+import {
+  LONGEST_TEXT,
+  openSession,
+  refuseSession,
+  type SessionDeps,
+  type SocketParts,
+  sendAll,
+} from "./session-socket.js";
+
+/** With more unread, no further sound is sent: five seconds at the default rate. */
+const MOST_UNREAD_BYTES = 256 * 1024;
+/** How often an unread socket is looked at, and for how long before its client is cut. */
+const LOOK_MS = 20;
+const STALLED_MS = 60_000;
+/**
+ * Upper bound on the samples that a session holds: a minute ahead of its client, and the pieces that are made
+ * then.
+ */
+const MOST_HELD_BYTES = 6 * 2 ** 20;
+
+export type SpeakDeps = SessionDeps & Pick<RouteDeps, "speechBudget">;
+
+/** Connects one socket with its speaking session, and sends no faster than the client reads. */
+export class SpeakSocket {
+  readonly #parts: SocketParts;
+  #isClosed = false;
+
+  constructor(parts: SocketParts) {
+    this.#parts = parts;
+  }
+
+  /** Opens the session, or sends the client the error. */
+  start(deps: SpeakDeps, caller: Caller, translation: SpeakTranslation): SocketEvents {
+    const { socket } = this.#parts;
+    try {
+      const { session, closed } = openSession(this.#parts, deps, caller, "synthesis", () => {
+        const share = deps.speechBudget.take(caller.identity.organizationId, MOST_HELD_BYTES);
+        try {
+          return { ...this.#open(deps, caller, translation), share };
+        } catch (error) {
+          share.release();
+          throw error;
+        }
+      });
+      sendAll(socket, translation.opened());
+      return this.#eventsOf(session.conversation, translation, (code) => {
+        this.#isClosed = true;
+        closed(code);
+        session.share.release();
+      });
+    } catch (thrown) {
+      return refuseSession(this.#parts, caller, thrown);
+    }
+  }
+
+  #open(deps: SpeakDeps, caller: Caller, translation: SpeakTranslation) {
+    const { socket } = this.#parts;
+    const conversation = deps.conversations.speaking(caller, translation.wishes, {
+      send: (message) => sendAll(socket, translation.toClient(message)),
+      sound: (pcm, isLast) => sendAll(socket, translation.sound(pcm, isLast)),
+      ready: () => this.#ready(),
+      close: (code, reason) => socket.close(code, reason),
+    });
+    return {
+      conversation,
+      disconnected: () => conversation.disconnected(),
+      goingAway: () => conversation.goingAway(),
+      unauthorized: (detail: string) => conversation.unauthorized(detail),
+    };
+  }
+
+  #eventsOf(
+    conversation: SpeakConversation,
+    translation: SpeakTranslation,
+    closed: (code: number) => void,
+  ): SocketEvents {
+    return {
+      text: (text) => {
+        if (text.length <= LONGEST_TEXT) translation.text(conversation, text);
+        else conversation.badMessage(`a text message must be at most ${LONGEST_TEXT} characters`);
+      },
+      binary: () => translation.binary(conversation),
+      closed,
+    };
+  }
+
+  /** Waits while the client reads slowly; one that reads nothing for a minute is cut. */
+  async #ready(): Promise<void> {
+    const { socket, log } = this.#parts;
+    let unread = socket.bufferedBytes;
+    let progressAtMs = performance.now();
+    while (!this.#isClosed && socket.bufferedBytes > MOST_UNREAD_BYTES) {
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      const left = socket.bufferedBytes;
+      if (left < unread) progressAtMs = performance.now();
+      unread = left;
+      if (performance.now() - progressAtMs < STALLED_MS) continue;
+      log.warn({ unreadBytes: left }, "speaking client does not read");
+      socket.terminate();
+      return;
+    }
+  }
+}
