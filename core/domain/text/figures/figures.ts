@@ -1,4 +1,4 @@
-import { majorityLanguage, type SpokenLanguage } from "../script.js";
+import { majorityLanguage, type SpokenLanguage, wordLanguage } from "../script.js";
 import { kazakhFigures } from "./kazakh-figures.js";
 import { russianFigures } from "./russian-figures.js";
 import type { Figures, Written } from "./written.js";
@@ -17,8 +17,7 @@ const BY_LANGUAGE: Readonly<Record<SpokenLanguage, Figures>> = {
  *
  * The majority language goes first; the other language gets what it leaves, so a Russian date inside a Kazakh
  * sentence is also written in figures. Words that mean a number in one language and something else in the
- * other ("он") are
- * numbers only where their language prevails.
+ * other ("он") are numbers only where their language clearly prevails.
  *
  * @param words lower case, as the recogniser gives them
  * @returns pieces in order; together they cover every word once
@@ -26,8 +25,27 @@ const BY_LANGUAGE: Readonly<Record<SpokenLanguage, Figures>> = {
 export function writtenFigures(words: readonly string[], numerals: Numerals): readonly Written[] {
   if (numerals === "none") return words.map((text, at) => ({ text, first: at, end: at + 1 }));
   const first = majorityLanguage(words) ?? "kazakh";
-  const pieces = BY_LANGUAGE[first](words, numerals);
+  const found = BY_LANGUAGE[first](words, numerals);
+  const pieces = first === "kazakh" ? found.map((piece) => withoutPronoun(piece, words)) : found;
   return pieces.length === 0 ? [] : withOther(words, pieces, first, numerals);
+}
+
+/** Takes "он" back where it may be a Russian "he": next to a Russian word, or without Kazakh words around. */
+function withoutPronoun(piece: Written, words: readonly string[]): Written {
+  const { first, end } = piece;
+  const said = words[first]!;
+  if (end - first > 1 || said === piece.text || !PRONOUN.test(said)) return piece;
+  const isRussian = [words[first - 1], words[end]].some((word) => wordLanguage(word ?? "") === "russian");
+  return isRussian || !isClearlyKazakh(words) ? { ...piece, text: said } : piece;
+}
+
+function isClearlyKazakh(words: readonly string[]): boolean {
+  let balance = 0;
+  for (const word of words) {
+    const language = wordLanguage(word);
+    if (language !== null) balance += language === "kazakh" ? 1 : -1;
+  }
+  return balance > 0;
 }
 
 /** Offers runs of words that stayed words to the other language. */
@@ -61,6 +79,7 @@ function withOther(
 
 /** Words of both languages. */
 const SHARED = /^(?:он|оны|онда|миллион|миллиард|триллион)$/;
+const PRONOUN = /^(?:он|оны|онда)$/;
 
 function isPlain({ text, first, end }: Written, words: readonly string[]): boolean {
   return end - first === 1 && text === words[first];

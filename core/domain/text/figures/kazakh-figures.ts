@@ -1,12 +1,27 @@
 import { normalizeKazakh } from "../kazakh/normalize.js";
 import { isAmbiguousAlone, type KazakhNumberWord, kazakhNumberWord } from "./kazakh-words.js";
-import { grouped, onlyNumber, type SpelledNumber, saidDigits, splitNumbers } from "./number-words.js";
+import {
+  grouped,
+  isRange,
+  onlyNumber,
+  type SpelledNumber,
+  saidDigits,
+  scaleSaidOnce,
+  splitNumbers,
+} from "./number-words.js";
 import type { Figures, Written } from "./written.js";
 
 const MONTH =
   /^(?:қаңтар|ақпан|наурыз|сәуір|мамыр|маусым|шілде|тамыз|қыркүйе[кг]|қазан|қараша|желтоқсан)(?:с?[ыі])?(?:[ндт][ыі]ң|н?[дт][ае]|[ндт][ае]н|н[ае]?|[ғгқк][ае]|[ндт][ыі]|[мбп]ен|(?:н?[дт][ае])?[ғг][ыі])?$/;
-const YEAR = /^жыл(?:ы|ғы|дың|ға|да|дан|дар\p{Ll}*|ының|ында|ынан|ына|ын|ымен|ындағы)?$/u;
-const DECADE = /^жылдар\p{Ll}*$/u;
+const YEAR =
+  /^жыл(?:ы|ғы|дың|ды|ға|да|дан|мен|дағы\p{Ll}{0,4}|дар\p{Ll}{0,12}|ының|ында|ындағы\p{Ll}{0,4}|ынан|ына|ын|ымен)?$/u;
+const DECADE = /^жылдар\p{Ll}{0,12}$/u;
+/** What people count in nineties: "тоқсан" alone is also a quarter of a year. */
+const COUNTED_IN_NINETIES = /^(?:жас|жыл|адам|күн|үй|елді)\p{Ll}{0,8}$/u;
+/** "Екі де тоғыз" is 2,9, which nobody reads so. */
+const AND_TENTHS = /^[дт][ае]$/;
+const GENITIVE = /^[ндт][ыі]ң$/;
+const LOCATIVE = /^[дт][ае]$/;
 const CENTURY = /^ғасыр\p{Ll}*$/u;
 /** Counted in figures whatever the number: money, units, per cent. */
 const MEASURE =
@@ -29,6 +44,9 @@ const SCALE_NAMES: ReadonlyMap<number, string> = new Map([
 const PHONE_BEFORE = /^(?:телефон|нөмір|ұялы|байланыс)\p{Ll}*$/u;
 /** Digits of a telephone number in the groups of how it is written. */
 const PHONE = /^([78])(7\d\d)(\d{3})(\d{2})(\d{2})$/;
+const LAST_HOUR = 23;
+/** "Он бес он алтыда" is an age, not 15:16. */
+const CLOSE = 5;
 const FRONT_LAST = new Set([0, 1, 2, 3, 4, 5, 7, 8]);
 const LEAST_FIGURE = 10;
 
@@ -71,10 +89,23 @@ export const kazakhFigures: Figures = (words, numerals) => {
 function numberAt(words: readonly string[], at: number, numerals: "auto" | "all"): Found | null {
   const run = runAt(words, at);
   if (run === null) return null;
-  // "Үш жарым миллиард" is three and a half, "үштен бір" one third.
-  if (words[at - 1] === "жарым" || isPartOf(words[at - 1]))
-    return { first: at, end: at + run.words.length, forms: [] };
+  const end = at + run.words.length;
+  // "Үш жарым миллиард" is three and a half, "үштен бір" one third, "жеті-сегіз миллион" not a million.
+  const isPart = words[at - 1] === "жарым" || isPartOf(words[at - 1]) || isPair(words[at - 1]);
+  if (isPart || hasTenths(words, end) || hasTenths(words, at - 1)) return { first: at, end, forms: [] };
   return phone(words, run) ?? decimal(words, run) ?? clock(words, run) ?? plainNumber(words, run, numerals);
+}
+
+/** Whether the word at `at` joins tenths to a whole number. */
+function hasTenths(words: readonly string[], at: number): boolean {
+  const around = [words[at - 1], words[at + 1]].map((word) => kazakhNumberWord(word ?? ""));
+  return AND_TENTHS.test(words[at] ?? "") && around.every((word) => word !== null && !word.isOrdinal);
+}
+
+/** "Жеті-сегіз". */
+function isPair(word = ""): boolean {
+  const parts = word.split("-");
+  return parts.length === 2 && parts.every((part) => kazakhNumberWord(part) !== null);
 }
 
 /** Number words in a row; only the last may have an ending. */
@@ -83,7 +114,7 @@ function runAt(words: readonly string[], first: number): Run | null {
   for (let at = first; at < words.length; at++) {
     const word = kazakhNumberWord(words[at]!);
     if (word === null) break;
-    const isClear = words[at - 1] === "сағат" || isCompared(word, words[at + 1]);
+    const isClear = isAfterHour(words, at) || isCompared(word, words[at + 1]);
     if (found.length === 0 && isAmbiguousAlone(word) && !isClear) return null;
     // "Үшін" after a number is "for" all the same.
     if (words[at] === "үшін") break;
@@ -91,6 +122,11 @@ function runAt(words: readonly string[], first: number): Run | null {
     if (word.isOrdinal || word.ending !== "") break;
   }
   return found.length === 0 ? null : { words: found, first };
+}
+
+/** "Сағат онда" is at ten, "бір сағат онда" an hour there. */
+function isAfterHour(words: readonly string[], at: number): boolean {
+  return words[at - 1] === "сағат" && kazakhNumberWord(words[at - 2] ?? "") === null;
 }
 
 function isCompared({ ending }: KazakhNumberWord, next = ""): boolean {
@@ -116,10 +152,14 @@ function plainNumber(
   const last = run[number.end - 1]!;
   const next = words[stop] ?? "";
   // Numbers in a row mean about so many ("twenty thirty people"), or are a code.
-  if (numbers.length > 1) return { first, end, forms: range(run, numbers, numerals) };
+  if (numbers.length > 1) {
+    const after = words[end] ?? "";
+    return { first, end, forms: timeOrRange(run, numbers, numerals === "all" || MEASURE.test(after)) };
+  }
   const isSure =
-    (last.isOrdinal && (MONTH.test(next) || YEAR.test(next) || CENTURY.test(next))) ||
+    (last.isOrdinal && (MONTH.test(next) || CENTURY.test(next))) ||
     (!last.isOrdinal && last.ending === "" && MEASURE.test(next));
+  if (isOtherWord(run, number, next, isSure)) return { first, end: stop, forms: [] };
   const isScaleAlone = number.end - number.first === 1 && (last.role === "scale" || last.role === "hundred");
   if (numerals === "auto" && !isSure && (number.value < LEAST_FIGURE || isScaleAlone)) {
     return { first, end: stop, forms: [] };
@@ -129,15 +169,32 @@ function plainNumber(
   return { first, end: stop, forms: formsOf(number.value, last, next) };
 }
 
+/** "Тоқсан" alone is mostly a quarter, "қырықтың бірі" a saying. */
+function isOtherWord(
+  run: readonly KazakhNumberWord[],
+  number: SpelledNumber,
+  next: string,
+  isSure: boolean,
+): boolean {
+  const { stem, isOrdinal, ending } = run[number.end - 1]!;
+  if (isOrdinal || isSure) return false;
+  if (GENITIVE.test(ending) && next === "бірі") return true;
+  return (
+    number.end - number.first === 1 && stem === "тоқсан" && ending === "" && !COUNTED_IN_NINETIES.test(next)
+  );
+}
+
 function percentForms(value: number, ending: string): string[] {
   const number = grouped(value);
   return ending === "" ? [`${number} %`] : [`${number} %-${ending}`, `${number}%-${ending}`];
 }
 
-function formsOf(value: number, { isOrdinal, ending }: KazakhNumberWord, next: string): string[] {
+function formsOf(value: number, { stem, isOrdinal, ending }: KazakhNumberWord, next: string): string[] {
   if (!isOrdinal) {
-    const forms = [...roundSums(value), grouped(value), String(value)];
-    return ending === "" ? forms : forms.map((form) => `${form}-${ending}`);
+    if (ending === "") return [...roundSums(value), grouped(value), String(value)];
+    const scaled = [...SCALE_NAMES.keys()].find((scale) => value >= scale && value % scale === 0);
+    const forms = [`${grouped(value)}-${ending}`, `${value}-${ending}`];
+    return scaled === undefined ? forms : [`${grouped(value / scaled)} ${stem}${ending}`, ...forms];
   }
   const bare = String(value);
   if (ending === "" && DECADE.test(next) && value < 100) return [`${bare}-`, bare];
@@ -166,8 +223,10 @@ function decimal(words: readonly string[], { words: run, first }: Run): Found | 
   const at = first + run.length;
   if (words[at] !== "бүтін") return null;
   const digits = DENOMINATORS.get(words[at + 1] ?? "");
-  const behind = digits === undefined ? null : runAt(words, at + 2);
-  if (digits === undefined || behind === null) return null;
+  const behind = runAt(words, at + (digits === undefined ? 1 : 2));
+  if (behind === null) return null;
+  // "Тоқсан үш бүтін төрт миллиард" leaves the tenths out.
+  if (digits === undefined) return { first, end: at + 1 + behind.words.length, forms: [] };
   const scaleAt = behind.words.findIndex(({ role }) => role === "scale");
   const fraction = scaleAt === -1 ? behind.words : behind.words.slice(0, scaleAt);
   const scale = scaleAt === -1 ? null : behind.words[scaleAt]!;
@@ -185,42 +244,42 @@ function decimal(words: readonly string[], { words: run, first }: Run): Found | 
   return { first, end: end + 1, forms: [percent[1] === "" ? `${number} %` : `${number} %-${percent[1]}`] };
 }
 
-/** "Отыз тоғыз қырық градус" is 39–40: a few more or less. */
-function range(
+/** "Отыз тоғыз қырық градус" is 39–40: a few more or less; "он жеті отызда" is 17:30-да. */
+function timeOrRange(
   run: readonly KazakhNumberWord[],
   numbers: readonly SpelledNumber[],
-  numerals: "auto" | "all",
+  isSure: boolean,
 ): string[] {
   const [from, to] = numbers;
   const { ending, isOrdinal } = run.at(-1)!;
   if (numbers.length !== 2 || from === undefined || to === undefined || isOrdinal) return [];
+  const isFar = to.value < from.value || to.value > from.value + CLOSE;
+  if (LOCATIVE.test(ending) && isTime(from.value, to.value))
+    return isFar ? [`${from.value}:${to.value}-${ending}`] : [];
   // "Жиырма төрт жиырма бес мың": the scale is said once.
-  const shared = [...SCALE_NAMES.keys(), 1_000].find((scale) => to.value % scale === 0 && from.value < 1_000);
-  const last = shared === undefined ? to.value : to.value / shared;
-  if (from.value >= last || last > 3 * from.value || (numerals === "auto" && last < LEAST_FIGURE)) return [];
-  const name = shared === undefined ? "" : ` ${SCALE_NAMES.get(shared) ?? "мың"}`;
-  const tail = ending === "" ? name : `${name}-${ending}`;
-  return [`${grouped(from.value)}–${grouped(last)}${tail}`];
+  const scale = scaleSaidOnce(from.value, to.value);
+  const last = to.value / (scale ?? 1);
+  if (!isRange(from.value, last) || (scale === null && !isSure && last < LEAST_FIGURE)) return [];
+  const pair = `${grouped(from.value)}–${grouped(last)}`;
+  if (scale === null) return [ending === "" ? pair : `${pair}-${ending}`];
+  const { stem } = run.at(-1)!;
+  return [`${pair} ${ending === "" ? (SCALE_NAMES.get(scale) ?? stem) : stem + ending}`];
 }
 
 /** "Сағат он төрт отызда" is сағат 14:30-да. */
 function clock(words: readonly string[], { words: run, first }: Run): Found | null {
-  if (words[first - 1] !== "сағат") return null;
+  if (!isAfterHour(words, first)) return null;
   const numbers = splitNumbers(run);
   if (numbers?.length !== 2) return null;
   const [hour, minute] = [numbers[0]!.value, numbers[1]!.value];
   const { ending, isOrdinal } = run.at(-1)!;
-  if (
-    isOrdinal ||
-    hour > 23 ||
-    minute < 10 ||
-    minute > 59 ||
-    /^минут/.test(words[first + run.length] ?? "")
-  ) {
-    return null;
-  }
+  if (isOrdinal || !isTime(hour, minute)) return null;
   const time = `${hour}:${minute}`;
   return { first, end: first + run.length, forms: [ending === "" ? time : `${time}-${ending}`] };
+}
+
+function isTime(hour: number, minute: number): boolean {
+  return hour <= LAST_HOUR && minute >= 10 && minute <= 59;
 }
 
 /** Ten or eleven digits said in groups after a word such as "number". */

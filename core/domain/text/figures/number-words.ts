@@ -136,3 +136,17 @@ export function onlyNumber(run: readonly NumberWord[]): number | null {
   const numbers = splitNumbers(run);
   return numbers?.length === 1 ? numbers[0]!.value : null;
 }
+
+const SCALES = [1e12, 1e9, 1e6, 1e3];
+const FEW = 5;
+
+/** Returns the scale of "twenty twenty-five thousand", which the first of two numbers shares; null without one. */
+export function scaleSaidOnce(from: number, to: number): number | null {
+  return from < 1_000 ? (SCALES.find((scale) => to % scale === 0) ?? null) : null;
+}
+
+/** Whether two numbers in a row mean "about so many": near each other, or both round. */
+export function isRange(from: number, to: number): boolean {
+  if (from < 1 || to <= from || to > 3 * from) return false;
+  return to - from <= FEW || (from % FEW === 0 && to % FEW === 0);
+}
