@@ -30,22 +30,19 @@ export function writtenFigures(words: readonly string[], numerals: Numerals): re
   return pieces.length === 0 ? [] : withOther(words, pieces, first, numerals);
 }
 
-/** Takes "он" back where it may be a Russian "he": next to a Russian word, or without Kazakh words around. */
+/** Takes "он" back where it may be a Russian "he": next to a Russian word, or where nothing around it is clearly Kazakh. */
 function withoutPronoun(piece: Written, words: readonly string[]): Written {
   const { first, end } = piece;
   const said = words[first]!;
   if (end - first > 1 || said === piece.text || !PRONOUN.test(said)) return piece;
-  const isRussian = [words[first - 1], words[end]].some((word) => wordLanguage(word ?? "") === "russian");
-  return isRussian || !isClearlyKazakh(words) ? { ...piece, text: said } : piece;
+  const [before, after] = [words[first - 1], words[end]].map((word) => wordLanguage(word ?? ""));
+  const isRussian = after === "russian" || (before === "russian" && after !== "kazakh");
+  return isRussian || (after !== "kazakh" && !isClearlyKazakh(words)) ? { ...piece, text: said } : piece;
 }
 
+/** Whether a word has a letter that Russian lacks: endings alone look alike ("Лизавета"). */
 function isClearlyKazakh(words: readonly string[]): boolean {
-  let balance = 0;
-  for (const word of words) {
-    const language = wordLanguage(word);
-    if (language !== null) balance += language === "kazakh" ? 1 : -1;
-  }
-  return balance > 0;
+  return words.some((word) => /[әғқңөұүһі]/.test(word));
 }
 
 /** Offers runs of words that stayed words to the other language. */

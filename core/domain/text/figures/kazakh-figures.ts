@@ -3,6 +3,7 @@ import { isAmbiguousAlone, type KazakhNumberWord, kazakhNumberWord } from "./kaz
 import {
   grouped,
   isRange,
+  isUnclearSum,
   onlyNumber,
   type SpelledNumber,
   saidDigits,
@@ -18,6 +19,9 @@ const YEAR =
 const DECADE = /^жылдар\p{Ll}{0,12}$/u;
 /** What people count in nineties: "тоқсан" alone is also a quarter of a year. */
 const COUNTED_IN_NINETIES = /^(?:жас|жыл|адам|күн|үй|елді)\p{Ll}{0,8}$/u;
+/** "Белгілі бір пайызға" is a certain share. */
+const AN_ARTICLE_BEFORE =
+  /^(?:белгілі|қандай|ешқандай|қандайда|кез|әр|қай|еш|әлде|тағы|басқа|осындай|мұндай|сондай|бәрі)$/;
 /** "Екі де тоғыз" is 2,9, which nobody reads so. */
 const AND_TENTHS = /^[дт][ае]$/;
 const GENITIVE = /^[ндт][ыі]ң$/;
@@ -27,6 +31,10 @@ const CENTURY = /^ғасыр\p{Ll}*$/u;
 const MEASURE =
   /^(?:теңге|тиын|доллар|еуро|евро|рубль|юань|фунт|сом|пайыз|процент|градус|(?:кило|санти|милли)?метр|(?:кило|милли)?грам|тонна|литр|гектар|шақырым|секунд|минут|сағат|(?:кило|мега|гига)?ватт|(?:мега|гига|кило)?байт|бит|балл|ұпай|пайыздық)/;
 /** "Жүзден астам" is more than a hundred. */
+const HALF = /^(?:жарым|жарты)$/;
+/** "Миллиондаған" is millions. */
+const SCORES = /^н?[дт](?:аған|еген)/;
+const DATIVE = /^[ғгқк][ае]$/;
 const COMPARED =
   /^(?:астам|аса|артық|ас\p{Ll}{1,4}|кем|тарта|жуық\p{Ll}*|жет\p{Ll}{2,5}|дейін|шейін|таман)$/u;
 const FROM_OR_TO = /^(?:[дтн][ае]н|[ғгқк][ае])$/;
@@ -41,7 +49,7 @@ const SCALE_NAMES: ReadonlyMap<number, string> = new Map([
   [1e9, "млрд"],
   [1e6, "млн"],
 ]);
-const PHONE_BEFORE = /^(?:телефон|нөмір|ұялы|байланыс)\p{Ll}*$/u;
+const LEAST_PHONE_WORDS = 6;
 /** Digits of a telephone number in the groups of how it is written. */
 const PHONE = /^([78])(7\d\d)(\d{3})(\d{2})(\d{2})$/;
 const LAST_HOUR = 23;
@@ -88,12 +96,12 @@ export const kazakhFigures: Figures = (words, numerals) => {
 
 function numberAt(words: readonly string[], at: number, numerals: "auto" | "all"): Found | null {
   const run = runAt(words, at);
-  if (run === null) return null;
+  if (run === null) return hyphenedPair(words, at);
   const end = at + run.words.length;
   // "Үш жарым миллиард" is three and a half, "үштен бір" one third, "жеті-сегіз миллион" not a million.
-  const isPart = words[at - 1] === "жарым" || isPartOf(words[at - 1]) || isPair(words[at - 1]);
+  const isPart = HALF.test(words[at - 1] ?? "") || isPartOf(words[at - 1], run) || isPair(words[at - 1]);
   if (isPart || hasTenths(words, end) || hasTenths(words, at - 1)) return { first: at, end, forms: [] };
-  return phone(words, run) ?? decimal(words, run) ?? clock(words, run) ?? plainNumber(words, run, numerals);
+  return phone(run) ?? decimal(words, run) ?? clock(words, run) ?? plainNumber(words, run, numerals);
 }
 
 /** Whether the word at `at` joins tenths to a whole number. */
@@ -102,10 +110,25 @@ function hasTenths(words: readonly string[], at: number): boolean {
   return AND_TENTHS.test(words[at] ?? "") && around.every((word) => word !== null && !word.isOrdinal);
 }
 
-/** "Жеті-сегіз". */
 function isPair(word = ""): boolean {
   const parts = word.split("-");
   return parts.length === 2 && parts.every((part) => kazakhNumberWord(part) !== null);
+}
+
+/** "Жеті-сегіз миллион" is 7–8 млн. */
+function hyphenedPair(words: readonly string[], at: number): Found | null {
+  const [from, to, ...others] = words[at]!.split("-").map(kazakhNumberWord);
+  if (from == null || to == null || others.length > 0 || from.ending !== "" || to.ending !== "") return null;
+  const scale = kazakhNumberWord(words[at + 1] ?? "");
+  if (from.isOrdinal || to.isOrdinal || scale?.role !== "scale" || scale.isOrdinal) return null;
+  const pair = `${from.value}–${to.value}`;
+  const forms = from.value < to.value ? [`${pair} ${scaleName(scale)}`] : [];
+  return { first: at, end: at + 2, forms };
+}
+
+/** "Млн", and "миллионнан" with its ending. */
+function scaleName({ value, stem, ending }: KazakhNumberWord): string {
+  return ending === "" ? (SCALE_NAMES.get(value) ?? stem) : stem + ending;
 }
 
 /** Number words in a row; only the last may have an ending. */
@@ -113,7 +136,7 @@ function runAt(words: readonly string[], first: number): Run | null {
   const found: KazakhNumberWord[] = [];
   for (let at = first; at < words.length; at++) {
     const word = kazakhNumberWord(words[at]!);
-    if (word === null) break;
+    if (word === null || SCORES.test(word.ending)) break;
     const isClear = isAfterHour(words, at) || isCompared(word, words[at + 1]);
     if (found.length === 0 && isAmbiguousAlone(word) && !isClear) return null;
     // "Үшін" after a number is "for" all the same.
@@ -133,9 +156,11 @@ function isCompared({ ending }: KazakhNumberWord, next = ""): boolean {
   return FROM_OR_TO.test(ending) && COMPARED.test(next);
 }
 
-function isPartOf(before = ""): boolean {
-  const word = kazakhNumberWord(before);
-  return word !== null && !word.isOrdinal && /^[дтн][ае]н$/.test(word.ending) && word.value <= 10;
+/** "Үштен бір" is a third, "бестен онға дейін" a range. */
+function isPartOf(before: string | undefined, { words: run }: Run): boolean {
+  const word = kazakhNumberWord(before ?? "");
+  if (word === null || word.isOrdinal || !/^[дтн][ае]н$/.test(word.ending) || word.value < 2) return false;
+  return run.length === 1 && run[0]!.value < word.value && !DATIVE.test(run[0]!.ending);
 }
 
 function plainNumber(
@@ -153,12 +178,19 @@ function plainNumber(
   const next = words[stop] ?? "";
   // Numbers in a row mean about so many ("twenty thirty people"), or are a code.
   if (numbers.length > 1) {
-    const after = words[end] ?? "";
-    return { first, end, forms: timeOrRange(run, numbers, numerals === "all" || MEASURE.test(after)) };
+    const isCounted = numerals === "all" || MEASURE.test(words[end] ?? "");
+    const isRest = kazakhNumberWord(words[first - 1] ?? "")?.ending === "";
+    const forms = isRest ? [] : timeOrRange(run, numbers, isCounted);
+    if (forms.length > 0 || !areSeparate(run, numbers, numerals)) return { first, end, forms };
+    return { first, end: stop, forms: formsOf(number.value, last, "") };
   }
   const isSure =
     (last.isOrdinal && (MONTH.test(next) || CENTURY.test(next))) ||
     (!last.isOrdinal && last.ending === "" && MEASURE.test(next));
+  const isArticle = number.value === 1 && AN_ARTICLE_BEFORE.test(words[first - 1] ?? "");
+  if (isArticle && (numerals === "auto" || words[first - 1] === "бәрі"))
+    return { first, end: stop, forms: [] };
+  if (numerals === "auto" && isUnclearSum(number.value)) return { first, end: stop, forms: [] };
   if (isOtherWord(run, number, next, isSure)) return { first, end: stop, forms: [] };
   const isScaleAlone = number.end - number.first === 1 && (last.role === "scale" || last.role === "hundred");
   if (numerals === "auto" && !isSure && (number.value < LEAST_FIGURE || isScaleAlone)) {
@@ -167,6 +199,20 @@ function plainNumber(
   const percent = last.isOrdinal || last.ending !== "" ? null : PERCENT.exec(next);
   if (percent !== null) return { first, end: stop + 1, forms: percentForms(number.value, percent[1]!) };
   return { first, end: stop, forms: formsOf(number.value, last, next) };
+}
+
+/** Whether numbers in a row may each be written: "1946 1957", but not "7 750 498", which would be one number. */
+function areSeparate(
+  run: readonly KazakhNumberWord[],
+  numbers: readonly SpelledNumber[],
+  numerals: "auto" | "all",
+): boolean {
+  // "Бір жеті" is a week.
+  if (numbers.length === 2 && run.at(-1)!.stem === "жеті" && run.at(-1)!.ending === "") return false;
+  return numbers.every(({ value }, nth) => {
+    const isLikeGroup = nth > 0 && value >= 100 && value < 1_000;
+    return !isLikeGroup && (numerals === "all" || value >= LEAST_FIGURE);
+  });
 }
 
 /** "Тоқсан" alone is mostly a quarter, "қырықтың бірі" a saying. */
@@ -262,8 +308,7 @@ function timeOrRange(
   if (!isRange(from.value, last) || (scale === null && !isSure && last < LEAST_FIGURE)) return [];
   const pair = `${grouped(from.value)}–${grouped(last)}`;
   if (scale === null) return [ending === "" ? pair : `${pair}-${ending}`];
-  const { stem } = run.at(-1)!;
-  return [`${pair} ${ending === "" ? (SCALE_NAMES.get(scale) ?? stem) : stem + ending}`];
+  return [`${pair} ${scaleName(run.at(-1)!)}`];
 }
 
 /** "Сағат он төрт отызда" is сағат 14:30-да. */
@@ -282,12 +327,10 @@ function isTime(hour: number, minute: number): boolean {
   return hour <= LAST_HOUR && minute >= 10 && minute <= 59;
 }
 
-/** Ten or eleven digits said in groups after a word such as "number". */
-function phone(words: readonly string[], { words: run, first }: Run): Found | null {
-  const isPlus = words[first - 1] === "плюс";
-  const before = words.slice(Math.max(0, first - 4), first);
-  if (!isPlus && !before.some((word) => PHONE_BEFORE.test(word))) return null;
-  if (run.some(({ ending, isOrdinal }) => ending !== "" || isOrdinal)) return null;
+/** Eleven digits said in groups, as nobody says anything else. */
+function phone({ words: run, first }: Run): Found | null {
+  if (run.length < LEAST_PHONE_WORDS || run.some(({ ending, isOrdinal }) => ending !== "" || isOrdinal))
+    return null;
   const digits = saidDigits(run);
   const groups = PHONE.exec(digits);
   if (groups === null) return null;
@@ -295,7 +338,11 @@ function phone(words: readonly string[], { words: run, first }: Run): Found | nu
   return {
     first,
     end: first + run.length,
-    forms: [`${country} ${area} ${rest.join(" ")}`, `${country} ${area} ${rest.join("-")}`],
+    forms: [
+      `${country} ${area} ${rest.join(" ")}`,
+      `${country} ${area} ${rest.join("-")}`,
+      [...digits].join(" "),
+    ],
   };
 }
 

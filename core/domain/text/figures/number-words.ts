@@ -145,8 +145,14 @@ export function scaleSaidOnce(from: number, to: number): number | null {
   return from < 1_000 ? (SCALES.find((scale) => to % scale === 0) ?? null) : null;
 }
 
-/** Whether two numbers in a row mean "about so many": near each other, or both round. */
+/** Whether two numbers in a row mean "from so many to so many" rather than a time: "13 20". */
 export function isRange(from: number, to: number): boolean {
   if (from < 1 || to <= from || to > 3 * from) return false;
-  return to - from <= FEW || (from % FEW === 0 && to % FEW === 0);
+  if (to - from <= FEW || (from % FEW === 0 && to % FEW === 0)) return true;
+  return to <= 2 * from && !(from < 24 && to < 60 && to % FEW === 0);
+}
+
+/** "A million two hundred" mostly leaves "thousand" out. */
+export function isUnclearSum(value: number): boolean {
+  return value > 1e6 && value % 1e6 > 0 && value % 1e6 < 1_000;
 }

@@ -3,6 +3,7 @@ import { roman } from "../russian/roman.js";
 import {
   grouped,
   isRange,
+  isUnclearSum,
   onlyNumber,
   type SpelledNumber,
   saidDigits,
@@ -42,7 +43,7 @@ const DENOMINATORS: readonly (readonly [RegExp, number])[] = [
   [/^тысячн(?:ых|ая|ой|ую|ыми|ым)$/, 3],
 ];
 const CLOCK_BEFORE = /^(?:в|к|до|с|со|после|около|на|с|часов|время)$/;
-const PHONE_BEFORE = /^(?:телефон|номер|мобильн|сотов|звоните|плюс)\p{Ll}*$/u;
+const LEAST_PHONE_WORDS = 5;
 const PHONE = /^([78])(\d{3})(\d{3})(\d{2})(\d{2})$/;
 const SCALE_NAMES: ReadonlyMap<number, string> = new Map([
   [1e12, "трлн"],
@@ -105,7 +106,7 @@ function numberAt(words: readonly string[], at: number, numerals: "auto" | "all"
   const run = runAt(words, at);
   if (run === null) return compoundWord(words[at]!, at, numerals);
   return (
-    phone(words, run) ??
+    phone(run) ??
     commonFraction(run, numerals) ??
     decimal(words, run) ??
     clock(words, run) ??
@@ -152,6 +153,8 @@ function plainNumber(words: readonly string[], { words: run, first }: Run, numer
     if (isShort && ROUND_SCALES.has(value) && value > 100) return { end, text: null };
     const isHour = PART_OF_HOUR.test(words[first - 1] ?? "") && last.suffix === "го";
     const isOfMonth = MONTH.test(words[first - 1] ?? "");
+    const isDay = isFirstDay(words, end) && value <= 31;
+    if (isDay) return { end, text: `${value}-${last.suffix}` };
     return { end, text: isHour ? null : ordinal(value, last, { next, isOfMonth }, numerals) };
   }
   if (isShort && isSaying(words, first, value)) return { end, text: null };
@@ -160,7 +163,8 @@ function plainNumber(words: readonly string[], { words: run, first }: Run, numer
   if (isShort && last.role === "scale" && !isThousand(words, first, isSure || numerals === "all")) {
     return { end, text: null };
   }
-  if (numerals === "auto" && !isSure && value < LEAST_FIGURE) return { end, text: null };
+  if (numerals === "auto" && ((!isSure && value < LEAST_FIGURE) || isUnclearSum(value)))
+    return { end, text: null };
   if (PERCENT.test(next))
     return { end: end + 1, text: `${grouped(value)} %`, otherwise: { end, text: grouped(value) } };
   return { end, text: sum(value) };
@@ -172,6 +176,13 @@ function isSaying(words: readonly string[], at: number, value: number): boolean 
   if (value === 1) return before === "ни" || (words[at] === "одну" && A_MOMENT.test(words[at + 1] ?? ""));
   if (value === 100) return before === "во";
   return words[at] === "десятое" && /^пято[ег]/.test(words[at - 2] ?? "");
+}
+
+/** "С первого по десятое мая". */
+function isFirstDay(words: readonly string[], end: number): boolean {
+  if (!/^(?:по|до|и)$/.test(words[end] ?? "")) return false;
+  const run = runAt(words, end + 1)?.words ?? [];
+  return run.at(-1)?.isOrdinal === true && MONTH.test(words[end + 1 + run.length] ?? "");
 }
 
 /** "Тысячу тенге", "более тысячи". */
@@ -218,7 +229,8 @@ function severalNumbers(
   if (isScore && numbers.length === 2 && !run.at(-1)!.isOrdinal) {
     return { end, text: `${one!.value}:${other!.value}` };
   }
-  const found = range(words, { words: run, first }, numbers, numerals);
+  const isRest = russianNumberWord(words[first - 1] ?? "") !== null;
+  const found = isRest ? null : range(words, { words: run, first }, numbers, numerals);
   if (found !== null) return found;
   // "7 750 498" would be one number.
   const isLikeGroups = numbers.some(({ value }, index) => index > 0 && value >= 100 && value < 1_000);
@@ -226,11 +238,12 @@ function severalNumbers(
   return { end: first + one!.end, text: grouped(one!.value) };
 }
 
-/** "Две третьих" is 2/3. */
+/** "Две третьих" is 2/3, "одна вторая" 1/2. */
 function commonFraction({ words: run, first }: Run, numerals: "auto" | "all"): Found | null {
   const [parts, whole] = run;
-  if (numerals === "auto" || run.length !== 2 || whole?.suffix !== "х" || !whole.isOrdinal) return null;
-  if (parts!.value < 2 || parts!.value >= whole.value || whole.value > 12) return null;
+  if (numerals === "auto" || run.length !== 2 || whole?.isOrdinal !== true) return null;
+  if (parts!.value === 1 ? !/^[яю]$/.test(whole.suffix) : whole.suffix !== "х") return null;
+  if (parts!.value < 1 || parts!.value >= whole.value || whole.value > 12) return null;
   return { end: first + 2, text: `${parts!.value}/${whole.value}` };
 }
 
@@ -328,11 +341,9 @@ function zeroMinutes(run: readonly RussianNumberWord[]): number | null {
     : null;
 }
 
-/** Ten or eleven digits said in groups after a word such as "number". */
-function phone(words: readonly string[], { words: run, first }: Run): Found | null {
-  const before = words.slice(Math.max(0, first - 3), first);
-  if (!before.some((word) => PHONE_BEFORE.test(word))) return null;
-  if (run.some(({ isOrdinal }) => isOrdinal)) return null;
+/** Eleven digits said in groups, as nobody says anything else. */
+function phone({ words: run, first }: Run): Found | null {
+  if (run.length < LEAST_PHONE_WORDS || run.some(({ isOrdinal }) => isOrdinal)) return null;
   const groups = PHONE.exec(saidDigits(run));
   if (groups === null) return null;
   const [, country, area, ...rest] = groups;
