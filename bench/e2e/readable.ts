@@ -6,16 +6,24 @@ import { percent, table } from "../evaluate/report.js";
 import { readSamples } from "../evaluate/samples.js";
 import { saveResult } from "../save-result.js";
 import { corpusLines } from "../support/corpora.js";
+import { type EndScore, scoreEnds } from "../support/readable-ends.js";
 import { type HeardText, hearFile, hearLive } from "../support/readable-hearing.js";
 import { PAUSE_WAYS, type SetScore, scoreSet } from "../support/readable-sets.js";
 import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { SAMPLE_RATE_HZ } from "../support/spoken-stream.js";
 import { kazakhVoices, russianVoices, type SpeakLine, spokenTexts } from "../support/spoken-texts.js";
+import { writtenWords } from "../support/written-words.js";
 
 const SEED = 20_261_125;
 const ENOUGH_CREDITS = 100_000_000;
 /** A line that ends a sentence and is said as it is written. */
 const USABLE = /^(?!.*[A-Za-z]).*[.?!…]["»)]*$/;
+
+const HELD_OUT = {
+  kk: "kk-heldout.txt.br",
+  ru: "ru-heldout.txt.br",
+  mixed: "mixed-heldout.txt.br",
+} as const;
 
 interface Spoken {
   readonly set: string;
@@ -52,10 +60,15 @@ export async function run(options: {
       ),
     );
   }
+  const ends: EndScore[] = [];
+  for (const [set, file] of Object.entries(HELD_OUT)) {
+    const lines = usable(file).map((line) => writtenWords(line, set === "ru" ? "ru" : "kk"));
+    ends.push(await scoreEnds(set, lines.slice(0, limit), punctuator));
+  }
   await punctuator.release();
-  console.log(markTable(sets), "\n\n", figureTable(sets));
+  console.log([markTable(sets), figureTable(sets), endTable(ends), sureTable(ends)].join("\n\n"));
   if (!smoke && limit === Number.POSITIVE_INFINITY) {
-    console.log(await saveResult("readable", { parameters: { seed: SEED, pauses: PAUSE_WAYS }, sets }));
+    console.log(await saveResult("readable", { parameters: { seed: SEED, pauses: PAUSE_WAYS }, sets, ends }));
   }
 }
 
@@ -82,13 +95,12 @@ async function hearAll(limit: number): Promise<HeardText[]> {
 }
 
 async function spokenSets(service: ServiceProcess): Promise<Spoken[]> {
-  const usable = (file: string) => corpusLines(file).filter((line) => USABLE.test(line));
   const people = recordings();
   const byText = new Map(people.map(({ text, path }) => [text, path]));
   return [
-    { set: "kk", lines: usable("kk-heldout.txt.br"), say: kazakhVoices(service) },
-    { set: "ru", lines: usable("ru-heldout.txt.br"), say: russianVoices },
-    { set: "mixed", lines: usable("mixed-heldout.txt.br"), say: kazakhVoices(service) },
+    { set: "kk", lines: usable(HELD_OUT.kk), say: kazakhVoices(service) },
+    { set: "ru", lines: usable(HELD_OUT.ru), say: russianVoices },
+    { set: "mixed", lines: usable(HELD_OUT.mixed), say: kazakhVoices(service) },
     { set: "kk figures", lines: withFigures("kk.txt.br"), say: kazakhVoices(service) },
     { set: "ru figures", lines: withFigures("ru.txt.br"), say: russianVoices },
     {
@@ -99,11 +111,15 @@ async function spokenSets(service: ServiceProcess): Promise<Spoken[]> {
   ];
 }
 
+function usable(file: string): string[] {
+  return corpusLines(file).filter((line) => USABLE.test(line));
+}
+
 const FIGURE_LINES = 60;
 
 /** Lines with figures, evenly spread; the recogniser's language model knows them. */
 function withFigures(file: string): string[] {
-  const all = corpusLines(file).filter((line) => USABLE.test(line) && /\d/.test(line));
+  const all = usable(file).filter((line) => /\d/.test(line));
   return all.filter((_, nth) => nth % Math.floor(all.length / FIGURE_LINES) === 0).slice(0, FIGURE_LINES);
 }
 
@@ -147,5 +163,37 @@ function figureTable(sets: readonly SetScore[]): string {
       live === null ? "" : percent(live.sameText),
       live === null ? "" : percent(live.sameMarks),
     ]),
+  );
+}
+
+function endTable(ends: readonly EndScore[]): string {
+  const list = (shares: readonly number[]) => shares.map(percent).join(" / ");
+  return table(
+    [
+      "inner words held, 2 / 5 / 10 % of ends missed",
+      "ends",
+      "n-gram",
+      "network",
+      "rule: ends missed, words held",
+    ],
+    ends.map(({ set, ends: count, held, rule }) => [
+      set,
+      String(count),
+      list(held.nGram),
+      list(held.network),
+      `${percent(rule.missed)}, ${percent(rule.held)}`,
+    ]),
+  );
+}
+
+function sureTable(ends: readonly EndScore[]): string {
+  return table(
+    ["finals called an end at once", "threshold", "finals", "right", "of all ends"],
+    ends.flatMap(({ set, sure }) =>
+      sure.map(({ threshold, finals, right, found }) => [
+        set,
+        ...[String(threshold), String(finals), percent(right), percent(found)],
+      ]),
+    ),
   );
 }

@@ -13,10 +13,9 @@ const PAUSES: Readonly<Record<string, (seconds: number) => number>> = {
   unknown: () => -1,
   "as heard": (seconds) => seconds,
   "less 0.1 s": (seconds) => Math.max(0, seconds - 0.1),
-  "less 0.2 s": (seconds) => Math.max(0, seconds - 0.2),
+  "from 0.16 s on": (seconds) => (seconds < 0.16 ? 0 : seconds),
   "from 0.2 s on": (seconds) => (seconds < 0.2 ? 0 : seconds),
   "from 0.3 s on": (seconds) => (seconds < 0.3 ? 0 : seconds),
-  halved: (seconds) => seconds / 2,
 };
 export const PAUSE_WAYS = Object.keys(PAUSES);
 

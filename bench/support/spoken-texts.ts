@@ -3,6 +3,7 @@ import { promisify } from "node:util";
 import { concatenatePcm, toInt16 } from "../../core/domain/audio/pcm.js";
 import { resample } from "../../core/domain/audio/resample.js";
 import { WavSampleReader } from "../../core/domain/audio/wav-samples.js";
+import { normalizeRussian } from "../../core/domain/text/russian/normalize.js";
 import type { ServiceProcess } from "./service-process.js";
 import { SAMPLE_RATE_HZ, speak, speechOf } from "./spoken-stream.js";
 import { uniformRandom } from "./uniform-random.js";
@@ -35,7 +36,9 @@ export function kazakhVoices(service: Pick<ServiceProcess, "url" | "key">): Spea
 
 export const russianVoices: SpeakLine = async (line, nth) => {
   const voice = `ru+${RUSSIAN_VARIANTS[nth % RUSSIAN_VARIANTS.length]}`;
-  const args = ["-v", voice, "-s", String(RUSSIAN_WORDS_PER_MINUTE), "--stdout", "--", line];
+  // The service's own reading of figures: espeak-ng declines none.
+  const { spoken } = normalizeRussian(line, { expand: true });
+  const args = ["-v", voice, "-s", String(RUSSIAN_WORDS_PER_MINUTE), "--stdout", "--", spoken];
   const { stdout } = await promisify(execFile)("espeak-ng", args, { encoding: "buffer", maxBuffer: 1 << 26 });
   const reader = new WavSampleReader(stdout.length);
   const samples = reader.push(stdout);

@@ -26,18 +26,22 @@ export function writtenFigures(words: readonly string[], numerals: Numerals): re
   if (numerals === "none") return words.map((text, at) => ({ text, first: at, end: at + 1 }));
   const first = majorityLanguage(words) ?? "kazakh";
   const found = BY_LANGUAGE[first](words, numerals);
-  const pieces = first === "kazakh" ? found.map((piece) => withoutPronoun(piece, words)) : found;
+  const pieces = first === "kazakh" ? withoutPronouns(found, words) : found;
   return pieces.length === 0 ? [] : withOther(words, pieces, first, numerals);
 }
 
-/** Takes "он" back where it may be a Russian "he": next to a Russian word, or where nothing around it is clearly Kazakh. */
-function withoutPronoun(piece: Written, words: readonly string[]): Written {
-  const { first, end } = piece;
-  const said = words[first]!;
-  if (end - first > 1 || said === piece.text || !PRONOUN.test(said)) return piece;
-  const [before, after] = [words[first - 1], words[end]].map((word) => wordLanguage(word ?? ""));
-  const isRussian = after === "russian" || (before === "russian" && after !== "kazakh");
-  return isRussian || (after !== "kazakh" && !isClearlyKazakh(words)) ? { ...piece, text: said } : piece;
+/** Takes "он" back where it may be a Russian "he": next to a Russian word, or where nothing is clearly Kazakh. */
+function withoutPronouns(pieces: readonly Written[], words: readonly string[]): readonly Written[] {
+  let isKazakh: boolean | null = null;
+  return pieces.map((piece) => {
+    const { first, end } = piece;
+    const said = words[first]!;
+    if (end - first > 1 || said === piece.text || !PRONOUN.test(said)) return piece;
+    const [before, after] = [words[first - 1], words[end]].map((word) => wordLanguage(word ?? ""));
+    isKazakh ??= isClearlyKazakh(words);
+    const isRussian = after === "russian" || (before === "russian" && after !== "kazakh");
+    return isRussian || !isKazakh ? { ...piece, text: said } : piece;
+  });
 }
 
 /** Whether a word has a letter that Russian lacks: endings alone look alike ("Лизавета"). */

@@ -4,6 +4,7 @@ import {
   grouped,
   isRange,
   isUnclearSum,
+  LONGEST_RUN,
   onlyNumber,
   type SpelledNumber,
   saidDigits,
@@ -142,7 +143,7 @@ function runAt(words: readonly string[], first: number): Run | null {
     // "Үшін" after a number is "for" all the same.
     if (words[at] === "үшін") break;
     found.push(word);
-    if (word.isOrdinal || word.ending !== "") break;
+    if (word.isOrdinal || word.ending !== "" || found.length === LONGEST_RUN) break;
   }
   return found.length === 0 ? null : { words: found, first };
 }
@@ -181,7 +182,11 @@ function plainNumber(
     const isCounted = numerals === "all" || MEASURE.test(words[end] ?? "");
     const isRest = kazakhNumberWord(words[first - 1] ?? "")?.ending === "";
     const forms = isRest ? [] : timeOrRange(run, numbers, isCounted);
-    if (forms.length > 0 || !areSeparate(run, numbers, numerals)) return { first, end, forms };
+    // Behind a run that was cut the last number may go on.
+    if (forms.length > 0) return { first, end, forms };
+    if (!areSeparate(run, numbers, numerals)) {
+      return { first, end: run.length === LONGEST_RUN ? first + numbers.at(-1)!.first : end, forms };
+    }
     return { first, end: stop, forms: formsOf(number.value, last, "") };
   }
   const isSure =

@@ -16,6 +16,8 @@ export interface SpelledNumber {
   readonly value: number;
 }
 
+/** Words read as one run: the longest number, telephone or range is shorter, and time grows with the square. */
+export const LONGEST_RUN = 24;
 const LARGEST = 999_999_999_999_999;
 /**
  * Cost of a number that starts with a scale right after another number: "seventy thousand eighty thousand" is

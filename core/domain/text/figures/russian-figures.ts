@@ -4,6 +4,7 @@ import {
   grouped,
   isRange,
   isUnclearSum,
+  LONGEST_RUN,
   onlyNumber,
   type SpelledNumber,
   saidDigits,
@@ -121,7 +122,7 @@ function runAt(words: readonly string[], first: number): Run | null {
     const word = russianNumberWord(words[at]!);
     if (word === null) break;
     found.push(word);
-    if (word.isOrdinal) break;
+    if (word.isOrdinal || found.length === LONGEST_RUN) break;
   }
   return found.length === 0 ? null : { words: found, first };
 }
@@ -234,7 +235,10 @@ function severalNumbers(
   if (found !== null) return found;
   // "7 750 498" would be one number.
   const isLikeGroups = numbers.some(({ value }, index) => index > 0 && value >= 100 && value < 1_000);
-  if (numerals === "auto" || isLikeGroups) return { end, text: null };
+  const isCut = run.length === LONGEST_RUN;
+  // Behind a run that was cut the last number may go on.
+  if (numerals === "auto" || isLikeGroups)
+    return { end: isCut ? first + numbers.at(-1)!.first : end, text: null };
   return { end: first + one!.end, text: grouped(one!.value) };
 }
 
