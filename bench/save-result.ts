@@ -7,16 +7,16 @@ import type { Bench } from "tinybench";
 /** The repository's `bench/results`, seen from `dist/bench`. */
 const RESULTS = fileURLToPath(new URL("../../bench/results/", import.meta.url));
 
-/** Significant digits of a figure, and of raw samples: runs differ in the second. */
+/** Significant digits of a figure, and of raw samples: runs already differ in the second digit. */
 const DIGITS = 5;
 const SAMPLE_DIGITS = 4;
-/** A list of so many numbers is of raw samples. */
+/** A list with this many numbers holds raw samples. */
 const SAMPLES = 8;
 
 /** Origin of a saved result. */
 export interface ResultOrigin {
   readonly name: string;
-  /** With `+` when tracked files differ from it; null outside a repository. */
+  /** Ends with `+` if tracked files differ from the commit; null outside a repository. */
   readonly commit: string | null;
   readonly date: string;
   readonly machine: { readonly cpu: string; readonly cores: number; readonly memoryBytes: number };
@@ -50,8 +50,7 @@ export async function saveResult(name: string, data: Readonly<Record<string, unk
 }
 
 /**
- * JSON that a person can read and that stays small: a list of numbers, and an object of single values, on one
- * line each.
+ * Formats compact, readable JSON: lists of numbers and objects of single values are one line each.
  */
 export function onFewLines(value: unknown): string {
   const to = (digits: number) => (item: unknown) =>
@@ -65,7 +64,7 @@ export function onFewLines(value: unknown): string {
     .replace(flatObjects, (object) => object.replace(/\n +/g, " "));
 }
 
-/** Figures of a finished tinybench run; its tasks must have been made with `retainSamples`. */
+/** Figures of a finished tinybench run; its tasks need `retainSamples`. */
 export function taskFigures(bench: Bench): { name: string; p50Ms: number; samplesMs: number[] }[] {
   return bench.tasks.map(({ name, result }) => {
     if (result.state !== "completed") throw new Error(`bench task "${name}" is ${result.state}`);

@@ -45,7 +45,7 @@ class WorkerFilePool {
     this.#opening = this.#open();
   }
 
-  /** Frames that fill the largest run of the second pass on the current provider; 0 if pieces run alone. */
+  /** Frames in the largest run of the second pass on the current provider; 0 if pieces run alone. */
   get runFrames(): number {
     const { rowsOn = usualRows } = this.#settings;
     const { fileRows } = rowsOn(this.#placing.provider);
@@ -145,7 +145,7 @@ class WorkerFilePool {
     return pool;
   }
 
-  /** Detects ended threads by their missing ids: an ended thread has lost its own. */
+  /** Detects ended threads by their missing ids. */
   #watchThreads(pool: Piscina): void {
     let known = idsOf(pool);
     pool.on("workerCreate", () => {
@@ -173,7 +173,8 @@ async function runOn(pool: DevicePool, task: FileTask): Promise<FileAnswer<unkno
 }
 
 /**
- * Closes a pool. Graphs off the CPU are released in tasks: a thread's end would do so during others' runs.
+ * Closes a pool. Graphs off the CPU are released in tasks, because a thread's end would release them during
+ * runs of other threads.
  */
 async function closed({ placement, pool, workerCount }: DevicePool): Promise<void> {
   if (placement.provider !== "cpu") {

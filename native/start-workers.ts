@@ -19,7 +19,7 @@ import { WorkerHandle } from "./threads/worker-handle.js";
 
 /** Loading and warming up takes about a second, but many times that on a machine under heavy load. */
 const READY_WITHIN_MS = 120_000;
-/** Drivers compile each kernel at its first run, and not all keep it for the next start. */
+/** Drivers compile each kernel at its first run, and not all cache it for the next start. */
 const READY_ON_DEVICE_WITHIN_MS = 600_000;
 const STOP_WITHIN_MS = 10_000;
 

@@ -1,10 +1,10 @@
-// Builds the console's pages into dist/console, unless the output is newer than all sources.
+// Builds the console's pages into dist/console if a source is newer than the output.
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
-/** The pages, and modules that they share with the service. */
+/** The pages, and the modules that they share with the service. */
 const SOURCES = [
   "src/console/pages",
   "src/console/paths.ts",
@@ -30,7 +30,7 @@ function within(folder) {
 async function build() {
   const vite = await import("vite").catch(() => null);
   if (vite === null) {
-    // An installation without development packages serves the pages that it came with, or none.
+    // An installation without development packages serves its prebuilt pages, or none.
     console.error("vite is not installed: the console's pages are left as they are");
     return;
   }

@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL("../", import.meta.url));
 const folder = join(root, "dist/docs");
 /** Path of the pages on the service. */
 const BASE = "/docs/";
-/** Sources of every page besides its text. */
+/** Sources of every page, in addition to its text. */
 const COMMON = [fileURLToPath(import.meta.url), join(root, "src/http/endpoints/documents.ts")];
 
 /** Renders Markdown as HTML. HTML in a page is escaped; links into the sources show the path. */

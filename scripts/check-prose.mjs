@@ -1,6 +1,5 @@
-// Counts phrases that read as a translation, in comments and documents, and fails above the limits
-// (`npm run lint`). The phrases are from the style guide; a few lines may keep one where it is the right
-// word.
+// Counts phrases in comments and documents that sound translated, and fails above the limits (`npm run
+// lint`). The phrases are from the style guide; a few lines may keep one where it is the best wording.
 import { execFileSync } from "node:child_process";
 
 const PHRASES = [

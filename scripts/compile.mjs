@@ -21,7 +21,7 @@ const SERVICE = ["src", "actors", "native", "core"];
 const OTHERS = ["bench", "test"];
 /** Built by Vite; tests import some of these modules. */
 const PAGES = join("src", "console", "pages");
-/** The compiler of the last run, and the modification time of each compiled source. */
+/** The compiler used by the last run, and the modification time of each compiled source. */
 const NOTES = join(root, "dist/compiled.json");
 /** As in tsconfig.json. */
 const TARGET = "es2023";

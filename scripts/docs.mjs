@@ -7,12 +7,14 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { capacityTable } from "../dist/bench/capacity/capacity.js";
 import { roomTable } from "../dist/bench/plots/rooms.js";
+import { FAMILIES } from "../dist/native/models/families.js";
 import { SETTINGS } from "../dist/src/settings/settings.js";
 import { wrapProse } from "./wrap-prose.mjs";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 const PARTS = {
   settings: settingsTable,
+  families: familyTable,
   capacity: () => `${capacityTable()}\n`,
   rooms: () => `${roomTable()}\n`,
 };
@@ -43,6 +45,12 @@ function settingsTable() {
   // Without the rules for values: some depend on the machine, and the service reports violations itself.
   const rows = SETTINGS.map(({ name, otherwise, means }) => `| \`${name}\` | ${otherwise} | ${means} |`);
   return ["| Variable | Default | Means |", "|---|---|---|", ...rows, ""].join("\n");
+}
+
+function familyTable() {
+  const names = (task) => FAMILIES.filter((family) => family.task === task).map(({ name }) => `\`${name}\``);
+  const rows = ["transcription", "synthesis"].map((task) => `| ${task} | ${names(task).join(", ")} |`);
+  return ["| Task | Families |", "|---|---|", ...rows, ""].join("\n");
 }
 
 /** Writes the file unless it is up to date. Returns whether it was outdated. */

@@ -68,7 +68,7 @@ function makeBase() {
   writeFileSync(join(BASE_FOLDER, "usr/local/etc/npmrc"), "cafile=/usr/local/etc/trusted.pem\n");
 }
 
-/** Tries a single service. */
+/** Tests a single service. */
 async function tryImage() {
   const service = await startContainer({});
   try {
@@ -85,7 +85,7 @@ async function tryImage() {
   }
 }
 
-/** Tries a gateway and an engine of the image, connected by a NATS of this machine. */
+/** Tests a gateway and an engine from the image, connected by a NATS server on this machine. */
 async function tryFleet() {
   const busPort = await freePort();
   const bus = spawn("nats-server", ["-a", "127.0.0.1", "-p", `${busPort}`], { stdio: "ignore" });

@@ -19,7 +19,7 @@ const TRY_SERVICE = join(root, "scripts/runtimes/try-service.mjs");
 const WHICH_FRONT = join(root, "scripts/runtimes/which-front.mjs");
 /** Tests of the table. */
 const TABLE_TESTS = ["dist/test/front/", "dist/test/attack/"];
-/** For the tests of one runtime, which mostly wait. */
+/** Time limit for the tests of one runtime, which mostly wait. */
 const TESTS_WITHIN_MS = 1_800_000;
 const START_WITHIN_MS = 300_000;
 

@@ -1,10 +1,12 @@
-// Run by `npm start`: starts the service as a child process, in the environment that it needs.
+// `npm start`: starts the service as a child process with the environment that it needs.
 import { spawn, spawnSync } from "node:child_process";
 import { constants } from "node:os";
 import { fileURLToPath } from "node:url";
 
 const main = fileURLToPath(new URL("../dist/src/main.js", import.meta.url));
-/** Signals to the service for signals to this process; it also stops when its terminal closes. */
+/**
+ * Signals to this process, with the signals to send to the service; it also stops when its terminal closes.
+ */
 const FORWARDED = { SIGTERM: "SIGTERM", SIGINT: "SIGINT", SIGHUP: "SIGTERM" };
 /** Under npm, Ctrl-C can arrive twice, from the terminal and from npm; an intended second one is later. */
 const ECHO_MS = 500;

@@ -7,8 +7,8 @@ const root = fileURLToPath(new URL("../", import.meta.url));
 const compiled = join(root, "dist/test");
 
 /**
- * The longest files, 150 s down to 20 s: they start first, so that no core is idle at the end. Then the
- * bundles run, and files that take seconds.
+ * The longest files, 150 s down to 20 s: they start first, so that no core is idle at the end. The bundles
+ * and the files that take seconds run after them.
  */
 const LONGEST_FIRST = `
   console/browser. e2e/node-versions console/browser-states gpu/ input/media/uploads-damaged e2e/cold-start e2e/service
@@ -67,14 +67,16 @@ const SHARING = {
   ],
   commands: ["cli/bad-input", "cli/help", "cli/models", "cli/operators", "cli/service-", "cli/several"],
   documents: ["docs/", "deploy/", "settings/in-use", "models/catalogue", "models/defaults"],
-  natives: [
-    ...["native/", "models/quantize", "live/audio-intake", "service/batch-rows", "service/installed-models"],
+  // Three groups, because in one process all of them ran for 750 s on a very busy machine.
+  searches: ["native/beam/", "native/live/"],
+  natives: ["native/", "models/quantize", "service/batch-rows", "service/installed-models"],
+  engines: [
     ...["actors/live/", "actors/synthesis/", "actors/transcription/", "actors/fleet/traces"],
-    ...["bench/people", "console/passwords"],
+    ...["live/audio-intake", "bench/people", "console/passwords"],
   ],
 };
 /** Groups whose files become one suite each. They are long, so they start after the first three files. */
-const SUITES = ["service", "stores", "commands", "natives"];
+const SUITES = ["service", "stores", "commands", "searches", "natives", "engines"];
 /** Imported first, so that the shared service outlives the first suite that imports it. */
 const OF_ALL = join(compiled, "support/shared-service.js");
 /** Files that inspect their process, or copy it. */

@@ -1,7 +1,7 @@
 // Run by `npm test` after the build: runs the compiled tests with node:test. Words select files by path
 // (`npm test -- store`), `--test-name-pattern=lock` selects tests by name. `--quick` (`npm run test:quick`)
 // omits tests that start processes, threads, models, databases or browsers; `--running` omits tests that only
-// read sources, for another Node. `--cpu` prints the CPU time of each process at the end (Linux).
+// read sources, for another Node. `--cpu` prints the CPU and elapsed time of each process at the end (Linux).
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,7 +21,7 @@ const REQUIRED_PACKAGES = ["ffmpeg", "curl", "chromium-headless-shell"];
 const WANTED_PACKAGES = ["espeak-ng", "nats-server"];
 /** Settings of this machine's own service, which tests must not use. */
 const COMMAND_SETTINGS = ["DAUYS_URL", "DAUYS_API_KEY"];
-/** Settings that make tests run longer than in the gate; they have their own limits. */
+/** Settings that make tests run longer than in the gate, with separate time limits. */
 const LONGER_RUNS = ["LEDGER_HISTORIES", "FLEET_ROUNDS", "UPLOAD_MUTANTS", "PROPERTY_RUNS"];
 /** The runner ends a file after this, without reporting its tests: far more than a slow machine needs. */
 const FILE_TIMEOUT_MS = 900_000;
@@ -60,7 +60,7 @@ async function runTests(args) {
   for (const name of [...COMMAND_SETTINGS, ...SETTINGS.map((setting) => setting.name)])
     delete process.env[name];
   process.chdir(root);
-  // Only if console tests are selected: in the whole gate nobody looks at screenshots.
+  // Only if console tests are selected: nobody looks at screenshots from the whole gate.
   if (words.some((word) => word.includes("console"))) process.env["CONSOLE_PICTURES"] = "true";
   const preloads = ["typescript-traces.cjs", "test-process.cjs"].map(
     (name) => `--require=${JSON.stringify(join(root, "scripts", name))}`,
@@ -92,14 +92,15 @@ async function runTests(args) {
   return hasFailed ? 1 : 0;
 }
 
-/** Prints the CPU time of each file, the highest first, after the sum. */
+/** Prints the CPU time and the elapsed time of each file, the highest CPU time first, after the sum. */
 function printCpu() {
   const lines = existsSync(CPU_FILE) ? readFileSync(CPU_FILE, "utf8").trim().split("\n") : [];
   const used = lines.map((line) => JSON.parse(line)).toSorted((one, other) => other.seconds - one.seconds);
   const sum = used.reduce((total, { seconds }) => total + seconds, 0);
-  const row = (seconds, what) => console.error(`${seconds.toFixed(1).padStart(7)} ${what}`);
-  row(sum, "CPU seconds of all");
-  for (const { file, seconds } of used) row(seconds, relative(join(root, "dist/test"), file));
+  const row = (...columns) => console.error(columns.map((each) => each.padStart(7)).join(" "));
+  row(sum.toFixed(1), "CPU seconds of all; of each file, and the seconds that its process ran:");
+  for (const { file, seconds, elapsed } of used)
+    row(seconds.toFixed(1), elapsed.toFixed(1), relative(join(root, "dist/test"), file));
 }
 
 function installMissing() {

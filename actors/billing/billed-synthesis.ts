@@ -13,7 +13,8 @@ export interface UnbilledSynthesis
 
 /**
  * Bills a synthesis: credits are held before the first sentence is synthesized and charged before the first
- * audio is queued. A client that leaves after that has paid; audio that we fail to deliver is refunded.
+ * audio is queued. A client that leaves later still pays; audio that the service fails to deliver is
+ * refunded.
  */
 export class BilledSynthesis implements SynthesisConversation {
   readonly sentence: Departure = {

@@ -3,13 +3,13 @@ import type { Quantity, UsageKind } from "../../core/domain/usage/tariff.js";
 import type { StopReason } from "../../core/ports/conversations.js";
 import type { Hold, UsageMeter, UsageReference } from "../../core/ports/usage-meter.js";
 
-/** State of the payment for a piece of work; `over` once it is settled who pays what. */
+/** State of the payment for a piece of work; `over` once it is settled. */
 export type BillingState = "unpaid" | "charging" | "charged" | "over";
 
 export type BillingEvent =
   /** The credits are held. */
   | "held"
-  /** The first bytes are about to leave. */
+  /** The first bytes are about to be sent. */
   | "charge"
   /** The charge is written. */
   | "written"
@@ -17,7 +17,7 @@ export type BillingEvent =
   | "completed"
   | StopReason;
 
-/** Action on the hold. `refuse` changes nothing: the work must not continue. */
+/** Action on the hold. `refuse` has no effect on the hold, but the work must not continue. */
 export type BillingEffect =
   | "none"
   | "charge"
@@ -37,8 +37,8 @@ function go(state: BillingState, effect: BillingEffect = "none"): BillingDecisio
 }
 
 /**
- * Until the charge is written nothing has been sent, so an end costs nothing. After that a client that leaves
- * pays for all of it, and work that the service fails to deliver is refunded.
+ * Nothing is sent before the charge is written, so work that ends earlier costs nothing. Afterwards a client
+ * that leaves pays for all of it, and work that the service fails to deliver is refunded.
  */
 const DECISIONS: Record<BillingState, Record<BillingEvent, BillingDecision>> = {
   unpaid: {
@@ -67,7 +67,7 @@ const DECISIONS: Record<BillingState, Record<BillingEvent, BillingDecision>> = {
     "service-stops": go("over", "refund-rest"),
   },
   over: {
-    // The client left while the credits were being held: nothing else will release them.
+    // The client left while the credits were being held, so they must be released here.
     held: go("over", "release"),
     charge: go("over", "refuse"),
     written: go("over", "refuse"),
@@ -123,7 +123,7 @@ export class Billing {
     this.#tell("written");
   }
 
-  /** Notes that `units` in all have left, or are about to. Cheap; does nothing unless the work is charged. */
+  /** Records the total `units` sent or about to be sent. Cheap; does nothing unless the work is charged. */
   noteDelivered(units: number): void {
     if (this.isCharged) this.#hold?.delivered(units);
   }

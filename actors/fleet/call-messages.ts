@@ -73,7 +73,7 @@ export function decodeToCaller(bytes: Uint8Array): ToCaller {
   return decode(bytes) as ToCaller;
 }
 
-/** Copies the borrowed bytes of a message to a separate buffer, for a view of wider elements. */
+/** Copies borrowed bytes of a message to an aligned buffer, for a view of wider elements. */
 export function alignedBytes(bytes: Uint8Array): ArrayBuffer {
   const own = new Uint8Array(bytes.length);
   own.set(bytes);

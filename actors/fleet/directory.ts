@@ -8,7 +8,7 @@ import { LIVE_HEARTBEATS } from "./subjects.js";
 interface KnownNode {
   heartbeat: Heartbeat;
   heardAtMs: number;
-  /** The node refused a lane or did not answer: it is not asked again before its next heartbeat. */
+  /** The node rejected a lane or did not answer; it is not tried again before its next heartbeat. */
   isAvoided: boolean;
 }
 
@@ -85,12 +85,12 @@ export class FleetDirectory {
     return placeLane(this.#able, wanted, this.#lanesOn, random);
   }
 
-  /** Whether another node would be better for a lane than its own. */
+  /** Returns true if another node would be better for a lane than its own. */
   isBetterElsewhere(wanted: Wanted, own: Place): boolean {
     return isBetterElsewhere(this.#able, wanted, this.#lanesOn, own);
   }
 
-  /** Whether the node's last heartbeat reported no room. */
+  /** Returns true if the node's last heartbeat reported no room. */
   isFull(node: string): boolean {
     const heartbeat = this.#nodes.get(node)?.heartbeat;
     return heartbeat !== undefined && heartbeat.used >= heartbeat.capacity;
@@ -122,7 +122,7 @@ export class FleetDirectory {
     const heartbeat = this.place(wanted, random);
     if (heartbeat === null) return null;
     const { node, zone, protocol } = heartbeat;
-    // Count immediately: of two waiting lanes the second must see the place of the first.
+    // Count immediately, so that the second of two waiting lanes sees the first one's place.
     const vacate = this.#count(node);
     const unwatch = this.#watch(node, watcher);
     const leave = () => {
@@ -156,12 +156,12 @@ export class FleetDirectory {
 
   readonly #lanesOn = (node: string): number => this.#lanes.get(node) ?? 0;
 
-  /** Heartbeats of nodes that may be asked. */
+  /** Heartbeats of available nodes. */
   get #able(): readonly Heartbeat[] {
     return [...this.#nodes.values()].filter(({ isAvoided }) => !isAvoided).map(({ heartbeat }) => heartbeat);
   }
 
-  /** Prefers other nodes after this one refused a lane or did not answer. */
+  /** Prefers other nodes after this one rejected a lane or did not answer. */
   avoid(node: string): void {
     const known = this.#nodes.get(node);
     if (known !== undefined) known.isAvoided = true;

@@ -55,7 +55,7 @@ export interface HeardBytes {
   readonly bytes: Uint8Array;
 }
 
-/** The answer of a hear call. A decode call answers with the outcomes of its pieces. */
+/** The answer to a hear call. A decode call answers with the outcomes of its pieces. */
 export interface HearDone {
   readonly encodedSize: number;
   readonly hasState: boolean;

@@ -14,7 +14,7 @@ export type Item =
 const READ_SAMPLES = 65_536;
 const SAMPLE_BYTES = Int16Array.BYTES_PER_ELEMENT;
 
-/** Reads the items of a call when a node requests them. */
+/** Reads the items of a call on a node's request. */
 export class FileBytes {
   readonly #items: readonly Item[];
   readonly #open = new Map<WavSource, Promise<WavAudio>>();
@@ -27,7 +27,7 @@ export class FileBytes {
   async read(item: number, start: number, count: number): Promise<Uint8Array> {
     const wanted = this.#items[item];
     if (wanted === undefined) throw new RangeError(`cannot read item ${item} of ${this.#items.length}`);
-    // A broken or foreign node must not decide how much memory this takes.
+    // A faulty or foreign node must not control the memory used here.
     const isInside = start >= 0 && count >= 0 && count <= MAX_PART_BYTES;
     if (!Number.isSafeInteger(start) || !Number.isSafeInteger(count) || !isInside)
       throw new RangeError(`cannot read ${count} bytes from ${start}: at most ${MAX_PART_BYTES} at a time`);

@@ -43,7 +43,7 @@ export interface CallRequest {
   readonly model: string;
   readonly manifest: string;
   readonly body: unknown;
-  /** Traces of the requests that the call is for; the node continues them. */
+  /** Traces of the requests behind the call; the node continues them. */
   readonly traceparents: readonly string[];
   /** Called with each part before the answer, in order; bytes in it are borrowed. An error ends the call. */
   readonly onPart: (value: unknown) => void;
@@ -71,7 +71,7 @@ interface Pending {
 
 /** Each node receives a list of its calls this often, which also detects a dead node. */
 const ALIVE_EVERY_MS = 100;
-/** Every fifth list asks how many messages the node has sent: the last one may be missing. */
+/** Every fifth list requests the node's message count, because its last message may be missing. */
 const ASKS_EVERY = 5;
 
 /** Calls of this process to engine nodes. Any loss ends a call; nothing is repaired. */

@@ -18,7 +18,7 @@ import type { NodePlaces } from "./node-places.js";
 type Hear = Extract<FileTask, { type: "hear" }>;
 type Decode = Extract<FileTask, { type: "decode" }>;
 
-/** Most tasks of this front at a time: each holds a part of a file in memory (`partsHeld`). */
+/** Maximum number of tasks of this front: each holds a part of a file in memory (`partsHeld`). */
 const MAX_TASKS = 16;
 
 /** A task in flight. */
@@ -57,7 +57,7 @@ export class FleetFilePool {
   }
 
   /**
-   * Runs a task on a node; nodes without room are asked again. Failures of the task are values, and so is
+   * Runs a task on a node; retries while nodes have no room. Failures of the task are values, and so is
    * `ENGINE_BUSY` when no node has room for too long.
    * @throws {CallLost} when the node or one of its messages is lost
    */

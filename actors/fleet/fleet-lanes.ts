@@ -49,18 +49,20 @@ interface PlacedLane {
   readonly stopping: AbortSignal;
   /** The place of each of its connections to a node. */
   readonly places: Map<RemoteLiveWorker, Place>;
-  /** Null before its first place. */
+  /** Null before it is placed for the first time. */
   worker: LaneWorker | null;
   isJoining: boolean;
 }
 
-/** Places the lanes of a live engine on nodes of the fleet, and moves them when nodes come, go or fill up. */
+/**
+ * Places the lanes of a live engine on nodes of the fleet, and moves them when nodes start, leave or fill up.
+ */
 export class FleetLanes {
   readonly #parts: FleetLanesParts;
   readonly #wanted: Wanted;
   readonly #random: () => number;
   readonly #workers = new Map<number, LaneWorker>();
-  /** A lane is moving to a better place; the others are looked at again when it has arrived. */
+  /** A lane is moving to a better place; the others are checked again afterwards. */
   #isBalancing = false;
 
   constructor(parts: FleetLanesParts) {
@@ -70,7 +72,7 @@ export class FleetLanes {
     this.#random = random;
   }
 
-  /** Waits without limit for a node that takes the lane. @throws the signal's reason when it is aborted */
+  /** Waits without limit for a node that accepts the lane. @throws the signal's reason if it is aborted */
   readonly startWorker: LiveEngineOptions["startWorker"] = async (cells, onMessage, lane, stopping) => {
     const placed: PlacedLane = {
       ...{ cells, onMessage, lane, stopping },
@@ -138,7 +140,7 @@ export class FleetLanes {
         return this.#wanted;
       case "draining":
         return { ...this.#wanted, except: remote.node };
-      // The move is optional, so no session may have to wait there.
+      // The move is optional, so no session may have to wait on the new node.
       case "balance":
         return { ...this.#wanted, except: remote.node, room: Math.max(1, sessionCount) };
     }
@@ -186,13 +188,13 @@ export class FleetLanes {
     const { directory } = this.#parts;
     const place = worker === null ? undefined : places.get(worker.remote);
     if (worker === null || place === undefined || isJoining) return null;
-    // In advance, so that the next session need not wait for its refusal.
+    // In advance, so that the next session is not rejected first.
     if (directory.isFull(place.node) || worker.remote.refusedSessions.length > 0) return "full";
     if (worker.isMoving) return null;
     return directory.isBetterElsewhere(this.#wantedFor("balance", worker), place) ? "balance" : null;
   }
 
-  /** Asks a node for a lane; null when the node refuses or does not answer. */
+  /** Requests a lane from a node; null if the node rejects it or does not answer. */
   async #join(
     placed: PlacedLane,
     place: Place,

@@ -50,7 +50,7 @@ export interface Bundle {
   readonly records: readonly LaneRecord[];
 }
 
-/** The model that a front expects on the node of its lane. */
+/** The model that a front expects on its lane's node. */
 export interface Join {
   readonly model: string;
   /** Hash of the model's manifest: other weights under its name would give other transcripts. */
@@ -140,8 +140,8 @@ export class BundleWriter {
 
 /** @throws {RangeError} for bytes that are not a bundle */
 export function readBundle(bytes: Uint8Array): Bundle {
-  // A bus message may start at any offset, where no view of samples can; and it is a Buffer, whose `slice`
-  // does not copy.
+  // A bus message may start at an offset that does not allow a view of samples; and it is a Buffer, whose
+  // `slice` does not copy.
   const aligned = bytes.byteOffset % 4 === 0 ? bytes : new Uint8Array(bytes);
   const view = new DataView(aligned.buffer, aligned.byteOffset, aligned.byteLength);
   if (aligned.length < BUNDLE_HEAD_BYTES) throw cutShort(aligned.length);

@@ -4,7 +4,7 @@ import type { LiveWorkerAnswer } from "../../native/threads/protocol.js";
 /** State of a lane. After any state but `open` its front replays the sessions on another lane. */
 export type LaneState =
   | "open"
-  /** The node does not take the lane. */
+  /** The node does not accept the lane. */
   | "refused"
   /** A bundle is missing. */
   | "gap"
@@ -20,7 +20,7 @@ export interface LaneReport {
   readonly state: LaneState;
   /** Bundles received so far. */
   readonly heard: number;
-  /** How far the worker has read: session, epoch and sample, repeated. */
+  /** Read positions of the worker: session, epoch and sample, repeated. */
   readonly cursors: readonly number[];
   /** Answers of one worker message, in order. */
   readonly answers: readonly LaneAnswer[];

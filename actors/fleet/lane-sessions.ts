@@ -15,7 +15,7 @@ export class LaneSession {
   readonly session: number;
   readonly epoch: number;
   readonly #open: Open;
-  /** First sample to send: the resume point less the context of a replay. */
+  /** First sample to send: the resume point minus the context of a replay. */
   readonly #fromSample: number;
   #ring: PcmRing;
   #marks: Mark[] = [];
@@ -44,7 +44,7 @@ export class LaneSession {
     this.#ring.cursor = cursor;
   }
 
-  /** How far its worker has read. */
+  /** Read position of its worker. */
   moveCursor(sample: number): void {
     this.#ring.cursor = sample;
   }

@@ -6,7 +6,7 @@ export class LaneWindow {
   #nextBundle = 0;
   #inFlightBytes = 0;
 
-  /** @param limitBytes at least two bundles, or a lane would wait after each */
+  /** @param limitBytes at least two bundles; otherwise a lane would wait after each */
   constructor(limitBytes: number) {
     this.#limitBytes = limitBytes;
   }

@@ -7,8 +7,8 @@ const STAY = Number.POSITIVE_INFINITY;
 
 /**
  * A lane's worker as the live engine knows it: on one node, or on several while it moves or when earlier
- * nodes have no room. A session's messages go to the place where it was opened last, so the engine moves it
- * by opening it again.
+ * nodes have no room. A session's messages go to the place of its latest opening, so the engine moves it by
+ * opening it again.
  */
 export class LaneWorker implements LiveWorker {
   readonly #ended = deferred<Error | null>();
@@ -17,7 +17,7 @@ export class LaneWorker implements LiveWorker {
   /** The place of each session. */
   readonly #homes = new Map<number, RemoteLiveWorker>();
   #remote: RemoteLiveWorker;
-  /** Earlier places, in order, that still have sessions, and how soon those leave (`STAY`: never). */
+  /** Earlier places with remaining sessions, in order, and the time until these leave (`STAY`: never). */
   readonly #before = new Map<RemoteLiveWorker, number>();
 
   constructor(remote: RemoteLiveWorker, onMessage: (message: LiveWorkerMessage) => void) {
@@ -26,12 +26,12 @@ export class LaneWorker implements LiveWorker {
     this.#follow(remote);
   }
 
-  /** The place where sessions are opened. */
+  /** The place for new sessions. */
   get remote(): RemoteLiveWorker {
     return this.#remote;
   }
 
-  /** Whether sessions must leave one of its places. */
+  /** True if sessions must leave one of its places. */
   get isMoving(): boolean {
     return [...this.#before.values()].some((withinMs) => withinMs < STAY);
   }
@@ -42,7 +42,7 @@ export class LaneWorker implements LiveWorker {
   }
 
   /**
-   * Sends new sessions to another place, and those that are here at their next pause.
+   * Sends new sessions to another place immediately, and the present ones at their next pause.
    *
    * @param withinMs time after which a session leaves in the middle of an utterance
    */

@@ -8,7 +8,7 @@ import { LaneSession } from "./lane-sessions.js";
 import { LaneWindow, SequenceCheck } from "./lane-window.js";
 import { type LaneName, lostOf, toFront, toNode } from "./subjects.js";
 
-/** Why a lane ended without being stopped; its sessions are replayed on another. */
+/** Reason why a lane ended without being stopped; its sessions are replayed on another. */
 export type LaneEnding =
   /** No process subscribes to its node's subject. */
   | "gone"
@@ -23,7 +23,7 @@ export type LaneEnding =
   /** Its worker on the node has ended. */
   | "worker";
 
-/** Why a lane gets another node while its own is still there. */
+/** Reason why a lane gets another node although its own still exists. */
 export type LaneMove =
   /** Its node is about to end. */
   | "draining"
@@ -64,16 +64,19 @@ export interface RemoteWorkerParts {
   /** Cells of the engine's lane; their bell rings after each write into any of its rings. */
   readonly cells: SharedArrayBuffer;
   readonly onMessage: (message: LiveWorkerMessage) => void;
-  /** The node has no room for a session, for which it will be asked again. */
+  /** The node has no room for a session; the request will be repeated. */
   readonly onRefused: (refusing: RemoteLiveWorker) => void;
   readonly observer: LaneObserver;
 }
 
-/** Interval of the list of open sessions, which also shows the node that the front is alive. */
+/** Interval of the list of open sessions, which also signals that the front is alive. */
 const ALIVE_EVERY_MS = 1_000;
-/** A node without room for a session is asked again after this time. */
+/** Retry interval for a session for which its node has no room. */
 const REFUSED_AGAIN_MS = 500;
-/** From this many sessions on, records are gathered for `GATHER_MS`, since the bus's cost is per bundle. */
+/**
+ * From this number of sessions on, records are gathered for `GATHER_MS`, because the bus's cost is per
+ * bundle.
+ */
 const BUSY_SESSIONS = 16;
 const GATHER_MS = 5;
 /** A node's reasons for the end of a lane; a later version may send others. */
@@ -120,7 +123,9 @@ export class RemoteLiveWorker implements LiveWorker {
     this.#aliveTimer = setInterval(() => this.#sayAlive(), ALIVE_EVERY_MS);
   }
 
-  /** Asks a node for a lane. @returns null when the node refuses, or does not answer within `withinMs` */
+  /**
+   * Requests a lane from a node. @returns null if the node rejects it or does not answer within `withinMs`
+   */
   static async join(
     parts: RemoteWorkerParts,
     withinMs: number,
@@ -185,7 +190,7 @@ export class RemoteLiveWorker implements LiveWorker {
     clearInterval(this.#aliveTimer);
     clearTimeout(this.#refusedTimer);
     this.#parts.observer.inFlight(-this.#window.inFlightBytes);
-    // Discard what is left to send, and tell the node, which may still be there.
+    // Discard unsent data, and notify the node, which may still exist.
     this.#bundle.take(0);
     this.#bundle.add(RECORD.leave, OF_LANE);
     this.#parts.bus.publish(
@@ -232,7 +237,7 @@ export class RemoteLiveWorker implements LiveWorker {
     this.#publish();
   }
 
-  /** Samples for which the window has room, not counting the current bundle. */
+  /** Samples that fit into the window, without the current bundle. */
   get #roomSamples(): number {
     return Math.max(0, this.#window.roomBytes - this.#bundle.byteLength) >> 1;
   }

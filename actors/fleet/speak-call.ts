@@ -6,11 +6,11 @@ import { alignedBytes } from "./call-messages.js";
 export interface SpeakCall {
   readonly job: SynthesisJob;
   readonly kind: Urgency["kind"];
-  /** Time until the listener has heard everything made so far; null for one who hears nothing yet. */
+  /** Time until the listener runs out of audio; null before the first sound. */
   readonly runsDryInMs: number | null;
   /** Age of the request. */
   readonly askedAgoMs: number;
-  /** Samples that the listener has from another node: they are synthesized again and not sent. */
+  /** Samples that the listener already has from another node; they are synthesized again but not sent. */
   readonly skipSamples: number;
 }
 

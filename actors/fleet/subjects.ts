@@ -14,7 +14,7 @@ export interface LaneName {
   readonly lane: number;
 }
 
-/** Where a node receives all its lanes. */
+/** Subject on which a node receives all its lanes. */
 export function lanesOf(node: string): string {
   return `${ROOT}.engine.${node}.live.>`;
 }
@@ -29,7 +29,7 @@ export function toFront({ front, lane }: LaneName): string {
   return `${ROOT}.front.${front}.live.${lane}`;
 }
 
-/** Where a lane's front learns that its node has left. */
+/** Subject on which a lane's front learns that its node has left. */
 export function lostOf({ front, lane }: LaneName): string {
   return `${ROOT}.front.${front}.lost.${lane}`;
 }
@@ -45,22 +45,24 @@ export function heartbeatsOf(kind: ServedPart): string {
   return `${ROOT}.beat.${kind}`;
 }
 
-/** Where a node receives all calls of a kind; `front` is the last token of the subject. */
+/** Subject on which a node receives all calls of a kind; `front` is the last token of the subject. */
 export function callsTo(node: string, kind: ServedPart, front = "*"): string {
   return `${ROOT}.engine.${node}.${kind}.${front}`;
 }
 
-/** Where a node learns that a front has left; `front` is the last token of the subject. */
+/** Subject on which a node learns that a front has left; `front` is the last token of the subject. */
 export function frontGone(node: string, kind: ServedPart, front = "*"): string {
   return `${ROOT}.engine.${node}.unheard.${kind}.${front}`;
 }
 
-/** Where a front receives messages about its calls; the call's number is the last word. */
+/** Subject on which a front receives messages about its calls; the call's number is the last word. */
 export function answersTo(front: string, call: number | "*" = "*"): string {
   return `${ROOT}.front.${front}.call.${call}`;
 }
 
-/** Where a front learns that a node no longer does a kind of work; `<kind>.<node>` are the last words. */
+/**
+ * Subject on which a front learns that a node has stopped a kind of work; `<kind>.<node>` are the last words.
+ */
 export function nodeGone(front: string, kind = "*", node = "*"): string {
   return `${ROOT}.front.${front}.unheard.${kind}.${node}`;
 }

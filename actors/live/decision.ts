@@ -34,7 +34,7 @@ type ShownEvent =
   | Extract<ReadableEvent, { type: "ready" | "final" }>
   | (Extract<ReadableEvent, { type: "partial" }> & { readonly stable: number });
 
-/** Text that the client was promised an open utterance begins with. */
+/** Stable text with which the open utterance must begin. */
 interface PromisedText {
   readonly utterance: number;
   readonly text: string;
@@ -218,9 +218,9 @@ function onEvent(state: OpenState, event: ReadableEvent): Decision<LiveState, Li
  * Sends a partial unless it would break a promise; promises hold when the worker changes.
  *
  * The greedy hypothesis of a causal encoder only grows, so all of its text is promised. Models that read an
- * utterance again and again promise the part on which their hypotheses agree. After a lost worker the audio
- * is decoded again with less left context and a letter may change: the client then keeps what it has until
- * the text continues from there, or the final arrives.
+ * utterance repeatedly promise the part on which their hypotheses agree. After a lost worker the audio is
+ * decoded again with less left context and a letter may change: the client then keeps what it has until the
+ * text continues from there, or the final arrives.
  */
 function onPartial(
   state: OpenState,
@@ -230,7 +230,7 @@ function onPartial(
   const before = state.shown?.utterance === utterance ? state.shown.text : "";
   if (!text.startsWith(before)) return { state, effects: NO_EFFECTS };
   const agreed = event.stable === undefined ? text : [...text].slice(0, event.stable).join("");
-  // Another worker may have agreed on less so far.
+  // Another worker may have a shorter agreed text.
   const shown = { utterance, text: agreed.length >= before.length ? agreed : before };
   const stable = countCodePoints(shown.text);
   const { endOfTurn } = event;

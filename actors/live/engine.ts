@@ -37,12 +37,14 @@ export interface LiveEngineOptions {
     onMessage: (message: LiveWorkerMessage) => void,
     /** Number of the worker's lane, the same for its successors. */
     lane: number,
-    /** Aborted when the engine stops: a start that waits for a node must then give up. */
+    /** Aborted when the engine stops; a start that waits for a node must then give up. */
     stopping: AbortSignal,
   ) => Promise<LiveWorker>;
-  /** Whether an end does not count against the worker, however briefly it served; never by default. */
+  /**
+   * Returns true if an end does not count against the worker, however briefly it served; false by default.
+   */
   readonly isExcused?: (reason: Error) => boolean;
-  /** Load of a lane, the number of its sessions by default; the next one goes to the least loaded. */
+  /** Load of a lane, by default its number of sessions; a new session goes to the least loaded lane. */
   readonly loadOf?: (lane: number, sessions: number) => number;
   /** Samples of left context that a replay needs before its resume point. */
   readonly contextSamples: number;

@@ -4,25 +4,29 @@ import { displayLine } from "../../core/domain/text/display/display-text.js";
 import { pauseOf, pausesAfter } from "../../core/domain/text/display/pauses.js";
 import type { PreviousEnd, Reading, ReadingOptions } from "../../core/domain/text/display/reading.js";
 import { maskedText, maskedWords } from "../../core/domain/text/redaction/masks.js";
+import { bare } from "../../core/domain/text/redaction/spoken-digits.js";
 import type { LiveEvent } from "../../core/ports/live-decoder.js";
 import type { TranscriptReader } from "../../core/ports/transcript-reader.js";
 
-/** A silence after which a sentence is over whatever its words say. */
+/** A silence that ends a sentence, regardless of its words. */
 const SURE_PAUSE_SECONDS = 1;
-/** A final ends its sentence at once if the causal network is at least this sure: 19 of 20 such ends are right. */
+/**
+ * A final ends its sentence immediately if the causal network is at least this confident; 19 of 20 such ends
+ * are correct.
+ */
 const SURE_END = 0.75;
 /** Words of an open sentence that the network reads again with the next final. */
 const MAX_CONTEXT = 60;
-/** A mark this far behind the last word of an utterance still belongs to it. */
+/** A mark up to this long after the last word of an utterance still belongs to it. */
 const MARK_SECONDS = 1.5;
 
 type FinalEvent = Extract<LiveEvent, { type: "final" }>;
 
-/** What a client that asked for readable text gets with a final. */
+/** Readable text sent with a final, if the client requested it. */
 export interface ReadableFinal {
-  /** Null if the client asked for masking only. */
+  /** Null if the client requested only masking. */
   readonly text: string | null;
-  /** Joins the text to the final before: a mark that was unknown then, and a space. */
+  /** Joins the text to the previous final: a mark that was unknown then, and a space. */
   readonly before: string;
   readonly words: readonly ReadableWord[];
   /** Probability that the speaker has finished the sentence. */
@@ -49,16 +53,16 @@ export interface ReadableEventsParts {
 }
 
 /**
- * Makes the finals of a session readable, in their order: events behind a final wait for its text.
+ * Makes the finals of a session readable, in order: events after a final wait for its text.
  *
- * A final whose sentence may go on has no mark at its end; the next one says what stands between them. Finals are
- * never changed.
+ * If a sentence may continue after its final, the final has no mark at its end; the next one supplies what
+ * joins them. Finals are never changed.
  */
 export class ReadableEvents {
   readonly #parts: ReadableEventsParts;
   readonly #waiting: LiveEvent[] = [];
   #isReading = false;
-  /** Words of the sentence that is open, and the pause behind each. */
+  /** The words of the open sentence, and the pause after each. */
   #open: { readonly words: readonly string[]; readonly pauses: readonly number[] } = {
     words: [],
     pauses: [],
@@ -73,12 +77,12 @@ export class ReadableEvents {
     this.#parts = parts;
   }
 
-  /** The client has ended the utterance before this sample. */
+  /** Records that the client ended the utterance before this sample. */
   markedAt(sample: number): void {
     this.#markSample = sample;
   }
 
-  /** The mark at the end of the session's text, which no final could carry. */
+  /** The mark at the end of the session's text, which was unknown when the last final was sent. */
   get lastStop(): string {
     return this.#previous === "open" || this.#previous === "paused" ? this.#stop : "";
   }
@@ -104,17 +108,21 @@ export class ReadableEvents {
     }
   }
 
-  /** Personal data cannot be recognized before it is said to its end, so partials have no text then. */
+  /**
+   * Personal data can be recognized only once it has been spoken completely, so partials have no text then.
+   */
   #partial(event: Extract<LiveEvent, { type: "partial" }>): ReadableEvent {
     const { display, redact } = this.#parts.options;
     const shown = redact.length === 0 ? event : { ...event, text: "", stable: 0 };
-    if (!display) return shown;
+    // While someone speaks, nothing ends.
+    if (!display || event.isPause !== true) return shown;
     const words = wordsOf(event.text);
     return { ...shown, endOfTurn: words.length === 0 ? 0 : this.#endAfter(words) };
   }
 
   #endAfter(words: readonly string[]): number {
-    return this.#parts.sentence.endAfter([...this.#open.words, ...words]);
+    const own = this.#parts.options.isWritten === true ? words.map(bare) : words;
+    return this.#parts.sentence.endAfter([...this.#open.words, ...own]);
   }
 
   async #read(event: FinalEvent): Promise<ReadableEvent> {
@@ -187,7 +195,7 @@ function readableFinal(
   };
 }
 
-/** Words that a redaction [first, end) takes out before an index: it leaves one in their place. */
+/** Number of words before an index that a redaction [first, end) removes: it leaves one in their place. */
 function hiddenBefore(index: number, first: number, end: number): number {
   return Math.max(0, Math.min(index, end) - first - 1);
 }

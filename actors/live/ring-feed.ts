@@ -82,8 +82,7 @@ export class RingFeed implements LiveFeed {
     if (this.#isReleased || this.#finishMark !== null) return;
     this.#finishMark = this.#writtenSamples;
     if (this.#ring === null) {
-      // Asynchronous, because the caller may not have finished its work yet; and never before
-      // `ready`.
+      // Asynchronous, because the caller may still be working; and never before `ready`.
       if (this.#isReady) queueMicrotask(() => this.#emit({ type: "finished" }));
       return;
     }
@@ -100,7 +99,7 @@ export class RingFeed implements LiveFeed {
     this.#ring = null;
   }
 
-  /** Called when a worker that could take the session is up. */
+  /** Called when a worker that could take the session has started. */
   ready(): void {
     if (this.#isReady) return;
     this.#isReady = true;
@@ -108,7 +107,10 @@ export class RingFeed implements LiveFeed {
     if (this.#finishMark !== null && this.#ring === null) this.#emit({ type: "finished" });
   }
 
-  /** Joins the lane's worker (again): it decodes the audio since the last final, in a new epoch. */
+  /**
+   * Opens the session on the lane's worker, in a new epoch; the worker decodes the audio since the last
+   * final.
+   */
   attach(): void {
     this.#rejoined();
     const worker = this.#lane?.worker ?? null;
@@ -127,6 +129,7 @@ export class RingFeed implements LiveFeed {
       endOfUtteranceMs: this.#parts.options.endOfUtteranceMs,
       endpointing: this.#parts.options.endpointing ?? "fixed",
       wantsPartials: this.#parts.options.wantsPartials,
+      ...(this.#parts.options.wantsPauses === true && { wantsPauses: true }),
       hotWords: this.#parts.options.hotWords,
       ...(span.traceparent !== null && { traceparent: span.traceparent }),
     });
@@ -157,10 +160,11 @@ export class RingFeed implements LiveFeed {
     if (this.#isReleased || answer.epoch !== this.#epoch) return;
     switch (answer.type) {
       case "partial": {
-        const { type, utterance, text, startSample, endSample, stable } = answer;
+        const { type, utterance, text, startSample, endSample, stable, isPause } = answer;
         this.#shownUtterance = utterance;
         const partial = { type, utterance, text, startSample, endSample };
-        this.#emit(stable === undefined ? partial : { ...partial, stable });
+        const more = isPause === true ? { isPause } : {};
+        this.#emit(stable === undefined ? { ...partial, ...more } : { ...partial, ...more, stable });
         return;
       }
       case "final": {
@@ -183,7 +187,7 @@ export class RingFeed implements LiveFeed {
     }
   }
 
-  /** Rejoins, if requested: between utterances a change of worker decodes nothing twice. */
+  /** Rejoins, if requested: between utterances, changing the worker decodes nothing twice. */
   #pause(): void {
     if (this.#rejoinTimer !== undefined && this.#finishMark === null) this.attach();
   }
@@ -193,7 +197,7 @@ export class RingFeed implements LiveFeed {
     this.#rejoinTimer = undefined;
   }
 
-  /** Returns the ring, grown for more samples where it may; null when no lane is left. */
+  /** Returns the ring, grown for more samples if allowed; null if no lane is left. */
   #ringFor(sampleCount: number): PcmRing | null {
     if (this.#ring === null) {
       const lane = this.#parts.takeLane();

@@ -1,7 +1,7 @@
 import { CLOSE } from "../../core/domain/close-codes.js";
 import type { ScoredWord } from "../../core/domain/decoding/words.js";
 import { asServiceError, type ServiceError } from "../../core/domain/errors.js";
-import { ratio, seconds } from "../../core/domain/rounded.js";
+import { ratio, roundedTimes, seconds } from "../../core/domain/rounded.js";
 import { Actor } from "../../core/kernel/actor.js";
 import type { Log } from "../../core/observe/log.js";
 import type { LiveConversation, LiveSink } from "../../core/ports/conversations.js";
@@ -42,7 +42,7 @@ export interface LiveSessionParts {
   readonly sampleRateHz: number;
   readonly options: StreamOptions;
   readonly decoder: LiveDecoder;
-  /** Needed where the options ask for readable text. */
+  /** Required if the options request readable text. */
   readonly reading?: Pick<ReadableEventsParts, "reader" | "sentence">;
   readonly meter: UsageMeter;
   readonly organizationId: string;
@@ -75,7 +75,10 @@ export class LiveSession implements LiveConversation {
   readonly #idleTimer: NodeJS.Timeout;
   /** First byte of a sample whose second byte has not arrived yet. */
   #oddByte: number | null = null;
-  /** How much may go into the ring, and why not more; null until the first credit check has finished. */
+  /**
+   * Amount that may be written to the ring, and the reason for the limit; null until the first credit check
+   * has finished.
+   */
   #funds: LiveFunds | null = null;
   #early: Early[] = [];
   #earlyBytes = 0;
@@ -103,6 +106,7 @@ export class LiveSession implements LiveConversation {
         endOfUtteranceMs: parts.options.endOfUtteranceMs,
         ...(parts.options.endpointing !== undefined && { endpointing: parts.options.endpointing }),
         wantsPartials: parts.options.partials,
+        ...(parts.options.reading?.display === true && { wantsPauses: true }),
         hotWords: parts.options.hotWords,
         ...(parts.span !== undefined && { span: parts.span }),
       },
@@ -284,7 +288,7 @@ export class LiveSession implements LiveConversation {
     };
   }
 
-  /** The end of the last sentence is sure now. */
+  /** By now the end of the last sentence is known. */
   #withLastStop(message: StreamServerMessage): StreamServerMessage {
     const wants = this.#parts.options.reading?.display === true && message.type === "done";
     return wants ? { ...message, display_end: this.#readable?.lastStop ?? "" } : message;
@@ -312,14 +316,9 @@ function readableMembers(readable: ReadableFinal | undefined, { words, reading }
   const { text, before, endOfTurn, redactions } = readable;
   return {
     ...(text !== null && { display_text: text, display_before: before, end_of_turn: ratio(endOfTurn) }),
-    ...(text !== null && words && { display_words: readable.words.map(withRoundedTimes) }),
-    ...(reading !== undefined &&
-      reading.redact.length > 0 && { redactions: redactions.map(withRoundedTimes) }),
+    ...(text !== null && words && { display_words: readable.words.map(roundedTimes) }),
+    ...(reading !== undefined && reading.redact.length > 0 && { redactions: redactions.map(roundedTimes) }),
   };
-}
-
-function withRoundedTimes<T extends { readonly start: number; readonly end: number }>(timed: T): T {
-  return { ...timed, start: seconds(timed.start), end: seconds(timed.end) };
 }
 
 function rounded({ word, start, end, confidence }: ScoredWord): ScoredWord {

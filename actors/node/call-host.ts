@@ -16,11 +16,11 @@ import { encodeHeartbeat, HEARTBEAT_EVERY_MS } from "../fleet/heartbeats.js";
 import { answersTo, callsTo, frontGone, heartbeatsOf, lastWord } from "../fleet/subjects.js";
 import { Drained } from "./drained.js";
 
-/** A call as the function that performs it sees it. */
+/** A call as seen by the function that performs it. */
 export interface HostedCall {
   /** The front's request; large data is pulled instead. */
   readonly body: unknown;
-  /** Aborted when the front cancels the call, or is gone. */
+  /** Aborted when the front cancels the call or is lost. */
   readonly signal: AbortSignal;
   readonly span: Span;
   /** Sends a part before the answer. */
@@ -39,11 +39,11 @@ export interface CallHostOptions {
   readonly kind: ServedPart;
   readonly model: string;
   readonly manifest: string;
-  /** Most calls at a time. */
+  /** Maximum number of concurrent calls. */
   readonly capacity: number;
   /** Frames of speech that fill the largest run of its workers; 0 where pieces run alone. */
   readonly runFrames?: () => number;
-  /** Whether the workers have used up their restarts. */
+  /** True if the workers have used up their restarts. */
   readonly isGivenUp?: () => boolean;
   /** Does the work of a call and returns its answer; errors are sent as a `ServiceError`. */
   readonly perform: (call: HostedCall) => Promise<unknown>;
@@ -53,7 +53,7 @@ export interface CallHostOptions {
   readonly tracer?: Tracer;
 }
 
-/** A front silent for this long is gone; a front with calls lists them ten times a second. */
+/** A front silent for this long is considered lost; a front with calls lists them ten times a second. */
 const FRONT_LOST_MS = 10_000;
 
 interface Running {

@@ -24,7 +24,7 @@ import {
 } from "../fleet/file-call.js";
 import type { HostedCall } from "./call-host.js";
 
-/** The model's frame sizes, which decide which samples its workers read. */
+/** The model's frame sizes, which determine the samples that its workers read. */
 interface Frames {
   readonly frameSamples: number;
   readonly contextFrames: number;

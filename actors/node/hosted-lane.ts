@@ -9,7 +9,7 @@ const REPORT_WITHIN_MS = 50;
 /** Received bytes that are acknowledged immediately, so that the window never fills up. */
 const REPORT_BYTES = 262_144;
 
-/** A front's lane as its node sees it: the sessions on it, and the reports about them. */
+/** A front's lane on its node: its sessions and the reports about them. */
 export class HostedLane {
   readonly name: LaneName;
   /** Sessions by their numbers on the lane. */
@@ -27,7 +27,7 @@ export class HostedLane {
     this.#bus = bus;
   }
 
-  /** Counts a bundle; false when one is missing before it. */
+  /** Counts a bundle; false if an earlier one is missing. */
   isNext(nth: number, bytes: number): boolean {
     this.#unreportedBytes += bytes;
     return this.#bundles.take(nth);

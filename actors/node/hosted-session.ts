@@ -44,7 +44,7 @@ export class HostedSession {
     return this.#ring.written;
   }
 
-  /** Writes the new ones of the samples from `position` on; false when samples before them are missing. */
+  /** Writes those samples from `position` on that are new; false if earlier samples are missing. */
   write(position: number, samples: Int16Array): boolean {
     const known = this.writtenSamples - position;
     if (known < 0) return false;
@@ -55,7 +55,7 @@ export class HostedSession {
     return this.#ring.write(fresh) === fresh.length;
   }
 
-  /** Passes a mark to the worker; false when audio before it is missing. */
+  /** Passes a mark to the worker; false if earlier audio is missing. */
   mark(type: "finalize" | "finish", atSample: number): boolean {
     if (atSample !== this.writtenSamples) return false;
     // Count it before any sample after it is written.
@@ -76,7 +76,7 @@ export class HostedSession {
     return { ...answer, session: this.session };
   }
 
-  /** Returns how far the worker has read; null if that is unchanged since the last call. */
+  /** Returns the worker's read position; null if unchanged since the last call. */
   takeCursor(): number | null {
     const { cursor } = this.#ring;
     if (cursor === this.#reportedCursor) return null;
@@ -84,7 +84,7 @@ export class HostedSession {
     return cursor;
   }
 
-  /** Whether the worker has not read all audio yet. */
+  /** True if the worker has unread audio. */
   get hasUnread(): boolean {
     return this.#ring.cursor !== this.#ring.written;
   }

@@ -60,7 +60,7 @@ export interface LiveHostOptions {
 
 /** A worker that has served this long did not fail because of the sessions it started with. */
 const PROVEN_AFTER_MS = 500;
-/** A front silent for this long is gone, and its lanes are dropped. */
+/** A front silent for this long is considered lost, and its lanes are dropped. */
 const FRONT_LOST_MS = 10_000;
 
 /** A worker thread of this node, and the lanes on it. */
@@ -209,7 +209,7 @@ export class LiveHost {
         placed.lane.isNext(bundle.nth, bytes.length) &&
         bundle.records.every((record) => this.#take(placed, record));
     } finally {
-      // Also after an exception: the rest of the bundle would be missing without notice.
+      // Also after an exception, because the rest of the bundle would be missing unnoticed.
       if (!isWhole) this.#drop(placed, "gap");
     }
     if (!isWhole) return;

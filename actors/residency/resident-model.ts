@@ -28,7 +28,7 @@ export interface ResidencyObserver {
 export interface ResidentModelOptions<E extends Engine> {
   /** Name of the engine in the log. */
   readonly name: string;
-  /** Makes an engine that accepts work before its start and begins with it then. */
+  /** Makes an engine that queues work until it is started. */
   readonly makeEngine: () => E;
   /** Time without a lease after which the workers end; 0 means never. */
   readonly idleMs: number;
@@ -37,7 +37,7 @@ export interface ResidentModelOptions<E extends Engine> {
   readonly log: Log;
 }
 
-/** The right to use an engine: its workers stay until the lease is released. */
+/** Permission to use an engine, whose workers stay until the lease is released. */
 export interface Lease<E extends Engine> {
   /** The engine that serves this lease; not started yet while the lease waits. */
   readonly engine: E;
@@ -48,8 +48,8 @@ export interface Lease<E extends Engine> {
 }
 
 /**
- * How long work waits for its models. Live clients give up after 60 s without a message, and 60 s of their
- * audio are kept, so they get the reason before that. A load that takes longer continues for the next
+ * Time for which work waits for its models. Live clients give up after 60 s without a message, and 60 s of
+ * their audio are kept, so they get the reason before then. A load that takes longer continues for the next
  * request.
  */
 export const MODEL_WAIT_MS = 50_000;
@@ -174,7 +174,7 @@ export class ResidentModel<E extends Engine> {
     }
   }
 
-  /** Refuses all waiting leases and ends the workers. May be called twice. */
+  /** Rejects all waiting leases and ends the workers. May be called twice. */
   async stop(): Promise<void> {
     this.#actor.tell({ type: "stop" });
     await this.#unloading;
@@ -252,7 +252,7 @@ export class ResidentModel<E extends Engine> {
     this.#idleTimer.unref?.();
   }
 
-  /** Releases a lease, or refuses one that still waits. */
+  /** Releases a lease, or rejects a waiting one. */
   #leave(id: number, waiter: LeaseWaiter, reason: ServiceError): void {
     if (waiter.isOver) return;
     waiter.isOver = true;
@@ -281,12 +281,12 @@ class LeaseWaiter {
   timer: NodeJS.Timeout | undefined;
   /** Granted or refused. */
   isSettled = false;
-  /** Refused or released: there is nothing left to leave. */
+  /** Already rejected or released: nothing to do. */
   isOver = false;
   refusal: ServiceError | null = null;
 
   constructor() {
-    // The refusal may come before anyone awaits the promise.
+    // The rejection may precede anyone awaiting the promise.
     this.promise.catch(() => {});
   }
 

@@ -81,7 +81,7 @@ function advance(
     return { state: { phase: "ended" }, effects: [{ type: "end" }] };
   }
   const isIdle = begun === state.finished;
-  // The sentence that the reader is in, or waits for, does not count as ahead.
+  // The sentence that the reader is reading or waiting for does not count as ahead.
   const wanted = delivered + (isReaderWaiting || isInsideSentence ? 1 : 0) + SENTENCES_AHEAD;
   if (isIdle && begun < Math.min(wanted, state.sentenceCount)) {
     effects.push({ type: "begin", sentence: begun });

@@ -45,13 +45,13 @@ export interface SynthesisEngineOptions {
 interface SynthesisObserver {
   /** Model runs since the last call, the pieces in them, and the time spent inside them. */
   ran(runs: number, rows: number, busyMs: number): void;
-  /** Pieces waiting or being made. */
+  /** Pieces that are waiting or being synthesized. */
   pieces(count: number): void;
 }
 
 /** Pieces that share a worker. More would only add memory (1 to 4 MB each). */
 const PIECES_PER_LANE = 32;
-/** Pieces that may wait; beyond it `ENGINE_BUSY`, so that the queue never grows past a client's patience. */
+/** Pieces that may wait; beyond it `ENGINE_BUSY`, so that no client waits too long. */
 const QUEUE_CAPACITY = 256;
 /**
  * Capacity of a worker's output queue, 87 s at 24 kHz. The engine empties it at each message, so it never
@@ -66,14 +66,14 @@ interface PendingJob {
   readonly job: SynthesisJob;
   readonly signal: AbortSignal;
   readonly dueAtMs: number;
-  /** When its listener hears its first sample; null for as soon as it is synthesized. */
+  /** Time at which its listener hears its first sample; null for as soon as it is synthesized. */
   readonly playsFromMs: number | null;
   readonly onBounds: (characterBounds: Int32Array) => void;
   readonly onPcm: (pcm: Int16Array) => void;
   readonly resolve: (piece: SynthesizedPiece) => void;
   readonly reject: (error: ServiceError) => void;
   readonly onAbort: () => void;
-  /** Samples that its listener has; a second attempt continues after them. */
+  /** Samples that its listener already has; a second attempt continues after them. */
   readonly parts: Int16Array[];
   readonly span: Span;
   /** Span of the current wait or run. */
@@ -98,9 +98,9 @@ interface Lane {
 }
 
 /**
- * Owns the synthesis workers and the queue of pieces. Each worker makes several pieces at a time and chooses
- * between model runs which of them continue; the queue holds the pieces for which no worker has room. Both
- * serve the earliest deadline first.
+ * Owns the synthesis workers and the queue of pieces. Each worker synthesizes several pieces concurrently and
+ * chooses the next ones between model runs; the queue holds pieces for which no worker has room. Both serve
+ * the earliest deadline first.
  */
 export class SynthesisEngine implements Synthesizer {
   readonly #options: SynthesisEngineOptions;
@@ -114,7 +114,7 @@ export class SynthesisEngine implements Synthesizer {
     for (let index = 0; index < options.workerCount; index++) this.#lanes.push(this.#makeLane(index));
   }
 
-  /** Pieces waiting or being made. */
+  /** Pieces that are waiting or being synthesized. */
   get jobCount(): number {
     return this.#lanes.reduce((count, lane) => count + lane.running.size, this.#queue.length);
   }
@@ -129,7 +129,7 @@ export class SynthesisEngine implements Synthesizer {
     await Promise.all(this.#lanes.map((lane) => lane.supervisor.start()));
   }
 
-  /** Refuses waiting pieces, lets running ones end within a step, and ends the workers. */
+  /** Rejects waiting pieces, lets running ones end within a step, and ends the workers. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     for (const pending of this.#queue.splice(0)) this.#reject(pending, shuttingDown());
@@ -284,7 +284,7 @@ export class SynthesisEngine implements Synthesizer {
     this.#dispatch();
   }
 
-  /** Passes on new samples: a second attempt makes the same ones from the start. */
+  /** Passes on only new samples, because a second attempt produces all of them again. */
   #onPcm(pending: PendingJob, samples: Int16Array): void {
     const sentSamples = pending.parts.reduce((sum, part) => sum + part.length, 0);
     const known = Math.max(0, sentSamples - pending.samplesSeen);

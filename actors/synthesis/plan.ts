@@ -49,8 +49,8 @@ export interface SynthesisPlan {
 }
 
 /**
- * Speech that may wait for a slow reader; with this much made, no further piece is started. A listener at the
- * pace of speech never runs dry because of it, since a piece takes about a tenth of its length to make.
+ * Limit of speech that waits for a slow reader; beyond it no further piece is started. It never causes an
+ * underrun at the pace of speech, since synthesis takes about a tenth of a piece's length.
  */
 export const SECONDS_AHEAD = 60;
 const BYTES_PER_SAMPLE = 2;
@@ -83,7 +83,7 @@ export async function planSynthesis(request: SynthesisRequest, model: SpeakingMo
     const where = reader === "kazakh" ? " in Kazakh" : "";
     throw new ServiceError("NOTHING_TO_SAY", `text must hold something that can be spoken${where}`);
   }
-  // A voice's pace stays within the range of requests: beyond it models were not trained, and lose words.
+  // A voice's pace stays within the range of requests: beyond it models are untrained and lose words.
   const speed = Math.min(SPEED_RULE.max, Math.max(SPEED_RULE.min, request.speed * pace));
   requireSpeakable(quantityOf(sentences, model.sample_rate, breath), { speed, asked: request.speed });
   const seed = request.seed ?? seedOf(request.text);
@@ -183,7 +183,7 @@ export function mostHeldBytes(plan: SynthesisPlan, delivery: Delivery): number {
     speechSeconds(quantityOf(some, sampleRateHz, breath), speed);
   const all = secondsOf(sentences);
   if (delivery === "whole") return Math.ceil(all * sampleRateHz) * BYTES_PER_SAMPLE;
-  // A piece that is started with nearly that much ahead is completed, and the reader may be taking another.
+  // A piece started just below that limit is completed, and the reader may be reading another.
   let seconds = SECONDS_AHEAD + 2 * Math.max(0, ...sentences.map((one) => longestChunkSeconds(one, plan)));
   if (delivery === "sentences") seconds += Math.max(0, ...sentences.map((one) => secondsOf([one])));
   return Math.ceil(Math.min(all, seconds) * sampleRateHz) * BYTES_PER_SAMPLE;

@@ -3,7 +3,7 @@ import { LRUCache } from "lru-cache";
 import { ServiceError } from "../../core/domain/errors.js";
 import type { SpeakOptions, SynthesisJob, SynthesizedPiece } from "../../core/ports/synthesizer.js";
 
-/** Counts the cache's work, for metrics. */
+/** Records hits, misses and size for metrics. */
 export interface SentenceCacheObserver {
   hit(): void;
   missed(): void;
@@ -25,8 +25,8 @@ export interface WantedPiece {
 const ENTRY_BYTES = 512;
 
 /**
- * Keeps the most recently used finished pieces. Noise is seeded, so a cached piece has the samples that
- * another synthesis would make. Keys are hashes: no text is kept, and none can be read out of the cache.
+ * Keeps the most recently used finished pieces. Noise is seeded, so a cached piece equals a new synthesis.
+ * Keys are hashes, so the cache contains no text.
  */
 export class SentenceCache {
   readonly #pieces: LRUCache<string, SynthesizedPiece>;

@@ -158,7 +158,7 @@ export class SynthesisSession implements UnbilledSynthesis {
     const { pieces, leadSamples = 0, pauseSamples } = this.#plan.sentences[index]!;
     const samplesBefore = this.#samplesMade;
     let silenceSamples = leadSamples;
-    /** Words whose samples are not made yet, in order. */
+    /** Words whose samples are not synthesized yet, in order. */
     const words: SaidWord[] = [];
     const add = (pcm: Int16Array, endsSentence = false) => {
       const end = this.#samplesMade - samplesBefore + pcm.length;
@@ -167,8 +167,7 @@ export class SynthesisSession implements UnbilledSynthesis {
     };
     try {
       for (const [at, piece] of pieces.entries()) {
-        // One sentence may be the whole text, so pieces wait like sentences and leave the synthesizer to
-        // others.
+        // One sentence may be the whole text, so pieces also wait and leave the synthesizer to others.
         if (this.#isFarAhead) await this.#readerCatchesUp();
         const job = { ...this.#plan.voicing, spokenText: piece.text, ...this.#chunking };
         const startSample = this.#samplesMade - samplesBefore + silenceSamples;
@@ -181,7 +180,7 @@ export class SynthesisSession implements UnbilledSynthesis {
           urgency: this.#urgency(samplesBefore),
           onBounds,
           onPcm: (pcm) => {
-            // Not sooner: before the first speech, a failure can still have its HTTP status.
+            // Held back until now: before any audio is sent, a failure can still set the HTTP status.
             if (silenceSamples > 0) add(new Int16Array(silenceSamples));
             silenceSamples = 0;
             add(pcm);
@@ -196,7 +195,7 @@ export class SynthesisSession implements UnbilledSynthesis {
     }
   }
 
-  /** Growing chunks give the listener of a stream the first audio sooner, for more work in all. */
+  /** Growing chunks give a stream's listener the first audio sooner, at the cost of more total work. */
   get #chunking(): Pick<SynthesisJob, "chunking"> {
     return this.#options.delivery === "chunks" ? { chunking: "growing" } : {};
   }
@@ -205,7 +204,7 @@ export class SynthesisSession implements UnbilledSynthesis {
     if (this.#failure !== null) return;
     const pcm = this.#roomTone?.under(made, this.#samplesMade) ?? made;
     this.#samplesMade += pcm.length;
-    // The plan's estimate may be too low for a voice of another model family.
+    // The plan's estimate may be too low for voices of other model families.
     if (this.#samplesMade > LONGEST_SPEECH_SECONDS * this.sampleRateHz) {
       const error = tooLong(`more at speed ${this.#plan.speed}`);
       this.#actor.tell({ type: "failed", error });
@@ -230,7 +229,7 @@ export class SynthesisSession implements UnbilledSynthesis {
     if (delivery === "whole") return { kind: "whole" };
     const samples = delivery === "chunks" ? this.#samplesMade : sentenceSamples;
     if (samples === 0) return { kind: "first" };
-    // The first samples may reach the reader in this very turn.
+    // The first samples may reach the reader in this same turn.
     const heardFromMs = this.#heardFromMs ?? clock.nowMs();
     return { kind: "heard", runsDryAtMs: heardFromMs + (samples / this.sampleRateHz) * 1_000 };
   }

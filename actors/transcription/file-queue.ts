@@ -13,14 +13,14 @@ export interface FilePool {
   readonly mostAttempts?: number;
   /** @param spans spans of the task's files: a worker in another process continues their traces */
   run(task: FileTask, spans?: readonly Span[]): Promise<unknown>;
-  /** Reports to workers without shared memory that the file with this cell was given up; the cell says so. */
+  /** Notifies workers without shared memory that the file with this cell was given up, as the cell states. */
   gaveUp?(cell: SharedArrayBuffer): void;
   close(): Promise<void>;
 }
 
 /** Frames of speech in a decode task, 40 s: long enough to cost little, short enough to spread and cancel. */
 const TASK_FRAMES = 1_000;
-/** Most frames of a task that fills a run, 160 s: one core does a task's searches next to its graphs. */
+/** Maximum frames of a task that fills a run, 160 s: one core runs a task's searches next to its graphs. */
 const MAX_TASK_FRAMES = 4_000;
 /** Parts in memory, 2.3 MB each: a few for each worker, and enough for several files at a time. */
 const partsHeld = (workerCount: number) => 4 * workerCount + 2 * MIN_PARTS_HELD;
@@ -85,7 +85,7 @@ export class FileQueue {
     }
   }
 
-  /** Returns work for a free worker, from the first file in turn that has some. */
+  /** Returns work for a free worker, from the first file in turn with available work. */
   #next(): (() => Promise<void>) | null {
     this.#rotate();
     for (const run of this.#begun) {

@@ -18,7 +18,7 @@ import { FILE_END_FRAMES, type FoundPiece, PieceFinder } from "./piece-finder.js
 const PART_FRAMES = { least: 250, most: 1_500 };
 /** Parts of a short file, enough for several workers. */
 const MIN_PARTS = 4;
-/** Most parts with a piece of 30 s, including the next one, which may show its end. */
+/** Maximum number of parts that a piece of 30 s touches, including the next one, which may show its end. */
 export const MIN_PARTS_HELD = 6;
 
 export interface FileRunOptions {
@@ -30,7 +30,7 @@ export interface FileRunOptions {
   readonly forgets: boolean;
   /** Called with the finished share, 0 to 1. */
   readonly onProgress: (share: number) => void;
-  /** Called when the file is given up, with the cell that tells workers so. */
+  /** Called when the file is given up, with the cell that notifies workers. */
   readonly onGiveUp?: (cell: SharedArrayBuffer) => void;
   readonly span?: Span;
 }
@@ -98,7 +98,7 @@ export class FileRun {
     return this.#isOver;
   }
 
-  /** Parts in memory, those in work included. */
+  /** Parts in memory, including those in work. */
   get heldParts(): number {
     return this.#nextPart - this.#forgottenParts;
   }
@@ -107,7 +107,7 @@ export class FileRun {
     return this.#ready.reduce((sum, { piece }) => sum + piece.endFrame - piece.startFrame, 0);
   }
 
-  /** Whether the next part may be encoded now. */
+  /** True if the next part may be encoded now. */
   get canHear(): boolean {
     if (this.#failure !== null || this.#nextPart * this.#partFrames >= this.#endFrame) return false;
     return this.#options.forgets || this.#joinedParts === this.#nextPart;
@@ -142,7 +142,7 @@ export class FileRun {
     this.#advance();
   }
 
-  /** Takes ready pieces: the first one whatever its length, others while they fit. */
+  /** Takes ready pieces: the first regardless of its length, others while they fit. */
   takePieces(mostFrames: number): RunPiece[] {
     const taken: RunPiece[] = [];
     for (let frames = 0; this.#ready.length > 0; ) {

@@ -6,11 +6,11 @@ import {
 } from "../../core/domain/endpointing/endpointer.js";
 import type { FilePiece } from "../../native/threads/protocol.js";
 
-/** Silence between two pieces of a file: longer than live, since nobody waits for the first words. */
+/** Silence between two pieces of a file, longer than live because nobody waits for the first words. */
 const PAUSE_FRAMES = pauseFramesFor(480);
 /** Frames of a pause that belong to the speech before it. */
 const TAIL_FRAMES = PAUSE_FRAMES / 2;
-/** Letters come late: a piece that starts this close to a cut would start with letters of the last one. */
+/** Letters are late, so a piece that starts this close to a cut would start with letters of the last one. */
 const LATE_FRAMES = 5;
 
 /** Frames of silence added to a file, so that speech at its very end is followed by a pause too. */
@@ -40,7 +40,7 @@ export class PieceFinder {
     return this.#endpointer.earliestNeededFrame;
   }
 
-  /** Takes the speech probabilities of the next frames, and their levels where the node sends them. */
+  /** Adds the speech probabilities of the next frames, and their levels if the node sends them. */
   push(speech: Float32Array, levels: Float32Array | null = null): FoundPiece[] {
     const found: FoundPiece[] = [];
     for (const [frame, probability] of speech.entries()) {

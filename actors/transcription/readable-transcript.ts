@@ -6,8 +6,8 @@ import type { Redaction } from "../../core/domain/text/redaction/redact.js";
 import type { TranscriptReader } from "../../core/ports/transcript-reader.js";
 
 /**
- * Makes a file's transcript readable, as one text: a number or a sentence may continue after a pause. Masked data
- * is removed from the words and the text as well.
+ * Makes a file's transcript readable, as one text: a number or a sentence may continue after a pause. Masked
+ * data is also removed from the words and the text.
  */
 export async function readableTranscript(
   transcript: FileTranscript,

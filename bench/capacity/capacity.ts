@@ -24,10 +24,10 @@ const CHOSEN = {
   synthesisStreamsPerSession: 0.1,
 } as const;
 
-/** As `ledger` measures it: this many, and one. */
+/** As `ledger` measures them: with many organizations, and with one. */
 const LEDGER_ORGANIZATIONS = 200;
 
-/** Inputs from saved results, and what stands above. */
+/** Inputs from saved results, and the ones above. */
 function savedInputs(): CapacityInputs {
   const live = saved("live");
   const sockets = saved("sockets");
@@ -46,7 +46,7 @@ function savedInputs(): CapacityInputs {
   };
 }
 
-/** Changes of holds in the mix of a session, made by two services at once. */
+/** Changes of holds in a session's mix, made by two services at the same time. */
 // biome-ignore lint/suspicious/noExplicitAny: as `saved`
 function changesPerSecond(ledger: any, organizations: number): number {
   const extensions = CHOSEN.sessionSeconds / CHOSEN.holdSeconds;
@@ -81,7 +81,7 @@ export function capacityTable(inputs = savedInputs()): string {
   );
 }
 
-/** Prints the table; without `--smoke` it saves what stands in it, with its inputs. */
+/** Prints the table; without `--smoke` it saves the table's values and inputs. */
 export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
   const inputs = savedInputs();
   const rows = SIZES.map((sessions) => plan(sessions, inputs));

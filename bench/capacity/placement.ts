@@ -18,7 +18,7 @@ const SMALL = { ...CELL, cells: 2, sessions: 20_000, seconds: 60, lossEverySecon
 
 /**
  * Simulates sessions in cells, with names drawn at random and a node lost in each cell every minute: how
- * evenly nodes are filled, and where a lost node's sessions go. `--smoke` simulates two cells for a minute.
+ * evenly nodes fill, and where a lost node's sessions go. `--smoke` simulates two cells for a minute.
  */
 export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
   const { cells, ...cell } = smoke ? SMALL : WHOLE;
@@ -39,7 +39,10 @@ export async function run({ smoke }: { readonly smoke: boolean }): Promise<void>
   if (!smoke) console.log(await saveResult("placement", { parameters: WHOLE, cellShare, rules }));
 }
 
-/** Sessions of each cell, when each client draws one: normal for so many, by twelve uniform numbers. */
+/**
+ * Sessions of each cell if each client draws one at random: normally distributed, approximated by twelve
+ * uniform numbers.
+ */
 function cellShares(cells: number, sessions: number): readonly number[] {
   const random = uniformRandom(cells);
   const mean = sessions / cells;

@@ -12,23 +12,23 @@ import { SAMPLE_RATE_HZ, SENTENCES, speakStream } from "../support/spoken-stream
 
 const FRONTS = ["uws", "node"] as const;
 const CREDITS = 1_000_000_000;
-/** The order within a round: a machine that becomes faster or slower meanwhile favours neither. */
+/** Mirrored order within a round, so that a machine that becomes faster or slower favours neither. */
 const TURNS = ["base", "own", "own", "base"] as const;
 const ROUNDS = 3;
 const LOAD_MS = 1_500;
 const CONNECTIONS = 16;
 const LIVE_SESSIONS = 64;
 const MESSAGE_SAMPLES = 640;
-/** A file of several minutes: the same sentences again and again. */
+/** Repetitions of the same sentences that make a file of several minutes. */
 const FILE_REPEATS = 10;
 
 type Side = (typeof TURNS)[number];
 
-/** Something that is done to a service, and what it took: each figure by its name, lower is better. */
+/** A workload for a service, with its figures by name; lower is better. */
 interface Workload {
   readonly name: string;
   readonly run: (service: ServiceProcess) => Promise<Readonly<Record<string, number>>>;
-  /** Separate number of rounds, if one takes long. */
+  /** Number of rounds for a workload that takes long. */
   readonly rounds?: number;
   readonly front: (typeof FRONTS)[number];
 }
@@ -42,8 +42,8 @@ interface Sample {
 
 /**
  * `npm run bench -- beside FOLDER [ROUNDS]`: this checkout compared with another one (built, its packages
- * installed): both services on this machine get the same work, alternating. Reports ratios, own by base, with
- * their range.
+ * installed): both services on this machine get the same work, alternating. Reports ratios of this checkout
+ * to the base, with their range.
  */
 export async function run({
   smoke,
@@ -69,7 +69,7 @@ export async function run({
     }
     const samples: Sample[] = [];
     for (const workload of await workloads(services.get("own uws")!, smoke)) {
-      // Code that runs for the first time is not what is compared.
+      // Warm up: the first run of code is not part of the comparison.
       for (const side of ["base", "own"]) await workload.run(services.get(`${side} ${workload.front}`)!);
       for (let round = 0; round < Math.min(rounds, workload.rounds ?? rounds); round++) {
         for (const side of TURNS) {
@@ -170,7 +170,7 @@ async function file(service: ServiceProcess, wav: Uint8Array): Promise<Record<st
   };
 }
 
-/** Paced sessions that begin within two seconds. Latency: from `end` of a final to its arrival. */
+/** Paced sessions, all started within two seconds. Latency: from `end` of a final to its arrival. */
 async function live(
   service: ServiceProcess,
   pcm: Int16Array,
@@ -198,7 +198,7 @@ async function live(
   };
 }
 
-/** Neighbours in turn are compared: base with own, then own with base. */
+/** Neighbouring runs are compared: base with own, then own with base. */
 function ratiosOf(samples: readonly Sample[]) {
   const names = [...new Set(samples.map(({ workload, figure }) => `${workload}, ${figure}`))];
   return names.map((name) => {

@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { ENDPOINTINGS, type Endpointing } from "../../core/domain/endpointing/endpointer.js";
+import { ENDPOINTINGS, type Endpointing } from "../../core/domain/endpointing/patience.js";
 import { percent, table } from "../evaluate/report.js";
 import { saveResult } from "../save-result.js";
 import { percentiles } from "../support/percentiles.js";
@@ -43,7 +43,7 @@ interface Row {
 }
 
 /**
- * `npm run bench -- cut-offs`: how many sentences with a pause inside are cut there, and how late finals are,
+ * `npm run bench -- cut-offs`: how many sentences with a pause inside are cut there, and the delay of finals,
  * by threshold and kind of endpointing. Counts frames, so the machine need not be quiet. Three minutes.
  */
 export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {

@@ -19,7 +19,7 @@ import { SAMPLE_RATE_HZ, SENTENCES, type SpokenStream, speakStream } from "../su
 import { median } from "../support/synthesis-floor.js";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
-/** Where the recipe puts packages of true shapes. */
+/** Folder where the recipe writes packages with real shapes. */
 const TRUE_SHAPES = join(ROOT, ".cache/true-shapes");
 const RECIPE = "python3 models/recipes/adapters/true_shapes";
 const TINY = join(ROOT, "test/fixtures/adapters");
@@ -32,13 +32,13 @@ const BESIDE = {
   synthesis: join(ROOT, "models/svc-kk-ru-v2"),
 };
 /**
- * From the true end of speech. A 220 M conformer reads 4 s of speech in 0.8 s of a core, after 0.1 s of
- * silence.
+ * From the true end of speech. A conformer with 220 million parameters reads 4 s of speech in 0.8 s of one
+ * core, after 0.1 s of silence.
  */
 const REACH_P95_MS = 2_000;
 const COUNTS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96];
 const FILE_SECONDS = 60;
-/** An utterance that memory is measured with, as long as GigaAM takes. */
+/** Utterance for measuring memory: the longest that GigaAM accepts. */
 const UTTERANCE_SECONDS = 25;
 const TEXTS = {
   word: "Сәлем",
@@ -81,7 +81,7 @@ export async function run(options: {
     utteranceSeconds: UTTERANCE_SECONDS,
     sentences: SENTENCES,
     texts: TEXTS,
-    /** Of a minute, before and after: what the two cores had to do besides. */
+    /** Load average of a minute, before and after: other work on the two cores. */
     loadAverages: [loadBefore, loadavg()[0]],
   };
   console.log(tables(families));
@@ -121,7 +121,7 @@ async function measurePackage(found: PackageFolder, smoke: boolean) {
         family: manifest.family,
         weightsBytes,
         load: { ...load, peakOfWeights: of(load.peakBytes), loadedOfWeights: of(load.loadedBytes) },
-        /** With the other task's shipped package, and all workers. */
+        /** Includes the other task's shipped package, and all workers. */
         service: { readyMs: service.readyMs, readyBytes, workedBytes: service.residentBytes() },
         ...work,
       };
@@ -133,7 +133,7 @@ async function measurePackage(found: PackageFolder, smoke: boolean) {
   }
 }
 
-/** Hard links where the file system has them: copies of what is measured would fill the page cache twice. */
+/** Hard links if the file system supports them: copies would fill the page cache twice. */
 async function putPackage(from: string, to: string): Promise<void> {
   const manifest = await readManifest(from);
   const paths = ["manifest.json", ...packageFiles(manifest?.files ?? {}).map(({ path }) => path)];
@@ -143,7 +143,7 @@ async function putPackage(from: string, to: string): Promise<void> {
   }
 }
 
-/** Of all graphs and their side files; what the ratio of memory is over. */
+/** Size of all graphs and their side files, the denominator of the memory ratio. */
 async function graphBytes({ folder, manifest }: PackageFolder): Promise<number> {
   const sizes = await Promise.all(
     Object.values(manifest.files).map(async ({ path }) => (await stat(join(folder, path))).size),
@@ -165,7 +165,7 @@ async function measureListening(service: ServiceProcess, operatorPort: number, s
   return { file, live: { reachP95Ms: REACH_P95_MS, sessions: reached, rounds: rounds.map(summary) } };
 }
 
-/** The stream again and again, as one file. */
+/** The stream repeated, as one file. */
 async function measureFile(service: ServiceProcess, { pcm }: SpokenStream, seconds: number) {
   const times = Math.ceil((seconds * SAMPLE_RATE_HZ) / pcm.length);
   const whole = new Int16Array(times * pcm.length);

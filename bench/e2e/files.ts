@@ -39,8 +39,8 @@ interface Contestant {
 /**
  * `npm run bench -- files [ROUNDS]`: ten minutes of recordings of people with pauses between them, by the
  * engine with one and with two workers, compared with sherpa-onnx offline (same weights, one thread,
- * alternating in one process) and with the graphs alone. The peer gets the pieces of speech, which ours must
- * find, and decodes greedily, ours with the language model. Five rounds take two minutes.
+ * alternating in one process) and with the graphs alone. The peer receives the pieces of speech, which our
+ * engine must find itself, and decodes greedily; ours uses the language model. Five rounds take two minutes.
  */
 export async function run({
   smoke,
@@ -83,7 +83,7 @@ export async function run({
     console.table(summary);
     const ratios = summary.map(({ name, cpuSeconds }) => ({
       name,
-      /** Above 1 it takes longer than our engine with one worker. */
+      /** Above 1: slower than our engine with one worker. */
       cpuRatio: cpuSeconds / summary[0]!.cpuSeconds,
     }));
     const parameters = {
@@ -160,7 +160,7 @@ async function* stepsOver(model: RecognizerModel, pcm: Float32Array) {
   }
 }
 
-/** The floor of our way: the encoder over everything, the full-context half over speech. */
+/** Lower bound of our engine: the encoder over everything, the full-context half over speech. */
 async function graphsAlone(
   model: RecognizerModel,
   pcm: Float32Array,
@@ -177,7 +177,8 @@ async function graphsAlone(
 }
 
 /**
- * A peer that gets the speech between pauses, and one that gets 30 s at a time, as without voice activity.
+ * One peer gets the speech between pauses; the other gets 30 s at a time, as if there were no voice activity
+ * detection.
  */
 async function peers(
   smoke: boolean,

@@ -14,7 +14,7 @@ const ROUNDS = 30;
 const FILE_ROUNDS = 6;
 const FILE_SECONDS = 300;
 
-/** An arrangement of processes, and what it took. */
+/** An arrangement of processes with its measurements. */
 interface Arrangement {
   readonly name: string;
   readonly service: ServiceProcess;
@@ -110,12 +110,12 @@ async function hearInTurns(
   }
 }
 
-/** Who is first changes from round to round. */
+/** The order alternates from round to round. */
 function inTurn(arrangements: readonly Arrangement[], round: number): readonly Arrangement[] {
   return round % 2 === 0 ? arrangements : arrangements.toReversed();
 }
 
-/** Adds what work costs each process. */
+/** Adds the CPU time of `work` in each process. */
 async function charge<T>(
   { service, nats, engine }: Arrangement,
   to: Cpu | null,

@@ -7,7 +7,7 @@ import { percentiles, showPercentiles } from "../support/percentiles.js";
 import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { SENTENCES, type SpokenStream, speakStream } from "../support/spoken-stream.js";
 
-/** 40 ms of audio: what a client sends at once. */
+/** 40 ms of audio, the usual message of a client. */
 const FRAMES_PER_SECOND = 25;
 const SESSIONS = [8, 32];
 const ENGINES = [1, 2, 4];
@@ -123,13 +123,13 @@ function summarized(rounds: readonly FleetRound[], sessions: number) {
       engines,
       sessions,
       finalLatencyMs,
-      /** Beside the single process. */
+      /** Compared with the single process. */
       addedMs: { p50: finalLatencyMs.p50 - alone.p50, p95: finalLatencyMs.p95 - alone.p95 },
       missedFinals: sum(({ live }) => live.missedFinals),
-      /** Of lanes since the gateway was started. */
+      /** Moves and replays of lanes since the gateway was started. */
       laneMoves: passes.at(-1)!.live.metrics.get("lane_moves_total") ?? 0,
       laneReplays: passes.at(-1)!.live.metrics.get("lane_replays_total") ?? 0,
-      /** CPU time for each 40 ms of audio; without engines the process does what all three do. */
+      /** CPU time for each 40 ms of audio; without engines, one process does the work of all three. */
       cpuMicrosPerFrame: {
         front: micros(({ live }) => live.cpuSeconds),
         bus: micros(({ busCpuSeconds }) => busCpuSeconds),
@@ -154,8 +154,8 @@ function print(summary: ReturnType<typeof summarized>[number]): void {
 }
 
 /**
- * Two engines with equal numbers of sessions, undisturbed and with one paused for some time. Its sessions are
- * taken to be the half with the latest finals.
+ * Two engines with equal numbers of sessions, undisturbed and with one paused for some time. The half of the
+ * sessions with the latest finals is taken to be the paused engine's.
  */
 async function freezeOne(arrangement: Arrangement, stream: SpokenStream) {
   const { service, operatorPort, nodes } = arrangement;

@@ -19,7 +19,7 @@ interface Figure {
   readonly messagesPerSecond: number;
   readonly answersPerMessage: number;
   readonly mainMicrosPerMessage: number;
-  /** The main thread, front threads and the live worker that only answers. */
+  /** The main thread, the front threads, and the stub live worker. */
   readonly serviceMicrosPerMessage: number;
 }
 
@@ -88,7 +88,7 @@ async function openSockets(port: number, count: number): Promise<WebSocket[]> {
       const headers = { authorization: `Bearer ${TEST_KEY}` };
       return new WebSocket(`ws://127.0.0.1:${port}/v1/stream`, { headers, perMessageDeflate: false });
     });
-    // `ready` is the first message: the session is there.
+    // `ready` is the first message: the session is open.
     await Promise.all(wave.map((socket) => once(socket, "message")));
     sockets.push(...wave);
   }

@@ -14,11 +14,11 @@ const PATHS = [
   { name: "auth", method: "POST", path: "/v1/stream/token" },
 ] as const;
 
-/** A Node to run on, and which of the fronts are there. */
+/** A Node version to run on, and the fronts that it supports. */
 interface Runtime {
-  /** Before the names of its servers; empty for the Node of the bench. */
+  /** Prefix of its servers' names; empty for the Node that runs the bench. */
   readonly name: string;
-  /** Command of its Node. */
+  /** Command that starts this Node. */
   readonly node: readonly string[];
   readonly kinds: readonly Kind[];
 }
@@ -48,7 +48,7 @@ const OWN: Runtime = {
 };
 
 /**
- * `npm run bench -- front`: the catalog and the check of a key, compared with handlers that do nothing else.
+ * `npm run bench -- front`: the catalog and the check of a key, compared with bare handlers.
  */
 export async function run({
   smoke,
@@ -69,7 +69,7 @@ export async function run({
   try {
     for (const runtime of runtimes) await startServers(runtime, servers);
     const figures: Figure[] = [];
-    // Rounds alternate, so that a change of the machine's mood meets every server.
+    // Rounds alternate, so that other load on the machine affects every server alike.
     for (let round = 0; round < parameters.rounds; round++) {
       for (const path of PATHS) {
         for (const server of servers) figures.push(await measure(server, path, parameters));
@@ -103,7 +103,7 @@ async function measure(
   return { server: server.name, path: name, perSecond, ...quantiles, answers: latenciesMs.length };
 }
 
-/** The round in the middle by throughput. */
+/** The round with the median throughput. */
 function median(figures: readonly Figure[], server: string, path: string): Figure {
   const own = figures.filter((figure) => figure.server === server && figure.path === path);
   return own.sort((a, b) => a.perSecond - b.perSecond)[own.length >> 1]!;
@@ -132,7 +132,7 @@ async function startServers({ name, node, kinds }: Runtime, servers: Server[]): 
 interface Ratio {
   readonly path: string;
   readonly name: string;
-  /** Answers per second of one by those of the other. */
+  /** Ratio of the two servers' answers per second. */
   readonly ratio: number;
 }
 

@@ -1,33 +1,12 @@
 import { fileURLToPath } from "node:url";
-import { LiveStepper } from "../../native/live/stepper.js";
-import type { Recognizer } from "../../native/recognition/load-recognizer.js";
-import { PcmRing } from "../../native/ring/pcm-ring.js";
-import { table } from "../evaluate/report.js";
 import { saveResult } from "../save-result.js";
-import { liveOpen } from "../support/live-open.js";
-import { type Percentiles, percentiles } from "../support/percentiles.js";
+import { type QuietRound, quietRound, tableOf } from "../support/quiet-round.js";
 import { recognizerIn } from "../support/recognizer.js";
 import { talk } from "../support/saturated-stepper.js";
 
 const TINY = fileURLToPath(new URL("../../../test/fixtures/adapters/tiny-gigaam-ctc", import.meta.url));
 const COUNTS = [1, 8, 32];
 const SECONDS = 30;
-const RING_SAMPLES = 2 ** 21;
-
-interface Round {
-  readonly sessions: number;
-  readonly wantsPartials: boolean;
-  /** CPU time of the process per second of one session's audio. */
-  readonly cpuPerAudioSecond: number;
-  readonly partialsPerSecond: number;
-  readonly finals: number;
-  /** From an utterance's beginning, its lead included, to its first partial. */
-  readonly firstPartialMs: Percentiles | null;
-  /** From the end of speech to the final. */
-  readonly finalMs: Percentiles | null;
-  /** Audio not decoded at the end of the round. */
-  readonly backlogSeconds: number;
-}
 
 /**
  * `npm run bench -- growing-partials FOLDER`: the cost of partials for the package in FOLDER, whose graph
@@ -43,10 +22,15 @@ export async function run(options: {
   const folder = options.args[0] ?? TINY;
   const recognizer = await recognizerIn(folder);
   const pcm = await talk(recognizer.model.manifest.sampleRateHz);
-  const rounds: Round[] = [];
+  const rounds: QuietRound[] = [];
   for (const sessions of smoke ? [1] : COUNTS) {
     for (const wantsPartials of [false, true]) {
-      const found = await listen(recognizer, { sessions, wantsPartials, seconds: smoke ? 2 : SECONDS, pcm });
+      const found = await quietRound(recognizer, {
+        sessions,
+        wantsPartials,
+        seconds: smoke ? 2 : SECONDS,
+        pcm,
+      });
       rounds.push(found);
       if (!smoke) console.log(tableOf([found]));
     }
@@ -55,130 +39,4 @@ export async function run(options: {
   const { id, family } = recognizer.model.manifest;
   await recognizer.model.release();
   if (!smoke) await saveResult("growing-partials", { parameters: { id, family, seconds: SECONDS }, rounds });
-}
-
-/** The clock of an otherwise idle machine: this process's CPU time, and skipped waits. */
-class QuietClock {
-  #skippedMs = 0;
-
-  nowMs(): number {
-    const { user, system } = process.cpuUsage();
-    return this.#skippedMs + (user + system) / 1_000;
-  }
-
-  skip(ms: number): void {
-    this.#skippedMs += ms;
-  }
-}
-
-interface Listening {
-  readonly sessions: number;
-  readonly wantsPartials: boolean;
-  readonly seconds: number;
-  readonly pcm: Int16Array;
-}
-
-async function listen(recognizer: Recognizer, listening: Listening): Promise<Round> {
-  const { sessions, wantsPartials, seconds, pcm } = listening;
-  const { frameSamples, contextFrames, sampleRateHz } = recognizer.model.manifest;
-  const frameMs = (1_000 * frameSamples) / sampleRateHz;
-  const rings = Array.from({ length: sessions }, () => PcmRing.create(RING_SAMPLES));
-  const clock = new QuietClock();
-  const shown = new Set<string>();
-  const firstMs: number[] = [];
-  const finalMs: number[] = [];
-  let partials = 0;
-  let startedAtMs = 0;
-  /** How long ago a sample of any session was spoken. */
-  const sinceMs = (sample: number) => clock.nowMs() - startedAtMs - (1_000 * sample) / sampleRateHz;
-  const stepper = new LiveStepper({
-    ...recognizer,
-    onStep: () => {},
-    nowMs: () => clock.nowMs(),
-    post(answer) {
-      if (answer.type === "partial") {
-        partials++;
-        const utterance = `${answer.session} ${answer.utterance}`;
-        if (!shown.has(utterance)) firstMs.push(sinceMs(answer.startSample));
-        shown.add(utterance);
-      }
-      if (answer.type === "final") finalMs.push(sinceMs(answer.resume.sample));
-      if (answer.type !== "final" && answer.type !== "idle") return;
-      const releasable = answer.resume.sample - contextFrames * frameSamples;
-      if (releasable > 0) rings[answer.session]!.release(releasable);
-    },
-  });
-  await stepper.warmUp();
-  for (const [session, ring] of rings.entries()) {
-    stepper.onMessage(liveOpen(session, ring.buffer, { wantsPartials }));
-  }
-  const before = process.cpuUsage();
-  startedAtMs = clock.nowMs();
-  await feed(stepper, rings, clock, { seconds, pcm, frameSamples, frameMs });
-  const { user, system } = process.cpuUsage(before);
-  const backlogs = rings.map((ring) => ring.written - ring.cursor);
-  return {
-    sessions,
-    wantsPartials,
-    cpuPerAudioSecond: (user + system) / 1e6 / (sessions * seconds),
-    partialsPerSecond: partials / (sessions * seconds),
-    finals: finalMs.length,
-    firstPartialMs: percentiles(firstMs),
-    finalMs: percentiles(finalMs),
-    backlogSeconds: Math.max(...backlogs) / sampleRateHz,
-  };
-}
-
-/** Writes the recordings at the pace of speech, each session from another position, and runs rounds. */
-async function feed(
-  stepper: LiveStepper,
-  rings: readonly PcmRing[],
-  clock: QuietClock,
-  audio: Pick<Listening, "seconds" | "pcm"> & { readonly frameSamples: number; readonly frameMs: number },
-): Promise<void> {
-  const { seconds, pcm, frameSamples, frameMs } = audio;
-  const startedAtMs = clock.nowMs();
-  const places = rings.map((_, session) => {
-    return Math.floor(((session / rings.length) * pcm.length) / frameSamples) * frameSamples;
-  });
-  for (let frame = 0; frame < (1_000 * seconds) / frameMs; ) {
-    const spoken = Math.floor((clock.nowMs() - startedAtMs) / frameMs);
-    for (; frame < spoken; frame++) {
-      for (const [session, ring] of rings.entries()) {
-        const at = (places[session]! + frame * frameSamples) % (pcm.length - frameSamples);
-        ring.write(pcm.subarray(at, at + frameSamples));
-      }
-    }
-    if (await stepper.step()) continue;
-    const nextFrameMs = startedAtMs + (frame + 1) * frameMs - clock.nowMs();
-    clock.skip(Math.max(0.1, Math.min(nextFrameMs, stepper.waitMs)));
-  }
-}
-
-function tableOf(rounds: readonly Round[]): string {
-  const head = [
-    "sessions",
-    "partials",
-    "CPU s per s of audio",
-    "partials per s",
-    "first after",
-    "finals",
-    "after",
-    "backlog",
-  ];
-  const rows = rounds.map((round) => [
-    String(round.sessions),
-    round.wantsPartials ? "yes" : "no",
-    round.cpuPerAudioSecond.toFixed(3),
-    round.partialsPerSecond.toFixed(2),
-    shown(round.firstPartialMs),
-    String(round.finals),
-    shown(round.finalMs),
-    `${round.backlogSeconds.toFixed(2)} s`,
-  ]);
-  return table(head, rows);
-}
-
-function shown(value: Percentiles | null): string {
-  return value === null ? "none" : `${value.p50} / ${value.p95} ms`;
 }

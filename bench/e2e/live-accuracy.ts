@@ -13,21 +13,21 @@ import { recognizerEngine } from "../support/recognizer-engine.js";
 
 const MODEL = fileURLToPath(new URL("../../../models/svc-kk-ru-v2", import.meta.url));
 const EOU_MS = [100, 200, 300, 500, 800];
-/** The default, whose difference from the file path is shown with its interval. */
+/** Default threshold; its difference from the file path is reported with an interval. */
 const DEFAULT_EOU_MS = 200;
 
 interface Heard {
   readonly item: SpokenItem;
   readonly file: string;
-  /** By threshold of silence, in the order of `EOU_MS`. */
+  /** By silence threshold, in the order of `EOU_MS`. */
   readonly live: readonly { readonly text: string; readonly finals: number }[];
 }
 
 /**
- * `npm run bench -- live-accuracy [20]`: error rates of live finals compared with those of files, at most so
- * many of each set; five minutes for all. Both get exactly the same samples, from the same first one on:
- * frames that begin 20 ms later change the word error rate of a set of two hundred recordings by up to four
- * points in either direction.
+ * `npm run bench -- live-accuracy [20]`: error rates of live finals compared with those of files, with at
+ * most the given number of recordings per set; five minutes for all. Both get exactly the same samples with
+ * the same frame boundaries: frames that begin 20 ms later change the word error rate of a set of two hundred
+ * recordings by up to four points in either direction.
  */
 export async function run(options: {
   readonly smoke: boolean;

@@ -20,7 +20,7 @@ import {
 import { type SteppedSession, stepSession } from "../support/stepped-session.js";
 
 const MODEL = fileURLToPath(new URL("../../../models/svc-kk-ru-v2", import.meta.url));
-/** Short ones, as in talk: their ends weigh most. */
+/** Short utterances, as in conversation: their ends weigh most. */
 const SENTENCES = [
   "Бүгін күн жылы.",
   "Мен дүкенге барамын.",
@@ -35,7 +35,8 @@ const PEOPLE = ["human-asterisk-ru-core", "human-asterisk-ru-additional"];
 const RECORDINGS_PER_SET = 14;
 const UTTERANCES_PER_STREAM = 7;
 /**
- * Longer than the threshold, and so short that the next utterance begins before the last letters are output.
+ * Longer than the threshold, but short enough that the next utterance begins before the last letters are
+ * output.
  */
 const PAUSE_SAMPLES = 0.26 * SAMPLE_RATE_HZ;
 const EOU_MS = [100, 200];
@@ -47,7 +48,7 @@ interface SpeechGroup {
 }
 
 /**
- * `npm run bench -- live-partials`: how well partials predict their finals where pauses are short. Counts and
+ * `npm run bench -- live-partials`: how well partials predict their finals across short pauses. Counts and
  * error rates of texts, in real time through the service's socket, half a minute per threshold; then the
  * streaming head's letters compared with the search's words, alternating, a minute.
  */

@@ -19,9 +19,9 @@ interface Contestant {
 }
 
 /**
- * `npm run bench -- live-peer [8 32 ...]`: sherpa-onnx with the same weights compared with our live engine,
- * one decoding thread each, the same streams in the same process, alternating. Ours also runs the second pass
- * and the beam search. A load takes a minute and a half, the usual five and the saturated runs eight.
+ * `npm run bench -- live-peer [8 32 ...]`: sherpa-onnx compared with our live engine: the same weights, one
+ * decoding thread each, the same streams in one process, alternating. Ours also runs the second pass and the
+ * beam search. A load takes a minute and a half, the usual five and the saturated runs eight.
  */
 export async function run(options: {
   readonly smoke: boolean;
@@ -132,7 +132,7 @@ function summarize(
   };
 }
 
-/** Ours over each way to run the peer. */
+/** Ours divided by each configuration of the peer. */
 function ratiosOf(summary: readonly ReturnType<typeof summarize>[]) {
   const [ours, ...peers] = summary;
   if (ours === undefined) return [];
@@ -141,7 +141,7 @@ function ratiosOf(summary: readonly ReturnType<typeof summarize>[]) {
     sessionsWithinReach: ours.sessionsWithinReach / Math.max(peer.sessionsWithinReach, 1),
     pacedStreamsPerCore: ours.pacedStreamsPerCore / peer.pacedStreamsPerCore,
     saturatedStreamsPerCore: (ours.saturatedStreamsPerCore ?? 0) / (peer.saturatedStreamsPerCore ?? 1),
-    /** At the first load: below 1 ours is sooner. */
+    /** At the first load; below 1, ours is faster. */
     p50: (ours.latencies[0]?.finalLatencyMs?.p50 ?? 0) / (peer.latencies[0]?.finalLatencyMs?.p50 ?? 1),
   }));
 }

@@ -8,7 +8,7 @@ const MODEL = fileURLToPath(new URL("../../../models/svc-kk-ru-v2", import.meta.
 const THREADS = [1, 2];
 const FRAMES = [1, 2, 4, 8, 16];
 const ROWS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128];
-/** Larger batches would hold up everyone else for more than a frame. */
+/** Larger batches would delay every other session by more than a frame. */
 const MAX_BATCH_FRAMES = 256;
 const RUNS = 30;
 
@@ -25,7 +25,7 @@ interface Shape {
 
 /**
  * `npm run bench -- live-tuning`: the cost of a step by chunk, rows and threads per operator. The shapes in
- * `native/live/batch-shapes.ts` come from this table; `live-accuracy` compares thresholds of silence.
+ * `native/live/batch-shapes.ts` come from this table; `live-accuracy` compares silence thresholds.
  */
 export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
   const shapes: Shape[] = [];
@@ -40,7 +40,7 @@ export async function run({ smoke }: { readonly smoke: boolean }): Promise<void>
         for (let run = 0; run < (smoke ? 3 : RUNS); run++) {
           const startedAtMs = performance.now();
           await batch.run();
-          // The first runs set kernels up.
+          // The first runs initialize kernels.
           if (smoke || run > 2) tookMs.push(performance.now() - startedAtMs);
         }
         const stepMs = percentiles(tookMs, 3)?.p50 ?? 0;

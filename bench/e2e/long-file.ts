@@ -10,7 +10,7 @@ import { saveResult } from "../save-result.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
 const SENTENCE = "Қазақ тілі түркі тілдерінің қыпшақ тобына жатады.";
-/** Five seconds below the longest file that is taken. */
+/** Five seconds below the longest accepted file. */
 const WHOLE_SECONDS = 2 * 3_600 - 5;
 const SMOKE_SECONDS = 30;
 /** 64 kbit/s: two hours are a file of 58 MB. */
@@ -24,7 +24,7 @@ interface Peaks {
 }
 
 /**
- * `npm run bench -- long-file`: two hours of speech in one MP3, and the memory that service and decoder take
+ * `npm run bench -- long-file`: two hours of speech in one MP3, and the memory that service and decoder use
  * for it. `FILE_WORKERS` reaches the service (1).
  */
 export async function run(options: { readonly smoke: boolean }): Promise<void> {
@@ -64,7 +64,7 @@ export async function run(options: { readonly smoke: boolean }): Promise<void> {
   }
 }
 
-/** A sentence of the service's own, again and again. */
+/** A sentence synthesized by the service, repeated. */
 async function makeFile(service: ServiceProcess, folder: string, seconds: number): Promise<string> {
   const spoken = await fetch(`${service.url}/v1/tts`, {
     method: "POST",
@@ -118,7 +118,7 @@ function decoderResidentBytes(servicePid: number): number {
       const isDecoder = /^Name:\tffmpeg$/m.test(status) && status.includes(`\nPPid:\t${servicePid}\n`);
       return isDecoder ? total + Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) * 1_024 : total;
     } catch {
-      // It ended between the two looks.
+      // It ended between the two reads.
       return total;
     }
   }, 0);

@@ -11,9 +11,9 @@ import { streamPcm } from "../support/speech-client.js";
 import { SAMPLE_RATE_HZ, SENTENCES, type SpokenStream, speakStream } from "../support/spoken-stream.js";
 import { threadTimes, ticksByNiceness } from "../support/thread-times.js";
 
-/** On one core: what keeps a live worker less than half busy. */
+/** On one core: the load that keeps a live worker less than half busy. */
 const SESSIONS_PER_CORE = 32;
-/** More than workers, so that none is ever idle. */
+/** More than there are workers, so that none is ever idle. */
 const LISTENERS_PER_CORE = 4;
 const FILES_PER_CORE = 2;
 /** Repetitions of the stream in a file: ten minutes. */
@@ -43,8 +43,8 @@ const MIXES: readonly Mix[] = [
 /**
  * `npm run bench -- machine [CORES]`: live sessions, speech and files at the same time compared with each
  * alone, with automatic workers: delay of finals, first audio, speed of files, and delays of the main thread.
- * With CORES, the service runs on the first so many, and the load on the others if there are any (Linux).
- * Five minutes.
+ * With CORES, the service runs on that many of the first cores, and the load on the others if there are any
+ * (Linux). Five minutes.
  */
 export async function run({
   smoke,
@@ -67,7 +67,7 @@ export async function run({
     await creditDevelopment(service, 1_000_000_000);
     const stream = await speakStream(service, smoke ? SENTENCES.slice(0, 1) : SENTENCES);
     const load = { service, operatorPort, stream, cores, smoke };
-    // Every worker is loaded, and all code has run once.
+    // Warm-up: every worker is loaded, and all code has run once.
     if (!smoke) await measure({ ...load, smoke: true }, EVERYTHING);
     const mixes = [];
     for (const mix of smoke ? [EVERYTHING] : MIXES) {
@@ -102,7 +102,7 @@ interface Load {
   readonly smoke: boolean;
 }
 
-/** Speech and files run for as long as the sessions do, or would. */
+/** Speech and files run for as long as the sessions do, or would in a round without them. */
 async function measure({ service, operatorPort, stream, cores, smoke }: Load, mix: Mix) {
   const pid = service.child.pid!;
   const spoken = repeated(stream, smoke ? 1 : LIVE_REPEATS);
@@ -164,7 +164,7 @@ function repeated({ pcm, utterances }: SpokenStream, times: number): SpokenStrea
   return { pcm: whole, utterances: shifted.flat() };
 }
 
-/** Ends with the load, whatever it was doing. */
+/** The load may end it at any point. */
 async function transcribe(service: ServiceProcess, wav: Uint8Array, signal: AbortSignal): Promise<void> {
   try {
     const answer = await fetch(`${service.url}/v1/transcribe?timestamps=true`, {

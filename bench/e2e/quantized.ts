@@ -20,8 +20,8 @@ const SAMPLE_RATE_HZ = 16_000;
 
 /**
  * `npm run bench -- quantized [FOLDER...]`: recogniser packages compared with their int8 variants, which it
- * makes: size, CPU time of utterances with one thread, alternating, and how many rows of log-probs have the
- * same best output. Packages of the true shapes by default.
+ * generates: size, CPU time per utterance with one thread, alternating, and the share of log-prob rows with
+ * the same best output. By default, packages with real shapes.
  */
 export async function run(options: {
   readonly smoke: boolean;

@@ -16,9 +16,9 @@ import {
 const STUB_SERVICE = fileURLToPath(new URL("../support/stub-service.js", import.meta.url));
 const MESSAGE_MS = 100;
 const MESSAGE_BYTES = 3_200;
-/** Over how long the paced sockets begin to speak. */
+/** Period over which the paced sockets begin to speak. */
 const SPREAD_MS = 2_000;
-/** Sockets that are opened at once. */
+/** Sockets opened at the same time. */
 const WAVE = 100;
 const TICK_MS = 1;
 const END_MEMBER = '"end":';
@@ -37,7 +37,7 @@ interface PacedFigure {
   readonly missedDeadlines: number;
   readonly messages: number;
   readonly unanswered: number;
-  /** How late the client itself sent the first message of a round. */
+  /** Delay of the client itself in sending the first message of a round. */
   readonly clientLateMs: Percentiles | null;
   readonly serviceCores: number;
   readonly mainThreadCores: number;
@@ -46,7 +46,7 @@ interface PacedFigure {
 
 /**
  * `npm run bench -- sockets [idle 10000] [paced 2000] [seconds 20]`: memory of idle sockets, and the cost of
- * front, sessions, rings and usage journal for paced ones, with a stub recogniser, every message once. This
+ * front, sessions, rings and usage journal for paced ones, with a stub recogniser. This
  * process is the client, on the same machine. Two minutes.
  */
 export async function run(options: {
@@ -139,18 +139,18 @@ async function measurePaced(service: StubService, count: number, seconds: number
   const answeredCounts = new Uint32Array(count);
   let missedDeadlines = 0;
   let startMs = 0;
-  // Nobody begins to speak at the same moment: the first messages, which take memory, are spread, and so are
-  // all others.
+  // Clients do not start at the same moment, so their first messages, which allocate memory, and all later
+  // ones are spread out.
   const beginsAtMs = Array.from({ length: count }, (_, index) => Math.round((index / count) * SPREAD_MS));
   const dueMs = (index: number, nth: number) => startMs + beginsAtMs[index]! + nth * MESSAGE_MS;
   const sockets = await openSockets(service.port, count, (index, text) => {
     const at = text.indexOf(END_MEMBER);
     if (at < 0) return;
-    // One answer may be for several messages that came together.
+    // One answer may cover several messages that arrived together.
     const until = Math.round((Number.parseFloat(text.slice(at + END_MEMBER.length)) * 1_000) / MESSAGE_MS);
     const nowMs = performance.now();
     for (let nth = answeredCounts[index]!; nth < until; nth++) {
-      // From the moment it was due: what this client is late with counts as well.
+      // From the moment it was due, so delays of this client count too.
       const tookMs = nowMs - dueMs(index, nth);
       addedMs.push(tookMs);
       if (tookMs > MESSAGE_MS) missedDeadlines++;

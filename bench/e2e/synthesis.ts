@@ -24,10 +24,13 @@ const SENTENCES = [
   "Кітапхана сағат тоғызда ашылып, кешке дейін жұмыс істейді.",
   "Біз ертең достарымызбен бірге көлге барамыз.",
 ];
-/** Rare texts, with which errors are most likely. */
+/** Unusual texts, where errors are most likely. */
 const SHORT_TEXTS = ["Сәлем", "А", "7"];
 const LONG_TEXT_CHARACTERS = 5_000;
-/** First sound must not depend on the length: a word, a short sentence, one of nine seconds. */
+/**
+ * A word, a short sentence and one of nine seconds: the time to the first sound must not depend on the
+ * length.
+ */
 const FIRST_SOUND_TEXTS = [
   "Сәлем!",
   "Біз ертең көлге барамыз.",
@@ -35,7 +38,7 @@ const FIRST_SOUND_TEXTS = [
 ];
 /** Simultaneous streams in a burst. */
 const BURST_STREAMS = 8;
-/** Bursts with a cold service, reported separately. */
+/** Bursts of a service that has just started, reported separately. */
 const FIRST_BURSTS = 2;
 const BURSTS = 8;
 const NFE = 16;
@@ -150,7 +153,7 @@ async function measurePass(
   return { runs, wallMs, cpuMs: 1_000 * (service.cpuSeconds() - cpuBefore) };
 }
 
-/** One sentence to an idle service, alternating with the bare model. */
+/** One sentence from an idle service, alternating with the bare model. */
 interface IdleFigures {
   readonly nfe: number;
   readonly firstAudioMs: readonly number[];
@@ -158,7 +161,7 @@ interface IdleFigures {
   readonly bareMs: readonly number[];
   /** Medians: first audio of a stream / the bare model's piece. */
   readonly ratio: number;
-  /** With `pcm`, which is sent within a sentence; only for the API's default of 32 steps. */
+  /** With `pcm`, which starts within a sentence; only for the API's default of 32 steps. */
   readonly pcmFirstAudioMs: readonly number[];
 }
 
@@ -251,7 +254,7 @@ async function measureFirstSound(service: ServiceProcess, rounds: number): Promi
     const [firstSoundMs, bareMs]: [number[], FirstChunkMs[]] = [[], []];
     await bare.firstChunkMs(spoken, NFE);
     for (let seed = 0; seed < rounds; seed++) {
-      // Another seed each time, to miss the cache.
+      // A new seed each time, to miss the cache.
       const run = await streamSentences(service, { text, nfe: NFE, seed }, { frames: "chunks" });
       firstSoundMs.push(run.firstSoundMs);
       bareMs.push(await bare.firstChunkMs(spoken, NFE));

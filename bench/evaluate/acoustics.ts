@@ -22,7 +22,7 @@ export interface Heard {
   readonly fullMs: number;
 }
 
-/** A recogniser package with the parts of decoding that the service puts together in its workers. */
+/** A recogniser package with the decoding parts that the service assembles in its workers. */
 export interface LoadedRecognizer {
   readonly graphs: CtcTwoPass;
   readonly languageModel: LanguageModel;
@@ -55,7 +55,7 @@ export async function hear(recognizer: LoadedRecognizer, item: SpokenItem): Prom
   const before = performance.now();
   const { logProbs: full, frames } = await graphs.decodeUtterance(pcm);
   const fullMs = performance.now() - before;
-  // The same frames once more through the streaming head; its output does not depend on how audio is cut.
+  // The same frames again through the streaming head; its output does not depend on how audio is split.
   const batch = graphs.stepBatch(1, frames);
   batch.pcm.set(pcm.subarray(0, batch.pcm.length));
   await batch.run();

@@ -1,6 +1,6 @@
 import { uniformRandom } from "../support/uniform-random.js";
 
-/** A rate, 0.01 being a point, and 95 % of what other recordings of the same kind would have given. */
+/** A rate (0.01 is one percentage point) with its 95 % confidence interval over recordings. */
 export interface Estimate {
   readonly value: number;
   readonly low: number;
@@ -11,10 +11,10 @@ const RESAMPLINGS = 2_000;
 const SEED = 1;
 
 /**
- * The sum of edits over the sum of lengths, with the interval of a bootstrap over recordings, which are drawn
+ * Divides the sum of edits by the sum of lengths; the interval comes from a bootstrap over recordings, drawn
  * with replacement. The same figures give the same interval.
  *
- * @param edits `[recordings]`; of a difference, by how many more
+ * @param edits `[recordings]`; for a difference: how many more edits
  * @param lengths `[recordings]`
  * @see Bisani and Ney, "Bootstrap estimates for confidence intervals in ASR performance evaluation", 2004.
  */

@@ -21,9 +21,9 @@ const RULES: readonly ChunkRules[] = [
   ...[12, 20, 24].map((first) => ({ ...GROWING_CHUNKS, first })),
 ];
 
-/** One way to cut pieces into chunks, against solving each as a whole. */
+/** One way to cut pieces into chunks, compared with solving each piece as a whole. */
 interface ChunkRow extends ChunkRules {
-  /** Patches of the first chunk with its context, and seconds of sound that it gives, means over pieces. */
+  /** Patches of the first chunk with its context, and seconds of sound that it yields; means over pieces. */
   readonly firstPatches: number;
   readonly firstSeconds: number;
   /** Patches solved, divided by the patches in the pieces. */
@@ -33,7 +33,7 @@ interface ChunkRow extends ChunkRules {
   readonly largestMelDistance: number;
   readonly melCepstralDistortionDb: number;
   readonly pitchCorrelation: number;
-  /** The loudest click that a border between two chunks adds, against the speech around it. */
+  /** Loudest click at a border between two chunks, relative to the surrounding speech. */
   readonly worstSeamDb: number;
   /**
    * A chunked piece's level compared with the same piece synthesized whole: mean, deviation, extreme, and the
@@ -77,7 +77,7 @@ export async function evaluateChunks(options: {
   return { modelId: options.modelId, pieces: jobs.length, rows };
 }
 
-/** The report as Markdown. */
+/** Renders the report as Markdown. */
 export function chunkTable({ modelId, pieces, rows }: ChunkReport): string {
   const cells = rows.map((row) => [
     `${row.first}, ${2 * row.first} … ${row.longest}; ${row.context}, ${row.overlap}`,
@@ -119,9 +119,9 @@ function jobsOf({ id, voices }: MelSynthesizerManifest, count: number): Synthesi
 
 interface Spoken {
   readonly piece: SolverPiece;
-  /** As it is sent, without the silence around it. */
+  /** As sent, without the surrounding silence. */
   readonly pcm: Float32Array;
-  /** At the level that the model makes, which no gain differs in. */
+  /** At the model's own level, before any gain. */
   readonly rawPcm: Float32Array;
 }
 

@@ -31,7 +31,7 @@ const { values } = parseArgs({
 if (values.help) console.log(HELP);
 else report(await judge());
 
-/** Every word of the transcripts, with whether an alignment with the reference finds it. */
+/** Lists every word of the transcripts, and whether the alignment with the reference matches it. */
 async function judge(): Promise<JudgedWord[]> {
   const recognizer = await loadRecognizerParts(MODELS + values.model);
   const decoder = decoderOf(recognizer);
@@ -75,7 +75,7 @@ function report(judged: readonly JudgedWord[]): void {
   console.log(table(["confidence", "words", "right, %"], bins));
 }
 
-/** By ranks, ties in the middle. @see Mann and Whitney, 1947 */
+/** Computed from ranks; ties get the middle rank. @see Mann and Whitney, 1947 */
 function areaUnderRoc(words: readonly JudgedWord[]): number {
   const sorted = [...words].sort((a, b) => a.confidence - b.confidence);
   let [rankSum, rightCount] = [0, 0];

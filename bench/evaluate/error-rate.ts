@@ -6,13 +6,13 @@ export interface EditCount {
   readonly length: number;
 }
 
-/** A pair to be scored, as written. */
+/** A reference and a hypothesis to score, as written. */
 export interface ScoredPair {
   readonly reference: string;
   readonly hypothesis: string;
 }
 
-/** Error rates of a corpus, 0 to 1 and above when more is inserted than the references hold. */
+/** Error rates of a corpus; above 1 if a hypothesis is much longer than its reference. */
 export interface ErrorRates {
   readonly characterErrorRate: number;
   readonly wordErrorRate: number;
@@ -22,9 +22,9 @@ export interface ErrorRates {
 }
 
 /**
- * Normalizes a text for comparison: lower case, ё as е unless it is kept (most people write е), letters and
- * digits of any script, hyphens inside words; all other signs are dropped and white space becomes one space.
- * A dash between spaces is punctuation, a hyphen between letters is spelling.
+ * Normalizes a text for comparison: lower case, ё as е unless `keepsYo` is set (most people write е). Keeps
+ * letters and digits of any script and hyphens inside words, drops all other signs, and collapses white
+ * space. A dash between spaces is punctuation, a hyphen between letters is spelling.
  */
 export function normalizeForScoring(text: string, { keepsYo = false } = {}): string {
   return text
@@ -100,7 +100,7 @@ function wordsOf(text: string): string[] {
   return normalized === "" ? [] : normalized.split(" ");
 }
 
-/** Edits against no reference at all are a rate of one per edit; nothing against nothing is no error. */
+/** With an empty reference each edit counts as a rate of one; two empty texts are no error. */
 function rate(edits: number, length: number): number {
   return edits / Math.max(1, length);
 }

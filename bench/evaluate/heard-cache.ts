@@ -11,7 +11,7 @@ interface Entry {
   readonly failure: string | null;
 }
 
-/** A recogniser's results so far, in a file of lines, so that an interrupted run can continue. */
+/** A recogniser's results so far, one a line, so that an interrupted run can continue. */
 export class HeardCache {
   readonly #path: string;
   readonly #entries: Map<string, Entry>;
@@ -21,7 +21,7 @@ export class HeardCache {
     this.#entries = new Map(entries.map((entry) => [entry.path, entry]));
   }
 
-  /** @param isFresh forgets what is there */
+  /** @param isFresh discards existing results */
   static async open(path: string, isFresh: boolean): Promise<HeardCache> {
     await mkdir(dirname(path), { recursive: true });
     if (isFresh) await rm(path, { force: true });
@@ -60,7 +60,7 @@ function entryOf(line: string): Entry[] {
   try {
     return line === "" ? [] : [JSON.parse(line) as Entry];
   } catch {
-    // The run ended while it wrote this line.
+    // An earlier run ended while writing this line.
     return [];
   }
 }

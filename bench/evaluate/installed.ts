@@ -5,10 +5,10 @@ import { findInstalled, modelFolders } from "../../src/models/folders.js";
 import { readConfig } from "../../src/settings/settings.js";
 
 /**
- * An installed recogniser, found where the service would find it.
+ * Finds an installed recogniser where the service would find it.
  *
- * @param id null: the one that requests without a model get
- * @throws {RangeError} saying which there are
+ * @param id null: the default model
+ * @throws {RangeError} listing the installed ones
  */
 export async function installedRecognizer(id: string | null): Promise<PackageFolder<RecognizerManifest>> {
   const folders = modelFolders(readConfig(process.env));

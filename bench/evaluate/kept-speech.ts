@@ -14,7 +14,7 @@ export interface KeptSpeech {
   readonly computeSeconds: number | null;
 }
 
-/** Speaks, and caches the speech by weights, so that another recogniser can use it without waiting. */
+/** Synthesizes speech and caches it by weights, so that another recogniser can use it without waiting. */
 export class KeptSpeaker {
   readonly #model: FlowMatching;
   readonly #folder: string;

@@ -16,7 +16,10 @@ import { table } from "./report.js";
 const SENTENCES = 40;
 const NFE = 16;
 
-/** Levels of the pieces of one voice, or of all, before and after the gain that is set from the mel. */
+/**
+ * Levels of the pieces of one voice, or of all, before and after the gain that is computed from the mel
+ * spectrogram.
+ */
 export interface LoudnessRow {
   readonly voice: string;
   readonly pieces: number;
@@ -29,7 +32,7 @@ export interface LoudnessRow {
 interface Spread {
   readonly meanLufs: number;
   readonly deviationLu: number;
-  /** Farthest from the mean. */
+  /** Largest deviation from the mean. */
   readonly farthestLu: number;
 }
 
@@ -42,10 +45,10 @@ interface Measured {
 }
 
 /**
- * Speaks held-out sentences with every voice and measures how equally loud they are.
+ * Speaks held-out sentences with every voice and measures how equal their loudness is.
  *
- * @param options.calibrate first fits the package's `loudness.json` to other sentences; the manifest is to be
- *   sealed then
+ * @param options.calibrate first fits the package's `loudness.json` to other sentences; seal the manifest
+ * afterwards
  */
 export async function evaluateLoudness(options: {
   readonly modelId: string;
@@ -59,7 +62,7 @@ export async function evaluateLoudness(options: {
   const texts = heldOut();
   if (options.calibrate) {
     const samples: LevelSample[] = [];
-    // Every other sentence: what is measured below was not fitted to.
+    // Every other sentence, so that fitting and measuring use different ones.
     for (const job of jobsOf(manifest, texts, 1)) samples.push(await sampleOf(model, job));
     const fitted = fitLoudness(samples, manifest);
     await writeFile(`${folder}/loudness.json`, `${JSON.stringify(fitted, null, 1)}\n`);
@@ -92,7 +95,7 @@ export async function evaluateLoudness(options: {
   return rows;
 }
 
-/** The rows as Markdown. */
+/** Renders the rows as Markdown. */
 export function loudnessTable(rows: readonly LoudnessRow[]): string {
   const show = ({ meanLufs, deviationLu, farthestLu }: Spread) =>
     `${meanLufs.toFixed(1)} ± ${deviationLu.toFixed(2)}, ${farthestLu.toFixed(2)}`;
@@ -136,7 +139,7 @@ function jobsOf(
   );
 }
 
-/** A piece with its samples as the vocoder makes them, before any gain, silence around them included. */
+/** A piece with its samples straight from the vocoder: before any gain, including the surrounding silence. */
 async function sampleOf(
   model: FlowMatching,
   job: SynthesisJob,

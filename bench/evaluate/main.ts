@@ -61,7 +61,7 @@ const PARTS = [
   "vad",
 ];
 const ALL_SPEEDS = "0.5,0.8,1,1.25,2";
-/** Between two such lines stand a card's tables. */
+/** Matches a card's tables between their two marker comments. */
 const cardPlace = (name: string) => new RegExp(`(<!-- ${name} -->\\n)[\\s\\S]*(<!-- /${name} -->)`);
 
 const { values, positionals } = parseArgs({
@@ -163,7 +163,7 @@ async function evaluate(): Promise<void> {
   }
   if (positionals.includes("voices")) {
     const ids = { modelId: values.synthesizer, recognizerId: values.recognizer };
-    // A quick look may ask for another speed.
+    // A quick look may use another speed.
     const [speed = 1] = values.speeds.split(",").map(Number);
     const asked = values.speeds === ALL_SPEEDS ? 1 : speed;
     console.log(voicesTable(await evaluateVoices({ ...ids, limit, speed: asked })));
@@ -175,7 +175,9 @@ async function evaluate(): Promise<void> {
   if (positionals.includes("word-times")) console.log(wordTimesTable(await evaluateWordTimes(limit)));
 }
 
-/** Prints a report; a whole one goes into the package: `evaluation.json`, and its tables into `CARD.md`. */
+/**
+ * Prints a report; a complete one is saved in the package: `evaluation.json`, and its tables into `CARD.md`.
+ */
 async function publish(
   report: RecognitionReport | SynthesisReport,
   result: string,

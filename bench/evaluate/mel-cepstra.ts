@@ -2,18 +2,18 @@ const WINDOW_SAMPLES = 1_024;
 const HOP_SAMPLES = 256;
 const BANDS = 80;
 const MAX_HZ = 12_000;
-/** Coefficients compared; the zeroth, which is loudness, is left out. */
+/** Number of coefficients compared, without the zeroth, which is loudness. */
 const COEFFICIENTS = 13;
 const FLOOR = 1e-4;
-/** Turns the Euclidean distance of two rows of cepstra into decibels. */
+/** Factor from the Euclidean distance of two rows of cepstra to decibels. */
 const DECIBELS = (10 / Math.LN10) * Math.SQRT2;
 
-/** Seconds of the middle of each of `melCepstra`'s hops. */
+/** Returns the middle of each of `melCepstra`'s hops, in seconds. */
 export function hopCentres(count: number, sampleRateHz: number): number[] {
   return Array.from({ length: count }, (_, i) => (i * HOP_SAMPLES + WINDOW_SAMPLES / 2) / sampleRateHz);
 }
 
-/** Mel cepstra 1 to 13 of every hop, `[frames][13]`, of 24 kHz audio. */
+/** Computes mel cepstra 1 to 13 of every hop of 24 kHz audio, `[frames][13]`. */
 export function melCepstra(pcm: Float32Array, sampleRateHz: number): Float64Array[] {
   const window = Float64Array.from(
     { length: WINDOW_SAMPLES },
@@ -41,9 +41,9 @@ export function melCepstra(pcm: Float32Array, sampleRateHz: number): Float64Arra
 
 /** The cheapest time warping of one utterance onto another. */
 export interface Warping {
-  /** Mean mel-cepstral distortion along the way, dB. */
+  /** Mean mel-cepstral distortion along the path, dB. */
   readonly distortionDb: number;
-  /** Pairs of hops that belong together, in time. */
+  /** Aligned pairs of hops, in order of time. */
   readonly pairs: readonly (readonly [from: number, to: number])[];
 }
 
@@ -97,7 +97,7 @@ function cosineSeries(values: readonly number[]): Float64Array {
   });
 }
 
-/** Triangles even on the mel scale; each with the first bin it covers. */
+/** Triangles, evenly spaced on the mel scale, each with the first bin it covers. */
 function melBands(sampleRateHz: number): { first: number; weights: Float64Array }[] {
   const toMel = (hz: number) => 1127 * Math.log1p(hz / 700);
   const top = toMel(Math.min(MAX_HZ, sampleRateHz / 2));

@@ -10,11 +10,11 @@ const SAMPLE_RATE_HZ = 16_000;
 const LIVE_MESSAGE_SAMPLES = 1_600;
 const ENOUGH_CREDITS = 1_000_000;
 
-/** The service's results for one sound without speech. */
+/** The service's results for one recording without speech. */
 export interface NonSpeechRow {
   readonly kind: string;
   readonly seconds: number;
-  /** Text of the file transcription; empty when all is well. */
+  /** Text of the file transcription; empty if correct. */
   readonly file: string;
   /** Texts of the live finals, joined. */
   readonly live: string;
@@ -46,7 +46,7 @@ export async function evaluateNonSpeech(limit: number): Promise<NonSpeechRow[]> 
   }
 }
 
-/** The rows as Markdown: how many characters were written about each sound. */
+/** The rows as Markdown: the number of characters transcribed for each sound. */
 export function nonSpeechTable(rows: readonly NonSpeechRow[]): string {
   const cells = rows.map(({ kind, seconds, file, live }) => [
     kind,

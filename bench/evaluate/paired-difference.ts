@@ -1,25 +1,27 @@
 import { bootstrapRate } from "./bootstrap.js";
 import { countWordEdits } from "./error-rate.js";
 
-/** One reference and what two recognisers made of the same audio. */
+/** One reference and two recognisers' transcripts of the same audio. */
 export interface PairedTexts {
   readonly reference: string;
   readonly candidate: string;
   readonly baseline: string;
 }
 
-/** A difference of error rates, 0.01 being a point; positive when the candidate makes more errors. */
+/**
+ * A difference of error rates (0.01 is one percentage point); positive if the candidate makes more errors.
+ */
 export interface RateDifference {
   readonly difference: number;
-  /** 95 % of what other recordings of the same kind would have given. */
+  /** 95 % confidence interval over recordings. */
   readonly low: number;
   readonly high: number;
 }
 
 /**
  * Word error rate of the candidate minus that of the baseline over the same recordings, with the interval of
- * a paired bootstrap: recordings are drawn with replacement, so that what is hard for both counts for
- * neither. The same texts give the same interval.
+ * a paired bootstrap: recordings are drawn with replacement, so that a recording that is hard for both
+ * favours neither. The same texts give the same interval.
  * @see Bisani and Ney, "Bootstrap estimates for confidence intervals in ASR performance evaluation", 2004.
  */
 export function wordErrorDifference(pairs: readonly PairedTexts[]): RateDifference {

@@ -21,33 +21,33 @@ export interface PeopleOptions extends ScoringOptions {
   /** Holds the recordings and their tables, see `readTranscripts`. */
   readonly folder: string;
   readonly split: string | null;
-  /** Words of sets; all for none. */
+  /** Words that select sets by name; empty for all. */
   readonly sets: readonly string[];
   /** Recordings a set. */
   readonly limit: number;
-  /** Leaves out recordings whose reference has digits that nobody reads out. */
+  /** Leaves out recordings whose reference has digits that cannot be verbalized. */
   readonly isDigitFree: boolean;
-  /** Of recordings whose table names none. */
+  /** Language of recordings whose table names none. */
   readonly language: string;
   /** Hears everything again. */
   readonly isFresh: boolean;
   readonly intraOpThreads: number;
-  /** Gets what was heard, in a file for each model's weights. */
+  /** Folder for cached transcripts, one file for each model's weights. */
   readonly cacheFolder: string;
 }
 
 interface PeopleReport {
   readonly modelId: string;
-  /** Names the weights, see `weightsOf`. */
+  /** Identifies the weights, see `weightsOf`. */
   readonly weights: string;
-  /** One for each set, and one of all where there are several. */
+  /** One per set, and one for all if there are several. */
   readonly rows: readonly PeopleRow[];
   /**
-   * Relative to the length of the audio, without decoding of containers; cached results count with their time
-   * then.
+   * Relative to the length of the audio, without container decoding; cached results count with their original
+   * time.
    */
   readonly realTimeFactor: number;
-  /** Recordings that could not be heard, and why. */
+  /** Recordings that could not be transcribed, with the reason. */
   readonly failed: readonly string[];
   readonly missing: readonly string[];
 }
@@ -58,7 +58,7 @@ interface PeopleRow {
   readonly minutes: number;
   readonly characterErrorRate: Estimate;
   readonly wordErrorRate: Estimate;
-  /** Recordings whose reference has digits that nobody reads out. */
+  /** Recordings whose reference has digits that cannot be verbalized. */
   readonly withDigits: number;
 }
 
@@ -73,21 +73,20 @@ interface Scored {
 interface ComparisonRow {
   readonly set: string;
   readonly recordings: number;
-  /** Word error rate of the first model less that of the second. */
+  /** Word error rate of the first model minus that of the second. */
   readonly difference: Estimate;
 }
 
 export interface PeopleResult {
   readonly reports: readonly PeopleReport[];
-  /** Of the first model with the second; empty for one. */
+  /** Comparison of the first model with the second; empty for one model. */
   readonly comparison: readonly ComparisonRow[];
 }
 
 /**
- * Scores one recogniser, or two that are compared, on recordings of one's own. What was heard
- * before is taken from the cache.
+ * Scores one recogniser, or compares two, on your own recordings. Earlier transcripts come from the cache.
  *
- * @throws {RangeError} when there is nothing to score, or a set or a model cannot be read
+ * @throws {RangeError} if there is nothing to score, or a set or a model cannot be read
  */
 export async function evaluatePeople(
   models: readonly PackageFolder<RecognizerManifest>[],
@@ -206,7 +205,7 @@ function rowOf(set: string, group: readonly Scored[]): PeopleRow {
   };
 }
 
-/** By recordings that both have heard. */
+/** Over recordings that both models transcribed. */
 function compare(first: readonly Scored[], second: readonly Scored[]): ComparisonRow[] {
   const other = new Map(second.map((scored) => [scored.item.path, scored.score]));
   const both = first.filter(({ item }) => other.has(item.path));

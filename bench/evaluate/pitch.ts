@@ -7,22 +7,23 @@ const WINDOW_PERIODS = 1.5;
 const CANDIDATES = 5;
 /** Correlation of a frame that is as likely voiced as not. */
 const VOICED_ABOVE = 0.45;
-/** Per octave that a lag is longer than the shortest: a steady voice repeats after two periods as well. */
+/** Penalty per octave above the shortest lag: a steady voice also repeats after two periods. */
 const LONG_LAG_COST = 0.07;
 const VOICING_CHANGE_COST = 0.1;
 const OCTAVE_COST = 0.6;
 const SILENT_RMS = 0.004;
-/** Neighbouring periods of a larger ratio are not of one voiced stretch (as in Praat). */
+/** Neighbouring periods with a larger ratio belong to different voiced stretches (as in Praat). */
 const LARGEST_PERIOD_RATIO = 1.3;
 
-/** Pitch that a voice can have, Hz. */
+/** Range of a voice's pitch, Hz. */
 export interface PitchRange {
   readonly lowestHz: number;
   readonly highestHz: number;
 }
 
 /**
- * F0 of frames in Hz, 0 where unvoiced: peaks of the normalised correlation, joined by the cheapest path.
+ * Tracks F0 of frames in Hz, 0 where unvoiced: peaks of the normalised correlation, joined by the cheapest
+ * path.
  *
  * @param frames centres in seconds
  * @see Boersma, "Accurate short-term analysis of the fundamental frequency", 1993; Talkin's RAPT for the
@@ -67,7 +68,9 @@ function candidatesAt(pcm: Float32Array, centre: number, range: PitchRange): Can
   return [unvoiced, ...found.slice(0, CANDIDATES)];
 }
 
-/** Of two stretches of `window` samples, `lag` apart, whose middle is `centre`; 0 in silence. */
+/**
+ * Normalised correlation of two stretches of `window` samples, `lag` apart, around `centre`; 0 in silence.
+ */
 function correlation(pcm: Float32Array, centre: number, window: number, lag: number): number {
   const start = centre - ((window + lag) >> 1);
   let [product, first, second] = [0, 0, 0];
@@ -173,7 +176,7 @@ function repeatOf(pcm: Float32Array, start: number, expected: number): number {
   return bestLag + vertexOf(match(bestLag - 1), best, match(bestLag + 1));
 }
 
-/** Where the parabola through three neighbouring values has its top, from the middle one, -0.5 to 0.5. */
+/** Vertex of the parabola through three neighbouring values, relative to the middle one, -0.5 to 0.5. */
 function vertexOf(left: number, middle: number, right: number): number {
   const curve = left - 2 * middle + right;
   return curve >= 0 ? 0 : Math.max(-0.5, Math.min(0.5, (0.5 * (left - right)) / curve));

@@ -35,8 +35,8 @@ export const GENERATED_SETS = {
 } as const satisfies Record<string, GeneratedSet>;
 
 /**
- * Makes sure that a generated set is there, installing what its script needs when run as root.
- * @throws an error that says which packages to install
+ * Generates a set if it is missing; as root, installs the packages that its script needs.
+ * @throws an error naming the packages to install
  */
 export function prepareSet(name: keyof typeof GENERATED_SETS): string {
   const { folder, script, packages } = GENERATED_SETS[name];

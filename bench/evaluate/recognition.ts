@@ -7,15 +7,15 @@ import { prepareSet } from "./prepare.js";
 import { percent, table } from "./report.js";
 import { HUMAN_SETS, readIndex, readRecordings, type SpokenItem, selectItems } from "./sets.js";
 
-/** Error rates of one set by the three ways to decode it. */
+/** Error rates of one set for the three ways of decoding it. */
 interface RecognitionRow {
   readonly set: string;
   readonly note: string | null;
-  /** Streaming head, best output of each frame: what partials show. */
+  /** Streaming head, best output of each frame, as in partials. */
   readonly causal: ErrorRates;
   /** Full-context head, best output of each frame. */
   readonly full: ErrorRates;
-  /** Full-context head, beam search with the language model: what finals and files get. */
+  /** Full-context head, beam search with the language model, as in finals and files. */
   readonly beam: ErrorRates;
 }
 
@@ -76,7 +76,7 @@ export async function evaluateRecognition(options: {
   };
 }
 
-/** The report as Markdown: CER / WER in per cent for each way to decode. */
+/** Renders the report as Markdown: CER / WER in per cent for each way to decode. */
 export function recognitionTable(report: RecognitionReport): string {
   const pair = (rates: ErrorRates) =>
     `${percent(rates.characterErrorRate)} / ${percent(rates.wordErrorRate)}`;

@@ -4,7 +4,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [line(head), line(head.map((_, i) => (i === 0 ? "---" : "---:"))), ...rows.map(line)].join("\n");
 }
 
-/** A share as per cent with one decimal. */
+/** Formats a share as per cent with one decimal. */
 export function percent(share: number): string {
   return (100 * share).toFixed(1);
 }

@@ -4,7 +4,7 @@ import { WavSampleReader } from "../../core/domain/audio/wav-samples.js";
 import { FlacStream } from "../../src/input/media/flac-stream.js";
 
 /**
- * Mono samples of a WAVE file, or of a FLAC file of one channel, at the wanted rate; `[samples]`, -1 to 1.
+ * Reads a WAVE or single-channel FLAC file as mono samples at the wanted rate, `[samples]`, -1 to 1.
  */
 export async function readSamples(path: string, toHz: number): Promise<Float32Array> {
   const bytes = await readFile(path);

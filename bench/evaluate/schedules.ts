@@ -25,7 +25,7 @@ const PRUNED: readonly (readonly number[])[] = [
   [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32],
 ];
 
-/** One schedule, heard by the recogniser and compared with many steps. */
+/** One schedule, scored by the recogniser and compared with many steps. */
 interface ScheduleRow {
   readonly name: string;
   readonly steps: number;
@@ -34,7 +34,7 @@ interface ScheduleRow {
    * Root mean square distance of normalised log-mel frames from those of 64 steps with the package's sway.
    */
   readonly melDistance: number;
-  /** CPU time of a sentence until its first sound, if it is solved as a whole; mean, milliseconds. */
+  /** CPU time until a sentence's first sound if it is solved as a whole; mean, milliseconds. */
   readonly solvingMs: number;
 }
 
@@ -44,7 +44,7 @@ export interface ScheduleReport {
   readonly rows: readonly ScheduleRow[];
 }
 
-/** Speaks held-out sentences by several schedules of few steps. The noise is the same for all of them. */
+/** Speaks held-out sentences with several schedules of few steps. The noise is the same for all of them. */
 export async function evaluateSchedules(options: {
   readonly modelId: string;
   readonly recognizerId: string;
@@ -97,7 +97,7 @@ export async function evaluateSchedules(options: {
   return { modelId: options.modelId, recognizerId: options.recognizerId, rows };
 }
 
-/** The report as Markdown. */
+/** Renders the report as Markdown. */
 export function scheduleTable({ modelId, recognizerId, rows }: ScheduleReport): string {
   const cells = rows.map((row) => [
     String(row.steps),
@@ -138,7 +138,7 @@ function schedules({
   ];
 }
 
-/** Whether it is among the schedules by sway anyway. */
+/** True if the schedules by sway already include this one. */
 function isSwayed(name: string, steps: number): boolean {
   return name === "sway -1" && STEPS.includes(steps);
 }

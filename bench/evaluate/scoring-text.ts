@@ -2,7 +2,7 @@ import { normalizeKazakh } from "../../core/domain/text/kazakh/normalize.js";
 import { editDistance, normalizeForScoring } from "./error-rate.js";
 
 export interface ScoringOptions {
-  /** False, the rule, takes ё for е: most people write е. */
+  /** False (the default) treats ё as е: most people write е. */
   readonly keepsYo: boolean;
 }
 
@@ -12,17 +12,17 @@ export interface TextScore {
   readonly characters: number;
   readonly wordEdits: number;
   readonly words: number;
-  /** The reference has digits that nobody reads out: what was said is not known. */
+  /** The reference has digits that cannot be verbalized, so the spoken words are unknown. */
   readonly hasDigits: boolean;
 }
 
 const KAZAKH_LETTERS = /[әғқңөұүһі]/iu;
 
 /**
- * A text as it is compared: case, punctuation and spaces as in every other evaluation; figures in Kazakh as
- * the service would speak them. In other languages they stay digits.
+ * Normalizes a text for scoring: case, punctuation and spaces as in every other evaluation; Kazakh figures as
+ * the service would speak them. In other languages figures stay digits.
  *
- * @param language of the text, `kk` or `ru-RU` for example; where it is empty its letters tell
+ * @param language of the text, `kk` or `ru-RU` for example; if empty, inferred from the letters
  */
 export function scoringText(text: string, language: string, { keepsYo }: ScoringOptions): string {
   const isKazakh = language === "" ? KAZAKH_LETTERS.test(text) : language.startsWith("kk");
@@ -35,7 +35,7 @@ export function scoreText(
   options: ScoringOptions,
 ): TextScore {
   const reference = scoringText(pair.reference, pair.language, options);
-  // A hypothesis is read in the language of its reference, which its letters may not show.
+  // Use the reference's language for the hypothesis, whose letters may not show it.
   const hypothesis = scoringText(pair.hypothesis, languageOf(pair), options);
   const [from, to] = [wordsOf(reference), wordsOf(hypothesis)];
   return {

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { groupBy } from "./group-by.js";
 import { RECORDINGS } from "./paths.js";
 
-/** One recording with what is said in it. */
+/** One recording with its reference text. */
 export interface SpokenItem {
   readonly set: string;
   readonly path: string;
@@ -11,11 +11,11 @@ export interface SpokenItem {
   readonly reference: string;
 }
 
-/** Recordings of people, and what the recogniser has to do with them. */
+/** A set of recordings of people. */
 export const HUMAN_SETS = [
   { name: "asterisk-ru-core", note: "heard in training" },
   { name: "asterisk-ru-additional", note: "same voice as in training, other sentences" },
-  { name: "gcompris-ru-words", note: "single words of speakers never heard; not in the repository" },
+  { name: "gcompris-ru-words", note: "single words of speakers not in training; not in the repository" },
   { name: "pisets-ru-test", note: "one sentence" },
   { name: "kazakh-speech-commands", note: "one sentence" },
 ] as const;
@@ -35,7 +35,7 @@ export async function readIndex(folder: string): Promise<SpokenItem[]> {
   });
 }
 
-/** Recordings of people that are in the repository; a set without files is left out. */
+/** Lists the recordings of people in the repository; sets without files are left out. */
 export async function readRecordings(): Promise<SpokenItem[]> {
   const items: SpokenItem[] = [];
   for (const { name } of HUMAN_SETS) {
@@ -54,7 +54,10 @@ export async function readRecordings(): Promise<SpokenItem[]> {
   return items;
 }
 
-/** Items whose set contains one of the words (all of them for none), at most `limit` a set, spread evenly. */
+/**
+ * Selects items whose set's name contains one of the words (all without words), at most `limit` a set, spread
+ * evenly.
+ */
 export function selectItems(
   items: readonly SpokenItem[],
   words: readonly string[],

@@ -22,7 +22,7 @@ const SEED = 1;
 const PADDING_SECONDS = 0.3;
 
 /**
- * One way to speak the sentences of one voice at one speed, compared with the reference speech at that speed.
+ * One configuration of one voice at one speed, compared with the reference speech at that speed.
  */
 interface SynthesisRow {
   readonly voice: string;
@@ -34,14 +34,14 @@ interface SynthesisRow {
   readonly greedy: ErrorRates;
   readonly beam: ErrorRates;
   /**
-   * Mean over sentences, dB. Of the reference, this and the next two compare it with another take of its
-   * speaker.
+   * Mean over sentences, dB. For the reference itself, this and the next two fields compare it with another
+   * take of the same speaker.
    */
   readonly melCepstralDistortionDb: number;
   /** Mean over sentences of |length - reference length| / reference length. */
   readonly durationError: number;
   /**
-   * Mean over sentences of the correlation of log F0 with the reference's, frames as the warping pairs them.
+   * Mean over sentences of the correlation of log F0 with the reference's, over frames paired by the warping.
    */
   readonly pitchCorrelation: number;
   /** Jitter (local), mean over sentences. */
@@ -61,7 +61,7 @@ interface Sentence {
   readonly speed: number;
   readonly text: string;
   readonly pcm: Float32Array;
-  /** The reference's speaker once more: its pitch flutters, and its noises are others. */
+  /** Another take of the reference's speaker: its pitch flutter and noises differ. */
   readonly againPcm: Float32Array;
   readonly range: PitchRange;
 }
@@ -80,16 +80,16 @@ interface Spoken {
 
 type Listener = (pcm: Float32Array) => Promise<{ greedy: string; beam: string }>;
 
-/** Speaks the reference sentences, and transcribes both them and the reference. */
+/** Speaks the reference sentences, and transcribes the result and the reference. */
 export async function evaluateSynthesis(options: {
   readonly modelId: string;
   readonly recognizerId: string;
   readonly limit: number;
   /** Numbers of solver steps to speak with. */
   readonly nfe: readonly number[];
-  /** Speeds to speak at; 1 is as fast as the training speech mostly was. */
+  /** Speeds to speak at; 1 is the usual speed of the training speech. */
   readonly speeds: readonly number[];
-  /** Speaks in growing chunks too. */
+  /** Also speaks in growing chunks. */
   readonly isChunked: boolean;
 }): Promise<SynthesisReport> {
   const folder = MODELS + options.modelId;
@@ -120,7 +120,7 @@ export async function evaluateSynthesis(options: {
   return { modelId: options.modelId, recognizerId: options.recognizerId, rows };
 }
 
-/** The report as Markdown. */
+/** Renders the report as Markdown. */
 export function synthesisTable(report: SynthesisReport): string {
   const pair = (rates: ErrorRates) =>
     `${percent(rates.characterErrorRate)} / ${percent(rates.wordErrorRate)}`;
@@ -199,7 +199,7 @@ interface ReferenceRow {
   readonly f0_range: readonly [lowestHz: number, highestHz: number];
 }
 
-/** Transcribes speech at the synthesizer's rate, on the service's path. */
+/** Transcribes speech at the synthesizer's rate, through the service's own path. */
 export function listenerOf(recognizer: LoadedRecognizer, fromHz: number): Listener {
   const { graphs, manifest } = recognizer;
   const search = decoderOf(recognizer);
@@ -214,7 +214,7 @@ export function listenerOf(recognizer: LoadedRecognizer, fromHz: number): Listen
   };
 }
 
-/** Pitch and cepstra of an utterance, hop by hop. */
+/** Computes pitch and cepstra of an utterance, hop by hop. */
 function analyse(pcm: Float32Array, sampleRateHz: number, range: PitchRange) {
   const cepstra = melCepstra(pcm, sampleRateHz);
   const centres = hopCentres(cepstra.length, sampleRateHz);
@@ -263,7 +263,7 @@ async function speakAndListen(
   };
 }
 
-/** How far speech is from the reference, and its own jitter. */
+/** Measures the distance of speech from the reference, and its own jitter. */
 function compare({ pcm, range }: Sentence, spokenPcm: Float32Array, sampleRateHz: number) {
   const reference = analyse(pcm, sampleRateHz, range);
   const spoken = analyse(spokenPcm, sampleRateHz, range);

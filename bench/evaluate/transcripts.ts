@@ -3,32 +3,32 @@ import { readdir, readFile } from "node:fs/promises";
 import { basename, join, relative, sep } from "node:path";
 import type { SpokenItem } from "./sets.js";
 
-/** Names of columns, ours and those of corpora, the first that is there counts. */
+/** Column names, ours and those of corpora; the first one present counts. */
 const COLUMNS = {
   path: ["path", "file", "audio", "file_name", "filename"],
   sentence: ["sentence", "text", "transcript", "transcription"],
   language: ["locale", "language", "lang"],
 } as const;
-/** Tables of Common Voice, the best first: `test` is what published figures are of. */
+/** Tables of Common Voice, in order of preference: published figures use `test`. */
 const PREFERRED = ["test.tsv", "validated.tsv"];
 /** Folders below the requested one, such as `kk/clips`. */
 const DEEPEST = 3;
 
 export interface Transcripts {
   readonly items: readonly SpokenItem[];
-  /** Recordings that a table names and that are not there. */
+  /** Recordings that a table lists but that are missing. */
   readonly missing: readonly string[];
 }
 
 /**
- * Recordings with their transcripts: every folder below `folder` that holds a table (tabs between columns, a
- * header or `path<TAB>sentence`). Paths are relative to the table, or to `clips/` next to it, as in Common
- * Voice. A set is named by the folder of its table, the folder in a recording's path, and the locale, as far
- * as there are any.
+ * Reads recordings with their transcripts from every folder below `folder` that holds a table (columns
+ * separated by tabs, with a header or as `path<TAB>sentence`). Paths are relative to the table, or to
+ * `clips/` next to it, as in Common Voice. A set is named after the folder of its table, the folder in a
+ * recording's path, and the locale, if present.
  *
  * @param split name of the table to take in each folder, without `.tsv`; else `test`, `validated`, or the
  *   only one
- * @throws {RangeError} with the missing or ambiguous item
+ * @throws {RangeError} naming the missing or ambiguous item
  */
 export async function readTranscripts(folder: string, split: string | null): Promise<Transcripts> {
   const tables = await tablesBelow(folder, split, 0);
@@ -106,7 +106,7 @@ function tableOf(folder: string, names: readonly string[], split: string | null)
   throw new RangeError(`${folder} holds several tables (${names.join(", ")}): say which with --split NAME`);
 }
 
-/** Older tables of Common Voice leave out the ending. */
+/** Older tables of Common Voice leave out the file extension. */
 function audioPath(folder: string, path: string): string | null {
   const places = [join(folder, "clips", path), join(folder, path)];
   return places.flatMap((place) => [place, `${place}.mp3`]).find((place) => existsSync(place)) ?? null;

@@ -17,7 +17,7 @@ model. The last line goes into the manifest's "decoding". The recogniser may hav
 the error rates are not results. How often the full-context head writes each output in these sentences are its priors; --write
 saves them to the package's priors.json. --rounds 0 scores the weights that it would start from and looks for none.`;
 
-/** The weights that are looked for, and the width of the beam, which is given. */
+/** The weights to tune, and the fixed width of the beam. */
 interface TunedOptions extends BeamSearchOptions {
   readonly priorWeight: number;
 }
@@ -35,7 +35,7 @@ const GRID = {
   characterBonus: [1.6, 2, 2.2, 2.4, 2.6, 3],
   wordBonus: [0, 0.5, 1, 1.5, 2, 3],
 } as const;
-/** Decimals of a prior in its file. */
+/** Decimals of a prior in the saved file. */
 const PRIOR_DECIMALS = 5;
 type TunedOption = keyof typeof GRID;
 
@@ -82,7 +82,7 @@ async function tune(modelId: string, limit: number, start: TunedOptions): Promis
   console.log(JSON.stringify(best));
 }
 
-/** Shares of the outputs but blank in all that the full-context head writes; blank has 0. */
+/** Share of each output except blank in everything that the full-context head outputs; blank has 0. */
 function priorsOf(heard: readonly Heard[], outputs: number): number[] {
   const sums = new Array<number>(outputs).fill(0);
   for (const { full, frames } of heard) {
@@ -92,7 +92,7 @@ function priorsOf(heard: readonly Heard[], outputs: number): number[] {
   return sums.map((sum, output) => (output === 0 ? 0 : Number((sum / written).toFixed(PRIOR_DECIMALS))));
 }
 
-/** Mean word error rate over the sets, so that no language outweighs the others. Prints what was tried. */
+/** Mean word error rate over the sets, so that no language outweighs the others. Prints each trial. */
 function scoreOf(
   recognizer: LoadedRecognizer,
   heard: readonly Heard[],

@@ -13,9 +13,9 @@ import { percent, table } from "./report.js";
 
 const RATE_HZ = 16_000;
 const SPEECH = 0.5;
-/** Root mean square above which a frame of a studio recording holds nothing but speech. */
+/** Root mean square above which a frame of a studio recording holds only speech. */
 const LOUD = 0.03;
-/** Digital silence counts as such from its sixth frame on: a detector may hold out as long. */
+/** Digital silence counts as such from its sixth frame on: a detector may need that long to react. */
 const HELD_FRAMES = 5;
 const NOISE_SECONDS = 10;
 const NOISE_LEVEL = 0.03;
@@ -28,8 +28,8 @@ export interface VadReport {
 }
 
 /**
- * Scores a graph of voice activity, Silero's or the near voice's, on recordings of people, pauses between
- * them, and noise.
+ * Scores a voice activity graph, Silero's or the near voice's, on recordings of people, pauses between them,
+ * and noise.
  */
 export async function evaluateVad(path: string): Promise<VadReport> {
   const vad = await loadVoiceActivity(await packageOf(path), { intraOpThreads: 1 });
@@ -61,7 +61,7 @@ export async function evaluateVad(path: string): Promise<VadReport> {
   }
 }
 
-/** The report as Markdown. */
+/** Renders the report as Markdown. */
 export function vadTable({ file, rows, realTimeFactor }: VadReport): string {
   const cells = rows.map(({ sound, frames, speechShare }) => [sound, String(frames), percent(speechShare)]);
   const head = [file, "frames of 40 ms", "taken for speech, %"];
@@ -90,7 +90,7 @@ function levelOf(samples: Float32Array, frame: number): number {
   return Math.sqrt(part.reduce((sum, sample) => sum + sample * sample, 0) / part.length);
 }
 
-/** A file by itself as the only one of a package. */
+/** Wraps a file as the only one of a package. */
 async function packageOf(path: string): Promise<SealedFolder> {
   const file = resolve(path);
   const sha256 = createHash("sha256")

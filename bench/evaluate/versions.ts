@@ -24,7 +24,7 @@ interface EvaluatedRow {
   readonly beam: ErrorRates;
 }
 
-/** An `evaluation.json` as far as versions need it. */
+/** The fields of an `evaluation.json` that versions need. */
 export interface EvaluatedPackage {
   readonly date: string;
   readonly rows: readonly EvaluatedRow[];
@@ -32,8 +32,7 @@ export interface EvaluatedPackage {
 }
 
 /**
- * Names the weights of a package, its voice activity and its decoding: other files or settings give another
- * name.
+ * Identifies a package's weights, voice activity and decoding: other files or settings give another name.
  */
 export function weightsOf(manifest: ModelManifest): string {
   const hash = createHash("sha256");
@@ -48,8 +47,8 @@ export function weightsOf(manifest: ModelManifest): string {
 }
 
 /**
- * The versions of the file before, oldest first, and the one just evaluated; weights evaluated again replace
- * their figures.
+ * Returns the file's earlier versions, oldest first, and the one just evaluated; weights evaluated again
+ * replace their figures.
  */
 export function addVersion(
   before: EvaluatedPackage | null,
@@ -63,7 +62,10 @@ export function addVersion(
   return [...known.filter(({ weights }) => weights !== now.weights), current];
 }
 
-/** CER / WER in per cent of the latest versions side by side; a dash where a version was not scored. */
+/**
+ * Renders CER / WER in per cent of the latest versions side by side, with a dash where a version was not
+ * scored.
+ */
 export function versionsTable(versions: readonly VersionFigures[]): string {
   const shown = versions.slice(-SHOWN_VERSIONS);
   const names = [...new Set(shown.flatMap(({ figures }) => Object.keys(figures)))];

@@ -15,19 +15,19 @@ import { listenerOf } from "./synthesis.js";
 
 const SENTENCES = 40;
 const NFE = 16;
-/** The tracker's range around a voice's mean: voices fall farther than they rise. */
+/** Range of the tracker around a voice's mean: pitch falls farther than it rises. */
 const LOWEST_PITCH = 0.5;
 const HIGHEST_PITCH = 1.6;
 
 /**
- * One voice as its model was trained, at its own pace and breath, and with its own melody too, over the same
- * sentences.
+ * One voice over the same sentences: as its model was trained, at its own pace and breath, and with its own
+ * melody too.
  */
 interface VoiceRow {
   readonly voice: string;
   readonly manner: "as trained" | "pace, breath" | "own";
   readonly sentences: number;
-  /** Mean length of a sentence, edges included. */
+  /** Mean length of a sentence, including its edges. */
   readonly seconds: number;
   /**
    * Standard deviation of the pitch of voiced frames in semitones, and from the 5th to the 95th percentile.
@@ -46,12 +46,12 @@ export interface VoicesReport {
   readonly rows: readonly VoiceRow[];
 }
 
-/** Lets every voice say the same held-out sentences in its own manner and in none. */
+/** Speaks the same held-out sentences with every voice, with and without its own manner. */
 export async function evaluateVoices(options: {
   readonly modelId: string;
   readonly recognizerId: string;
   readonly limit: number;
-  /** That a request specifies. */
+  /** Requested speed. */
   readonly speed: number;
 }): Promise<VoicesReport> {
   const { modelId, recognizerId, limit, speed } = options;
@@ -90,7 +90,7 @@ export async function evaluateVoices(options: {
   return { modelId, recognizerId, rows };
 }
 
-/** The report as Markdown. */
+/** Renders the report as Markdown. */
 export function voicesTable({ rows }: VoicesReport): string {
   const rates = ({ characterErrorRate, wordErrorRate }: ErrorRates) =>
     `${percent(characterErrorRate)} / ${percent(wordErrorRate)}`;
@@ -117,7 +117,7 @@ interface Spoken {
   readonly beam: string;
 }
 
-/** Pitch of voiced frames in semitones over the voice's mean. */
+/** Converts pitch of voiced frames to semitones above the voice's mean. */
 function pitchOf(
   pcm: Float32Array,
   { pitchHz = 160 }: ManifestVoice,

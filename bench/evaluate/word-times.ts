@@ -6,7 +6,7 @@ import { creditDevelopment, startServiceProcess } from "../support/service-proce
 import { table } from "./report.js";
 
 const SENTENCES = 40;
-/** Words: with fewer a sentence is mostly its own edges, with more it is cut into pieces. */
+/** Range of words a sentence: fewer and it is mostly edges, more and it is cut into pieces. */
 const WORDS = { min: 4, max: 16 };
 const NFE = 16;
 /** Paces, assigned to sentences in turn. */
@@ -18,10 +18,10 @@ interface WordTimesRow {
   readonly group: string;
   readonly sentences: number;
   readonly words: number;
-  /** Words that the recogniser understood: only those can be compared. */
+  /** Words that the recogniser understood; only these can be compared. */
   readonly heard: number;
   /**
-   * Milliseconds, less the recogniser's own lateness; mean is of absolute differences, bias their signed
+   * Milliseconds, minus the recogniser's own lag; `mean` is the mean absolute difference, `bias` the signed
    * mean.
    */
   readonly start: Difference;
@@ -35,7 +35,7 @@ interface Difference {
 }
 
 export interface WordTimesReport {
-  /** From the sound to where the recogniser hears it, the median over the sentences' first words. */
+  /** Recogniser's lag after the onset of sound, the median over the sentences' first words. */
   readonly recognizerLatenessMs: number;
   readonly rows: readonly WordTimesRow[];
 }
@@ -79,7 +79,7 @@ export async function evaluateWordTimes(limit: number): Promise<WordTimesReport>
   }
 }
 
-/** The rows as Markdown. */
+/** Renders the rows as Markdown. */
 export function wordTimesTable({ recognizerLatenessMs, rows }: WordTimesReport): string {
   const show = ({ meanMs, p95Ms, biasMs }: Difference) => `${meanMs} / ${p95Ms} (${biasMs})`;
   const cells = rows.map(({ group, sentences, words, heard, start, end }) => [
@@ -94,7 +94,7 @@ export function wordTimesTable({ recognizerLatenessMs, rows }: WordTimesReport):
   return `${table(head, cells)}\n\n${late}: its manifest's emissionDelaySeconds should be so much more.`;
 }
 
-/** Spread evenly over the file, so that all its kinds of text are among them. */
+/** Spread evenly over the file, to include every kind of text in it. */
 function heldOutSentences(): string[] {
   const lines = corpusLines("kk-heldout.txt.br").filter((line) => {
     const words = line.split(" ").length;

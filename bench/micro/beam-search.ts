@@ -21,7 +21,7 @@ const OPTIONS = {
 } as const satisfies BeamSearchOptions;
 const WIDER = [64, 128] as const;
 
-/** Five seconds of speech: the search in typed arrays against the same search over maps of strings. */
+/** Five seconds of speech: the search in typed arrays compared with the same search over maps of strings. */
 export async function run(options: { readonly smoke: boolean }): Promise<void> {
   const model = LanguageModel.parse(gunzipSync(readFileSync(MODEL)));
   const logProbs = spokenLogProbs(model.vocabulary);
@@ -47,7 +47,7 @@ export async function run(options: { readonly smoke: boolean }): Promise<void> {
     await saveResult("beam-search", { parameters: { ...OPTIONS, frames: FRAMES }, ratio, figures });
 }
 
-/** Log-probs like a recogniser's: mostly blank, a peak a letter, some doubt between letters. */
+/** Log-probs like a recogniser's: mostly blank, one peak per letter, some ambiguity between letters. */
 function spokenLogProbs(vocabulary: readonly string[]): Float32Array {
   const width = vocabulary.length;
   const letters = [...SENTENCE].map((letter) => vocabulary.indexOf(letter));
@@ -82,7 +82,7 @@ interface PlainEntry {
   ends: readonly [blank: number, token: number];
 }
 
-/** A naive search for comparison: one map of strings per frame, with the same pruning of outputs. */
+/** Naive search for comparison: one map of strings per frame, with the same pruning of outputs. */
 function plainSearch(logProbs: Float32Array, model: LanguageModel): string {
   const width = model.vocabulary.length;
   const root = { parent: null, text: "", token: 0, state: model.startState, wordHash: EMPTY_WORD_HASH };

@@ -24,22 +24,22 @@ const SOLVER_PATCHES = 192;
 const WINDOW_ROWS = [1, 2, 4, 8, 16];
 const WINDOW_FRAMES = 148;
 const LIVE_ROWS = [64, 96, 128, 192, 256];
-/** Of second passes: 2, 4, 10 and 20 s, and how many of each. */
+/** Lengths of second passes (2, 4, 10 and 20 s) and the number of each. */
 const PASS_FRAMES = [50, 100, 250, 500];
 const PASS_ROWS = [1, 2, 4, 8, 16, 32];
-/** Silence after an utterance, which a live second pass encodes first. */
+/** Silence after an utterance; a live second pass encodes it first. */
 const FLUSH_FRAMES = 8;
-/** Of a file, in one run of the encoder: 2 to 20 s. */
+/** Length of a file's audio in one encoder run: 2 to 20 s. */
 const HEAR_FRAMES = [50, 100, 250, 500];
 
-/** How long a run may take: what else waits for the device waits for it. */
+/** Longest acceptable run: all other work waits for it. */
 const BUDGET_MS = {
-  // A newcomer waits for the step that runs.
+  // A new session waits for the step in progress.
   solver: 25,
   window: 25,
-  // As long as a batch of the longest backlog takes on a core.
+  // The duration of a batch of the longest backlog on one core.
   live: 20,
-  // Second passes between two live steps, whose sessions wait meanwhile.
+  // Second passes between two live steps; the steps' sessions wait meanwhile.
   final: 8,
   // Pieces of files and the encoder over them, while another worker runs live steps on the same device.
   file: 25,
@@ -81,7 +81,7 @@ type Figures = Readonly<Record<keyof typeof MEASUREMENTS, readonly ShapeFigures[
 
 /**
  * `npm run bench -- device-tuning --provider cuda [--device N] [--seconds S] [--data-dir DIR]`: measures runs
- * by rows and lengths on a device, alternating for each graph, and writes the numbers that pay within the
+ * by rows and lengths on a device, alternating for each graph, and writes the numbers that pay off within the
  * latency budget to `device-tuning.json` in the data folder, for the next start of the service.
  */
 export async function run({
@@ -139,7 +139,7 @@ async function measure(place: Place, shapeMs: number, smoke: boolean): Promise<F
   return figures as Figures;
 }
 
-/** The same of what takes no time. */
+/** The same for work that takes no time. */
 function shorter(sizes: Sizes): Sizes {
   if ("patches" in sizes) return stepSizes(1, 8);
   if (sizes["samples"] === undefined) return fullSizes(1, sizes["frames"]!);
@@ -169,7 +169,7 @@ function timesBy(size: "batch" | "frames", figures: readonly ShapeFigures[]): Ro
   return figures.map(({ sizes, p50Ms }) => ({ rows: sizes[size]!, ms: p50Ms }));
 }
 
-/** Of each length, how many rows pay; what is longer than the last that shares runs goes alone. */
+/** Number of rows that pay off for each length; lengths beyond the last shared one run alone. */
 function rowsByLength(
   figures: readonly ShapeFigures[],
   budgetMs: number,

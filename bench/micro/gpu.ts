@@ -56,8 +56,8 @@ interface GpuOptions {
 /**
  * `npm run bench -- gpu [--providers cuda,webgpu,cpu] [--device N] [--seconds S] [--torch PYTHON]`: every
  * graph of the shipped packages by rows and lengths on each provider, in separate processes; which nodes ran
- * on the CPU; the difference from the CPU's graph; and torch's CUDA graph of the same as the limit. `--pack
- * FILE.tar.xz [--runtime FOLDER]` writes everything that a machine without network needs for it.
+ * on the CPU; the difference from the CPU's graph; and torch's CUDA graph of the same model as the limit.
+ * `--pack FILE.tar.xz [--runtime FOLDER]` writes everything that a machine without a network needs to run it.
  */
 export async function run({
   smoke,
@@ -164,7 +164,7 @@ function tryOn(
       threads: 1,
       compares: provider !== "cpu",
     },
-    // Software that plays a device takes seconds for a run.
+    // Software that emulates a device takes seconds for a run.
     {
       withinMs: 120_000 + shapes * 60_000,
       onAnswer: (answer) => {
@@ -267,8 +267,8 @@ function capacities(shapes: readonly ShapeFigures[]): (readonly [string, string]
 }
 
 /**
- * Pieces of 192 patches, 16 steps each, with their vocoder; windows share runs like steps, as far as
- * measured.
+ * Pieces of 192 patches, 16 steps each, with their vocoder; windows share runs as steps do, up to the
+ * measured number of rows.
  */
 function speechRate(
   rows: number,
@@ -282,7 +282,7 @@ function speechRate(
   return (rows * 192 * PATCH_SECONDS * 1_000) / (SOLVER_STEPS * step + windows * window);
 }
 
-/** One device under several processes: rows a second of all together. */
+/** Several processes on one device: total rows per second. */
 async function sharedBy(provider: Provider, options: GpuOptions) {
   const figures = [];
   for (const processes of options.processes) {
@@ -302,7 +302,7 @@ async function sharedBy(provider: Provider, options: GpuOptions) {
   return figures;
 }
 
-/** Time of torch's CUDA graphs of the same graphs; null without torch or a device. */
+/** Time of torch's CUDA graphs of the same models; null without torch or a device. */
 async function torchLimit(python: string): Promise<unknown> {
   const out = join(tmpdir(), `dauys-torch-limit-${process.pid}.json`);
   const { status } = spawnSync(python, [LIMIT, SYNTHESIZER, RECOGNIZER, out], { stdio: "inherit" });

@@ -17,15 +17,15 @@ import { cpuSecondsOf } from "../support/service-process.js";
 
 const LOG = pino({ level: "silent" });
 const ORGANIZATIONS = 200;
-/** Clients that ask at the same time, of all services together. */
+/** Concurrent clients, over all services. */
 const AT_ONCE = 200;
 const SERVICE = "svc_bench";
-/** A minute of live audio, and what the next one costs. */
+/** Price of a minute of live audio, and of the next one. */
 const CREDITS = 360;
 
 type Sql = ReturnType<typeof connect>;
 
-/** How one service changes holds. */
+/** A service's way to change holds. */
 interface Way {
   open(hold: NewHold): Promise<unknown>;
   extend(hold: NewHold): Promise<unknown>;
@@ -114,7 +114,7 @@ class LedgerBench {
     this.#ways = { apart: pools.map(apart), together: pools.map(together) };
   }
 
-  /** Rates of many at once. */
+  /** Rates with many concurrent clients. */
   async changes() {
     const { rounds, holds } = this.#sizes;
     const names = ["apart", "together"] as const;
@@ -153,7 +153,7 @@ class LedgerBench {
     });
   }
 
-  /** Openings of which the next waits for the one before: what a request waits for on an idle service. */
+  /** Openings one after another: the wait of a request on an idle service. */
   async alone() {
     return await this.#inTurns("alone", this.#sizes.singles, (way) => {
       const hold = this.#newHold(0);
@@ -162,7 +162,7 @@ class LedgerBench {
   }
 
   /**
-   * The same for an organization that has so many holds in work, without and with a limit, which counts them.
+   * The same for an organization with this many open holds, without and with a limit, which counts them.
    */
   async byHoldsInWork() {
     const figures = [];
@@ -180,7 +180,7 @@ class LedgerBench {
             const limit = { atOnce: inWork + 1_000, over: [] };
             return () => way.open(isLimited ? { ...hold, limit } : hold);
           },
-          // Else there would be more and more in work.
+          // Otherwise open holds would accumulate.
           async () => {
             await this.#sql`
               update holds set state = 'voided', closed_at = now() where state = 'open'
@@ -193,7 +193,7 @@ class LedgerBench {
     return figures;
   }
 
-  /** A second's journal of many live sessions: a row for each hold, compared with one value per service. */
+  /** One second's journal of many live sessions: a row per hold compared with one value per service. */
   async journal() {
     const { journaled, journals } = this.#sizes;
     const made = Array.from({ length: journaled }, (_, nth) => this.#newHold(nth % ORGANIZATIONS));
@@ -284,7 +284,7 @@ class LedgerBench {
     return Number(row!.bytes);
   }
 
-  /** Of its processes, which all stay while the bench runs. */
+  /** CPU time of its processes, none of which ends while the bench runs. */
   async #serverSeconds(): Promise<number> {
     const children = await readFile(`/proc/${this.#server}/task/${this.#server}/children`, "utf8");
     return children
@@ -331,7 +331,7 @@ function together(sql: Sql): Way {
   };
 }
 
-/** As before: a row of each hold. */
+/** As before: a row per hold. */
 async function journalInHolds(sql: Sql, acceptedById: ReadonlyMap<string, number>): Promise<void> {
   await sql`
     update holds set units = greatest(holds.units, journal.units)

@@ -13,7 +13,7 @@ import { runSaturated, type SaturatedRun, talk } from "../support/saturated-step
 
 const MODEL = fileURLToPath(new URL("../../../models/svc-kk-ru-v2", import.meta.url));
 const ROWS = [1, 8, 32, 64];
-/** Alternating measurements, so that a change of the machine's mood meets both. */
+/** Alternating measurements, so that other load on the machine affects both. */
 const TURNS = 5;
 /** Relative to full scale 1: too quiet to be classified as speech. */
 const HISS = 0.0005;
@@ -28,15 +28,15 @@ const SECOND_PASS_SECONDS = 4;
 
 interface Measured {
   readonly stepsMs: readonly number[];
-  /** Bytes that the heap has grown by, garbage collections left out. */
+  /** Growth of the heap in bytes, without garbage collections. */
   readonly heapBytes: number;
 }
 
 /**
- * `npm run bench -- live-step`: rounds of the live worker's stepper with sessions that keep up, compared with
- * the same batch run in a tight loop. The ratio is the cost of gathering, distribution and bookkeeping; bytes
- * are garbage. Then the same with speech, saturated; and a second pass over kept encoder output compared with
- * one over the audio. Two minutes.
+ * `npm run bench -- live-step`: rounds of the live worker's stepper, with sessions that keep up, compared
+ * with a tight loop over the same batch. The ratio is the cost of gathering, distribution and bookkeeping;
+ * bytes are those allocated and discarded. Then the same with speech, saturated; and a second pass over kept
+ * encoder output compared with one over the audio. Two minutes.
  */
 export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
   const recognizer = await recognizerIn(MODEL);
@@ -68,7 +68,7 @@ export async function run({ smoke }: { readonly smoke: boolean }): Promise<void>
   await saveResult("live-step", { parameters: { turns: TURNS, hiss: HISS }, figures, saturated, secondPass });
 }
 
-/** Middle times of one second pass by both ways, and of its beam search. */
+/** Median times of one second pass in both ways, and of its beam search. */
 async function compareSecondPass({ model, utterances }: Recognizer, pcm: Int16Array, turns: number) {
   const { sampleRateHz, frameSamples, flushSamples } = model.manifest;
   const audio = toFloat(pcm.subarray(0, SECOND_PASS_SECONDS * sampleRateHz));
@@ -127,7 +127,7 @@ async function compare({ model, utterances }: Recognizer, rows: number, rounds: 
       () => {},
       () => bare.run(),
     );
-    // The first turn warms up.
+    // The first round warms up.
     if (turn > 0) {
       steps.push(step);
       floors.push(floor);

@@ -24,8 +24,8 @@ const FILES = [
 const HOT_WORDS = ["конференция", "номер", "абонент", "сәлем", "жиналыс"];
 
 /**
- * Recordings of people with the shipped model's settings: the native search against its reference, with all
- * they return.
+ * Recordings of people with the shipped model's settings: the native search compared with its reference,
+ * including all their results.
  */
 export async function run(options: { readonly smoke: boolean }): Promise<void> {
   const { binding, missing } = loadBinding();

@@ -6,17 +6,17 @@ import { spokenSentences } from "../../core/domain/text/spoken-sentences.js";
 import { saveResult, taskFigures } from "../save-result.js";
 import { corpusLines } from "../support/corpora.js";
 
-/** A sentence in which almost every word has a rule, and one in which none has. */
+/** One sentence in which almost every word matches a rule, and one in which none does. */
 const DENSE =
   "2024 жылы 5 мамырда Алматы қ. 15%-ға өсім болды: 500 000 ₸ немесе $1,5 млн. Сағат 14:30-да ХХІ ғасырдың №5 мектебінде " +
   "«Google-дың» өкілдері А. Байтұрсынұлы туралы айтты. Қазақстанның түкпір-түкпірінен келген оқушылар көп болды, олар " +
   "таңертеңнен кешке дейін үйде, түзде, далада еркін жүріп, жаңа достар тапты. ";
 const SPOKEN_BEGIN =
   "екі мың жиырма төртінші жылы бесінші мамырда алматы қаласы он бес пайызға өсім болды: бес жүз мың теңге";
-/** The longest text that one request may hold. */
+/** The longest text of one request. */
 const LONGEST_REQUEST = 5_000;
 const DENSE_TEXT = DENSE.repeat(Math.ceil(LONGEST_REQUEST / DENSE.length)).slice(0, LONGEST_REQUEST);
-/** Text as people write it: sentences of news and dictation with whatever figures and names are in them. */
+/** Real text: sentences of news and dictation with their figures and names. */
 const WRITTEN_TEXT = corpusLines("kk-heldout.txt.br").join("\n").slice(0, LONGEST_REQUEST);
 
 /**

@@ -11,8 +11,8 @@ const CAPACITY_SAMPLES = 2 ** 21;
 const PART_SAMPLES = 256 * 256;
 
 /**
- * A vocoder window's samples from writer to reader: the plain queue of ringbuf.js against the ring that can
- * replay.
+ * A vocoder window's samples from writer to reader: the plain queue of ringbuf.js compared with the ring that
+ * can replay.
  */
 export async function run(options: { readonly smoke: boolean }): Promise<void> {
   const part = Int16Array.from({ length: PART_SAMPLES }, (_, index) => (index * 7_919) % 32_768);

@@ -9,10 +9,10 @@ const PAIRS = [
   [8_000, 16_000],
 ] as const;
 const ZERO_CROSSINGS = 32;
-/** Both are windowed sincs, with different windows: their pass bands agree to this. */
+/** Both are windowed sincs with different windows; their pass bands agree within this. */
 const TOLERANCE = 1e-3;
 
-/** One second of audio through the streaming resampler, against a sinc that is computed for every sample. */
+/** One second of audio through the streaming resampler, compared with a sinc computed for every sample. */
 export async function run(options: { readonly smoke: boolean }): Promise<void> {
   const bench = new Bench({ time: options.smoke ? 20 : 2_000, retainSamples: true });
   for (const [fromHz, toHz] of PAIRS) {

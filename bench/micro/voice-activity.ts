@@ -14,7 +14,7 @@ import { SILERO_PACKAGE, sileroPackage } from "../support/rooms/silero.js";
 import { talk } from "../support/saturated-stepper.js";
 
 const TINY = fileURLToPath(new URL("../../../test/fixtures/adapters/tiny-gigaam-ctc", import.meta.url));
-/** Alternating measurements, so that a change of the machine's mood meets all. */
+/** Alternating measurements, so that other load on the machine affects all. */
 const TURNS = 7;
 /** Rows times frames of one measurement. */
 const ROW_FRAMES = 3_200;
@@ -33,9 +33,9 @@ const SHAPES = [
 ] as const;
 
 /**
- * `npm run bench -- voice-activity`: CPU time per second of audio of one session, by Silero VAD alone (one
- * row, session by session) and in batches, and by the near voice, alternating in one process. A minute; the
- * first run installs Silero.
+ * `npm run bench -- voice-activity`: CPU time per second of audio of one session, with Silero VAD one session
+ * at a time and in batches, and with the near voice, alternating in one process. A minute; the first run
+ * installs Silero.
  */
 export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
   const silero = await loadVoiceActivity(smoke ? await tinySilero() : await sileroPackage("v6"), {
@@ -54,7 +54,7 @@ export async function run({ smoke }: { readonly smoke: boolean }): Promise<void>
       for (const [index, { kind, rows, frames }] of SHAPES.entries()) {
         const rounds = smoke ? 2 : ROW_FRAMES / rows / frames;
         const cpuMs = await cpuPerSecond(voices[kind], pcm, { rows, frames, rounds });
-        // The first turn warms up.
+        // The first round warms up.
         if (turn > 0) samples[index]!.push(cpuMs);
       }
     }
@@ -83,7 +83,7 @@ async function tinySilero(): Promise<SealedFolder> {
   return { folder: TINY, manifest: (await readManifest(TINY))! };
 }
 
-/** Rows of a batch and longer chunks must give what each row gives alone. */
+/** Batches and longer chunks must give each row the result that it gets alone. */
 async function requireSameBits(voice: VoiceActivity, pcm: Float32Array): Promise<void> {
   const rows = 8;
   const frames = 40;
@@ -121,7 +121,7 @@ async function cpuPerSecond(
   return (user + system) / 1_000 / seconds;
 }
 
-/** Audio from another place in each row, so that windows end alike and sounds differ. */
+/** Audio from a different position in each row, so that windows end alike but sounds differ. */
 function pcmOf(pcm: Float32Array, rows: number, frames: number, firstFrame = 0): Float32Array {
   const length = frames * FRAME_SAMPLES;
   const all = new Float32Array(rows * length);

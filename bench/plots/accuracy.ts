@@ -7,7 +7,7 @@ interface Evaluation {
   readonly rows: readonly { readonly set: string; readonly beam: ErrorRates }[];
 }
 
-/** Sets with the voices that were not in training where there are both, and what the plot calls them. */
+/** Sets and their labels in the plot, with unseen voices where a set has them. */
 const SETS: readonly (readonly [set: string, label: string])[] = [
   ["kk-unseen-clean", "Kazakh"],
   ["kk-unseen-noise10", "… noise at 10 dB"],
@@ -23,7 +23,7 @@ const EVALUATION = "models/svc-kk-ru-v2/evaluation.json";
 const DEVIATIONS = 1.96;
 const ROW = 28;
 
-/** Words and characters wrong in the shipped recogniser's texts, with intervals. */
+/** Draws word and character errors of the shipped recogniser, with intervals. */
 export function accuracyPlot(): string {
   const { rows, ...result } = readJson<Evaluation>(EVALUATION);
   const shown = SETS.flatMap(([set, label]) => {
@@ -80,7 +80,7 @@ function placed(x: Scale, rate: number, count: number) {
 }
 
 /**
- * Interval of a share of `count` independent events, at 95 %.
+ * Computes the 95 % interval of a share of `count` independent events.
  *
  * @see Wilson, "Probable inference, the law of succession, and statistical inference", 1927.
  */

@@ -11,11 +11,11 @@ interface BesideResult {
   }[];
 }
 
-/** The unit at the end of a figure's name, which its ratio does not have. */
+/** The unit at the end of a figure's name; ratios have none. */
 const UNIT = / (?:ms|µs|s)(?: .*)?$/;
 const ROW = 26;
 
-/** CPU and latency of every path as ratios to an earlier commit. */
+/** Draws CPU and latency of every path as ratios to an earlier commit. */
 export function besidePlot(): string {
   const { parameters, ratios, ...result } = resultOf<BesideResult>("beside");
   const ticks = ticksTo(Math.max(...ratios.map(({ highest }) => highest)), 3);

@@ -2,11 +2,11 @@ import type { ResultOrigin } from "../save-result.js";
 
 /** Width of every plot in its own units. On a phone of 390 px a text of 14 units is 12.4 px high. */
 export const WIDTH = 440;
-/** Width in pixels where there is room. */
+/** Width in pixels if the page has room. */
 const SHOWN_WIDTH = 560;
 const LINE_HEIGHT = 18;
 const CHARACTER_WIDTH = 8;
-/** Shortest distance between the labels of two columns. */
+/** Minimum distance between the labels of two columns. */
 const COLUMN_GAP = 30;
 const STYLE = `
   text { fill: #1d2530; } .faint { fill: #5b6675; } .back { fill: #fff; } .grid { stroke: #dfe3e8; }
@@ -19,10 +19,10 @@ const STYLE = `
     .a { stroke: #5cb3f0; fill: #5cb3f0; } .b { stroke: #f08a72; fill: #f08a72; } .c { stroke: #d8b847; fill: #d8b847; }
   }`;
 
-/** Colour of a series: ours, the one compared with it, a third. */
+/** Colours of series: ours, the compared one, a third. */
 export type Colour = "a" | "b" | "c";
 
-/** Position of a value in units of the plot; values outside the domain lie on its edge. */
+/** Position of a value in units of the plot; values outside the domain are moved to its edge. */
 export type Scale = (value: number) => number;
 
 export interface Panel {
@@ -54,7 +54,7 @@ export function scale(domain: Range, range: Range, by = (value: number) => value
   };
 }
 
-/** Round ticks from 0, about `count` of them, of which the last reaches `highest`. */
+/** About `count` round ticks from 0; the last is at or above `highest`. */
 export function ticksTo(highest: number, count: number): readonly Tick[] {
   const rough = highest / count;
   const magnitude = 10 ** Math.floor(Math.log10(rough));
@@ -71,7 +71,7 @@ export function lastOf(ticks: readonly Tick[]): number {
   return ticks.at(-1)?.at ?? 1;
 }
 
-/** Vertical lines with labels below; labels that would touch the one before are left out. */
+/** Vertical lines with labels below; labels that would touch the previous one are left out. */
 export function columns(panel: Panel, x: Scale, ticks: readonly Tick[]): readonly string[] {
   let last = Number.NEGATIVE_INFINITY;
   return ticks.flatMap(({ at, label }) => {
@@ -91,7 +91,7 @@ export function rows(panel: Panel, y: Scale, ticks: readonly Tick[]): readonly s
   ]);
 }
 
-/** A line through points; of a tail percentile it is dashed. */
+/** A line through points, dashed for a tail percentile. */
 export function curve(
   points: readonly { readonly x: number; readonly y: number }[],
   colour: Colour,
@@ -104,7 +104,7 @@ export function curve(
   ];
 }
 
-/** A horizontal line with a dot at the middle of the distribution, and a short upright one at `end` where that is given. */
+/** A horizontal line with a dot at the median and, if `end` is given, a short vertical mark there. */
 export function interval(
   y: number,
   {
@@ -142,7 +142,7 @@ export function bar(
   return `<rect class="${colour}" x="${x}" y="${y}" width="${rounded(width)}" height="${height}"/>`;
 }
 
-/** A dashed line across a panel at a value that must not be passed. */
+/** A dashed line across a panel at a limit. */
 export function limit(panel: Panel, y: number): string {
   return `<line class="limit" x1="${panel.left}" x2="${panel.right}" y1="${y}" y2="${y}"/>`;
 }
@@ -219,7 +219,7 @@ export function picture(
   return `${lines.join("\n")}\n`;
 }
 
-/** Machines with the results that come from each. */
+/** Machines with the results measured on each. */
 function originLines(results: readonly ResultOrigin[]): readonly string[] {
   const machines = new Map<string, string[]>();
   for (const { name, machine } of results) {

@@ -23,7 +23,7 @@ interface FilesResult {
 
 const ROW = 50;
 
-/** Time and CPU time for one file by workers, compared with sherpa-onnx and the bare graphs. */
+/** Draws time and CPU time for one file by workers, compared with sherpa-onnx and the bare graphs. */
 export function filesPlot(): string {
   const files = resultOf<FilesResult>("files");
   const ticks = ticksTo(

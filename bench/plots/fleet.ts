@@ -34,7 +34,7 @@ interface FaultsResult {
   }[];
 }
 
-/** Names of the faults on the page. */
+/** Names of the faults in the plot. */
 const FAULTS: Readonly<Record<string, string>> = {
   "a node was killed": "engine process killed",
   "a node is frozen": "engine process frozen",
@@ -142,7 +142,7 @@ function cpuPanel(
   };
 }
 
-/** How late a fault is noticed, and finals are, by kind of fault. */
+/** Delay until a fault is noticed, and of finals, by kind of fault. */
 export function faultsPlot(): string {
   const { faults, ...result } = resultOf<FaultsResult>("fleet-faults");
   const highest =

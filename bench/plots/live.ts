@@ -86,7 +86,7 @@ export function finalsPlot(): string {
   );
 }
 
-/** The peer at its best: for each number of sessions the length of its step with the lowest p50. */
+/** The peer at its best: for each number of sessions, the step length with the lowest p50. */
 function bestPeer({ summary }: PeerResult) {
   const rounds = summary
     .filter(({ name }) => name !== "dauys")

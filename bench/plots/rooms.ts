@@ -11,7 +11,7 @@ interface RoomsResult {
   readonly cells: readonly Cell[];
 }
 
-/** Levels that every room but the quiet one has. */
+/** Levels of every room except the quiet one. */
 const SHOWN_DB = [20, 15, 10];
 const ROW = 28;
 const SYSTEMS = [
@@ -20,8 +20,8 @@ const SYSTEMS = [
 ] as const;
 
 /**
- * Draws for each room how late utterances end, and how many do not. Both systems are voice activity with a rule, so an
- * utterance in which the recogniser understood nothing counts as ended.
+ * Draws, for each room, the delay of utterance ends and the share that never ends. Both systems only detect
+ * voice activity, so an utterance in which the recogniser understood nothing counts as ended.
  */
 export function roomsPlot(): string {
   const { cells, ...result } = resultOf<RoomsResult>("rooms");
@@ -88,7 +88,8 @@ function roomMarks(
 }
 
 /**
- * Delays in some of the cells as a Markdown table, people and synthetic voices together: finals of ours, ends of Silero.
+ * Renders delays in some of the cells as a Markdown table, people and synthetic voices together: our finals,
+ * and Silero's ends.
  * @public Used by scripts/docs.mjs.
  */
 export function roomTable(): string {

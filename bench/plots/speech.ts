@@ -42,7 +42,7 @@ interface SynthesisResult extends FirstSounds {
   }[];
 }
 
-/** Solver steps of a stream, as the default of the service. */
+/** Solver steps of a stream, the service's default. */
 const NFE = 16;
 
 /** First sound of one stream in chunks by the length of its text, idle. */
@@ -102,7 +102,7 @@ export function firstAudioPlot(): string {
   );
 }
 
-/** First audio by how many streams start together. */
+/** First audio by number of streams that start together. */
 export function burstPlot(): string {
   const first = resultOf<FirstSoundResult>("first-sound");
   const synthesis = resultOf<SynthesisResult>("synthesis");

@@ -1,4 +1,4 @@
-// A bare handler in a separate process: `node bare-server.js uws|node BODY`. Prints its port.
+// Serves a bare handler in a separate process: `node bare-server.js uws|node BODY`. Prints its port.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { loadUwsBinding } from "../../src/front/uws/load-binding.js";

@@ -6,28 +6,28 @@ export interface CapacityInputs {
   readonly sessionsPerFront: number;
   readonly bytesPerSecond: number;
   readonly framesPerSecond: number;
-  /** Of a bus server for one frame, bundled, with TLS. */
+  /** CPU time of a bus server for one frame, bundled, with TLS. */
   readonly busMicrosPerFrame: number;
-  /** More of it where servers of a cluster pass frames to each other. */
+  /** Additional CPU time if servers of a cluster pass frames to each other. */
   readonly busRouteFactor: number;
   readonly busServerCores: number;
   readonly busServers: number;
-  /** Of one server's network, each way. */
+  /** Bandwidth of one server's network, in each direction. */
   readonly networkGbits: number;
-  /** Sessions of a cell, which shares nothing with others but the database. */
+  /** Sessions of a cell; cells share only the database. */
   readonly cellSessions: number;
   readonly sessionSeconds: number;
   /** Credits are held ahead for this many seconds of audio. */
   readonly holdSeconds: number;
   /**
-   * Openings, extensions and charges that one PostgreSQL carries, as services send them: many to a statement.
+   * Openings, extensions and charges that one PostgreSQL handles if services batch many into a statement.
    */
   readonly ledgerPerSecond: number;
-  /** The same for one organization: its account's row is locked. */
+  /** The same for one organization, whose account row is locked each time. */
   readonly ledgerPerSecondOfOne: number;
   /** Once a second each service stores the costs of its open holds as one value: CPU time per hold. */
   readonly journalMicrosPerHold: number;
-  /** Cores of PostgreSQL that the journal may have. */
+  /** PostgreSQL cores that the journal may use. */
   readonly journalCores: number;
   readonly synthesisRealTimeFactor: number;
   readonly synthesisStreamsPerSession: number;
@@ -44,14 +44,14 @@ export interface CapacityRow {
   readonly synthesisStreams: number;
   readonly synthesisCores: number;
   readonly ledgerPerSecond: number;
-  /** From the first that is met on the way up to this many; empty when nothing has to change. */
+  /** Limits below this number of sessions, lowest first; empty if the design needs no change. */
   readonly walls: readonly Wall[];
 }
 
-/** Something that a design stops at. */
+/** A limit of the design. */
 interface Wall {
   readonly name: string;
-  /** Sessions at which it stands. */
+  /** Number of sessions at which it is reached. */
   readonly sessions: number;
   readonly remedy: string;
 }
@@ -74,7 +74,7 @@ export function plan(sessions: number, inputs: CapacityInputs): CapacityRow {
   };
 }
 
-/** Every wall, from the lowest. */
+/** Lists every limit, lowest first. */
 export function wallsOf(inputs: CapacityInputs): readonly Wall[] {
   const rate = ledgerRate(inputs);
   const busShare = (inputs.framesPerSecond * inputs.busMicrosPerFrame * inputs.busRouteFactor) / 1e6;

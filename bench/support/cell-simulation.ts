@@ -1,42 +1,42 @@
 import { uniformRandom } from "./uniform-random.js";
 
-/** How a front chooses where a session goes. */
+/** A front's rule for placing a session. */
 export type Rule = "two choices" | "least told";
 
 export interface CellOptions {
   readonly seed: number;
-  /** Live sessions at once, about. */
+  /** Approximate number of concurrent live sessions. */
   readonly sessions: number;
   readonly fronts: number;
   readonly nodes: number;
   readonly sessionsPerNode: number;
-  /** Nodes that each front works with. */
+  /** Nodes on which each front has lanes. */
   readonly lanesPerFront: number;
   readonly sessionSeconds: number;
   readonly seconds: number;
-  /** A node is lost so often, from when the cell is full. */
+  /** Interval at which nodes are lost once the cell is full. */
   readonly lossEverySeconds: number;
-  /** Until another node takes its place. */
+  /** Time until another node takes its place. */
   readonly replacedAfterSeconds: number;
   readonly rule: Rule;
 }
 
 /**
- * Observations of one cell, once it is full. Loads are a node's sessions relative to the mean of all nodes
+ * Observations of one cell, once it is full. A load is a node's sessions relative to the mean of all nodes
  * that fronts know.
  */
 export interface CellFigures {
-  /** Of the fullest node, at each look. */
+  /** Load of the fullest node at each observation. */
   readonly highestShares: readonly number[];
-  /** After each loss: the most that one node got of its sessions, against an even part of them. */
+  /** After each loss: the largest number of its sessions that one node got, relative to an even share. */
   readonly herds: readonly number[];
-  /** Of a node, in sessions. */
+  /** Largest load of a node, in sessions. */
   readonly mostOnNode: number;
   readonly refused: number;
   readonly placed: number;
 }
 
-/** Fronts hear of loads so often. */
+/** Interval at which fronts receive loads. */
 const BEAT_SECONDS = 0.5;
 const TICK_SECONDS = 0.1;
 const TICKS_PER_BEAT = Math.round(BEAT_SECONDS / TICK_SECONDS);
@@ -44,7 +44,7 @@ const LOOK_TICKS = 10;
 
 interface Node {
   used: number;
-  /** As the last beat said. */
+  /** As reported by the last heartbeat. */
   reported: number;
   isLost: boolean;
 }
@@ -117,7 +117,7 @@ export function simulateCell(options: CellOptions): CellFigures {
   return { highestShares, herds, mostOnNode, refused, placed };
 }
 
-/** A node goes with its sessions: each front places its own again, then takes another lane. */
+/** A node is lost with its sessions: each front places its own again, then takes another lane. */
 function loseNode(cell: {
   readonly nodes: Node[];
   readonly fronts: readonly Front[];
@@ -153,7 +153,7 @@ function joinNode(nodes: Node[], fronts: readonly Front[], random: () => number)
   }
 }
 
-/** Two choices here as well, of the nodes that the front has no lane on. */
+/** Two random choices here as well, among the nodes where the front has no lane. */
 function addLane({ lanes }: Front, nodes: readonly Node[], random: () => number): void {
   const others = nodes.filter((node) => !lanes.includes(node));
   const [one, other] = [pick(others, random), pick(others, random)];
@@ -168,7 +168,7 @@ function choose(
 ): Node | null {
   const load = (node: Node) => node.reported + (since.get(node) ?? 0);
   const open = lanes.filter((node) => load(node) < sessionsPerNode);
-  // Everybody hears the same heartbeats: until the next they all name the same node.
+  // All fronts receive the same heartbeats, so until the next one they all choose the same node.
   if (rule === "least told") {
     return open.reduce<Node | null>(
       (least, node) => (least === null || node.reported < least.reported ? node : least),

@@ -5,7 +5,7 @@ import { brotliDecompressSync } from "node:zlib";
 /** `models/recipes/data/text`, seen from `dist/bench/support`. */
 const TEXTS = fileURLToPath(new URL("../../../models/recipes/data/text/", import.meta.url));
 
-/** Lines of a corpus, `kk.txt.br` for one; they are kept as Brotli. */
+/** Reads the lines of a corpus compressed with Brotli, such as `kk.txt.br`. */
 export function corpusLines(file: string): string[] {
   return brotliDecompressSync(readFileSync(TEXTS + file))
     .toString("utf8")

@@ -9,7 +9,7 @@ const MAIN = fileURLToPath(new URL("../../src/main.js", import.meta.url));
 export interface EngineProcess {
   readonly child: ChildProcess;
   readonly operatorPort: number;
-  /** Everything the process wrote to standard output and error so far. */
+  /** Standard output and error of the process so far. */
   output(): string;
   cpuSeconds(): number;
   /** SIGTERM; settles with the exit code. */

@@ -11,13 +11,13 @@ import { openWav, WavAudio } from "../../native/transcription/file-audio.js";
 import { performTask } from "../../native/transcription/perform.js";
 import { openDecoder } from "../../src/input/media/file-decoder.js";
 
-/** The longest file that the service takes. */
+/** The longest file that the service accepts. */
 const MAX_SECONDS = 7_200;
 
 export interface HeardFile {
   readonly text: string;
   readonly audioSeconds: number;
-  /** Decoding of the container left out. */
+  /** Without decoding of the container. */
   readonly workSeconds: number;
 }
 
@@ -58,14 +58,14 @@ export class FileListener {
   }
 
   /**
-   * @param path of any container that the service takes
+   * @param path in any container format that the service accepts
    * @throws {ServiceError} `AUDIO_UNREADABLE`, `AUDIO_TOO_SHORT`, `AUDIO_TOO_LONG`
    */
   async hear(path: string): Promise<HeardFile> {
-    // Decoders run in their own folder.
+    // Decoders run in a separate folder.
     const source = resolve(path);
     const decodedPath = join(this.#folder, "decoded.wav");
-    // A decoder writes over no file.
+    // A decoder never overwrites a file.
     await rm(decodedPath, { force: true });
     const never = new AbortController().signal;
     this.#wavPath = await this.#decoder.decode(source, decodedPath, never);
@@ -94,7 +94,7 @@ export class FileListener {
   }
 }
 
-/** Texts of pieces as one. */
+/** Joins the texts of pieces. */
 export function joined(texts: readonly string[]): string {
   return texts.filter((text) => text !== "").join(" ");
 }

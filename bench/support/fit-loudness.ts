@@ -5,32 +5,32 @@ import type { PieceTrim } from "../../core/domain/synthesis/silence.js";
 import type { MelSynthesizerManifest } from "../../native/models/manifest.js";
 import { integratedLoudness, kWeight } from "./loudness.js";
 
-/** A spoken piece and the mel that it was made from. */
+/** A synthesized piece and the mel spectrogram it comes from. */
 export interface LevelSample {
   readonly voice: string;
   /** `[frames, melBins]`, normalised log-mel of the whole piece. */
   readonly mel: Float32Array;
   readonly trim: PieceTrim;
-  /** All of the piece's samples, silence around it included. */
+  /** All samples of the piece, including the silence around it. */
   readonly pcm: Float32Array;
 }
 
-/** As the mel was computed that the model was trained with: `models/recipes/synthesizer/features.py`. */
+/** Parameters of the mel spectrogram in training: `models/recipes/synthesizer/features.py`. */
 const WINDOW_SAMPLES = 1_024;
 const HIGH_HZ = 12_000;
 const FLOOR = 1e-4;
 /**
- * Of the normalised log-mel. Without it a sentence with bands at 3 becomes 1.8 LU too quiet; of 1.6 to 2.6
- * this one has the smallest errors on sentences that are neither fitted to nor measured.
+ * Upper limit of the normalised log-mel. Without it a sentence with bands at 3 becomes 1.8 LU too quiet; of
+ * 1.6 to 2.6 this one has the smallest errors on sentences that are neither fitted to nor measured.
  */
 const CEILING = 2.2;
-/** Frames at both ends of a piece are faded, or half of their window is silence. */
+/** Frames at both ends of a piece are faded, or their window is half silence. */
 const EDGE_FRAMES = 3;
 
 /**
- * Learns how loud a mel will sound. Per band, the log-mel of the spoken samples is a line over the normalised
- * log-mel they were made from; the scatter around the line adds to the mean power, which the intercept takes
- * in. What is left is one number for each voice.
+ * Learns to predict the loudness of a mel spectrogram. Per band, the log-mel of the spoken samples is a line
+ * over the normalised log-mel they were made from; the scatter around the line adds to the mean power, which
+ * the intercept takes in. The remaining error is one number per voice.
  */
 export function fitLoudness(
   samples: readonly LevelSample[],
@@ -82,7 +82,7 @@ function addFrames(
   const frame = new Float64Array(WINDOW_SAMPLES);
   const spectrum = new Float64Array(WINDOW_SAMPLES / 2 + 1);
   for (let index = trim.start + EDGE_FRAMES; index < trim.stop - EDGE_FRAMES; index++) {
-    // A frame is centred on its hop.
+    // Each frame is centred on its hop.
     const centre = (trim.silentFramesBefore + index - trim.start + 0.5) * hopSamples;
     for (let i = 0; i < WINDOW_SAMPLES; i++) {
       const hann = 0.5 - 0.5 * Math.cos((2 * Math.PI * i) / WINDOW_SAMPLES);
@@ -96,7 +96,7 @@ function addFrames(
   }
 }
 
-/** K-weight at the middle of each band times its width: bands of unit area average over what they cover. */
+/** K-weight at the middle of each band times its width: bands of unit area average over their range. */
 function bandWeights(bands: number, sampleRateHz: number): number[] {
   const edges = melEdgesHz(bands);
   return Array.from({ length: bands }, (_, band) => {
@@ -113,7 +113,7 @@ function melEdgesHz(bands: number): number[] {
   });
 }
 
-/** A least-squares line, one point after another. */
+/** A least-squares line, fitted point by point. */
 class Line {
   #count = 0;
   #x = 0;
@@ -139,7 +139,7 @@ class Line {
     return (this.#y - this.slope * this.#x) / this.#count;
   }
 
-  /** Of the points around the line. */
+  /** Variance of the points around the line. */
   get variance(): number {
     const ofY = this.#yy / this.#count - (this.#y / this.#count) ** 2;
     const ofX = this.#xx / this.#count - (this.#x / this.#count) ** 2;

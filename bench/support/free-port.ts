@@ -4,14 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isFree } from "../../src/store/postgres/loopback-port.js";
 
-/** Below the ports that private databases draw. */
+/** Below the range from which private databases draw their ports. */
 const FIRST_PORT = 10_000;
 const PORTS = 10_000;
 const TRIES = 50;
 
 /**
- * Holds a file for each port that a process of the same run has been given. The runner takes its folder away
- * itself.
+ * Holds a file for each port handed out in this run. The test runner removes its folder itself.
  */
 const OF_RUN = process.env["TEST_PORTS_DIR"];
 const TAKEN = OF_RUN ?? join(tmpdir(), `dauys-ports-${process.pid}`);

@@ -26,7 +26,7 @@ const PROGRAMS = [
   "dist/native/devices/trial-process.js",
 ];
 const MODELS = ["models/svc-kk-v1", "models/svc-kk-ru-v2"];
-/** onnxruntime-node holds every platform's library, and packages for its own installation. */
+/** onnxruntime-node contains libraries for every platform, and packages that only its installation needs. */
 const RUNTIME = "onnxruntime-node";
 const IMPORTS = /(?:\bfrom\s+|\bimport\s+|\bimport\()"([^"]+)"/g;
 
@@ -40,7 +40,8 @@ exec ./node dist/bench/main.js $name "$@"
 `;
 
 /**
- * Writes node, the runtime, the shipped graphs and this bench into one file, compressed as its ending says.
+ * Writes node, the runtime, the shipped graphs and this bench into one file, compressed according to its
+ * extension.
  *
  * @param runtime a folder with libonnxruntime.so.1 and its CUDA provider, of the release of onnxruntime-node;
  *   null for none
@@ -66,7 +67,7 @@ export async function packBench(file: string, runtime: string | null): Promise<v
   }
 }
 
-/** Every file of ours that these import, and every package. */
+/** Collects every file of ours and every package that these import. */
 async function importsOf(programs: readonly string[]) {
   const files = new Set<string>();
   const packages = new Set<string>();
@@ -91,7 +92,7 @@ async function putPackage(name: string, folder: string): Promise<void> {
   const from = join("node_modules", name);
   if (name !== RUNTIME) return await cp(join(ROOT, from), join(folder, from), { recursive: true });
   await put(join(from, "package.json"), folder);
-  // One folder, named by the version of Node-API that it was built for.
+  // One folder, named after the Node-API version it was built for.
   const [binding = ""] = await readdir(join(ROOT, from, "bin"));
   for (const part of ["dist", join("bin", binding, process.platform, process.arch)]) {
     await cp(join(ROOT, from, part), join(folder, from, part), { recursive: true });

@@ -3,7 +3,7 @@ import type { DauysClient } from "../../src/client/node.js";
 import type { SpeechRequest, SpeechWord } from "../../src/client/types.js";
 import { normalizeForScoring } from "../evaluate/error-rate.js";
 
-/** One word's times as the synthesizer tells them, less those that the recogniser hears in its audio. */
+/** Difference between a word's times from the synthesizer and from the recogniser. */
 interface HeardWord {
   readonly word: string;
   /** Seconds; positive if the word is reported too late. */
@@ -14,13 +14,13 @@ interface HeardWord {
 /** How well the reported times match the recogniser's. */
 export interface HeardSpeech {
   readonly text: string;
-  /** Words that are said as they are written. */
+  /** Number of words spoken exactly as written. */
   readonly wordCount: number;
-  /** Those of them that were understood. */
+  /** The ones that the recogniser understood. */
   readonly heard: readonly HeardWord[];
   /**
-   * Seconds from the first sound, known from the audio itself, to where the recogniser hears the first word
-   * begin: its letters come out after they are spoken. Null when it did not understand that word.
+   * Seconds from the first sound in the audio to the recogniser's start of the first word: it outputs letters
+   * after they are spoken. Null if it did not understand that word.
    */
   readonly onsetLateness: number | null;
   readonly words: readonly SpeechWord[];
@@ -28,7 +28,10 @@ export interface HeardSpeech {
 }
 
 const SAMPLE_RATE_HZ = 24_000;
-/** Length of a step in which sound is looked for, and how far below the loudest one it still is sound. */
+/**
+ * Length of the steps in which sound is searched, and the level below the loudest step that still counts as
+ * sound.
+ */
 const STEP_SECONDS = 0.01;
 const SOUND_DB = -30;
 
@@ -38,7 +41,7 @@ interface Timed {
   readonly end: number;
 }
 
-/** Speaks a text and lets the service's recogniser say when it hears its words. Costs credits for both. */
+/** Synthesizes a text, and transcribes it with word times. Both cost credits. */
 export async function hearWords(client: DauysClient, request: SpeechRequest): Promise<HeardSpeech> {
   const { wav, words = [] } = await client.speak(request, { timestamps: true });
   const { words: heard = [] } = await client.transcribe(wav, { timestamps: true });
@@ -61,7 +64,7 @@ export async function hearWords(client: DauysClient, request: SpeechRequest): Pr
   };
 }
 
-/** The median lateness of the recogniser over all sentences, in seconds: its own, whoever speaks. */
+/** Median lag of the recogniser over all sentences, in seconds; independent of the voice. */
 export function recognizerLateness(spoken: readonly Pick<HeardSpeech, "onsetLateness">[]): number {
   const all = spoken.flatMap(({ onsetLateness }) => (onsetLateness === null ? [] : [onsetLateness]));
   return all.toSorted((a, b) => a - b)[all.length >> 1] ?? Number.NaN;
@@ -80,7 +83,7 @@ function scored<T extends Timed>({ word, start, end }: T): Timed {
   return { word: normalizeForScoring(word), start, end };
 }
 
-/** Words that are in both, in order: the longest common subsequence. */
+/** Finds the words in both, in order: the longest common subsequence. */
 function commonWords(a: readonly Timed[], b: readonly Timed[]): (readonly [Timed, Timed])[] {
   const lengths = Array.from({ length: a.length + 1 }, () => new Int32Array(b.length + 1));
   for (let i = a.length - 1; i >= 0; i--) {

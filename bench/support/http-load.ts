@@ -2,13 +2,13 @@ import { connect, type Socket } from "node:net";
 
 export interface HttpLoad {
   readonly port: number;
-  /** A whole HTTP/1.1 request that keeps its connection. */
+  /** A complete HTTP/1.1 request with a persistent connection. */
   readonly request: string;
   readonly connections: number;
   readonly durationMs: number;
 }
 
-/** Latencies in milliseconds of every answer within the time, in no order. */
+/** Latencies in milliseconds of all answers within the time, unordered. */
 export interface HttpLoadResult {
   readonly latenciesMs: Float64Array;
   readonly perSecond: number;
@@ -19,7 +19,7 @@ const OK = "HTTP/1.1 200";
 /**
  * Repeats a request on each connection, one at a time. Counts bytes instead of parsing: all answers to a
  * request have the length of the connection's first one. A load generator that costs more than the server
- * would measure itself.
+ * would only measure itself.
  */
 export async function loadOverHttp(load: HttpLoad): Promise<HttpLoadResult> {
   const endMs = performance.now() + load.durationMs;
@@ -56,7 +56,7 @@ function askUntil(endMs: number, { port, request }: HttpLoad): Promise<number[]>
   });
 }
 
-/** The length of an answer from its head, which must arrive in one piece. */
+/** Computes the length of an answer from its head, which must arrive in one piece. */
 function checkAnswer(bytes: Buffer, known: number | null, socket: Socket): number | null {
   if (bytes.toString("latin1", 0, OK.length) !== OK) {
     socket.destroy(new Error(`expected ${OK}, received ${bytes.toString("latin1", 0, 40)}`));

@@ -21,12 +21,13 @@ export interface LiveRunOptions {
   /** Samples of each message, or a list of sizes that is repeated. */
   readonly messageSamples: number | readonly number[];
   /**
-   * Real time like a microphone: a message leaves when its last sample is spoken. Else as fast as it goes.
+   * In real time, like a microphone: each message is sent when its last sample has been spoken. Otherwise
+   * unpaced.
    */
   readonly isPaced: boolean;
   readonly sampleRateHz?: number;
   readonly query?: string;
-  /** Asked before each message: the speaker stops although there is more. */
+  /** Called before each message; true stops the speaker early. */
   readonly isOver?: () => boolean;
   readonly onMessage?: (message: StreamServerMessage) => void;
   /** Called after each message has left, with the samples sent so far. */

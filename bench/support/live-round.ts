@@ -8,7 +8,7 @@ export const MESSAGE_SAMPLES = 640;
 /** People do not start to speak at the same moment. */
 const SPREAD_MS = 2_000;
 
-/** So many paced sessions that all hear the same stream. */
+/** Paced sessions that all receive the same stream. */
 export interface LiveRound {
   readonly sessions: number;
   readonly finalLatenciesMs: readonly number[];
@@ -20,12 +20,12 @@ export interface LiveRound {
   readonly cpuSeconds: number;
   readonly wallSeconds: number;
   readonly residentBytes: number;
-  /** Of the live workers: awake, and inside runs of the graphs. */
+  /** Time of the live workers: awake, and inside graph runs. */
   readonly workerBusySeconds: number;
   readonly workerRunSeconds: number;
   readonly steps: number;
   readonly stepSeconds: number;
-  /** As they were read when the last session had closed. */
+  /** As read after the last session closed. */
   readonly metrics: MetricValues;
 }
 
@@ -78,7 +78,8 @@ export async function runLiveRound(parts: {
 }
 
 /**
- * Latencies of one session. An utterance's final is the last one that ends within half a second of its end.
+ * Latencies of one session. The final of an utterance is the last one that ends within half a second of the
+ * utterance's end.
  */
 function timesOf(live: LiveRun, stream: SpokenStream) {
   const wallOf = (sample: number) => live.startedAtMs + (sample / SAMPLE_RATE_HZ) * 1_000;

@@ -7,7 +7,7 @@ import { recognizerIn } from "./recognizer.js";
 
 /** Cost of loading a package in an otherwise empty process. Bytes are resident. */
 export interface LoadFigures {
-  /** With the check of hashes. */
+  /** Includes the hash check. */
   readonly loadMs: number;
   readonly beforeBytes: number;
   readonly loadedBytes: number;
@@ -15,7 +15,7 @@ export interface LoadFigures {
   readonly mappedBytes: number;
   /** Peak so far. */
   readonly peakBytes: number;
-  /** After a recogniser has read an utterance; null for voices. */
+  /** After a recogniser has transcribed an utterance; null for voices. */
   readonly workedBytes: number | null;
   readonly workedPeakBytes: number | null;
 }
@@ -29,7 +29,7 @@ const startedAtMs = performance.now();
 if (manifest?.task === "transcription") {
   const { model } = await recognizerIn(folder);
   const loaded = figures();
-  // Quiet noise: what is heard does not count, its length does.
+  // Quiet noise: only its length matters.
   const pcm = Float32Array.from(
     { length: Number(seconds) * SECOND_SAMPLES },
     (_, i) => Math.sin(i * i) / 100,

@@ -1,4 +1,4 @@
-/** Blocks of 400 ms, each 100 ms after the one before. */
+/** Blocks of 400 ms, each starting 100 ms after the previous one. */
 const BLOCK_SECONDS = 0.4;
 const STEP_SECONDS = 0.1;
 const ABSOLUTE_GATE_LUFS = -70;
@@ -10,7 +10,7 @@ interface Biquad {
 }
 
 /**
- * Integrated loudness of mono speech, in LUFS; minus infinity for silence.
+ * Computes the integrated loudness of mono speech in LUFS; minus infinity for silence.
  * @param pcm -1 to 1
  * @see ITU-R BS.1770-4: K-weighting, mean square of 400 ms blocks, gates at -70 LUFS and 10 LU below the mean
  */
@@ -29,7 +29,7 @@ export function integratedLoudness(pcm: Float32Array, sampleRateHz: number): num
   return toLufs(mean(loud.filter((power) => toLufs(power) > gate)));
 }
 
-/** The standard's weight of a frequency, as a factor of power. */
+/** Returns the standard's weight of a frequency, as a factor of power. */
 export function kWeight(frequencyHz: number, sampleRateHz: number): number {
   const angle = (2 * Math.PI * frequencyHz) / sampleRateHz;
   return powerAt(shelf(sampleRateHz), angle) * powerAt(highPass(sampleRateHz), angle);
@@ -51,8 +51,8 @@ function mean(values: readonly number[]): number {
 }
 
 /**
- * The head's shelf at 1.68 kHz. The standard's coefficients for 48 kHz, from their analogue prototype at any
- * rate.
+ * The high shelf at 1.68 kHz, which models the head. The standard's coefficients for 48 kHz, from their
+ * analogue prototype at any rate.
  */
 function shelf(sampleRateHz: number): Biquad {
   const gain = 10 ** (3.999843853973347 / 20);
@@ -70,7 +70,7 @@ function shelf(sampleRateHz: number): Biquad {
   };
 }
 
-/** The second stage: what is below 38 Hz is not heard. */
+/** Second stage: a high-pass at 38 Hz. */
 function highPass(sampleRateHz: number): Biquad {
   const k = Math.tan((Math.PI * 38.13547087602444) / sampleRateHz);
   const q = 0.5003270373238773;

@@ -4,31 +4,31 @@ import { connect } from "node:net";
 import { freePort } from "./free-port.js";
 import { cpuSecondsOf } from "./service-process.js";
 
-/** Debian's, which `npm test` installs as root. */
+/** Debian's package, which `npm test` installs if run as root. */
 const COMMAND = "nats-server";
 
 const LISTENS_WITHIN_MS = 60_000;
 const POLL_MS = 20;
 
-/** Why what needs a server is left out; false where there is one. */
+/** Reason to skip tests that need a server; false if there is one. */
 export const WITHOUT_NATS: string | false =
   spawnSync(COMMAND, ["--version"]).error === undefined
     ? false
     : "no nats-server here (apt-get install nats-server)";
 
 export interface NatsServerOptions {
-  /** Where it listens; 127.0.0.1 when absent. */
+  /** Listening address; 127.0.0.1 by default. */
   readonly host?: string;
   /** Address that clients use, if not `host`. */
   readonly reachedAt?: string;
   /** Any free port if absent. */
   readonly port?: number;
-  /** Before the command: where it runs. */
+  /** Prefix of the command, which selects where it runs. */
   readonly within?: readonly string[];
   readonly more?: readonly string[];
 }
 
-/** A real server on a free port of this machine, which can die and restart. */
+/** A real server on a free port of this machine, which can be killed and restarted. */
 export class NatsServer {
   readonly url: string;
   readonly port: number;
@@ -47,7 +47,7 @@ export class NatsServer {
     this.#command = [...within, COMMAND, "-a", host, "-p", String(port), ...more];
   }
 
-  /** @param more arguments of the server */
+  /** @param more additional arguments of the server */
   static start(...more: readonly string[]): Promise<NatsServer> {
     return NatsServer.startAt({ more });
   }
@@ -63,7 +63,7 @@ export class NatsServer {
     return cpuSecondsOf(this.#child!.pid!);
   }
 
-  /** Settles when it listens. */
+  /** Settles once it is listening. */
   async start(): Promise<void> {
     const [command = "", ...args] = this.#command;
     const child = spawn(command, args, { stdio: "ignore" });
@@ -77,7 +77,7 @@ export class NatsServer {
     }
   }
 
-  /** Ends at once, as by `kill -9`. */
+  /** Ends immediately, as with `kill -9`. */
   async kill(): Promise<void> {
     const child = this.#child;
     if (child === null) return;
@@ -86,7 +86,7 @@ export class NatsServer {
     await this.#ended;
   }
 
-  /** Asks its clients to go, then ends: settles when it has. */
+  /** Asks its clients to disconnect, then ends; settles once it has ended. */
   async leave(): Promise<void> {
     const child = this.#child;
     if (child === null) return;

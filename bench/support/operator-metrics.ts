@@ -1,6 +1,5 @@
 /**
- * Values of a service's `/metrics` at one moment: by name, labels summed up, and each by its name with
- * labels.
+ * Values of a service's `/metrics` at one moment: by name, summed over labels, and by name with labels.
  */
 export type MetricValues = ReadonlyMap<string, number>;
 
@@ -19,7 +18,7 @@ export async function readMetrics(operatorPort: number): Promise<MetricValues> {
   return values;
 }
 
-/** How much a counter has risen. */
+/** Increase of a counter. */
 export function risen(before: MetricValues, after: MetricValues, name: string): number {
   return (after.get(name) ?? 0) - (before.get(name) ?? 0);
 }

@@ -16,7 +16,7 @@ export interface DecoderRun {
   readonly audioSeconds: number;
   readonly cpuSeconds: number;
   readonly wallSeconds: number;
-  /** Of the first session. */
+  /** Texts of the first session. */
   readonly texts: readonly string[];
 }
 
@@ -25,7 +25,7 @@ interface HeardText {
   readonly text: string;
 }
 
-/** Speaks the stream into this many sessions of our live engine, at real time or as fast as it goes. */
+/** Feeds the stream to this many sessions of our live engine, in real time or unpaced. */
 export function runEngine(
   engine: LiveEngine,
   stream: SpokenStream,
@@ -57,7 +57,7 @@ export function runEngine(
   });
 }
 
-/** The same with the peer: one thread that accepts due audio and decodes all ready streams as a batch. */
+/** Does the same with the peer: one thread accepts due audio and decodes all ready streams as a batch. */
 export function runPeer(
   peer: PeerRecognizer,
   stream: SpokenStream,
@@ -95,7 +95,7 @@ export function runPeer(
   });
 }
 
-/** Hands every session its frames when they are due (or all the time), then lets the decoder work. */
+/** Hands every session its frames when they are due (unpaced: always), then lets the decoder work. */
 async function feed(
   { pcm }: SpokenStream,
   startsAtMs: readonly number[],
@@ -117,7 +117,7 @@ async function feed(
       if (end === pcm.length) left--;
     }
     decode();
-    // Without pacing a thousand frames a turn would fill backlogs faster than any decoder empties them.
+    // Unpaced, a thousand frames a turn would fill backlogs faster than any decoder empties them.
     await (isPaced ? sleep(1) : new Promise((resolve) => setImmediate(resolve)));
   }
 }

@@ -10,7 +10,7 @@ const HALFWAY_SAMPLES = 3 * 640;
 
 type Partial = Extract<SteppedAnswer, { type: "partial" }>;
 
-/** The same recogniser, whose partials are the letters of the streaming head as they come. */
+/** The same recogniser, with the streaming head's raw letters as partials. */
 export function withLetters({ model, utterances }: Recognizer): Recognizer {
   const { tokenSearch } = utterances;
   const searchAside = tokenSearch.searchAside?.bind(tokenSearch);
@@ -21,7 +21,7 @@ export function withLetters({ model, utterances }: Recognizer): Recognizer {
   return { model, utterances: new UtteranceDecoder(model, search, model.outputBias) };
 }
 
-/** Quality of partials, judged by their finals. */
+/** Quality of partials, measured against their finals. */
 export function qualityOf(sessions: readonly SteppedSession[]) {
   const last: ScoredPair[] = [];
   const spoken: ScoredPair[] = [];
@@ -64,7 +64,7 @@ function stableWordsOf(partial: Partial | undefined): string[] {
   return partial === undefined ? [] : wordsOf([...partial.text].slice(0, partial.stable).join(""));
 }
 
-/** Words that were shown whole and came otherwise in the next partial. */
+/** Complete words that the next partial changed. */
 function replaced(before: Partial, after: Partial): number {
   const words = wordsOf(after.text);
   return wordsOf(before.text)
@@ -72,7 +72,7 @@ function replaced(before: Partial, after: Partial): number {
     .filter((word, index) => words[index] !== word).length;
 }
 
-/** Edits by word to the beginning of the final that comes nearest. */
+/** Word edits to the nearest beginning of the final. */
 function editsToBeginning(stable: readonly string[], words: readonly string[]): number {
   return Math.min(...["", ...words].map((_, count) => editDistance(words.slice(0, count), stable)));
 }

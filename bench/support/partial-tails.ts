@@ -5,24 +5,26 @@ import { editDistance } from "../evaluate/error-rate.js";
  * Least delay of a letter after the first sound of its utterance; earlier letters belong to the previous one.
  */
 const SOONEST_SECONDS = 0.08;
-/** Nearly all first letters come later than this: what comes sooner is older if it reads so. */
+/**
+ * Nearly all first letters arrive later than this; earlier ones belong to the previous utterance if the text
+ * agrees.
+ */
 const SOON_SECONDS = 0.12;
-/** A final that begins so far from every known onset of speech has begun at none of them. */
+/** A final that begins farther than this from every known onset began at none of them. */
 const NEAR_SECONDS = 0.3;
 
-/** An utterance as its listener was shown it. */
+/** An utterance as shown to a listener. */
 export interface ShownUtterance {
   readonly final: string;
-  /** Empty when there was none. */
+  /** Empty if there was none. */
   readonly lastPartial: string;
   /**
-   * From its first sound to where the audio of its first partial ended, in seconds; null where either is not
-   * known.
+   * Seconds from its first sound to the end of its first partial's audio; null if either is unknown.
    */
   readonly firstPartialAfter: number | null;
 }
 
-/** The utterances of a session whose finals have come, in order. */
+/** Returns the utterances of a session that have finals, in order. */
 export function shownUtterances(
   messages: readonly StreamServerMessage[],
   onsets: readonly number[],
@@ -42,7 +44,7 @@ export function shownUtterances(
     });
 }
 
-/** Whether partials begin with letters of the previous utterance, by their time or by their text. */
+/** Detects partials that begin with letters of the previous utterance, by time or by text. */
 export function beginsWithTail(shown: ShownUtterance, previousFinal: string): boolean {
   const { firstPartialAfter } = shown;
   if (firstPartialAfter !== null && firstPartialAfter <= SOONEST_SECONDS) return true;
@@ -51,8 +53,8 @@ export function beginsWithTail(shown: ShownUtterance, previousFinal: string): bo
 }
 
 /**
- * Counts the leading letters of the last partial that are the end of the previous final, and not part of its
- * own final: each is an edit between the two.
+ * Counts the leading letters of the last partial that end the previous final and are not part of its own
+ * final; each is an edit between the two.
  */
 export function tailLetters(
   { final, lastPartial }: Pick<ShownUtterance, "final" | "lastPartial">,

@@ -21,8 +21,17 @@ export interface PeerRecognizer {
   isReady(stream: PeerStream): boolean;
   decodeStreams(streams: readonly PeerStream[]): void;
   isEndpoint(stream: PeerStream): boolean;
-  getResult(stream: PeerStream): { readonly text: string };
+  getResult(stream: PeerStream): PeerResult;
   reset(stream: PeerStream): void;
+}
+
+interface PeerResult {
+  readonly text: string;
+  readonly tokens: readonly string[];
+  /** Seconds of the audio. */
+  readonly timestamps: readonly number[];
+  /** Log-probs of a transducer's tokens, from logits that were divided by 2. */
+  readonly ys_probs: readonly number[];
 }
 
 /** The part of its recogniser of whole utterances that is used here. */
@@ -32,14 +41,14 @@ export interface OfflinePeer {
   getResult(stream: PeerStream): { readonly text: string };
 }
 
-interface PeerModule {
+export interface PeerModule {
   readonly OnlineRecognizer: new (config: object) => PeerRecognizer;
   readonly OfflineRecognizer: new (config: object) => OfflinePeer;
 }
 
 /**
- * Installs the peer next to the benches and wraps the shipped weights for it, once.
- * @throws an error that says what is missing
+ * Installs the peer for the benches and wraps the shipped weights for it, once.
+ * @throws an error naming what is missing
  */
 export async function preparePeer(modelFolder: string): Promise<(chunkFrames: number) => PeerRecognizer> {
   const { OnlineRecognizer } = await install(modelFolder, "export_nemo_ctc.py");
@@ -54,14 +63,15 @@ export async function preparePeer(modelFolder: string): Promise<(chunkFrames: nu
       },
       enableEndpoint: true,
       rule1MinTrailingSilence: 2.4,
-      // The same threshold of silence as ours.
+      // The same silence threshold as ours.
       rule2MinTrailingSilence: 0.2,
       rule3MinUtteranceLength: 30,
     });
 }
 
 /**
- * The peer's recogniser of whole utterances over both halves of the shipped weights, one thread, greedy.
+ * Creates the peer's recogniser of whole utterances with both halves of the shipped weights, one thread,
+ * greedy.
  * @throws as `preparePeer`
  */
 export async function prepareOfflinePeer(modelFolder: string): Promise<OfflinePeer> {
@@ -77,15 +87,29 @@ export async function prepareOfflinePeer(modelFolder: string): Promise<OfflinePe
   });
 }
 
-async function install(modelFolder: string, script: string): Promise<PeerModule> {
+/** Installs the peer next to the benches, once. @throws an error that says what is missing */
+export async function installPeer(): Promise<PeerModule> {
   await mkdir(CACHE, { recursive: true });
   if (!existsSync(join(CACHE, "node_modules/sherpa-onnx-node"))) {
     requireRun("npm", ["install", "--no-save", "--no-audit", "--no-fund", "--prefix", CACHE, PEER_PACKAGE]);
   }
+  return createRequire(join(CACHE, "from-here.js"))("sherpa-onnx-node") as PeerModule;
+}
+
+async function install(modelFolder: string, script: string): Promise<PeerModule> {
+  const peer = await installPeer();
   // Wrapped each time: the weights may have changed.
   const path = join(ROOT, "bench/peer", script);
   requireRun("/usr/bin/python3", [path, "--model", modelFolder, "--out", CACHE]);
-  return createRequire(join(CACHE, "from-here.js"))("sherpa-onnx-node") as PeerModule;
+  return peer;
+}
+
+/** Writes a joiner whose log-probs the peer reports as they are. @returns its path */
+export function doubledLogits(joiner: string): string {
+  const doubled = join(CACHE, "joiner.onnx");
+  const script = join(ROOT, "bench/peer/double_logits.py");
+  requireRun("/usr/bin/python3", [script, "--model", joiner, "--out", doubled]);
+  return doubled;
 }
 
 function requireRun(command: string, args: readonly string[]): void {

@@ -5,11 +5,11 @@ const BINARY_FRAME = 0x82;
 const MASKED = 0x80;
 const LENGTH_16 = 126;
 const HEAD_END = "\r\n\r\n";
-/** Shared by all: a socket's bytes are looked at before the next one's are read. */
+/** Shared by all sockets: one socket's bytes are processed before the next one's are read. */
 const received = Buffer.allocUnsafe(1 << 16);
 
 /**
- * A masked binary frame, made once and sent many times. The mask is zero, which the other side cannot know.
+ * Builds a masked binary frame, to be sent many times. The mask is zero; the server cannot tell.
  */
 export function binaryFrame(payload: Uint8Array): Buffer {
   const frame = Buffer.alloc(8 + payload.length);
@@ -21,15 +21,14 @@ export function binaryFrame(payload: Uint8Array): Buffer {
 }
 
 /**
- * A WebSocket client for load: frames are written as they are and only text is read, which costs a third of
- * what a whole client does. Where load and service share the cores, the difference would be counted against
- * the service.
+ * A WebSocket client for load: it writes prepared frames and reads only text, at a third of the cost of a
+ * full client. If load and service share the cores, a full client's cost would count against the service.
  */
 export class RawWebSocket {
   readonly #socket: Socket;
   readonly #onText: (text: string) => void;
   #isUpgraded = false;
-  /** The beginning of a frame, or of the head, whose end has not come yet. */
+  /** The beginning of an incomplete frame or head. */
   #rest: Buffer | null = null;
 
   private constructor(options: { readonly port: number; readonly onText: (text: string) => void }) {
@@ -48,7 +47,7 @@ export class RawWebSocket {
     });
   }
 
-  /** Resolves with the first text message, which is handed on as well. */
+  /** Resolves with the first text message, which is also passed on. */
   static open(options: {
     readonly port: number;
     readonly path: string;
@@ -91,7 +90,7 @@ export class RawWebSocket {
     this.#rest = taken === bytes.length ? null : Buffer.from(bytes.subarray(taken));
   }
 
-  /** Hands on the whole frames and returns how many bytes they were. */
+  /** Passes on complete frames and returns their total size in bytes. */
   #takeFrames(bytes: Buffer): number {
     let at = 0;
     while (at + 2 <= bytes.length) {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { LanguageModel } from "../../core/domain/decoding/language-model.js";
-import { patienceBehind } from "../../core/domain/endpointing/patience.js";
+import { patienceAfter } from "../../core/domain/endpointing/patience.js";
 import { readWords } from "../../core/domain/text/display/reading.js";
 import type { Punctuator } from "../../native/models/punctuation/punctuator.js";
 import { GrowingSentence, SentenceEnds } from "../../native/models/punctuation/sentence-ends.js";
@@ -56,7 +56,7 @@ export async function scoreEnds(
       const score = {
         nGram: endLogProb - spaceLogProb,
         network: ends.probability(state),
-        isHeld: patienceBehind(expected[at]!) > 1,
+        isHeld: patienceAfter(ends.probability(state)) > 1,
       };
       if (at === line.length - 1) last.push(score);
       else if (!isEnd(mark)) inner.push(score);
@@ -68,8 +68,7 @@ export async function scoreEnds(
       const threshold = sorted[Math.floor(missed * sorted.length)]!;
       return share(inner, (score) => score[way] < threshold);
     });
-  const sure: EndScore["sure"][number][] = [];
-  for (const threshold of THRESHOLDS) sure.push(await sureEnds(lines, { ends, punctuator, threshold }));
+
   return {
     set,
     ends: last.length,

@@ -10,14 +10,14 @@ const SPEECH_SET = "human-asterisk-ru-core";
 const RECORDINGS = 40;
 const GAP_SECONDS = 0.6;
 const WARM_UP_ROUNDS = 30;
-/** Holds the longest utterance and its context. */
+/** Length of the longest utterance with its context. */
 const RING_SAMPLES = 2 ** 20;
 
 export interface SaturatedRun {
   readonly sessions: number;
-  /** Of 40 ms, that every session has waiting in each round. */
+  /** Frames of 40 ms that every session has waiting in each round. */
   readonly frames: number;
-  /** Inside runs of the graphs, of all the time that rounds took. */
+  /** Share of the rounds' time spent inside graph runs. */
   readonly runShare: number;
   readonly runMs: number;
   readonly wallMs: number;
@@ -26,7 +26,7 @@ export interface SaturatedRun {
   readonly partials: number;
 }
 
-/** Recordings of people with pauses between them, from which every session hears another part. */
+/** Recordings of people with pauses between them; each session gets a different part. */
 export async function talk(sampleRateHz: number): Promise<Int16Array> {
   const items = (await readRecordings()).filter(({ set }) => set === SPEECH_SET).slice(0, RECORDINGS);
   const parts: Int16Array[] = [];

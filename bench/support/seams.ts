@@ -3,10 +3,10 @@ const SEAM_SECONDS = 0.001;
 const AROUND_SECONDS = 0.3;
 
 /**
- * The click that a border between two chunks adds, in dB: the largest jump of slope within a millisecond of
- * it, in what sounds other than the whole piece, against the largest of the speech around. A click is a jump
- * that the speech does not have; what the two differ by around the border, since integer products round
- * otherwise in another chunk, is taken off.
+ * Measures the click at a border between two chunks, in dB: the largest jump of slope within a millisecond of
+ * the border, in the difference from the whole piece, relative to the largest jump of the surrounding speech.
+ * A click is a jump that the speech does not have. The general difference around the border is subtracted:
+ * integer products round differently in another chunk.
  *
  * @param whole the piece solved as a whole, at the same level
  * @param border sample

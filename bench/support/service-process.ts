@@ -24,9 +24,9 @@ const DEFAULTS = {
   LOG_LEVEL: "warn",
   // The development organization uses its free grant, whose limits must not affect measurements.
   ...{ FREE_SYNTHESIS_PER_ORG: "20", FREE_FILES_PER_ORG: "10", FREE_LIVE_PER_ORG: "20" },
-  // One worker each on any machine: results and tests assume it.
+  // One worker per kind on any machine: results and tests assume it.
   ...{ LIVE_WORKERS: "1", FILE_WORKERS: "1", SYNTHESIS_WORKERS: "1" },
-  // Tests and benches repeat sentences to run the model.
+  // Off, because tests and benches repeat sentences to run the model.
   SENTENCE_CACHE_MB: "0",
 };
 
@@ -38,7 +38,7 @@ export interface ServiceProcess {
   readonly dataDir: string;
   /** From spawn to the first answer of `/ready`. */
   readonly readyMs: number;
-  /** Everything the process wrote to standard output and error so far. */
+  /** Standard output and error of the process so far. */
   output(): string;
   /** CPU seconds of the process and its threads so far. */
   cpuSeconds(): number;
@@ -55,7 +55,7 @@ export interface ServiceProcessOptions {
   readonly cpus?: string;
   /** Another checkout's program, or one whose threads fail. */
   readonly main?: string;
-  /** Command of another Node, which must not fork. */
+  /** Command of another Node version; it must not fork. */
   readonly node?: readonly string[];
 }
 
@@ -120,7 +120,7 @@ export async function startServiceProcess(
 
 async function temporaryDataFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "dauys-"));
-  // A service run by root hands the database to another user, who needs access.
+  // A service started by root runs the database as another user, who needs access.
   await chmod(folder, 0o711);
   return folder;
 }

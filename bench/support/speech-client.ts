@@ -1,4 +1,4 @@
-/** Audio as one client got it: when each part was there, and how much of it. */
+/** Audio as received by one client: arrival and length of each part. */
 export interface SpeechRun {
   /** From the request to the first sample. */
   readonly firstAudioMs: number;
@@ -7,8 +7,7 @@ export interface SpeechRun {
   readonly totalMs: number;
   readonly audioSeconds: number;
   /**
-   * Times that a player which began with the first part had nothing left to play, and the longest of these
-   * gaps.
+   * Number of times that a player started with the first part would run dry, and the longest of these gaps.
    */
   readonly underruns: number;
   readonly longestGapMs: number;
@@ -20,11 +19,11 @@ interface Part {
   readonly isSilent: boolean;
 }
 
-/** -60 dB of full scale: what is quieter is silence. */
+/** Silence is anything below -60 dB of full scale. */
 const AUDIBLE = 32;
 
 const SAMPLE_RATE_HZ = 24_000;
-/** Of every frame of the stream. */
+/** Length of the WAV header of every frame of the stream. */
 const WAV_HEADER_BYTES = 44;
 
 /** Reads `/v1/tts/stream` as a player would: a part is a sentence, or as much of one as is ready. */

@@ -4,7 +4,7 @@ import { WavSampleReader } from "../../core/domain/audio/wav-samples.js";
 import type { ServiceProcess } from "./service-process.js";
 
 export const SAMPLE_RATE_HZ = 16_000;
-/** Silence between the sentences of a stream, long enough for the final of each to come by its threshold. */
+/** Silence between the sentences of a stream, long enough for each to get its final by the threshold. */
 export const GAP_SAMPLES = 16_000;
 const LEAD_SAMPLES = 8_000;
 /** Samples quieter than this share of the sentence's peak (-40 dB) are not speech. */
@@ -17,13 +17,13 @@ export const SENTENCES = [
   "Біз ертең достарымызбен бірге көлге барамыз.",
 ];
 
-/** A stream of spoken sentences; where each begins and ends is known from the audio itself. */
+/** A stream of spoken sentences whose beginnings and ends are measured in the audio. */
 export interface SpokenStream {
   readonly pcm: Int16Array;
   readonly utterances: readonly { readonly onsetSample: number; readonly endSample: number }[];
 }
 
-/** Lets the service speak the sentences, with silence before, between and after them. */
+/** Synthesizes the sentences with the service, with silence before, between and after them. */
 export async function speakStream(
   service: ServiceProcess,
   sentences: readonly string[],
@@ -47,13 +47,13 @@ export async function speak(
   return toSixteenKilohertz(new Uint8Array(await answer.arrayBuffer()));
 }
 
-/** A recording without what is quiet before and after its speech. */
+/** Trims the quiet parts before and after the speech of a recording. */
 export function speechOf(pcm: Int16Array): Int16Array {
   const { onset, end } = speechBounds(pcm);
   return pcm.subarray(onset, end);
 }
 
-/** Recordings at 16 kHz with silence before, between and after them. */
+/** Joins recordings at 16 kHz, with silence before, between and after them. */
 export function joinedStream(recordings: readonly Int16Array[], gapSamples: number): SpokenStream {
   const parts: Int16Array[] = [new Int16Array(LEAD_SAMPLES)];
   const utterances: { onsetSample: number; endSample: number }[] = [];

@@ -11,7 +11,7 @@ const RING_SAMPLES = 2 ** 20;
 type OpenMessage = Extract<ToLiveWorker, { type: "open" }>;
 
 export type SteppedAnswer = Extract<LiveWorkerAnswer, { type: "partial" | "final" }> & {
-  /** How much of the audio the worker had been given. */
+  /** Length of the audio that the worker had received. */
   readonly givenSamples: number;
 };
 
@@ -24,7 +24,7 @@ export interface SteppedSession {
 
 /**
  * A session of a live worker without its thread; each frame is decoded before the next one arrives, so that
- * no clock affects the result.
+ * the result does not depend on time.
  */
 export async function stepSession(
   recognizer: Recognizer,

@@ -90,9 +90,10 @@ const HEARING: HearingModel = {
   sample_rate: 16_000,
   family: "stub",
   alphabet: new Set(),
+  writes_marks: false,
   live_partials: true,
 };
-/** Refuses, but a catalog has one. */
+/** Rejects everything, but the catalog needs one. */
 const SPEAKING: SpeakingModel = {
   ...COMMON,
   name: "stub-voice",
@@ -154,7 +155,7 @@ const transport = createTransport({
   spoolDir: folder,
   urls: new UrlFetcher({ policy: new AddressPolicy([]) }),
   limitsOf: () => ({ synthesis: 0, files: 0, live: LIMIT }),
-  // The service's own number is what its descriptors allow.
+  // The real service derives this from its file descriptor limit.
   limits: { ...DEFAULT_FRONT_LIMITS, maxConnections: LIMIT },
   isReady: () => true,
 });

@@ -1,7 +1,7 @@
 import type { SpeechRun } from "./speech-client.js";
 import type { EngineFigures } from "./synthesis-floor.js";
 
-/** Requests of one moment: sent concurrently to share runs, or one by one. */
+/** Requests sent concurrently, to share runs, or one by one. */
 export interface Pass {
   readonly runs: readonly SpeechRun[];
   readonly wallMs: number;
@@ -37,7 +37,7 @@ export function summary({ nfe, streams, shared, serial }: Round) {
     serialRealTimeFactor: serialTotal.wallMs / serialTotal.audioMs,
     /** Audio per second, shared / serial. */
     throughputRatio: serialTotal.wallMs / sharedTotal.wallMs,
-    /** The same in each half of the round, to judge the noise of the machine. */
+    /** The same for each half of the round, to judge the machine's noise. */
     throughputRatios: shared.map(({ wallMs }, pass) => serial[pass]!.wallMs / wallMs),
     /** Audio per second of CPU, shared / serial. */
     cpuRatio: serialTotal.cpuMs / sharedTotal.cpuMs,

@@ -97,7 +97,7 @@ function oneWorkerEngine(
 
 /** Milliseconds of the bare model until the first sound of a piece in chunks. */
 export interface FirstChunkMs {
-  /** Encoder and condition of the whole piece. */
+  /** Encoder and condition graphs over the whole piece. */
   readonly beginMs: number;
   /** All steps of the first chunk. */
   readonly stepsMs: number;

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** A thread of a process at one moment. */
+/** Snapshot of one thread of a process. */
 export interface ThreadTime {
   readonly id: number;
   readonly niceness: number;
@@ -13,13 +13,13 @@ export function threadTimes(pid: number): readonly ThreadTime[] {
   return readdirSync(`/proc/${pid}/task`).flatMap((id) => {
     const stat = statOf(pid, id);
     if (stat === null) return [];
-    // Fields are counted after the command's name, which may hold spaces.
+    // Fields are counted after the command's name, which may contain spaces.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return [{ id: Number(id), niceness: Number(fields[16]), ticks: Number(fields[11]) + Number(fields[12]) }];
   });
 }
 
-/** Null for a thread that has ended meanwhile. */
+/** Null if the thread has ended meanwhile. */
 function statOf(pid: number, id: string): string | null {
   try {
     return readFileSync(`/proc/${pid}/task/${id}/stat`, "utf8");
@@ -28,7 +28,9 @@ function statOf(pid: number, id: string): string | null {
   }
 }
 
-/** CPU time between two moments by niceness, in hundredths of a second; the main thread's is by itself. */
+/**
+ * CPU time between two moments by niceness, in hundredths of a second; the main thread is listed separately.
+ */
 export function ticksByNiceness(
   before: readonly ThreadTime[],
   after: readonly ThreadTime[],

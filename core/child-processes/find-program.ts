@@ -2,7 +2,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
 
-/** A program, and the argument with which it prints its version. */
+/** A program, and the argument that makes it print its version. */
 export interface WantedProgram {
   readonly name: string;
   readonly versionArgument: string;
@@ -37,7 +37,7 @@ function isExecutable(path: string): boolean {
     accessSync(path, constants.X_OK);
     return true;
   } catch {
-    // Missing or not executable for us: try the next folder.
+    // Missing or not executable: try the next folder.
     return false;
   }
 }

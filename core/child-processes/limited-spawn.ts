@@ -7,11 +7,11 @@ export interface ProcessLimits {
   readonly memoryBytes: number | null;
   /** Largest file that it may write. */
   readonly fileBytes: number;
-  /** 0 to 19; higher values leave the processor to speech. */
+  /** 0 to 19; higher values leave the CPU to speech. */
   readonly niceness: number;
 }
 
-/** Sets limits one by one (a system may lack some), then becomes the program. */
+/** Sets limits one by one (a system may lack some), then executes the program. */
 const LIMIT_SCRIPT = [
   'ulimit -c 0; ulimit -t "$1"; ulimit -v "$2"; ulimit -f "$3"; ulimit -n 64',
   'niceness=$4; shift 4; exec nice -n "$niceness" "$@"',
@@ -35,7 +35,7 @@ export class LimitedSpawn {
     ];
   }
 
-  /** @param command the program and its arguments, none of them from outside */
+  /** @param command the program and its arguments, none of them from clients */
   start(command: readonly string[], limits: ProcessLimits, stdio: StdioOptions): ChildProcess {
     const [file, ...args] = [...this.#prefix, "sh", "-c", LIMIT_SCRIPT, "sh", ...limitArguments(limits)];
     return spawn(file!, [...args, ...command], {

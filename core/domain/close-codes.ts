@@ -31,5 +31,5 @@ export const CLOSE_MEANING = {
   storeAway: "the key store is away; try again",
 } as const satisfies Record<Closing, string>;
 
-/** Closes a flooding socket whose owner set no closing message; live sockets set one. */
+/** Closes a flooding socket without a closing message from its owner; live sockets set one. */
 export const FLOOD_CODE = 1008;

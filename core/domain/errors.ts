@@ -1,4 +1,4 @@
-/** Codes of all expected failures. Each edge maps them in one table, and a missing row does not compile. */
+/** Codes of all expected failures. Each interface maps them in one table; a missing row does not compile. */
 export type ErrorCode =
   | "INVALID_REQUEST"
   | "UNKNOWN_PARAMETER"
@@ -40,7 +40,7 @@ interface ServiceErrorOptions extends ErrorOptions {
 export class ServiceError extends Error {
   override readonly name = "ServiceError";
   readonly code: ErrorCode;
-  /** Name of the field or parameter that broke the rule; null when it is not a single one. */
+  /** Name of the field or parameter that broke the rule; null if it is not a single one. */
   readonly param: string | null;
 
   constructor(code: ErrorCode, message: string, options: ServiceErrorOptions = {}) {

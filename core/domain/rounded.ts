@@ -3,6 +3,11 @@ export function seconds(value: number): number {
   return Math.round(value * 1_000) / 1_000;
 }
 
+/** Rounds the times of a word or span, as `seconds` does. */
+export function roundedTimes<T extends { readonly start: number; readonly end: number }>(timed: T): T {
+  return { ...timed, start: seconds(timed.start), end: seconds(timed.end) };
+}
+
 /** Rounds a share, confidence or real-time factor for answers, to four decimals. */
 export function ratio(value: number): number {
   return Math.round(value * 10_000) / 10_000;

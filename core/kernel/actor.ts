@@ -12,7 +12,7 @@ export interface ActorOptions<State, Message, Effect> {
   readonly perform: (effect: Effect) => void;
   /** Messages that may wait while another is being handled. */
   readonly mailboxCapacity?: number;
-  /** Called once if `decide` or `perform` throws, which is a bug; the actor has stopped by then. */
+  /** Called once if `decide` or `perform` throws, which is a bug; the actor has already stopped. */
   readonly onCrash: (error: unknown) => void;
 }
 
@@ -80,7 +80,7 @@ export class Actor<State, Message, Effect> {
   }
 }
 
-/** A bounded FIFO queue. When full it rejects, and the sender decides what that means. */
+/** A bounded FIFO queue. When full it rejects messages, which the sender must handle. */
 export class Mailbox<Message> {
   readonly capacity: number;
   #messages: Message[] = [];

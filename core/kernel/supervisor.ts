@@ -27,7 +27,7 @@ export interface ChildSpec<C extends Child> {
   readonly start: () => Promise<C>;
   /** {@link RESTART_LIMITS} when absent. */
   readonly limits?: RestartLimits;
-  /** Asked about every end and every failed restart; an excused one does not use up the restart budget. */
+  /** Called for every end and every failed restart; an excused one does not use up the restart budget. */
   readonly isExcused?: (end: ChildEnd) => boolean | Promise<boolean>;
   /**
    * Pause before restarts: none before the first, then `firstMs`, doubled up to `longestMs`. Starts over once

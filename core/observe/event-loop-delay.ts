@@ -7,7 +7,7 @@ const NANOSECONDS = 1e6;
 const QUANTILES = { "0.5": 50, "0.99": 99, "1": 100 } as const;
 
 /**
- * Exposes the event loop delay of the calling thread since the last scrape. Node's histogram holds the time
+ * Exposes the event loop delay of the calling thread since the last scrape. Node's histogram records the time
  * between two ticks, so the tick itself is subtracted.
  */
 export function observeEventLoopDelay(registry: Registry): void {

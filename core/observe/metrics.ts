@@ -9,7 +9,7 @@ const RTF_BUCKETS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5];
 /** From a model in the page cache to one on a network file system, in seconds. */
 const LOAD_BUCKETS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60, 120];
 
-/** All metrics of the service. Labels are our own words: no key, text or organization is among them. */
+/** All metrics of the service. Labels are fixed terms: no key, text or organization is among them. */
 export class Metrics {
   readonly #registry = new Registry();
   #modelRuns: SharedHistogram | null = null;

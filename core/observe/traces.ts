@@ -2,7 +2,10 @@ import type { Context, Span as OtelSpan, Tracer as OtelTracer } from "@opentelem
 import { NO_TRACER, type Span, type SpanAttributes, type Tracer } from "../ports/span.js";
 import type { Log } from "./log.js";
 
-/** Spans that may wait; beyond it the newest are dropped, so that a lost receiver costs bounded memory. */
+/**
+ * Maximum number of waiting spans; beyond it the newest are dropped, so that a lost receiver costs bounded
+ * memory.
+ */
 const MAX_WAITING = 8_192;
 const SENT_EVERY_MS = 1_000;
 const SEND_WITHIN_MS = 5_000;

@@ -4,7 +4,7 @@ export interface AudioDecoder {
    * Decodes untrusted bytes outside this process, within limits; aborting `signal` stops it.
    *
    * @param sourcePath the submitted file; its name does not matter
-   * @param targetPath a file that does not exist yet; the caller deletes it in every case
+   * @param targetPath a file that does not exist yet; the caller always deletes it
    * @returns the path of a PCM WAV file: `sourcePath` if it is one, else `targetPath`
    * @throws {ServiceError} `AUDIO_UNREADABLE`, `AUDIO_TOO_LONG`, `BODY_TOO_LARGE`, `CANCELLED`, `ENGINE_BUSY`
    */

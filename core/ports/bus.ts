@@ -9,8 +9,8 @@ export interface BusMessage {
 
 /**
  * Messages between processes, at most once, in order from one publisher to one subscriber. Messages in flight
- * or published while the connection is down are lost; `onReconnect` reports when that may have happened.
- * Damaged messages are dropped.
+ * or published while the connection is down are lost; `onReconnect` reports this possibility. Damaged
+ * messages are dropped.
  */
 export interface Bus {
   /**

@@ -11,7 +11,7 @@ import type { Paid } from "./idempotency.js";
 import type { KeyIdentity } from "./key-store.js";
 import type { Span } from "./span.js";
 
-/** Why a conversation was ended from outside. */
+/** Reason for ending a conversation from outside. */
 export type StopReason = "client-left" | "service-stops";
 
 /** The identity of a request's caller, and the request's context. */
@@ -93,7 +93,7 @@ export interface LiveSink {
 
 /** A live session as the socket sees it. */
 export interface LiveConversation {
-  /** PCM16LE bytes in any cut; copied before return. */
+  /** PCM16LE bytes in any chunking; copied before return. */
   audio(bytes: Uint8Array): void;
   finalize(): void;
   /** Finish, settle, `done`, 1000. */

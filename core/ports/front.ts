@@ -83,7 +83,7 @@ export interface SocketEvents {
    * joined; empty ones never are.
    */
   binary(bytes: Uint8Array): void;
-  /** The front has sent `floodClosing` and hands on nothing more; `closed` follows. At most once. */
+  /** The front has sent `floodClosing` and delivers nothing more; `closed` follows. At most once. */
   flooded?(): void;
   /** Code 1006 when the client disconnected without a closing handshake. */
   closed(code: number, reason: string): void;

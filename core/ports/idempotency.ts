@@ -1,7 +1,7 @@
 import type { UsageKind } from "../domain/usage/tariff.js";
 import type { Headers } from "./front.js";
 
-/** How long a key and its answer are kept, from the start of the answered request. */
+/** Lifetime of a key and its answer, from the start of the answered request. */
 export const KEPT_FOR_MS = 24 * 3_600_000;
 
 /** Charges of earlier attempts at the same request: a client that repeats it pays only the rest. */
@@ -72,7 +72,8 @@ export type Claim =
 /** Idempotency keys, per organization. */
 export interface Idempotency {
   /**
-   * Claims a key for an attempt. Of simultaneous attempts, on any number of services, one begins.
+   * Claims a key for an attempt. Of several simultaneous attempts, on any number of services, only one may
+   * begin.
    * @throws {ServiceError} `AUTH_UNAVAILABLE`
    */
   claim(request: KeyedRequest): Promise<Claim>;

@@ -1,6 +1,6 @@
 import type { HotWord } from "../domain/decoding/hot-words.js";
 import type { ScoredWord } from "../domain/decoding/words.js";
-import type { Endpointing } from "../domain/endpointing/endpointer.js";
+import type { Endpointing } from "../domain/endpointing/patience.js";
 import type { Span } from "./span.js";
 
 /** Events of a live session's decoder. Times are samples of accepted audio since the start of the session. */
@@ -14,6 +14,8 @@ export type LiveEvent =
       readonly endSample: number;
       /** Code points at its start that the decoder will not change; all of them when absent. */
       readonly stable?: number;
+      /** The speaker has been silent for half of the threshold; only with `wantsPauses`. */
+      readonly isPause?: boolean;
     }
   | {
       readonly type: "final";
@@ -45,6 +47,8 @@ export interface LiveOptions {
   /** `fixed` by default. */
   readonly endpointing?: Endpointing;
   readonly wantsPartials: boolean;
+  /** A partial reports each pause, even if its text has not changed. */
+  readonly wantsPauses?: boolean;
   readonly hotWords: readonly HotWord[];
   readonly span?: Span;
 }

@@ -1,6 +1,6 @@
 import { asServiceError, errorName } from "../domain/errors.js";
 
-/** Attributes of a span: our own words and figures, no text, audio or key. */
+/** Attributes of a span: fixed terms and numbers, no text, audio or key. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
 /** A part of a request, for traces. */
@@ -57,7 +57,7 @@ export function together(spans: readonly Span[]): Span {
   };
 }
 
-/** Does some work and ends its span. */
+/** Runs some work and ends its span. */
 export async function inSpan<T>(span: Span, work: (span: Span) => Promise<T>): Promise<T> {
   try {
     const result = await work(span);

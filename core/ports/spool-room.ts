@@ -19,7 +19,7 @@ export interface SpoolShare {
   /**
    * Counts a file that another process writes, as it grows. `onFull` is called once, when there is no more
    * space.
-   * @returns a function that counts for the last time, to be called when the file is complete
+   * @returns a function that makes the final count, to be called when the file is complete
    */
   watch(path: string, onFull: (error: ServiceError) => void): () => Promise<void>;
   /** Called when the file is deleted. May be called twice. */

@@ -19,9 +19,8 @@ export interface SynthesisJob {
   /** Seeds the initial noise, so that the same job gives the same samples. */
   readonly seed: number;
   /**
-   * `whole` by default. Growing chunks are for a listener who hears the start before the rest is synthesized.
-   * Both
-   * sound alike, with different samples.
+   * `whole` by default. Growing chunks let a listener hear the start before the rest is synthesized. Both
+   * sound alike but have different samples.
    */
   readonly chunking?: Chunking;
 }

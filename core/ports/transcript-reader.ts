@@ -2,6 +2,6 @@ import type { Reading, ReadingTask } from "../domain/text/display/reading.js";
 
 /** Makes transcripts readable. */
 export interface TranscriptReader {
-  /** Never rejects: without a model, figures are written and personal data is masked all the same. */
+  /** Never rejects: even without a model, it writes figures and masks personal data. */
   read(task: ReadingTask): Promise<Reading>;
 }

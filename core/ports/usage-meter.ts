@@ -11,7 +11,7 @@ export interface UsageReference {
   readonly mostAtOnce?: number;
 }
 
-/** The origin of a piece of work, for usage reports. */
+/** The key and the endpoint that started a piece of work, for usage reports. */
 export interface UsageOrigin {
   readonly keyId: string;
   /** Path of the interface, such as `/v1/tts`. */

@@ -113,8 +113,12 @@ export function oneOf<const Name extends string>(
 
 /** A boolean in a query or form: true, false, 1 or 0 in any case. */
 export function flag(name: string, otherwise: boolean) {
-  const error = ({ input }: Broken) => `${name} must be true, false, 1 or 0, received ${shown(input)}`;
-  return z.preprocess(toFlag, z.boolean({ error }).default(otherwise));
+  return z.preprocess(toFlag, z.boolean({ error: flagRule(name) }).default(otherwise));
+}
+
+/** A boolean in a query or form whose default depends on other fields. */
+export function optionalFlag(name: string) {
+  return z.preprocess(toFlag, z.boolean({ error: flagRule(name) }).optional());
 }
 
 /** A whole number in a query. */
@@ -127,6 +131,10 @@ export function queryInteger(name: string, { min, max, otherwise }: NumberRule) 
 /** Quotes the start of an untrusted value for a message. */
 export function shown(value: unknown): string {
   return JSON.stringify(String(value).slice(0, 60));
+}
+
+function flagRule(name: string) {
+  return ({ input }: Broken) => `${name} must be true, false, 1 or 0, received ${shown(input)}`;
 }
 
 function toFlag(value: unknown): unknown {

@@ -7,7 +7,7 @@ import { parseWith, shown } from "./fields.js";
 const MAX_WORDS = 100;
 const MAX_CHARACTERS = 60;
 const MAX_SCORE = 5;
-/** Finds rare names that sound about right; see `bench/evaluate/hot-words.ts`. */
+/** Default score, which finds rare names that sound similar; see `bench/evaluate/hot-words.ts`. */
 const DEFAULT_SCORE = 1;
 
 /** A query parameter with words and phrases to prefer. */
@@ -33,7 +33,7 @@ export function hotWords(name: string) {
 }
 
 /**
- * Checks that hot words use the model's letters. A model that writes pieces of words accepts none.
+ * Checks that hot words use the model's letters. A model that outputs word pieces accepts none.
  *
  * @throws {ServiceError} `INVALID_REQUEST`
  */

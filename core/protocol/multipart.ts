@@ -20,7 +20,7 @@ export function multipartBoundary(contentType: string): string {
 }
 
 /**
- * Parses a `multipart/form-data` body that arrives in any cut. Between chunks it buffers less than a
+ * Parses a `multipart/form-data` body that arrives in any chunking. Between chunks it buffers less than a
  * delimiter or a part's headers.
  *
  * @see RFC 7578 and RFC 2046, section 5.1

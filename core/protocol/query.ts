@@ -6,13 +6,13 @@ import { type DeepReadonly, parseWith, refuseNearMisses, requireKnownNames } fro
 export interface Query<Schema extends z.ZodObject = z.ZodObject> {
   readonly schema: Schema;
   readonly others: "refused" | OtherNames;
-  /** Parameters that may be repeated, on paths that refuse other names. */
+  /** Parameters that may be repeated, on paths that reject other names. */
   readonly repeatable?: readonly string[];
 }
 
 /** For clients of another vendor's interface: their names are ignored, near misses of ours are not. */
 interface OtherNames {
-  /** Known names of those clients, which are not typos of ours. */
+  /** Names that those clients use, which must not be mistaken for typos of ours. */
   readonly passed: readonly string[];
   /** Names with a meaning here that are not in the schema. */
   readonly alsoKnown?: readonly string[];

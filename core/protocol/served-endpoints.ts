@@ -1,7 +1,9 @@
 import { SERVED_PARTS, type ServedPart } from "../domain/served.js";
 import { ENDPOINTS, type Endpoint } from "./endpoints.js";
 
-/** Parts of paths that differ from their group's: every service makes tokens, and voices are synthesis. */
+/**
+ * Parts of paths that differ from their group's: every service issues tokens, and voices belong to synthesis.
+ */
 const PARTS: Readonly<Record<string, ServedPart | null>> = {
   "/v1/stream/token": null,
   "/v1/voices": "synthesis",

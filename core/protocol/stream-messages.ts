@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { HotWord } from "../domain/decoding/hot-words.js";
-import type { Endpointing } from "../domain/endpointing/endpointer.js";
+import type { Endpointing } from "../domain/endpointing/patience.js";
 import type { ReadingOptions } from "../domain/text/display/reading.js";
 import { type ClientMessage, parseClientMessage } from "./client-message.js";
 import type { DeepReadonly } from "./fields.js";
@@ -40,7 +40,7 @@ const END_OF_TURN = z.number().min(0).max(1).meta({
   description: "Probability that the sentence is over, by its words; with `display=true`. An extension",
 });
 
-/** Members of a final that a client has asked for. */
+/** Members of a final that clients get on request. */
 const READABLE = {
   display_text: z
     .string()
@@ -88,7 +88,7 @@ export const STREAM_SERVER_MESSAGE = z.discriminatedUnion("type", [
         }),
       end_of_turn: END_OF_TURN.optional(),
     })
-    .meta({ description: "May be replaced" }),
+    .meta({ description: "May be replaced. With `display=true`, one with `end_of_turn` reports each pause" }),
   z
     .object({ type: z.literal("final"), ...UTTERANCE, words: z.array(SCORED_WORD).optional(), ...READABLE })
     .meta({ description: "Never revised" }),

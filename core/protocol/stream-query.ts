@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { HearingModel, ModelList } from "../domain/catalog/catalog.js";
-import { ENDPOINTINGS } from "../domain/endpointing/endpointer.js";
+import { ENDPOINTINGS } from "../domain/endpointing/patience.js";
 import { flag, oneOf, queryInteger } from "./fields.js";
 import { hotWords, requireHotWords } from "./hot-words.js";
 import { type Query, readQuery } from "./query.js";

@@ -1,12 +1,17 @@
 import { z } from "zod";
 import type { HearingModel, ModelList } from "../domain/catalog/catalog.js";
 import type { ErrorCode } from "../domain/errors.js";
-import { oneOf, parseWith, refuseNearMisses } from "./fields.js";
+import type { ReadingOptions } from "../domain/text/display/reading.js";
+import { oneOf, optionalFlag, parseWith, refuseNearMisses } from "./fields.js";
+import { READING_FIELDS, readingOf } from "./reading-query.js";
 import { RECOGNIZER_MEANS } from "./transcribe-query.js";
 
 const FORMATS = ["json", "text", "verbose_json", "srt", "vtt"] as const;
 /** OpenAI's model ids, which mean the default model. */
 const ALIASES = ["whisper-1", "gpt-4o-transcribe", "gpt-4o-mini-transcribe"];
+
+/** People read these, so their text is readable unless the client asks for plain words. */
+const SUBTITLES: readonly TranscriptFormat[] = ["srt", "vtt"];
 
 export type TranscriptFormat = (typeof FORMATS)[number];
 
@@ -20,6 +25,16 @@ const EFFECTIVE_FIELDS = {
     .optional()
     .meta({ description: `${RECOGNIZER_MEANS}; ${ALIASES.join(", ")} mean it too` }),
   response_format: oneOf("response_format", FORMATS, { otherwise: "json", code: "UNSUPPORTED_FORMAT" }),
+  ...READING_FIELDS,
+  display: optionalFlag("display").meta({
+    description:
+      "Readable text, with capitals, punctuation and figures; default: true for subtitles, otherwise false; an extension",
+  }),
+  numerals: READING_FIELDS.numerals.meta({
+    description:
+      "Numbers in readable text: `auto` writes figures from ten on and before months, units and money, `all` always, " +
+      "`none` never; an extension",
+  }),
 };
 /** A client that requests events would wait for them in vain. */
 const REFUSED_FIELDS = {
@@ -63,6 +78,10 @@ export interface TranscriptionForm {
   /** Whether the model was given by its id. */
   readonly isModelNamed: boolean;
   readonly format: TranscriptFormat;
+  /** Null for the plain transcript. */
+  readonly reading: ReadingOptions | null;
+  /** Whether `reading` is that of a form with no other field than the format. */
+  readonly isReadingDefault: boolean;
   /** Fields without effect. */
   readonly ignored: readonly string[];
 }
@@ -79,9 +98,15 @@ export function parseTranscriptionForm(
 ): TranscriptionForm {
   refuseNearMisses("field", fields.keys(), { known: KNOWN, ignored: PASSED });
   const filled = Object.fromEntries([...fields].filter(([, value]) => value !== ""));
-  const { model: name = null, response_format: format } = parseWith(TRANSCRIPTION_FIELDS, filled);
+  const parsed = parseWith(TRANSCRIPTION_FIELDS, filled);
+  const { model: name = null, response_format: format, numerals, redact } = parsed;
+  const isReadable = SUBTITLES.includes(format);
+  const { display = isReadable } = parsed;
+  const reading = readingOf({ display, numerals, redact });
+  const isReadingDefault =
+    display === isReadable && redact.length === 0 && (numerals === "auto" || reading === null);
   const isModelNamed = name !== null && !ALIASES.includes(name);
   const model = models.require(isModelNamed ? name : null, "INVALID_REQUEST");
   const ignored = Object.keys(filled).filter((field) => !KNOWN.includes(field) && field !== STREAM);
-  return { model, isModelNamed, format, ignored };
+  return { model, isModelNamed, format, reading, isReadingDefault, ignored };
 }

@@ -5,7 +5,7 @@ import type {
   TranscribedSegment,
 } from "../domain/decoding/transcript.js";
 import type { TimedWord } from "../domain/decoding/words.js";
-import { ratio, seconds } from "../domain/rounded.js";
+import { ratio, roundedTimes, seconds } from "../domain/rounded.js";
 import { displayLine } from "../domain/text/display/display-text.js";
 import type { Transcription, TranscriptSegment, VerboseSegment } from "./transcription-schemas.js";
 
@@ -65,10 +65,6 @@ function displayText(segments: readonly TranscribedSegment[]): string {
 
 function displayWords(transcript: FileTranscript): readonly ReadableWord[] {
   return transcript.segments.flatMap(({ readable = [] }) => readable.map(roundedTimes));
-}
-
-function roundedTimes<T extends { readonly start: number; readonly end: number }>(timed: T): T {
-  return { ...timed, start: seconds(timed.start), end: seconds(timed.end) };
 }
 
 function allWords(transcript: FileTranscript): readonly TimedWord[] {

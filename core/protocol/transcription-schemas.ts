@@ -71,7 +71,7 @@ export const ERROR_EVENT = z.object({
 const CONSTANT = "Not measured: it is here because strict clients refuse a segment without it";
 
 /** A segment of `verbose_json`, with members that OpenAI's clients require. */
-export const VERBOSE_SEGMENT = TRANSCRIPT_SEGMENT.extend({
+export const VERBOSE_SEGMENT = TRANSCRIPT_SEGMENT.omit({ display_text: true }).extend({
   seek: z.int().meta({ description: "`start` in hundredths of a second" }),
   tokens: z.array(z.int()).meta({ description: `Always empty. ${CONSTANT}` }),
   temperature: z.number().meta({ description: `Always 0. ${CONSTANT}` }),
@@ -89,13 +89,17 @@ export const VERBOSE_TRANSCRIPT = z.object({
     .nullable()
     .meta({ description: "Of most words; null for no words" }),
   duration: z.number().meta({ description: "Seconds" }),
-  text: z.string(),
+  text: z.string().meta({ description: "Readable with `display=true`, else lowercase and unpunctuated" }),
   segments: z.array(VERBOSE_SEGMENT),
-  words: z.array(TIMED_WORD),
+  words: z.array(TIMED_WORD).meta({ description: "With `display=true`, words of the readable text" }),
+  redactions: z.array(REDACTION).optional().meta({
+    description: "What was masked, in order; only with `redact`. An extension",
+  }),
 });
 
 export type TranscriptSegment = DeepReadonly<z.output<typeof TRANSCRIPT_SEGMENT>>;
 /** Answer of `/v1/transcribe`, member by member as the interface names them. */
 export type Transcription = DeepReadonly<z.output<typeof TRANSCRIPTION>>;
 export type ErrorEvent = z.output<typeof ERROR_EVENT>;
+export type VerboseTranscript = DeepReadonly<z.output<typeof VERBOSE_TRANSCRIPT>>;
 export type VerboseSegment = DeepReadonly<z.output<typeof VERBOSE_SEGMENT>>;

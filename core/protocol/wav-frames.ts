@@ -27,15 +27,15 @@ export function wavFrame(
   return { bytes: LENGTH_BYTES + bytes, parts: concatenated(length, parts) };
 }
 
-/** Parses frames from a stream of bytes in any cut. */
+/** Parses frames from a stream of bytes in any chunking. */
 export class WavFrameReader {
   /** Received chunks of an incomplete frame, joined once when it is complete. */
   #chunks: Uint8Array[] = [];
   #pendingBytes = 0;
-  /** Length of the first frame, as far as it is known. */
+  /** Length of the first frame, once known. */
   #wantedBytes = LENGTH_BYTES;
 
-  /** Whether there is no incomplete frame. */
+  /** True if there is no incomplete frame. */
   get isAtBoundary(): boolean {
     return this.#pendingBytes === 0;
   }

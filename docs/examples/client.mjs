@@ -1,4 +1,5 @@
-// Speaks a text into a WAV file, says when each word is said, and transcribes the file: node client.mjs TEXT FILE
+// Writes a text as speech to a WAV file, prints the time of each word, and transcribes the file: node
+// client.mjs TEXT FILE
 import { writeFile } from "node:fs/promises";
 import { DauysClient } from "dauys/client";
 

@@ -1,4 +1,4 @@
-// Transcribes PCM from standard input while it comes: 16-bit little-endian, mono, 16 kHz.
+// Transcribes PCM from standard input as it arrives: 16-bit little-endian, mono, 16 kHz.
 import { DauysClient } from "dauys/client";
 
 const client = new DauysClient({
@@ -9,7 +9,8 @@ const client = new DauysClient({
 const live = client.live();
 process.stdin.on("data", (pcm) => live.send(pcm));
 process.stdin.on("end", () => live.close());
-// A partial is replaced by the next one, a final never changes. The loop ends when everything was heard.
+// The next result replaces a partial; a final never changes. The loop ends once all audio has been
+// transcribed.
 for await (const { type, text } of live) {
   if (type === "final") console.log(text);
   else if (process.stderr.isTTY) process.stderr.write(`\r${text}`);

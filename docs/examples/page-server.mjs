@@ -1,4 +1,4 @@
-// Serves page.html, and the stream token that it needs for each connection: the key stays here.
+// Serves page.html and a stream token for each of its connections, so the key stays on the server.
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { DauysClient } from "dauys/client";
@@ -17,7 +17,7 @@ const server = createServer(async (request, response) => {
     response.writeHead(404).end();
     return;
   }
-  // Ask here who the visitor is: a visitor with a token talks at your expense.
+  // Authenticate visitors here: you pay for the audio of anyone who has a token.
   try {
     const { token } = await client.streamToken();
     response.writeHead(200, { "content-type": "application/json", "cache-control": "no-store" });

@@ -331,15 +331,6 @@ Napi::Value Grown(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), static_cast<double>(tokens.size()));
 }
 
-/** expectation(search): what the language model expects after the best text. */
-Napi::Value ExpectationOf(const Napi::CallbackInfo& info) {
-  const beam::Expectation expected = IdleSearch(info[0]).Expected();
-  Napi::Object result = Napi::Object::New(info.Env());
-  result.Set("endLogProb", expected.end_log_prob);
-  result.Set("spaceLogProb", expected.space_log_prob);
-  return result;
-}
-
 /** A search on a thread of libuv's pool. Holds references to its arguments until it is done. */
 class AsideSearch : public Napi::AsyncWorker {
  public:
@@ -416,6 +407,21 @@ Napi::Value ResampleSpan(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
+/** product(matrix, vector, out): out = matrix × vector; rows of the matrix have the vector's length. */
+Napi::Value ProductOf(const Napi::CallbackInfo& info) {
+  const auto matrix = TypedArray<Napi::Float32Array>(info[0], napi_float32_array, "matrix");
+  const auto vector = TypedArray<Napi::Float32Array>(info[1], napi_float32_array, "vector");
+  auto out = TypedArray<Napi::Float32Array>(info[2], napi_float32_array, "out");
+  const size_t width = vector.ElementLength();
+  if (width % 4 != 0 || matrix.ElementLength() != width * out.ElementLength()) {
+    Refuse(info.Env(), "matrix, vector and out do not fit each other");
+  }
+  for (size_t row = 0; row < out.ElementLength(); row++) {
+    out[row] = beam::Dot(matrix.Data() + row * width, vector.Data(), width);
+  }
+  return info.Env().Undefined();
+}
+
 /** Called in every thread that loads the addon; keeps no state per thread. */
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("findModel", Napi::Function::New<Guarded<FindModel>>(env, "findModel"));
@@ -429,9 +435,9 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("begin", Napi::Function::New<Guarded<Begin>>(env, "begin"));
   exports.Set("push", Napi::Function::New<Guarded<Push>>(env, "push"));
   exports.Set("keepBestText", Napi::Function::New<Guarded<KeepBestText>>(env, "keepBestText"));
-  exports.Set("expectation", Napi::Function::New<Guarded<ExpectationOf>>(env, "expectation"));
   exports.Set("grown", Napi::Function::New<Guarded<Grown>>(env, "grown"));
   exports.Set("searchAside", Napi::Function::New<Guarded<SearchAside>>(env, "searchAside"));
+  exports.Set("product", Napi::Function::New<Guarded<ProductOf>>(env, "product"));
   exports.Set("resample", Napi::Function::New<Guarded<ResampleSpan>>(env, "resample"));
   return exports;
 }

@@ -1,15 +1,15 @@
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import type { Convolve } from "../../core/domain/audio/resample.js";
-import type { Expectation } from "../../core/domain/decoding/growing-search.js";
 import type { HotWords } from "../../core/domain/decoding/hot-words.js";
+import type { Product } from "../../core/domain/matrix-product.js";
 
-/** Where `scripts/build-native.mjs` puts it, seen from `dist/native/beam`. */
+/** Output of `scripts/build-native.mjs`, relative to `dist/native/beam`. */
 const BUILT = fileURLToPath(new URL("../../../native/beam/build/Release/beam.node", import.meta.url));
 
 /** A language model in memory, shared by all threads. */
 export type NativeModel = object & { readonly __nativeModel: never };
-/** A search with its workspace; belongs to the thread that made it. */
+/** A search with its workspace; belongs to the thread that created it. */
 export type NativeSearch = object & { readonly __nativeSearch: never };
 
 export interface NativeHypotheses {
@@ -82,10 +82,11 @@ export interface NativeBinding {
    * @returns the number of tokens
    */
   grown(search: NativeSearch, text: Uint16Array): number;
-  expectation(search: NativeSearch): Expectation;
   keepBestText(search: NativeSearch): void;
   /** @throws for arrays of mismatched sizes */
   readonly resample: Convolve;
+  /** Absent in an older addon. @throws for arrays of mismatched sizes */
+  readonly product?: Product;
 }
 
 export type LoadedBinding =

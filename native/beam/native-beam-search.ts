@@ -1,5 +1,5 @@
 import { brokenLanguageModel } from "../../core/domain/decoding/broken-language-model.js";
-import type { Expectation, GrowingSearch, GrownText } from "../../core/domain/decoding/growing-search.js";
+import type { GrowingSearch, GrownText } from "../../core/domain/decoding/growing-search.js";
 import type { HotWords } from "../../core/domain/decoding/hot-words.js";
 import { readLanguageModelHeader, requireVocabulary } from "../../core/domain/decoding/language-model.js";
 import { LOG_ADD_TABLE } from "../../core/domain/decoding/log-add.js";
@@ -54,7 +54,7 @@ export class NativeBeamSearch implements TokenSearch {
   readonly #binding: NativeBinding;
   readonly #search: NativeSearch;
   readonly #hasModel: boolean;
-  /** For another thread, with a separate workspace. */
+  /** Search for another thread, with a separate workspace. */
   readonly #aside: NativeSearch;
   #asideIsDone: Promise<unknown> = Promise.resolve();
 
@@ -125,10 +125,6 @@ class NativeGrowingSearch implements GrowingSearch {
       if (count < text.length) return { tokens: text.subarray(1, 1 + count), settled: text[0]! };
       text = new Uint16Array(2 * (count + 1));
     }
-  }
-
-  expectation(): Expectation {
-    return this.#binding.expectation(this.#search);
   }
 
   keepBestText(): void {

@@ -181,18 +181,6 @@ size_t PrefixBeamSearch::Grown(std::vector<uint8_t>* tokens) const {
   return settled;
 }
 
-Expectation PrefixBeamSearch::Expected() const {
-  Expectation expected;
-  const int32_t best = beam_.empty() ? 0 : Trimmed(beam_[0].node);
-  if (model_ == nullptr || best == 0) return expected;
-  const PrefixTree::Node& node = tree_[best];
-  model_->Advance(node.state, kBlank, &expected.end_log_prob);
-  if (options_.space >= 0) {
-    model_->Advance(node.state, static_cast<uint32_t>(options_.space), &expected.space_log_prob);
-  }
-  return expected;
-}
-
 /** Removes a space at the end. */
 int32_t PrefixBeamSearch::Trimmed(int32_t node) const {
   const bool has_space = node > 0 && static_cast<int32_t>(tree_[node].token) == options_.space;

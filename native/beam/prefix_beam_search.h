@@ -54,12 +54,6 @@ struct Hypotheses {
   std::vector<double> scores;
 };
 
-/** A language model's expectation after a text; as in `core/domain/decoding/growing-search.ts`. */
-struct Expectation {
-  double end_log_prob = 0;
-  double space_log_prob = 0;
-};
-
 /** Every prefix a search has kept, as a tree: a node is its parent's text plus one token. */
 class PrefixTree {
  public:
@@ -206,7 +200,6 @@ class PrefixBeamSearch {
    * with which all texts of the beam begin.
    */
   size_t Grown(std::vector<uint8_t>* tokens) const;
-  Expectation Expected() const;
   /** Drops all texts but the best. */
   void KeepBestText();
 

@@ -6,7 +6,7 @@ import type { NativeBinding, NativeModel } from "./binding.js";
 
 const TABLES = ".tables";
 const DRAFT = ".draft";
-/** Enough for the models of a service and those before its last change. */
+/** Enough for a service's current models and those before its last change. */
 const MOST_MODELS = 3;
 /** Smaller models are unpacked in less than 0.1 s. */
 const LEAST_BYTES = 8 * 2 ** 20;
@@ -61,7 +61,7 @@ export class UnpackedModels {
     return join(this.#place.folder, key + TABLES);
   }
 
-  /** Whether a process is writing this model. Deletes the drafts of killed processes. */
+  /** Returns true if a process is writing this model. Deletes the drafts of killed processes. */
   async #hasDraftOf(key: string): Promise<boolean> {
     let isAtWork = false;
     for (const { path, name, mtimeMs } of await this.#files(DRAFT)) {

@@ -2,7 +2,7 @@ import type { PackageFolder } from "../models/package.js";
 import type { Sizes } from "./feeds.js";
 import type { GraphShapes, ShapeFigures } from "./trial.js";
 
-/** An engine's work with one package: which graphs it runs, and in which shapes. */
+/** An engine's work with one package: its graphs and their shapes. */
 export interface EngineWork {
   readonly engine: "live" | "files" | "speech";
   readonly graphs: readonly GraphShapes[];
@@ -14,19 +14,19 @@ export interface EngineWork {
 export interface EngineWorth {
   /** Seconds of audio per second. */
   readonly audioSecondsPerSecond: number;
-  /** For live: sessions that it keeps up with. */
+  /** For live: the number of sessions it can sustain. */
   readonly sessions: number | null;
-  /** Duration: for live, of a step; for files, of ten seconds of audio; for speech, of a piece. */
+  /** Duration of a live step, of ten seconds of a file, or of a piece of speech. */
   readonly ms: number;
 }
 
-/** Of a recogniser's frame. */
+/** Duration of a recogniser's frame. */
 const FRAME_SAMPLES = 640;
 const FRAME_SECONDS = 0.04;
 const LIVE_ROWS = 32;
 /** Ten seconds, the length of a file's piece. */
 const FILE_FRAMES = 250;
-/** Of a frame of the vocoder and the condition, at 24 kHz. */
+/** Duration of a frame of the vocoder and the condition, at 24 kHz. */
 const MEL_FRAME_SAMPLES = 256;
 const MEL_FRAME_SECONDS = MEL_FRAME_SAMPLES / 24_000;
 const SOLVER_STEPS = 16;
@@ -67,7 +67,7 @@ export function engineWork({ manifest }: PackageFolder): readonly EngineWork[] {
   return manifest.family === "flow-matching" ? [SPEECH] : [];
 }
 
-/** Reduces the work to one run of one graph, to test only whether a provider works. */
+/** Reduces the work to one run of one graph, which only tests whether a provider works. */
 export function smallWork({ engine, worth }: EngineWork): EngineWork {
   return { engine, worth, graphs: [SMALL[engine]] };
 }

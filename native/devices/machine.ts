@@ -10,9 +10,9 @@ const run = promisify(execFile);
 
 export interface FoundLibrary {
   readonly name: string;
-  /** Where the loader finds it; null if it does not. */
+  /** Path found by the loader; null if there is none. */
   readonly path: string | null;
-  /** How to install it. */
+  /** Installation command. */
   readonly bring: string;
 }
 
@@ -25,7 +25,7 @@ export interface MachineFacts {
   readonly nvidia: readonly { readonly name: string; readonly driver: string; readonly memory: string }[];
   readonly cuda: readonly FoundLibrary[];
   readonly vulkan: readonly FoundLibrary[];
-  /** Files that describe Vulkan drivers. */
+  /** Description files of Vulkan drivers. */
   readonly vulkanDrivers: readonly string[];
 }
 

@@ -18,7 +18,7 @@ export interface SpeechFigures {
 const TEXT = "бүгін ауа райы жылы болады, кешке қарай жаңбыр жауады.";
 const SOLVER_STEPS = 16;
 
-/** Speaks concurrent pieces twice, each step and window in one run, and measures the second time. */
+/** Synthesizes concurrent pieces twice, each step and window in one run, and measures the second time. */
 export async function timeSpeech(
   folder: string,
   place: Place,

@@ -25,7 +25,7 @@ export interface ShapeFigures {
   readonly runs: number;
   /** CPU time of this process per run, all threads. */
   readonly cpuMs: number;
-  /** Compared with the CPU's own graph, by output; null if not compared. */
+  /** Difference from the CPU's own graph by output; null if not compared. */
   readonly difference: Readonly<Record<string, Difference>> | null;
 }
 
@@ -130,7 +130,7 @@ export async function timeShapes(
   }
 }
 
-/** Finds out which provider ran which nodes of a graph, from the runtime's profile. */
+/** Reads the provider of each node of a graph from the runtime's profile. */
 export async function placedNodes(
   model: PackageFolder,
   graph: string,

@@ -9,12 +9,12 @@ export interface Trial {
   readonly placed: readonly Placed[];
   readonly speech: readonly SpeechFigures[];
   readonly failures: readonly { readonly graph: string; readonly reason: string }[];
-  /** Why the process ended early (a crash or a timeout); null if it did not. */
+  /** Reason why the process ended early (a crash or a timeout); null if it did not. */
   readonly ended: string | null;
 }
 
 const PROGRAM = fileURLToPath(new URL("./trial-process.js", import.meta.url));
-/** Kept from the end of standard error, where a driver that ends the process says why. */
+/** Length of the end of standard error to keep, where a crashing driver reports its reason. */
 const KEPT_CHARACTERS = 600;
 
 /** Tests a provider in a separate process, so that a crash does not end this one. */

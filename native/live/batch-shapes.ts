@@ -1,7 +1,7 @@
 import type { StepBatch } from "../models/recognizer.js";
 import type { EncoderState } from "../models/state-rows.js";
 
-/** Batch sizes, few so that buffers can be reused. On a core, a row does not get cheaper above 64. */
+/** Batch sizes, few so that buffers can be reused. On a core, rows do not get cheaper above 64. */
 const BATCH_ROWS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256] as const;
 
 /** Lists the batch sizes up to `most`, which is the last. */

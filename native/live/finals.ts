@@ -3,7 +3,7 @@ import type { RowsOfLength } from "../../core/domain/placement/shared-passes.js"
 import type { RecognizerModel } from "../models/recognizer.js";
 import type { DecodedUtterance, UtteranceDecoder } from "../recognition/utterance-decoder.js";
 import type { LiveWorkerAnswer } from "../threads/protocol.js";
-import type { StatePool } from "./encoder-states.js";
+import type { StatePool } from "./encoder-memory.js";
 import type { EndedText, FlushOutputs, PartialText } from "./hypothesis.js";
 import type { LiveTrack } from "./live-track.js";
 import { SecondPass, type SecondPassInput, SecondPassRunner } from "./second-pass.js";
@@ -33,6 +33,8 @@ interface PendingPass {
   readonly pass: SecondPass;
   readonly startFrame: number;
 }
+
+type PauseInput = Omit<SecondPassInput, "encoded" | "hotWords" | "reading" | "endSample">;
 
 export class LiveFinals {
   readonly #model: RecognizerModel;
@@ -73,7 +75,7 @@ export class LiveFinals {
   }
 
   /** Requests a second pass at half of the threshold: its text is needed unless speech resumes. */
-  prepare(track: LiveTrack, flush: Omit<SecondPassInput, "encoded" | "hotWords" | "endSample">): void {
+  prepare(track: LiveTrack, flush: PauseInput): void {
     const pass = this.#passOf(track, flush, flush.endFrame * this.#model.manifest.frameSamples);
     track.keepPass(pass);
     this.#pending.push({ track, pass, startFrame: flush.startFrame });
@@ -109,8 +111,8 @@ export class LiveFinals {
   /** Records the end of an utterance, to be published by `publishEndings`. */
   end(track: LiveTrack, event: Ended): void {
     const startFrame = track.toSessionFrame(event.startFrame);
-    // These two end in the past, but the prepared pass reads up to the present.
-    if (event.reason === "too-long" || event.reason === "wordless") track.dropPass();
+    // These end in the past, but a prepared pass reads up to the present.
+    if (event.reason !== "pause" && event.reason !== "finalize") track.dropPass();
     const pass = track.takePass();
     const { endFrame } = track.encoded;
     const frame = track.toSessionFrame(event.endFrame);
@@ -163,11 +165,13 @@ export class LiveFinals {
   }
 
   #passOf(
-    { encoded, hotWords, audioEnd }: LiveTrack,
-    flush: Omit<SecondPassInput, "encoded" | "hotWords" | "endSample">,
+    { encoded, hotWords, read, audioEnd }: LiveTrack,
+    flush: PauseInput,
     endSample: number,
   ): SecondPass {
-    const input = { ...flush, encoded, hotWords, endSample: Math.min(endSample, audioEnd) };
+    // A reading that began with a farther voice is read again from the speaker's first words, as in files.
+    const reading = read !== null && read.startFrame === flush.startFrame ? read.reading : null;
+    const input = { ...flush, encoded, hotWords, reading, endSample: Math.min(endSample, audioEnd) };
     return new SecondPass(input, this.#runner);
   }
 
@@ -229,7 +233,7 @@ export class LiveFinals {
 
   /**
    * Reports a last partial, so that the same text precedes a final however the audio was chunked. Not for an
-   * utterance that was cut for length: partials have already covered more than its final.
+   * utterance cut for length: partials have already covered more than its final.
    */
   #publishLast(ending: Ending, take: (text: EndedText) => PartialText | null): void {
     const { track, event, startFrame, endFrame, hypothesis } = ending;
@@ -240,15 +244,18 @@ export class LiveFinals {
     if (last !== null) this.#post(track.partial({ ...last, startFrame, endFrame }));
   }
 
-  /** Reports the second pass's text as a partial while the pause lasts; the final comes at the threshold. */
+  /**
+   * Reports the second pass's text as a partial while the pause lasts; the final follows at the threshold.
+   */
   #reportSecondPass({ track, pass, startFrame }: PendingPass, text: string): void {
     if (track.isClosed || track.hasPendingFinals || !track.isKept(pass)) return;
-    const partial = track.takeSecondPass(text);
+    const { wantsPauses: isPause } = track;
+    const partial = track.takeSecondPass(text) ?? (isPause ? track.reported : null);
     if (partial !== null)
-      this.#post(track.partial({ ...partial, startFrame, endFrame: pass.input.endFrame }));
+      this.#post(track.partial({ ...partial, isPause, startFrame, endFrame: pass.input.endFrame }));
   }
 }
 
 function flushOutputsOf({ pass }: Ending): FlushOutputs {
-  return pass === null ? NO_OUTPUTS : { startFrame: pass.input.endFrame, best: pass.flushOutputs };
+  return pass?.flush ?? NO_OUTPUTS;
 }

@@ -32,7 +32,7 @@ export class GrowingUtterance implements EndedText {
     this.#hasLetters = wasShown;
   }
 
-  /** Text of it was reported, so its end must be too. */
+  /** Its text was reported, so its end must be too. */
   get hasLetters(): boolean {
     return this.#hasLetters;
   }
@@ -53,7 +53,7 @@ export class GrowingUtterance implements EndedText {
   }
 
   /**
-   * Takes the result of reading the frames from `windowStart` to `endFrame`.
+   * Adds the result of reading the frames from `windowStart` to `endFrame`.
    *
    * @param words times in seconds of the session
    * @returns the text to report; null if it has not changed

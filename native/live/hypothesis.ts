@@ -26,6 +26,8 @@ export interface EndedText {
 
 /** Text of an open utterance, which grows with the frames of the streaming head. */
 export interface OpenText extends EndedText {
+  /** The best text so far. */
+  readonly text: string;
   /** Takes the next frame's best output, and its row at `offset` of `logProbs` unless it is forgotten. */
   take(best: number, logProb: number, logProbs?: Float32Array, offset?: number): void;
   /** Returns the text, which then counts as reported; null if it is empty or already reported. */
@@ -55,6 +57,10 @@ export class LiveHypothesis implements OpenText {
   /** Also true for letters of the previous utterance. */
   get hasLetters(): boolean {
     return this.#hasLetters;
+  }
+
+  get text(): string {
+    return this.#greedy.text;
   }
 
   take(best: number, logProb: number): void {
@@ -92,8 +98,6 @@ export class LiveHypothesis implements OpenText {
 
 /** Delay of the streaming head's letters, in frames. */
 export interface LetterTiming {
-  /** From a frame to its row, see `RecognizerModel`. */
-  readonly lagFrames: number;
   /** Mean delay from a sound to the row with its letter. */
   readonly delayFrames: number;
 }
@@ -104,10 +108,10 @@ export interface UtteranceEnd {
   readonly isMidSpeech: boolean;
 }
 
-export function letterTimingOf({ manifest, lagFrames }: RecognizerModel): LetterTiming {
+export function letterTimingOf({ manifest }: RecognizerModel): LetterTiming {
   const { frameSamples, sampleRateHz, decoding } = manifest;
   const delaySeconds = decoding.emissionDelaySeconds ?? 0;
-  return { lagFrames, delayFrames: (delaySeconds * sampleRateHz) / frameSamples };
+  return { delayFrames: (delaySeconds * sampleRateHz) / frameSamples };
 }
 
 /**
@@ -118,13 +122,13 @@ export function letterTimingOf({ manifest, lagFrames }: RecognizerModel): Letter
  * bound: no letter of the new speech appears within half of the mean delay.
  */
 export function firstOwnFrame(
-  { lagFrames, delayFrames }: LetterTiming,
+  { delayFrames }: LetterTiming,
   lastEnd: UtteranceEnd | null,
   frame: number,
 ): number {
   if (lastEnd === null) return 0;
   const afterEnd = lastEnd.frame + Math.ceil(delayFrames);
-  if (lastEnd.isMidSpeech) return lagFrames + afterEnd;
+  if (lastEnd.isMidSpeech) return afterEnd;
   const onset = frame + 1 - ENDPOINTER_DEFAULTS.openingFrames;
-  return lagFrames + Math.min(afterEnd, onset + Math.floor(delayFrames / 2));
+  return Math.min(afterEnd, onset + Math.floor(delayFrames / 2));
 }

@@ -5,47 +5,32 @@ import {
   ENDPOINTER_DEFAULTS,
   Endpointer,
   FINISH_FRAMES,
-  MOST_PATIENCE,
   pauseFramesFor,
   wordlessFramesFor,
 } from "../../core/domain/endpointing/endpointer.js";
-import { patienceBehind } from "../../core/domain/endpointing/patience.js";
+import { MOST_PATIENCE, patienceAfter } from "../../core/domain/endpointing/patience.js";
+import { DISTANT_DOUBT } from "../../core/domain/endpointing/speaker-level.js";
+import { GrowingSentence } from "../models/punctuation/sentence-ends.js";
 import { PcmRing } from "../ring/pcm-ring.js";
 import type { LiveWorkerAnswer, ResumePoint, ToLiveWorker } from "../threads/protocol.js";
-import { StatePlace, type StatePool } from "./encoder-states.js";
-import { FrameRows, type RowPool } from "./frame-rows.js";
+import { FrameRows, StatePlace } from "./encoder-memory.js";
 import { GrowingUtterance } from "./growing-utterance.js";
 import {
   type EndedText,
   firstOwnFrame,
-  type LetterTiming,
   LiveHypothesis,
   type OpenText,
   type PartialText,
   type UtteranceEnd,
 } from "./hypothesis.js";
-import { SearchedUtterance, type SearchPool } from "./searched-utterance.js";
+import { ReadUtterance } from "./read-utterance.js";
+import { SearchedUtterance } from "./searched-utterance.js";
 import type { SecondPass } from "./second-pass.js";
+import type { TrackModel } from "./track-model.js";
 
 /** An utterance begins before it is detected: by its lead, or at a cut within the cut window. */
 const REMEMBERED_FRAMES =
   ENDPOINTER_DEFAULTS.cutWindowFrames + ENDPOINTER_DEFAULTS.leadFrames + ENDPOINTER_DEFAULTS.openingFrames;
-
-export interface TrackModel {
-  readonly letters: LetterTiming;
-  /** Steps output text; otherwise open utterances are read repeatedly. */
-  readonly streams: boolean;
-  readonly states: StatePool;
-  readonly encodedBlocks: RowPool;
-  readonly encodedSize: number;
-  readonly vocabulary: readonly string[];
-  readonly outputBias: Float32Array | null;
-  /** Null without a language model: partials are then the streaming head's letters. */
-  readonly searches: SearchPool | null;
-  readonly frameSamples: number;
-  readonly sampleRateHz: number;
-  readonly contextFrames: number;
-}
 
 /**
  * The worker's part of a session: its position in the ring, the encoder's state and output, the open
@@ -55,14 +40,20 @@ export class LiveTrack {
   readonly session: number;
   readonly epoch: number;
   readonly wantsPartials: boolean;
+  /** A partial reports each pause, even if its text has not changed. */
+  readonly wantsPauses: boolean;
   readonly hotWords: HotWords | null;
   readonly endpointer: Endpointer;
-  /** The encoder's output, as far back as an utterance that is open or may open needs it. */
+  /** The encoder's output, as far back as the open or next utterance may need it. */
   readonly encoded: FrameRows;
   readonly place: StatePlace;
   readonly #model: TrackModel;
-  /** Adaptive endpointing: a pause may last longer if the language model expects more words. */
+  /**
+   * Adaptive endpointing: a pause may last longer if the sentence is unlikely to end with the words so far.
+   */
   readonly #isPatient: boolean;
+  #sentence: GrowingSentence | null = null;
+  #reported: PartialText | null = null;
   #ring: PcmRing;
   /** The first frame whose output counts; earlier ones only fill the encoder's left context. */
   readonly #baseFrame: number;
@@ -76,6 +67,7 @@ export class LiveTrack {
   /** Reused by all utterances of the session. */
   #search: GrowingSearch | null = null;
   #growing: GrowingUtterance | null = null;
+  #read: ReadUtterance | null = null;
   /** Another worker has reported text of the next utterance. */
   #wasShown: boolean;
   /** End of the previous utterance in frames of the session; null before the first. */
@@ -97,14 +89,17 @@ export class LiveTrack {
     this.session = open.session;
     this.epoch = open.epoch;
     this.wantsPartials = open.wantsPartials;
-    this.#isPatient = open.endpointing === "adaptive" && model.searches !== null;
+    this.wantsPauses = open.wantsPauses === true;
+    // Text of chunks arrives late, at times that depend on the load.
+    this.#isPatient = open.endpointing === "adaptive" && model.streams && model.isCyrillic;
     this.hotWords = HotWords.compile(open.hotWords, model.vocabulary);
     const pauseFrames = pauseFramesFor(open.endOfUtteranceMs);
     const longestPause = pauseFrames * (this.#isPatient ? MOST_PATIENCE : 1);
     this.endpointer = new Endpointer(
       {
         pauseFrames,
-        ...(model.streams && { wordlessFrames: wordlessFramesFor(longestPause) + model.letters.lagFrames }),
+        doubtLimit: DISTANT_DOUBT,
+        ...(model.streams && { wordlessFrames: wordlessFramesFor(longestPause) }),
       },
       open.from.isMidSpeech,
       this.#isPatient ? () => this.#patience : null,
@@ -232,8 +227,26 @@ export class LiveTrack {
     return this.#growing;
   }
 
+  /** The open utterance of a model that reads in chunks. */
+  get read(): ReadUtterance | null {
+    return this.#read;
+  }
+
+  /** A second pass has been requested for the current pause. */
+  get isInPause(): boolean {
+    return this.#pass !== null;
+  }
+
   /** Starts the text of an utterance with the frames from `startFrame` to its detection at `frame`. */
   beginHypothesis(startFrame: number, frame: number): void {
+    const { reader, vocabulary } = this.#model;
+    if (reader !== null) {
+      const [text, width] = [this.#makeText(0, 0), vocabulary.length];
+      const [reading, wasShown] = [reader.begin(), this.#wasShown];
+      this.#read = new ReadUtterance({ startFrame, reading, text, width, wasShown });
+      this.#wasShown = false;
+      return;
+    }
     if (!this.#model.streams) {
       const frameSeconds = this.#model.frameSamples / this.#model.sampleRateHz;
       this.#growing = new GrowingUtterance(startFrame, frameSeconds, this.#wasShown);
@@ -260,47 +273,60 @@ export class LiveTrack {
 
   /** Detaches the text of the utterance that has ended; the flush may still add letters. */
   endHypothesis(end: UtteranceEnd): EndedText | null {
-    const ended = this.#hypothesis ?? this.#growing;
+    const ended = this.#hypothesis ?? this.#growing ?? this.#read;
     this.#lastEnd = end;
     this.#hypothesis = null;
     this.#growing = null;
+    this.#read = null;
+    this.#reported = null;
     return ended;
   }
 
   takeUpdate(): PartialText | null {
-    return this.#hypothesis?.takeUpdate() ?? null;
+    return (this.#hypothesis ?? this.#read)?.takeUpdate() ?? null;
   }
 
   /** Makes the message with an utterance's text between two frames of the session. */
   partial({
     text,
     stable,
+    isPause,
     startFrame,
     endFrame,
-  }: PartialText & { readonly startFrame: number; readonly endFrame: number }): LiveWorkerAnswer {
+  }: PartialText & {
+    readonly isPause?: boolean;
+    readonly startFrame: number;
+    readonly endFrame: number;
+  }): LiveWorkerAnswer {
     const { frameSamples } = this.#model;
+    this.#reported = { text, ...(stable !== undefined && { stable }) };
     return {
       type: "partial",
       session: this.session,
       epoch: this.epoch,
       utterance: this.#nextUtterance,
-      text,
       startSample: startFrame * frameSamples,
       endSample: Math.min(endFrame * frameSamples, this.audioEnd),
-      ...(stable !== undefined && { stable }),
+      ...this.#reported,
+      ...(isPause === true && { isPause }),
     };
   }
 
+  /** The text of the last partial of the open utterance. */
+  get reported(): PartialText | null {
+    return this.#reported;
+  }
+
   takeSecondPass(text: string): PartialText | null {
-    return this.#hypothesis?.takeSecondPass(text) ?? null;
+    return (this.#hypothesis ?? this.#read)?.takeSecondPass(text) ?? null;
   }
 
   onResumed(): void {
     this.dropPass();
-    this.#hypothesis?.onResumed();
+    (this.#hypothesis ?? this.#read)?.onResumed();
   }
 
-  /** Whether the pass belongs to the current pause. */
+  /** True if the pass belongs to the current pause. */
   isKept(pass: SecondPass): boolean {
     return this.#pass === pass;
   }
@@ -349,7 +375,7 @@ export class LiveTrack {
       this.#pendingFinals--;
     });
     this.#lastFinal.catch((error: unknown) => {
-      // End the thread, as a failed step does: its owner replays the sessions on another.
+      // End the thread, like a failed step: its owner replays the sessions on another.
       queueMicrotask(() => {
         throw error;
       });
@@ -376,8 +402,10 @@ export class LiveTrack {
   }
 
   get #patience(): number {
-    if (this.#search === null || this.#hypothesis === null) return 1;
-    return patienceBehind(this.#search.expectation());
+    const words = this.#hypothesis?.text.split(" ") ?? [""];
+    if (words[0] === "") return 1;
+    this.#sentence ??= new GrowingSentence(this.#model.sentenceEnds());
+    return patienceAfter(this.#sentence.endAfter(words));
   }
 
   get #writtenSamples(): number {

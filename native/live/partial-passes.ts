@@ -183,7 +183,7 @@ export class PartialPasses {
     return Math.min(LONGEST_WINDOW_SECONDS, Math.max(SHORTEST_WINDOW_SECONDS, fits));
   }
 
-  /** Whether a session's second pass will become due within this time. */
+  /** Returns true if a session's second pass will become due within this time. */
   #wouldHoldUp(tracks: readonly LiveTrack[], ms: number): boolean {
     return tracks.some(({ endpointer }) => {
       const frames = endpointer.framesToHalfway;

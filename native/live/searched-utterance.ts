@@ -51,7 +51,7 @@ export interface SearchedUtteranceParts {
  * session's.
  *
  * A word is stable when all texts of the beam have it and the streaming head has output exactly its letters:
- * where the language model had to correct, the second pass may still decide otherwise. In a pause the second
+ * where the language model had to correct letters, the second pass may still differ. In a pause the second
  * pass decodes the utterance so far. Its text replaces the search's, and stays if speech resumes; the search
  * then appends new words.
  */
@@ -92,6 +92,10 @@ export class SearchedUtterance implements OpenText {
 
   get hasLetters(): boolean {
     return this.#hasLetters;
+  }
+
+  get text(): string {
+    return textOf(this.#parts.search.grown().tokens, this.#parts.vocabulary);
   }
 
   take(best: number, logProb: number, logProbs?: Float32Array, offset = 0): void {

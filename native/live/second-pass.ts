@@ -3,17 +3,20 @@ import type { HotWords } from "../../core/domain/decoding/hot-words.js";
 import { mostRows, type RowsOfLength, sharedRun } from "../../core/domain/placement/shared-passes.js";
 import type { LogProbs, RecognizerModel } from "../models/recognizer.js";
 import { copyState, type EncoderState } from "../models/state-rows.js";
+import type { Reading } from "../models/utterance-reader.js";
 import type { DecodedUtterance, UtteranceDecoder } from "../recognition/utterance-decoder.js";
 import { warmUpRefining } from "../recognition/warm-up.js";
 import { BatchShapes, type RowedBatch } from "./batch-shapes.js";
-import type { StatePool } from "./encoder-states.js";
-import { BLOCK_FRAMES, type FrameRows } from "./frame-rows.js";
+import { BLOCK_FRAMES, type FrameRows, type StatePool } from "./encoder-memory.js";
+import type { FlushOutputs } from "./hypothesis.js";
 
 /** Input of a second pass; does not depend on the chunks in which the audio was stepped. */
 export interface SecondPassInput {
   /** The track's encoder output, which includes the frames below. */
   readonly encoded: FrameRows;
   readonly hotWords: HotWords | null;
+  /** The part of the utterance read so far; no more may be read before the pass has run. */
+  readonly reading: Reading | null;
   /** Frames of the session, the end exclusive. */
   readonly startFrame: number;
   readonly endFrame: number;
@@ -29,9 +32,11 @@ export interface SecondPassInput {
   readonly speechMean: number;
 }
 
+const NO_OUTPUTS: FlushOutputs = { startFrame: -1, best: [] };
+
 /**
- * The second pass over one utterance: its frames as the streaming step has encoded them, and the encoded
- * silence of a flush, go through the full-context half and the beam search.
+ * The second pass over one utterance: the frames encoded by the streaming step, and the encoded silence of a
+ * flush, go through the full-context half and the beam search.
  */
 export class SecondPass {
   readonly input: SecondPassInput;
@@ -39,7 +44,7 @@ export class SecondPass {
   readonly state: EncoderState;
   readonly #runner: SecondPassRunner;
   #result: Promise<DecodedUtterance> | null = null;
-  #flushOutputs: Uint16Array = new Uint16Array(0);
+  #flush = NO_OUTPUTS;
   #isOver = false;
 
   constructor(input: SecondPassInput, runner: SecondPassRunner) {
@@ -49,9 +54,9 @@ export class SecondPass {
     copyState(input.state, this.state);
   }
 
-  /** The streaming head's best output for each frame of the flush, after the run. */
-  get flushOutputs(): Uint16Array {
-    return this.#flushOutputs;
+  /** After the run: the best outputs that follow those in the utterance's text. */
+  get flush(): FlushOutputs {
+    return this.#flush;
   }
 
   /** It has run or was dropped. */
@@ -70,10 +75,10 @@ export class SecondPass {
   }
 
   /** Takes the output of the graphs and starts the search. */
-  take({ logProbs, frames }: LogProbs, flushOutputs: Uint16Array): void {
-    this.#flushOutputs = flushOutputs;
+  take({ logProbs, frames }: LogProbs, flush: FlushOutputs): void {
+    this.#flush = flush;
     this.#result = this.#runner.search(this.input, logProbs, frames);
-    // A caller that needs the text awaits it and handles failures; there may be none.
+    // Callers that need the text handle failures; without one, a failure must not count as unhandled.
     this.#result.catch(() => {});
     this.drop();
   }
@@ -152,10 +157,31 @@ export class SecondPassRunner {
       copyState(state, flush.stateRows[row]!);
     }
     await flush.run();
-    const refined = await this.#model.refine(this.#encodedOf(passes, flush));
+    const readings = passes.map(({ input }) => input.reading);
+    const refined = await this.#model.refine(this.#encodedOf(passes, flush), readings);
     for (const [row, pass] of passes.entries()) {
-      pass.take(refined[row]!, this.#flushOutputsOf(pass, flush, row));
+      pass.take(
+        refined[row]!,
+        this.#outputsOf(pass, { reading: readings[row]!, refined: refined[row]!, flush, row }),
+      );
     }
+  }
+
+  /** Returns the outputs that follow those in the utterance's text. */
+  #outputsOf(
+    pass: SecondPass,
+    run: {
+      readonly reading: Reading | null;
+      readonly refined: LogProbs;
+      readonly flush: RowedBatch;
+      readonly row: number;
+    },
+  ): FlushOutputs {
+    const { reading, refined, flush, row } = run;
+    if (reading !== null) return this.#unreadOutputsOf(refined, reading.rowCount);
+    // What was read began elsewhere, so nothing continues it.
+    if (this.#model.reader !== null) return NO_OUTPUTS;
+    return this.#flushOutputsOf(pass, flush, row);
   }
 
   /** Returns the encoder's output for each pass and its flush; valid until the next run. */
@@ -177,11 +203,22 @@ export class SecondPassRunner {
     });
   }
 
-  #flushOutputsOf({ input }: SecondPass, flush: RowedBatch, row: number): Uint16Array {
-    const width = this.#model.vocabulary.length;
+  /** Returns the streaming head's best output for each frame of the flush. */
+  #flushOutputsOf({ input }: SecondPass, flush: RowedBatch, row: number): FlushOutputs {
     const first = row * flush.frames + input.replayedFrames;
-    return Uint16Array.from({ length: this.#flushFrames }, (_, frame) =>
-      bestToken(flush.logProbs, (first + frame) * width, width),
+    const best = this.#bestOf(flush.logProbs, first, first + this.#flushFrames);
+    return { startFrame: input.endFrame, best };
+  }
+
+  /** Returns the best output of each row that was read only by the second pass. */
+  #unreadOutputsOf({ logProbs, frames }: LogProbs, readRows: number): FlushOutputs {
+    return { startFrame: readRows, best: this.#bestOf(logProbs, readRows, frames) };
+  }
+
+  #bestOf(logProbs: Float32Array, first: number, end: number): Uint16Array {
+    const width = this.#model.vocabulary.length;
+    return Uint16Array.from({ length: Math.max(0, end - first) }, (_, row) =>
+      bestToken(logProbs, (first + row) * width, width),
     );
   }
 

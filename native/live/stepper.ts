@@ -1,16 +1,17 @@
 import { levelDb } from "../../core/domain/audio/level.js";
 import type { EndpointEvent } from "../../core/domain/endpointing/endpointer.js";
 import { type BatchRows, USUAL_ROWS } from "../../core/domain/placement/batch-rows.js";
+import { SentenceEnds } from "../models/punctuation/sentence-ends.js";
 import type { RecognizerModel, StepCapacity } from "../models/recognizer.js";
 import { copyState, type EncoderState } from "../models/state-rows.js";
 import type { UtteranceDecoder } from "../recognition/utterance-decoder.js";
 import type { LiveWorkerAnswer, ToLiveWorker } from "../threads/protocol.js";
 import { BatchShapes, type RowedBatch } from "./batch-shapes.js";
-import { StatePool, StateSlabs, slabOf } from "./encoder-states.js";
+import { ChunkReadings } from "./chunk-readings.js";
+import { BLOCK_FRAMES, RowPool, StatePool, StateSlabs, slabOf } from "./encoder-memory.js";
 import { LiveFinals } from "./finals.js";
-import { BLOCK_FRAMES, RowPool } from "./frame-rows.js";
 import { letterTimingOf } from "./hypothesis.js";
-import { LiveTrack, type TrackModel } from "./live-track.js";
+import { LiveTrack } from "./live-track.js";
 import { PartialPasses } from "./partial-passes.js";
 import { SearchPool } from "./searched-utterance.js";
 import {
@@ -21,6 +22,7 @@ import {
   stepCapacity,
   USUAL_SHAPES,
 } from "./step-groups.js";
+import type { TrackModel } from "./track-model.js";
 
 /** Interval in which silence is released from the ring: 2 s. */
 const IDLE_REPORT_FRAMES = 50;
@@ -59,6 +61,8 @@ export class LiveStepper {
   readonly #finals: LiveFinals;
   /** Null for models that stream. */
   readonly #passes: PartialPasses | null;
+  /** Null for models that do not read in chunks. */
+  readonly #readings: ChunkReadings | null;
   readonly #nowMs: () => number;
   readonly #shapes: BatchShapes;
   readonly #slabs: StateSlabs;
@@ -82,13 +86,16 @@ export class LiveStepper {
     nowMs = () => performance.now(),
   }: LiveStepperParts) {
     const states = new StatePool(model);
-    const { decodeSoFar } = model;
+    const { decodeSoFar, reader } = model;
+    const { frameSamples } = model.manifest;
     this.#nowMs = nowMs;
     this.#passes =
       decodeSoFar === null ? null : new PartialPasses({ model, decodeSoFar, utterances, post, nowMs });
+    this.#readings = reader === null ? null : new ChunkReadings(reader, frameSamples);
     this.#model = model;
     this.#post = post;
     this.#onStep = onStep;
+    let sentenceEnds: SentenceEnds | null = null;
     this.#trackModel = {
       states,
       encodedBlocks: new RowPool(BLOCK_FRAMES * model.encodedSize),
@@ -96,9 +103,15 @@ export class LiveStepper {
       vocabulary: model.vocabulary,
       outputBias: model.outputBias,
       searches: SearchPool.of(utterances),
+      isCyrillic: model.vocabulary.some((output) => /\p{Script=Cyrillic}/u.test(output)),
+      sentenceEnds: () => {
+        sentenceEnds ??= new SentenceEnds();
+        return sentenceEnds;
+      },
       letters: letterTimingOf(model),
-      streams: decodeSoFar === null,
-      frameSamples: model.manifest.frameSamples,
+      streams: decodeSoFar === null && reader === null,
+      reader,
+      frameSamples,
       sampleRateHz: model.manifest.sampleRateHz,
       contextFrames: model.manifest.contextFrames,
     };
@@ -139,7 +152,7 @@ export class LiveStepper {
 
   /** A session has a backlog or a second pass is pending: the next round should start immediately. */
   get isBehind(): boolean {
-    return this.#hasLagging || this.#finals.hasPending;
+    return this.#hasLagging || this.#finals.hasPending || this.#readings?.hasMore === true;
   }
 
   /** Milliseconds until a round has work even without new audio; usually infinite. */
@@ -179,9 +192,12 @@ export class LiveStepper {
       }
       group.clear();
     }
-    if (!this.#finals.hasPending) return hasWorked;
-    await this.#finals.runPending();
-    return true;
+    if (this.#finals.hasPending) {
+      await this.#finals.runPending();
+      hasWorked = true;
+    }
+    if (this.#readings === null) return hasWorked;
+    return (await this.#readings.run(this.#active, (track) => this.#report(track))) || hasWorked;
   }
 
   #close(track: LiveTrack): void {
@@ -199,6 +215,7 @@ export class LiveStepper {
     // Keep the order: batches with the same rows as the last one need no copies of states.
     for (let index = 0; index < this.#active.length; index++) {
       const track = this.#active[index]!;
+      if (this.#readings?.isDue(track)) continue;
       const available = track.availableFrames;
       if (available === 0) continue;
       let size = this.#groups.length - 1;

@@ -20,9 +20,8 @@ import {
 import { LiveStepper } from "./stepper.js";
 
 /**
- * Minimum interval between two rounds of sessions that keep up. Without it, an idle worker would run batches
- * of one
- * or two rows, which cost several times as much per row.
+ * Minimum interval between two rounds of sessions that keep up. Without it, a lightly loaded worker would run
+ * batches of one or two rows, at several times the cost per row.
  */
 const ROUND_MS = 10;
 /** From this number of sessions on, rounds are twice as long: 10 % less CPU time, finals 5 ms later. */

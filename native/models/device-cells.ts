@@ -9,7 +9,7 @@ const DEVICE_COUNT = 64;
 
 /** Upper bound for the cost of a lost wake-up. */
 const LOOK_AGAIN_MS = 1_000;
-/** How long a worker that releases the lock waits for another to take it. */
+/** Time for which a worker that releases the lock waits for another to take it. */
 const HAND_OVER_MS = 2;
 
 /**
@@ -46,7 +46,7 @@ export class DeviceCells {
   }
 
   /**
-   * Runs `work` while no other worker does: concurrent WebGPU calls, including creation and release of
+   * Runs `work` exclusively among workers: concurrent WebGPU calls, including creation and release of
    * sessions, crash the process (onnxruntime issues 32561 and 31627). The event loop stays free while the
    * thread waits.
    */

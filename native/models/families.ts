@@ -12,7 +12,7 @@ import type { VitsContents, VitsManifest } from "./vits/manifest.js";
 const CTC_TWO_PASS: RecognizerFamily<RecognizerManifest, CtcTwoPassContents> = {
   name: "ctc-two-pass",
   task: "transcription",
-  can: { livePartials: true, forget: () => true },
+  can: { livePartials: true, streams: true, forget: () => true },
   voiceSource: () => "model",
   schema: async () => (await import("./ctc-two-pass/manifest.js")).CTC_TWO_PASS_PACKAGE,
   load: async (model, options) =>
@@ -22,6 +22,7 @@ const CTC_TWO_PASS: RecognizerFamily<RecognizerManifest, CtcTwoPassContents> = {
 
 const GIGAAM_CTC = publicRecognizer({
   name: "gigaam-ctc",
+  streams: false,
   schema: async () => (await import("./gigaam-ctc/manifest.js")).GIGAAM_CTC_PACKAGE,
   loadHead: async (model, options) =>
     (await import("./gigaam-ctc/gigaam-ctc.js")).loadGigaamCtc(model, options),
@@ -29,12 +30,14 @@ const GIGAAM_CTC = publicRecognizer({
 
 const NEMO_CTC = publicRecognizer({
   name: "nemo-ctc",
+  streams: false,
   schema: async () => (await import("./nemo-ctc/manifest.js")).NEMO_CTC_PACKAGE,
   loadHead: async (model, options) => (await import("./nemo-ctc/nemo-ctc.js")).loadNemoCtc(model, options),
 });
 
 const NEMO_STREAMING_CTC = publicRecognizer({
   name: "nemo-streaming-ctc",
+  streams: true,
   schema: async () => (await import("./nemo-streaming-ctc/manifest.js")).NEMO_STREAMING_CTC_PACKAGE,
   loadHead: async (model, options) =>
     (await import("./nemo-streaming-ctc/nemo-streaming-ctc.js")).loadNemoStreamingCtc(model, options),
@@ -42,9 +45,28 @@ const NEMO_STREAMING_CTC = publicRecognizer({
 
 const ZIPFORMER2_CTC = publicRecognizer({
   name: "zipformer2-ctc",
+  streams: true,
   schema: async () => (await import("./zipformer2-ctc/manifest.js")).ZIPFORMER2_CTC_PACKAGE,
   loadHead: async (model, options) =>
     (await import("./zipformer2-ctc/zipformer2-ctc.js")).loadZipformer2Ctc(model, options),
+});
+
+const ZIPFORMER2_TRANSDUCER = publicRecognizer({
+  name: "zipformer2-transducer",
+  streams: true,
+  schema: async () => (await import("./zipformer2-transducer/manifest.js")).ZIPFORMER2_TRANSDUCER_PACKAGE,
+  loadHead: async (model, options) =>
+    (await import("./zipformer2-transducer/zipformer2-transducer.js")).loadZipformer2Transducer(
+      model,
+      options,
+    ),
+});
+
+const T_ONE_CTC = publicRecognizer({
+  name: "t-one-ctc",
+  streams: true,
+  schema: async () => (await import("./t-one-ctc/manifest.js")).T_ONE_CTC_PACKAGE,
+  loadHead: async (model, options) => (await import("./t-one-ctc/t-one-ctc.js")).loadTOneCtc(model, options),
 });
 
 /** Text encoder, condition, solver step and vocoder; concurrent pieces share runs. */
@@ -94,20 +116,22 @@ const VITS: SynthesizerFamily<VitsManifest, VitsContents> = {
   },
 };
 
-/** Every model family. A new one is a folder next to this file, and an entry here. */
+/** Every model family. To add one, add a folder next to this file and an entry here. */
 export const FAMILIES: readonly Family[] = [
   CTC_TWO_PASS,
   GIGAAM_CTC,
   NEMO_CTC,
   NEMO_STREAMING_CTC,
   ZIPFORMER2_CTC,
+  ZIPFORMER2_TRANSDUCER,
+  T_ONE_CTC,
   FLOW_MATCHING,
   MATCHA,
   F5_TTS,
   VITS,
 ];
 
-export function recognizerFamilyOf({ family: name }: RecognizerManifest): RecognizerFamily {
+export function recognizerFamilyOf({ family: name }: Pick<RecognizerManifest, "family">): RecognizerFamily {
   const family = FAMILIES.find((candidate) => candidate.name === name);
   if (family?.task === "transcription") return family;
   throw brokenModel(`Cannot transcribe with a model of the family ${name}`);

@@ -25,6 +25,8 @@ export interface RecognizerFamily<M extends RecognizerManifest = RecognizerManif
   readonly can: {
     /** Text of an utterance that is still being spoken. */
     readonly livePartials: boolean;
+    /** Reads speech while it is spoken; otherwise whole utterances. */
+    readonly streams: boolean;
     /**
      * Voice activity and the step's output for the second pass depend on the last `contextFrames` only, to
      * the last bit: parts of a file can be encoded in any order.
@@ -51,7 +53,7 @@ export interface SynthesizerFamily<M extends SynthesizerManifest = SynthesizerMa
   load(model: ModelPackage<M, C>, options: GraphOptions): Promise<LoadedSynthesizer>;
 }
 
-/** A synthesizer's graphs, and which runs concurrent pieces share. */
+/** A synthesizer's graphs. `shares` says which of their runs handle several pieces together. */
 type LoadedSynthesizer =
   | { readonly shares: "nothing"; readonly model: PieceModel }
   | { readonly shares: "steps"; readonly model: FlowMatching };

@@ -20,7 +20,7 @@ export const SHARED_FROM_BYTES = 2 ** 30;
 const READ_BYTES = 1 << 20;
 /**
  * Marks the name of a side file in a graph: an entry of a tensor's `external_data` with the key `location`,
- * followed by its value. Every exporter writes it so; a graph that writes it otherwise is still pinned by its
+ * followed by its value. Every exporter uses this format; a graph in another format is still pinned by its
  * hash.
  */
 const LOCATION_KEY = Buffer.from("\n\x08location\x12", "latin1");

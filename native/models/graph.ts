@@ -61,7 +61,7 @@ async function onCpu<T>(name: string, load: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Reports the duration of each run; returns the session itself if nobody listens. */
+/** Reports the duration of each run; returns the session itself without a listener. */
 function timed(session: InferenceSession, onRun: OnRun | null): Graph {
   if (onRun === null) return session;
   const { inputNames, outputNames, inputMetadata, outputMetadata } = session;
@@ -138,6 +138,16 @@ export function lastDimension(graph: Graph, tensor: string, name: string): numbe
   const size = dimensionsOf(graph, tensor)?.at(-1);
   if (typeof size === "number" && size > 0) return size;
   throw brokenModel(`Cannot load ${name}: last dimension of ${tensor} must be fixed`);
+}
+
+/**
+ * Returns a dimension that must be fixed.
+ * @throws {ServiceError} `MODEL_BROKEN` with the file and the tensor
+ */
+export function requireFixed(graph: Graph, name: string, tensor: string, axis: number): number {
+  const size = dimensionsOf(graph, tensor)?.at(axis);
+  if (typeof size === "number" && size > 0) return size;
+  throw brokenModel(`Cannot load ${name}: dimension ${axis} of ${tensor} must be fixed`);
 }
 
 /**

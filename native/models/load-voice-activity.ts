@@ -22,7 +22,8 @@ export async function loadVoiceActivity(
   const hasOwn = OWN_FILE in model.manifest.files;
   const folder = hasOwn ? model : nearVoice();
   const file = hasOwn ? OWN_FILE : NEAR_VOICE_FILE;
-  // Its kind decides which tensors it must have. Run times are recorded for the package's own files only.
+  // Its kind determines the tensors that it must have. Run times are recorded for the package's own files
+  // only.
   const contract = { file, inputs: [], outputs: [] };
   const graph = await loadGraph(folder, contract, {
     intraOpThreads,

@@ -27,7 +27,9 @@ interface ManifestBase {
 export interface RecognizerManifest extends ManifestBase {
   readonly task: "transcription";
   readonly frameSamples: number;
-  /** Left context of the streaming encoder: so many frames later, its output does not depend on the start. */
+  /**
+   * Left context of the streaming encoder: after this many frames, its output does not depend on the start.
+   */
   readonly contextFrames: number;
   /** Digital silence appended to an utterance to flush its last letters. */
   readonly flushSamples: number;

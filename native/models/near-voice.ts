@@ -20,7 +20,7 @@ export class NearVoice implements VoiceActivity {
   /** Reach of its convolutions, its only memory. */
   readonly contextFrames = 37;
   readonly #graph: Graph;
-  /** With as many rows as have ever run together. */
+  /** Sized for the largest number of rows that have run together. */
   #from: StateRows;
   #to: StateRows;
 
@@ -34,7 +34,7 @@ export class NearVoice implements VoiceActivity {
     this.#to = new StateRows(this, 1);
   }
 
-  /** Tells such a graph by its input `pcm`; Silero's has `input`. */
+  /** Recognizes such a graph by its input `pcm`; Silero's has `input`. */
   static isIts(graph: Graph): boolean {
     return graph.inputNames.includes("pcm");
   }

@@ -7,7 +7,7 @@ import type { Graph } from "./graph-interface.js";
 import { brokenModel } from "./package.js";
 import type { LogProbs } from "./recognizer.js";
 import { copyRows, type Tokens } from "./tokens.js";
-import { type CtcHead, writeBlank } from "./voiced-recognizer.js";
+import type { CtcHead } from "./voiced-recognizer.js";
 
 /** Overlap of two passes over a long utterance: a word with its context fits into a quarter of it. */
 const OVERLAP_SECONDS = 4;
@@ -42,8 +42,7 @@ export interface OfflineCtcParts {
 export class OfflineCtc implements CtcHead {
   readonly vocabulary: readonly string[];
   readonly outputFrameSamples: number;
-  readonly stateSize = 0;
-  readonly lagFrames = 0;
+  readonly reader = null;
   readonly #parts: OfflineCtcParts;
   #takesBatches: boolean | null = null;
 
@@ -56,11 +55,6 @@ export class OfflineCtc implements CtcHead {
       axis: -1,
       expected: parts.tokens.width,
     });
-  }
-
-  step(_state: Float32Array, _pcm: Float32Array, row: Float32Array): Promise<void> {
-    writeBlank(row);
-    return Promise.resolve();
   }
 
   /** Splits audio longer than a pass into overlapping passes. */

@@ -19,14 +19,18 @@ export interface StreamShape {
 
 /** A manifest for public weights, defaults applied. */
 export interface PublicRecognizerManifest extends RecognizerManifest {
-  readonly frontEnd: FrontEnd;
-  readonly melBins: number;
-  readonly subsampling: number;
   /** Symbols of its vocabulary that are never output. */
   readonly maskedOutputs?: readonly string[] | undefined;
 }
 
-export interface OfflineRecognizerManifest extends PublicRecognizerManifest {
+/** A manifest for a graph that takes features. */
+export interface FeatureRecognizerManifest extends PublicRecognizerManifest {
+  readonly frontEnd: FrontEnd;
+  readonly melBins: number;
+  readonly subsampling: number;
+}
+
+export interface OfflineRecognizerManifest extends FeatureRecognizerManifest {
   /** The longest audio of one pass; absent for a graph that takes the longest utterance. */
   readonly longestSeconds?: number | undefined;
 }
@@ -41,22 +45,30 @@ const DECODING_DEFAULTS: DecodingParameters = {
 };
 const FILES = ["model", "vocabulary"];
 
-/** Makes the manifest fields that all public recognisers share. */
+/** Makes the manifest fields of public recognisers that take features. */
 export function publicRecognizerFields(family: string) {
+  return { ...commonRecognizerFields(family, FILES), melBins: whole(1) };
+}
+
+/** Makes the manifest fields that all public recognisers share. @param decoding defaults of the family */
+export function commonRecognizerFields(
+  family: string,
+  required: readonly string[],
+  decoding: Partial<DecodingParameters> = {},
+) {
   return {
     ...RECOGNIZER_FIELDS,
     sampleRateHz: number().refine((rate) => rate === 16_000, {
       error: (issue) => `must be 16000 for ${family}, found ${String(issue.input)}`,
     }),
     files: RECOGNIZER_FIELDS.files.superRefine((files, context) => {
-      const missing = FILES.find((name) => !(name in files));
+      const missing = required.find((name) => !(name in files));
       if (missing !== undefined) refuse(context, [], `must name "${missing}" for ${family}`);
     }),
     decoding: z.preprocess(
-      (decoding) => ({ ...DECODING_DEFAULTS, ...(decoding as object | undefined) }),
+      (own) => ({ ...DECODING_DEFAULTS, ...decoding, ...(own as object | undefined) }),
       z.object(DECODING_FIELDS),
     ),
-    melBins: whole(1),
     maskedOutputs: z.array(text(), { error: "must be a list of symbols" }).optional(),
   };
 }

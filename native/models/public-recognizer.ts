@@ -14,16 +14,16 @@ const voiceSource = ({ files }: PublicRecognizerManifest): VoiceSource =>
 /** Describes a family of public weights: its own CTC head, combined with separate voice activity. */
 export function publicRecognizer<M extends PublicRecognizerManifest>(family: {
   readonly name: string;
+  readonly streams: boolean;
   readonly schema: () => Promise<PackageSchema<M, object>>;
   readonly loadHead: (model: ModelPackage<M>, options: GraphOptions) => Promise<CtcHead>;
 }): RecognizerFamily<M, object> {
-  const { name, schema, loadHead } = family;
+  const { name, streams, schema, loadHead } = family;
   return {
     name,
     task: "transcription",
-    // Only the near voice forgets: Silero's state has no horizon, and files do not use the head's, which is
-    // for partials.
-    can: { livePartials: true, forget: (manifest) => voiceSource(manifest) === "near-voice" },
+    // Only the near voice forgets: Silero's state has no horizon. The head's starts with each utterance.
+    can: { livePartials: true, streams, forget: (manifest) => voiceSource(manifest) === "near-voice" },
     voiceSource,
     schema,
     load: async (model, options) => {

@@ -1,5 +1,6 @@
 import type { RecognizerManifest } from "./manifest.js";
 import type { EncoderState, StateRows } from "./state-rows.js";
+import type { Reading, UtteranceReader } from "./utterance-reader.js";
 
 /** Size of the buffers that batches of several shapes share; only one runs at a time. */
 export interface StepCapacity {
@@ -50,8 +51,6 @@ export interface RecognizerModel {
   readonly reachFrames: number;
   /** Samples per row of the second pass. */
   readonly outputFrameSamples: number;
-  /** Steps between a frame and its row of log-probs, constant throughout a stream. */
-  readonly lagFrames: number;
   /** Added to log-probs before the search, see `outputBias`; null without priors. */
   readonly outputBias: Float32Array | null;
   /** Milliseconds spent in runs of the graphs so far. */
@@ -60,12 +59,18 @@ export interface RecognizerModel {
   stepBatches(capacity: StepCapacity): (rows: number, frames: number) => StepBatch;
   /** Makes a batch with separate buffers. */
   stepBatch(rows: number, frames: number): StepBatch;
-  /** Like `stepBatch`, for callers without need for `logProbs`, which may stay empty. */
+  /** Like `stepBatch`, for callers that do not need `logProbs`, which may stay empty. */
   speechBatch(rows: number, frames: number): StepBatch;
-  /** Whether second passes in one run give the same bits as alone; otherwise they run one by one. */
+  /** True if second passes in one run give the same bits as alone; otherwise they run one by one. */
   readonly refinesTogether: boolean;
-  /** Runs the second pass over consecutive output frames of steps, `[frames, encodedSize]` per utterance. */
-  refine(utterances: readonly Float32Array[]): Promise<readonly LogProbs[]>;
+  /**
+   * Runs the second pass over consecutive output frames of steps, `[frames, encodedSize]` per utterance.
+   * @param readings what `reader` has read of each of them
+   */
+  refine(
+    utterances: readonly Float32Array[],
+    readings?: readonly (Reading | null)[],
+  ): Promise<readonly LogProbs[]>;
   /** Runs the second pass over audio: mono, -1 to 1, at the manifest's rate. */
   decodeUtterance(pcm: Float32Array): Promise<LogProbs>;
   /**
@@ -73,6 +78,8 @@ export interface RecognizerModel {
    * differ from `decodeUtterance` at the end of the audio. Null for models that stream.
    */
   readonly decodeSoFar: ((pcms: readonly Float32Array[]) => Promise<readonly LogProbs[]>) | null;
+  /** Reads utterances in chunks while they are spoken; null for models whose steps output text, and others. */
+  readonly reader: UtteranceReader | null;
   /** Frees the graphs' memory; nothing may run afterwards. */
   release(): Promise<void>;
 }

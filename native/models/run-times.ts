@@ -13,7 +13,7 @@ export interface GraphRunTimes {
   /** Not cumulative; the last bucket has no upper bound. */
   readonly counts: readonly number[];
   readonly sumMs: number;
-  /** Of all runs, padding rows included. */
+  /** Total over all runs, including padding rows. */
   readonly rows: number;
 }
 

@@ -37,9 +37,9 @@ const TRIED_ROWS = [2, 3, 8, 33] as const;
 export class SileroVad implements VoiceActivity {
   readonly stateSize = PENDING + 1;
   readonly stateBytes = 0;
-  /** Its memory is infinite, but after this many frames the start hardly matters. */
+  /** Its memory is infinite, but after this many frames the start hardly has an effect. */
   readonly contextFrames = 40;
-  /** Whether windows of several streams share a run. */
+  /** True if windows of several streams share a run. */
   readonly sharesRuns: boolean;
   readonly #runs: WindowRuns;
 

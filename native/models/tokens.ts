@@ -10,6 +10,8 @@ export interface Tokens {
   readonly columns: Int32Array;
   /** Columns of the graph. */
   readonly width: number;
+  /** Column of `<unk>`; -1 without one. */
+  readonly unknown: number;
 }
 
 /**
@@ -36,6 +38,12 @@ export function alphabetOf(vocabulary: readonly string[]): ReadonlySet<string> {
   const characters = vocabulary.filter((token) => token !== "");
   const isPerCharacter = characters.includes(" ") && characters.every((token) => [...token].length === 1);
   return new Set(isPerCharacter ? characters : []);
+}
+
+/** Returns whether a model writes punctuation or capitals: it has marks, or letters in both cases. */
+export function writesMarks(vocabulary: readonly string[]): boolean {
+  const has = (pattern: RegExp) => vocabulary.some((token) => pattern.test(token));
+  return has(/[.,?!]/) || (has(/\p{Lu}/u) && has(/\p{Ll}/u));
 }
 
 /**
@@ -69,6 +77,7 @@ export function parseTokens(text: string, masked: readonly string[] = []): Token
     vocabulary: columns.map((column) => (column === blank ? "" : textOfSymbol(symbols[column]!))),
     columns: Int32Array.from(columns),
     width: symbols.length,
+    unknown: symbols.indexOf("<unk>"),
   };
 }
 
@@ -78,7 +87,11 @@ export function parseTokens(text: string, masked: readonly string[] = []): Token
  * @param rows `[count, width]` of the graph, natural log
  * @param target receives `[count, columns]`
  */
-export function copyRows(rows: Float32Array, { columns, width }: Tokens, target: Float32Array): void {
+export function copyRows(
+  rows: Float32Array,
+  { columns, width }: Pick<Tokens, "columns" | "width">,
+  target: Float32Array,
+): void {
   const count = columns.length;
   for (let from = 0, to = 0; from < rows.length; from += width, to += count) {
     for (let token = 0; token < count; token++) target[to + token] = rows[from + columns[token]!]!;

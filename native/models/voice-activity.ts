@@ -7,11 +7,11 @@ export interface VoiceFrames {
   readonly pcm: Float32Array;
   /** `[rows, frames]`, receives the probability of speech. */
   readonly speech: Float32Array;
-  /** One per row, updated in place: `stateSize` floats and `stateBytes` bytes; what follows is not ours. */
+  /** One per row, updated in place: `stateSize` floats and `stateBytes` bytes; the rest belongs to others. */
   readonly states: readonly EncoderState[];
 }
 
-/** Voice activity for recognisers without. A row gets the same bits in any batch and any chunking. */
+/** Voice activity for recognisers without. A row's results are bit-identical in any batch and chunking. */
 export interface VoiceActivity {
   /** Floats in a stream's state; a stream starts with zeros. */
   readonly stateSize: number;

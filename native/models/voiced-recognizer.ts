@@ -1,6 +1,7 @@
 import type { RecognizerManifest } from "./manifest.js";
 import type { LogProbs, RecognizerModel, StepBatch, StepCapacity } from "./recognizer.js";
 import { copyState, type EncoderState, StateRows } from "./state-rows.js";
+import type { Reading, UtteranceReader } from "./utterance-reader.js";
 import type { VoiceActivity } from "./voice-activity.js";
 
 /** A public recogniser without voice activity. */
@@ -8,14 +9,13 @@ export interface CtcHead {
   readonly vocabulary: readonly string[];
   /** Samples per row of `decode`. */
   readonly outputFrameSamples: number;
-  /** Floats in a stream's state, which starts with zeros; 0 if the graph cannot stream. */
-  readonly stateSize: number;
-  /** Steps between a frame and its row. */
-  readonly lagFrames: number;
-  /** Takes a stream's next frame and writes a row, which may lag; the blank if it cannot stream. */
-  step(state: Float32Array, pcm: Float32Array, row: Float32Array): Promise<void>;
-  /** Returns log-probs of a whole utterance, in the order of `vocabulary`. */
-  decode(pcm: Float32Array): Promise<LogProbs>;
+  /** Reads utterances while they are spoken; null if the graph cannot stream. */
+  readonly reader: UtteranceReader | null;
+  /**
+   * Returns log-probs of a whole utterance, in the order of `vocabulary`.
+   * @param begun what `reader` has read of it; changes no bit of the result
+   */
+  decode(pcm: Float32Array, begun?: Reading | null): Promise<LogProbs>;
   /** Decodes several utterances, each at most one pass long; absent if the head streams. */
   decodeTogether?(pcms: readonly Float32Array[]): Promise<readonly LogProbs[]>;
   release(): Promise<void>;
@@ -23,11 +23,9 @@ export interface CtcHead {
 
 /**
  * Combines a CTC head with separate voice activity. Voice activity finds utterances; the head reads them
- * whole, for files and live finals alike. Partials come from heads that stream; other heads read the open
- * utterance repeatedly. The output of a step for the second pass is the audio itself.
- *
- * Voice activity takes all rows of a step in one run. Heads run row by row: not all public exports accept
- * batches.
+ * whole, for files and live finals alike: heads that stream while they are spoken, other heads at their end.
+ * Partials come from the former's chunks; the latter read the open utterance repeatedly. The output of a step
+ * for the second pass is the audio itself, and its log-probs are blanks.
  */
 export class VoicedRecognizer implements RecognizerModel {
   readonly manifest: RecognizerManifest;
@@ -40,7 +38,7 @@ export class VoicedRecognizer implements RecognizerModel {
   readonly refinesTogether = false;
   readonly encodedSize: number;
   readonly outputFrameSamples: number;
-  readonly lagFrames: number;
+  readonly reader: UtteranceReader | null;
   readonly decodeSoFar: RecognizerModel["decodeSoFar"];
   readonly #head: CtcHead;
   readonly #voice: VoiceActivity;
@@ -51,11 +49,11 @@ export class VoicedRecognizer implements RecognizerModel {
     this.#head = head;
     this.#voice = voice;
     this.vocabulary = head.vocabulary;
-    this.stateSize = voice.stateSize + head.stateSize;
+    this.stateSize = voice.stateSize;
     this.stateBytes = voice.stateBytes;
     this.encodedSize = manifest.frameSamples;
     this.outputFrameSamples = head.outputFrameSamples;
-    this.lagFrames = head.lagFrames;
+    this.reader = head.reader === null ? null : this.#timed(head.reader);
     this.decodeSoFar = head.decodeTogether === undefined ? null : (pcms) => this.#decodeSoFar(pcms);
   }
 
@@ -64,29 +62,34 @@ export class VoicedRecognizer implements RecognizerModel {
   }
 
   stepBatches(capacity: StepCapacity): (rows: number, frames: number) => StepBatch {
-    return this.#batches(capacity, true);
+    return this.#batches(capacity);
   }
 
   stepBatch(rows: number, frames: number): StepBatch {
-    return this.#batches({ rows, frames: rows * frames }, true)(rows, frames);
+    return this.#batches({ rows, frames: rows * frames })(rows, frames);
   }
 
   speechBatch(rows: number, frames: number): StepBatch {
-    return this.#batches({ rows, frames: rows * frames }, false)(rows, frames);
+    return this.stepBatch(rows, frames);
   }
 
-  async refine(utterances: readonly Float32Array[]): Promise<readonly LogProbs[]> {
+  async refine(
+    utterances: readonly Float32Array[],
+    readings: readonly (Reading | null)[] = [],
+  ): Promise<readonly LogProbs[]> {
     const refined: LogProbs[] = [];
-    for (const pcm of utterances) refined.push(await this.decodeUtterance(pcm));
+    for (const [row, pcm] of utterances.entries()) {
+      refined.push(await this.decodeUtterance(pcm, readings[row]));
+    }
     return refined;
   }
 
-  async decodeUtterance(pcm: Float32Array): Promise<LogProbs> {
+  async decodeUtterance(pcm: Float32Array, begun: Reading | null = null): Promise<LogProbs> {
     // Strip the digital silence of the flush: it would shift features that are normalized over the utterance.
     let end = pcm.length;
     while (end > 0 && pcm[end - 1] === 0) end--;
     const startedAtMs = performance.now();
-    const decoded = await this.#head.decode(pcm.subarray(0, end));
+    const decoded = await this.#head.decode(pcm.subarray(0, end), begun);
     this.#runMs += performance.now() - startedAtMs;
     return decoded;
   }
@@ -103,12 +106,25 @@ export class VoicedRecognizer implements RecognizerModel {
     await this.#head.release();
   }
 
-  #batches(capacity: StepCapacity, wantsText: boolean): (rows: number, frames: number) => StepBatch {
+  /** Adds the reader's runs to the time spent in graphs. */
+  #timed(reader: UtteranceReader): UtteranceReader {
+    return {
+      begin: () => reader.begin(),
+      next: (reading) => reader.next(reading),
+      read: async (reading, pcm) => {
+        const startedAtMs = performance.now();
+        await reader.read(reading, pcm);
+        this.#runMs += performance.now() - startedAtMs;
+      },
+    };
+  }
+
+  #batches(capacity: StepCapacity): (rows: number, frames: number) => StepBatch {
     const { frameSamples } = this.manifest;
     const width = this.vocabulary.length;
     const pcm = new Float32Array(capacity.frames * frameSamples);
     const state = new StateRows(this, capacity.rows);
-    const logProbs = new Float32Array(capacity.frames * width);
+    const logProbs = blanks(capacity.frames, width);
     const speech = new Float32Array(capacity.frames);
     const nextState = new StateRows(this, capacity.rows);
     return (rows, frames) => {
@@ -126,36 +142,26 @@ export class VoicedRecognizer implements RecognizerModel {
       };
       const run = (from = state, to = nextState) => {
         copyState(from.first(rows), to.first(rows));
-        return this.#run(batch, to.rows.slice(0, rows), wantsText);
+        return this.#hear(batch, to.rows.slice(0, rows));
       };
       return { ...batch, run };
     };
   }
 
-  /** @param states one per row, updated in place: voice activity's part, then the head's */
-  async #run(
-    { frames, pcm, speech, logProbs }: Omit<StepBatch, "run">,
+  /** @param states one per row, updated in place */
+  async #hear(
+    { frames, pcm, speech }: Omit<StepBatch, "run">,
     states: readonly EncoderState[],
-    wantsText: boolean,
   ): Promise<void> {
-    const { frameSamples } = this.manifest;
-    const width = this.vocabulary.length;
     const startedAtMs = performance.now();
     await this.#voice.hear({ frames, pcm, speech, states });
-    for (const [row, { values }] of states.entries()) {
-      if (!wantsText) break;
-      const state = values.subarray(this.#voice.stateSize);
-      for (let frame = row * frames; frame < (row + 1) * frames; frame++) {
-        const samples = pcm.subarray(frame * frameSamples, (frame + 1) * frameSamples);
-        await this.#head.step(state, samples, logProbs.subarray(frame * width, (frame + 1) * width));
-      }
-    }
     this.#runMs += performance.now() - startedAtMs;
   }
 }
 
-/** Fills a row with a near-certain blank; other outputs stay possible. */
-export function writeBlank(row: Float32Array): void {
-  row.fill(-30);
-  row[0] = 0;
+/** Makes rows with a near-certain blank; other outputs stay possible. */
+function blanks(rows: number, width: number): Float32Array {
+  const logProbs = new Float32Array(rows * width).fill(-30);
+  for (let at = 0; at < logProbs.length; at += width) logProbs[at] = 0;
+  return logProbs;
 }

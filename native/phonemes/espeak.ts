@@ -21,7 +21,10 @@ interface ChildEnd {
 
 /** A sentence takes 10 ms. */
 const ANSWER_WITHIN_MS = 10_000;
-/** It writes no files, but its (unused) audio library sets up 64 MB of shared memory, which counts as one. */
+/**
+ * It writes no files, but its (unused) audio library allocates 64 MB of shared memory, which counts as a
+ * file.
+ */
 const LIMITS = {
   cpuSeconds: 5,
   memoryBytes: 512 << 20,
@@ -82,7 +85,7 @@ export class Espeak {
       const child = this.#waiting ?? this.#start();
       this.#waiting = null;
       const { code, stdout, stderr } = await child.answer(input, signal, this.#answerWithinMs);
-      // Not earlier: it would compete with the answer for the CPU.
+      // Not earlier, because it would compete with the answer for the CPU.
       if (!this.#isClosed) this.#waiting = this.#start();
       if (signal.aborted) throw new ServiceError("CANCELLED", "synthesis was cancelled");
       if (code === 0) return stdout;

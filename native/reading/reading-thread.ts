@@ -4,12 +4,12 @@ import { type Reading, type ReadingTask, readWords } from "../../core/domain/tex
 import type { TranscriptReader } from "../../core/ports/transcript-reader.js";
 
 const ENTRY = new URL("./worker.js", import.meta.url);
-/** The thread ends after this long without work. */
+/** Time without work after which the thread ends. */
 const IDLE_MS = 60_000;
 const QUEUE_CAPACITY = 10_000;
 
 export interface ReadingThreadOptions {
-  /** Called when the thread has failed at a task, which was then done without the model. */
+  /** Called when the thread has failed to do a task, which was then done without the model. */
   readonly onFailure: (error: unknown) => void;
   /** Entry of the thread. */
   readonly entry?: URL;
@@ -18,7 +18,9 @@ export interface ReadingThreadOptions {
 /** Reads transcripts with the punctuation model, in a thread that starts with its first task. */
 export class ReadingThread implements TranscriptReader {
   readonly #options: ReadingThreadOptions;
-  #pool: Promise<Piscina> | null = null;
+  #opened: Promise<Piscina> | null = null;
+  /** Reject the tasks of the current thread. */
+  readonly #rejects = new Set<(error: unknown) => void>();
 
   constructor(options: ReadingThreadOptions) {
     this.#options = options;
@@ -26,8 +28,8 @@ export class ReadingThread implements TranscriptReader {
 
   async read(task: ReadingTask): Promise<Reading> {
     try {
-      this.#pool ??= openPool(this.#options.entry ?? ENTRY);
-      return (await (await this.#pool).run(task)) as Reading;
+      this.#opened ??= this.#open();
+      return (await this.#run(await this.#opened, task)) as Reading;
     } catch (error) {
       this.#options.onFailure(error);
       return readWords(task, null);
@@ -35,21 +37,37 @@ export class ReadingThread implements TranscriptReader {
   }
 
   async stop(): Promise<void> {
-    const pool = this.#pool;
-    this.#pool = null;
-    await (await pool)?.close();
+    const opened = this.#opened;
+    this.#opened = null;
+    await (await opened)?.close();
   }
-}
 
-async function openPool(entry: URL): Promise<Piscina> {
-  // Loaded on demand: most processes never read a transcript.
-  const { Piscina: Pool } = await import("piscina");
-  return new Pool({
-    filename: entry.href,
-    minThreads: 0,
-    maxThreads: 1,
-    idleTimeout: IDLE_MS,
-    concurrentTasksPerWorker: 1,
-    maxQueue: QUEUE_CAPACITY,
-  });
+  #run(pool: Piscina, task: ReadingTask): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.#rejects.add(reject);
+      pool
+        .run(task)
+        .then(resolve, reject)
+        .finally(() => this.#rejects.delete(reject));
+    });
+  }
+
+  async #open(): Promise<Piscina> {
+    // Loaded on demand: most processes never read a transcript.
+    const { Piscina: Pool } = await import("piscina");
+    const pool = new Pool({
+      filename: (this.#options.entry ?? ENTRY).href,
+      minThreads: 0,
+      maxThreads: 1,
+      idleTimeout: IDLE_MS,
+      concurrentTasksPerWorker: 1,
+      maxQueue: QUEUE_CAPACITY,
+    });
+    // A thread that cannot start ends without taking a task, and its tasks would wait forever.
+    return pool.once("error", (error) => {
+      this.#opened = null;
+      for (const reject of this.#rejects) reject(error);
+      void pool.destroy().catch(() => {});
+    });
+  }
 }

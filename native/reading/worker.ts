@@ -5,6 +5,7 @@ const loading = Punctuator.load();
 
 /** Runs one task of the reading thread. */
 export default async function run(task: ReadingTask): Promise<Reading> {
-  const punctuation = task.display ? await (await loading).read(task.words, task.pauses) : null;
+  const isPunctuated = task.display && task.isWritten !== true;
+  const punctuation = isPunctuated ? await (await loading).read(task.words, task.pauses) : null;
   return readWords(task, punctuation);
 }

@@ -15,9 +15,9 @@ const SAMPLE_SCALE = 1 / 32_768;
  * - The reader is the session's track in a live worker: it reads any audio that is written and not released
  *   (`copyOut`, `copyOutFloat`), and sets `cursor` to its progress. Reading releases nothing.
  *
- * The writer releases, because only it knows which audio no worker will need again: all before the last
- * final, less the context of a replay. A worker that replaces a lost one finds everything to decode again in
- * the ring.
+ * The writer releases audio, because only it knows what no worker will need again: everything before the last
+ * final, except the context of a replay. A worker that replaces a lost one finds all the audio to decode
+ * again in the ring.
  */
 export class PcmRing {
   readonly buffer: SharedArrayBuffer;
@@ -55,7 +55,7 @@ export class PcmRing {
   }
 
   /**
-   * Copies the audio that is not released to a ring of another size, at the same positions. The writer
+   * Copies the audio that has not been released to a ring of another size, at the same positions. The writer
    * continues there; its cursor is the reader's last.
    */
   moveTo(capacitySamples: number): PcmRing {

@@ -1,4 +1,4 @@
-/** Header of Int32 cells: two positions in bytes modulo 2^32, and whether the bell was rung. */
+/** Header of Int32 cells: two positions in bytes modulo 2^32, and a flag for the wake-up. */
 const WRITTEN = 0;
 const RELEASED = 1;
 const RUNG = 2;
@@ -9,7 +9,7 @@ const RECORD_HEADER_BYTES = 16;
 /** Kind of a record that fills the end of the storage, so that every record is contiguous. */
 const FILLER = -1;
 
-/** Receives a record; the bytes are valid during the call only. */
+/** Receives a record; the bytes are valid only during the call. */
 export type RecordVisitor = (kind: number, channel: number, bytes: Uint8Array) => void;
 
 /** A queue of small records over a SharedArrayBuffer, with one writing and one reading thread for life. */
@@ -70,7 +70,7 @@ export class RecordRing {
     return true;
   }
 
-  /** Whether the writer must notify the reader; true once per call of `drain`. */
+  /** Returns true if the writer must notify the reader, once per call of `drain`. */
   needsBell(): boolean {
     return Atomics.exchange(this.#header, RUNG, 1) === 0;
   }
@@ -83,12 +83,12 @@ export class RecordRing {
   }
 
   /**
-   * Passes records to `visit` in order, about `mostRecords` at most. If it throws, the rest stays in the
+   * Passes about `mostRecords` records at most to `visit`, in order. If it throws, the rest stays in the
    * ring.
-   * @returns whether records were left, for which the bell does not ring again
+   * @returns true if records were left, for which there is no further notification
    */
   drain(visit: RecordVisitor, mostRecords = Number.POSITIVE_INFINITY): boolean {
-    // Clear first, so that records written from here on ring again.
+    // Clear first, so that records written from here on notify again.
     Atomics.store(this.#header, RUNG, 0);
     const written = Atomics.load(this.#header, WRITTEN);
     let position = Atomics.load(this.#header, RELEASED);

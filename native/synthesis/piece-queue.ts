@@ -81,7 +81,7 @@ export class PieceQueue {
     } catch (thrown) {
       const error = asServiceError(thrown);
       if (error instanceof ProviderError) {
-        // Not caused by a piece: another worker takes all of them.
+        // No piece caused this, so another worker takes over all of them.
         this.#waiting.clear();
         this.#sink.lost(error);
       } else this.#sink.gaveUp(jobId, error);

@@ -109,7 +109,7 @@ export class SharedSolver {
     } catch (thrown) {
       const error = asServiceError(thrown);
       if (error instanceof ProviderError) {
-        // Not caused by a piece: another worker takes all of them.
+        // Not caused by a piece: another worker takes over all of them.
         this.#flights.clear();
         this.#sink.lost(error);
         return;
@@ -163,7 +163,10 @@ export class SharedSolver {
     this.#sink.spoken(flight.jobId, this.#model.characterBoundsOf(piece));
   }
 
-  /** Sets the due time of the next chunk: the end of playback of the samples sent. Not for whole pieces. */
+  /**
+   * Sets the due time of the next chunk: the end of playback of the samples sent. Does not apply to whole
+   * pieces.
+   */
   #dueAgain(flight: Flight): void {
     if (flight.job.chunking !== "growing") return;
     flight.playsFromMs ??= performance.now();

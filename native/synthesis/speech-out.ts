@@ -23,7 +23,7 @@ export class SpeechOut {
     await this.#sendAll(this.#resampler.push(samples));
   }
 
-  /** Sends the resampler's rest. @returns `bounds` converted to output samples */
+  /** Sends the rest of the resampler's output. @returns `bounds` converted to output samples */
   async end(bounds: Int32Array | null): Promise<Int32Array | null> {
     await this.#sendAll(this.#resampler.flush());
     return bounds?.map((sample) => Math.min(Math.round(sample * this.#ratio), this.#sampleCount)) ?? null;

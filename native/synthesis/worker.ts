@@ -49,7 +49,10 @@ async function start(): Promise<void> {
   post({ type: "ready", protocolVersion: PROTOCOL_VERSION, warmupMs: performance.now() - startedAtMs });
 }
 
-/** Releases graphs off the CPU first: the thread's end would do so during runs of other threads. */
+/**
+ * Releases graphs off the CPU first, because the thread's end would release them during runs of other
+ * threads.
+ */
 async function end(): Promise<void> {
   if (data.placement.provider !== "cpu") await speaker?.release().catch(() => {});
   port.close();

@@ -2,7 +2,7 @@ import type { WavHeader } from "../../core/domain/audio/wav.js";
 import type { HotWord } from "../../core/domain/decoding/hot-words.js";
 import type { UnpackedPlace } from "../../core/domain/decoding/unpacked-place.js";
 import type { ScoredWord, TimedWord } from "../../core/domain/decoding/words.js";
-import type { Endpointing } from "../../core/domain/endpointing/endpointer.js";
+import type { Endpointing } from "../../core/domain/endpointing/patience.js";
 import type { SpeakerState } from "../../core/domain/endpointing/speaker-level.js";
 import { asServiceError, type ErrorCode, ServiceError } from "../../core/domain/errors.js";
 import type { BatchRows } from "../../core/domain/placement/batch-rows.js";
@@ -33,7 +33,7 @@ export interface WorkerData<M extends ModelManifest = ModelManifest> {
   readonly unpacked?: UnpackedPlace | undefined;
 }
 
-/** Int32 cells of a live worker: a bell that is rung after each write into any of its rings. */
+/** Int32 cells of a live worker: a bell, rung after each write into any of its rings. */
 export const LIVE_CELL = { bell: 0, count: 1 } as const;
 
 /** Int32 counters of a synthesis worker, modulo 2^32: started runs, pieces in them, and time inside them. */
@@ -71,7 +71,7 @@ export function errorOf({ code, message, provider }: Failure): ServiceError {
   return new ProviderError(provider.provider, provider.kind, message);
 }
 
-/** Where a session can be replayed from: everything before it is final or silence. */
+/** Position from which a session can be replayed: everything before it is final or silence. */
 export interface ResumePoint {
   /** A multiple of the frame size. */
   readonly sample: number;
@@ -97,6 +97,8 @@ export type ToLiveWorker =
       readonly endOfUtteranceMs: number;
       readonly endpointing: Endpointing;
       readonly wantsPartials: boolean;
+      /** Report each pause, see `isPause`. */
+      readonly wantsPauses?: boolean;
       readonly hotWords: readonly HotWord[];
       /** Trace context of the session, for a worker in another process. */
       readonly traceparent?: string;
@@ -125,6 +127,8 @@ export type LiveWorkerAnswer =
       readonly endSample: number;
       /** Leading code points that will not change; all of them if absent. */
       readonly stable?: number;
+      /** The speaker has been silent for half of the threshold; only with `wantsPauses`. */
+      readonly isPause?: boolean;
     }
   | {
       readonly type: "final";
@@ -194,7 +198,7 @@ export type FileTask =
   /** Frees the graphs; a later task loads them again. */
   | (TogetherTask & { readonly type: "release" });
 
-/** A task for each worker: none takes a second one before all have taken theirs. */
+/** A task for every worker: none takes a second one before all have taken theirs. */
 interface TogetherTask {
   /** See `WARM_UP_CELL`. */
   readonly cell: SharedArrayBuffer;
@@ -249,7 +253,7 @@ export interface DecodedPiece {
 export interface WavSource {
   readonly path: string;
   readonly header: WavHeader;
-  /** Samples per channel at its own rate, by the size of the file, not by its header. */
+  /** Samples per channel at its own rate, according to the size of the file, not its header. */
   readonly sampleCount: number;
 }
 
@@ -272,6 +276,6 @@ export type FileAnswer<T> =
       readonly ok: false;
       readonly code: ErrorCode;
       readonly message: string;
-      /** The provider has failed, not the task. */
+      /** Set if the provider failed, not the task. */
       readonly provider?: ProviderFailure;
     };

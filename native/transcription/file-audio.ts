@@ -34,7 +34,7 @@ export function samplesAt({ header, sampleCount }: WavSource, rateHz: number): n
 
 /** Reads samples of a WAV file at a model's rate; results do not depend on where reading starts. */
 export class WavAudio {
-  /** At the model's rate. */
+  /** At the model's sample rate. */
   readonly sampleCount: number;
   readonly #file: FileHandle;
   readonly #source: WavSource;

@@ -3,7 +3,7 @@ import { ServiceError } from "../../core/domain/errors.js";
 /** Values of a file's cell, which its workers check between two runs. */
 export const FILE_TASK_CELL = { goOn: 0, giveUp: 1 } as const;
 
-/** Int32 cells that workers share during warm-up: the number of warm workers, and whether one has failed. */
+/** Int32 cells shared by workers during warm-up: the number of warm workers, and a flag for a failed one. */
 export const WARM_UP_CELL = { warm: 0, failed: 1, count: 2 } as const;
 
 /** Blocks until all workers are warm or one has failed: a fast worker must not take another's task. */

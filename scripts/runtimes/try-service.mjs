@@ -1,5 +1,5 @@
-// Starts the compiled service with the running Node and tries everything once: synthesis, a transcript of it,
-// and the same live. Prints one line of JSON, and the service's output if it fails.
+// Starts the compiled service with the running Node and tests each function once: synthesis, and its
+// transcription as a file and live. Prints one line of JSON, and the service's output if it fails.
 import { execFile, spawn } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
@@ -14,7 +14,7 @@ const READY_WITHIN_MS = 120_000;
 const LOOK_EVERY_MS = 100;
 
 const folder = mkdtempSync(join(tmpdir(), "dauys-try-"));
-// A service of root runs the database as another user, who needs access to the folder.
+// A service started by root runs the database as another user, who needs access to the folder.
 chmodSync(folder, 0o711);
 const port = await freePort();
 const operatorPort = await freePort();

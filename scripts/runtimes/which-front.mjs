@@ -1,4 +1,4 @@
-// Prints which front `FRONT=auto` takes under the Node that this runs on.
+// Prints the front that `FRONT=auto` selects under the running Node.
 import { frontFacts } from "../../dist/src/front/select-front.js";
 import { findUws } from "../../dist/src/front/uws/load-binding.js";
 

@@ -13,7 +13,7 @@ export class InProcessHub {
   #queue: (() => void)[] = [];
   #isDown = false;
 
-  /** @param onFault receives what subscribers throw */
+  /** @param onFault receives errors of subscribers */
   constructor(onFault: (error: unknown) => void) {
     this.#onFault = onFault;
   }

@@ -32,7 +32,7 @@ export interface BusObserver {
 
 const RECONNECT_WAIT_MS = 50;
 const PING_EVERY_MS = 2_000;
-/** With this many unanswered pings the connection counts as lost. */
+/** Number of unanswered pings after which the connection counts as lost. */
 const MOST_PINGS_OUT = 2;
 const CONNECT_WITHIN_MS = 20_000;
 const DRAIN_WITHIN_MS = 1_000;
@@ -142,7 +142,7 @@ function reportsNoResponders(message: Msg): boolean {
   try {
     return message.headers?.code === NO_RESPONDERS;
   } catch {
-    // Malformed headers do not come from the server.
+    // Malformed headers are never from the server.
     return false;
   }
 }

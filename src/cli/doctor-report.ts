@@ -75,7 +75,7 @@ async function reportOn(
   let reason: string | null = null;
   for (const model of packages) {
     for (const work of engineWork(model)) {
-      // A provider that cannot load one engine fails for the others as well.
+      // If a provider cannot load one engine, it counts as failed for all.
       if (reason !== null) break;
       const trial = await tryWork(provider, model, work, measuredMs);
       works ||= trial.shapes.length > 0;

@@ -2,12 +2,13 @@ import { createHash, randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import type { DauysClient } from "../client/node.js";
+import type { ReadingChoice } from "./service-client.js";
 
 /**
  * Options that change a transcript, and so belong to its idempotency key. Times are always requested, for
  * free: text, subtitles and JSON of a recording then share one request and one charge.
  */
-export interface TranscriptOptions {
+export interface TranscriptOptions extends ReadingChoice {
   readonly timestamps: true;
   readonly hotWords: readonly string[];
   /** Undefined for the service's default. */
@@ -51,7 +52,7 @@ export async function keyedOptions(
  */
 export async function contentKey(
   source: Uint8Array | string,
-  { hotWords, model, defaultModel }: KeyedOptions,
+  { hotWords, model, defaultModel, display, numerals, redact }: KeyedOptions,
 ): Promise<string | undefined> {
   const hash = createHash("sha256");
   if (typeof source !== "string") hash.update(source);
@@ -64,7 +65,9 @@ export async function contentKey(
       return undefined;
     }
   }
-  const request = JSON.stringify([hash.digest("hex"), hotWords, model ?? null, defaultModel]);
+  const isPlain = !display && redact.length === 0;
+  const reading = isPlain ? [] : [{ display, numerals: numerals ?? null, redact }];
+  const request = JSON.stringify([hash.digest("hex"), hotWords, model ?? null, defaultModel, ...reading]);
   return `dauys-cli-${createHash("sha256").update(request).digest("hex")}`;
 }
 

@@ -1,21 +1,23 @@
-import type { LiveStatus } from "../client/live-options.js";
+import type { LiveDone, LiveStatus } from "../client/live-options.js";
 import type { LiveTranscription } from "../client/live-transcription.js";
 import type { DauysClient } from "../client/node.js";
 import type { LiveResult } from "../client/types.js";
 import { type Command, type CommandInput, onlyArgument, printLine, printNote } from "./command.js";
 import { atRealTime, openLiveAudio } from "./live-audio.js";
+import { LiveText } from "./live-text.js";
 import {
   HOT_WORDS_ROW,
   MODEL_ROW,
   openService,
   QUIET_OPTION,
+  READING_OPTIONS,
+  READING_ROWS,
+  type ReadingChoice,
+  readingChoice,
   SERVICE_OPTIONS,
   withAdvice,
 } from "./service-client.js";
 import { STREAM_URL_OPTION } from "./service-url.js";
-
-const CLEAR_LINE = "\r\x1b[K";
-const DEFAULT_COLUMNS = 80;
 
 export const listenCommand: Command = {
   usage: "listen FILE|-",
@@ -31,20 +33,24 @@ export const listenCommand: Command = {
     adaptive: { type: "boolean" },
     words: { type: "boolean" },
     hotwords: { type: "string" },
+    ...READING_OPTIONS,
   },
   optionHelp: [
     MODEL_ROW,
     HOT_WORDS_ROW,
+    ...READING_ROWS,
     ["--eou-ms MS", "Silence that ends an utterance, 100 to 2000 ms"],
     ["--adaptive", "Wait up to three times as long if the sentence seems unfinished"],
     ["--words", "With --json: add the times of each word"],
     ["--json", "Print every message as a line of JSON"],
   ],
+  note: "Each line is a sentence; its mark is written when the next words tell it. With --plain, each line is an utterance.",
   examples: ["listen talk.wav", "listen - < talk.pcm", "listen talk.wav --json --words"],
   run: listen,
 };
 
 async function listen(input: CommandInput): Promise<void> {
+  const reading = readingChoice(input);
   // Open the audio first, so that a missing file opens no session.
   const audio = await openLiveAudio(onlyArgument(input, "FILE", '; use "-" to read standard input'));
   let onReady = () => {};
@@ -52,9 +58,16 @@ async function listen(input: CommandInput): Promise<void> {
     onReady = settle;
   });
   const session = new AbortController();
-  const live = openLive(await openService(input), input, { onReady, signal: session.signal });
-  const show = input.options.isSet("json") ? printJson : showText;
-  const results = readAll(live, show);
+  const output = outputOf(input);
+  const live = openLive(await openService(input), input, {
+    reading,
+    signal: session.signal,
+    onStatus: (status) => {
+      output.status(status);
+      if (status.type === "ready") onReady();
+    },
+  });
+  const results = readAll(live, output);
   // The await below reports failures, after the recording is sent.
   results.catch(() => {});
   const interrupted = new AbortController();
@@ -66,15 +79,10 @@ async function listen(input: CommandInput): Promise<void> {
     await Promise.race([isReady, results]);
     await Promise.race([send(live, audio, interrupted.signal), results]);
     await results;
-    const { audioSeconds, creditsCharged, sessionIds } = await live.done;
-    if (input.options.isSet("json")) {
-      printJson({
-        type: "done",
-        audio_seconds: audioSeconds,
-        credits_charged: creditsCharged,
-        session_ids: sessionIds,
-      });
-    }
+    output.done(await live.done);
+  } catch (error) {
+    output.failed();
+    throw error;
   } finally {
     process.off("SIGINT", stop);
     // A failed source leaves the session open.
@@ -84,28 +92,31 @@ async function listen(input: CommandInput): Promise<void> {
   }
 }
 
+interface LiveParts {
+  readonly reading: ReadingChoice;
+  readonly signal: AbortSignal;
+  readonly onStatus: (status: LiveStatus) => void;
+}
+
 function openLive(
   client: DauysClient,
   { options }: CommandInput,
-  { onReady, signal }: { readonly onReady: () => void; readonly signal: AbortSignal },
+  { reading, signal, onStatus }: LiveParts,
 ): LiveTranscription {
-  const show = options.isSet("json") ? printStatusJson : options.isSet("quiet") ? () => {} : printStatus;
   return client.live({
     model: options.text("model") ?? undefined,
     endOfUtteranceMs: options.number("eou-ms") ?? undefined,
     endpointing: options.isSet("adaptive") ? "adaptive" : undefined,
     words: options.isSet("words") || undefined,
     hotWords: options.text("hotwords")?.split(","),
+    ...reading,
     signal,
-    onStatus: (status) => {
-      show(status);
-      if (status.type === "ready") onReady();
-    },
+    onStatus,
   });
 }
 
-async function readAll(live: LiveTranscription, show: (result: LiveResult) => void): Promise<void> {
-  for await (const result of live) show(result);
+async function readAll(live: LiveTranscription, output: Output): Promise<void> {
+  for await (const result of live) output.result(result);
 }
 
 async function send(
@@ -126,16 +137,54 @@ async function send(
   live.close().catch(() => {});
 }
 
-function printJson(message: object): void {
-  printLine(JSON.stringify(message));
+/** Prints what a session delivers. */
+interface Output {
+  status(status: LiveStatus): void;
+  result(result: LiveResult): void;
+  done(done: LiveDone): void;
+  /** Ends an open line, before the error is printed. */
+  failed(): void;
 }
 
-function printStatusJson(status: LiveStatus): void {
-  if (status.type === "ready") {
-    const { sessionId, requestId, model, endOfUtteranceMs } = status;
-    const names = { session_id: sessionId, request_id: requestId, model, eou_ms: endOfUtteranceMs };
-    printJson({ type: "ready", ...names });
-  } else printStatus(status);
+function outputOf({ options }: CommandInput): Output {
+  return options.isSet("json") ? jsonOutput(!options.isSet("plain")) : textOutput(options.isSet("quiet"));
+}
+
+function jsonOutput(isReadable: boolean): Output {
+  return {
+    status: (status) => {
+      if (status.type !== "ready") return printStatus(status);
+      const { sessionId, requestId, model, endOfUtteranceMs } = status;
+      const names = { session_id: sessionId, request_id: requestId, model, eou_ms: endOfUtteranceMs };
+      printJson({ type: "ready", ...names });
+    },
+    result: printJson,
+    done: ({ audioSeconds, creditsCharged, sessionIds, displayEnd }) =>
+      printJson({
+        type: "done",
+        audio_seconds: audioSeconds,
+        credits_charged: creditsCharged,
+        session_ids: sessionIds,
+        ...(isReadable && { display_end: displayEnd }),
+      }),
+    failed: () => {},
+  };
+}
+
+function textOutput(isQuiet: boolean): Output {
+  const text = new LiveText(process.stdout);
+  return {
+    status: (status) => {
+      if (!isQuiet && status.type !== "ready") text.above(() => printStatus(status));
+    },
+    result: (result) => (result.type === "final" ? text.final(result) : text.partial(result.text)),
+    done: ({ displayEnd }) => text.end(displayEnd),
+    failed: () => text.end(""),
+  };
+}
+
+function printJson(message: object): void {
+  printLine(JSON.stringify(message));
 }
 
 function printStatus(status: LiveStatus): void {
@@ -143,17 +192,5 @@ function printStatus(status: LiveStatus): void {
   else if (status.type === "reconnecting") {
     const cause = withAdvice(status.cause);
     printNote(`${cause instanceof Error ? cause.message : String(cause)}; reconnecting`);
-  }
-}
-
-/** Prints final text. A terminal also shows partial text, on a line that the next result overwrites. */
-function showText({ type, text }: LiveResult): void {
-  const { isTTY, columns } = process.stdout;
-  const clear = isTTY ? CLEAR_LINE : "";
-  if (type === "final") process.stdout.write(text === "" ? clear : `${clear}${text}\n`);
-  else if (isTTY) {
-    // The end changes most; a wrapped line could not be overwritten.
-    const end = Array.from(text).slice(1 - (columns ?? DEFAULT_COLUMNS));
-    process.stdout.write(clear + end.join(""));
   }
 }

@@ -82,6 +82,7 @@ function packageRows(packages: readonly PackageFolder[]): readonly HelpRow[] {
   return [
     ["task", task],
     ["languages", languages.join(", ")],
+    ...liveRows(packages[0]!.manifest),
     ...voiceRows(packages),
     ...(notes === undefined ? [] : [["notes", notes] as const]),
   ];
@@ -111,10 +112,28 @@ function entryRows(
     ["variants", sizes.join(", ")],
     ["licence", `${licence.name}${licence.isRestricted ? " (needs --accept-licence)" : ""}`],
     ...(features.length === 0 ? [] : [["features", features.join(", ")] as const]),
+    ...liveRows(entry),
     ...voiceRows(packages),
     ...figures.map((figure) => ["published", figure] as const),
     ...(unpinned ? [["hashes", "some are unknown (needs --trust)"] as const] : []),
   ];
+}
+
+/** Tells how a recogniser works in live sessions, which decides the delay of finals. */
+function liveRows(model: { readonly task: string; readonly family: string | null }): readonly HelpRow[] {
+  const streams = streamsLive(model);
+  return streams === null ? [] : [["live", streams ? "streams" : "reads whole utterances"]];
+}
+
+/** Whether a recogniser reads speech while it is spoken; null for other models. */
+function streamsLive({
+  task,
+  family,
+}: {
+  readonly task: string;
+  readonly family: string | null;
+}): boolean | null {
+  return task === "transcription" && family !== null ? recognizerFamilyOf({ family }).can.streams : null;
 }
 
 /** Lists the voice activity detectors of installed recognizers that need one. */
@@ -153,6 +172,7 @@ function toJson(
     name,
     task: entry?.task ?? manifest?.task,
     languages: entry?.languages ?? manifest?.languages,
+    streams: streamsLive(entry ?? manifest!),
     licence: entry?.licence ?? null,
     quality: entry?.quality ?? [],
     can:

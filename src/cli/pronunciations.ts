@@ -12,7 +12,7 @@ export const PRONUNCIATIONS_ROW: HelpRow = [
  * Reads the value of `--pronunciations`: a JSON list, pairs of `word=say`, or the path of a file with the
  * list. The service checks the words themselves.
  *
- * @throws {UsageError} if it is none of them
+ * @throws {UsageError} if it has none of these forms
  * @throws {CommandError} if the file cannot be read
  */
 export async function readPronunciations(

@@ -1,8 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { ClientOptions } from "../client/client.js";
+import type { ClientOptions, TranscribeOptions } from "../client/client.js";
 import { ConnectionError } from "../client/errors.js";
 import { DauysClient } from "../client/node.js";
+import type { RedactedKind } from "../client/types.js";
 import { CommandError, type CommandInput, type HelpRow, UsageError } from "./command.js";
 import { isCausedBy, pathFailure } from "./failures.js";
 import { hostUrls, serviceUrl } from "./service-url.js";
@@ -21,6 +22,39 @@ export const HOT_WORDS_ROW: HelpRow = [
   "--hotwords A,B",
   "Words or phrases to prefer; A:2 prefers A more strongly",
 ];
+
+export const READING_OPTIONS = {
+  plain: { type: "boolean" },
+  numerals: { type: "string" },
+  redact: { type: "string" },
+} as const;
+
+export const READING_ROWS: readonly HelpRow[] = [
+  ["--plain", "Lower-case words without punctuation and figures"],
+  ["--numerals KIND", "Numbers in figures: auto (default, from ten on), all or none"],
+  ["--redact A,B", "Mask personal data: phone, iin, card, email"],
+];
+
+/** Options of the client library for readable text. */
+export interface ReadingChoice {
+  readonly display: boolean;
+  readonly numerals: TranscribeOptions["numerals"];
+  readonly redact: readonly RedactedKind[];
+}
+
+/** @throws {UsageError} for `--numerals` without the text that has them */
+export function readingChoice({ options }: CommandInput): ReadingChoice {
+  const display = !options.isSet("plain");
+  const numerals = options.text("numerals");
+  if (!display && numerals !== null) throw new UsageError("--numerals has no effect with --plain");
+  const redact = options.text("redact")?.split(",") ?? [];
+  // The service checks the names, and its errors list them.
+  return {
+    display,
+    numerals: (numerals ?? undefined) as ReadingChoice["numerals"],
+    redact: redact as RedactedKind[],
+  };
+}
 
 /** Advice on failed connections, by system error code. */
 const ADVICE: readonly { readonly codes: readonly string[]; readonly text: string }[] = [

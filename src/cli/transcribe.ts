@@ -4,7 +4,16 @@ import { contentKey, freshKey, keyedOptions, type TranscriptOptions } from "./id
 import { interruptible } from "./interruption.js";
 import { CallProgress, withProgress } from "./progress.js";
 import { ResultFile } from "./result-file.js";
-import { HOT_WORDS_ROW, MODEL_ROW, openService, QUIET_OPTION, SERVICE_OPTIONS } from "./service-client.js";
+import {
+  HOT_WORDS_ROW,
+  MODEL_ROW,
+  openService,
+  QUIET_OPTION,
+  READING_OPTIONS,
+  READING_ROWS,
+  readingChoice,
+  SERVICE_OPTIONS,
+} from "./service-client.js";
 import { STT_URL_OPTION } from "./service-url.js";
 import { isFolder, isUrl } from "./sources.js";
 import { readPipedInput } from "./standard-streams.js";
@@ -33,6 +42,7 @@ export const transcribeCommand: Command = {
     model: { type: "string" },
     timestamps: { type: "boolean" },
     hotwords: { type: "string" },
+    ...READING_OPTIONS,
     parallel: { type: "string" },
     again: { type: "boolean" },
   },
@@ -43,6 +53,7 @@ export const transcribeCommand: Command = {
     ["--timestamps", "Print a line per segment with its times; with --json, add words and segments"],
     MODEL_ROW,
     HOT_WORDS_ROW,
+    ...READING_ROWS,
     ["--parallel N", `Recordings at a time, 1 to ${MOST_PARALLEL} (default: ${DEFAULT_PARALLEL})`],
     ["--again", "Repeat finished recordings, and charge them again"],
     ["--json", "Print JSON; with several recordings, a line for each, and .json files"],
@@ -136,15 +147,18 @@ async function audioSource(source: string): Promise<NodeAudioSource> {
   return source === "-" ? await readPipedInput() : { path: source };
 }
 
-function transcriptOptions({ options }: CommandInput): TranscriptOptions {
+function transcriptOptions(input: CommandInput): TranscriptOptions {
+  const { options } = input;
   return {
+    ...readingChoice(input),
     model: options.text("model") ?? undefined,
     timestamps: true,
     hotWords: options.text("hotwords")?.split(",") ?? [],
   };
 }
 
-function withoutTimes({ words: _words, segments: _segments, ...rest }: Transcribed): Transcribed {
+function withoutTimes(transcription: Transcribed): Transcribed {
+  const { words: _words, segments: _segments, display_words: _displayWords, ...rest } = transcription;
   return rest;
 }
 

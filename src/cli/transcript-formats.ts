@@ -20,7 +20,7 @@ export function formatOfName(path: string): TranscriptFormat | null {
 /**
  * Formats a transcript, including the last line break.
  *
- * @param transcription with words for subtitles, with segments for text with times
+ * @param transcription with words for subtitles, with segments for text with times; readable text where it has it
  */
 export function formatTranscript(
   format: TranscriptFormat,
@@ -30,9 +30,14 @@ export function formatTranscript(
   if (format === "srt") return toSrt(transcription);
   if (format === "vtt") return toVtt(transcription);
   if (format === "json") return `${JSON.stringify(transcription)}\n`;
-  const { text, segments } = transcription;
-  if (!hasTimes || segments === undefined) return `${text}\n`;
-  return segments.map(({ start, end, text: said }) => `[${clock(start)} - ${clock(end)}] ${said}\n`).join("");
+  const { text, segments, display_text } = transcription;
+  if (!hasTimes || segments === undefined) return `${display_text ?? text}\n`;
+  const lines = segments.map(({ start, end, ...segment }) => {
+    const said = segment.display_text ?? segment.text;
+    // A number that began in the segment before has all its words there.
+    return said === "" && segment.text !== "" ? "" : `[${clock(start)} - ${clock(end)}] ${said}\n`;
+  });
+  return lines.join("");
 }
 
 function clock(seconds: number): string {

@@ -30,7 +30,7 @@ export async function collect(
   return whole;
 }
 
-/** Copies bytes out of the caller's reach and out of shared memory. */
+/** Copies bytes, so that the caller cannot change them and they are not in shared memory. */
 export function copyBytes(bytes: Uint8Array | ArrayBuffer): Uint8Array<ArrayBuffer> {
   return new Uint8Array(bytes instanceof Uint8Array ? bytes : new Uint8Array(bytes));
 }

@@ -77,7 +77,7 @@ export interface TranscribeOptions extends BilledOptions {
   readonly hotWords?: readonly HotWord[] | undefined;
   /** Adds `display_text`: capitals, punctuation and figures; default false. */
   readonly display?: boolean | undefined;
-  /** Numbers in `display_text`; default `auto`, which keeps small ones as words. */
+  /** Numbers in `display_text`; the default `auto` keeps small numbers as words. */
   readonly numerals?: "auto" | "all" | "none" | undefined;
   /** Masks personal data in all texts. */
   readonly redact?: readonly RedactedKind[] | undefined;
@@ -299,7 +299,7 @@ function serviceUrl(text: string): URL {
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw new TypeError(`the service address must start with http:// or https://, received "${text}"`);
   }
-  // The lookbehind tries only the first slash of a run: trying each would take quadratic time.
+  // The lookbehind matches only at the first slash of a run; matching at each would take quadratic time.
   url.pathname = `${url.pathname.replace(/(?<!\/)\/+$/, "")}/`;
   return url;
 }

@@ -59,7 +59,7 @@ export class LiveHistory {
     this.#marks = this.#marks.filter((mark) => mark.atByte >= this.startByte);
   }
 
-  /** Returns a reader that starts at `byte`. A mark at that position belongs to the audio before it. */
+  /** Returns a reader that starts at `byte`. A mark at the boundary belongs to the earlier audio. */
   readFrom(byte: number): LiveHistoryReader {
     const marksBefore = this.#marks.findLast((mark) => mark.atByte <= byte && byte > 0)?.number ?? -1;
     return new LiveHistoryReader(this, byte, marksBefore);

@@ -17,7 +17,7 @@ export interface LiveOptions {
   readonly hotWords?: readonly HotWord[] | undefined;
   /** Adds `display_text` to finals: capitals, punctuation and figures; default false. */
   readonly display?: boolean | undefined;
-  /** Numbers in `display_text`; default `auto`, which keeps small ones as words. */
+  /** Numbers in `display_text`; the default `auto` keeps small numbers as words. */
   readonly numerals?: "auto" | "all" | "none" | undefined;
   /** Masks personal data; partials then have no text. */
   readonly redact?: readonly RedactedKind[] | undefined;
@@ -62,6 +62,8 @@ export interface LiveDone {
   readonly sessionIds: readonly string[];
   /** Connections whose charge is missing from `creditsCharged`. */
   readonly unsettledConnections: number;
+  /** The mark that ends the last `display_text`; empty if that has one, and without `display`. */
+  readonly displayEnd: string;
 }
 
 /** Returns the options as query parameters of `/v1/stream`. */

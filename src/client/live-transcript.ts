@@ -1,5 +1,6 @@
 import { FRAME_SAMPLES, LIVE_RATE_HZ } from "../../core/domain/audio/frame.js";
-import type { LiveFinal, LiveMessage, LivePartial, LiveResult, ScoredWord } from "./types.js";
+import { STOP } from "./live-sentences.js";
+import type { LiveFinal, LiveMessage, LivePartial, LiveResult } from "./types.js";
 
 /** Left context of the encoder, 1.6 s: with it, audio that is sent again gives the same result. */
 const CONTEXT_SAMPLES = 40 * FRAME_SAMPLES;
@@ -28,6 +29,12 @@ export class LiveTranscript {
   #isServiceStopping = false;
   /** The latest final since the service started to stop: it may be cut off. */
   #held: LiveFinal | null = null;
+  /** `display_text` of the last final that has one. */
+  #lastText = "";
+  /** The mark after it as a socket has reported it, empty for none; null if unknown. */
+  #openMark: string | null = null;
+  /** Whether that final is of the current socket. */
+  #isLastOfSocket = false;
 
   get offsetSamples(): number {
     return this.#offsetSamples;
@@ -42,11 +49,19 @@ export class LiveTranscript {
     return Math.max(0, Math.floor(endSample / FRAME_SAMPLES) * FRAME_SAMPLES - context);
   }
 
+  /** The mark that ends the whole text; empty if it has one, or is not readable text. */
+  get displayEnd(): string {
+    if (this.#lastText === "" || STOP.test(this.#lastText)) return "";
+    const mark = this.#openMark;
+    return mark === "" || (mark !== null && STOP.test(mark)) ? mark : ".";
+  }
+
   /** Starts another socket, whose audio starts at `offsetSamples`. */
   startSocket(offsetSamples: number): void {
     this.#offsetSamples = offsetSamples;
     this.#isServiceStopping = false;
-    this.#held = null;
+    this.#isLastOfSocket = false;
+    this.#dropHeld();
   }
 
   /** Accepts a result of the current socket and returns the results to deliver. */
@@ -68,11 +83,15 @@ export class LiveTranscript {
 
   /** Returns the held final if it is complete by the audio that the service accepted; else drops it. */
   settle(done: DoneMessage, { endOfUtteranceMs, isAll }: DoneRules): readonly LiveResult[] {
-    if (this.#held === null) return [];
     const acceptedSample = this.#offsetSamples + toSamples(done.audio_seconds);
     const marginSamples = (endOfUtteranceMs / 1_000) * LIVE_RATE_HZ + STOP_MARGIN_SAMPLES;
-    const isWhole = isAll || this.#spanOf(this.#held).endSample < acceptedSample - marginSamples;
-    return isWhole ? this.releaseHeld() : [];
+    const isWhole =
+      this.#held === null || isAll || this.#spanOf(this.#held).endSample < acceptedSample - marginSamples;
+    if (!isWhole) return [];
+    const results = this.releaseHeld();
+    // A socket without finals has no mark to report.
+    if (done.display_end || this.#isLastOfSocket) this.#openMark = done.display_end ?? null;
+    return results;
   }
 
   /** Returns the held final, because no other socket will replace it. */
@@ -80,6 +99,13 @@ export class LiveTranscript {
     const held = this.#held;
     this.#held = null;
     return held === null ? [] : [this.#forward(held)];
+  }
+
+  /** Another socket will produce the held final again, but not what joins it to the one before. */
+  #dropHeld(): void {
+    const mark = this.#held?.display_before?.trimEnd() ?? "";
+    if (mark !== "") this.#openMark = mark;
+    this.#held = null;
   }
 
   #partial(message: LivePartial): readonly LiveResult[] {
@@ -94,10 +120,23 @@ export class LiveTranscript {
   }
 
   #forward(message: LiveFinal): LiveFinal {
-    const final = this.#inSession(message);
+    const final = this.#joined(this.#inSession(message));
     this.#last = this.#spanOf(message);
     this.#finalCount++;
     return final;
+  }
+
+  /** Joins a final to the one before, which the service does within a socket. */
+  #joined(final: LiveFinal): LiveFinal {
+    const { display_text, display_before = "" } = final;
+    if (display_text === undefined || display_text === "") return final;
+    const isFirst = this.#lastText === "";
+    const isEnded = STOP.test(this.#lastText);
+    const mark = display_before === "" ? (this.#openMark ?? "") : display_before.trimEnd();
+    this.#lastText = display_text;
+    this.#openMark = null;
+    this.#isLastOfSocket = true;
+    return { ...final, display_before: isFirst ? "" : isEnded ? " " : `${mark} ` };
   }
 
   #inSession<T extends LivePartial | LiveFinal>(message: T): T {
@@ -107,11 +146,18 @@ export class LiveTranscript {
       start: this.#shift(message.start),
       end: this.#shift(message.end),
     };
-    if (message.type === "partial" || message.words === undefined) return shifted;
-    const words = message.words.map(
-      (word): ScoredWord => ({ ...word, start: this.#shift(word.start), end: this.#shift(word.end) }),
-    );
-    return { ...shifted, words };
+    if (message.type === "partial") return shifted;
+    const { words, display_words, redactions } = message;
+    return {
+      ...shifted,
+      ...(words !== undefined && { words: this.#shiftAll(words) }),
+      ...(display_words !== undefined && { display_words: this.#shiftAll(display_words) }),
+      ...(redactions !== undefined && { redactions: this.#shiftAll(redactions) }),
+    };
+  }
+
+  #shiftAll<T extends { readonly start: number; readonly end: number }>(items: readonly T[]): readonly T[] {
+    return items.map((item) => ({ ...item, start: this.#shift(item.start), end: this.#shift(item.end) }));
   }
 
   #spanOf({ start, end }: LiveResult): Span {

@@ -148,6 +148,7 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
         creditsCharged: this.#creditsCharged,
         sessionIds: this.#sessionIds,
         unsettledConnections: this.#sessionIds.length - this.#settledCount,
+        displayEnd: this.#transcript.displayEnd,
       };
     } catch (error) {
       this.#failure = { error };

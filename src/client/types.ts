@@ -98,7 +98,7 @@ export interface DisplayWord {
   /** Seconds from the start of the audio. */
   readonly start: number;
   readonly end: number;
-  /** The items [first, end) of `words` that it stands for. */
+  /** The items [first, end) of `words` that it represents. */
   readonly spoken: readonly [number, number];
 }
 
@@ -272,7 +272,7 @@ export interface LivePartial extends LiveUtterance {
   readonly type: "partial";
   /** Code points at the start of `text` that later partials of the utterance keep, on one connection. */
   readonly stable: number;
-  /** Probability that the sentence is over; only with `display`. */
+  /** Probability that the sentence is over; only in a pause, with `display`. */
   readonly end_of_turn?: number | undefined;
 }
 
@@ -281,9 +281,11 @@ export interface LiveFinal extends LiveUtterance {
   readonly type: "final";
   /** Only with `words`. */
   readonly words?: readonly ScoredWord[] | undefined;
-  /** The text as people read it, without a mark at its end while the sentence may go on; only with `display`. */
+  /**
+   * The text as people read it, without a mark at its end if the sentence may continue; only with `display`.
+   */
   readonly display_text?: string | undefined;
-  /** Joins `display_text` to that of the final before: a mark that was open there, and a space. */
+  /** Joins `display_text` to that of the previous final: a mark that was unknown there, and a space. */
   readonly display_before?: string | undefined;
   /** Only with `display` and `words`. */
   readonly display_words?: readonly DisplayWord[] | undefined;
@@ -324,6 +326,6 @@ export type LiveMessage =
       readonly type: "done";
       readonly audio_seconds: number;
       readonly credits_charged: number;
-      /** The mark that ends the last `display_text`, if it has none. */
+      /** The mark that ends the whole text, if the last `display_text` has none. */
       readonly display_end?: string | undefined;
     };

@@ -35,7 +35,7 @@ export class Exchange {
   listener: AnswerListener | null = null;
   /** Renders an error to end a started response with; otherwise, or if null, the connection is reset. */
   lateFailure: ((error: ServiceError) => Uint8Array | null) | null = null;
-  /** Whether only pages of the same origin may read the response. */
+  /** True if only pages of the same origin may read the response. */
   isSameOrigin = false;
   #extraHeaders: Headers = {};
   readonly #releases: (() => void)[] = [];

@@ -9,7 +9,7 @@ export interface LongBody {
   readonly parts: Iterable<Uint8Array>;
 }
 
-/** Bytes sent in one turn of the event loop, which takes some 0.1 ms. Shorter bodies are sent whole. */
+/** Bytes sent in one turn of the event loop, which takes about 0.1 ms. Shorter bodies are sent as a whole. */
 export const SLICE_BYTES = 192 * 1024;
 
 /** Sends a body as a part of a response. @param departure reported with its last bytes */

@@ -10,7 +10,7 @@ export interface OperatorServer {
   close(): Promise<void>;
 }
 
-/** How much work of each part is waiting for engine processes or running on them. */
+/** Work of each part that waits for engine processes or runs on them. */
 export type Demand = Readonly<Record<ServedPart, { readonly wanted: number }>>;
 
 /** Serves `/metrics`, `/health`, `/ready` and `/demand`. @throws if it cannot listen */
@@ -21,7 +21,7 @@ export async function startOperatorServer(options: {
   readonly metrics: Metrics;
   /** The state of each engine, as JSON. */
   readonly engines: () => readonly object[];
-  /** Whether the process takes work; without it there is no `/ready`. */
+  /** Returns whether the process accepts work; without it there is no `/ready`. */
   readonly isReady?: () => boolean;
   /** For an autoscaler of engine processes; without it there is no `/demand`. */
   readonly demand?: () => Promise<Demand>;

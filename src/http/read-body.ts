@@ -25,7 +25,7 @@ function tooLarge(longestBytes: number): ServiceError {
   return new ServiceError("BODY_TOO_LARGE", `a JSON body must be at most ${longestBytes} bytes`);
 }
 
-/** How fast a body must arrive. Only the time that we wait for the client counts. */
+/** Minimum pace of a body. Only the time that we wait for the client counts. */
 export interface BodyPace {
   /** The average rate after `graceMs`. */
   readonly leastBytesPerS: number;
@@ -35,7 +35,10 @@ export interface BodyPace {
   readonly longestMs: number;
 }
 
-/** A little less than a microphone sends with the leanest codecs; the longest file takes two hours of it. */
+/**
+ * Slightly less than a microphone sends with the most efficient codecs; the longest file takes two hours at
+ * this pace.
+ */
 export const UPLOAD_PACE: BodyPace = {
   leastBytesPerS: 512,
   graceMs: 30_000,

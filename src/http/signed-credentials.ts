@@ -9,7 +9,7 @@ import type { KeyEndings } from "./key-endings.js";
 
 /** Our credentials are much shorter; anything longer is rejected unread. */
 const LONGEST = 1_024;
-/** How far apart two services' views of the shared clock may be. */
+/** Maximum difference between two services' views of the shared clock. */
 const CLOCKS_APART_MS = 10_000;
 
 export const TOKEN_LIFETIME_S = 60;

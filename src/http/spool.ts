@@ -88,9 +88,9 @@ async function writeUpload(
   }
 }
 
-/** How long the system's figure for free space is reused. */
+/** Time for which the system's figure for free space is reused. */
 const FREE_SPACE_MS = 100;
-/** A decoder writes at most some hundred MB a second. */
+/** A decoder writes at most about a hundred MB a second. */
 const WATCH_MS = 50;
 
 /** Tracks the free space of a folder's disk above the floor that is reserved for the database. */
@@ -180,7 +180,7 @@ export class SpoolBudget implements SpoolRoom {
             const { size } = await stat(path);
             if (size > taken) await take(size - taken);
           } catch (error) {
-            // Not there yet, or not any more.
+            // Not created yet, or already deleted.
             if (!(error instanceof ServiceError)) return;
             clearInterval(watch);
             onFull(error);

@@ -3,7 +3,7 @@ import { parseWavHeader } from "../../core/domain/audio/wav.js";
 import { ServiceError } from "../../core/domain/errors.js";
 import type { LiveTranslation } from "./dialects/dialect.js";
 
-/** Recorders write some dozen bytes of header, with tags some hundred. */
+/** Recorders write headers of a few dozen bytes, or a few hundred with tags. */
 const LONGEST_WAV_HEAD_BYTES = 4_096;
 const NO_BYTES = new Uint8Array(0);
 
@@ -23,7 +23,7 @@ const FORMAT_NAMES: Readonly<Record<Container, string>> = {
 
 /**
  * Recognizes what a live client sends: plain samples, a WAV file, whose header it strips, or another file,
- * which it rejects. Taken as samples, such a file would be noise without an error.
+ * which it rejects. Interpreted as samples, such a file would be noise without an error.
  */
 export class AudioIntake {
   readonly #translation: Pick<LiveTranslation, "mayBeFile" | "beginWav">;

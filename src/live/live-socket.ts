@@ -104,7 +104,7 @@ export class LiveSocket {
     };
   }
 
-  /** Sends why there is no session, and closes. */
+  /** Sends the reason why there is no session, and closes. */
   refuse(error: ServiceError): SocketEvents {
     this.#closeWith(error, (message) => [this.#toRefusal(message)]);
     return { text: () => {}, binary: () => {}, closed: () => {} };

@@ -122,7 +122,7 @@ export type Licence = CatalogueEntry["licence"];
 export interface WantedFile extends CatalogueFile {
   /** Its name in the manifest. */
   readonly name: string;
-  /** The GPU variant of the graph of that name. */
+  /** Whether this is the GPU variant of the graph `name`. */
   readonly isForGpu: boolean;
   readonly source: CatalogueSource;
 }

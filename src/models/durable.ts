@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
-/** Writes a file atomically, also across a power failure. */
+/** Writes a file atomically, even across a power failure. */
 export async function writeDurably(path: string, text: string): Promise<void> {
   // Readers of packages skip names that start with a dot.
   const draft = join(dirname(path), `.${basename(path)}.${randomBytes(4).toString("hex")}`);

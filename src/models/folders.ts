@@ -26,7 +26,7 @@ export function modelFolders(config: Pick<Config, "modelsDir" | "dataDir">): Mod
 
 /**
  * Finds every installed package, sorted by id.
- * @throws {ServiceError} `MODEL_BROKEN` naming the first manifest that breaks a rule
+ * @throws {ServiceError} `MODEL_BROKEN` with the name of the first invalid manifest
  */
 export async function findInstalled({ read }: ModelFolders): Promise<PackageFolder[]> {
   const found = new Map<string, PackageFolder>();

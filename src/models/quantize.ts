@@ -47,7 +47,7 @@ interface RawManifest {
   readonly files: Readonly<Record<string, NamedFile>>;
 }
 
-/** Graphs that stay as they are: small, and features and voice activity need the precision. */
+/** Graphs that stay unchanged: they are small, and features and voice activity need the precision. */
 const UNCHANGED = new Set(["vad", "preprocessor"]);
 /** The limit of protobuf messages and of Node's `readFile`. */
 const LARGEST_BYTES = 2 ** 31 - 1;
@@ -143,7 +143,7 @@ interface GraphFile {
   readonly to: string;
 }
 
-/** Writes a quantized graph. Null when it has nothing to quantize. */
+/** Writes a quantized graph. Null if there is nothing to quantize. */
 async function writeGraph({ file, sides, from, to }: GraphFile, options: QuantizeOptions) {
   const path = join(from, file.path);
   if ((await stat(path)).size > LARGEST_BYTES) throw broken(`${path} must be at most ${LARGEST_BYTES} bytes`);

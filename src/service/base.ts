@@ -61,7 +61,7 @@ export async function openBase(config: Config, log: Log, owned: Owned): Promise<
   const spoolFolder = join(config.dataDir, "spool");
   const store = await openStore(config, log);
   owned.add("store", () => store.close());
-  // Only now that the store has locked the data folder: before, the files may be another service's.
+  // Only after the store has locked the data folder: before that, the files may belong to another service.
   const isFirstStart = await emptyFolder(spoolFolder);
   // Before the store unlocks the folder: otherwise interrupted uploads would stay until the next start.
   owned.add("spool", async () => void (await emptyFolder(spoolFolder)));
@@ -92,7 +92,7 @@ function hasNativeSearch(log: Log): boolean {
   return missing === null;
 }
 
-/** Deletes what an earlier run left, and returns whether there was none. */
+/** Deletes leftovers of an earlier run; returns true if there were none. */
 async function emptyFolder(path: string): Promise<boolean> {
   const isNew = !existsSync(path);
   await rm(path, { recursive: true, force: true });

@@ -144,7 +144,7 @@ async function startEngines(
   return engines;
 }
 
-/** Compiles and fills what the first request would otherwise block the thread for. */
+/** Compiles and fills caches that would otherwise block the thread at the first request. */
 function prepareSpeech({ speaking }: Catalog): void {
   warmUpReading(new Set(speaking.all.map(({ lang }) => readerFor(lang.split("-")))));
   for (const { voices } of speaking.all) {

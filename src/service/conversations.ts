@@ -9,14 +9,14 @@ import { SentenceCache } from "../../actors/synthesis/sentence-cache.js";
 import { SynthesisSession } from "../../actors/synthesis/session.js";
 import { readableTranscript } from "../../actors/transcription/readable-transcript.js";
 import { TranscriptionSession } from "../../actors/transcription/session.js";
-import type { Catalog } from "../../core/domain/catalog/catalog.js";
+import type { Catalog, HearingModel, ModelList } from "../../core/domain/catalog/catalog.js";
 import type { FileLength } from "../../core/domain/decoding/transcript.js";
 import { ServiceError } from "../../core/domain/errors.js";
-import { readWords } from "../../core/domain/text/display/reading.js";
+import { type ReadingOptions, readWords } from "../../core/domain/text/display/reading.js";
 import type { Log } from "../../core/observe/log.js";
 import type { Metrics } from "../../core/observe/metrics.js";
 import { systemClock } from "../../core/ports/clock.js";
-import type { Caller, Conversations } from "../../core/ports/conversations.js";
+import type { Caller, Conversations, LiveWishes } from "../../core/ports/conversations.js";
 import type { LiveDecoder } from "../../core/ports/live-decoder.js";
 import { inSpan, NO_SPAN, type Span } from "../../core/ports/span.js";
 import type { SpoolRoom } from "../../core/ports/spool-room.js";
@@ -100,7 +100,7 @@ function pieceSpeaker(
 
 /** `BilledTranscription` charges, `TranscriptionSession` stops and times, a leased model transcribes. */
 function transcribe(parts: ConversationParts): Conversations["transcription"] {
-  const { engines, spoolFolder, room, metrics, reader } = parts;
+  const { engines, catalog, spoolFolder, room, metrics, reader } = parts;
   return (caller, path, { model, hotWords, reading = null, onProgress }) => {
     const { transcription } = engineOf(engines.recognizers, model);
     const file = { path, spoolFolder, room };
@@ -116,7 +116,9 @@ function transcribe(parts: ConversationParts): Conversations["transcription"] {
               caller.onModelWait,
             );
           }).then((transcript) =>
-            reading === null ? transcript : readableTranscript(transcript, reading, reader),
+            reading === null
+              ? transcript
+              : readableTranscript(transcript, readingBy(catalog.hearing, model, reading), reader),
           ),
         ),
       );
@@ -136,6 +138,8 @@ export interface ListenParts {
   /** By id. */
   readonly recognizers: ReadonlyMap<string, ListeningModel>;
   readonly meter: UsageMeter;
+  /** Without it, every model's text gets our punctuation. */
+  readonly catalog?: Pick<Catalog, "hearing">;
   /** Without it, readable text has figures and capitals, and no punctuation. */
   readonly reader?: TranscriptReader;
   readonly metrics: Metrics;
@@ -151,12 +155,13 @@ const UNREAD: TranscriptReader = { read: async (task) => readWords(task, null) }
 export function listen({
   recognizers,
   meter,
+  catalog,
   reader = UNREAD,
   metrics,
   log,
 }: ListenParts): Conversations["live"] {
   const counting = countLive(metrics);
-  /** Read with the first session that needs it. */
+  /** Loaded for the first session that needs it. */
   let ends: SentenceEnds | null = null;
   const readingParts = () => {
     ends ??= new SentenceEnds();
@@ -172,7 +177,7 @@ export function listen({
         requestId: caller.requestId,
         modelId: manifest.id,
         sampleRateHz: manifest.sampleRateHz,
-        options,
+        options: withReading(options, catalog?.hearing),
         decoder: lease.engine,
         ...((options.reading ?? null) !== null && { reading: readingParts() }),
         meter: span.isTraced ? traceHolds(span, meter) : meter,
@@ -192,6 +197,20 @@ export function listen({
       throw error;
     }
   };
+}
+
+/** Keeps the punctuation of a model that writes its own. */
+function readingBy(
+  models: ModelList<HearingModel> | undefined,
+  model: string,
+  reading: ReadingOptions,
+): ReadingOptions {
+  return { ...reading, isWritten: models?.find(model)?.writes_marks === true };
+}
+
+function withReading(options: LiveWishes, models: ModelList<HearingModel> | undefined): LiveWishes {
+  const { model, reading } = options;
+  return reading === undefined ? options : { ...options, reading: readingBy(models, model, reading) };
 }
 
 function countLive(metrics: Metrics): LiveSessionObserver {

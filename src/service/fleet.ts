@@ -100,36 +100,29 @@ export async function openFleet(parts: BusParts, owned: Owned): Promise<Fleet> {
     owned.add(`directory of ${kind}`, async () => directory.close());
     return directory;
   };
-  const directory = directoryOf("live");
+  const directories = {
+    live: directoryOf("live"),
+    synthesis: directoryOf("synthesis"),
+    transcription: directoryOf("transcription"),
+  };
+  observeDirectories(metrics, directories);
   const calls = new FleetCalls({ bus, front, observer: metrics.observeCalls });
   owned.add("calls", async () => calls.close());
-  const callees = { synthesis: directoryOf("synthesis"), transcription: directoryOf("transcription") };
   const wanted = { synthesis: 0, transcription: 0 };
-  const roomOf = (callees: FleetDirectory) =>
-    callees.heartbeats.reduce((sum, { capacity }) => sum + capacity, 0);
-  metrics.observeCallRoom(() => ({
-    synthesis: roomOf(callees.synthesis),
-    transcription: roomOf(callees.transcription),
-  }));
   const placesOf = (kind: "synthesis" | "transcription", { manifest }: PackageFolder<ModelManifest>) =>
     new NodePlaces({
       ...{ calls, kind, cell, zone, model: manifest.id, manifest: manifestHash(manifest) },
-      directory: callees[kind],
+      directory: directories[kind],
       waitMs: MODEL_WAIT_MS,
       onWork: (change) => {
         wanted[kind] += change;
       },
     });
-  metrics.observeFleet(() => ({
-    capacity: directory.heartbeats.reduce((sum, heartbeat) => sum + heartbeat.capacity, 0),
-    used: directory.heartbeats.reduce((sum, heartbeat) => sum + heartbeat.used, 0),
-    oldestHeartbeatMs: directory.oldestHeartbeatMs,
-  }));
   return {
     wanted: () => wanted,
     lanesOf: ({ manifest }) =>
       new FleetLanes({
-        ...{ bus, directory, front, cell, zone, windowBytes, lostMs },
+        ...{ bus, directory: directories.live, front, cell, zone, windowBytes, lostMs },
         model: manifest.id,
         manifest: manifestHash(manifest),
         contextSamples: manifest.contextFrames * manifest.frameSamples,
@@ -144,6 +137,24 @@ export async function openFleet(parts: BusParts, owned: Owned): Promise<Fleet> {
         sampleRateHz: model.manifest.sampleRateHz,
       }),
   };
+}
+
+/** Reports the capacity and load of the nodes that the directories list. */
+function observeDirectories(
+  metrics: Metrics,
+  { live, synthesis, transcription }: Readonly<Record<ServedPart, FleetDirectory>>,
+): void {
+  const total = ({ heartbeats }: FleetDirectory, member: "capacity" | "used") =>
+    heartbeats.reduce((sum, heartbeat) => sum + heartbeat[member], 0);
+  metrics.observeCallRoom(() => ({
+    synthesis: total(synthesis, "capacity"),
+    transcription: total(transcription, "capacity"),
+  }));
+  metrics.observeFleet(() => ({
+    capacity: total(live, "capacity"),
+    used: total(live, "used"),
+    oldestHeartbeatMs: live.oldestHeartbeatMs,
+  }));
 }
 
 /** Hashes a manifest, which has the hash of every file, and that of a separate voice activity model. */

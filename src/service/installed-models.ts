@@ -18,7 +18,7 @@ import type {
   SynthesizerManifest,
 } from "../../native/models/manifest.js";
 import type { PackageFolder } from "../../native/models/package.js";
-import { alphabetOf } from "../../native/models/tokens.js";
+import { alphabetOf, writesMarks } from "../../native/models/tokens.js";
 import { chooseDefault, readDefaults, SHIPPED_IDS } from "../models/defaults.js";
 import { type ModelFolders, modelFolders } from "../models/folders.js";
 import type { Config } from "../settings/settings.js";
@@ -128,12 +128,14 @@ async function toHearingModel({
 }: PackageFolder<RecognizerManifest>): Promise<HearingModel> {
   const family = recognizerFamilyOf(manifest);
   const model = await readPackage<RecognizerManifest>(folder, "transcription");
+  const vocabulary = await family.vocabulary(model);
   return {
     ...toEntry(manifest),
     task: "transcription",
     sample_rate: manifest.sampleRateHz,
     family: family.name,
-    alphabet: alphabetOf(await family.vocabulary(model)),
+    alphabet: alphabetOf(vocabulary),
+    writes_marks: writesMarks(vocabulary),
     live_partials: family.can.livePartials,
   };
 }

@@ -16,7 +16,7 @@ export interface EnginePlacement {
   readonly provider: Provider;
   /** Names of the devices that its workers use. */
   readonly devices: readonly string[];
-  /** Why the first provider of its list is not used; null if it is. */
+  /** Reason why the first provider of its list is not used; null if it is. */
   readonly fallback: { readonly from: Provider; readonly reason: string } | null;
 }
 

@@ -105,7 +105,7 @@ async function openAnswers({ config, store, disk, log }: Base, owned: Owned): Pr
   return answers;
 }
 
-/** Opens the store's and the playground's keys, and the record of those that have ended. */
+/** Opens the store's and the playground's keys, and the record of ended ones. */
 function openKeys({ store, repeat, log }: PublicSideParts, owned: Owned) {
   const endings = new KeyEndings();
   const temporaryKeys = new TemporaryKeys({

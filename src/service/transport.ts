@@ -49,7 +49,7 @@ export interface Transport {
 /** The API, without probes and pages. */
 const TRACED_PATHS = "/v1/";
 
-/** How long `close` waits for responses in flight. */
+/** Time for which `close` waits for responses in flight. */
 const CLOSE_GRACE_MS = 500;
 
 /** @throws if `front` is `uws` and no binding loads */

@@ -74,7 +74,7 @@ export function planWorkers(
       hasGrown = true;
     }
   }
-  // The loop has ended, so each engine lacks something.
+  // The loop has ended, so each engine lacks a resource.
   const planned = (kind: EngineKind) => ({ count: counts[kind], reason: lacks(kind)! });
   return { live: planned("live"), synthesis: planned("synthesis"), transcription: planned("transcription") };
 }

@@ -42,8 +42,8 @@ export async function openDatabase(
       return { target: server.connection, lost: server.lost, release: () => server.stop() };
     } catch (error) {
       if (!(error instanceof FolderInUse) || performance.now() > deadlineMs) throw error;
-      // Commands end soon, so wait for them. A service keeps running: a command joins it, a second service
-      // cannot.
+      // Commands end soon, so wait for them. A service keeps running, so a command uses its server, and a
+      // second service is rejected.
       if (error.holder.purpose === "service") {
         if (purpose === "service") throw error;
         const connection = await readFile(join(dataDir, CONNECTION_FILE), "utf8").catch(() => null);

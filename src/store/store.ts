@@ -52,7 +52,7 @@ export interface StoreOptions {
 
 /** In the data folder: the id of the service that runs there, or ran last. */
 const SERVICE_ID_FILE = "service-id";
-/** In the data folder: what that service has delivered and accepted lately. */
+/** In the data folder: recent deliveries and accepted audio of that service. */
 const JOURNAL_FILE = "usage-journal";
 const REACHABLE_WITHIN_MS = 15_000;
 const CLOSE_WITHIN_S = 3;
@@ -163,7 +163,7 @@ export class Store {
     return deriveSecret(this.#parts.pepper, purpose);
   }
 
-  /** Starts metering, and settles what a predecessor left. May be called once; `close` ends it. */
+  /** Starts metering, and settles a predecessor's open work. May be called once; `close` ends it. */
   async startMeter(tariffs: Tariffs, rules: Partial<MeterRules> = {}): Promise<PostgresUsageMeter> {
     const { config, log, sql, clock } = this.#parts;
     await mkdir(config.dataDir, { recursive: true });

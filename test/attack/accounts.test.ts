@@ -10,7 +10,7 @@ import { LiveSocketClient } from "./support/live-socket.js";
 const FRONTS = typeof loadUwsBinding() === "string" ? ["node"] : ["node", "uws"];
 const PROXY = "127.0.9.9";
 const TRIES_OF_ADDRESS = 100;
-/** Attacks from inside the service are the same for both fronts, so models load once. */
+/** Attacks inside the service do not depend on the front, so models load once. */
 const SETTINGS = { TRUSTED_PROXIES: "127.0.9.0/24", FREE_LIVE_PER_ORG: "20" };
 
 for (const front of FRONTS) {
@@ -51,7 +51,7 @@ for (const front of FRONTS) {
       return last;
     };
 
-    // Issue 12: a pattern of quadratic time, run before any limit, stopped the service for 11 to 18 s.
+    // Issue 12: a quadratic pattern, run before any limit, blocked the service for 11 to 18 s.
     test("an overlong address is rejected before it is parsed", async () => {
       const email = `a@${".".repeat(65_000)}@`;
       for (const path of ["/sign-in", "/sign-up"]) {
@@ -80,8 +80,8 @@ for (const front of FRONTS) {
       }
     });
 
-    // Issue 12: behind a proxy everybody was one address.
-    test("behind a trusted proxy each client has its own attempts, and nobody can use up another's", async () => {
+    // Issue 12: behind a proxy all clients shared one address.
+    test("behind a trusted proxy no client can use up another's attempts", async () => {
       const guess = async (peer: string, forwarded: string) =>
         (await client(peer).ask("POST", "/sign-in", { body: {}, headers: { "x-forwarded-for": forwarded } }))
           .status;
@@ -132,8 +132,8 @@ for (const front of FRONTS) {
       assert.ok(!service.output().includes('"level":50'), "nothing of it was an error of ours");
     });
 
-    // Issue 12: open invitations of a removed owner survived him.
-    test("an owner who was removed, was demoted or has left keeps no invitation to return with", async () => {
+    // Issue 12: open invitations outlived the removal of their owner.
+    test("invitations of an owner who was removed, was demoted or left become invalid", async () => {
       const first = await person();
       const second = await person({ invitation: await invitation(first, "owner") });
       const kept = await invitation(second, "owner");
@@ -159,7 +159,7 @@ for (const front of FRONTS) {
       assert.deepEqual((await first.who.ask("GET", `${first.at}/invitations`)).json.data, []);
     });
 
-    test("of two owners who remove each other simultaneously one stays, with or without a third", async () => {
+    test("when two owners remove each other simultaneously, one stays, with or without a third", async () => {
       const [first, third] = [await person(), await person()];
       const { at } = first;
       const second = await person({ invitation: await invitation(first, "owner") });
@@ -174,9 +174,9 @@ for (const front of FRONTS) {
       assert.deepEqual([ofSecond.status, ofFirst.status].includes(200), true);
     });
 
-    // Issue 12: ended keys opened live sockets for five minutes, and open ones went on.
+    // Issue 12: ended keys opened live sockets for five more minutes, and open ones continued.
     for (const path of ["/v1/stream", "/v1/listen"]) {
-      test(`a revoked key ends its sessions on ${path} immediately, and their audio is charged`, async () => {
+      test(`a revoked key immediately ends its sessions on ${path}, with their audio charged`, async () => {
         const { who, at } = await person();
         const made = (await who.ask("POST", `${at}/keys`, { body: { name: "server" } })).json;
         const other = (await who.ask("POST", `${at}/keys`, { body: { name: "other" } })).json;
@@ -186,7 +186,7 @@ for (const front of FRONTS) {
           return data.find((row: { key_id: string }) => row.key_id === made.id)?.credits;
         };
         socket.sendSilence(2);
-        // Audio is charged once its session is decoded; the worker begins with those that came first.
+        // Audio is charged once it is decoded; the worker starts with the first sessions.
         const later = await open("/v1/stream", other.key);
         later.sendSilence(1);
         await later.message("ready");
@@ -206,7 +206,7 @@ for (const front of FRONTS) {
       });
     }
 
-    test("playground keys and tokens made with them end with sign-out, password and membership", async () => {
+    test("playground keys and their tokens end on sign-out, password change and loss of membership", async () => {
       const owner = await person();
       const playgroundKey = async ({ who }: Person): Promise<string> =>
         (await who.ask("POST", `${owner.at}/playground-key`)).json.key;
@@ -249,7 +249,7 @@ for (const front of FRONTS) {
       own.close();
     });
 
-    test("a leaver's keys are revoked if the owner wants so, with their sessions, and stay otherwise", async () => {
+    test("a leaver's keys and their sessions end only if the owner chooses so", async () => {
       const owner = await person();
       for (const revokes of [false, true]) {
         const member = await person({ invitation: await invitation(owner, "member") });

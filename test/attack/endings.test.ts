@@ -21,7 +21,7 @@ const PATHS = ["/v1/stream", "/v1/listen"];
 let server: EmbeddedPostgres;
 /** Where keys end. */
 let one: Service;
-/** Where their sockets are. */
+/** The service that holds their sockets. */
 let other: Service;
 let sweepOther: () => void = () => assert.fail("the sweep was set up");
 let personCount = 0;
@@ -71,7 +71,7 @@ async function person(more?: object): Promise<Person> {
   return { who, at: `/organizations/${organization}`, id: json.user.id };
 }
 
-/** A playground key that the second service has made for the same session. */
+/** A playground key that the second service issued for the same session. */
 async function playgroundKey({ who, at }: Person): Promise<string> {
   const there = new ConsoleClient(other.port);
   there.cookie = who.cookie;

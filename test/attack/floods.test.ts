@@ -16,7 +16,7 @@ const ONE = new Uint8Array(1);
 const text = (content: string) => frame(content, { opcode: OPCODE.text });
 const binary = (bytes: number) => frame(new Uint8Array(bytes), { opcode: OPCODE.binary });
 
-/** Each in its name what the service must say to more of it than anybody needs. */
+/** Floods by name; the service must close each of them. */
 const FLOODS: readonly { readonly name: string; readonly path?: string; readonly unit: Buffer }[] = [
   { name: "one-byte audio", unit: binary(1) },
   { name: "empty audio", unit: binary(0) },
@@ -58,10 +58,13 @@ const BROKEN_FRAMES: readonly (readonly [name: string, bytes: Buffer, code: numb
   ["a fragment of nothing", frame(ONE, { opcode: OPCODE.continuation }), 1002],
   ["text that is not UTF-8", frame(Uint8Array.of(0xff), { opcode: OPCODE.text }), 1007],
 ];
-/** One too many at least, and few enough that the longest are no flood: that would be told at once. */
+/**
+ * At least one too many, but few enough that the longest are not a flood, which would be reported
+ * immediately.
+ */
 const GARBAGE_UNITS = 12;
 const BYSTANDER_UTTERANCES = 4;
-/** No flood asks for speech, whose model takes longest. */
+/** No flood requests speech, whose model takes longest to load. */
 const NO_SPEECH = { SERVE: "transcription,live" };
 
 for (const front of ATTACKED_FRONTS) {
@@ -104,7 +107,7 @@ for (const front of ATTACKED_FRONTS) {
       return { client, closeFrame };
     }
 
-    test("every kind of flood is closed with a reason, while others are served", async () => {
+    test("closes every kind of flood with a reason while serving other clients", async () => {
       const other = await service.newCustomer();
       const bystander = startBystander({
         url: service.url,
@@ -142,10 +145,10 @@ for (const front of ATTACKED_FRONTS) {
       }
     });
 
-    test("short messages of audio far ahead of real time are transcribed to the last sample", async () => {
+    test("short audio messages far ahead of real time are transcribed to the last sample", async () => {
       const client = await open();
       await client.untilMessage("ready");
-      // 50 s in messages of 10 ms, and all at once.
+      // 50 s in messages of 10 ms, all sent together.
       await client.write(repeated(binary(320), 5_000));
       await client.sendText('{"type":"close"}');
       assert.deepEqual(await client.ended(), { code: 1000, reason: "done" });
@@ -156,7 +159,7 @@ for (const front of ATTACKED_FRONTS) {
       const client = await open();
       await client.write(frame(ONE, { opcode: OPCODE.binary, isFinal: false }));
       void client.write(repeated(frame(ONE, { opcode: OPCODE.continuation, isFinal: false }), 5_000_000));
-      // Without a code where the library ends it by itself.
+      // No code if the library itself ends the connection.
       await client.connection.until(() => client.closeFrame !== null || client.connection.isClosed);
       client.connection.destroy();
       assert.equal(await service.healthStatus(), 200);
@@ -178,7 +181,7 @@ for (const front of ATTACKED_FRONTS) {
       assert.equal(await service.healthStatus(), 200);
     });
 
-    test("without a free place, a sample rate with a costly filter is rejected before the filter is built", async () => {
+    test("a session without a free slot is rejected before its resampling filter is built", async () => {
       const { port } = service;
       const customer = await service.newCustomer();
       const ask = (rate: number) =>
@@ -187,7 +190,7 @@ for (const front of ATTACKED_FRONTS) {
       const held = await Promise.all(
         Array.from({ length: 20 }, () => WebSocketClient.open({ port, path: "/v1/stream", key })),
       );
-      // A place is taken by then, on every front.
+      // By then a slot is taken, on every front.
       for (const client of held) assert.ok(await client.untilMessage("ready"));
       // A caller without a slot gets that error even for an invalid request, which is not parsed.
       for (const rate of [47_999, 1]) assert.equal((await ask(rate)).status, 429);
@@ -206,7 +209,7 @@ for (const front of ATTACKED_FRONTS) {
       for (const half of halves) half.destroy();
     });
 
-    test("any WebSocket version but 13 is rejected with the supported version", async () => {
+    test("any WebSocket version except 13 is rejected with the supported version", async () => {
       for (const version of ["12", "8", "0", "130", "13, 8"]) {
         const { port } = service;
         const client = await WebSocketClient.open({ port, path: "/v1/stream", key: attacker.key, version });
@@ -222,7 +225,7 @@ for (const front of ATTACKED_FRONTS) {
     });
 
     for (const [kind, path, type, first] of UPLOADS) {
-      test(`${kind} in one-byte chunks: rejected with the rule it breaks, and cleaned up when its client leaves`, async () => {
+      test(`${kind} in one-byte chunks is rejected with the rule it breaks, and cleaned up when its client leaves`, async () => {
         const connection = await RawConnection.open(service.port);
         await connection.write(uploadHead(path, type, attacker.key));
         if (first !== "") await connection.write(chunk(first));
@@ -234,11 +237,11 @@ for (const front of ATTACKED_FRONTS) {
           /"a body must not come in more than 5000 chunks of less than 256 bytes a second/,
         );
         connection.destroy();
-        // In the middle of its body, with as much on its way as the kernels hold.
+        // In the middle of its body, with the kernels' buffers full.
         const leaving = await RawConnection.open(service.port);
         await leaving.write(uploadHead(path, type, attacker.key));
         if (first !== "") await leaving.write(chunk(first));
-        // Its address has just flooded, and may send a part of what others may.
+        // Its address has just flooded, so its budget is reduced.
         await leaving.write(repeated(chunk("x"), 100));
         await eventually("its file is there", () => service.spooledFiles().length === 1);
         leaving.destroy();
@@ -248,8 +251,8 @@ for (const front of ATTACKED_FRONTS) {
       });
     }
 
-    // The last one: it ends the service.
-    test("SIGTERM during uploads leaves a consistent ledger and no file", async () => {
+    // Must be last: it ends the service.
+    test("SIGTERM during uploads leaves a consistent ledger and no files", async () => {
       await service.assertSound();
       const uploads = await Promise.all(
         Array.from({ length: 4 }, async () => {

@@ -6,13 +6,13 @@ import { eventually } from "../support/eventually.js";
 import { within } from "../support/pace.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
-/** Of these the service keeps a quarter free, and has some 50 for itself. */
+/** The service keeps a quarter of these free and needs about 50 itself. */
 const OPEN_FILES = 256;
 const CLOSED_WITHIN_MS = 40_000;
 const PIPELINED_REQUESTS = 32;
 const TRIES = 5;
 
-/** The version of the library that the fork is of. */
+/** The version of the library that the fork is based on. */
 const FORK = "20.30.";
 const FRONTS: Record<string, Readonly<Record<string, string>>> = {
   node: { FRONT: "node" },
@@ -22,7 +22,7 @@ const FRONTS: Record<string, Readonly<Record<string, string>>> = {
   }),
 };
 
-/** An HTTP status, or `closed` for an end without an answer. */
+/** An HTTP status, or `closed` for a connection closed without a response. */
 type Outcome = number | "closed";
 
 const HOST = "Host: here.test";
@@ -32,9 +32,9 @@ const post = (rest: string, body: string) => `POST /v1/tts HTTP/1.1\r\n${HOST}\r
 const CHUNK = "3\r\nabc\r\n0\r\n\r\n";
 
 /**
- * What is sent, and what becomes of it. Where the library of the fork takes a request for one that has not
- * come to its end, nobody is told of it, and the connection is closed in silence after 8 to 12 s; `current`
- * is what the library of today answers instead.
+ * A request and its expected outcome. If the fork's library considers a request incomplete, it reports
+ * nothing, and closes the connection silently after 8 to 12 s; `current` is the response of the current
+ * library.
  */
 const SHAPES: Record<
   string,
@@ -158,7 +158,7 @@ const SHAPES: Record<
   },
 };
 
-// The services mostly wait: for clients that say nothing.
+// The services mostly wait for silent clients.
 describe("shapes of HTTP", { concurrency: true }, () => {
   for (const [name, environment] of Object.entries(FRONTS)) {
     describe(`at the front ${name}`, { concurrency: 1 }, () => {
@@ -175,7 +175,7 @@ describe("shapes of HTTP", { concurrency: true }, () => {
         assert.equal(await service.stop(), 0, service.output());
       });
 
-      test("an invalid request gets a response or not, and its connection always closes", async () => {
+      test("the connection of an invalid request always closes, with or without a response", async () => {
         const outcomes = await Promise.all(
           Object.entries(SHAPES).map(async ([what, { sent }]) => [
             what,
@@ -190,7 +190,7 @@ describe("shapes of HTTP", { concurrency: true }, () => {
         assert.equal(await statusOf(service), 200);
       });
 
-      test("a burst of requests on one connection ends it, and others are served", async () => {
+      test("a burst of requests ends only its own connection", async () => {
         for (const path of ["/health", "/v1/nothing", "/v1/voices"]) {
           const other = await open(service.port);
           const { text, outcome } = await exchange(
@@ -205,7 +205,7 @@ describe("shapes of HTTP", { concurrency: true }, () => {
         }
       });
 
-      test("connections beyond the limit of open files are rejected; earlier ones, and later ones once there is room, are served", async () => {
+      test("connections beyond the open file limit are rejected until there is room again", async () => {
         for (let tries = 1; !(await isServedWhileFull(service)); tries++)
           assert.ok(tries < TRIES, service.output());
       });
@@ -219,15 +219,15 @@ function ofNative({ uws, current = uws }: (typeof SHAPES)[string]): Outcome {
 }
 
 /**
- * Whether clients that came before the limit were held and served while new ones were rejected. A front closes
- * who says nothing for 8 to 12 s: where the machine stands still for so long, no client is held.
+ * True if clients below the limit stayed connected and served while new ones were rejected. A front closes
+ * clients that are silent for 8 to 12 s, so none stays connected if the machine stalls for that long.
  */
 async function isServedWhileFull(service: ServiceProcess): Promise<boolean> {
   const first = await open(service.port);
   const clients = await Promise.all(
     Array.from({ length: 2 * OPEN_FILES }, () => open(service.port).catch(() => null)),
   );
-  // A client that is sent away or cut is closed; the others are held.
+  // A rejected or cut client is closed; the others stay connected.
   const held = () =>
     clients.filter((client) => client !== null && !client.destroyed && !client.readableEnded);
   const areHeld = () => held().length > OPEN_FILES / 4;
@@ -255,7 +255,7 @@ function open(port: number): Promise<Socket> {
     socket.once("error", reject);
     socket.once("connect", () => {
       socket.off("error", reject);
-      // Some of those that are closed on us are so with a reset.
+      // Some connections are closed with a reset.
       socket.on("error", () => {});
       socket.resume();
       resolve(socket);
@@ -263,7 +263,7 @@ function open(port: number): Promise<Socket> {
   });
 }
 
-/** Asks for /health on an open connection. */
+/** Requests /health on an open connection. */
 async function askOn(socket: Socket): Promise<Outcome> {
   const answered = nextStatus(socket);
   socket.write(`GET /health HTTP/1.1\r\n${HOST}\r\n\r\n`);

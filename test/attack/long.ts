@@ -11,7 +11,7 @@ import { HealthProbe, type HealthReport } from "./support/health-probe.js";
 const HELP = `npm run attack -- [--front NAME] [--case WORDS] [--seconds 10] [--save]
 Attacks the service on each front and says how /health, a live client and the ledger fared.
 Exits with 1 when a rule was broken.`;
-/** At the 99th percentile of \`/health\` under each flood. */
+/** Limit of `/health` at the 99th percentile under each flood. */
 const HEALTH_P99_MS = 50;
 
 interface Row {
@@ -76,7 +76,7 @@ async function attackOnce(service: AttackedService, attack: AttackCase, seconds:
     broken.push(String(thrown));
     return { count: 0, outcome: "failed" };
   };
-  // A short attack is watched for as long as the others.
+  // A short attack is observed for as long as the others.
   const [{ count, outcome }] = await Promise.all([
     attack.run({ service, key: attacker.key, seconds }).catch(failed),
     pace(seconds * 1_000),

@@ -1,4 +1,5 @@
-// `npm run soak`: a day of traffic in fast motion, on 127.0.0.1 only. Prints what a leak would show in.
+// `npm run soak`: a day of traffic in fast motion, on 127.0.0.1 only. Prints the figures in which a leak
+// would show.
 import { parseArgs } from "node:util";
 import { runLive } from "../../bench/support/live-client.js";
 import { writeWav } from "../../core/domain/audio/wav.js";
@@ -15,7 +16,7 @@ A round is a minute of a small service's day: requests, uploads, live sessions, 
 Prints resident memory, descriptors and spooled files every so many rounds; ends after --rounds or --minutes.
 Exits with 1 when something stayed behind.`;
 const CREDITS = 50_000_000;
-/** Memory is compared with what it was when models, caches and pools were warm. */
+/** Memory is compared with its size once models, caches and pools were warm. */
 const WARM_ROUNDS = 60;
 const MOST_GROWTH = 1.25;
 const MOST_NEW_DESCRIPTORS = 16;

@@ -1,4 +1,4 @@
-// `npm run timing`: whether the time of a 401 tells how much of a key is right, on 127.0.0.1 only.
+// `npm run timing`: checks whether the time of a 401 reveals how much of a key is right, on 127.0.0.1 only.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { Agent, request } from "node:http";
@@ -12,8 +12,7 @@ Asks with wrong keys that share nothing, half, or all but the last four digits w
 prints how the medians differ from those of keys that share nothing either.`;
 const DIGITS = 48;
 /**
- * How many digits each kind of wrong key has in common with the good one. "again" is the control: what chance
- * does.
+ * Number of digits that each kind of wrong key shares with the valid one. "again" is the control for chance.
  */
 const SHARED: Readonly<Record<string, number>> = {
   nothing: 0,
@@ -23,7 +22,7 @@ const SHARED: Readonly<Record<string, number>> = {
 };
 const RESAMPLINGS = 2_000;
 const SEED = 1;
-/** Of the differences that other requests of the same kind would have given. */
+/** Confidence interval of the difference. */
 const SHARE = 0.99;
 
 const { values } = parseArgs({
@@ -44,10 +43,10 @@ async function main(requests: number, isSaved: boolean): Promise<void> {
   try {
     const good = service.key.slice(-DIGITS);
     for (let nth = 0; nth < requests; nth++) {
-      // Each kind comes first as often as the others do.
+      // Each kind is first equally often.
       for (let turn = 0; turn < kinds.length; turn++) {
         const kind = kinds[(nth + turn) % kinds.length]!;
-        // No key is asked for twice: the service remembers for a while that one is wrong.
+        // No key is used twice, because the service caches wrong keys.
         const wrong = (good.slice(0, SHARED[kind]) + randomBytes(DIGITS).toString("hex")).slice(0, DIGITS);
         if (wrong !== good) timesMs.get(kind)!.push(await timeOfRefusal(service.port, agent, wrong));
       }

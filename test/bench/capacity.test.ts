@@ -29,11 +29,11 @@ test("a million sessions need the cells, fronts, cores, network and statements c
   assert.equal(row.audioGbits, 256);
   assert.equal(row.busCores, 177.5);
   assert.deepEqual([row.synthesisStreams, row.synthesisCores], [100_000, 12_000]);
-  // 5.6 k openings, as many charges, 16.7 k further holds.
+  // 5.6 k openings, as many charges, and 16.7 k additional holds.
   assert.equal(Math.round(row.ledgerPerSecond), 27_778);
 });
 
-test("limits are sorted, and a size lists those that it exceeds", () => {
+test("a size lists the limits that it exceeds, in order", () => {
   const walls = wallsOf(INPUTS);
   assert.deepEqual(
     walls.map(({ sessions }) => sessions),
@@ -44,7 +44,7 @@ test("limits are sorted, and a size lists those that it exceeds", () => {
     plan(2_001, INPUTS).walls.map(({ name }) => name),
     ["one front's thread"],
   );
-  // 489 changes a second, 1/36 of one for each session.
+  // 489 changes a second, 1/36 per session.
   const ledger = walls.find(({ name }) => name === "ledger")!;
   assert.ok(Math.abs(ledger.sessions - 489 * 36) < 1e-6, String(ledger.sessions));
   assert.equal(plan(1_000_000, INPUTS).walls.length, walls.length);

@@ -15,7 +15,7 @@ test("texts are compared in lower case, without punctuation, with ё as е", () 
   assert.equal(normalizeForScoring("e\u0301te\u0301"), "été");
 });
 
-test("a hyphen inside a word is kept, a dash between words is removed", () => {
+test("keeps hyphens inside words and removes dashes between words", () => {
   assert.equal(normalizeForScoring("кое-как — ас-астың -де"), "кое-как ас-астың де");
   assert.equal(normalizeForScoring("- - -"), "");
 });
@@ -28,7 +28,7 @@ test("normalizing a text twice changes nothing", () => {
   );
 });
 
-test("edit distance is that of the recursive definition", () => {
+test("edit distance equals the recursive definition", () => {
   const letters = fc.array(fc.constantFrom("a", "b", "c"), { maxLength: 6 });
   fc.assert(
     fc.property(letters, letters, (from, to) =>
@@ -60,7 +60,7 @@ test("a corpus is scored by summed edits over summed lengths", () => {
   assert.equal(rates.characterErrorRate, (3 + 5) / 18);
 });
 
-test("an empty reference counts insertions and never divides by zero", () => {
+test("an empty reference counts insertions without dividing by zero", () => {
   assert.equal(errorRates([{ reference: "", hypothesis: "" }]).wordErrorRate, 0);
   assert.equal(errorRates([{ reference: "!", hypothesis: "да нет" }]).wordErrorRate, 2);
   assert.equal(errorRates([]).characterErrorRate, 0);

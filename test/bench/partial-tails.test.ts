@@ -8,12 +8,12 @@ test("letters of the previous final at the start of a partial are counted", () =
   assert.equal(tailLetters({ ...shown, lastPartial: "мендүкенге барамын" }, "бүгін күн жылы"), 0);
 });
 
-test("an utterance's own words are no tail, even if they equal the end of the previous one", () => {
+test("an utterance's own words are not a tail, even if they equal the end of the previous one", () => {
   assert.equal(tailLetters({ lastPartial: "лы ой", final: "лы ой" }, "жылы"), 0);
   assert.equal(tailLetters({ lastPartial: "рала", final: "рама" }, "балалар"), 0);
 });
 
-test("a partial earlier than a first letter is a tail, a late one is not", () => {
+test("a partial that comes before a first letter could is a tail", () => {
   const shown = { lastPartial: "ы мен", final: "мен" };
   assert.equal(beginsWithTail({ ...shown, firstPartialAfter: 0.07 }, "жоқ"), true);
   assert.equal(beginsWithTail({ ...shown, firstPartialAfter: 0.1 }, "жылы"), true);

@@ -51,7 +51,7 @@ test("recordings are next to the table or in clips, and sets are named by folder
   await assert.rejects(readTranscripts(join(folder, "cv/clips"), null), /holds no table/);
 });
 
-test("figures become words in Kazakh, and stay digits in Russian", () => {
+test("figures become words in Kazakh but stay digits in Russian", () => {
   assert.equal(scoringText("Бағасы 15% өсті!", "kk", TAKES_E), "бағасы он бес пайыз өсті");
   assert.equal(scoringText("Үйде 3 бала бар", "", TAKES_E), "үйде үш бала бар");
   assert.equal(scoringText("Ещё 15 минут", "ru", TAKES_E), "еще 15 минут");
@@ -65,7 +65,7 @@ test("figures become words in Kazakh, and stay digits in Russian", () => {
   assert.deepEqual([russian.wordEdits, russian.words, russian.hasDigits], [1, 3, true]);
 });
 
-test("a rate has the interval of recordings drawn again", () => {
+test("a rate has a bootstrap interval over recordings", () => {
   const one = bootstrapRate([1, 1, 1, 1], [4, 4, 4, 4]);
   assert.deepEqual(one, { value: 0.25, low: 0.25, high: 0.25 });
   const mixed = bootstrapRate([4, 0, 0, 0], [4, 4, 4, 4]);
@@ -73,7 +73,7 @@ test("a rate has the interval of recordings drawn again", () => {
   assert.ok(mixed.low < 0.25 && mixed.high > 0.25);
 });
 
-test("a recogniser is scored on a folder of recordings with another one, and a second run uses the cache", async () => {
+test("two recognisers are scored on a folder of recordings; a second run uses the cache", async () => {
   const folder = await temporaryFolder();
   const cache = join(folder, "cache");
   const set = join(folder, "set");

@@ -20,7 +20,7 @@ function pulses(moments: readonly number[], seconds: number): Float32Array {
   return pcm;
 }
 
-/** Moments of periods that `periodAt` gives, in seconds. */
+/** Start times of the periods given by `periodAt`, in seconds. */
 function moments(periodAt: (seconds: number, index: number) => number, seconds: number): number[] {
   const found: number[] = [];
   for (let at = 0.01; at < seconds; at += periodAt(at, found.length)) found.push(at);
@@ -43,7 +43,7 @@ function noise(count: number): Float32Array {
   });
 }
 
-test("a glide is followed within a hundredth", () => {
+test("follows a glide within 1 %", () => {
   const hzAt = (seconds: number) => 110 + 90 * seconds;
   const pcm = pulses(
     moments((seconds) => 1 / hzAt(seconds), 1),
@@ -63,7 +63,7 @@ test("silence and noise have no pitch", () => {
   }
 });
 
-test("jitter is the mean difference of neighbouring periods over their mean", () => {
+test("jitter is the mean difference of neighbouring periods, relative to their mean", () => {
   for (const jitter of [0, 0.02, 0.05]) {
     const pcm = pulses(
       moments((_, index) => (1 + (index % 2 === 0 ? jitter / 2 : -jitter / 2)) / 150, 1),

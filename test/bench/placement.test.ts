@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type CellOptions, type Rule, simulateCell } from "../../bench/support/cell-simulation.js";
 
-/** As the bench's, for a shorter while. */
+/** The bench's simulation, but shorter. */
 const CELL: Omit<CellOptions, "rule"> = {
   seed: 1,
   sessions: 20_000,
@@ -25,7 +25,7 @@ test("two choices keep every node within a tenth of the mean, through arrivals a
   assert.ok(mostOnNode < CELL.sessionsPerNode, `${mostOnNode} on one`);
 });
 
-test("a lost node's sessions spread; placed by the least heartbeat they would all follow each other", () => {
+test("two choices spread a lost node's sessions; the lowest reported load sends them all to one node", () => {
   const most = (rule: Rule) => Math.max(...simulate(rule).herds);
   const [spread, herd] = [most("two choices"), most("least told")];
   assert.ok(spread < 5, `one node got ${spread} even parts`);

@@ -49,7 +49,7 @@ test("ticks are round and reach the highest value", () => {
   );
 });
 
-test("a value outside a scale's domain lies on its edge", () => {
+test("a value outside a scale's domain is moved to its edge", () => {
   const x = scale([0, 100], [10, 20]);
   assert.deepEqual([-5, 0, 50, 100, 130].map(x), [10, 10, 15, 20, 20]);
 });

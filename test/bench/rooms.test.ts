@@ -18,7 +18,7 @@ import { toFloat } from "../../core/domain/audio/pcm.js";
 const MS = RATE_HZ / 1_000;
 const SAID = { who: "people", speaker: "tone", text: "tone" } as const;
 
-/** A tone in each of the spans, in milliseconds, and silence around them. */
+/** A tone in each of the spans (in milliseconds), with silence around them. */
 function tones(
   lengthMs: number,
   spans: readonly (readonly [fromMs: number, toMs: number, level?: number])[],
@@ -54,7 +54,7 @@ test("pauses do not lower the level of a sound", () => {
   assert.ok(Math.abs(whole - 20 * Math.log10(0.5 * Math.SQRT1_2)) < 0.2);
 });
 
-test("speech ends with the last step that is not 35 dB below its level", () => {
+test("speech ends with the last step within 35 dB of its level", () => {
   const loud = tones(2_000, [
     [500, 1_000],
     [1_000, 1_200, 0.5 * 10 ** (-30 / 20)],
@@ -67,7 +67,7 @@ test("speech ends with the last step that is not 35 dB below its level", () => {
   assert.equal(truthOf(soft).end, 1_000 * MS);
 });
 
-test("a near speaker is trimmed and has the level of every other one", () => {
+test("near speakers are trimmed and have equal levels", () => {
   const clip = nearClip(SAID, tones(3_000, [[700, 1_500, 0.03]]));
   assert.ok(Math.abs(loudLevel(clip.samples) - NEAR_LEVEL_DB) < 0.5);
   assert.equal(clip.end - clip.onset, 800 * MS);
@@ -75,7 +75,7 @@ test("a near speaker is trimmed and has the level of every other one", () => {
   assert.ok(clip.steps.every((step) => step === 1));
 });
 
-test("a background has its cell's level below the speaker", () => {
+test("a background is as far below the speaker as its cell says", () => {
   const rooms = ROOMS.filter(({ name }) => name === "quiet" || name === "pink");
   const beds = new Beds([], rooms);
   const clip = nearClip(SAID, tones(3_000, [[700, 1_500]]));
@@ -104,7 +104,7 @@ test("a crowd contains no voice near the microphone", () => {
   assert.ok(bed.every((sample) => sample === 0));
 });
 
-test("the delay is that of the speaker's last utterance, and none counts after two seconds", () => {
+test("the delay is that of the speaker's last utterance, within two seconds", () => {
   const truth = truthOf(tones(4_000, [[500, 1_500]]));
   const ofSpeaker = utterance(500, 1_520, 1_720);
   assert.equal(endDelayMs([ofSpeaker], truth), 220);
@@ -115,7 +115,7 @@ test("the delay is that of the speaker's last utterance, and none counts after t
   assert.equal(endDelayMs([], truth), null);
 });
 
-test("an utterance that ends while the speaker speaks is cut, one that ends in a long pause is not", () => {
+test("an utterance is cut if it ends while the speaker speaks, not in a long pause", () => {
   const truth = truthOf(
     tones(4_000, [
       [500, 1_000],
@@ -139,7 +139,7 @@ test("an utterance without the speaker counts as background", () => {
   assert.equal(backgroundCount([before, utterance(1_000, 2_000, 2_200), after], truth), 2);
 });
 
-test("words that the reference lacks are inserted, others are wrong", () => {
+test("words missing from the reference count as insertions, others as substitutions", () => {
   assert.deepEqual(wordChanges("бір екі үш", "Бір, екі үш!"), { inserted: 0, edits: 0, words: 3 });
   assert.deepEqual(wordChanges("бір екі үш", "алма бір екі төрт үш"), { inserted: 2, edits: 2, words: 3 });
   assert.deepEqual(wordChanges("бір екі үш", "бір алма"), { inserted: 0, edits: 2, words: 3 });
@@ -159,7 +159,7 @@ test("our rule ends an utterance after five frames of silence", () => {
 test("Silero's rule ends an utterance in the first window that is 200 ms after the pause began", () => {
   const windows = Float32Array.from({ length: 40 }, (_, window) => (window >= 5 && window < 10 ? 0.9 : 0.1));
   assert.deepEqual(iterated(windows), [{ start: 5 * 512, end: 10 * 512, decidedAt: 18 * 512 }]);
-  // Between its thresholds a window neither goes on with speech nor ends it.
+  // A window between the thresholds neither continues speech nor ends it.
   windows[13] = 0.4;
   windows[17] = 0.4;
   assert.equal(iterated(windows)[0]!.decidedAt, 19 * 512);
@@ -172,12 +172,12 @@ test("a frame has the highest probability of the windows that end in it", () => 
   assert.deepEqual([...framesOfWindows(windows)], [...Float32Array.of(0.1, 0.2, 0.3, 0.5)]);
 });
 
-test("endings that never happen are later than all others", () => {
+test("missing endings count as later than all others", () => {
   assert.deepEqual(delayPercentiles([200, null, 210, 220]), { p50: 220, p90: null, p99: null });
   assert.deepEqual(delayPercentiles([null, null, 210]), { p50: null, p90: null, p99: null });
 });
 
-test("a gain takes samples to a level", () => {
+test("scales audio to the requested level", () => {
   const samples = tones(1_000, [[0, 1_000, 0.1]]);
   const gain = gainTo(-40, samples);
   assert.ok(Math.abs(loudLevel(samples.map((sample) => sample * gain)) + 40) < 0.01);

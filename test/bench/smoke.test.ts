@@ -13,13 +13,13 @@ test("the bench of families runs load, files, live sessions and speech", async (
   assert.match(stdout, /speech: word, \d/);
 });
 
-test("the bench of int8 variants makes one and compares it", async () => {
+test("the bench of int8 variants quantizes a package and compares it", async () => {
   const { code, stdout, stderr } = await runProgram(BENCH, ["quantized", "--smoke"]);
   assert.equal(code, 0, stderr);
   assert.equal(JSON.parse(stdout).id, "tiny-nemo-streaming-ctc-int8");
 });
 
-test("the bench of rooms ends utterances and scores every part of it", async () => {
+test("the bench of rooms scores every part", async () => {
   const { code, stdout, stderr } = await runProgram(BENCH, ["rooms", "--smoke"]);
   assert.equal(code, 0, stderr);
   assert.match(stdout, /\| people \| quiet \| +\| 1 \| \d+ \/ \d+ \/ \d+ \| 0\.0 /);

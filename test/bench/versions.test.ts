@@ -28,7 +28,7 @@ describe("versions of weights", () => {
     );
   });
 
-  test("weights evaluated again replace their own figures and no others", () => {
+  test("weights evaluated again replace only their own figures", () => {
     const once = { date: SECOND.date, rows: SECOND.rows, versions: addVersion(FIRST, SECOND) };
     const again = addVersion(once, { ...SECOND, rows: [{ set: "kk", beam: rates(0.03, 0.06) }] });
     assert.deepEqual(
@@ -40,7 +40,7 @@ describe("versions of weights", () => {
     );
   });
 
-  test("a row that a version lacks is a dash, and the reference speech has its own name", () => {
+  test("a missing row is a dash, and the reference speech has a separate name", () => {
     const versions = addVersion(FIRST, {
       ...SECOND,
       rows: [

@@ -16,7 +16,7 @@ export interface BusUnderTest {
 
 const bytesOf = (...values: number[]) => Uint8Array.from(values);
 
-/** Tests what every bus must do. @param skip why it cannot run here, or false */
+/** Tests the contract of every bus. @param skip why it cannot run here, or false */
 export function busContract(name: string, skip: string | false, makeBus: () => Promise<BusUnderTest>): void {
   describe(`the bus ${name}`, { skip }, () => {
     let tested: BusUnderTest;
@@ -31,7 +31,7 @@ export function busContract(name: string, skip: string | false, makeBus: () => P
       await tested.stop();
     });
 
-    /** Keeps copies of a subject's messages, whose bytes are borrowed. */
+    /** Stores copies of a subject's messages, because their bytes are borrowed. */
     async function listen(bus: Bus, subject: string) {
       const heard: { subject: string; bytes: number[]; isUndelivered: boolean }[] = [];
       const end = bus.subscribe(subject, ({ bytes, ...rest }: BusMessage) => {
@@ -140,7 +140,7 @@ export function busContract(name: string, skip: string | false, makeBus: () => P
       await tested.resume();
       await eventually("both receive it", () => told.length === 2);
       assert.deepEqual(told.toSorted(), ["receiver", "sender"]);
-      // Messages published meanwhile may be lost; those published now are not.
+      // Messages published meanwhile may be lost, but not those published now.
       await eventually("it is heard again", async () => {
         sender.publish("t.again", bytesOf(2));
         await sender.flush();

@@ -155,13 +155,13 @@ describe("charged audio is never lost", () => {
     }
   });
 
-  test("with a full standard output it is saved too", async () => {
+  test("it is also saved with a full standard output", async () => {
     const { code, stderr } = await inShell('"$@" > /dev/full', ["speak", "сәлем", "-o", "-", "--stream"]);
     assert.equal(code, 1);
     assert.deepEqual(await kept(stderr), wav);
   });
 
-  test("if the folder was deleted meanwhile it is saved too", async () => {
+  test("it is also saved if the folder was deleted meanwhile", async () => {
     await mkdir(at("leaving"));
     const request = nextRequest();
     const child = start(["speak", "сәлем", "-o", at("leaving/x.wav")]);
@@ -212,7 +212,7 @@ describe("standard streams that are closed or full", () => {
     assert.equal(stderr, `code ${READER_LEFT}\n`);
   });
 
-  test("a full output is reported in one line", async () => {
+  test("reports a full output in one line", async () => {
     const { code, stderr } = await inShell('"$@" > /dev/full', ["transcribe", at("text.txt")]);
     assert.equal(code, 1);
     assert.equal(stderr, "dauys: cannot write to standard output: no space left on the device\n");

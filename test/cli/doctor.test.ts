@@ -7,7 +7,7 @@ import { providerLines } from "../../src/cli/doctor-report.js";
 import { RECOGNIZER_FOLDER, temporaryFolder } from "../support/folders.js";
 import { runProgram } from "../support/run-program.js";
 
-test("doctor reports what works, what does not, why, and how to install it", async () => {
+test("doctor reports working and missing parts, with reasons and how to install them", async () => {
   const folder = await temporaryFolder();
   const { code, stdout, stderr } = await runProgram("bin/dauys.js", ["doctor", "--no-measure", "--json"], {
     env: {
@@ -87,7 +87,7 @@ test("doctor rejects an invalid --seconds", async () => {
   assert.match(stderr, /--seconds must be more than 0 and at most 60, received "0"/);
 });
 
-test("a provider that hangs or crashes ends only its own process, and earlier results stay", async () => {
+test("a provider that hangs or crashes does not affect earlier results", async () => {
   const request = {
     folder: RECOGNIZER_FOLDER,
     place: ON_CPU,

@@ -16,7 +16,7 @@ test("a code is found in causes and in aggregated errors", () => {
   );
 });
 
-test("a message is not a code, and circular causes end", () => {
+test("a message does not count as a code; circular causes end", () => {
   const round: { cause?: unknown } = new Error("ECONNREFUSED");
   round.cause = round;
   assert.ok(!isCausedBy(round, ["ECONNREFUSED"]));

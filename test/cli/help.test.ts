@@ -31,7 +31,7 @@ test("every command has one short line that starts with an imperative verb", () 
   assert.equal(columns.size, 1, "the lines are aligned");
 });
 
-test("COMMAND --help exits with 0, on standard output", async (t) => {
+test("COMMAND --help prints to standard output and exits with 0", async (t) => {
   for (const name of [...ALL.map(([each]) => each), "help", "version"]) {
     const printed = t.mock.method(process.stdout, "write", () => true);
     const code = await runCommandLine([name, "--help"], {});
@@ -42,7 +42,7 @@ test("COMMAND --help exits with 0, on standard output", async (t) => {
   }
 });
 
-test("help explains every option, fits the terminal, and its examples parse", () => {
+test("help explains every option within the terminal's width, with valid examples", () => {
   for (const [name, command] of ALL) {
     const { options, optionHelp, examples, usage } = command;
     assert.equal(usage.split(" ")[0], name);
@@ -83,7 +83,7 @@ function wordsOf(line: string): string[] {
   return [...own.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word!);
 }
 
-test("help works as a command, as an option, and not after --", async () => {
+test("help works as a command or an option, but not after --", async () => {
   const help = await dauys(["speak", "--help"]);
   assert.match(
     help.stdout,

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { FileProgress } from "../../src/cli/model-progress.js";
 import { drawn } from "../../src/cli/progress.js";
 
-test("a download shows its share, the rate of the last seconds, and the time left", () => {
+test("a download shows its progress, recent rate and time left", () => {
   let nowMs = 0;
   const progress = new FileProgress(() => nowMs);
   const line = () => drawn(progress.parts(), { columns: 100, hasColor: false });

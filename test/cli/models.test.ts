@@ -41,11 +41,11 @@ function environment(folder: string) {
   return { MODELS_DIR: folder, HF_ENDPOINT: hub.endpoint };
 }
 
-test("a catalogue model is added, chosen, verified, bundled, removed, and added from the bundle", async (t) => {
+test("a catalogue model can be added, selected, verified, bundled, removed, and restored from the bundle", async (t) => {
   const folder = join(await temporaryFolder(), "models");
   const bundle = join(await temporaryFolder(), "listener.tar");
 
-  await t.test("add prints the licence and the folder, and can be repeated", async () => {
+  await t.test("add prints the licence and the folder, even when repeated", async () => {
     const added = await dauys(commandLine(["add", "tiny-listener"]), { env: environment(folder) });
     assert.equal(added.code, 0, added.stderr);
     assert.equal(added.stdout, `installed tiny-listener in ${folder}/tiny-listener\n`);
@@ -66,6 +66,7 @@ test("a catalogue model is added, chosen, verified, bundled, removed, and added 
         "  variants        fp32 0.0 MB, int8 0.0 MB",
         "  licence         MIT",
         "  features        live partials, hot words",
+        "  live            reads whole utterances",
         "  voice activity  near-voice-v1",
         "  published       ru test 12.5 % WER (nobody)",
       ];
@@ -74,7 +75,7 @@ test("a catalogue model is added, chosen, verified, bundled, removed, and added 
     },
   );
 
-  await t.test("use makes it the default of its task, and list shows it", async () => {
+  await t.test("use makes it the default of its task, as list shows", async () => {
     const { code, stdout, stderr } = await models(folder, "use", "tiny-listener");
     assert.deepEqual([code, stdout], [0, "tiny-listener is now the default for transcription\n"]);
     assert.match(stderr, /restart a running service/);
@@ -175,7 +176,7 @@ test("a package added with Silero keeps it when it is added or bundled again", a
   assert.equal(await voiceOf(folder), "near-voice-v1");
 });
 
-test("the shipped voice activity detector is verified in every folder, and is not a model", async () => {
+test("the shipped voice activity detector is verified in every folder, but not listed as a model", async () => {
   const folder = await temporaryFolder();
   const verified = await models(folder, "verify");
   assert.deepEqual([verified.code, verified.stdout], [0, "ok  near-voice-v1/near.onnx\n"]);
@@ -187,7 +188,7 @@ test("the shipped voice activity detector is verified in every folder, and is no
   );
 });
 
-test("a restrictive licence must be accepted; own files need --trust", async () => {
+test("a restrictive licence requires --accept-licence, unverified files require --trust", async () => {
   const folder = await temporaryFolder();
   const refused = await models(folder, "add", "tiny-speaker");
   assert.equal(refused.code, 1);
@@ -215,7 +216,7 @@ test("a restrictive licence must be accepted; own files need --trust", async () 
   await readPackage(join(folder, "mine"), "synthesis");
 });
 
-test("manually downloaded files become the package of the catalogue", async () => {
+test("manually downloaded files become the catalogue's package", async () => {
   const [folder, byHand] = [await temporaryFolder(), await temporaryFolder()];
   const { files } = REPOSITORIES["tiny/gigaam"]!;
   for (const [name, bytes] of Object.entries(files)) await writeFile(join(byHand, name), bytes);
@@ -233,7 +234,7 @@ test("manually downloaded files become the package of the catalogue", async () =
   assert.equal(hub.requests.length, before);
 });
 
-test("typos get the nearest name; a failed download is one line", async () => {
+test("typos get the nearest name; a failed download prints one line", async () => {
   const folder = await temporaryFolder();
   for (const [args, code, message] of [
     [["ad"], 2, /unknown action "ad": did you mean "add"\?/],
@@ -269,7 +270,7 @@ test("typos get the nearest name; a failed download is one line", async () => {
   assert.match(why, /^dauys: 127\.0\.0\.1:\d+ has no tiny-listener\/model\.onnx \(404\)/);
 });
 
-test("a bundle with a link, an outside path, or excess data is rejected, and leaves nothing", async () => {
+test("a bundle with a link, an outside path, or excess data is rejected without leaving files", async () => {
   const [folder, elsewhere] = [await temporaryFolder(), await temporaryFolder()];
   for (const header of [
     { name: "p/model.onnx", type: "symlink", linkname: "/etc/passwd" },

@@ -68,7 +68,7 @@ test("organizations and keys are created, listed and revoked", async (t) => {
     assert.match((await dauysInTurn(["keys", "list"], { env })).stdout, /revoked/);
   });
 
-  await t.test("a payment is credited once, and every credit is listed", async () => {
+  await t.test("a payment is credited once and listed", async () => {
     const credit = ["orgs", "credit", organizationId, "1000", "--reference", "invoice-7", "--json"];
     const first = JSON.parse((await dauysInTurn(credit, { env })).stdout);
     assert.deepEqual([first.is_new, first.balance], [true, 26_000]);
@@ -140,7 +140,7 @@ test("a missing data folder is not created silently", async () => {
   assert.match(stderr, /no data folder at .*missing.*DATABASE_URL/);
 });
 
-test("an invalid setting is named and exits with 2", async () => {
+test("names an invalid setting and exits with 2", async () => {
   const { code, stderr } = await dauys(["orgs", "list"], { env: { DATABASE_URL: "nonsense" } });
   assert.equal(code, 2);
   assert.match(stderr, /DATABASE_URL must be an address like postgres:.*, received 8 characters/);

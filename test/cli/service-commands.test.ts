@@ -16,7 +16,7 @@ const SENTENCES = [
   Int16Array.from({ length: 1_200 }, (_, i) => -i),
 ];
 
-test("speak writes the audio of the service and sends every option", async (t) => {
+test("speak sends every option and writes the service's audio", async (t) => {
   const wav = writeWav(SENTENCES[0]!, 24_000);
   const stub = await stubFor(t, (_, response) => {
     response
@@ -49,7 +49,7 @@ test("speak writes the audio of the service and sends every option", async (t) =
   assert.deepEqual(JSON.parse(String(body)), { text: "сәлем әлем", voice: "aru", speed: 1.5, nfe: 16 });
 });
 
-test("speak --stream joins the sentences into one WAV, however they are cut", async (t) => {
+test("speak --stream joins the sentences into one WAV, however they are chunked", async (t) => {
   const frames = Buffer.concat(SENTENCES.map(frameOf));
   const stub = await stubFor(t, (_, response) => {
     response.writeHead(200, { "content-type": "application/octet-stream" });
@@ -80,7 +80,7 @@ test("speak leaves no file when the audio breaks off", async (t) => {
   assert.ok(!existsSync(output));
 });
 
-test("a rejection is shown in the service's words", async (t) => {
+test("shows a rejection in the service's words", async (t) => {
   const stub = await stubFor(t, (_, response) => {
     response
       .writeHead(429, { "content-type": "application/json" })
@@ -98,19 +98,37 @@ test("a rejection is shown in the service's words", async (t) => {
 });
 
 test("transcribe uploads a file and prints its text or its segments", async (t) => {
-  const answer = { text: "сәлем әлем", segments: [{ id: 0, text: "сәлем әлем", start: 0.42, end: 61.5 }] };
+  const span = { start: 0.42, end: 61.5 };
+  const answer = {
+    text: "сәлем он бес әлем",
+    display_text: "Сәлем, 15 әлем.",
+    words: ["сәлем", "он", "бес", "әлем"].map((word, at) => ({ word, start: at, end: at + 0.9 })),
+    display_words: [
+      { word: "Сәлем,", start: 0, end: 0.9, spoken: [0, 1] },
+      { word: "15", start: 1, end: 2.9, spoken: [1, 3] },
+      { word: "әлем.", start: 3, end: 3.9, spoken: [3, 4] },
+    ],
+    segments: [
+      { id: 0, text: "сәлем он", display_text: "Сәлем, 15", ...span },
+      { id: 1, text: "бес", display_text: "", ...span },
+      { id: 2, text: "әлем", display_text: "әлем.", ...span },
+    ],
+  };
   const stub = await stubFor(t, (_, response) => response.writeHead(200).end(JSON.stringify(answer)));
   const file = join(await temporaryFolder(), "жазба.MP3");
   await writeFile(file, "not really sound");
   const plain = await dauysInTurn(["transcribe", file], envOf(stub));
-  assert.deepEqual([plain.code, plain.stdout], [0, "сәлем әлем\n"]);
+  assert.deepEqual([plain.code, plain.stdout], [0, "Сәлем, 15 әлем.\n"]);
   assert.equal(stub.requests[0]!.headers["x-filename"], "audio.MP3");
   assert.equal(String(stub.requests[0]!.body), "not really sound");
   const timed = await dauysInTurn(["transcribe", file, "--timestamps"], envOf(stub));
-  assert.equal(timed.stdout, "[00:00.42 - 01:01.50] сәлем әлем\n");
+  const times = "[00:00.42 - 01:01.50]";
+  assert.equal(timed.stdout, `${times} Сәлем, 15\n${times} әлем.\n`);
+  const srt = await dauysInTurn(["transcribe", file, "--srt"], envOf(stub));
+  assert.equal(srt.stdout, "1\n00:00:00,000 --> 00:00:03,900\nСәлем, 15 әлем.\n\n");
   const json = await dauysInTurn(["transcribe", file, "--timestamps", "--json"], envOf(stub));
   assert.deepEqual(JSON.parse(json.stdout), { ...answer, request_id: null, is_replayed: false });
-  const { segments, ...plainAnswer } = answer;
+  const { segments, words, display_words, ...plainAnswer } = answer;
   const plainJson = await dauysInTurn(["transcribe", file, "--json"], envOf(stub));
   assert.deepEqual(JSON.parse(plainJson.stdout), { ...plainAnswer, request_id: null, is_replayed: false });
   const keys = stub.requests.map(({ headers }) => headers["idempotency-key"]);
@@ -118,10 +136,70 @@ test("transcribe uploads a file and prints its text or its segments", async (t) 
   await dauysInTurn(["transcribe", "https://example.org/a b.wav"], envOf(stub));
   assert.equal(
     stub.requests.at(-1)!.path,
-    "/v1/transcribe?timestamps=true&url=https%3A%2F%2Fexample.org%2Fa+b.wav",
+    "/v1/transcribe?timestamps=true&display=true&url=https%3A%2F%2Fexample.org%2Fa+b.wav",
   );
   const missing = await dauysInTurn(["transcribe", "/nowhere.wav"], envOf(stub));
   assert.deepEqual([missing.code, missing.stderr], [1, "dauys: cannot read /nowhere.wav: no such file\n"]);
+});
+
+test("transcribe passes on the options of readable text, each with its own idempotency key", async (t) => {
+  const stub = await stubFor(t, (_, response) => response.writeHead(200).end('{"text":"бір"}'));
+  const file = join(await temporaryFolder(), "a.wav");
+  await writeFile(file, "not really sound");
+  const queries = [
+    [[], "timestamps=true&display=true"],
+    [["--plain"], "timestamps=true"],
+    [["--numerals", "all"], "timestamps=true&display=true&numerals=all"],
+    [["--redact", "phone,iin"], "timestamps=true&display=true&redact=phone%2Ciin"],
+    [["--plain", "--redact", "iin"], "timestamps=true&redact=iin"],
+  ] as const;
+  for (const [options, query] of queries) {
+    const { code, stdout } = await dauysInTurn(["transcribe", file, ...options], envOf(stub));
+    assert.deepEqual([code, stdout], [0, "бір\n"], "a service without readable text");
+    assert.equal(stub.requests.at(-1)!.path, `/v1/transcribe?${query}`);
+  }
+  const keys = stub.requests.map(({ headers }) => headers["idempotency-key"]);
+  assert.equal(new Set(keys).size, queries.length);
+  const wrong = await dauysInTurn(["transcribe", file, "--plain", "--numerals", "all"], envOf(stub));
+  assert.deepEqual(
+    [wrong.code, wrong.stderr.split("\n")[0]],
+    [2, "dauys: --numerals has no effect with --plain"],
+  );
+});
+
+test("listen prints a sentence per line, and its open marks as they become known", async (t) => {
+  const said = [
+    { text: "мен келдім", display_text: "Мен келдім", display_before: "" },
+    { text: "бірақ сен жоқ", display_text: "бірақ сен жоқ", display_before: ", " },
+    { text: "қайда болдың", display_text: "Қайда болдың", display_before: ". " },
+  ];
+  const stub = await startStub(
+    () => {},
+    (socket) => {
+      const say = (message: unknown) => socket.send(JSON.stringify(message));
+      say({ type: "ready" });
+      socket.on("message", (_data: Buffer, isBinary) => {
+        if (isBinary) return;
+        for (const [at, one] of said.entries())
+          say({ type: "final", utterance: at, ...one, start: at, end: at + 0.6, end_of_turn: 0.5 });
+        say({ type: "done", audio_seconds: 0.1, credits_charged: 1, display_end: "?" });
+        socket.close(1000);
+      });
+    },
+  );
+  t.after(() => stub.close());
+  const listened = async (...options: string[]) =>
+    dauys(["listen", "-", ...options], { ...envOf(stub), stdin: new Uint8Array(3_200) });
+  const readable = await listened("--redact", "phone");
+  assert.deepEqual([readable.code, readable.stdout], [0, "Мен келдім, бірақ сен жоқ.\nҚайда болдың?\n"]);
+  assert.equal(stub.requests.at(-1)!.path, "/v1/stream?display=true&redact=phone");
+  const json = (await listened("--json", "--numerals", "none")).stdout.trim().split("\n");
+  const [first, last] = [JSON.parse(json[1]!), JSON.parse(json.at(-1)!)];
+  assert.deepEqual([first.display_text, first.display_before, first.end_of_turn], ["Мен келдім", "", 0.5]);
+  assert.equal(last.display_end, "?");
+  assert.equal(stub.requests.at(-1)!.path, "/v1/stream?display=true&numerals=none");
+  await listened("--plain");
+  assert.equal(stub.requests.at(-1)!.path, "/v1/stream");
 });
 
 test("listen streams a WAV of any rate in real time and prints finals as they arrive", async (t) => {
@@ -155,9 +233,9 @@ test("listen streams a WAV of any rate in real time and prints finals as they ar
   assert.deepEqual([listened.code, listened.stdout], [0, "сәлем\n"], listened.stderr);
   assert.equal(bytes, 0.6 * 16_000 * 2);
   assert.ok(tookMs >= 450, `audio of 600 ms was sent in ${tookMs} ms`);
-  assert.equal(stub.requests[0]!.path, "/v1/stream?eou_ms=300");
+  assert.equal(stub.requests[0]!.path, "/v1/stream?eou_ms=300&display=true");
 
-  await t.test("listen - reads raw samples, and --json prints every message", async () => {
+  await t.test("listen - reads raw samples and, with --json, prints every message", async () => {
     bytes = 0;
     const raw = await dauys(["listen", "-", "--json"], { ...envOf(stub), stdin: new Uint8Array(4_000) });
     const types = raw.stdout
@@ -176,7 +254,7 @@ test("listen streams a WAV of any rate in real time and prints finals as they ar
     assert.match(stderr, /expected a WAV file, or raw .*`ffmpeg -i/);
   });
 
-  await t.test("a rejected key is shown in the service's words", async () => {
+  await t.test("shows a rejected key in the service's words", async () => {
     const { code, stderr } = await dauys(["listen", file, "--key", "sk-svc-0", "--url", stub.url]);
     assert.deepEqual([code, stderr], [1, "dauys: missing or invalid API key (HTTP 401)\n"]);
   });
@@ -210,7 +288,7 @@ test("the development key of the data folder is used when no key is given", asyn
   await writeFile(join(dataDir, "dev-key"), `${STUB_KEY}\n`);
   assert.equal((await dauys(["transcribe", "-"], { env, stdin: "x" })).code, 0);
   assert.equal(stub.requests[0]!.headers.authorization, `Bearer ${STUB_KEY}`);
-  assert.equal(stub.requests[0]!.path, "/prefix/v1/transcribe?timestamps=true");
+  assert.equal(stub.requests[0]!.path, "/prefix/v1/transcribe?timestamps=true&display=true");
 });
 
 test("an unreachable service is reported with its address", async () => {
@@ -231,7 +309,7 @@ test("an unreachable service is reported with its address", async () => {
   );
 });
 
-test("a failed connection comes with advice, chosen by the system's error code", async (t) => {
+test("the advice on a failed connection depends on the system's error code", async (t) => {
   const stub = await stubFor(t, (_, response) => response.end("{}"));
   const noHttp = createServer((socket) => socket.on("error", () => {}).end("220 mail.example.org ready\r\n"));
   noHttp.listen(0, "127.0.0.1");

@@ -41,7 +41,7 @@ test("a link uses the address of the data folder's service", async () => {
   assert.ok(JSON.parse(link).link.startsWith(`${service.url}/console/reset#`));
 });
 
-test("PORT and HOST override it, DAUYS_URL and --url override both", async () => {
+test("--url and DAUYS_URL override PORT and HOST, which override it", async () => {
   assert.equal(await linkOf([], { PORT: "9123" }), "http://127.0.0.1:9123");
   assert.equal(await linkOf([], { PORT: "9123", HOST: "0.0.0.0" }), "http://127.0.0.1:9123");
   assert.equal(await linkOf([], { PORT: "9123", HOST: "::1" }), "http://[::1]:9123");
@@ -62,7 +62,7 @@ test("a local link comes with a warning that others may not reach it", async () 
   assert.doesNotMatch(said.stderr, /others/);
 });
 
-test("other commands find the service too, and speak reports the cost", async () => {
+test("other commands find the service, too", async () => {
   const output = join(folder, "said.wav");
   const said = await dauysInTurn(["speak", "Сәлем!", "-o", output, "--nfe", "4", "--json"], {
     env: { DATA_DIR: dataDir, DAUYS_API_KEY: service.key },

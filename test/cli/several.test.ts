@@ -40,7 +40,7 @@ beforeEach(async () => {
   env = { DAUYS_URL: stub.url, DAUYS_API_KEY: STUB_KEY, TMPDIR: folder };
 });
 
-/** Recordings by their names; the text of each is what it holds. */
+/** Recordings by name; each one's text is its content. */
 async function recordings(names: readonly string[]): Promise<readonly string[]> {
   const paths = names.map((name) => join(folder, name));
   for (const path of paths) {
@@ -50,7 +50,7 @@ async function recordings(names: readonly string[]): Promise<readonly string[]> 
   return paths;
 }
 
-test("results are next to their recordings, and recordings that differ only in extension get separate files", async () => {
+test("recordings that differ only in extension get separate results next to them", async () => {
   const paths = await recordings(["a.mp3", "a.wav", "-b.ogg"]);
   const { code, stdout, stderr } = await dauys(["transcribe", ...paths], { env });
   assert.equal(code, 0, stderr);
@@ -74,7 +74,7 @@ test("recordings that would write the same file are rejected before anything is 
   assert.deepEqual([stub.requests.length, (await readdir(folder)).includes("out")], [0, false]);
 });
 
-test("Ctrl-C keeps finished results, reports them, and leaves no partial file", async () => {
+test("Ctrl-C keeps and reports finished results, and leaves no partial file", async () => {
   const paths = await recordings(["a.wav", "b.wav", "c.wav"]);
   const second = new Promise<void>((isRequested) => {
     transcribe = (question, response) =>
@@ -110,28 +110,26 @@ test("Ctrl-C keeps finished results, reports them, and leaves no partial file", 
   assert.equal(later, before, "what was cut off is the same work");
 });
 
-test("a closed pipe ends the work and leaves no partial file", async () => {
+test("a closed pipe ends the work without leaving a partial file", async () => {
   const paths = await recordings(["a.wav", "b.wav", "c.wav"]);
   let firstAnswer = () => {};
   transcribe = (question, response) => {
-    // The second is at work when the first one's path meets a reader that has left.
+    // The second is being transcribed when the first one's path is written to a closed pipe.
     if (requests().length === 1) firstAnswer = () => answer(question, response);
     if (requests().length === 2) firstAnswer();
   };
-  const child = spawn(
-    "sh",
-    ["-c", '{ "$@"; echo "code $?" >&2; } | true', "sh", process.execPath, PROGRAM, "transcribe", ...paths],
-    {
-      env: { PATH: process.env["PATH"] ?? "", ...env },
-    },
-  );
+  // Writes until the pipe has no reader, then runs the command.
+  const line = '{ trap "" PIPE; while echo 2>&-; do :; done; "$@"; echo "code $?" >&2; } | true';
+  const child = spawn("sh", ["-c", line, "sh", process.execPath, PROGRAM, "transcribe", ...paths], {
+    env: { PATH: process.env["PATH"] ?? "", ...env },
+  });
   let stderr = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     stderr += text;
   });
   await once(child, "close");
   assert.match(stderr, /code 141\n$/);
-  // Two are sent at once, and either may come first.
+  // Two are sent together, and either may arrive first.
   const texts = (await readdir(folder)).filter((name) => name.endsWith(".txt"));
   assert.match(texts.join(), /^[ab]\.wav\.txt$/);
 });
@@ -159,9 +157,9 @@ test("changed recordings are transcribed again", async () => {
   const run = () => dauysInTurn(["transcribe", join(folder, "жаңа")], { env });
   assert.equal((await run()).code, 0);
   assert.match((await run()).stderr, /^0 transcribed .*1 skipped/);
-  // As an editor writes: another file takes its place, younger than the result.
+  // As an editor saves: replaces the file with one newer than the result.
   await writeFile(join(folder, "new"), "changed");
-  // A second, because file systems keep times in ticks and all of this may fit into one.
+  // A second, because file system times are coarse and all of this may fit into one tick.
   const later = Date.now() / 1_000 + 1;
   await utimes(join(folder, "new"), later, later);
   await rename(join(folder, "new"), path!);

@@ -14,12 +14,12 @@ import { temporaryFolder } from "../support/folders.js";
 import { STUB_KEY } from "./service-stub.js";
 
 const PROGRAM = fileURLToPath(new URL("../../../bin/dauys.js", import.meta.url));
-/** More than the buffers of a connection take while nobody reads. */
+/** More than the buffers of a connection hold while nobody reads. */
 const LARGE_BYTES = 20_000_000;
 const COLOR = "\x1b[36m";
 const plain = { columns: 100, hasColor: false };
 
-test("an upload shows its share, sizes and the time left; transcription shows the elapsed time, and its share once known", () => {
+test("progress shows share, sizes and time left of an upload, then elapsed time and share of the transcription", () => {
   let nowMs = 0;
   const progress = new CallProgress("talk.mp3", () => nowMs);
   assert.equal(drawn(progress.parts(), plain), "talk.mp3");
@@ -42,14 +42,14 @@ test("an upload shows its share, sizes and the time left; transcription shows th
     "talk.mp3  transcribing  [########--------]  50 %  1:10 so far",
   );
   assert.equal(progress.short(), "talk.mp3 50 %");
-  // Tried again from its beginning.
+  // Retried from the beginning.
   progress.sent({ sentBytes: 500_000, totalBytes: 8_000_000 });
   assert.match(drawn(progress.parts(), plain), /uploading {2}\[#-{15}\] {2}6 % {2}0\.5 of 8\.0 MB$/);
   progress.sent({ sentBytes: 1_000_000, totalBytes: null });
   assert.equal(drawn(progress.parts(), plain), "talk.mp3  1.0 MB sent, 0:00 so far");
 });
 
-test("a line never wraps, and control characters of names have no effect", () => {
+test("a line never wraps, even with control characters in names", () => {
   const style = { columns: 20, hasColor: true };
   assert.equal(drawn(["語語語語語語語語語語語語"], style), "語語語語語語語語語");
   assert.equal(drawn(["и\u0306".repeat(30)], style), "и\u0306".repeat(19));
@@ -58,7 +58,7 @@ test("a line never wraps, and control characters of names have no effect", () =>
   assert.equal(clock(3_723_000), "1:02:03");
 });
 
-test("audio is neither written to a terminal nor read from one", async () => {
+test("audio is never written to a terminal or read from one", async () => {
   for (const [line, rule] of [
     ["speak x -o -", /-o - would write audio to the terminal; use -o FILE\.wav/],
     ["transcribe -", /standard input is a terminal; name a file/],
@@ -77,7 +77,7 @@ test("audio is neither written to a terminal nor read from one", async () => {
   }
 });
 
-test("a terminal shows the bar, then the time; a pipe, --quiet and a dumb terminal show nothing", async (t) => {
+test("only a capable terminal without --quiet shows the bar, then the time", async (t) => {
   const folder = await temporaryFolder();
   const recording = join(folder, "ұзақ жазба.wav");
   await writeFile(recording, "");
@@ -107,7 +107,7 @@ test("a terminal shows the bar, then the time; a pipe, --quiet and a dumb termin
     ...{ DAUYS_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, DAUYS_API_KEY: STUB_KEY },
     RESULT: result,
   };
-  /** The command on its own terminal; its result goes to a file. */
+  /** Runs the command on its own terminal; its result goes to a file. */
   const start = (more: string, other: Readonly<Record<string, string>> = {}) => {
     const line = `"$NODE" "$PROGRAM" transcribe "$RECORDING" ${more} > "$RESULT"`;
     const child = spawn("script", ["-qec", line, "/dev/null"], { cwd: folder, env: { ...env, ...other } });
@@ -126,7 +126,8 @@ test("a terminal shows the bar, then the time; a pipe, --quiet and a dumb termin
   const colored = start("");
   await eventually("the bar stands still while nobody reads", () => colored.shown().includes(`[${COLOR}#`));
   assert.match(colored.shown(), /ұзақ жазба\.wav {2}uploading {2}\[/);
-  assert.match(colored.shown(), / \d+ % {2}\d\.\d of 20\.0 MB/);
+  // The remaining time is shown only after one second.
+  assert.match(colored.shown(), / \d+ % {2}(\d+:\d\d left {2})?\d\.\d of 20\.0 MB/);
   reads.resolve();
   await eventually("the service decodes", () => colored.shown().includes("transcribing, 0:0"));
   answers.resolve();

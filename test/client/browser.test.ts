@@ -51,7 +51,7 @@ after(async () => {
   assert.deepEqual(faults, []);
 });
 
-test("a page synthesizes speech, and an error has the request id", async () => {
+test("a page synthesizes speech and gets errors with the request id", async () => {
   const said = await page.evaluate(`(async () => {
     const { wav, durationSeconds, usage } = await dauys.speak({ text: "Сәлем!", nfe: 4 });
     const error = await dauys.speak({ text: "Сәлем!", voice: "nobody" }).catch((error) => error);
@@ -67,7 +67,7 @@ test("a page synthesizes speech, and an error has the request id", async () => {
   assert.match(String(requestId), /^req_/, "headers are readable from another origin");
 });
 
-test("sentences play without gaps, to the sample", async () => {
+test("sentences play without a gap of a single sample", async () => {
   const differences = await page.evaluate(`(async () => {
     const frames = [];
     for await (const frame of dauys.speakStream({ text: "Бірінші сөйлем. Екінші сөйлем.", nfe: 4 })) frames.push(frame);
@@ -83,14 +83,14 @@ test("sentences play without gaps, to the sample", async () => {
   const { count, seconds, worst } = differences as Record<"count" | "seconds" | "worst", number>;
   assert.equal(count, 2);
   assert.ok(seconds > 1);
-  // Start times are doubles: 1e-12 off a sample, the browser interpolates. A 16-bit step is 3e-5.
+  // Start times are doubles: even 1e-12 away from a sample, the browser interpolates. A 16-bit step is 3e-5.
   assert.ok(worst < 1e-9, `${worst} beside the sentences one after another`);
 });
 
-test("the player plays frames as they arrive, pauses, seeks, reports an underrun, and ends", async () => {
+test("the player handles arriving frames, pauses, seeks, underruns and the end", async () => {
   const seen = await page.evaluate(`(async () => {
     const frames = [];
-    for await (const frame of dauys.speakStream({ text: "Бір. Екі.", nfe: 4 })) frames.push(frame);
+    for await (const frame of dauys.speakStream({ text: "Бір, екі, үш, төрт, бес, алты. Жеті.", nfe: 4 })) frames.push(frame);
     const context = new AudioContext({ sampleRate: 24000 });
     const player = new SentencePlayer({ context });
     const events = [];
@@ -98,12 +98,12 @@ test("the player plays frames as they arrive, pauses, seeks, reports an underrun
     const until = (name) => new Promise((resolve) => player.on(name, resolve));
     const underrun = until("underrun");
     player.push(frames[0].wav);
-    await new Promise((resolve) => setTimeout(resolve, 150));
+    while (player.positionSeconds === 0) await new Promise((resolve) => setTimeout(resolve, 5));
     player.pause();
     const pausedAt = player.positionSeconds;
     await new Promise((resolve) => setTimeout(resolve, 100));
     const stoodAt = player.positionSeconds;
-    player.seek(0.05);
+    player.seek(frames[0].durationSeconds - 0.25);
     const soughtTo = player.positionSeconds;
     player.resume();
     await underrun;
@@ -126,7 +126,7 @@ test("the player plays frames as they arrive, pauses, seeks, reports an underrun
   );
   assert.ok(pausedAt! > 0 && pausedAt! < first!, `paused at ${pausedAt}`);
   assert.equal(stoodAt, pausedAt);
-  assert.equal(soughtTo, 0.05);
+  assert.ok(Math.abs(soughtTo! - (first! - 0.25)) < 1e-6);
   assert.ok(Math.abs(waitingAt! - first!) < 1e-6);
   assert.equal(state, "ended");
   assert.ok(Math.abs(endedAt! - total!) < 1e-6);
@@ -154,35 +154,43 @@ test("the player reports the word being spoken", async () => {
     found.push(["екі", player.currentWord.word]);
     player.seek(0);
     const first = player.currentWord;
-    const spoken = new Set();
-    player.resume();
-    while (player.state !== "ended") {
-      spoken.add(player.currentWord?.word);
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
+    const plays = [];
+    // A busy machine may sleep through a word.
+    do {
+      const spoken = new Set();
+      player.resume();
+      while (player.state !== "ended") {
+        spoken.add(player.currentWord?.word);
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+      plays.push([...spoken].filter((word) => typeof word === "string"));
+    } while (plays.at(-1).length < player.words.length && plays.length < 10);
     await context.close();
-    return { before, first, found, spoken: [...spoken], after: player.currentWord,
+    return { before, first, found, plays, after: player.currentWord,
       ends: [frames[0].durationSeconds, player.words[1].end, player.words[2].start] };
   })()`);
-  const { before, first, found, spoken, after, ends } = seen as {
+  const { before, first, found, plays, after, ends } = seen as {
     readonly before: unknown;
     readonly first: unknown;
     readonly found: readonly (readonly [string, string])[];
-    readonly spoken: readonly (string | null)[];
+    readonly plays: readonly (readonly string[])[];
     readonly after: unknown;
     readonly ends: readonly [number, number, number];
   };
   assert.deepEqual([before, first, after], [null, null, null]);
   for (const [word, current] of found) assert.equal(current, word);
-  assert.deepEqual(
-    spoken.filter((word) => typeof word === "string"),
-    ["Бір", "екі", "Үш", "төрт"],
-  );
+  const words = ["Бір", "екі", "Үш", "төрт"];
+  for (const spoken of plays)
+    assert.deepEqual(
+      spoken,
+      words.filter((word) => spoken.includes(word)),
+    );
+  assert.deepEqual(plays.at(-1), words);
   const [firstSentence, secondWordEnd, thirdWordStart] = ends;
   assert.ok(secondWordEnd < firstSentence && thirdWordStart > firstSentence);
 });
 
-test("a page transcribes a file and sees upload progress", async () => {
+test("a page transcribes a file with upload progress", async () => {
   const bytes = speechAsWav(SPOKEN);
   const expected = await new DauysClient({ baseUrl: service.url, apiKey: service.key }).transcribe(bytes);
   const received = await page.evaluate(`(async () => {

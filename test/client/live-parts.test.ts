@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LiveHistory, type LiveItem } from "../../src/client/live-history.js";
+import { liveSentences } from "../../src/client/live-sentences.js";
 import { LiveTranscript } from "../../src/client/live-transcript.js";
 import { ResultQueue } from "../../src/client/result-queue.js";
 import { backoffMs, isRetryable, parseRetryAfter } from "../../src/client/retry.js";
@@ -36,7 +37,7 @@ test("a history returns its input from any position, in parts of any size", () =
   );
 });
 
-test("a history drops whole chunks only", () => {
+test("a history drops only whole chunks", () => {
   const history = new LiveHistory();
   history.append(new Uint8Array(10));
   history.append(new Uint8Array(10));
@@ -48,7 +49,7 @@ test("a history drops whole chunks only", () => {
   assert.deepEqual([history.startByte, history.endByte], [20, 20]);
 });
 
-test("a transcript continues times and numbers, and drops repeated results", () => {
+test("a transcript continues times and numbers without repeating results", () => {
   const transcript = new LiveTranscript();
   assert.deepEqual(transcript.accept(final("бір", 3, 4.0)), [final("бір", 3, 4.0)]);
   assert.equal(transcript.resumeSample, (4 - 1.6) * 16_000);
@@ -71,7 +72,7 @@ test("a transcript continues times and numbers, and drops repeated results", () 
   });
 });
 
-test("a final that a stopping service cut off is dropped, a complete one is kept", () => {
+test("a final cut off by a stopping service is dropped, a complete one is kept", () => {
   const done = { type: "done", audio_seconds: 10, credits_charged: 60 } as const;
   const rules = { endOfUtteranceMs: 200, isAll: false };
   const transcript = new LiveTranscript();
@@ -88,6 +89,99 @@ test("a final that a stopping service cut off is dropped, a complete one is kept
   transcript.serviceStopping();
   transcript.accept(final("үш", 9.85, 9.99));
   assert.equal(transcript.settle(done, { ...rules, isAll: true }).length, 1);
+});
+
+const shown = (display_text: string, display_before: string, start: number, end: number) => ({
+  ...final(display_text.toLowerCase(), start, end),
+  ...{ display_text, display_before },
+});
+const lastBefore = (results: readonly object[]) =>
+  results.map((result) => ("display_before" in result ? result.display_before : undefined));
+const DONE = { type: "done", audio_seconds: 10, credits_charged: 60 } as const;
+const RULES = { endOfUtteranceMs: 200, isAll: false };
+
+test("readable finals of another connection are joined with a space, or with what a repeat has told", () => {
+  const transcript = new LiveTranscript();
+  assert.deepEqual(lastBefore(transcript.accept(shown("Мен келдім", "", 1, 2))), [""]);
+  assert.equal(transcript.displayEnd, ".");
+  transcript.startSocket(transcript.resumeSample);
+  assert.deepEqual(lastBefore(transcript.accept(shown("Сен қайда", "", 2.4, 3))), [" "], "unknown");
+  transcript.startSocket(transcript.resumeSample);
+  assert.deepEqual(transcript.accept(shown("Қайда", "", 0.6, 1.6)), [], "a repeat");
+  assert.deepEqual(lastBefore(transcript.accept(shown("үйде.", ", ", 2.2, 2.9))), [", "]);
+  assert.equal(transcript.displayEnd, "");
+  transcript.startSocket(transcript.resumeSample);
+  assert.deepEqual(transcript.accept(shown("Үйде", "", 0.6, 1.6)), []);
+  assert.deepEqual(lastBefore(transcript.accept(shown("Жақсы", ". ", 2.2, 2.9))), [" "], "no second mark");
+});
+
+test("the mark that a stopping service reports stands before the next connection's text", () => {
+  const transcript = new LiveTranscript();
+  transcript.accept(shown("Сен қайда болдың", "", 1, 2));
+  transcript.serviceStopping();
+  assert.deepEqual(transcript.settle({ ...DONE, display_end: "?" }, RULES), []);
+  assert.equal(transcript.displayEnd, "?");
+  transcript.startSocket(transcript.resumeSample);
+  assert.deepEqual(lastBefore(transcript.accept(shown("Үйде", "", 2.4, 3))), ["? "]);
+  transcript.serviceStopping();
+  transcript.accept(shown("бол", ", ", 3.5, 9.9));
+  assert.deepEqual(transcript.settle({ ...DONE, display_end: "." }, RULES), [], "cut off");
+  transcript.startSocket(transcript.resumeSample);
+  assert.deepEqual(lastBefore(transcript.accept(shown("Болдым", "", 3, 4))), [", "]);
+});
+
+test("a service that reports no mark ends the text without one", () => {
+  const transcript = new LiveTranscript();
+  transcript.accept(shown("Бұл үй", "", 1, 2));
+  transcript.settle({ ...DONE, display_end: "" }, { ...RULES, isAll: true });
+  assert.equal(transcript.displayEnd, "");
+  transcript.startSocket(transcript.resumeSample);
+  transcript.accept(shown("Бұл", "", 2.4, 3));
+  transcript.startSocket(transcript.resumeSample);
+  transcript.settle({ ...DONE, display_end: "" }, { ...RULES, isAll: true });
+  assert.equal(transcript.displayEnd, ".", "it has heard nothing");
+});
+
+test("readable words and masked data get the session's times", () => {
+  const transcript = new LiveTranscript();
+  transcript.startSocket(16_000);
+  const timed = { start: 0.5, end: 1 };
+  const [received] = transcript.accept({
+    ...shown("[PHONE].", "", 0.5, 1),
+    display_words: [{ word: "[PHONE].", ...timed, spoken: [0, 1] }],
+    redactions: [{ kind: "phone", ...timed }],
+  });
+  assert.ok(received?.type === "final");
+  assert.deepEqual(received.display_words, [{ word: "[PHONE].", start: 1.5, end: 2, spoken: [0, 1] }]);
+  assert.deepEqual(received.redactions, [{ kind: "phone", start: 1.5, end: 2 }]);
+});
+
+test("finals become sentences with every mark, silence adds nothing", () => {
+  const finals = [
+    shown("Мен кеше келдім", "", 0, 1),
+    shown("", "", 1, 2),
+    shown("бірақ сен жоқ едің", ", ", 2, 3),
+    shown("Қайда болдың?", ". ", 4, 5),
+    shown("Бұл үй", " ", 6, 7),
+    shown("ол емес", " — ", 7, 8),
+  ];
+  const sentences = liveSentences(finals, { displayEnd: "." });
+  assert.deepEqual(
+    sentences.map(({ text, start, end, words }) => [text, start, end, words.length]),
+    [
+      ["Мен кеше келдім, бірақ сен жоқ едің.", 0, 3, 2],
+      ["Қайда болдың?", 4, 5, 1],
+      ["Бұл үй — ол емес.", 6, 8, 2],
+    ],
+  );
+  assert.equal(sentences[0]?.words[0]?.word, "Мен кеше келдім,");
+  const joined = finals.map(({ display_text, display_before }) => display_before + display_text).join("");
+  assert.equal(sentences.map(({ text }) => text).join(" "), `${joined}.`);
+  assert.deepEqual(
+    liveSentences([final("бір", 0, 1), final("", 1, 2), final("екі", 2, 3)]).map(({ text }) => text),
+    ["бір", "екі"],
+  );
+  assert.deepEqual(liveSentences([]), []);
 });
 
 test("sending stays half a minute ahead of transcription, and continues with it", () => {

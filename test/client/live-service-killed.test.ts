@@ -6,12 +6,13 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { freePort } from "../../bench/support/free-port.js";
 import type { LiveStatus } from "../../src/client/live-options.js";
-import { DauysClient } from "../../src/client/node.js";
+import { DauysClient, liveSentences } from "../../src/client/node.js";
 import type { LiveFinal, LiveResult } from "../../src/client/types.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { DIALOGUE, listen, type Received } from "./support.js";
 
-const OPTIONS = { words: true };
+/** On a busy machine a start may take longer than a client waits by default. */
+const OPTIONS = { words: true, reconnectTimeoutMs: 240_000 };
 
 let dataDir: string;
 let environment: Record<string, string>;
@@ -46,7 +47,7 @@ function pieceAt(seconds: number): number {
 
 const [first, second] = [0, 1].map((index) => () => undisturbed.finals[index] as LiveFinal);
 
-// Each moment leaves a different state: half of an utterance, a pause that is not over, no final at all.
+// Each moment leaves a different state: half of an utterance, an unfinished pause, no final at all.
 const MOMENTS: readonly { readonly name: string; readonly atPiece: () => number }[] = [
   { name: "before the first final", atPiece: () => pieceAt(first!().end - 0.3) },
   { name: "within the pause after a final", atPiece: () => pieceAt(first!().end + 0.3) },
@@ -57,7 +58,7 @@ const MOMENTS: readonly { readonly name: string; readonly atPiece: () => number 
 ];
 
 for (const { name, atPiece } of MOMENTS) {
-  test(`a service killed ${name} loses no final and repeats none`, async () => {
+  test(`a service killed ${name} neither loses nor repeats a final`, async () => {
     const statuses: LiveStatus[] = [];
     let back = Promise.resolve();
     const received = await listen(client, DIALOGUE, {
@@ -75,6 +76,31 @@ for (const { name, atPiece } of MOMENTS) {
     assert.equal(received.done.unsettledConnections, 1);
   });
 }
+
+test("readable text continues over a killed service, with every word once", async () => {
+  let back = Promise.resolve();
+  const { finals, done } = await listen(client, DIALOGUE, {
+    ...OPTIONS,
+    display: true,
+    before: (piece) => {
+      if (piece === pieceAt(first!().end + 0.3)) back = restart("SIGKILL");
+    },
+  });
+  await back;
+  assert.equal(done.sessionIds.length, 2);
+  assert.deepEqual(finals.map(plain).map(rounded), undisturbed.finals.map(rounded));
+  for (const [at, { display_before, display_words = [], words = [] }] of finals.entries()) {
+    assert.match(display_before ?? "", at === 0 ? /^$/ : /^[.?,:—]? $| — /);
+    for (const { start, end, spoken } of display_words) {
+      assert.deepEqual([start, end], [words[spoken[0]]?.start, words[spoken[1] - 1]?.end]);
+    }
+  }
+  const sentences = liveSentences(finals, done);
+  const text = sentences.map((sentence) => sentence.text).join(" ");
+  assert.equal(wordsOf(text), wordsOf(finals.map((final) => final.display_text).join(" ")));
+  assert.match(text, /^\p{Lu}.*[.?]$/u);
+  assert.doesNotMatch(text, /[.?,]\s?[.?,]|\s\s/);
+});
 
 test("a session whose service is killed between close and done is completed by the next one", async () => {
   let back = Promise.resolve();
@@ -124,6 +150,22 @@ function assertSame(received: Received, expected: Received): void {
   assert.deepEqual(received.finals.map(rounded), expected.finals.map(rounded));
   assert.equal(received.done.audioSeconds, expected.done.audioSeconds);
   assertOrder(received.results);
+}
+
+/** A final without its readable text. */
+function plain(final: LiveFinal): LiveFinal {
+  const {
+    display_text: _text,
+    display_before: _before,
+    display_words: _words,
+    end_of_turn: _end,
+    ...rest
+  } = final;
+  return rest;
+}
+
+function wordsOf(text: string): string {
+  return text.toLowerCase().replaceAll(/[.,?!:]| —/g, "");
 }
 
 /** Checks that partials of an utterance arrive before its final, and nothing after it. */

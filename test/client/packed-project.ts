@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const TSC = join(ROOT, "node_modules/typescript/bin/tsc");
 const VITE = join(ROOT, "node_modules/vite/bin/vite.js");
-/** Packages that the library installs, and those that a user adds to check types in Node. */
+/** Packages that the library installs, and those that a user adds for type checks in Node. */
 const PACKAGES = ["ws", "@types/node", "undici-types"];
 const STRICT = ["--strict", "--exactOptionalPropertyTypes", "--target", "es2023", "--ignoreConfig"];
 

@@ -90,14 +90,14 @@ after(async () => {
   await project?.remove();
 });
 
-test("plain npm pack fails with a hint, and packing never changes the manifest", async () => {
+test("plain npm pack fails with a hint and leaves the manifest unchanged", async () => {
   const refused = await run("npm", ["pack", "--dry-run"], { cwd: ROOT }).catch((error: Error) => error);
   assert.match(String((refused as { stderr?: unknown }).stderr), /use `npm run pack`/);
   assert.ok(refused instanceof Error, "npm pack has packed the service");
   assert.deepEqual(await readManifest(), manifestBefore);
 });
 
-test("an installation contains ws as its only dependency, no scripts and no models", async () => {
+test("an installation has ws as its only dependency, without scripts and models", async () => {
   const installed = (await readdir(join(project.folder, "node_modules"))).filter((name) => /^\w/.test(name));
   assert.deepEqual(installed.sort(), ["dauys", "undici-types", "ws"]);
   const folder = join(project.folder, "node_modules/dauys");
@@ -127,7 +127,7 @@ test("the package contains every file that it imports", async () => {
   }
 });
 
-test("the packed library type-checks with only browser types, and runs in Chromium", async () => {
+test("the packed library type-checks with browser types alone and runs in Chromium", async () => {
   await project.write("in-page.ts", IN_PAGE);
   const libraries = ["--lib", "es2023,dom,dom.iterable,dom.asynciterable", "--types", ""];
   const page = [...libraries, "--module", "preserve", "--moduleResolution", "bundler", "--noEmit"];
@@ -164,7 +164,7 @@ test("the ten lines of docs/client.md work", async () => {
   assert.ok([...output.matchAll(/^final \S/gm)].length >= 4, output);
 });
 
-test("the program of docs/client.md for files writes subtitles and another take", async () => {
+test("the file example of docs/client.md writes subtitles and another take", async () => {
   await compiledForNode();
   await cp(recording, join(project.folder, "tan.wav"));
   const { size } = await stat(recording);
@@ -175,7 +175,7 @@ test("the program of docs/client.md for files writes subtitles and another take"
   assert.equal((await readFile(join(project.folder, "kaspi.wav"))).toString("latin1", 0, 4), "RIFF");
 });
 
-test("curl, client code and Python shown by the playground do the same as the page", async () => {
+test("the playground's curl, client and Python code gives the page's results", async () => {
   await compiledForNode();
   const folder = join(project.folder, "samples");
   await cp(recording, join(folder, "it's.wav"));
@@ -220,7 +220,7 @@ test("curl, client code and Python shown by the playground do the same as the pa
   await assert.rejects(python(["local.py"]), /HTTP Error 400/);
 });
 
-test("the packaged command line explains where operators' commands are", async () => {
+test("the packaged command line says where the operators' commands are", async () => {
   const command = join(project.folder, "node_modules/.bin/dauys");
   const options = { cwd: project.folder, env: { ...environment(), DAUYS_URL: service.url } };
   await run(command, ["speak", "Сәлем!", "-o", "salem.wav"], options);

@@ -56,7 +56,7 @@ before(async () => {
 });
 after(() => stub.close());
 
-test("the library can send every parameter and field of the API, and no others", async () => {
+test("the library can send exactly the parameters and fields of the API", async () => {
   const live = {
     model: "ears",
     endOfUtteranceMs: 300,

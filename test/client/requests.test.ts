@@ -36,7 +36,7 @@ function keysIn(server: RawServer): (string | undefined)[] {
 }
 
 for (const { name, Client } of CLIENTS) {
-  test(`${name}: a missing response times out and leaves no connection`, async (t) => {
+  test(`${name}: a missing response times out without leaving a connection`, async (t) => {
     const server = await serverFor(t, () => {});
     const client = new Client({ baseUrl: server.url, timeoutMs: 200, maxRetries: 0 });
     const refused = assert.rejects(client.health(), (error) => {
@@ -94,7 +94,7 @@ for (const { name, Client } of CLIENTS) {
     assert.ok(performance.now() - startedAtMs >= 990);
   });
 
-  test(`${name}: missing credits are not retried, and the error has all details`, async (t) => {
+  test(`${name}: missing credits are reported in detail without a retry`, async (t) => {
     const headers = {
       "X-Svc-Error": "out_of_credits",
       "x-should-retry": "false",
@@ -122,7 +122,7 @@ for (const { name, Client } of CLIENTS) {
     assert.ok(server.received.length >= 2);
   });
 
-  test(`${name}: an abort rejects with its reason immediately, while sending and while waiting for a retry`, async (t) => {
+  test(`${name}: an abort during sending or before a retry rejects immediately with its reason`, async (t) => {
     const later = answerOf(503, { "Retry-After": "30" }, '{"detail":"later"}');
     const server = await serverFor(t, (socket, index) => index === 1 && socket.write(later));
     const client = new Client({ baseUrl: server.url });
@@ -139,7 +139,7 @@ for (const { name, Client } of CLIENTS) {
     assert.equal(server.received.length, 2);
   });
 
-  test(`${name}: frames are read from chunks of any size, and an early end within a frame is an error`, async (t) => {
+  test(`${name}: frames are read from chunks of any size; an end within a frame is an error`, async (t) => {
     const frames = [2_400, 1_200].map((samples) => encodeWavFrame(writeWav(new Int16Array(samples), 24_000)));
     const bytes = Buffer.concat(frames);
     const server = await serverFor(t, (socket, index) => {
@@ -180,7 +180,7 @@ for (const { name, Client } of CLIENTS) {
   });
 }
 
-test("an early rejection of an upload is reported, and the rest is not sent", async (t) => {
+test("an early rejection of an upload stops the sending", async (t) => {
   const server = await serverFor(t, (socket) =>
     socket.end(answerOf(401, { "X-Svc-Error": "key_invalid", Connection: "close" }, '{"detail":"no"}')),
   );
@@ -197,7 +197,7 @@ test("an early rejection of an upload is reported, and the rest is not sent", as
   assert.ok(server.received.join("").length < bytes.length);
 });
 
-test("a stream is sent once and not retried", async (t) => {
+test("a stream is sent once, without retries", async (t) => {
   const server = await serverFor(t, (socket) => socket.write(BUSY));
   const client = new DauysClient({ baseUrl: server.url, apiKey: KEY });
   await assert.rejects(client.transcribe(new Blob([new Uint8Array(10)]).stream()), ApiError);

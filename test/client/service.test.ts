@@ -97,7 +97,7 @@ test("word times do not change the audio", async () => {
   }
 });
 
-test("a long sentence arrives in growing chunks, each with the words that start in it", async () => {
+test("a long sentence arrives in growing chunks with their words", async () => {
   const text = "Кітапхана сағат тоғызда ашылып, кешке дейін жұмыс істейді, ал 25 оқушы көлге барады.";
   const request = { text, voice: "saule", nfe: 4 };
   const { words: expected = [], durationSeconds } = await client.speak(request, { timestamps: true });
@@ -138,7 +138,7 @@ test("a seed selects another take of the text, the same one each time", async ()
   assert.notDeepEqual(first, own);
 });
 
-test("pronunciations are sent with the text, and invalid ones are reported by name", async () => {
+test("pronunciations are sent with the text; invalid ones are reported by name", async () => {
   const request = { text: "GPT", pronunciations: [{ word: "gpt", say: "қазақстан республикасы" }], nfe: 4 };
   const { durationSeconds, usage } = await client.speak(request);
   const { durationSeconds: asWritten } = await client.speak({ text: request.text, nfe: 4 });
@@ -187,7 +187,7 @@ test("every source of audio gives the same transcript, with progress", async () 
   files.close();
 });
 
-test("work with an idempotency key is charged once, and its words become subtitles", async () => {
+test("work with an idempotency key is charged once", async () => {
   const options = { timestamps: true, idempotencyKey: "conf-getconfno" };
   const first = await client.transcribe({ path }, options);
   const again = await new DauysClient({ baseUrl: service.url, apiKey: service.key }).transcribe(
@@ -198,6 +198,21 @@ test("work with an idempotency key is charged once, and its words become subtitl
   assert.match(toSrt(first), /^1\n00:00:00,\d{3} --> 00:00:0\d,\d{3}\n[а-я ]+\n/);
   assert.match(toVtt(again), /^WEBVTT\n\n00:00:00\.\d{3} --> /);
   assert.throws(() => toSrt({}), /transcribe with timestamps: true/);
+});
+
+test("subtitles have readable text where the transcription has it, or plain words", async () => {
+  const transcription = await client.transcribe({ path }, { timestamps: true, display: true });
+  const { text, display_text } = transcription;
+  assert.match(display_text ?? "", /^[А-Я].*[.?]$/);
+  const shown = (subtitles: string) =>
+    subtitles
+      .split("\n")
+      .filter((line) => /\p{L}/u.test(line) && line !== "WEBVTT")
+      .join(" ");
+  for (const format of [toSrt, toVtt]) {
+    assert.equal(shown(format(transcription)), display_text);
+    assert.equal(shown(format(transcription, { display: false })), text);
+  }
 });
 
 test("balance and usage belong to the key's organization", async () => {
@@ -213,7 +228,7 @@ test("readiness reports whether the service accepts work", async () => {
   assert.deepEqual(await client.readiness(), { isReady: true, detail: null });
 });
 
-test("a live session returns partials and finals, and opens with a token if it must not send the key", async () => {
+test("a live session returns partials and finals, with a key or a token", async () => {
   const { results, finals, done } = await listen(client, DIALOGUE, { words: true, pace: 100 });
   assert.ok(finals.length >= 4 && results.length > finals.length);
   assert.equal(done.audioSeconds, DIALOGUE.length / 16_000);
@@ -277,7 +292,9 @@ test("an aborted session does not keep the process alive", async () => {
     const client = new DauysClient({ baseUrl: ${JSON.stringify(service.url)}, apiKey: ${JSON.stringify(service.key)} });
     const stop = new AbortController();
     const live = client.live({ signal: stop.signal, onStatus: () => stop.abort() });
-    const speech = client.speak({ text: "Сәлем", nfe: 64 }, { signal: stop.signal }).catch(() => "stopped");
+    // Longer than a session takes to open.
+    const text = "Бүгін ауа райы жақсы болады. ".repeat(20);
+    const speech = client.speak({ text, nfe: 64 }, { signal: stop.signal }).catch(() => "stopped");
     await live.done.catch(() => {});
     console.log(await speech);
   `;

@@ -33,7 +33,7 @@ test("the client's types match the protocol's schemas", () => {
   assert.ok(SAME.every((isSame) => isSame));
 });
 
-test("modules for browsers, and their types, need no package and nothing of Node", () => {
+test("browser modules and their types need no package and no Node API", () => {
   for (const entry of [
     "client/browser.js",
     "client/browser.d.ts",

@@ -24,7 +24,7 @@ before(async () => {
 after(() => running.stop());
 
 describe("accounts", () => {
-  test("sign-up creates an organization with the free credits, once", async () => {
+  test("sign-up creates an organization and grants the free credits once", async () => {
     assert.equal((await owner.ask("GET", `${at}/credits`)).json.balance, FREE_GRANT_CREDITS);
     const { json } = await owner.ask("GET", `${at}/ledger`);
     assert.deepEqual(
@@ -40,7 +40,7 @@ describe("accounts", () => {
     assert.equal((await running.store.organizations.list()).length, 1, "no organization without a user");
   });
 
-  test("sign-in takes only the right password, and does not reveal which addresses are known", async () => {
+  test("sign-in with a wrong password does not reveal which addresses are known", async () => {
     const visitor = running.visitor();
     const wrong = await visitor.ask("POST", "/sign-in", { email: "owner@example.org", password: "wrong" });
     const nobody = await visitor.ask("POST", "/sign-in", { email: "nobody@example.org", password: "wrong" });
@@ -60,7 +60,7 @@ describe("accounts", () => {
     assert.match(visitor.lastSetCookie, /; HttpOnly; SameSite=Strict; Secure$/);
   });
 
-  test("sign-out ends the session, even for a copied cookie, and its playground keys", async () => {
+  test("sign-out ends the session and its playground keys, even for a copied cookie", async () => {
     const visitor = running.visitor();
     await visitor.ask("POST", "/sign-in", { email: "owner@example.org", password: PASSWORD });
     const { cookie } = visitor;
@@ -87,7 +87,7 @@ describe("accounts", () => {
     assert.equal((await guess(PASSWORD)).status, 200);
   });
 
-  test("a new password ends all earlier sessions and the old password", async () => {
+  test("a new password invalidates the old one and all earlier sessions", async () => {
     const [visitor, elsewhere] = [running.visitor(), running.visitor()];
     const mine = await visitor.signUp("changing@example.org");
     const signIn = (password: string) => ({ email: "changing@example.org", password });
@@ -126,7 +126,7 @@ describe("accounts", () => {
     running.clock.advance(15 * 60_000);
   });
 
-  test("bodies are limited to 8 KiB, and invalid links count like wrong passwords", async () => {
+  test("bodies are limited to 8 KiB; invalid links count like wrong passwords", async () => {
     const visitor = running.visitor();
     const long = await visitor.ask("POST", "/sign-in", { email: "a@b.example", password: "x".repeat(8_200) });
     assert.deepEqual([long.status, long.json.detail], [413, "a JSON body must be at most 8192 bytes"]);
@@ -144,7 +144,7 @@ describe("accounts", () => {
     running.clock.advance(15 * 60_000);
   });
 
-  test("a reset link sets a password once, and only the last link works", async () => {
+  test("only the last reset link works, once", async () => {
     const visitor = running.visitor();
     await visitor.signUp("forgetful@example.org");
     const { passwordResets } = running.store;
@@ -246,7 +246,7 @@ describe("deleting an account", () => {
   const deleted = (visitor: Visitor, password = PASSWORD) =>
     visitor.ask("POST", "/account/delete", { password });
 
-  test("needs the password, counts guesses, removes the user and keeps the ledger exact", async () => {
+  test("needs the password and keeps the ledger exact", async () => {
     const visitor = running.visitor();
     const mine = await visitor.signUp("leaving-for-good@example.org");
     const own = `/organizations/${mine}`;
@@ -341,7 +341,7 @@ function bodyOf(path: string): object {
 }
 
 describe("access", () => {
-  test("an unknown field is rejected, and the error suggests the nearest known one", async () => {
+  test("rejects an unknown field and suggests the nearest known one", async () => {
     const refused = await owner.ask("POST", `${at}/keys`, { Name: "x" });
     assert.deepEqual([refused.status, refused.json.code], [400, "invalid_request"]);
     assert.match(refused.json.detail, /unknown field "Name": did you mean "name"\?/);
@@ -349,7 +349,7 @@ describe("access", () => {
     assert.match(query.json.detail, /"day": did you mean "days"\?/);
   });
 
-  test("every route answers 404 for a foreign id, and changes nothing", async () => {
+  test("every route answers 404 to a foreign id without changing anything", async () => {
     const stranger = running.visitor();
     const own = await stranger.signUp("stranger@example.org");
     const key = (await owner.ask("POST", `${at}/keys`, { name: "mine" })).json.id;
@@ -400,7 +400,7 @@ describe("access", () => {
     }
   });
 
-  test("another site's page changes and reads nothing, with or without the cookie", async () => {
+  test("another site's page can neither read nor change anything, with or without the cookie", async () => {
     for (const { method, path } of running.routes.filter((route) => route.method !== "GET")) {
       const filled = path.replace("/console/api", "").replace(":organization", organization);
       for (const headers of [
@@ -507,7 +507,7 @@ describe("keys", () => {
 });
 
 describe("members", () => {
-  test("an invitation works once, and an organization keeps an owner", async () => {
+  test("an invitation works once; an organization always keeps an owner", async () => {
     const first = running.visitor();
     const mine = await first.signUp("first@example.org");
     const { path } = (await first.ask("POST", `/organizations/${mine}/invitations`, { role: "owner" })).json;
@@ -570,7 +570,7 @@ describe("credits", () => {
     );
   });
 
-  test("ledger, export and usage list the request, the path and the key of each charge", async () => {
+  test("ledger, export and usage list request, path and key of each charge", async () => {
     const visitor = running.visitor();
     const spender = await visitor.signUp("spender@example.org");
     const key = (await visitor.ask("POST", `/organizations/${spender}/keys`, { name: '=cmd"1' })).json;
@@ -660,7 +660,7 @@ describe("credits", () => {
     assert.deepEqual(seen, [...Array.from({ length: 60 }, (_, index) => 60 - index), FREE_GRANT_CREDITS]);
   });
 
-  test("each entry has the balance after it, with any filter, on every page and in the export", async () => {
+  test("each entry has the balance after it, regardless of filter, page and export", async () => {
     const visitor = running.visitor();
     const payer = await visitor.signUp("filtering@example.org");
     const { changes, holds, transfers } = running.store;
@@ -726,7 +726,7 @@ describe("credits", () => {
     }
   });
 
-  test("the ledger is filtered by time, and invalid filters are rejected", async () => {
+  test("the ledger is filtered by time; invalid filters are rejected", async () => {
     const visitor = running.visitor();
     const payer = await visitor.signUp("dating@example.org");
     await running.store.transfers.topUp(payer, 7, "dated");

@@ -8,7 +8,7 @@ import type { Page } from "playwright-core";
 /** Screenshots for review, in a git-ignored folder; not taken in the full gate, where they would cost a minute. */
 const SCREENSHOTS = fileURLToPath(new URL("../../../build/console/", import.meta.url));
 const HAS_PICTURES = process.env["CONSOLE_PICTURES"] !== undefined;
-/** Rules that depend on the layout; the wide one has checked all others. */
+/** Rules that depend on the layout; the wide layout covers all others. */
 const OF_LAYOUT = ["scrollable-region-focusable", "target-size", "button-name", "link-name", "label"];
 interface Appearance {
   readonly name: "light" | "dark" | "narrow";
@@ -22,7 +22,7 @@ interface Appearance {
 
 const LOOKS: readonly Appearance[] = [
   { name: "light", width: 1_280, height: 860, scheme: "light", rules: {} },
-  // Another theme changes only colours, another layout none: check each only once.
+  // Themes differ only in colours, layouts in everything else: check each only once.
   { name: "dark", width: 1_280, height: 860, scheme: "dark", rules: { runOnly: ["color-contrast"] } },
   {
     name: "narrow",
@@ -33,7 +33,7 @@ const LOOKS: readonly Appearance[] = [
   },
 ];
 
-/** A third of the rules find only moderate and minor faults, which are not reported below. */
+/** Skip the third of the rules that find only moderate and minor faults, which are not reported below. */
 const WITHOUT_LESSER_RULES = `axe.configure({
   rules: axe._audit.rules
     .filter(({ impact }) => impact === "moderate" || impact === "minor")
@@ -43,7 +43,7 @@ const WITHOUT_LESSER_RULES = `axe.configure({
 const WITHOUT_COLOURS = { rules: { "color-contrast": { enabled: false } } };
 
 type Look = Appearance["name"];
-/** Another language changes lengths, not colours. */
+/** Languages differ in lengths, not in colours. */
 export const OTHER_LANGUAGE: readonly Look[] = ["light", "narrow"];
 
 interface Finding {
@@ -110,7 +110,7 @@ export async function inspect(
   await page.setViewportSize({ width: 1_280, height: 860 });
 }
 
-/** Whether a page may have new text colours in this scheme; measuring them takes half of axe's time. */
+/** True if a page may have new text colours in this scheme; measuring them takes half of axe's time. */
 async function seesNewColours(page: Page, scheme: string): Promise<boolean> {
   const seen = seenColours.get(scheme) ?? new Set();
   seenColours.set(scheme, seen);
@@ -135,7 +135,7 @@ export async function outOfSight(page: Page, selector: string): Promise<readonly
   return found as readonly string[];
 }
 
-/** Whether a text is anywhere that outlives a dialog. */
+/** True if a text is in a place that outlives a dialog. */
 export async function isKept(page: Page, text: string): Promise<boolean> {
   const places = (await page.evaluate(`[
     location.href,

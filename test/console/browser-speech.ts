@@ -44,7 +44,7 @@ export interface Collected {
   readonly heights: Readonly<Record<string, readonly number[]>>;
 }
 
-/** Watches the text of an element that comes and goes; the returned function ends the watch. */
+/** Watches the text of an element that appears and disappears; the returned function ends the watch. */
 export async function collectTexts(
   page: Page,
   selector: string,
@@ -68,7 +68,7 @@ export async function collectTexts(
 
 /** A text without case and punctuation, for comparison. */
 export function wordsOf(text: string): string {
-  return text.toLowerCase().replace(/[.,]/g, "");
+  return text.toLowerCase().replace(/[.,?!:]| —/g, "");
 }
 
 /** Waits for finals about as long as the spoken text, stops the session, and returns them. */

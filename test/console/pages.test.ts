@@ -22,7 +22,7 @@ for (const front of FRONTS) {
   after(() => running.stop());
   const get = (path: string, headers: Record<string, string> = {}) => fetch(running.base + path, { headers });
 
-  test(`${front}: every path of the console returns the page, which has no inline script`, async () => {
+  test(`${front}: every path of the console returns the page without inline scripts`, async () => {
     for (const path of ["/console", "/console/", "/console/keys", "/console/join"]) {
       const answer = await get(path);
       assert.equal(answer.status, 200, path);
@@ -41,7 +41,7 @@ for (const front of FRONTS) {
     }
   });
 
-  test(`${front}: the console's pages are found, other paths are not`, async () => {
+  test(`${front}: only paths of the console's pages are found`, async () => {
     for (const path of [...SIGNED_IN_PATHS, ...OPEN_PATHS]) {
       for (const end of ["", "/"]) assert.equal((await get(`/console/${path}${end}`)).status, 200, path);
     }
@@ -53,7 +53,7 @@ for (const front of FRONTS) {
     }
   });
 
-  test(`${front}: assets are compressed and immutable; other paths are not found`, async () => {
+  test(`${front}: assets are compressed and immutable, other paths not found`, async () => {
     const html = await (await get("/console")).text();
     const script = /src="([^"]+\.js)"/.exec(html)?.[1] ?? "";
     const sizes: number[] = [];

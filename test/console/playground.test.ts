@@ -4,6 +4,7 @@ import { describe, test } from "node:test";
 import { clock } from "../../src/console/pages/clock.js";
 import { toParagraphs } from "../../src/console/pages/paragraphs.js";
 import { readPronunciations } from "../../src/console/pages/pronunciations.js";
+import { shownWords } from "../../src/console/pages/shown-words.js";
 import { en } from "../../src/console/pages/text/en.js";
 import { kk } from "../../src/console/pages/text/kk.js";
 import { voiceTexts } from "../../src/console/pages/text/voices.js";
@@ -44,12 +45,30 @@ describe("paragraphs of a transcript", () => {
   });
 });
 
+test("a figure has the times of all its spoken words, and is found by them", () => {
+  const words = ["он", "бесінші", "наурыз"].map((word, at) => ({ word, start: at, end: at + 0.9 }));
+  const transcript = {
+    words,
+    display_words: [
+      { word: "15", start: 0, end: 1.9, spoken: [0, 2] as const },
+      { word: "Наурыз.", start: 2, end: 2.9, spoken: [2, 3] as const },
+    ],
+  };
+  assert.deepEqual(shownWords(transcript, "readable"), [
+    { word: "15", start: 0, end: 1.9, texts: ["15", "он бесінші"] },
+    { word: "Наурыз.", start: 2, end: 2.9, texts: ["наурыз.", "наурыз"] },
+  ]);
+  const plain = words.map((word) => ({ ...word, texts: [word.word] }));
+  assert.deepEqual(shownWords(transcript, "spoken"), plain);
+  assert.deepEqual(shownWords({ words }, "readable"), plain, "a service without readable text");
+});
+
 test("a player's time has minutes and seconds, and hours if there are any", () => {
   const written = [0, 7.9, 60, 3_599, 3_723].map(clock);
   assert.deepEqual(written, ["0:00", "0:07", "1:00", "59:59", "1:02:03"]);
 });
 
-test("pronunciations are parsed by line, and the first incomplete line is reported", () => {
+test("pronunciations are parsed by line up to the first incomplete one", () => {
   const read = readPronunciations("Kaspi = каспи\n\n GPT=джи пи ти = бір \n");
   assert.deepEqual(read, {
     entries: [

@@ -88,7 +88,7 @@ test("the image contains the sources of the build and the shipped models, but no
 });
 
 test("dclint finds nothing in the compose file", () => {
-  // The image is built here, or pulled from where CI has pushed it.
+  // The image is built here, or pulled from CI's registry.
   const rules = { "no-build-and-image": 0 } as const;
   const linter = new DCLinter({ rules, quiet: false, debug: false, exclude: [] });
   const results = linter.lintFiles([join(ROOT, COMPOSE)], false) as { readonly messages: readonly Found[] }[];

@@ -177,7 +177,7 @@ for (const [overlay, resources] of RENDERED) {
       assert.deepEqual(byName(resources), byName(theirs));
     });
 
-    test("every object is valid, and has no field that Kubernetes would drop", () => {
+    test("every object is valid without fields that Kubernetes would drop", () => {
       for (const resource of resources) {
         const Model = MODELS[resource.kind];
         assert.ok(Model !== undefined, resource.kind);
@@ -187,7 +187,7 @@ for (const [overlay, resources] of RENDERED) {
       assert.equal(new Set(ids).size, ids.length, ids.join(", "));
     });
 
-    test("every setting exists with a valid value, and secrets are only in Secrets", () => {
+    test("every setting exists with a valid value; secrets are only in Secrets", () => {
       for (const { spec } of podsOf(resources)) {
         for (const container of spec.containers.filter(isOurs)) {
           const environment = environmentOf(container, resources);
@@ -252,7 +252,7 @@ for (const [overlay, resources] of RENDERED) {
       }
     });
 
-    test("policies let gateways and engines reach the bus, on both sides", () => {
+    test("policies let gateways and engines reach the bus in both directions", () => {
       const pods = podsOf(resources);
       const bus = pods.find(({ owner }) => owner.kind === "StatefulSet");
       const users = pods.filter(({ spec }) => spec.containers.some(isOurs));
@@ -309,7 +309,7 @@ for (const [overlay, resources] of RENDERED) {
   });
 }
 
-test("a typo in a field or a value is found", () => {
+test("finds a typo in a field or a value", () => {
   const deployment = () => RENDERED.get("single")!.find(({ kind }) => kind === "Deployment")!;
   const misspelt = structuredClone(deployment());
   misspelt["spec"].template.spec.containers[0].readynessProbe = {};

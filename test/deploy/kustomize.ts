@@ -8,7 +8,7 @@ const YAML = { version: "1.1", uniqueKeys: true } as const;
 /** The suffix of a generated ConfigMap: a hash of its content. */
 const HASHED_NAME = /^(\s*name: [a-z-]+)-(?=\w{10}$)[a-z0-9]*\d[a-z0-9]*$/gm;
 
-/** Why kustomize itself cannot run; false if it can. */
+/** Reason why kustomize itself cannot run; false if it can. */
 export const WITHOUT_KUSTOMIZE: string | false =
   spawnSync("kubectl", ["kustomize", "--help"]).status === 0 ? false : "kubectl is not installed";
 
@@ -201,7 +201,7 @@ export function selects(
   );
 }
 
-/** Rules of a NetworkPolicy: who may reach its pods, and whom they may reach. */
+/** Rules of a NetworkPolicy: traffic allowed to and from its pods. */
 export function peersOf({ spec }: Resource): { podSelector?: Selector; namespaceSelector?: Selector }[] {
   const incoming = (spec.ingress ?? []).flatMap(({ from }: Resource) => from ?? []);
   return [...incoming, ...(spec.egress ?? []).flatMap(({ to }: Resource) => to ?? [])];
@@ -218,7 +218,7 @@ function label(resource: Resource, pairs: Record<string, string>, includeSelecto
   if (["Deployment", "StatefulSet", "PodDisruptionBudget"].includes(kind)) add(spec.selector);
   if (kind === "NetworkPolicy") {
     add(spec.podSelector);
-    // kustomize adds labels only where there are some already.
+    // kustomize adds labels only where some exist.
     for (const peer of peersOf(resource))
       if (peer.podSelector?.matchLabels !== undefined) add(peer.podSelector);
   }

@@ -18,17 +18,17 @@ const FILES = repositoryFiles().filter((name) => existsSync(join(ROOT, name)));
 const KNOWN = new Set(FILES);
 const BASENAMES = new Set(FILES.map((name) => basename(name)));
 const DOCUMENTS = FILES.filter((name) => name.endsWith(".md"));
-/** Pages for readers: those of a request's path through the files are ARCHITECTURE's. */
+/** Pages for users, without the paths of requests through the files, which belong to ARCHITECTURE. */
 const PAGES = DOCUMENTS.filter((name) => /^docs\/([\w-]+|examples\/README)\.md$/.test(name));
 const LONGEST_LINE = 110;
 const LONGEST_PAGE = 250;
-/** Words that hide the actor, or are no English. */
+/** Phrases that hide the actor or are not English. */
 const FORBIDDEN = /\bwhoever\b|\banew\b|\bthe begin\b|\b(has|have) them not\b|\bat (its|their|his) peril\b/i;
 const OURS = /^(src|actors|native|core|test|bench|models|scripts|docs)\/[\w./-]+$/;
-/** Files of others, and what a reader is to make. */
+/** Files of other projects, and files that a reader creates. */
 const NOT_HERE = new Set(["Export_F5.py", "models/my-package"]);
 
-/** Every line that breaks a rule, so that one run of the test shows all of them. */
+/** Lists every line that breaks a rule, so that one run shows all of them. */
 function broken(rule: (line: string, isCode: boolean) => boolean): readonly string[] {
   return DOCUMENTS.flatMap((document) =>
     linesOf(read(document))
@@ -37,7 +37,7 @@ function broken(rule: (line: string, isCode: boolean) => boolean): readonly stri
   );
 }
 
-test("every relative link of every document leads to a file, and to a heading where it names one", () => {
+test("every relative link leads to an existing file and heading", () => {
   const lost = DOCUMENTS.flatMap((document) =>
     relativeLinks(read(document))
       .filter((target) => !leadsSomewhere(target, document))
@@ -72,7 +72,7 @@ function isThere(span: string, document: string): boolean {
   );
 }
 
-test("README is short, leads to every page of docs, and says first what the models cannot do", () => {
+test("README is short, links to every page of docs, and starts with the models' limits", () => {
   const readme = read("README.md");
   const lines = readme.trimEnd().split("\n");
   assert.ok(lines.length <= 100, `${lines.length} lines`);
@@ -89,7 +89,7 @@ test("pages for readers have at most 250 lines", () => {
   assert.deepEqual(long, []);
 });
 
-test("each measured line of README links to a result, and each page with figures names one", () => {
+test("each measured line of README links to a result, each page with figures names one", () => {
   const measured = section(read("README.md"), "## Why Dauys").split("\n- ").slice(1);
   assert.equal(measured.length, 5);
   const named = ["docs/benchmarks.md", "docs/sizing.md"].map((page) => codeSpans(read(page)));
@@ -112,7 +112,7 @@ test("every saved result is on the benchmarks page", () => {
 });
 
 test(`prose has at most ${LONGEST_LINE} columns`, () => {
-  // A table has no way to break a line, and a single long word none either.
+  // Tables and single long words cannot be broken.
   const cannotBreak = (line: string) => /^\s*\||^\s*([-*] )?\S+$/.test(line);
   assert.deepEqual(
     broken((line, isCode) => !isCode && [...line].length > LONGEST_LINE && !cannotBreak(line)),
@@ -120,14 +120,14 @@ test(`prose has at most ${LONGEST_LINE} columns`, () => {
   );
 });
 
-test("documents name the actor: no phrase that hides it", () => {
+test("documents contain no phrase that hides the actor", () => {
   assert.deepEqual(
     broken((line) => FORBIDDEN.test(line)),
     [],
   );
 });
 
-test("the reference of a running service keeps to the same words", () => {
+test("the reference of a running service follows the same rules", () => {
   const sentences = JSON.stringify(openApiDocument()).split(/(?<=\.) /);
   assert.ok(sentences.length > 10);
   assert.deepEqual(

@@ -16,7 +16,7 @@ const PATIENCE_MS = 60_000;
 
 let service: SharedService;
 let folder: string;
-/** Speech of the service itself, as a microphone would hear it. */
+/** Speech synthesized by the service, as from a microphone. */
 let recording: string;
 
 before(async () => {
@@ -40,7 +40,7 @@ test("docs/examples/README.md lists every program", () => {
   ]);
 });
 
-test("curl speaks into a file and transcribes it with word times", async () => {
+test("curl synthesizes a file and transcribes it with word times", async () => {
   const file = join(folder, "curl.wav");
   const answer = JSON.parse(await run("sh", "speak-and-transcribe.sh", TEXT, file)) as {
     readonly text: string;
@@ -59,17 +59,17 @@ test("the client library does the same", async () => {
   await assertWav(file);
 });
 
-test("Python does it on the paths of OpenAI's shape", async () => {
+test("the Python example uses the OpenAI-compatible paths", async () => {
   const file = join(folder, "python.wav");
   assert.match(await run("python3", "openai_shape.py", TEXT, file), /^[а-яәіңғүұқөһё ]+\n$/);
   await assertWav(file);
 });
 
-test("ffmpeg pipes sound into live transcription", async () => {
+test("ffmpeg pipes audio into live transcription", async () => {
   assert.match(await run("sh", "microphone.sh", "-i", recording), /^[а-яәіңғүұқөһё \n]{20,}$/);
 });
 
-test("a page transcribes its microphone, and its server keeps the key", async () => {
+test("a page transcribes its microphone while the server keeps the key", async () => {
   const server = start("node", ["page-server.mjs"], { PORT: "0" });
   const ended = once(server, "close");
   const browser = await launchConsoleBrowser(recording);
@@ -94,7 +94,7 @@ async function assertWav(file: string): Promise<void> {
   assert.ok(wav.length > 20_000, `${wav.length} bytes`);
 }
 
-/** Runs an example to its end, and returns what it printed. */
+/** Runs an example to its end and returns its output. */
 async function run(program: string, ...args: string[]): Promise<string> {
   const child = start(program, args, {});
   const printed: Buffer[] = [];

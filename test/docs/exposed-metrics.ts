@@ -4,7 +4,7 @@ import { codeSpans, read, section, tableRows } from "./markdown.js";
 let shown: ReadonlyMap<string, readonly string[]> | null = null;
 let exposed: Promise<ReadonlySet<string>> | null = null;
 
-/** Labels by the name of the metric, as the table of docs/monitoring.md shows them. */
+/** Labels by metric name, as in the table of docs/monitoring.md. */
 export function shownLabels(): ReadonlyMap<string, readonly string[]> {
   shown ??= new Map(
     tableRows(section(read("docs/monitoring.md"), "## Metrics"))

@@ -20,7 +20,7 @@ for (const { name, task } of FAMILIES) {
   });
 
   if (OWN.has(name)) continue;
-  test(`models/README.md says what a package of ${name} holds`, () => {
+  test(`models/README.md lists the contents of a package of ${name}`, () => {
     const rows = tableRows(section(read("models/README.md"), "## Bring your own weights"));
     assert.ok(
       rows.some(([first]) => first === `\`${name}\``),

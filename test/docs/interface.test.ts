@@ -22,7 +22,7 @@ const ERRORS = read("docs/api-errors.md");
 const LIVE = read("docs/live-protocol.md");
 const CODES = Object.keys(HTTP_STATUS) as ErrorCode[];
 
-test("docs/api-errors.md lists every error with its status and its Retry-After, and no other", () => {
+test("docs/api-errors.md lists exactly the errors, with status and Retry-After", () => {
   const shown = tableRows(section(ERRORS, "## Errors")).map(([code = "", status = "", retry = ""]) => {
     return `${codeSpans(code)[0]} ${status} ${retry === "" ? "" : `${Number.parseInt(retry, 10)} s`}`;
   });
@@ -33,7 +33,7 @@ test("docs/api-errors.md lists every error with its status and its Retry-After, 
   assert.deepEqual(shown.toSorted(), known.toSorted());
 });
 
-test("docs/live-protocol.md lists every close code, and the errors that come with it", () => {
+test("docs/live-protocol.md lists every close code with its errors", () => {
   const named = new Map<number, string>();
   for (const [code, names = ""] of tableRows(section(LIVE, "## Errors and close codes"))) {
     named.set(Number(code), `${named.get(Number(code)) ?? ""} ${names}`);
@@ -46,19 +46,19 @@ test("docs/live-protocol.md lists every close code, and the errors that come wit
   }
 });
 
-/** Errors of a socket that is no bad request; those of files and speech never come over one. */
+/** Socket errors other than bad requests; errors of files and speech never occur on a socket. */
 const LIVE_ERRORS: readonly ErrorCode[] = [
   ...(["KEY_INVALID", "OUT_OF_CREDITS", "TOO_MANY_REQUESTS", "AUTH_UNAVAILABLE", "ENGINE_BUSY"] as const),
   ...(["STORAGE_FULL", "WORKER_LOST", "MODEL_BROKEN", "SHUTTING_DOWN", "INTERNAL"] as const),
 ];
 
-test("docs/api.md lists every endpoint, and says which are billed and which are open", () => {
+test("docs/api.md lists every endpoint, with its billing and authentication", () => {
   const rows = tableRows(section(API, "## Endpoints"));
   for (const { method, path, isOpen = false, isBilled = false } of ENDPOINTS) {
     const row = rows.find(([endpoints = ""]) => codeSpans(endpoints).includes(`${method} ${path}`));
     assert.ok(row !== undefined, `${method} ${path}`);
     assert.equal(row[2]!.startsWith("no"), isOpen, `${path} needs no key`);
-    // Live sessions are billed too, without an idempotency key.
+    // Live sessions are also billed, without an idempotency key.
     if (isBilled) assert.match(row[2]!, /billed/, path);
   }
 });
@@ -77,7 +77,7 @@ interface ShownRequest {
   readonly schema: z.ZodObject;
   /** Fields that the schema requires. */
   readonly minimal: Readonly<Record<string, string>>;
-  /** Fields that are read by others than the schema. */
+  /** Fields that are not read by the schema. */
   readonly also?: readonly string[];
 }
 

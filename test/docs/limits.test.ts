@@ -63,7 +63,7 @@ test("documented request limits match the code", () => {
   assert.equal(readerPace.graceMs, 600_000, "ten minutes");
 });
 
-test("documented limits of live messages are those reported to a flooding client", () => {
+test("documented limits of live messages match those reported to a flooding client", () => {
   const [, text, textRate, audio, bytes, audioRate] =
     /most (\d+) text messages at once and (\d+) a second, and (\d+) audio messages of less than (\d+) bytes at once and (\d+)/
       .exec(FLOOD_DETAIL)!
@@ -73,7 +73,7 @@ test("documented limits of live messages are those reported to a flooding client
   assert.ok(shown.startsWith(`${written(audio!)} at once, ${written(audioRate!)} a second`), shown);
 });
 
-test("prices and the free grant are those of the code", () => {
+test("documented prices and the free grant match the code", () => {
   const prices = section(read("docs/api-account.md"), "## Prices");
   const { synthesis, file, live } = DEFAULT_TARIFFS;
   for (const phrase of [
@@ -86,7 +86,7 @@ test("prices and the free grant are those of the code", () => {
   }
 });
 
-test("limits of pauses are those of the code", () => {
+test("documented limits of pauses match the code", () => {
   const pauses = section(read("docs/written-text.md"), "## Pauses").replaceAll("\n", " ");
   assert.ok(
     pauses.includes(

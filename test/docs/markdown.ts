@@ -11,21 +11,21 @@ export function read(path: string): string {
   return readFileSync(join(ROOT, path), "utf8");
 }
 
-/** Everything git knows in the working tree, with `/` between folders. */
+/** Lists every file in the working tree that git tracks or would track, with `/` between folders. */
 export function repositoryFiles(): readonly string[] {
   const args = ["ls-files", "--cached", "--others", "--exclude-standard", "-z"];
   const names = execFileSync("git", args, { cwd: ROOT, encoding: "utf8", maxBuffer: 1 << 26 }).split("\0");
   return names.filter((name) => name !== "");
 }
 
-/** A line of a document, and whether it stands in a block of code. */
+/** A line of a document, and whether it is in a code block. */
 export interface Line {
   readonly number: number;
   readonly text: string;
   readonly isCode: boolean;
 }
 
-/** Lines from 1; fences count as code. */
+/** Numbers lines from 1; fences count as code. */
 export function linesOf(text: string): readonly Line[] {
   let isOpen = false;
   return text.split("\n").map((line, index) => {
@@ -35,7 +35,10 @@ export function linesOf(text: string): readonly Line[] {
   });
 }
 
-/** The text below a heading, up to the next one of the same or a higher level. @throws when there is none */
+/**
+ * Returns the text below a heading, up to the next one of the same or a higher level. @throws if there is
+ * none
+ */
 export function section(text: string, heading: string): string {
   const lines = linesOf(text);
   const first = lines.findIndex((line) => !line.isCode && line.text === heading);
@@ -47,12 +50,12 @@ export function section(text: string, heading: string): string {
   return inside.map((line) => line.text).join("\n");
 }
 
-/** Rows of all tables in a text, without their heads: trimmed cells. */
+/** Returns the rows of all tables as trimmed cells, without headers. */
 export function tableRows(text: string): readonly (readonly string[])[] {
   const rows: string[][] = [];
   for (const { text: line, isCode } of linesOf(text)) {
     if (isCode || !line.startsWith("|")) continue;
-    // The row of dashes ends the head, which is the row before it.
+    // The row of dashes follows the header row.
     if (/^\|[-:| ]+\|$/.test(line)) rows.pop();
     else rows.push(cellsOf(line));
   }
@@ -70,14 +73,14 @@ export function codeSpans(text: string): readonly string[] {
   return [...prose.join("\n").matchAll(/`([^`\n]+)`/g)].map((match) => match[1]!);
 }
 
-/** The targets of relative links, and of images. */
+/** Returns the targets of relative links and of images. */
 export function relativeLinks(text: string): readonly string[] {
   const prose = linesOf(text).map((line) => (line.isCode ? "" : line.text.replaceAll(/`[^`]*`/g, "")));
   const targets = [...prose.join("\n").matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1]!);
   return targets.filter((target) => !/^[a-z]+:/.test(target));
 }
 
-/** The anchors of a document's headings, as the repository's host makes them. */
+/** Returns the anchors of a document's headings, as the repository's host generates them. */
 export function anchorsOf(text: string): ReadonlySet<string> {
   const headings = linesOf(text).filter((line) => !line.isCode && /^#+ /.test(line.text));
   return new Set(

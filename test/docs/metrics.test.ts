@@ -4,7 +4,7 @@ import { Metrics } from "../../core/observe/metrics.js";
 import { exposedMetrics, shownLabels } from "./exposed-metrics.js";
 import { read, repositoryFiles } from "./markdown.js";
 
-/** prom-client's own, of the process. */
+/** Process metrics of prom-client. */
 const OF_PROCESS = /^(process|nodejs)_/;
 
 test("docs/monitoring.md lists exactly our metrics", async () => {

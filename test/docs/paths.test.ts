@@ -6,13 +6,13 @@ import { test } from "node:test";
 const PAGES = "docs/paths";
 const LONGEST_PAGE = 40;
 
-/** All files of the program; a page may leave out folders that it has named just before. */
+/** All files of the program; a page may omit folders that it has just named. */
 const files = ["src", "actors", "native", "core"].flatMap((room) =>
   readdirSync(room, { recursive: true, encoding: "utf8" }).map((path) => `/${room}/${path}`),
 );
 
 for (const page of readdirSync(PAGES)) {
-  test(`${page} names files that are there, within ${LONGEST_PAGE} lines`, () => {
+  test(`${page} lists existing files in at most ${LONGEST_PAGE} lines`, () => {
     const text = readFileSync(join(PAGES, page), "utf8");
     assert.ok(text.trimEnd().split("\n").length <= LONGEST_PAGE);
     const named = [...text.matchAll(/`([\w./-]+(?:\.tsx?|\/))`/g)].map(([, name = ""]) => name);

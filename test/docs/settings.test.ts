@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { readConfig } from "../../src/settings/settings.js";
 import { codeSpans, ROOT, read, tableRows } from "./markdown.js";
 
-/** Names that the service asks its environment for, whatever it lists. */
+/** Names that the service reads from its environment, listed or not. */
 function namesRead(): ReadonlySet<string> {
   const names = new Set<string>();
   const note = (name: string | symbol) => {

@@ -11,7 +11,7 @@ async function packageAt<M extends ModelManifest>(folder: string) {
   return { folder, manifest: (await readManifest(folder)) as M };
 }
 
-test("docs/sizing.md says how many workers the shipped models get", async () => {
+test("docs/sizing.md states the number of workers for the shipped models", async () => {
   const shipped = {
     recognizers: [await packageAt<RecognizerManifest>(RECOGNIZER_FOLDER)],
     synthesizers: [await packageAt<SynthesizerManifest>(SYNTHESIZER_FOLDER)],

@@ -33,14 +33,14 @@ before(async () => {
   spoken = Buffer.from(await answer.arrayBuffer());
 });
 
-// Both versions have the same calls, and types that exclude each other: the older one's are used for both.
+// Both versions have the same calls but incompatible types, so the older version's types are used for both.
 const CLIENTS = [
   { version: "5", OpenAI: OpenAI5, toFile: toFile5 },
   { version: "6", OpenAI: OpenAI6 as unknown as typeof OpenAI5, toFile: toFile6 as typeof toFile5 },
 ];
 
 for (const { version, OpenAI, toFile } of CLIENTS) {
-  describe(`the openai client ${version}, with only the address changed`, () => {
+  describe(`the openai client ${version} works with only the address changed`, () => {
     const clientWith = (apiKey: string) => new OpenAI({ apiKey, baseURL: `${service.url}/v1` });
     const file = () => toFile(spoken, "speech.wav");
 
@@ -85,7 +85,7 @@ for (const { version, OpenAI, toFile } of CLIENTS) {
       assert.ok(verbose.segments?.every(({ start, end }) => start < end));
     });
 
-    test("tells failures apart by its own classes, with the request's id", async () => {
+    test("maps failures to its own classes, with the request id", async () => {
       const request = { model: "tts-1", voice: "aigul", input: TEXT } as const;
       const { speech, transcriptions } = clientWith(service.key).audio;
       await assert.rejects(clientWith(WRONG_KEY).audio.speech.create(request), (error) => {
@@ -126,7 +126,7 @@ describe("the AI SDK's OpenAI provider", () => {
     }
   });
 
-  test("transcribes with segments, which it checks member by member", async () => {
+  test("transcribes with segments that pass its own validation", async () => {
     const result = await experimental_transcribe({
       model: provider().transcription("whisper-1"),
       audio: spoken,
@@ -136,7 +136,7 @@ describe("the AI SDK's OpenAI provider", () => {
     assert.equal(result.language, "kk");
   });
 
-  test("reports a refused format", async () => {
+  test("reports a rejected format", async () => {
     const refused = experimental_generateSpeech({
       model: provider().speech("tts-1"),
       text: TEXT,
@@ -193,7 +193,7 @@ test("a browser's token opens a live session in MessagePack", async () => {
   assert.deepEqual(types, ["ready", "done"]);
 });
 
-test("the operator port tells what was done, and the public one does not", async () => {
+test("only the operator port serves metrics of the work", async () => {
   const metrics = async () => (await fetch(`${service.operatorUrl}/metrics`)).text();
   const dropped = (text: string) => Number(/^text_dropped_characters_total (\d+)$/m.exec(text)?.[1]);
   const before = dropped(await metrics());

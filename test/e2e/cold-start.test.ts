@@ -76,17 +76,17 @@ function toPcm(wav: Buffer): Int16Array {
   return padded;
 }
 
-/** The header is there when the wait was long, and then it is whole milliseconds. */
+/** The header is present after a long wait, in whole milliseconds. */
 function assertColdStart(answer: Response): void {
   const value = answer.headers.get("x-svc-cold-start-ms");
   if (value !== null)
     assert.ok(/^\d+$/.test(value) && Number(value) >= 1_000, `X-Svc-Cold-Start-Ms: ${value}`);
 }
 
-describe("a service whose models come and go", () => {
+describe("a service that loads models on demand", () => {
   let service: ServiceProcess;
   let operatorPort: number;
-  /** Output of the engines while they were loaded: a short text as audio, and its finals. */
+  /** Output of loaded engines: a short text as audio, and its finals. */
   let short: { readonly pcm: Int16Array; readonly finals: readonly StreamServerMessage[] };
 
   before(async () => {
@@ -125,14 +125,14 @@ describe("a service whose models come and go", () => {
     assert.equal((await fetch(`${service.url}/ready`)).status, 200);
   };
 
-  test("cold it is alive and ready; twenty requests at once share one load of one engine", async () => {
+  test("a cold service is alive and ready; twenty simultaneous requests share one load", async () => {
     await untilCold();
     await assertProbes();
     const statuses = await Promise.all(
       Array.from({ length: 20 }, async (_, index) => {
         const answer = await speak(service, `Сөз ${index}.`);
         assertColdStart(answer);
-        // Read at once: a client that does not read its answer is cut off after a while.
+        // Read immediately: a client that does not read its response is disconnected.
         await answer.arrayBuffer();
         return answer.status;
       }),
@@ -141,7 +141,7 @@ describe("a service whose models come and go", () => {
     assert.deepEqual(await Promise.all(ENGINES.map(loads)), [0, 0, 1]);
   });
 
-  test("speech, files and live audio are the same cold, warm and after a release", async () => {
+  test("speech, files and live audio give the same results cold, warm and after a release", async () => {
     const spoken: Buffer[] = [];
     const files: unknown[] = [];
     const lives: LiveRun[] = [];
@@ -166,7 +166,7 @@ describe("a service whose models come and go", () => {
     await round();
     const pcm = toPcm(Buffer.from(await (await speak(service, "Сәлем, достар!")).arrayBuffer()));
     short = { pcm, finals: finalsOf(await listen(service, pcm)) };
-    // On a busy machine the idle time may also pass within a round.
+    // On a busy machine the idle timeout may also expire within a round.
     for (const [index, engine] of ENGINES.entries())
       assert.ok((await loads(engine)) > afterFirst[index]!, engine);
     for (const wav of spoken) assert.ok(wav.equals(spoken[0]!), "the same samples");
@@ -181,7 +181,7 @@ describe("a service whose models come and go", () => {
     }
   });
 
-  test("twenty sockets that open while it is cold share one load, and each hears all of its audio", async () => {
+  test("twenty sockets opened on a cold service share one load without losing audio", async () => {
     assert.ok(short.finals.length >= 1);
     await untilCold();
     const before = await loads("live");
@@ -190,7 +190,7 @@ describe("a service whose models come and go", () => {
     assert.equal(await loads("live"), before + 1);
   });
 
-  test("requests that come around the moment of a release are all answered", async () => {
+  test("all requests around a release are answered", async () => {
     for (const pauseMs of [1_990, 2_000, 2_010, 2_030]) {
       const answer = await speak(service, "Ия.");
       assert.equal(answer.status, 200, `after ${pauseMs} ms`);
@@ -199,7 +199,7 @@ describe("a service whose models come and go", () => {
     }
   });
 
-  test("clients that leave while the model is loaded pay nothing and leave nothing", async () => {
+  test("clients that leave while the model loads pay nothing and leave nothing behind", async () => {
     await untilCold();
     const ledger = async () => {
       const { stdout, stderr } = await dauysInTurn(["ledger", "org_development", "--json"], {
@@ -228,13 +228,13 @@ describe("a service whose models come and go", () => {
     });
     await assert.rejects(asked);
     await untilCold();
-    for (let tries = 0; (await ledger()).held > 0; tries++) assert.ok(tries < 10, "the hold is released");
+    await eventually("the hold is released", async () => (await ledger()).held === 0);
     assert.equal((await ledger()).balance, balance);
     assert.equal(await metric("live_sessions"), 0);
   });
 });
 
-test("a model that cannot be loaded is 503 and 1013 and costs nothing; the next request tries again", async () => {
+test("a failed load gives 503 and 1013 at no charge; the next request tries again", async () => {
   const modelsDir = await temporaryFolder();
   await cp(RECOGNIZER_FOLDER, join(modelsDir, "recognizer"), { recursive: true });
   await cp(SYNTHESIZER_FOLDER, join(modelsDir, "synthesizer"), { recursive: true });

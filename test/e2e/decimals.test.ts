@@ -1,4 +1,4 @@
-// Answers carry seconds to the millisecond and ratios to four decimals; only what is billed is exact.
+// Answers contain seconds to the millisecond and ratios to four decimals; only billed amounts are exact.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { before, test } from "node:test";
@@ -20,14 +20,14 @@ import { type SharedService, sharedService } from "../support/shared-service.js"
 const TEXT = "Кітапхана таңертең ашылып, кешке дейін жұмыс істейді. Ертең балалар келеді.";
 const RATE_HZ = 24_000;
 const WAV_HEADER_BYTES = 44;
-/** Ten a second, of 2,399 samples: their ends lie between milliseconds. */
+/** Ten a second, of 2,399 samples, so that they end between milliseconds. */
 const MESSAGE_BYTES = 4_798;
 const MESSAGE_MS = 20;
 /** Three seconds. */
 const SILENT_MESSAGES = 30;
 
 const RATIOS = new Set(["rtf", "x_realtime", "confidence", "share"]);
-/** Samples / rate, so that a client comes to the same credits. */
+/** Samples / rate, so that a client computes the same credits. */
 const EXACT = new Set(["audio_seconds"]);
 
 let service: SharedService;
@@ -35,9 +35,9 @@ let operatorUrl: string;
 let visitor: Visitor;
 let organization: string;
 let authorization: string;
-/** Answer of `/v1/tts` with the times of words. */
+/** Answer of `/v1/tts` with word times. */
 let speech: string;
-/** The speech in a WAV, whose length is no whole number of milliseconds. */
+/** The speech in a WAV, whose length is not a whole number of milliseconds. */
 let wav: Buffer;
 const asked = new Set<string>();
 
@@ -60,7 +60,7 @@ before(async () => {
   wav.writeUInt32LE(wav.length - 8, 4);
 });
 
-/** Numbers of an answer with more decimals than their kind has, each with its path. */
+/** Returns the numbers of an answer with too many decimals for their kind, each with its path. */
 function longNumbers(value: unknown, path = ""): string[] {
   if (typeof value === "object" && value !== null)
     return Object.entries(value).flatMap(([key, member]) => longNumbers(member, `${path}.${key}`));
@@ -100,7 +100,7 @@ async function checked(...request: Parameters<typeof answerOf>) {
 
 const file = () => new Uint8Array(wav);
 
-test("speech with the times of its words", () => {
+test("speech with word times", () => {
   const { words, duration } = checkedJson(speech, "/v1/tts");
   assert.ok(words.length > 5 && duration > 1);
 });
@@ -126,7 +126,7 @@ test("events of progress", async () => {
   assert.ok(data.length >= 2 && data.at(-1).words.length > 5);
 });
 
-test("transcripts in OpenAI's shape", async () => {
+test("transcripts on the OpenAI-compatible path", async () => {
   const ask = (format: string) => {
     const form = new FormData();
     form.append("file", new Blob([file()]), "a.wav");
@@ -145,7 +145,7 @@ test("words in frames of speech", async () => {
   const words = frames.flatMap((frame) => takeWords(frame)?.words ?? []);
   assert.ok(words.length > 5);
   assert.deepEqual(longNumbers({ words }), []);
-  // Speech in OpenAI's shape has no JSON.
+  // Speech on the OpenAI-compatible path has no JSON.
   await (await answerOf("POST", "/v1/audio/speech", "", JSON.stringify({ input: "Сәлем" }))).arrayBuffer();
 });
 
@@ -162,7 +162,7 @@ for (const encoding of ["json", "msgpack"]) {
     assert.ok(of("partial").length > 2);
     assert.ok(of("final").some(({ words }) => words.length > 0));
     assert.deepEqual(longNumbers(messages), []);
-    // The bytes are heard as slower speech.
+    // The bytes are interpreted as slower speech.
     assert.equal(of("done")[0]!["audio_seconds"], sentBytes / 2 / 16_000);
   });
 }
@@ -198,7 +198,7 @@ test("usage, the other endpoints, the console and the operator's port", async ()
     "every endpoint is asked",
   );
 
-  // Only what the rows say is looked at.
+  // Checks only the content of the rows.
   const routes = consoleRoutes({ store: {} } as ConsoleDeps).filter(({ method }) => method === "GET");
   assert.ok(routes.length > 8);
   for (const { path } of routes) {
@@ -210,7 +210,7 @@ test("usage, the other endpoints, the console and the operator's port", async ()
   checkedJson(await (await fetch(`${operatorUrl}/health`)).text(), "/health of operators");
 });
 
-test("the work that waits for engines, as a gateway tells it", { skip: WITHOUT_NATS }, async (t) => {
+test("the work waiting for engines, as reported by a gateway", { skip: WITHOUT_NATS }, async (t) => {
   const nats = await NatsServer.start();
   t.after(() => nats.kill());
   const operatorPort = await freePort();
@@ -228,7 +228,7 @@ test("the work that waits for engines, as a gateway tells it", { skip: WITHOUT_N
   assert.equal(await gateway.stop(), 0, gateway.output());
 });
 
-// biome-ignore lint/suspicious/noExplicitAny: messages of two dialects
+// biome-ignore lint/suspicious/noExplicitAny: messages of two protocols
 type Message = Record<string, any>;
 
 async function connect(path: string, query: string) {
@@ -246,7 +246,7 @@ async function connect(path: string, query: string) {
 }
 
 /**
- * Sends speech in messages of odd length, a manual end, and silence after its final. Returns the bytes of
+ * Sends speech in messages of odd length, a finalize, and silence after its final. Returns the bytes of
  * audio.
  */
 async function speakTo(

@@ -11,7 +11,7 @@ import { type ServiceProcess, startServiceProcess } from "../support/service-pro
 
 const MAIN = fileURLToPath(new URL("../../src/main.js", import.meta.url));
 
-/** One that this machine does not have. */
+/** A provider that this machine lacks. */
 const MISSING = hasCuda() ? "dml" : "cuda";
 
 function hasCuda(): boolean {
@@ -33,7 +33,7 @@ before(async () => {
 });
 after(async () => assert.equal(await service.stop(), 0, service.output()));
 
-test("a provider that is missing is passed by with one warning, and operators see who runs where and why", async () => {
+test("a missing provider is skipped with one warning, and operators see where each engine runs", async () => {
   const answer = await fetch(`${service.url}/v1/tts`, {
     method: "POST",
     headers: { authorization: `Bearer ${service.key}`, "content-type": "application/json" },
@@ -76,7 +76,7 @@ test("a provider that is missing is passed by with one warning, and operators se
   });
 });
 
-test("a list without any available provider is rejected with the setting's name and the runtime's message", async () => {
+test("a list without an available provider is rejected with the setting's name and the runtime's message", async () => {
   const dataDir = join(await temporaryFolder(), "data");
   const env = { DATA_DIR: dataDir, PORT: "0", FILE_EXECUTION_PROVIDERS: MISSING };
   const { code, stderr } = await runProgram(MAIN, [], { env });

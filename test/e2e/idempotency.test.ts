@@ -22,10 +22,10 @@ import { synthesisCredits } from "../support/prices.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { SILENT } from "../support/silent-log.js";
 
-/** Two frames of a stream, and no longer: it is said some sixty times. */
+/** Only two frames of a stream, because it is synthesized about sixty times. */
 const TEXT = "Сәлем, әлем. Ия.";
 const CREDITS = synthesisCredits([...TEXT].length);
-/** Takes a second and more, in the middle of which something else happens. */
+/** Takes more than a second, during which something else happens. */
 const LONG_TEXT = "Сәлем, әлем. Бүгін ауа райы жақсы болады. Кітапхана кешке дейін жұмыс істейді.".repeat(2);
 const LONG_CREDITS = synthesisCredits([...LONG_TEXT].length);
 /** Three seconds: 8 credits. */
@@ -46,7 +46,7 @@ function form(file: Uint8Array, fields: Record<string, string> = {}): FormData {
   return parts;
 }
 
-/** A request, the same one written down differently, and another one. */
+/** A request, the same request in different notation, and another one. */
 interface Case {
   readonly path: string;
   readonly one: () => RequestInit["body"];
@@ -91,6 +91,17 @@ const CASES: readonly Case[] = [
     other: () => form(FILE, { response_format: "text", model: "whisper-1" }),
     credits: FILE_CREDITS,
   },
+  ...[
+    { same: { display: "true" }, other: { display: "false" } },
+    { same: { numerals: "auto" }, other: { numerals: "all" } },
+    { same: {}, other: { redact: "phone" } },
+  ].map(({ same, other }) => ({
+    path: "/v1/audio/transcriptions",
+    one: () => form(FILE, { response_format: "srt" }),
+    same: () => form(FILE, { response_format: "srt", ...same }),
+    other: () => form(FILE, { response_format: "srt", ...other }),
+    credits: FILE_CREDITS,
+  })),
 ];
 
 for (const front of FRONTS) {
@@ -136,7 +147,7 @@ for (const front of FRONTS) {
     const speak = (key: string | null, init: RequestInit = {}, path = "/v1/tts") =>
       post(path, key, JSON.stringify({ text: TEXT, nfe: 4 }), init);
     const bytesOf = async (answer: Response) => Buffer.from(await answer.arrayBuffer());
-    /** Credits that the development organization has been charged, once nothing is held any more. */
+    /** Credits charged to the development organization, once no hold remains. */
     const spent = async () => {
       let charged = 0;
       await eventually("no hold is in work", async () => {
@@ -148,7 +159,7 @@ for (const front of FRONTS) {
       });
       return charged;
     };
-    /** Repeats until the attempt before has let go of the key. */
+    /** Repeats until the previous attempt has released the key. */
     const persist = async (ask: () => Promise<Response>): Promise<Response> => {
       for (let tries = 0; tries < 100; tries++) {
         const answer = await ask();
@@ -174,7 +185,7 @@ for (const front of FRONTS) {
     };
 
     for (const [index, { path, one, same, other, credits }] of CASES.entries()) {
-      test(`${path} (${index}) gives the same bytes under the same key, and charges them once`, async () => {
+      test(`${path} (${index}) gives the same bytes under the same key for one charge`, async () => {
         const before = await spent();
         const key = newKey();
         const first = await post(path, key, one());
@@ -212,7 +223,7 @@ for (const front of FRONTS) {
       server.close();
     });
 
-    test("a repetition of an answer in events is its result alone, charged once", async () => {
+    test("a repeated answer in events is only the result, charged once", async () => {
       const [before, key] = [await spent(), newKey()];
       const ask = (accept: string) =>
         fetch(`${service.url}/v1/transcribe`, {
@@ -231,7 +242,7 @@ for (const front of FRONTS) {
       assert.equal((await spent()) - before, FILE_CREDITS);
     });
 
-    test("a key is another one on another path, and 1 to 255 printable characters", async () => {
+    test("keys are separate for each path, with 1 to 255 printable characters", async () => {
       const key = newKey();
       await (await speak(key)).arrayBuffer();
       await assertRefused(await speak(key, {}, "/v1/tts/stream"), 422, "idempotency_key_reused");
@@ -248,7 +259,7 @@ for (const front of FRONTS) {
       }
     });
 
-    test("of twenty simultaneous requests one is charged; the others get its response or are asked to wait", async () => {
+    test("one of twenty simultaneous requests is charged; the others get its response or must wait", async () => {
       const [before, key] = [await spent(), newKey()];
       const answers = await Promise.all(Array.from({ length: 20 }, () => speak(key)));
       const made = answers.filter(
@@ -265,7 +276,7 @@ for (const front of FRONTS) {
       assert.equal((await spent()) - before, CREDITS);
     });
 
-    test("a client that left in the middle gets the whole answer later, and pays once", async () => {
+    test("a client that left midway gets the whole answer later for one payment", async () => {
       const body = JSON.stringify({ text: LONG_TEXT, nfe: 16 });
       const [before, key, leaving] = [await spent(), newKey(), new AbortController()];
       const ask = (init: RequestInit = {}) => post("/v1/tts/stream", key, body, init);
@@ -308,7 +319,7 @@ for (const front of FRONTS) {
     });
 
     // Issue 12, "From the attack", line 10.
-    test("other audio behind a url that was paid for is not heard for nothing", async () => {
+    test("different audio behind a paid url is not transcribed for free", async () => {
       const files = [FILE, LONG_FILE, FILE, FILE, LONG_FILE];
       const server = createServer((_request, response) => response.end(files.shift()));
       const path = `/v1/transcribe?url=${encodeURIComponent(`${await listening(server)}/speech.wav`)}`;
@@ -317,7 +328,7 @@ for (const front of FRONTS) {
       const first = await ask();
       const bytes = await bytesOf(first);
       assert.equal(first.status, 200);
-      // As when others' answers have taken its room.
+      // As if other responses had evicted it.
       const loseAnswers = () => sql`update idempotency_keys set answer_body = null`;
       await loseAnswers();
       await assertRefused(await ask(), 422, "idempotency_key_reused");
@@ -352,7 +363,7 @@ for (const front of FRONTS) {
       server.close();
     });
 
-    test("a refused request keeps its key for the same body", async () => {
+    test("a rejected request keeps its key for the same body", async () => {
       const key = newKey();
       const noise = new Uint8Array(1_000).fill(7);
       for (let i = 0; i < 2; i++) {
@@ -381,7 +392,7 @@ for (const front of FRONTS) {
       });
     });
 
-    test("an answer that took the last credits is given again without any", async () => {
+    test("an answer that used the last credits is repeated without credits", async () => {
       const operator = async (...args: readonly string[]) => {
         const { code, stdout, stderr } = await dauysInTurn([...args, "--json"], {
           env: { DATA_DIR: dataDir },
@@ -397,7 +408,7 @@ for (const front of FRONTS) {
         });
       const first = await ask("last");
       const bytes = await bytesOf(first);
-      // Hold the rest of the balance for something else.
+      // Holds the rest of the balance for other work.
       await sql`update accounts set held = balance where id = ${id}`;
       const again = await ask("last");
       assert.ok((await bytesOf(again)).equals(bytes));
@@ -406,7 +417,7 @@ for (const front of FRONTS) {
       await sql`update accounts set held = 0 where id = ${id}`;
     });
 
-    test("a browser of any origin may send the header and read those of the answer", async () => {
+    test("browsers of any origin may send the header and read the response headers", async () => {
       const preflight = await fetch(`${service.url}/v1/tts`, {
         method: "OPTIONS",
         headers: { "access-control-request-headers": "authorization,idempotency-key" },
@@ -437,7 +448,7 @@ for (const front of FRONTS) {
       });
     }
 
-    test("after kill -9 in the middle of the work the same key does it again, charged once", async () => {
+    test("after kill -9 during the work the same key repeats it for one charge", async () => {
       const [before, midWork, answered] = [await spent(), newKey(), newKey()];
       const first = await speak(answered);
       const bytes = await bytesOf(first);
@@ -469,7 +480,7 @@ async function listening(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** A way to the service on which the first answer is lost after the service has given it. */
+/** A proxy that loses the first response after the service has sent it. */
 async function loseFirstAnswer(port: number) {
   let count = 0;
   const server = createServer(async (incoming, outgoing) => {

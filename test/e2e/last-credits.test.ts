@@ -35,7 +35,7 @@ function speak(path: string, key: string, text: string): Promise<Response> {
   });
 }
 
-test("of a hundred requests at once for the last credits exactly those are served that fit", async () => {
+test("of a hundred simultaneous requests for the last credits, exactly as many as fit are served", async () => {
   const { id } = await operator<{ id: string }>("orgs", "create", "customer");
   const { key } = await operator<{ key: string }>("keys", "create", "--org", id);
   const answers = await Promise.all(

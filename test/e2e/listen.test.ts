@@ -8,7 +8,7 @@ import { type SharedService, sharedService } from "../support/shared-service.js"
 
 const TEXT = "Кітапхана таңертең ашылып, кешке дейін жұмыс істейді.";
 const SPOKEN_RATE_HZ = 24_000;
-/** As in the test of the service's own socket. */
+/** The same as in the test of the service's own socket. */
 const MAX_CHARACTER_ERROR_RATE = 0.09;
 
 let service: SharedService;
@@ -80,7 +80,7 @@ test("Deepgram's client transcribes live with only the address changed", async (
   assert.ok(characterErrorRate <= MAX_CHARACTER_ERROR_RATE, `${characterErrorRate}: ${final.join(" | ")}`);
 });
 
-test("Deepgram's client finalizes, and is rejected with a wrong key", async () => {
+test("Deepgram's client finalizes; a wrong key is rejected", async () => {
   const socket = await connect(service.key, { encoding: "linear16", sample_rate: String(SPOKEN_RATE_HZ) });
   const finalized = new Promise<string>((resolve) => {
     socket.on("message", (message) => {
@@ -109,7 +109,7 @@ test("Deepgram's client gets an error for a recorder's file sent as samples", as
   const closed = once(socket.socket as unknown as EventTarget, "close");
   socket.connect();
   await socket.waitForOpen();
-  // How every WebM of a MediaRecorder begins.
+  // The beginning of every WebM from a MediaRecorder.
   socket.sendMedia(Buffer.from("1a45dfa39f4286810142f7810142f2810442f381084282847765626d", "hex"));
   const { type, description } = (await told) as Record<string, string>;
   assert.equal(type, "Error");

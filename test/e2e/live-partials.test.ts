@@ -1,4 +1,4 @@
-// Issue 12, strangers 1: through the sockets, where console, command line and Deepgram's clients see it.
+// Issue 12, strangers 1: tested through the sockets that console, command line and Deepgram's clients use.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { before, test } from "node:test";
@@ -20,11 +20,11 @@ const SENTENCES = [
 ];
 const NUMBERS = ["digits_19", "digits_16", "digits_10", "digits_18", "dictate_record", "digits_13"];
 const PAUSE_SAMPLES = 0.26 * SAMPLE_RATE_HZ;
-/** Of the last partials against their finals; half of it is spaces between words. */
+/** Differences between last partials and their finals; half of them are spaces between words. */
 const MAX_CHARACTER_ERROR_RATE = 0.1;
 
 let service: SharedService;
-/** A synthetic voice in Kazakh, and a person who says numbers in Russian. */
+/** A synthetic Kazakh voice, and a person speaking Russian numbers. */
 const streams: Int16Array[] = [];
 
 before(async () => {
@@ -43,7 +43,7 @@ function assertNoTails(shown: readonly ShownUtterance[]): void {
   }
 }
 
-test("no partial of /v1/stream begins with the tail of the utterance before, in any cut", async () => {
+test("no partial of /v1/stream begins with the tail of the previous utterance, however it is chunked", async () => {
   for (const [index, pcm] of streams.entries()) {
     const runs = [640, 1_600, [4_800, 333, 17]].map(async (messageSamples) => {
       const { url, key } = service;
@@ -64,7 +64,7 @@ test("no partial of /v1/stream begins with the tail of the utterance before, in 
   }
 });
 
-test("no interim result of /v1/listen does", async () => {
+test("nor does an interim result of /v1/listen", async () => {
   for (const pcm of streams) {
     const query = "encoding=linear16&sample_rate=16000&interim_results=true&endpointing=200";
     const socket = new WebSocket(`${service.url.replace("http", "ws")}/v1/listen?${query}`, {

@@ -11,7 +11,7 @@ import { type ServiceProcess, startServiceProcess } from "../support/service-pro
 
 const SENTENCE = "Кітапхана таңертең ашылып, кешке дейін жұмыс істейді.";
 const PASSWORD = "hunter2-of-the-url";
-/** Shorter words, and shorter runs of digits, are in many lines by chance. */
+/** Shorter words and runs of digits occur in many lines by chance. */
 const TELLING_CHARACTERS = 5;
 /** Longer than any line of ours, shorter than any audio. */
 const LONGEST_LINE = 4_000;
@@ -23,7 +23,7 @@ before(async () => {
 });
 after(() => service.child.kill("SIGKILL"));
 
-test("at its most talkative level the log of a whole day's work holds no key, text or audio", async () => {
+test("at its most verbose level the log contains no key, text or audio", async () => {
   const wrongKey = `sk-svc-${randomBytes(24).toString("hex")}`;
   const spoken = Buffer.from(await (await post("/v1/tts", json({ text: SENTENCE, nfe: 16 }))).arrayBuffer());
   await (await post("/v1/tts/stream", json({ text: SENTENCE, nfe: 4 }))).arrayBuffer();
@@ -56,13 +56,13 @@ test("at its most talkative level the log of a whole day's work holds no key, te
   await listen({}, "", spoken, ["svc-bearer", wrongKey]);
   assert.equal(await service.stop(), 0, service.output());
 
-  // A first start greets whoever started it, key included; that is not the log.
+  // The first start prints a greeting with the key, which is not part of the log.
   const lines = service
     .output()
     .split("\n")
     .filter((line) => line.startsWith("{"));
   const log = lines.join("\n");
-  // Each request has left its line, so that there was something to be found.
+  // Each request has logged a line, so the search is meaningful.
   assert.ok(lines.filter((line) => line.includes('"request served"')).length >= failures.length + 6, log);
   assert.match(log, /live socket opened/);
   const lower = log.toLowerCase();
@@ -108,7 +108,7 @@ function post(path: string, request: RequestInit, key = service.key): Promise<Re
   return fetch(service.url + path, { ...request, method: "POST", headers });
 }
 
-/** Speaks into a live session until it closes; returns the text of its finals. */
+/** Streams speech into a live session until it closes; returns the text of its finals. */
 async function listen(
   options: WebSocket.ClientOptions,
   query: string,

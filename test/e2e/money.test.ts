@@ -5,6 +5,7 @@ import WebSocket from "ws";
 import { runLive } from "../../bench/support/live-client.js";
 import { writeWav } from "../../core/domain/audio/wav.js";
 import { dauysInTurn } from "../support/command-process.js";
+import { eventually } from "../support/eventually.js";
 import { temporaryFolder } from "../support/folders.js";
 import { momentOfFault } from "../support/pace.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
@@ -59,7 +60,7 @@ function speak(path: string, key: string, text: string): Promise<Response> {
   return post(path, key, JSON.stringify(body), "application/json");
 }
 
-test("what an answer says it cost is what the ledger says", async () => {
+test("reported costs equal the ledger's", async () => {
   const { id, key } = await newCustomer();
   const wav = writeWav(new Int16Array(8_000 * 3 + 1), 8_000);
   const file = await post("/v1/transcribe", key, wav, "application/octet-stream");
@@ -115,11 +116,11 @@ test("a client that leaves before the first audio byte pays nothing", async () =
   });
   void momentOfFault(60).then(() => leaving.abort());
   await assert.rejects(asked);
-  for (let tries = 0; (await ledgerOf(id)).held > 0; tries++) assert.ok(tries < 10, "the hold is released");
+  await eventually("the hold is released", async () => (await ledgerOf(id)).held === 0);
   assert.equal((await ledgerOf(id)).balance, FREE);
 });
 
-test("without credits every path says 429, and that a retry does not help", async () => {
+test("without credits every path returns 429 and tells clients not to retry", async () => {
   const { id, key } = await newCustomer();
   await assertRefused(await speak("/v1/tts", key, "Сәлеме"), "needs 30000 credits, 25000 left");
   assert.equal((await speak("/v1/tts", key, "Сәлем")).status, 200);

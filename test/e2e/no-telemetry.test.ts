@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { streamSentences } from "../../bench/support/speech-client.js";
 import { startServiceProcess } from "../support/service-process.js";
 
-test("a service that has loaded models and spoken has written nothing outside of its data folder", async () => {
+test("a service that loads models and speaks writes nothing outside its data folder", async () => {
   const home = await mkdtemp(join(tmpdir(), "dauys-home-"));
   try {
     const service = await startServiceProcess({ HOME: home, TMPDIR: home });

@@ -13,9 +13,12 @@ import { startServiceProcess } from "../support/service-process.js";
 /** Versions that `scripts/runtimes.mjs fetch` downloads. These tests already run on a supported Node. */
 const NODES = new URL("../../../.cache/runtimes/nodes/node_modules/", import.meta.url);
 const MAJORS = [22, 24];
-/** These tests run on the oldest: what does not touch Node itself, and passes on both ends, passes between them. */
+/**
+ * These tests run on the oldest version: code independent of Node that passes on both ends also passes in
+ * between.
+ */
 const NEWEST = 24;
-/** Of the cases that properties draw: they look for our mistakes, which are the same on every Node. */
+/** Share of the random cases: they find our own mistakes, which are the same on every Node. */
 const SHARE_OF_CASES = "0.2";
 const RUN_TESTS = fileURLToPath(new URL("../../../scripts/test.mjs", import.meta.url));
 const CONTRACT = fileURLToPath(new URL("../front/front.test.js", import.meta.url));
@@ -57,10 +60,10 @@ for (const major of MAJORS) {
     }
   });
 
-  test(`the fronts that there are on Node ${major} keep their contract, the addon loads, the command line starts`, {
+  test(`the available fronts, the addon and the command line work on Node ${major}`, {
     skip,
   }, () => {
-    // Told of a runner above it, a test file speaks another language than TAP.
+    // With this variable of a parent runner, a test file would not output TAP.
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
     const contract = spawnSync(node, ["--test-reporter=tap", CONTRACT], { encoding: "utf8", env });
     assert.equal(contract.status, 0, contract.stdout.slice(-4_000));

@@ -15,7 +15,7 @@ const SENTENCES = [
   "Кітапхана таңертең ашылып, кешке дейін жұмыс істейді.",
 ];
 const VOICES = ["aigul", "dauren", "saule", "timur"];
-/** The recogniser's own 6 % on clean speech and 3 points for the way through the synthesizer. */
+/** The recogniser's own 6 % on clean speech, and 3 points for the synthesizer. */
 const MAX_CHARACTER_ERROR_RATE = 0.09;
 
 let service: SharedService;
@@ -24,9 +24,9 @@ before(async () => {
   service = await sharedService();
 });
 
-describe("spoken, transcribed and heard again", () => {
+describe("speech, transcribed as a file and live", () => {
   for (const voice of VOICES) {
-    test(`three sentences of ${voice} come back through files and live within the error rate`, async () => {
+    test(`three sentences of ${voice} are transcribed as files and live within the error rate`, async () => {
       const references: string[] = [];
       const fromFiles: string[] = [];
       const fromLive: string[] = [];
@@ -46,7 +46,7 @@ describe("spoken, transcribed and heard again", () => {
     });
   }
 
-  test("any cut of the same audio into messages gives the same finals", async () => {
+  test("finals do not depend on how the audio is split into messages", async () => {
     const pcm = withSilence(toPcm(await speak({ text: SENTENCES.join(" "), nfe: 16 })));
     const expected = await listen(pcm, false, 1_600);
     assert.ok(expected.length >= 1, "the audio holds at least one utterance");
@@ -63,7 +63,7 @@ describe("sounds without speech", () => {
     ["wind", wind],
     ["rain", rain],
   ] as const) {
-    test(`${name} gives no text, as a file and live`, async () => {
+    test(`${name} gives no text, as a file or live`, async () => {
       const pcm = sound(12);
       assert.equal(await transcribe(Buffer.from(wavOf(pcm, 16_000, 1))), "");
       assert.deepEqual(
@@ -74,7 +74,7 @@ describe("sounds without speech", () => {
   }
 });
 
-test("no result of a live session ends after the audio that was sent", async () => {
+test("no result of a live session ends after the audio sent so far", async () => {
   const pcm = toPcm(await speak({ text: "Қайырлы таң, достар!", nfe: 8 }));
   const run = await runLive({
     url: service.url,
@@ -92,7 +92,7 @@ test("no result of a live session ends after the audio that was sent", async () 
     assert.ok(end <= pcm.length / 16_000, `${end} s of ${pcm.length / 16_000} s`);
 });
 
-test("sentences of /v1/tts/stream are complete WAV files that join to the whole", async () => {
+test("sentences of /v1/tts/stream are complete WAV files that join to the whole speech", async () => {
   const answer = await post("/v1/tts/stream", { text: SENTENCES.join(" "), nfe: 8 });
   assert.equal(answer.headers.get("x-svc-stream"), "wav-frames-v1");
   const body = Buffer.from(await answer.arrayBuffer());
@@ -163,7 +163,7 @@ async function listen(
   return finals.map((final) => final.text);
 }
 
-/** Noise below some 300 Hz whose level comes and goes. */
+/** Noise below about 300 Hz with a varying level. */
 function wind(seconds: number): Int16Array {
   const random = randomNumbers(3);
   let low = 0;
@@ -177,7 +177,7 @@ function wind(seconds: number): Int16Array {
   });
 }
 
-/** Single drops, each a short hiss, some 160 a second. */
+/** Single drops, each a short hiss, about 160 a second. */
 function rain(seconds: number): Int16Array {
   const random = randomNumbers(5);
   let drop = 0;
@@ -192,7 +192,7 @@ function rain(seconds: number): Int16Array {
   });
 }
 
-/** 0 to 1, the same row for the same seed. */
+/** Numbers from 0 to 1, the same sequence for the same seed. */
 function randomNumbers(seed: number): () => number {
   let state = seed;
   return () => {
@@ -207,7 +207,7 @@ function toPcm(wav: Buffer): Int16Array {
   return toInt16(resample(samples, { fromHz: 24_000, toHz: 16_000 }));
 }
 
-/** Half a second of silence on both sides, as a microphone would give. */
+/** Half a second of silence on both sides, as from a microphone. */
 function withSilence(pcm: Int16Array): Int16Array {
   const padded = new Int16Array(pcm.length + 16_000);
   padded.set(pcm, 8_000);

@@ -5,7 +5,7 @@ import { WavFrameReader } from "../../core/protocol/wav-frames.js";
 import { type SharedService, sharedService } from "../support/shared-service.js";
 
 const RATE_HZ = 24_000;
-/** -60 dB of full scale: below it nothing is heard. */
+/** -60 dB of full scale: anything below is inaudible. */
 const SILENT_BELOW = 0.001;
 /** Variation of the speech edges around a pause. */
 const TOLERANCE_MS = 20;
@@ -26,7 +26,7 @@ test("a pause mark adds exactly its silence: at the start, within and between se
   }
 });
 
-test("a mark ends a frame of the stream and has its silence there, not the pause of the full stop", async () => {
+test("a mark ends a frame of the stream with its own silence instead of the full stop's", async () => {
   const text = "Бірінші бөлім осы. [pause 900ms] Екінші бөлім, [pause 400ms] соңы.";
   const reader = new WavFrameReader();
   const frames = reader.push(
@@ -38,7 +38,7 @@ test("a mark ends a frame of the stream and has its silence there, not the pause
   assertPauses(silences(samples[0]!, 200), [900 - 30], "first frame");
 });
 
-test("marks are heard in the OpenAI shape too, whole and as PCM", async () => {
+test("marks also work on the OpenAI-compatible path, whole and as PCM", async () => {
   const input = "Сәлеметсіз бе! [pause 1s] Қош келдіңіз.";
   const wav = await post("/v1/audio/speech", { input });
   assertPauses(silences(samplesOf(Buffer.from(await wav.arrayBuffer())), 200), [1_000], "wav");
@@ -70,7 +70,7 @@ test("a pause that is too long or has no unit is rejected before anything is cha
   }
 });
 
-test("a dictionary is heard as if the text had been written so, on every path", async () => {
+test("on every path a dictionary gives the same speech as a text with its spellings", async () => {
   const pronunciations = [
     { word: "kaspi", say: "каспий" },
     { word: "GPT", say: "джи пи ти" },
@@ -96,7 +96,7 @@ test("a dictionary is heard as if the text had been written so, on every path", 
   );
 });
 
-test("another dictionary is another request under an idempotency key, another spelling of it is not", async () => {
+test("under an idempotency key another dictionary is another request, unless only its spelling differs", async () => {
   const ask = (pronunciations: readonly object[]) =>
     request("/v1/tts", { text: "Kaspi", nfe: 4, pronunciations }, { "idempotency-key": "dictionary" });
   const first = await ask([{ word: "Kaspi", say: "каспий" }]);
@@ -116,7 +116,7 @@ function assertPauses(found: readonly number[], asked: readonly number[], where:
   }
 }
 
-/** Lengths of all silences of at least so many milliseconds, in milliseconds. */
+/** Returns the lengths of all silences of at least this duration, in milliseconds. */
 function silences(samples: Float32Array, leastMs: number): number[] {
   const lengths: number[] = [];
   let run = 0;

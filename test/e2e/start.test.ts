@@ -14,7 +14,7 @@ import { eventually } from "../support/eventually.js";
 import { startServiceProcess, TEST_KEY } from "../support/service-process.js";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
-/** A quiet 2-core machine takes a tenth of it; a gate that shares its machine must not fail for that. */
+/** A quiet 2-core machine needs a tenth of this; a gate on a shared machine must not fail. */
 const DEADLINE_MS = 300_000;
 
 /** Files that `npm start` compiles and reads. */
@@ -32,7 +32,7 @@ let checkout: string;
 
 before(async () => {
   checkout = await mkdtemp(join(tmpdir(), "dauys-checkout-"));
-  // With the times of the files, which say what is to be compiled. Node's own copy takes ten times as long.
+  // Preserves file times, which determine what is compiled. Node's own copy takes ten times as long.
   const copied = [...COPIED, ...SETTINGS].map((name) => join(ROOT, name));
   const copy = (names: readonly string[], folder: string) =>
     promisify(execFile)("cp", ["-a", ...names, folder]);
@@ -52,7 +52,7 @@ interface Started {
   output(): string;
 }
 
-test("npm start compiles, prints a banner with key and commands, speaks, and ends with exit code 0; the next compiles what has changed", async (context) => {
+test("npm start compiles changes, prints a banner with key and commands, and ends with exit code 0", async (context) => {
   const dataDir = await mkdtemp(join(tmpdir(), "dauys-start-"));
   const port = await freePort();
   try {
@@ -97,7 +97,7 @@ test("npm start compiles, prints a banner with key and commands, speaks, and end
   }
 });
 
-test("a port in use gives one clear line and exit code 1, before anything is created or loaded", async () => {
+test("a port in use gives one clear line and exit code 1 before anything is created or loaded", async () => {
   const folder = await mkdtemp(join(tmpdir(), "dauys-start-"));
   const taken = createServer().listen(0, "127.0.0.1");
   await once(taken, "listening");
@@ -138,7 +138,7 @@ test("a silent service writes nothing", async () => {
   }
 });
 
-/** When src/main.ts was compiled, and what is not changed by the test. */
+/** Compilation times of src/main.ts and of files that the test does not change. */
 async function compiledAtMs(): Promise<readonly [number, readonly number[]]> {
   const [main = 0, ...others] = await Promise.all(
     ["main", "service/process", "settings/settings"].map(
@@ -160,7 +160,7 @@ function npmStart(environment: Record<string, string>): Started {
   return start(NPM_START, environment);
 }
 
-/** In the copy of the checkout. */
+/** Runs in the copy of the checkout. */
 function start(
   [command, ...args]: readonly [string, ...string[]],
   environment: Record<string, string>,
@@ -180,7 +180,7 @@ function start(
   return started;
 }
 
-/** Asks for speech until the service is there; settles at the first byte of it. */
+/** Requests speech until the service is ready; settles with the first byte. */
 async function firstSpeech(port: number, service: Started): Promise<void> {
   const speaks = async () => {
     assert.equal(service.child.exitCode, null, service.output());

@@ -8,7 +8,7 @@ import { type ServiceProcess, startServiceProcess } from "../support/service-pro
 let service: ServiceProcess;
 
 before(async () => {
-  // As a service is without these settings; other tests lift the limits of the free grant.
+  // The default limits; other tests raise the limits of the free grant.
   const limits = { FREE_SYNTHESIS_PER_ORG: "", FREE_FILES_PER_ORG: "", FREE_LIVE_PER_ORG: "" };
   service = await startServiceProcess(limits);
 });
@@ -64,7 +64,7 @@ for (const { tier, paidCredits, limit } of [
   { tier: "that lives on its free grant", paidCredits: 0, limit: 4 },
   { tier: "that has paid", paidCredits: 1_000_000, limit: 20 },
 ]) {
-  test(`an organization ${tier} may have ${limit} live sessions, and the next is rejected with 4429`, async () => {
+  test(`an organization ${tier} may have at most ${limit} live sessions`, async () => {
     const key = await newKey(paidCredits);
     const listeners: Listener[] = [];
     for (let index = 0; index < limit; index++) {
@@ -73,9 +73,9 @@ for (const { tier, paidCredits, limit } of [
       assert.equal(await listener.answer, "ready", `session ${index + 1}`);
     }
     const refused = open(key);
-    // Immediately, or after its `ready` if the last place was taken at the same moment.
+    // Immediately, or after `ready` if the last slot was taken at the same moment.
     assert.deepEqual([await refused.refusal, await refused.closed], ["too_many_requests", 4429]);
-    // One that ends makes room.
+    // A session that ends frees its slot.
     listeners[0]?.socket.send('{"type":"close"}');
     assert.equal(await listeners[0]?.closed, 1000);
     const next = open(key);

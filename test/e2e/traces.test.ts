@@ -108,7 +108,7 @@ async function listen({ url, key }: ServiceProcess): Promise<void> {
   const socket = new WebSocket(`${url.replace("http", "ws")}/v1/stream?eou_ms=200`, { headers });
   await once(socket, "open");
   const closed = once(socket, "close");
-  // The samples of the file, without its head.
+  // The samples of the file, without its header.
   socket.send(WAV.subarray(44));
   socket.send(JSON.stringify({ type: "finalize" }));
   socket.send(JSON.stringify({ type: "close" }));
@@ -121,7 +121,7 @@ async function refused({ url }: ServiceProcess): Promise<void> {
   await answer.text();
 }
 
-/** The trace of one request: its root, and what is below it by the way there. */
+/** The trace of one request: its root, and the spans below it by path. */
 function traceOf(name: string, isIt: (root: OtlpSpan) => boolean = () => true) {
   const roots = spans.filter((span) => span.name === name && isIt(span));
   assert.equal(roots.length, 1, `${roots.length} spans ${name}`);
@@ -201,19 +201,19 @@ describe("traces over OTLP", () => {
     assertInside(own);
   });
 
-  test("a refused request says why", () => {
+  test("a rejected request has the reason", () => {
     const { root, ways } = traceOf("POST /v1/tts", isServed(401));
     assert.deepEqual(root.status, { code: 2, message: "key_invalid" });
     assert.deepEqual(ways, ["/admission"]);
   });
 
-  test("what its caller does not sample is not sent, and neither are probes", () => {
+  test("probes and traces that the caller does not sample are not sent", () => {
     assert.equal(spans.filter(({ traceId }) => traceId === "1".repeat(32)).length, 0);
     const roots = new Set(spans.filter(({ name }) => name.includes(" /")).map(({ name }) => name));
     assert.deepEqual([...roots].toSorted(), ["GET /v1/stream", "POST /v1/transcribe", "POST /v1/tts"]);
   });
 
-  test("traces contain no text, key or organization, but identify the service", () => {
+  test("traces identify the service but contain no text, key or organization", () => {
     const told = bodies.join("\n");
     for (const secret of ["құпия", "sk-svc-", "org_"]) assert.ok(!told.includes(secret), secret);
     const [{ resource }] = (JSON.parse(bodies[0]!) as OtlpBody).resourceSpans as [
@@ -225,7 +225,7 @@ describe("traces over OTLP", () => {
   });
 });
 
-test("without an endpoint no package of OpenTelemetry is loaded", async () => {
+test("loads no package of OpenTelemetry without an endpoint", async () => {
   const { openTraces } = await import("../../core/observe/traces.js");
   const { SILENT } = await import("../support/silent-log.js");
   const loadedBefore = loaded();

@@ -8,7 +8,7 @@ import { eventually } from "../support/eventually.js";
 import { lightModels } from "../support/light-models.js";
 import { startTwoServices } from "../support/service-process.js";
 
-test("what one service gives out the other takes, once, and limits count over both", async () => {
+test("two services accept each other's tokens once and share limits", async () => {
   const service = await startTwoServices({
     ...(await lightModels()),
     LIVE_PER_ORG: "1",
@@ -24,7 +24,7 @@ test("what one service gives out the other takes, once, and limits count over bo
     await once(live, "open");
     const used = new WebSocket(`${address(here)}?token=${token}`);
     assert.equal((await once(used, "close"))[0], 4401, "used on the other service");
-    // Its place is taken over there as soon as its credits are held.
+    // It occupies a slot there as soon as its credits are held.
     await eventually("one place is taken on both", async () => {
       const balance = await fetch(`${here.url}/v1/balance`, { headers });
       return ((await balance.json()) as { held: number }).held > 0;

@@ -11,11 +11,11 @@ const SENTENCES = [
   "Біз ертең достарымызбен бірге көлге барамыз.",
 ];
 const RATE_HZ = 24_000;
-/** Two frames of the recogniser: it cannot say it much better. Measured: 23 ms over 40 sentences. */
+/** Two frames of the recogniser, close to its resolution. Measured: 23 ms over 40 sentences. */
 const MAX_MEAN_START_DIFFERENCE = 0.08;
-/** The same for what the recogniser itself tells; without `emissionDelaySeconds` it is 0.2 s late. */
+/** The same for the recogniser's own times; without `emissionDelaySeconds` they are 0.2 s late. */
 const MAX_LATENESS = 0.08;
-/** Half of the speech's mean level: a word may hold silence where its stops are closed, but is no silence. */
+/** Half of the speech's mean level: a word may contain the silence of stop closures, but is not silent. */
 const MIN_RELATIVE_LEVEL = 0.5;
 
 let service: SharedService;
@@ -26,7 +26,7 @@ before(async () => {
   client = new DauysClient({ baseUrl: service.url, apiKey: service.key });
 });
 
-test("words are reported in order, inside the audio, where there is sound, at the time they are heard", async () => {
+test("words are reported in order, at the times when they are audible", async () => {
   const { voices } = await client.voices();
   const spoken = [];
   for (const [i, text] of SENTENCES.entries()) {
@@ -67,7 +67,7 @@ test("pauses between sentences and pieces shift the words after them", async () 
   assert.ok(words.at(-1)!.end > durationSeconds - 0.2);
 });
 
-test("an idempotency key covers the times option, and a wrong flag is reported", async () => {
+test("an idempotency key covers the times option", async () => {
   const speak = async (query: string, key: string) => {
     const answer = await fetch(`${service.url}/v1/tts${query}`, {
       method: "POST",

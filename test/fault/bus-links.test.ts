@@ -1,5 +1,5 @@
-// Faults of the bus between a gateway and its engines, each with a real nats-server. Faults of engines:
-// `engine-nodes.test.ts`; single messages that are lost: `test/actors/fleet/lost-lanes.test.ts`.
+// Faults of the bus between a gateway and its engines, with a real nats-server. Faults of engines:
+// `engine-nodes.test.ts`; single lost messages: `test/actors/fleet/lost-lanes.test.ts`.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
@@ -28,7 +28,7 @@ const DIALOGUE = joined(
   speech("asterisk-ru-core/conf-getconfno.flac"),
   silence(0.4),
 );
-/** Short of what a loaded machine takes for a turn, long enough for its threads to say that they are there. */
+/** Shorter than a turn on a loaded machine, but long enough for its threads to report. */
 const LOST_MS = 4_000;
 const LIMIT_MS = 240_000;
 const REFUSED_MS = 3_000;
@@ -83,7 +83,10 @@ async function gateway(t: TestContext, bus: Bus, lostMs = LOST_MS) {
   return remote;
 }
 
-/** Speaks half of the dialogue, lets something happen, speaks the rest: the finals are those of an undisturbed process. */
+/**
+ * Streams half of the dialogue, triggers an event, then streams the rest: the finals must equal an
+ * undisturbed process's.
+ */
 async function speak({ engine }: Awaited<ReturnType<typeof gateway>>, during: () => Promise<void>) {
   const listener = new LiveListener(engine);
   const pieces = cut(DIALOGUE, [1_600]);
@@ -101,7 +104,7 @@ async function speak({ engine }: Awaited<ReturnType<typeof gateway>>, during: ()
 }
 
 describe("the bus between a gateway and its engines", { skip: WITHOUT_NATS }, () => {
-  test("three servers, each killed in turn, one asked to leave, then all at once: no word is lost", async (t) => {
+  test("killing bus servers one by one and all together loses no word", async (t) => {
     const { open, reconnects } = connections(t);
     const folder = await temporaryFolder();
     const lameDuck = join(folder, "lame-duck.conf");
@@ -139,7 +142,7 @@ describe("the bus between a gateway and its engines", { skip: WITHOUT_NATS }, ()
     assert.ok(remote.endings.includes("reconnect"), remote.endings.join());
   });
 
-  test("80 ms and 8 Mbit/s between gateway and bus: the window holds, and nothing waits for ever", async (t) => {
+  test("with 80 ms and 8 Mbit/s between gateway and bus, the window holds and everything completes", async (t) => {
     const { open } = connections(t);
     const server = await NatsServer.start();
     t.after(() => server.kill());
@@ -148,7 +151,7 @@ describe("the bus between a gateway and its engines", { skip: WITHOUT_NATS }, ()
     t.after(() => link.close());
     const remote = await gateway(t, await open([`nats://127.0.0.1:${link.port}`]), 60_000);
     const others = Array.from({ length: 3 }, () => new LiveListener(remote.engine));
-    // As from a file: 60 s of each at once, four windows in all.
+    // Unpaced, as from a file: 60 s of each, four windows in total.
     for (const { feed } of others) assert.equal(feed.write(silence(50)), 50 * 16_000);
     let most = 0;
     await speak(remote, async () => {
@@ -160,7 +163,7 @@ describe("the bus between a gateway and its engines", { skip: WITHOUT_NATS }, ()
     await eventually("all was heard", () => remote.inFlightBytes() < 100_000);
   });
 
-  test("an engine is cut off from the bus, then the gateway is: no word is lost", {
+  test("cutting off an engine, then the gateway, from the bus loses no word", {
     skip: WITHOUT_NAMESPACES,
   }, async (t) => {
     const { open } = connections(t);
@@ -189,7 +192,7 @@ describe("the bus between a gateway and its engines", { skip: WITHOUT_NATS }, ()
     });
   });
 
-  test("with TLS a certificate decides who connects, and what it may say and hear", async (t) => {
+  test("with TLS a client's certificate decides whether it connects and its permissions", async (t) => {
     const { open, faults } = connections(t);
     const folder = await temporaryFolder();
     const own = certificates(folder, "own");
@@ -209,7 +212,7 @@ describe("the bus between a gateway and its engines", { skip: WITHOUT_NATS }, ()
       "without TLS": [[server.url], null],
     };
     await Promise.all(
-      // Of some the server hangs up without a word, and the client waits.
+      // In some cases the server disconnects silently, and the client waits.
       Object.entries(refusals).map(([how, [servers, tls]]) =>
         assert.rejects(open(servers, tls, REFUSED_MS), how),
       ),
@@ -231,7 +234,7 @@ describe("the bus between a gateway and its engines", { skip: WITHOUT_NATS }, ()
   });
 });
 
-/** An authority of a test; makes certificates of the names that it is asked for, as files of `folder`. */
+/** A certificate authority for a test; writes certificates for the requested names to `folder`. */
 function certificates(folder: string, authority: string) {
   const file = (name: string, ending: string) => join(folder, `${authority}-${name}.${ending}`);
   const openssl = (...args: readonly string[]) => execFileSync("openssl", args, { stdio: "pipe" });
@@ -267,7 +270,7 @@ function certificates(folder: string, authority: string) {
   };
 }
 
-/** Who may do what, as `deploy/kubernetes` says it to NATS, with certificates of a test. */
+/** The NATS permissions of `deploy/kubernetes`, with certificates of a test. */
 async function deployedSettings(folder: string, { caFile, certFile, keyFile }: BusTls): Promise<string> {
   const deployed = await readFile("deploy/kubernetes/overlays/fleet/nats/nats.conf", "utf8");
   const block = (name: string) => new RegExp(`^${name} \\{\\n.*?^\\}`, "ms").exec(deployed)![0];

@@ -1,4 +1,4 @@
-// Someone publishes damaged messages on every subject of the fleet while its clients are served.
+// Publishes damaged messages on every subject of the fleet while clients are served.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { type EngineProcess, startEngineProcess } from "../../bench/support/engine-process.js";
@@ -22,7 +22,7 @@ const SAID = joined(
   speech("asterisk-ru-core/conf-getconfno.flac"),
   silence(0.5),
 );
-/** Every subject on which the fleet hears. */
+/** Every subject to which the fleet subscribes. */
 const SUBJECTS = [
   "dauys.v1.beat.live",
   "dauys.v1.beat.synthesis",
@@ -40,7 +40,7 @@ const SUBJECTS = [
 ];
 const COUNTED = "bus_messages_damaged_total";
 const LIMIT_MS = 240_000;
-/** Between two lines of a log that may have one a second: a timer of Node may come a millisecond early. */
+/** Shortest interval between lines limited to one a second: Node's timers may fire a millisecond early. */
 const LEAST_GAP_MS = 990;
 
 describe("damaged messages on the bus", { skip: WITHOUT_NATS }, () => {
@@ -58,7 +58,7 @@ describe("damaged messages on the bus", { skip: WITHOUT_NATS }, () => {
       startServiceProcess({
         ...bus,
         ...{ ROLE: "gateway", KEY_PEPPER: "pepper of a fleet", OPERATOR_PORT: String(operatorPort) },
-        // A loaded machine may hold an engine up for longer than the usual 1.6 s.
+        // A loaded machine may delay an engine for longer than the usual 1.6 s.
         ENGINE_LOST_MS: "30000",
       }),
       startEngineProcess({ ...bus, SYNTHESIS_WORKERS: "1", FILE_WORKERS: "1" }),
@@ -66,7 +66,7 @@ describe("damaged messages on the bus", { skip: WITHOUT_NATS }, () => {
     await creditDevelopment(gateway, 10_000_000);
   });
   after(async () => {
-    // All of them, also where one has failed.
+    // Waits for all of them, even if one has failed.
     const codes = await Promise.all([gateway?.stop(), engine?.stop()]);
     await nats?.kill();
     assert.deepEqual(codes, [0, 0], gateway?.output() + engine?.output());
@@ -94,7 +94,7 @@ describe("damaged messages on the bus", { skip: WITHOUT_NATS }, () => {
     return received.flatMap(({ message }) => (message.type === "final" ? [message] : []));
   };
 
-  /** Asks for speech and transcripts until a live session is over. */
+  /** Requests speech and transcripts until a live session ends. */
   const serve = async () => {
     const spoken = new Set<string>();
     const segments = new Set<string>();
@@ -113,7 +113,7 @@ describe("damaged messages on the bus", { skip: WITHOUT_NATS }, () => {
     return { spoken: [...spoken], segments: [...segments], finals };
   };
 
-  test("fail no request and no session; they are counted, and logged in one line a second", async () => {
+  test("fail no request and no session, and are counted and logged once a second", async () => {
     const expected = await serve();
     assert.deepEqual([expected.spoken.length, expected.segments.length], [1, 1]);
     assert.ok(expected.finals.length > 1);
@@ -133,7 +133,7 @@ describe("damaged messages on the bus", { skip: WITHOUT_NATS }, () => {
     const published = (subjects: RegExp) =>
       [...fuzzer.counts].reduce((sum, [subject, count]) => sum + (subjects.test(subject) ? count : 0), 0);
     const [atGateway, atEngine] = [/\.(beat|front)\./, /\.engine\./].map(published) as [number, number];
-    // A lane that is over has no reader.
+    // A closed lane has no reader.
     await damagedAre(operatorPort, atGateway - published(/\.front\.\*\.(live|lost)\./), atGateway);
     await damagedAre(engine.operatorPort, atEngine, atEngine);
     for (const { port, output, from } of processes) {
@@ -150,7 +150,7 @@ describe("damaged messages on the bus", { skip: WITHOUT_NATS }, () => {
   });
 });
 
-/** Waits until a process has counted all that it must hear. */
+/** Waits until a process has counted all messages addressed to it. */
 async function damagedAre(port: number, least: number, most: number): Promise<void> {
   const count = async () => (await readMetrics(port)).get(COUNTED) ?? 0;
   await eventually("damaged messages are counted", async () => (await count()) >= least);

@@ -19,12 +19,15 @@ import { momentOfFault } from "../support/pace.js";
 import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { type FaultMoment, figuresOf } from "./fleet-figures.js";
 
-/** `FLEET_ROUNDS=20 npm test -- fault/engine-nodes` repeats the faults so often, with more sessions, and saves its figures. */
+/**
+ * `FLEET_ROUNDS=20 npm test -- fault/engine-nodes` runs this many rounds with more sessions, and saves the
+ * figures.
+ */
 const ROUNDS = Number(process.env["FLEET_ROUNDS"] ?? 1);
 const SESSIONS = ROUNDS > 1 ? 50 : 2;
-/** Longest speech of a round, less than a session's backlog. */
+/** Longest speech of a round, shorter than a session's backlog. */
 const LONGEST_SECONDS = 50 * ROUNDS;
-/** A machine under load may be slow; what is waited for comes sooner or later. */
+/** Generous, because a machine under load may be slow. */
 const LIMIT_MS = 120_000;
 
 const SENTENCES = [
@@ -33,7 +36,7 @@ const SENTENCES = [
   "asterisk-ru-additional/an-error-has-occured.flac",
 ].map((file) => speech(file));
 
-/** Sentences with pauses between them, another order for each voice. */
+/** Sentences with pauses between them, in a different order for each voice. */
 const VOICES = [0, 1].map((voice) => {
   const parts = [silence(0.2 + voice * 0.13)];
   for (let nth = voice; joined(...parts).length < LONGEST_SECONDS * RATE_HZ; nth++)
@@ -71,11 +74,11 @@ describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () 
         gateway = service;
       }),
     ]);
-    // Twenty rounds cost more than the free credits, and their sessions are more than the free ones at once.
+    // Twenty rounds exceed the free credits and the free limit of concurrent sessions.
     await creditDevelopment(gateway, 10_000_000);
   });
   after(async () => {
-    // Whatever a start that failed has left.
+    // Leftovers of a failed start.
     const codes = await Promise.all([gateway, ...nodes].map((started) => started?.stop()));
     await nats?.kill();
     assert.deepEqual(
@@ -84,7 +87,7 @@ describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () 
     );
   });
 
-  /** A fault of a node without lanes would be none. */
+  /** A fault of a node without lanes would have no effect. */
   const takeOneWithLanes = async () => {
     let at = -1;
     await eventually(
@@ -98,7 +101,7 @@ describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () 
     );
     return nodes.splice(at, 1)[0]!;
   };
-  /** Lanes that were lost, or have moved, so far. */
+  /** Number of lanes lost or moved so far. */
   const lost = async (reason: string) => {
     const metrics = await readMetrics(operatorPort);
     const name = reason === "draining" ? "lane_moves_total" : "lane_replays_total";
@@ -116,7 +119,7 @@ describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () 
     await act();
     await eventually(`the gateway has noticed: ${fault}`, async () => (await count()) > before, LIMIT_MS);
     moments.push({ fault, atMs, noticedAtMs: performance.now() });
-    // Finals that a fault has held up come before the next one.
+    // Finals delayed by a fault arrive before the next fault.
     if (ROUNDS > 1) await momentOfFault(4_000);
   };
 
@@ -150,9 +153,9 @@ describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () 
         frozen.child.kill("SIGSTOP");
       });
       frozen.child.kill("SIGCONT");
-      nodes.push(frozen);
-      // The frozen one has lost its lanes, though it may not know it yet: it stands last.
+      // The frozen node has lost its lanes, but may still report them until it notices.
       const leaving = await takeOneWithLanes();
+      nodes.push(frozen);
       await loses("a node ends", ["draining"], async () => {
         assert.equal(await leaving.stop(), 0);
       });
@@ -194,7 +197,7 @@ describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () 
     if (ROUNDS > 1) t.diagnostic(await saveResult("fleet-faults", { parameters, faults, moments }));
   });
 
-  test("engines that come with demand and go without it cost a session its wait and no word", async () => {
+  test("when engines start and stop with demand, sessions are delayed but lose no word", async () => {
     const wanted = async () => {
       const answer = await fetch(`http://127.0.0.1:${operatorPort}/demand`);
       return ((await answer.json()) as { live: { wanted: number } }).live.wanted;
@@ -204,7 +207,7 @@ describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () 
     const pcm = VOICES[0]!.subarray(0, 8 * RATE_HZ);
     const { url, key } = gateway;
     const speaking = runLive({ url, key, pcm, messageSamples: 1_600, isPaced: false });
-    // Do what a scaler does: start an engine for the first session, and stop it without sessions.
+    // Acts like an autoscaler: starts an engine for the first session, and stops it without sessions.
     await eventually("a session is wanted", async () => (await wanted()) === 1, LIMIT_MS);
     await startNode();
     const run = await speaking;
@@ -238,7 +241,7 @@ function asMessage({ startSample, endSample, words, ...final }: Final): unknown 
   };
 }
 
-/** A final is said once, utterances come in order, and nothing is said about one after its final. */
+/** Each final arrives once, utterances are in order, and no message about an utterance follows its final. */
 function requireOrder(run: LiveRun): void {
   let next = 0;
   for (const { message } of run.received) {

@@ -9,7 +9,7 @@ import { eventually } from "../support/eventually.js";
 import { lightModels } from "../support/light-models.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
-/** A machine under load may be slow; what is waited for comes sooner or later. */
+/** Generous, because a machine under load may be slow. */
 const LIMIT_MS = 120_000;
 const TEXT = "Кітапхана таңертең ашылып, кешке дейін жұмыс істейді. Ертең балалар келеді.";
 const SERVE = "synthesis,transcription";
@@ -49,7 +49,7 @@ describe("synthesis and files on engine nodes over NATS", { skip: WITHOUT_NATS }
     await nats.kill();
   });
 
-  /** Calls that were lost with their nodes so far. */
+  /** Number of calls lost with their nodes so far. */
   const lostCalls = async (kind: string) => {
     const metrics = await readMetrics(operatorPort);
     const of = (reason: string) =>
@@ -61,12 +61,12 @@ describe("synthesis and files on engine nodes over NATS", { skip: WITHOUT_NATS }
     await node.kill();
   };
 
-  test("a node that is killed in mid-sentence costs its listener no sample and no credit", async (t) => {
+  test("a node killed in mid-sentence costs its listener no sample and no credit", async (t) => {
     const spent = await balance(gateway);
     const lostBefore = await lostCalls("synthesis");
     let charged = 0;
     let rounds = 0;
-    // A piece may have been done in the moment of the kill: then that was no fault.
+    // If a piece completed at the moment of the kill, there was no fault.
     for (; (await lostCalls("synthesis")) === lostBefore; rounds++) {
       await startTwoNodes();
       const wanted = { text: TEXT, nfe: 16, seed: rounds };
@@ -85,7 +85,7 @@ describe("synthesis and files on engine nodes over NATS", { skip: WITHOUT_NATS }
     t.diagnostic(`${rounds} rounds`);
   });
 
-  test("a node that is frozen and killed in mid-file costs no word and no credit", async (t) => {
+  test("a node frozen and killed in mid-file costs no word and no credit", async (t) => {
     const pcm = joined(
       ...Array.from({ length: 6 }, () => [SPOKEN, silence(0.6)]).flat(),
       silence(25),
@@ -97,7 +97,7 @@ describe("synthesis and files on engine nodes over NATS", { skip: WITHOUT_NATS }
     const lostBefore = await lostCalls("transcription");
     let charged = 0;
     let rounds = 0;
-    // Before a frozen node is taken to be lost it gets tasks, unless the upload takes longer than that.
+    // A frozen node gets tasks until it is considered lost, unless the upload takes longer.
     for (; (await lostCalls("transcription")) === lostBefore; rounds++) {
       await startTwoNodes();
       const [frozen] = nodes;
@@ -122,7 +122,7 @@ describe("synthesis and files on engine nodes over NATS", { skip: WITHOUT_NATS }
 
 const SPOKEN = speech("kazakh-speech-commands/example_1.flac");
 
-/** Pieces and tasks that a node works on. */
+/** The number of pieces and tasks that a node is working on. */
 async function callsOn({ operatorPort }: EngineProcess): Promise<number> {
   const answer = await fetch(`http://127.0.0.1:${operatorPort}/health`);
   const { engines } = (await answer.json()) as { engines: readonly { calls: number }[] };
@@ -154,7 +154,7 @@ async function transcribe({ url, key }: ServiceProcess, wav: Uint8Array): Promis
   return (await answer.json()) as Transcript;
 }
 
-/** A gateway may tell a balance that is a second old. */
+/** A gateway may report a balance that is a second old. */
 async function isSpent(gateway: ServiceProcess, left: number): Promise<void> {
   await eventually("every answer is charged once", async () => (await balance(gateway)) === left, LIMIT_MS);
 }

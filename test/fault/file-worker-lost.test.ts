@@ -23,7 +23,10 @@ before(async () => {
 
 after(() => pool.close());
 
-/** The real pool, but a task is done and then lost with its worker as often as `losses` says for its type. */
+/**
+ * The real pool, except that completed tasks are lost with their worker as often as `losses` specifies for
+ * their type.
+ */
 function losing(losses: Partial<Record<FileTask["type"], number>>): FilePool {
   const left = { ...losses };
   return {
@@ -39,7 +42,7 @@ function losing(losses: Partial<Record<FileTask["type"], number>>): FilePool {
   };
 }
 
-test("a task whose worker dies is done again, and the transcript is the undisturbed one", async () => {
+test("a task whose worker dies is repeated with the undisturbed transcript", async () => {
   const undisturbed = await transcriptionEngine(pool).transcribe(wavPath, NEVER);
   const engine = transcriptionEngine(losing({ hear: 1, decode: 1 }));
   assert.deepEqual(await engine.transcribe(wavPath, NEVER), undisturbed);

@@ -1,6 +1,6 @@
 import type { LiveRun } from "../../bench/support/live-client.js";
 
-/** A fault caused in a fleet, and when its gateway noticed it. */
+/** A fault in a fleet, and the time at which its gateway noticed it. */
 export interface FaultMoment {
   readonly fault: string;
   readonly atMs: number;
@@ -11,14 +11,17 @@ export interface FaultMoment {
 interface FaultFigures {
   readonly fault: string;
   readonly times: number;
-  /** From the fault until the gateway has noticed it. */
+  /** From the fault until the gateway noticed it. */
   readonly noticedAfterMs: { readonly p50: number; readonly most: number };
   readonly finals: number;
-  /** From the end of an utterance's speech, as its final tells it, to the final; of all that came before the next fault. */
+  /**
+   * From the end of an utterance's speech, as stated in its final, to the final; for all finals before the
+   * next fault.
+   */
   readonly finalAfterMs: { readonly p50: number; readonly p95: number; readonly most: number };
 }
 
-/** How late faults were noticed, and how late the finals came that followed them, by kind of fault. */
+/** Computes the delays until faults were noticed, and of the finals after them, by kind of fault. */
 export function figuresOf(moments: readonly FaultMoment[], runs: readonly LiveRun[]): FaultFigures[] {
   const finals = runs.flatMap((run) =>
     run.received.flatMap(({ message, atMs }) =>

@@ -33,9 +33,9 @@ const TEXT = SENTENCES.join("");
 const FILE_RATE_HZ = 8_000;
 const LIVE_RATE_HZ = 16_000;
 const MESSAGE_MS = 100;
-/** Of a piece that `listenByClient` sends. */
+/** Length of a piece that `listenByClient` sends. */
 const PIECE_SECONDS = 0.1;
-/** 0 to 1, the same for the same seed. */
+/** Returns numbers from 0 to 1, the same for the same seed. */
 const killMoment = uniform(SEED);
 const fileLength = uniform(SEED + 1);
 
@@ -43,9 +43,9 @@ const fileLength = uniform(SEED + 1);
 interface Seen {
   /** Before the first request. */
   readonly since: Date;
-  /** Credits of each answer that came whole, by request id. */
+  /** Credits of each complete answer, by request id. */
   readonly answered: Map<string, number>;
-  /** Credits for the sentences that came of each stream that broke off, by request id. */
+  /** Credits for the received sentences of each interrupted stream, by request id. */
   readonly broken: Map<string, number>;
   readonly sessions: LiveSeen[];
 }
@@ -53,7 +53,7 @@ interface Seen {
 interface LiveSeen {
   id: string | null;
   sentSamples: number;
-  /** The end of what the service said it had heard, in seconds. */
+  /** The end of the audio that the service reported as transcribed, in seconds. */
   heardSeconds: number;
   doneCredits: number | null;
 }
@@ -61,30 +61,33 @@ interface LiveSeen {
 export interface KillReport {
   readonly rounds: number;
   readonly answered: number;
-  /** Streams that broke off after their first sentence. */
+  /** Streams interrupted after their first sentence. */
   readonly broken: number;
   readonly sessions: number;
-  /** Sessions that had received text when they broke off. */
+  /** Sessions interrupted after receiving text. */
   readonly heard: number;
 }
 
-/** Where clients work, and the service that is killed there. */
+/** Addresses for clients, and the service to kill. */
 interface Target extends Pick<ServiceProcess, "url" | "key"> {
-  /** As kill -9 does. */
+  /** Kills it like kill -9. */
   kill(): Promise<void>;
-  /** Starts what was killed again, in its data folder. @param settings beside those of the others */
+  /** Restarts the killed service in its data folder. @param settings additional settings */
   restart(settings?: Readonly<Record<string, string>>): Promise<void>;
-  /** Exit code, 0 unless a service ended otherwise. */
+  /** Exit code; 0 if every service ended normally. */
   stop(): Promise<number | null>;
   output(): string;
 }
 
-/** Two services of which the second is killed. */
+/** Two services, the second of which is killed. */
 interface TwoTargets extends Target {
   ports(): readonly [number, number];
 }
 
-/** Kills the whole service at random moments under load, starts it again, and compares the ledger with what clients saw. */
+/**
+ * Kills the whole service at random moments under load, restarts it, and compares the ledger with the
+ * clients' records.
+ */
 export async function killRounds(dataDir: string, rounds: number): Promise<KillReport> {
   const service = await oneService({ ...(await settings()), DATA_DIR: dataDir });
   const report = { rounds, answered: 0, broken: 0, sessions: 0, heard: 0 };
@@ -92,9 +95,9 @@ export async function killRounds(dataDir: string, rounds: number): Promise<KillR
 }
 
 /**
- * The same with two services on one database, of which one is killed: it starts again, and after the last round it does not,
- * so the other one settles what it has left. Of that the other knows what was in the database: no client pays more than before,
- * some pay less.
+ * Does the same with two services on one database, one of which is killed. It restarts, except after the last
+ * round, so that the other one settles its remaining work. The other service knows only what was in the
+ * database: no client pays more than before, some pay less.
  */
 export async function killRoundsOfTwo(dataDir: string, rounds: number): Promise<KillReport> {
   const both = await twoServices({ ...(await settings()), DATA_DIR: dataDir });
@@ -107,7 +110,7 @@ export async function killRoundsOfTwo(dataDir: string, rounds: number): Promise<
     const sessions = await client.goOn();
     await compare(dataDir, seen, "swept");
     await compareAcross(dataDir, sessions);
-    // To see what it settles; nobody asks it for anything.
+    // Started only to see what it settles; it gets no requests.
     await both.restart({ MODEL_PRELOAD: "false" });
     await compare(dataDir, seen, "swept");
     return report;
@@ -146,7 +149,7 @@ async function oneService(environment: Record<string, string>): Promise<Target> 
   };
 }
 
-/** The second is killed: the private database is the first one's. */
+/** The second is killed, because the private database belongs to the first. */
 async function twoServices(environment: Record<string, string>): Promise<TwoTargets> {
   const first = await startServiceProcess(environment);
   const beside = { ...environment, DATA_DIR: await temporaryFolder() };
@@ -185,7 +188,7 @@ async function manyRounds(
   );
   const speech = await spokenText(service);
   for (let round = 0; round < rounds; round++) {
-    // On a machine that is busy with something else nothing may have been answered by any of the moments.
+    // On a busy machine no response may have arrived by any of these times.
     const isIdle = round === rounds - 1 && report.answered === 0;
     const seen = await killUnderLoad(service, speech, {
       afterMs: 500 + killMoment() * 4_000,
@@ -226,16 +229,16 @@ async function killUnderLoad(
   return seen;
 }
 
-/** The sessions that a client of the library had, in order: the first lost its service. */
+/** Sessions of a library client, in order; the first lost its service. */
 interface AcrossSeen {
   readonly sessionIds: readonly string[];
-  /** For the sessions that came to their end. */
+  /** For the sessions that ended normally. */
   readonly creditsCharged: number;
 }
 
 /**
- * Speaks to the service that will be killed, through a door that leads to the other from then on, as far as the middle of the
- * second utterance; goes on when the service is gone.
+ * Streams to the service to be killed up to the middle of the second utterance, through a proxy that leads to
+ * the other one from then on; continues after the kill.
  */
 async function startAcross(both: TwoTargets): Promise<{ readonly goOn: () => Promise<AcrossSeen> }> {
   let nth = 1;
@@ -247,7 +250,7 @@ async function startAcross(both: TwoTargets): Promise<{ readonly goOn: () => Pro
   const isMidway = deferred<void>();
   const isGone = deferred<void>();
   const listening = listenByClient(client, DIALOGUE, {
-    // The door leads to the one that is killed until all other clients have noticed.
+    // The proxy leads to the killed service until all other clients have noticed.
     reconnectTimeoutMs: 120_000,
     before: async (piece) => {
       if (piece !== Math.floor((second.start + second.end) * (0.5 / PIECE_SECONDS))) return;
@@ -275,7 +278,7 @@ function asTold({ text, utterance, start, end }: LiveFinal): unknown {
   return { text, utterance, start: Math.round(start * LIVE_RATE_HZ), end: Math.round(end * LIVE_RATE_HZ) };
 }
 
-/** A client that comes back until the service is gone; what breaks then is what this is about. */
+/** A client that reconnects until the service is killed; its interrupted work is the subject of the test. */
 async function repeat(gone: AbortSignal, work: () => Promise<void>): Promise<void> {
   while (!gone.aborted) {
     await work().catch(async (error: unknown) => {
@@ -300,7 +303,9 @@ function speechRequest(service: Target) {
   };
 }
 
-/** Reads frames as they come: `fetch` would throw away what it has not handed on when the connection breaks. */
+/**
+ * Reads frames as they arrive: `fetch` would discard undelivered data when the connection breaks.
+ */
 async function speakStreaming(service: Target, seen: Seen): Promise<void> {
   const { headers, body } = speechRequest(service);
   const asked = request(`${service.url}/v1/tts/stream`, { method: "POST", headers });
@@ -362,7 +367,7 @@ async function listen(service: Target, seen: Seen, speech: Int16Array, lengthMs:
   await closed;
 }
 
-/** @param by `swept`: another service has settled, by what the database knew */
+/** @param by `swept`: another service has settled from the database's records */
 async function compare(dataDir: string, seen: Seen, by: "restarted" | "swept" = "restarted"): Promise<void> {
   await withDatabase(dataDir, async (sql) => {
     await eventually(
@@ -408,7 +413,7 @@ async function compareAcross(dataDir: string, { sessionIds, creditsCharged }: Ac
   });
 }
 
-/** Works on the private database of the service that runs in `dataDir`. */
+/** Uses the private database of the service that runs in `dataDir`. */
 async function withDatabase<T>(dataDir: string, work: (sql: Sql) => Promise<T>): Promise<T> {
   const connection = JSON.parse(await readFile(join(dataDir, "postgres.json"), "utf8"));
   const sql = connect(connection as PostgresConnection, SILENT);

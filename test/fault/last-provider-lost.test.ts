@@ -1,4 +1,4 @@
-// A service whose only provider dies ends with 1, and leaves the rest to its supervisor.
+// A service that loses its only provider exits with 1 and relies on its supervisor.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
@@ -43,7 +43,7 @@ test("a service that loses its last provider asks its sessions to leave and exit
   const service = await startServiceProcess(environment, { main: DEVICE_MAIN });
   const exited = once(service.child, "exit");
   let session = await listenOnce(service);
-  // A model that is loaded for longer than a session waits is there for a later one.
+  // If a model loads for longer than a session waits, a later session finds it.
   while (!session.types.includes("partial")) session = await listenOnce(service);
   assert.deepEqual(await exited, [1, null], service.output());
   assert.match(

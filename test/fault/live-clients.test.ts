@@ -43,7 +43,7 @@ interface Heard {
   readonly closeCode: number;
 }
 
-/** An open session that keeps the messages it receives. */
+/** An open session that records its messages. */
 class Client {
   readonly socket: WebSocket;
   readonly messages: StreamServerMessage[] = [];
@@ -63,7 +63,7 @@ class Client {
   }
 }
 
-/** Sends the pieces as they are, says `close`, and collects everything. */
+/** Sends the pieces unpaced, then `close`, and collects everything. */
 async function converse(pieces: readonly (Uint8Array | string)[]): Promise<Heard> {
   const client = new Client();
   await client.heard("ready");
@@ -94,7 +94,7 @@ async function metric(name: string): Promise<number> {
   return Number(line.split(" ")[1]);
 }
 
-test("any cut of the audio's bytes into messages gives the same finals", async () => {
+test("finals do not depend on how the audio's bytes are split into messages", async () => {
   const size = fc.oneof(
     fc.integer({ min: 1, max: 5_000 }),
     fc.integer({ min: 1, max: 9 }),
@@ -110,7 +110,7 @@ test("any cut of the audio's bytes into messages gives the same finals", async (
   );
 });
 
-test("empty messages, text that is no JSON and unknown types change no word", async () => {
+test("empty messages, invalid JSON and unknown types change no word", async () => {
   const noise = ["no json", '{"type":"unheard_of"}', new Uint8Array(0), '{"type":"keepalive"}', "[", "7"];
   const pieces = cutBytes([9_999]).flatMap((piece, index) => [noise[index % noise.length]!, piece]);
   const { messages, closeCode } = await converse(pieces);
@@ -119,7 +119,7 @@ test("empty messages, text that is no JSON and unknown types change no word", as
   assert.ok(messages.some((message) => message.type === "error" && message.code === "bad_message"));
 });
 
-test("random bytes are heard as noise: the session ends as any other", async () => {
+test("random bytes are treated as noise, and the session ends normally", async () => {
   const random = uniform(SEED);
   const garbage = Uint8Array.from({ length: 3 * 2 * RATE_HZ + 1 }, () => random() * 256);
   const { messages, closeCode } = await converse([garbage]);
@@ -129,7 +129,7 @@ test("random bytes are heard as noise: the session ends as any other", async () 
   assert.equal(done?.type === "done" && done.audio_seconds, 3);
 });
 
-test("a flood is rejected at its limit, and another session is not affected", async () => {
+test("a flood is rejected at its limit without affecting another session", async () => {
   const fullBefore = await metric("ring_full_total");
   const flood = new Client();
   await flood.heard("ready");
@@ -182,7 +182,7 @@ const STATES: readonly (readonly [string, (client: Client) => Promise<void>])[] 
   ],
 ];
 
-test("clients that vanish in any state leave nothing behind and disturb nobody", async () => {
+test("clients that vanish in any state leave nothing behind and affect no other session", async () => {
   const beside = converse(cutBytes([6_400]));
   for (const [, reach] of STATES) {
     const client = new Client();

@@ -62,7 +62,7 @@ test("a live worker that dies in the middle of an utterance costs no word", asyn
   assert.equal(engine.sessionCount, 0);
 });
 
-/** Ends an utterance in the middle of speech, and says when it is over. */
+/** Ends an utterance in the middle of speech, and reports its end. */
 const CUTS: readonly (readonly [string, Int16Array, (listener: LiveListener) => void])[] = [
   ["by finalize", KAZAKH, ({ feed }) => feed.finalize()],
   ["for its length", joined(...Array<Int16Array>(8).fill(KAZAKH)), () => undefined],
@@ -74,7 +74,7 @@ for (const [how, pcm, end] of CUTS) {
       const pieces = cut(pcm, [2.2 * RATE_HZ]);
       await listener.writeAll(pieces.slice(0, 1));
       end(listener);
-      // The rest of a longest utterance is needed before it ends.
+      // An utterance of the maximum length needs its remaining audio before it ends.
       const isCutByLength = pieces.length > 8;
       if (isCutByLength) await listener.writeAll(pieces.slice(1));
       await listener.seen((event) => event.type === "final");
@@ -91,7 +91,7 @@ for (const [how, pcm, end] of CUTS) {
   });
 }
 
-test("a live worker that does not come back fails its sessions and refuses new ones", async () => {
+test("a live worker that does not restart fails its sessions and rejects new ones", async () => {
   const listeners = [new LiveListener(engine), new LiveListener(engine)];
   for (const listener of listeners) await listener.seen((event) => event.type === "ready");
   canRestart = false;
@@ -104,7 +104,8 @@ test("a live worker that does not come back fails its sessions and refuses new o
     });
     listener.feed.release();
   }
-  // One because the worker had served, then five in half a minute, of which the tests before may have used some.
+  // One restart because the worker had served, then five within half a minute; earlier tests may have used
+  // some.
   assert.ok(refusedStarts >= 1 && refusedStarts <= 6, `${refusedStarts} more starts`);
   assert.equal(engine.sessionCount, 0);
   assert.throws(

@@ -7,12 +7,15 @@ import { momentOfFault, pace } from "../support/pace.js";
 import { SEED, uniform } from "../support/seed.js";
 import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
-/** `node scripts/live-kills.mjs 120` looks longer. */
+/** `node scripts/live-kills.mjs 120` runs longer. */
 const SECONDS = Number(process.env["LIVE_KILL_SECONDS"] ?? 10);
 const SESSIONS = 50;
-/** Unprocessed audio that a session may have; a little less, for the service works on it meanwhile. */
+/**
+ * Slightly less than the unprocessed audio that a session may have, because the service works on it
+ * meanwhile.
+ */
 const MAX_BACKLOG_SECONDS = 50;
-/** Sessions take turns with these, so that an undisturbed run of each is enough to compare with. */
+/** Sessions share these, so that one undisturbed run of each suffices for comparison. */
 const VOICES = 5;
 /** A kill every 2 s on average. */
 const PAUSE_MS = { least: 1_000, most: 3_000 };
@@ -32,7 +35,7 @@ test(`live workers killed at random for ${SECONDS} s cost ${SESSIONS} paced sess
   try {
     await creditDevelopment(service, 1_000_000_000);
     const voices = Array.from({ length: VOICES }, (_, voice) => speechOf(voice));
-    // Sent at once where the backlog of a session has room for it.
+    // Sent unpaced while the session's backlog has room.
     const isLong = SECONDS > MAX_BACKLOG_SECONDS;
     const undisturbed = await Promise.all(
       voices.map(async (pcm) => finalsOf(await speak(service, pcm, isLong))),
@@ -59,7 +62,7 @@ test(`live workers killed at random for ${SECONDS} s cost ${SESSIONS} paced sess
   }
 });
 
-/** Sentences with pauses between them, another order for each voice, as long as the test. */
+/** Sentences with pauses between them, in a different order for each voice, as long as the test. */
 function speechOf(voice: number): Int16Array {
   const parts = [silence(0.2 + voice * 0.13)];
   for (let nth = voice; joined(...parts).length < SECONDS * RATE_HZ; nth++) {
@@ -79,7 +82,7 @@ function speak(service: ServiceProcess, pcm: Int16Array, isPaced: boolean): Prom
   });
 }
 
-/** As long as there is speech; a machine too slow to catch up between two kills catches up after them. */
+/** For as long as there is speech; a machine too slow to catch up between two kills catches up afterwards. */
 async function killAtRandom(service: ServiceProcess): Promise<void> {
   const random = uniform(SEED);
   const endMs = performance.now() + SECONDS * 1_000;
@@ -93,7 +96,7 @@ function finalsOf(run: LiveRun): unknown[] {
   return run.received.flatMap(({ message }) => (message.type === "final" ? [message] : []));
 }
 
-/** A final is said once, utterances come in order, and nothing is said about one after its final. */
+/** Each final arrives once, utterances are in order, and no message about an utterance follows its final. */
 function requireOrder(run: LiveRun): void {
   let next = 0;
   for (const { message } of run.received) {

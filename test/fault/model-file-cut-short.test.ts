@@ -23,7 +23,7 @@ function brokenModel(file: string): (error: unknown) => boolean {
   };
 }
 
-test("a live worker over a file that was cut short does not start, and says which file", async () => {
+test("a live worker with a truncated file does not start and names the file", async () => {
   const modelFolder = await copyOfPackage(RECOGNIZER.modelFolder);
   await truncate(join(modelFolder, "full.onnx"), 100_000);
   const engine = await liveEngine({
@@ -33,7 +33,7 @@ test("a live worker over a file that was cut short does not start, and says whic
   await engine.stop();
 });
 
-test("a synthesis worker without its vocoder does not start, and says which file", async () => {
+test("a synthesis worker without its vocoder does not start and names the file", async () => {
   const modelFolder = await copyOfPackage(SYNTHESIZER.modelFolder);
   await rm(join(modelFolder, "vocoder.onnx"));
   const engine = await synthesisEngine({
@@ -44,7 +44,7 @@ test("a synthesis worker without its vocoder does not start, and says which file
   await engine.stop();
 });
 
-test("a file worker over a file that was cut short refuses its tasks and says which file", async () => {
+test("a file worker with a truncated file rejects its tasks and names the file", async () => {
   const modelFolder = await copyOfPackage(RECOGNIZER.modelFolder);
   await truncate(join(modelFolder, "lm.bin"), 1_000);
   const pool = startFilePool({ ...RECOGNIZER, modelFolder, workerCount: 1 });

@@ -1,4 +1,4 @@
-// The database's machine is lost and its standby takes over: docs/deployment.md, "Failover of the database".
+// The database's machine fails and its standby takes over: docs/deployment.md, "Failover of the database".
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Sql } from "postgres";
@@ -54,7 +54,7 @@ for (const isSynchronous of [true, false]) {
     };
 
     if (isSynchronous)
-      test("no charge reported to a client is lost, and a live session continues", async () => {
+      test("no charge reported to a client is lost while a live session continues", async () => {
         const session = await openSession(service, sql);
         await failOver();
         const run = await session.end();
@@ -64,14 +64,14 @@ for (const isSynchronous of [true, false]) {
         await clients.checkLedger(sql);
       });
     else
-      test("lost charges are lost as a whole, no hold remains, and later work is charged as usual", async () => {
+      test("lost charges are lost as a whole without leaving holds", async () => {
         database.cutStream();
         const before = clients.answeredCount;
         await eventually("answers that the standby misses", () => clients.answeredCount > before + 5);
         await failOver();
         await clients.end();
         assert.ok((await clients.countForgotten(sql)) > 0, "the standby missed charges");
-        // Some were in work when the stream was cut; how they ended is forgotten.
+        // Some were running when replication was cut; the standby does not know how they ended.
         await eventually("no hold left", async () => (await countInWork(sql)) === 0);
         await eventually("no key in use", async () => (await countRunning(sql)) === 0);
         assert.deepEqual(await brokenRules(sql), []);

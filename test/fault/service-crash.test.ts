@@ -1,4 +1,4 @@
-// Issue 12, "From the attack", line 13: a crash while workers run says what it was, and nothing of "Napi::Error".
+// Issue 12, "From the attack", line 13: a crash while workers run reports its cause, without "Napi::Error".
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -16,8 +16,8 @@ const SELF = fileURLToPath(import.meta.url);
 const TEXT = "Сәлем, әлем. Бүгін ауа райы жақсы болады. ".repeat(20);
 
 /**
- * Starts the service in a separate process. Settles once it reports that it has started; one thread answers
- * earlier.
+ * Starts the service in a separate process. Settles once it reports that it has started; with a single
+ * thread, it responds even earlier.
  */
 async function runService(): Promise<string> {
   const write = process.stdout.write.bind(process.stdout) as typeof process.stdout.write;
@@ -32,7 +32,7 @@ async function runService(): Promise<string> {
   return `http://127.0.0.1:${process.env["PORT"]}`;
 }
 
-/** A mistake in the main thread. */
+/** An error in the main thread. */
 function crash(): void {
   setImmediate(() => {
     throw new TypeError("a mistake of ours");
@@ -44,12 +44,12 @@ async function crashWhileSpeaking(): Promise<void> {
   const headers = { authorization: `Bearer ${TEST_KEY}`, "content-type": "application/json" };
   const body = JSON.stringify({ text: TEXT, nfe: 32 });
   const { body: frames } = await fetch(`${url}/v1/tts/stream`, { method: "POST", headers, body });
-  // The first sentence is there, so the worker is at the second.
+  // The first sentence has arrived, so the worker is on the second.
   await frames!.getReader().read();
   crash();
 }
 
-/** With so many connections that each of two front threads has some. */
+/** Enough connections for each of two front threads to have some. */
 async function crashWhileConnected(): Promise<void> {
   await runService();
   const sockets = Array.from({ length: 24 }, () => connect(Number(process.env["PORT"]), "127.0.0.1"));
@@ -94,7 +94,7 @@ async function assertCrash(
 const kind = process.argv[2];
 if (kind === "speaking" || kind === "connected") await CRASHES[kind]();
 else
-  describe("a crash ends with 1 and its reason", { concurrency: true }, () => {
+  describe("after a crash the process exits with 1 and logs the reason", { concurrency: true }, () => {
     test("while a worker is inside the runtime", () => assertCrash("speaking", {}));
 
     const skip = typeof loadUwsBinding() === "string" && "the native front does not load here";

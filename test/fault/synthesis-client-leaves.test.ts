@@ -15,7 +15,7 @@ import { eventually } from "../support/eventually.js";
 import { momentOfFault, stays, within } from "../support/pace.js";
 
 const SENTENCE = "Кітапхана таңертең ашылып, кешке дейін жұмыс істейді. ";
-/** Three sentences and far more steps than anybody waits for. */
+/** Three sentences with enough steps to run for long. */
 const BODY = JSON.stringify({ text: SENTENCE.repeat(3), nfe: 64 });
 const GONE_WITHIN_MS = 60_000;
 /** Long enough for dozens of further runs, if there were any. */
@@ -30,13 +30,13 @@ before(async () => {
 
 after(() => engine.stop());
 
-/** Work the engine had started when its session learned that the client had left. */
+/** The work that the engine had started when its session was stopped because the client had left. */
 interface Left {
   readonly runs: number;
   readonly reason: string;
 }
 
-/** The transport over the real engine; only keys and money are none. */
+/** The transport over the real engine, without keys and billing. */
 async function transportOver(front: "node" | "uws") {
   const conversations = new FakeConversations();
   let left = deferred<Left>();
@@ -55,8 +55,8 @@ async function transportOver(front: "node" | "uws") {
       answer: NOBODY,
       complete: () => {},
       stop: (reason) => {
-        left.resolve({ runs: engine.modelRuns, reason });
         session.stop(reason);
+        left.resolve({ runs: engine.modelRuns, reason });
       },
     };
   };
@@ -71,7 +71,7 @@ async function transportOver(front: "node" | "uws") {
 function post({ port }: RunningTransport, path: string): ClientRequest {
   const headers = { authorization: `Bearer ${GOOD_KEY}`, "content-type": "application/json" };
   const sent = request({ host: "127.0.0.1", port, path, method: "POST", headers });
-  // The answer breaks off with the connection, which is the point.
+  // The response ends with the connection, as intended.
   sent.on("error", () => {});
   sent.on("response", (answer) => answer.on("error", () => {}).resume());
   sent.end(BODY);
@@ -79,7 +79,7 @@ function post({ port }: RunningTransport, path: string): ClientRequest {
 }
 
 for (const front of FRONTS) {
-  test(`${front}: a client who leaves costs one model run at most`, async () => {
+  test(`${front}: a client who leaves costs at most one model run`, async () => {
     const { running, nextLeft } = await transportOver(front === "uws" ? "uws" : "node");
     try {
       for (const path of ["/v1/tts", "/v1/tts/stream?timestamps=true"]) {

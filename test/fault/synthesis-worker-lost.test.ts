@@ -39,7 +39,7 @@ test("pieces whose worker dies are synthesized again, equal to undisturbed ones"
   await engine.stop();
 });
 
-test("a worker that received an order while idle still ends on request", async () => {
+test("a worker that received a message while idle still ends on request", async () => {
   let ended: Promise<Error | null> | null = null;
   const engine = await synthesisEngine({
     startWorker: async (shared, onMessage) => {
@@ -54,7 +54,7 @@ test("a worker that received an order while idle still ends on request", async (
   assert.equal(await Promise.race([ended, settled().then(() => "it goes on")]), null);
 });
 
-/** A worker of ours: it says what the test makes it say. */
+/** A fake worker, whose messages the test sends. */
 class ScriptedWorker extends FakeChild {
   readonly posted: ToSynthesisWorker[] = [];
   readonly queue: PcmQueue;
@@ -71,7 +71,7 @@ class ScriptedWorker extends FakeChild {
   }
 }
 
-/** A started engine over workers of ours, and the workers as they come up. */
+/** A started engine over fake workers, and the workers in order of their start. */
 async function scriptedEngine() {
   const workers: ScriptedWorker[] = [];
   const scripted = await synthesisEngine({
@@ -96,12 +96,12 @@ test("a piece cancelled while its worker dies is cancelled", async () => {
   await scripted.stop();
 });
 
-/** Orders that a worker received, by job id. */
+/** Messages that a worker received, by job id. */
 function jobsOf(worker: ScriptedWorker | undefined): number[] {
   return (worker?.posted ?? []).flatMap((message) => (message.type === "speak" ? [message.jobId] : []));
 }
 
-test("a piece whose workers die twice is given up, and takes none of its company with it", async () => {
+test("a piece whose workers die twice fails without affecting others in its batch", async () => {
   const { scripted, workers } = await scriptedEngine();
   const lost = assert.rejects(scripted.speak(JOB, NEVER), hasCode("WORKER_LOST"));
   const company = [scripted.speak(JOB, NEVER), scripted.speak(JOB, NEVER)];
@@ -125,7 +125,7 @@ test("a piece whose workers die twice is given up, and takes none of its company
   await scripted.stop();
 });
 
-test("a listener hears each sample once although the worker dies half way", async () => {
+test("a listener gets each sample once if the worker dies midway", async () => {
   const { scripted, workers } = await scriptedEngine();
   const heard: number[] = [];
   const piece = scripted.speak(JOB, NEVER, { onPcm: (pcm) => heard.push(...pcm) });
@@ -143,7 +143,7 @@ test("a listener hears each sample once although the worker dies half way", asyn
   await scripted.stop();
 });
 
-test("a dead worker's last output does not end up in the repeated piece", async () => {
+test("a dead worker's last output does not leak into the repeated piece", async () => {
   const { scripted, workers } = await scriptedEngine();
   const piece = scripted.speak(JOB, NEVER);
   const [first] = workers;
@@ -162,7 +162,7 @@ test("a dead worker's last output does not end up in the repeated piece", async 
   await scripted.stop();
 });
 
-test("workers that do not come back leave no piece waiting", async () => {
+test("workers that do not restart leave no piece waiting", async () => {
   let starts = 0;
   const lost = await synthesisEngine({
     startWorker: async ({ pcm }, onMessage) => {
@@ -180,7 +180,7 @@ test("workers that do not come back leave no piece waiting", async () => {
   await lost.stop();
 });
 
-test("stop settles what runs and what waits, be it that the worker dies in the end", async () => {
+test("stop settles running and waiting pieces, even if the worker dies meanwhile", async () => {
   const { scripted, workers } = await scriptedEngine();
   const running = assert.rejects(scripted.speak(JOB, NEVER), hasCode("SHUTTING_DOWN"));
   const waiting = assert.rejects(scripted.speak(JOB, NEVER), hasCode("SHUTTING_DOWN"));

@@ -19,7 +19,7 @@ import { UwsFront } from "../../src/front/uws/uws-front.js";
 import { eventually } from "../support/eventually.js";
 import { pace, within } from "../support/pace.js";
 
-/** Longer than the native library's own timer ever waits. */
+/** Longer than the native library's own timeout. */
 const LATE_MS = 14_000;
 /** Idle connections are closed within 10 s, in steps of up to 4 s; a busy machine may need longer. */
 const CLOSED_WITHIN_MS = 40_000;
@@ -42,8 +42,8 @@ const chunks = (...texts: string[]) =>
   [...texts, ""].map((text) => `${text.length.toString(16)}\r\n${text}\r\n`).join("");
 
 /**
- * What clients send before they fall silent: the pieces arrive one after another. `/read` is answered when
- * its body was read, everything else without it.
+ * Data that clients send before they fall silent, piece by piece. `/read` is answered once its body is read,
+ * every other path without reading it.
  */
 const SILENCES: Record<string, readonly string[]> = {
   nothing: [],
@@ -92,7 +92,7 @@ const SILENCES: Record<string, readonly string[]> = {
   garbage: ["\u0016\u0003\u0001 nobody speaks\r\nthis\r\n\r\n"],
 };
 
-/** How a body of a megabyte is sent, and what its handler does before it answers late. */
+/** Ways to send a body of a megabyte, and what its handler does before its late response. */
 const LATE: Record<
   string,
   { readonly isChunked: boolean; readonly isRead: "first" | "slowly" | "last" | "never" }
@@ -108,7 +108,7 @@ const LATE: Record<
 
 const LIMITS = { ...DEFAULT_FRONT_LIMITS, maxConnections: 10_000 };
 
-// Nearly all of it is waiting: everything waits at the same time.
+// Nearly all of it is waiting, so all cases run concurrently.
 describe("connections", { concurrency: true }, () => {
   for (const [name, makeFront] of Object.entries(fronts)) connectionsOf(name, makeFront);
 });
@@ -137,7 +137,7 @@ function connectionsOf(name: string, makeFront: (typeof fronts)[string]): void {
     });
 
     for (const [what, pieces] of Object.entries(SILENCES)) {
-      test(`a client that falls silent is closed: ${what}`, async () => {
+      test(`closes a silent client: ${what}`, async () => {
         const client = await Client.connect(port);
         for (const piece of pieces) {
           client.send(piece);
@@ -148,7 +148,7 @@ function connectionsOf(name: string, makeFront: (typeof fronts)[string]): void {
     }
 
     for (const [what, { isChunked, isRead }] of Object.entries(LATE)) {
-      test(`a megabyte is answered late: ${what}`, async () => {
+      test(`answers a megabyte late: ${what}`, async () => {
         const bytes = randomBytes(1_000_000).toString("hex").slice(0, 1_000_000);
         const client = await Client.connect(port);
         const headers = isChunked ? CHUNKED : length(bytes.length);
@@ -174,7 +174,7 @@ function connectionsOf(name: string, makeFront: (typeof fronts)[string]): void {
       await Promise.all([ask("slowly"), ask("last")]);
     });
 
-    test("a client that still uploads can read its response, and the connection closes", async () => {
+    test("a client can read its response while it is still uploading", async () => {
       const client = await Client.connect(port);
       client.send(`POST /refused HTTP/1.1\r\n${length(6)}\r\n\r\nabc`);
       await client.received("/refused");
@@ -191,7 +191,7 @@ function connectionsOf(name: string, makeFront: (typeof fronts)[string]): void {
     });
   });
 
-  test(`a burst of requests on one connection of front ${name} ends it, and others are served`, async () => {
+  test(`a burst of requests on front ${name} ends only its own connection`, async () => {
     let requestCount = 0;
     const front = makeFront(
       {
@@ -210,7 +210,7 @@ function connectionsOf(name: string, makeFront: (typeof fronts)[string]): void {
     const port = await front.listen("127.0.0.1", 0);
     try {
       const other = await Client.connect(port);
-      // A front in threads answers none in its own turn: it takes one at a time.
+      // A threaded front answers none within the same turn, so it processes one at a time.
       const few = name.includes("threads") ? 1 : PIPELINED_REQUESTS;
       const modest = await Client.connect(port);
       modest.send(`GET /few HTTP/1.1\r\n${HOST}\r\n\r\n`.repeat(few));
@@ -244,7 +244,7 @@ function connectionsOf(name: string, makeFront: (typeof fronts)[string]): void {
     }
   });
 
-  test(`many clients of front ${name} that ask at the same time are all answered`, async () => {
+  test(`front ${name} answers many simultaneous clients`, async () => {
     const front = makeFront(
       {
         request: answer,
@@ -255,19 +255,23 @@ function connectionsOf(name: string, makeFront: (typeof fronts)[string]): void {
     );
     const port = await front.listen("127.0.0.1", 0);
     try {
-      const clients = await Promise.all(Array.from({ length: 200 }, () => Client.connect(port)));
-      for (let round = 0; round < 3; round++) {
-        for (const client of clients) client.send(`GET /at-once HTTP/1.1\r\n${HOST}\r\n\r\n`);
-        await Promise.all(clients.map((client) => client.received("/at-once")));
-      }
-      for (const client of clients) client.end();
+      const ask = async () => {
+        const client = await Client.connect(port);
+        // None waits for the others: one that is silent for 10 s is closed.
+        for (let round = 0; round < 3; round++) {
+          client.send(`GET /at-once HTTP/1.1\r\n${HOST}\r\n\r\n`);
+          await client.received("/at-once");
+        }
+        client.end();
+      };
+      await Promise.all(Array.from({ length: 200 }, ask));
     } finally {
       await front.close(0);
     }
   });
 }
 
-test("front node refuses connections beyond its limit, WebSockets counted, with 503, and then takes others", async () => {
+test("front node answers 503 to connections beyond its limit, including WebSockets, until some close", async () => {
   const front = new NodeFront(
     {
       request: answer,
@@ -341,7 +345,7 @@ async function answerLate(request: FrontRequest, response: FrontResponse, isRead
   await response.end(Buffer.from(isRead === "never" ? "unread" : hash.digest("hex")));
 }
 
-/** A connection whose every byte is ours. */
+/** A connection on which the test controls every byte. */
 class Client {
   readonly #socket: Socket;
   readonly #closed: Promise<void>;
@@ -350,15 +354,15 @@ class Client {
     readonly resolve: () => void;
     readonly reject: (error: Error) => void;
   } | null = null;
-  /** From where on the next text is expected. */
+  /** Offset from which the next text is expected. */
   #from = 0;
   text = "";
 
   private constructor(socket: Socket) {
     this.#socket = socket;
-    // Some of those that are closed on us are so with a reset.
+    // Some connections are closed with a reset.
     socket.on("error", () => {});
-    // It holds its end open: only a socket that is closed on the other side refuses more bytes.
+    // It keeps its end open: only a socket closed by the other side rejects more bytes.
     socket.once("end", () => {
       const more = setInterval(() => socket.write("more"), 100);
       socket.once("close", () => clearInterval(more));
@@ -395,7 +399,7 @@ class Client {
     this.#socket.destroy();
   }
 
-  /** Settles when these have come, one after another. @throws when the connection ends before */
+  /** Settles once these have arrived, in order. @throws if the connection ends first */
   received(...texts: string[]): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#awaited = { texts, resolve, reject };
@@ -404,7 +408,7 @@ class Client {
     });
   }
 
-  /** Settles when the other side has ended the connection. @throws when it does not */
+  /** Settles once the other side has ended the connection. @throws if it does not */
   async closed(): Promise<void> {
     const what = `the end, having received ${JSON.stringify(this.text.slice(0, 300))}`;
     await within(CLOSED_WITHIN_MS, what, this.#closed).finally(() => this.#socket.destroy());

@@ -27,9 +27,9 @@ const LIMITS: FrontLimits = {
   maxConnections: 10_000,
 };
 
-/** Requests that no client may send. */
+/** Invalid requests. */
 const REFUSED_FRAMES: Readonly<Record<string, Buffer>> = {
-  // Two of them: without its mask the first is read as noise, and the rest of it as frames.
+  // Two of them: without its mask, the first is read as noise and its rest as frames.
   unmasked: Buffer.concat(
     [1, 2].map(() => frame(new Uint8Array(64).fill(255), { opcode: OPCODE.binary, isMasked: false })),
   ),
@@ -43,7 +43,7 @@ const REFUSED_FRAMES: Readonly<Record<string, Buffer>> = {
   "a close whose reason is not UTF-8": frame(Uint8Array.of(0x03, 0xe8, 0xff), { opcode: OPCODE.close }),
 };
 
-/** Far beyond what a busy machine needs. */
+/** Far longer than a busy machine needs. */
 const PATIENCE_MS = 60_000;
 
 export type MakeFront = (handlers: FrontHandlers, limits: FrontLimits) => Front;
@@ -285,7 +285,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
         handle = async (_request, response) => {
           const departure: Departure = {
             leaving: () => {
-              // A reader on a separate thread would have woken up by then.
+              // By then a reader on a separate thread would have woken up.
               Atomics.wait(received, 0, 0, inThreads ? 0 : 100);
               told.push("leaving", received[0]!);
             },
@@ -296,14 +296,13 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
         };
         const reader = new Worker(READER, { eval: true, workerData: { port, received } });
         const [total] = (await once(reader, "message")) as [number];
-        // The reader may have all of a response a moment before its writer knows.
+        // The reader may have the whole response a moment before its writer knows.
         await eventually("the end of the answer", () => told.at(-1) === "sent");
         assert.ok(told.includes("leaving"), "the handler was notified");
-        // Data sent by another thread is known once it reports it.
+        // Data sent by another thread counts once it is reported.
         if (inThreads) return;
         assert.ok(told.slice(0, 2).join() === "leaving,0", `told at once: ${told}`);
-        // A reader that is late holds it up, which is another test's matter: then it is told again when it
-        // has happened.
+        // A late reader delays it, which another test covers; then it is reported again once it has happened.
         const early = told.filter(
           (entry, i) => entry === total && told[i - 1] === "leaving" && told[i - 2] !== "held",
         );
@@ -607,7 +606,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       assert.equal((await once(socket, "close"))[0], 1009);
     });
 
-    // As docs/live-protocol.md says under "Refused frames".
+    // See "Refused frames" in docs/live-protocol.md.
     test("a frame that breaks the protocol ends the connection, with a code from ws and none from uWebSockets.js", async () => {
       decide = async () => accepted(null, echo);
       const codes: Record<string, number | null> = {};
@@ -622,7 +621,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
         ...{ "a ping in fragments": 1002, "a continuation of nothing": 1002, "text that is not UTF-8": 1007 },
         ...{ "a close with a wrong code": 1002, "a close whose reason is not UTF-8": 1007 },
       };
-      // A closing frame is answered with one that names no code, whatever is wrong with it.
+      // Any invalid close frame is answered with one without a code.
       const ofUws = Object.keys(ofWs).map((what) => [what, what.startsWith("a close") ? 1005 : null]);
       assert.deepEqual(codes, name === "node" ? ofWs : Object.fromEntries(ofUws));
     });
@@ -805,8 +804,8 @@ async function untilRefused(port: number): Promise<void> {
 }
 
 /**
- * Sends the texts on one connection, each when the one before it is answered with a head, and returns
- * everything until it closes.
+ * Sends the texts on one connection, each after the response headers of the previous one, and returns
+ * everything received until it closes.
  */
 async function raw(port: number, ...texts: string[]): Promise<string> {
   const socket = await open(port);
@@ -828,7 +827,7 @@ async function textOf(stream: AsyncIterable<Buffer>): Promise<string> {
   try {
     for await (const chunk of stream) chunks.push(chunk);
   } catch {
-    // A connection that is cut: what came until then counts.
+    // For a cut connection, the data received so far counts.
   }
   return Buffer.concat(chunks).toString();
 }

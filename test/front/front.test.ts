@@ -28,7 +28,7 @@ const NO_HANDLERS: FrontHandlers = {
   failed: () => {},
 };
 
-test("auto uses the native front if its binding loads, and explicit names are obeyed", () => {
+test("auto uses the native front if its binding loads; explicit names override it", () => {
   assert.equal(selectFront("auto", NO_HANDLERS).kind, typeof binding === "string" ? "node" : "uws");
   assert.equal(selectFront("node", NO_HANDLERS).kind, "node");
 });

@@ -21,12 +21,12 @@ import { eventually } from "../support/eventually.js";
 import { RECOGNIZER_FOLDER, temporaryFolder } from "../support/folders.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
-/** Shaders of every kernel are compiled at the first run on a machine, some 30 s of a core. */
+/** The first run on a machine compiles the shaders of every kernel, about 30 s of one core. */
 const LOADS_WITHIN_MS = 400_000;
 const SPEECH = joined(silence(0.3), speech("kazakh-speech-commands/example_1.flac"), silence(0.8));
 /**
- * An ONNX graph whose rows become 2^20 floats each before their greatest is taken: more than 512 of them are more than WebGPU
- * binds at once.
+ * An ONNX graph that expands each row to 2^20 floats before taking the maximum: more than 512 rows exceed
+ * what WebGPU can bind.
  */
 const WIDE_GRAPH =
   "CAg6pQEKGAoBeAoFc2hhcGUSBHdpZGUiBkV4cGFuZAoyCgR3aWRlEgF5IglSZWR1Y2VNYXgqCwoEYXhlc0ABoAEHKg8KCGtlZXBkaW1zGAGgAQISBHdp" +
@@ -49,7 +49,7 @@ describe("the service on WebGPU", { skip }, () => {
   });
   after(async () => assert.equal(await service.stop(), 0, service.output()));
 
-  /** The answer; a model that is loaded for longer than requests wait is there for a later one. */
+  /** The response; if a model loads for longer than requests wait, a later request finds it. */
   const post = async (path: string, body: string | Uint8Array, type: string): Promise<Buffer> => {
     const headers = { authorization: `Bearer ${service.key}`, "content-type": type };
     let bytes = Buffer.alloc(0);
@@ -70,7 +70,7 @@ describe("the service on WebGPU", { skip }, () => {
     ) as { text: string };
     return text;
   };
-  /** Texts of the finals; null when the model was loaded for longer than the session waited. */
+  /** Texts of the finals; null if the model loaded for longer than the session waited. */
   const listenOnce = async (onHalf: () => void): Promise<string[] | null> => {
     const socket = new WebSocket(`${service.url.replace("http", "ws")}/v1/stream`, {
       headers: { authorization: `Bearer ${service.key}` },
@@ -114,11 +114,11 @@ describe("the service on WebGPU", { skip }, () => {
   };
   const metrics = async () => (await (await fetch(`${operator}/metrics`)).text()).split("\n");
 
-  test("it speaks, transcribes and listens, three workers under the lock at once", async () => {
+  test("speaks, transcribes and listens with three workers under the lock", async () => {
     const [wav, text, finals] = await Promise.all([speak(), transcribe(), listen()]);
     const samples = new WavSampleReader(wav.length).push(wav);
     assert.ok(samples.length > 4_000 && Math.max(...samples.map(Math.abs)) > 0.05, "a word is heard");
-    // Pieces of a file and utterances of a session are cut elsewhere.
+    // Pieces of a file and utterances of a session have different boundaries.
     for (const heard of [text, finals.join(" ")]) assert.match(heard, /^(?:\p{L}+ ?){3,}$/u);
     undisturbed = finals;
     assert.deepEqual(await placed(), [
@@ -135,19 +135,19 @@ describe("the service on WebGPU", { skip }, () => {
       assert.ok(lines.includes(line), `${line} in ${lines.join("\n")}`);
   });
 
-  test("losing a provider in mid-utterance costs no word: the next one continues with the same text", async () => {
+  test("the next provider continues a lost provider's utterance with the same text", async () => {
     const finals = await listen(() => service.child.kill("SIGUSR2"));
     assert.deepEqual(finals, undisturbed);
     assert.deepEqual((await placed())[0], ["live", "cpu", "webgpu"]);
     const lines = await metrics();
     assert.ok(lines.includes('provider_fallbacks_total{engine="live",from="webgpu",to="cpu"} 1'));
     assert.ok(lines.includes('gpu_errors_total{kind="lost"} 1'));
-    // The others go on where they are.
+    // The others continue where they are.
     assert.ok((await speak()).length > 4_000);
   });
 });
 
-test("a tensor too large for the device is reported as lack of memory, and the graph continues with a smaller one", {
+test("after a tensor too large for the device is reported as out of memory, a smaller one runs", {
   skip,
 }, async () => {
   const bytes = Buffer.from(WIDE_GRAPH, "base64");

@@ -3,15 +3,16 @@ import { posix } from "node:path";
 import { COMPUTED, readImports, UNREADABLE } from "./imports.js";
 import { MODULES, type Module, NODE_GROUPS } from "./modules.js";
 
-/** Folders whose files are checked; all that they import of ours must be in a module too. */
+/** Folders whose files are checked; every file of ours that they import must be in a module too. */
 export const FLOORS = ["src", "actors", "native", "core", "bench", "bin", "scripts"];
 
 /** Source files by their path from the repository's root, with `/`. */
 export type Sources = ReadonlyMap<string, string>;
 
 /**
- * What the imports of `sources` break, one line each: files and folders without a module, arrows and packages that their
- * module is not given, entries of workers that are not there, circles of files. Empty when the table holds.
+ * Lists violations by the imports of `sources`, one line each: files and folders without a module, imports
+ * and packages that the module's row does not allow, missing worker entries, circles of files. Empty if there
+ * are none.
  */
 export function findings(sources: Sources): readonly string[] {
   const found: string[] = [];
@@ -25,7 +26,7 @@ export function findings(sources: Sources): readonly string[] {
       const complaint =
         target === null ? packageComplaint(module, specifier) : arrowComplaint(sources, module, target);
       if (complaint !== null) found.push(`${path}: ${complaint}`);
-      // A forbidden arrow is said once; the circles that it closes end with it.
+      // A forbidden import is reported once, without the circles that it closes.
       else if (target !== null && sources.has(target)) targets.push(target);
     }
     arrows.set(path, targets);
@@ -33,7 +34,7 @@ export function findings(sources: Sources): readonly string[] {
   return [...found, ...circles(arrows).map((files) => `circle: ${files.join(" → ")}`)].sort();
 }
 
-/** The module that a file is in: the one that names the most of its path. */
+/** Returns the module of a file: the one with the longest matching path. */
 function moduleOf(path: string): Module | null {
   const isIn = (folder: string) =>
     folder.endsWith("/**")
@@ -42,7 +43,7 @@ function moduleOf(path: string): Module | null {
   return MODULES.find((module) => module.folders.some(isIn)) ?? null;
 }
 
-/** Names as the table has them: a package without what is asked of it, a module of node as its group. */
+/** Names as in the table: a package without its subpath, a Node module as its group. */
 function packageName(specifier: string): string {
   const module = specifier.replace(/^node:/, "");
   const group = Object.keys(NODE_GROUPS).find((name) => NODE_GROUPS[name]?.includes(module));
@@ -54,7 +55,10 @@ function packageName(specifier: string): string {
     .join("/");
 }
 
-/** Imports by text: a virtual copy shares all files but a few with the tree, and reading takes most of the time. */
+/**
+ * Imports by file text: a virtual copy shares nearly all files with the tree, and parsing takes most of the
+ * time.
+ */
 const READ = new Map<string, readonly string[]>();
 
 function importsOf(path: string, text: string): readonly string[] {
@@ -69,8 +73,8 @@ function isOurs(specifier: string): boolean {
 }
 
 /**
- * The path that a relative specifier means. The compiler writes `x.ts` as `dist/…/x.js`, so an address out of the tree
- * by one step is one beside `dist`, and `dist/` is not part of a path.
+ * Resolves a relative specifier to a path. The compiler writes `x.ts` as `dist/…/x.js`, so an address one
+ * step out of the tree is next to `dist`, and `dist/` is not part of a path.
  */
 function resolve(sources: Sources, from: string, specifier: string): string {
   const path = posix
@@ -99,7 +103,10 @@ function packageComplaint(module: Module | null, specifier: string): string | nu
   return `imports ${what}, and ${module?.name ?? "its folder"} may not import ${name}`;
 }
 
-/** The shortest way from each file back to itself, written from the first of its files by name; each circle once. */
+/**
+ * Finds the shortest path from each file back to itself, written from the first of its files by name; each
+ * circle once.
+ */
 function circles(arrows: ReadonlyMap<string, readonly string[]>): readonly (readonly string[])[] {
   const found = new Map<string, readonly string[]>();
   for (const file of arrows.keys()) {

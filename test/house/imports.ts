@@ -3,16 +3,16 @@ import { type Node, parseSync } from "oxc-parser";
 /** Stands for an `import()` or `require()` whose target is known only at run time. */
 export const COMPUTED = "(computed)";
 
-/** Returned by {@link readImports} for text that does not parse: an import that is in no table. */
+/** Returned by {@link readImports} for text that does not parse; no table allows it. */
 export const UNREADABLE = "(unreadable)";
 
 /**
- * Every specifier that a source file names, once each: static imports and `export from` (types too), `import("…")` as an
- * expression and as a type, `import x = require("…")`, `require("…")` however it was made, `require.resolve` and
- * `import.meta.resolve`, `process.getBuiltinModule("…")`, `new URL("…", import.meta.url)`, and what a program of bundled
- * pages asks for by `<reference path>` or `<reference types>`.
+ * Reads every specifier of a source file once: static imports and `export from` (types too), `import("…")` as
+ * an expression and as a type, `import x = require("…")`, `require("…")` however it was created,
+ * `require.resolve` and `import.meta.resolve`, `process.getBuiltinModule("…")`, `new URL("…",
+ * import.meta.url)`, and the `<reference path>` and `<reference types>` of bundled pages.
  *
- * @param path decides by its ending whether `text` is TypeScript, TSX or JavaScript
+ * @param path its extension determines whether `text` is TypeScript, TSX or JavaScript
  */
 export function readImports(path: string, text: string): readonly string[] {
   const { module, program, errors, comments } = parseSync(path, text);
@@ -49,7 +49,7 @@ function specifierOf(node: Node): string | null {
     case "NewExpression": {
       const [target, base] = node.arguments;
       if (!isNamed(node.callee, "URL") || base === undefined || !isImportMeta(base, "url")) return null;
-      // Other addresses beside a file are folders and data.
+      // Other addresses next to a file are folders and data.
       const text = literal(target);
       return /\.[cm]?[jt]sx?($|\?)/.test(text) ? text : null;
     }

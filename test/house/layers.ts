@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { MODULES } from "./modules.js";
 import { ROOT } from "./sources.js";
 
-/** Top-level folders from the top of the house to its foundation: each imports those after it, and none before it. */
+/** Top-level folders from top to bottom: each imports only those after it. */
 export const LAYERS = [
   { folders: ["bench", "test"], holds: "measurements and tests" },
   { folders: ["src"], holds: "the service around the engine: HTTP, sockets, store, console, client" },
@@ -18,7 +18,7 @@ const PATHS = [
   { page: "transcription", title: "Transcription: a file to its words" },
 ] as const;
 
-/** Pictures of the house by their path from the repository's root, as SVG. */
+/** Draws the pictures of the architecture as SVG, by their path from the repository's root. */
 export function pictures(): ReadonlyMap<string, string> {
   return new Map([
     ["docs/pictures/layers.svg", layersPicture()],
@@ -64,7 +64,7 @@ function layersPicture(): string {
   return svg("Layers and their modules; imports point down only", y, parts);
 }
 
-/** Modules of a layer by their names within it, those below another one left out. */
+/** Names of a layer's modules, without nested ones. */
 function modulesIn(folders: readonly string[]): readonly string[] {
   const names = folders.flatMap((folder) =>
     MODULES.flatMap((module) => module.folders)
@@ -75,7 +75,7 @@ function modulesIn(folders: readonly string[]): readonly string[] {
   return [...new Set(names)].sort();
 }
 
-/** For each path the modules that its page names, in order, coloured by layer. */
+/** For each path, the modules on its page, in order, coloured by layer. */
 function pathsPicture(): string {
   const parts: string[] = [];
   let y = 16;
@@ -91,7 +91,7 @@ function pathsPicture(): string {
   return svg("The modules that each path passes, in order", y, parts);
 }
 
-/** The steps of the page; what every module stands on is no station. */
+/** The steps of the page, without the modules that all others use. */
 function stationsOf(page: string): readonly string[] {
   const [, steps = ""] = readFileSync(join(ROOT, `docs/paths/${page}.md`), "utf8").split(/^(?=1\. )/m);
   const folders = MODULES.flatMap((module) => module.folders).map((name) => name.replace("/**", ""));
@@ -103,7 +103,7 @@ function stationsOf(page: string): readonly string[] {
   return [...new Set(stations)];
 }
 
-/** Boxes in rows from left to right, with `between` drawn between neighbours. */
+/** Draws boxes in rows from left to right, with `between` drawn between neighbours. */
 function flow(
   boxes: readonly Box[],
   top: number,

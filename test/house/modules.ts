@@ -1,13 +1,15 @@
 /**
- * A module is one folder (one file for the program itself); `/**` behind it takes in the folders below. `folders` names
- * folders that are one module with it.
+ * A module is one folder (one file for the program itself); a trailing `/**` includes the folders below.
+ * `folders` names folders that are one module with it.
  */
 export interface Module {
   readonly name: string;
   readonly folders: readonly string[];
   /** The module's purpose, as in ARCHITECTURE.md. */
   readonly holds: string;
-  /** Modules that it may import, or `test`: they stand above it in the list, so no circle of modules can be written. */
+  /**
+   * Modules that it may import, or `test`. They are above it in the list, so the list cannot contain circles.
+   */
   readonly imports: readonly string[];
   /** Packages and groups of node's modules ({@link NODE_GROUPS}) that it may import. */
   readonly packages: readonly string[];
@@ -19,7 +21,7 @@ export interface Module {
  */
 const COMPUTED = "(computed)";
 
-/** Modules of node that mean the same for an arrow. */
+/** Groups of Node modules that are allowed together. */
 export const NODE_GROUPS: Readonly<Record<string, readonly string[]>> = {
   tools: [
     ...[
@@ -43,7 +45,7 @@ export const NODE_GROUPS: Readonly<Record<string, readonly string[]>> = {
   modules: ["module", COMPUTED],
 };
 
-/** Everything that knows of time or endings may use the kernel, and everybody the pure modules. */
+/** Modules that all code may use: the kernel, for work with timers or shutdown, and the pure domain. */
 const BASE = "core/kernel core/domain";
 const EVERY_PACKAGE_OF_A_BENCH = "ws pino tinybench sherpa-onnx-node";
 
@@ -87,7 +89,7 @@ export const MODULES: readonly Module[] = [
   module(
     "native/models/**",
     "model packages and graphs, one folder per family",
-    `${BASE} core/ports native/phonemes`,
+    `${BASE} core/ports native/beam native/phonemes`,
     "onnxruntime-node zod crypto files",
   ),
   module(
@@ -340,7 +342,7 @@ export const MODULES: readonly Module[] = [
   module(
     "scripts scripts/no-download scripts/runtimes",
     "what npm runs",
-    "core/observe core/protocol src/settings src/http/endpoints src/front src/front/uws src/main.ts bench test",
+    "core/observe core/protocol src/settings src/http/endpoints src/front src/front/uws src/main.ts bench test native/models",
     "postgres vite marked oxc-transform onnxruntime-node crypto files modules net processes tools",
   ),
 ];

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { waitsOf } from "./waits.js";
 
-/** Files that wait for a length of time or compare times themselves, and why. */
+/** Files that may wait for a fixed time or compare times, with reasons. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   "test/support/eventually.ts": "what others wait with",
   "test/support/pace.ts": "what others wait with",
@@ -15,7 +15,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   "test/cli/service-commands.test.ts": "audio is sent as fast as it is spoken",
 };
 
-test("tests wait for what they look at: no sleeps, no comparisons of times", () => {
+test("tests contain no sleeps and no comparisons of times", () => {
   const names = readdirSync("test", { recursive: true, encoding: "utf8" });
   const files = names.filter((name) => /\.ts$/.test(name)).map((name) => `test/${name}`);
   assert.ok(files.length > 200, `${files.length} files`);
@@ -28,7 +28,7 @@ test("tests wait for what they look at: no sleeps, no comparisons of times", () 
   for (const path of Object.keys(EXCEPTIONS)) assert.ok(files.includes(path), path);
 });
 
-test("sleeps and comparisons of times are found in whatever way they are written", () => {
+test("finds sleeps and comparisons of times in every spelling", () => {
   const count = (text: string) => waitsOf("a.test.ts", text).length;
   for (const text of [
     'import { setTimeout as rest } from "node:timers/promises";',

@@ -5,7 +5,7 @@ import { FLOORS, type Sources } from "./findings.js";
 
 export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** Code on the checked floors. Installed packages and compiled addons are nobody's module. */
+/** Source code in the checked folders. Installed packages and compiled addons belong to no module. */
 export function readSources(): Sources {
   const sources = new Map<string, string>();
   for (const floor of FLOORS) {

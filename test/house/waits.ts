@@ -9,8 +9,8 @@ export interface WaitFinding {
 const SLEEPING_MODULES = ["node:timers/promises", "timers/promises"];
 
 /**
- * Sleeps (what `node:timers/promises` gives, `setTimeout` with a length of time) and assertions that compare times (an
- * operator of order beside `performance.now()` or `Date.now()`, or beside a name that was set from one of the two).
+ * Sleeps (`node:timers/promises`, `setTimeout` with a delay) and assertions that compare times (a comparison
+ * operator with `performance.now()` or `Date.now()`, or with a name assigned from one of the two).
  */
 export function waitsOf(path: string, text: string): readonly WaitFinding[] {
   const { program, module } = parseSync(path, text);
@@ -42,7 +42,7 @@ export function waitsOf(path: string, text: string): readonly WaitFinding[] {
   return found;
 }
 
-/** `setTimeout` for longer than a turn of the loop. */
+/** `setTimeout` for longer than a turn of the event loop. */
 function isSleep({ callee, arguments: given }: Extract<Node, { type: "CallExpression" }>): boolean {
   const name = callee.type === "MemberExpression" ? nameOf(callee.property) : nameOf(callee);
   const isOfGlobal =
@@ -71,7 +71,7 @@ function comparesTimes(node: Node, clocks: ReadonlySet<string>): boolean {
   return isFound;
 }
 
-/** Functions read it later, and are looked at where they are called. */
+/** Functions read it later, and are checked at their calls. */
 function readsClock(node: Node | null, clocks: ReadonlySet<string>): boolean {
   if (node === null || node.type === "ArrowFunctionExpression" || node.type === "FunctionExpression")
     return false;

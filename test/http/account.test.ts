@@ -28,7 +28,7 @@ for (const front of FRONTS) {
       assert.equal(running.reports.asked.at(-1), "org_1");
     });
 
-    test("a key can read its organization's usage, with a unit for every quantity", async () => {
+    test("a key can read its organization's usage with units", async () => {
       const { status, body } = await get("/v1/usage?from=2026-11-01&to=2026-11-02");
       assert.equal(status, 200);
       const synthesis = { kind: "synthesis", endpoint: "/v1/tts", requests: 2, quantity: 25, credits: 10 };
@@ -48,7 +48,7 @@ for (const front of FRONTS) {
       const { body } = await get("/v1/usage");
       const { from, to } = body as typeof PERIOD;
       assert.equal((Date.parse(to) - Date.parse(from)) / 86_400_000, 29);
-      // The day may change meanwhile.
+      // The date may change meanwhile.
       assert.ok([before, today()].includes(to), to);
       const early = await get("/v1/usage?to=2026-03-01");
       assert.equal((early.body as typeof PERIOD).from, "2026-01-31");
@@ -84,7 +84,7 @@ for (const front of FRONTS) {
 }
 
 describe("reports of clients that poll", () => {
-  test("a balance is queried at most once a second, usage once in ten seconds, and both immediately after a failure", async () => {
+  test("queries a balance at most once a second, usage once in ten seconds, except after a failure", async () => {
     const reports = new FakeReports();
     const clock = new ManualClock();
     const polled = new PolledReports(reports, clock);
@@ -103,7 +103,7 @@ describe("reports of clients that poll", () => {
     assert.deepEqual(reports.asked, ["a", period, period]);
   });
 
-  test("an organization gets ten periods at a time, then one a second, without delaying others", async () => {
+  test("an organization may query ten periods, then one a second, without delaying others", async () => {
     const reports = new FakeReports();
     const clock = new ManualClock();
     const polled = new PolledReports(reports, clock);

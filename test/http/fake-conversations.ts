@@ -1,6 +1,8 @@
 import { readFile } from "node:fs/promises";
+import { readableTranscript } from "../../actors/transcription/readable-transcript.js";
 import { ServiceError } from "../../core/domain/errors.js";
 import { countCodePoints } from "../../core/domain/text/code-points.js";
+import { readWords } from "../../core/domain/text/display/reading.js";
 import type { UsagePeriod } from "../../core/domain/usage/period.js";
 import type { AccountReports, UsageSum } from "../../core/ports/account-reports.js";
 import type { Credits } from "../../core/ports/console-store.js";
@@ -14,6 +16,7 @@ import type {
 } from "../../core/ports/conversations.js";
 import type { Departure } from "../../core/ports/front.js";
 import type { KeyIdentity, KeyStore } from "../../core/ports/key-store.js";
+import type { TranscriptReader } from "../../core/ports/transcript-reader.js";
 import { CATALOG } from "../support/catalog.js";
 import { settled } from "../support/deferred.js";
 import { pace } from "../support/pace.js";
@@ -21,10 +24,13 @@ import { pace } from "../support/pace.js";
 export const GOOD_KEY = `sk-svc-${"0a".repeat(24)}`;
 export const DOWN_KEY = `sk-svc-${"dd".repeat(24)}`;
 
+/** The rules of readable text without the model: figures, capitals and the last mark. */
+const UNPUNCTUATED: TranscriptReader = { read: async (task) => readWords(task, null) };
+
 /** Nobody pays here. */
 export const NOBODY: Departure = { leaving: () => {}, held: () => {} };
 
-/** Keys that a test knows; look-ups are counted. */
+/** Keys defined by a test; counts look-ups. */
 export class FakeKeys implements KeyStore {
   lookUps = 0;
 
@@ -35,9 +41,9 @@ export class FakeKeys implements KeyStore {
   }
 }
 
-/** An account that a test knows; questions are counted. */
+/** An account defined by a test; counts queries. */
 export class FakeReports implements AccountReports {
-  /** Organizations, and days where they count. */
+  /** Queried organizations, with days if relevant. */
   readonly asked: string[] = [];
   /** Result of the next query. */
   next: Promise<unknown> = Promise.resolve();
@@ -59,9 +65,9 @@ export class FakeReports implements AccountReports {
 }
 
 /**
- * Conversations for tests of the transport alone: the text says what happens, a sentence per `.`-separated
- * piece. `fail` throws there, `slow` waits, `halves` comes in two parts with a wait between them, `long` is a
- * hundred seconds of samples.
+ * Conversations for tests of the transport alone: each `.`-separated part of the text is a sentence that
+ * determines what happens. `fail` throws, `slow` waits, `halves` arrives in two parts with a wait between
+ * them, `long` is a hundred seconds of samples.
  */
 export class FakeConversations implements Conversations {
   catalog = CATALOG;
@@ -73,15 +79,15 @@ export class FakeConversations implements Conversations {
   readonly uploads: { readonly path: string; readonly bytes: Buffer }[] = [];
   /** Behaviour of the next transcription. */
   nextTranscription: "answer" | "wait" | ServiceError = "answer";
-  /** The progress events of the next transcription, sent first. */
+  /** Progress events of the next transcription, sent before its result. */
   nextShares: readonly number[] = [];
   /** The error that every new request gets. */
   creditRefusal: ServiceError | null = null;
   /** The reported wait for the model. */
   modelWaitMs = 0;
-  /** Awaited by the next synthesis if its text requests it; null for a moment. */
+  /** Awaited by the next synthesis if its text requests it; null for a short wait. */
   pause: Promise<unknown> | null = null;
-  /** `charge` and `complete`, as they came. */
+  /** Calls of `charge` and `complete`, in order. */
   readonly charges: string[] = [];
   requireCredit: Conversations["requireCredit"] = async () => {
     if (this.creditRefusal !== null) throw this.creditRefusal;
@@ -150,7 +156,7 @@ export class FakeConversations implements Conversations {
       if (this.nextTranscription instanceof ServiceError) throw this.nextTranscription;
       if (this.nextTranscription === "wait") await stopped;
       const word = (text: string, start: number) => ({ word: text, start, end: start + 0.4 });
-      return {
+      const transcript = {
         segments: [
           {
             text: "сәлем әлем",
@@ -166,6 +172,9 @@ export class FakeConversations implements Conversations {
         processingSeconds: 0.5,
         creditsCharged: 8,
       };
+      const { reading = null } = wishes;
+      if (reading === null) return transcript;
+      return { ...transcript, ...(await readableTranscript(transcript, reading, UNPUNCTUATED)) };
     };
     return {
       transcript: Promise.race([transcribe(), stopped]),

@@ -16,7 +16,7 @@ const HOUR_MS = 3_600_000;
 
 afterEach(() => mock.timers.reset());
 
-/** One service's keys; `isGood` is the database's answer about sessions. */
+/** One service's keys; `isGood` is the database's result for sessions. */
 function issuing<C extends Clock = ManualClock>(
   clock: C = new ManualClock() as Clock as C,
   isGood: (place: SessionPlace) => Promise<boolean> = async () => true,
@@ -45,7 +45,7 @@ test("a live authorization is reused for five minutes, until the key is known to
   assert.equal(await live.find("sk"), null);
 });
 
-test("a look-up of a key that ended meanwhile does not count", async () => {
+test("ignores the look-up of a key that ended meanwhile", async () => {
   let answer: (identity: KeyIdentity) => void = () => {};
   const find = () => new Promise<KeyIdentity>((resolve) => (answer = resolve));
   const { endings, live } = issuing(new ManualClock(), undefined, find);
@@ -65,7 +65,7 @@ test("a playground key opens no live socket after its ten minutes", async () => 
   assert.equal(await live.find(key), null);
 });
 
-test("a playground key is good on every service with the same secret, and no other text is", async () => {
+test("every service with the same secret accepts a playground key, and no other text", async () => {
   const clock = new ManualClock();
   const key = issuing(clock).keys.issue(SESSION, "usr_1", ORGANIZATION);
   const { keys, lookUps } = issuing(clock);
@@ -75,7 +75,7 @@ test("a playground key is good on every service with the same secret, and no oth
   assert.equal(lookUps(), 1);
 });
 
-test("a session is looked up every half minute, and immediately after an ending", async () => {
+test("looks up a session every half minute and immediately after an ending", async () => {
   let isGood = true;
   const { keys, clock, endings, lookUps } = issuing(new ManualClock(), async () => isGood);
   const key = keys.issue(SESSION, "usr_1", ORGANIZATION);
@@ -104,7 +104,7 @@ test("a session that ends while it is looked up admits no request", async () => 
   assert.equal(await asked, null);
 });
 
-test("a live session ends with the console's session, also when its key is late", async () => {
+test("a live session ends with the console's session, even if its key arrives late", async () => {
   const { endings, keys, clock } = issuing();
   const identity = (await keys.find(keys.issue(SESSION, "usr_1", ORGANIZATION)))!;
   let told = 0;
@@ -135,7 +135,7 @@ test("a live session of a token that another service issued ends with the consol
 });
 
 // Issue 12: the wall clock is set forwards or back by hours.
-test("jumps of the wall clock do not change how long keys and tokens last", async () => {
+test("jumps of the wall clock do not change the lifetime of keys and tokens", async () => {
   mock.timers.enable({ apis: ["Date"], now: Date.now() });
   const { keys, live } = issuing(systemClock);
   const tokens = streamTokens();

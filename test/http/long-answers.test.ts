@@ -45,7 +45,7 @@ class MemoryAnswer implements FrontResponse {
     this.hasStarted = true;
   }
 
-  /** Takes everything at once, as a reader on the same machine may. */
+  /** Accepts everything immediately, as a reader on the same machine may. */
   async write(chunk: Uint8Array): Promise<void> {
     this.#chunks.push(chunk.slice());
     this.#bytesByTurn.set(this.#turn(), (this.#bytesByTurn.get(this.#turn()) ?? 0) + chunk.length);
@@ -61,7 +61,7 @@ class MemoryAnswer implements FrontResponse {
   }
 }
 
-/** A front without sockets: requests come from the test. */
+/** A front without sockets; the test makes the requests. */
 class MemoryFront implements Front {
   readonly kind = "node";
   readonly handlers: FrontHandlers;
@@ -126,7 +126,7 @@ before(async () => {
 });
 after(() => running.stop());
 
-/** Nothing of an answer may keep the others waiting. */
+/** No part of a response may block the others. */
 function assertSliced(answer: MemoryAnswer, bytes: number): void {
   assert.equal(answer.body.length, bytes);
   assert.ok(answer.mostBytesInOneTurn <= 2 * SLICE_BYTES, `${answer.mostBytesInOneTurn} bytes in one turn`);
@@ -136,7 +136,7 @@ for (const [path, body] of [
   ["/v1/tts", { text: "long. short" }],
   ["/v1/audio/speech", { input: "long. short" }],
 ] as const) {
-  test(`${path} sends a long WAV in slices, byte for byte what one piece would be, with its length`, async () => {
+  test(`${path} sends a long WAV in slices with the same bytes and a total length`, async () => {
     const answer = await front.speak(path, body);
     assert.deepEqual(answer.body, WHOLE);
     assert.equal(answer.headers["content-length"], String(WHOLE.length));
@@ -174,7 +174,7 @@ for (const target of ["/v1/tts/stream", "/v1/tts/stream?timestamps=true"]) {
   });
 }
 
-test("a short answer leaves in one piece, and a frame too", async () => {
+test("sends a short answer or frame in one piece", async () => {
   const whole = await front.speak("/v1/tts", { text: "short" });
   assert.equal(whole.chunkCount, 1);
   assert.equal(whole.headers["content-length"], String(44 + 480));
@@ -182,7 +182,7 @@ test("a short answer leaves in one piece, and a frame too", async () => {
   assert.equal((await front.speak("/v1/tts/stream", { text: "short. short" })).chunkCount, 2);
 });
 
-test("base64 of a body is that of its bytes, however they are cut into parts", async () => {
+test("base64 of a body does not depend on how it is split into parts", async () => {
   const parts = fc.array(fc.uint8Array({ maxLength: 9 }), { maxLength: 8 });
   fc.assert(
     fc.property(parts, (cut) => {

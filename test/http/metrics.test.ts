@@ -32,7 +32,7 @@ const post = async (path: string, body: string) => {
 };
 const scrape = async () => (await fetch(`http://127.0.0.1:${operator.port}/metrics`)).text();
 
-test("an autoscaler can read how much work is waiting for engines or running", async () => {
+test("an autoscaler can read the amount of waiting and running work", async () => {
   const answer = await fetch(`http://127.0.0.1:${operator.port}/demand`);
   assert.equal(answer.headers.get("content-type"), "application/json");
   assert.deepEqual(await answer.json(), {
@@ -78,7 +78,7 @@ test("loads of models are counted and timed by engine and model", async () => {
   assert.match(await metrics.text(), /^model_loaded\{engine="live",model="m"\} 0$/m);
 });
 
-test("the delay of the main thread is reported without the clock's own tick, under one name", async () => {
+test("the reported delay of the main thread excludes the timer's own interval", async () => {
   const metrics = new Metrics({ withProcess: true });
   const shown = async (quantile: string) => {
     const text = await metrics.text();
@@ -88,22 +88,22 @@ test("the delay of the main thread is reported without the clock's own tick, und
     );
   };
   const nobody = new Int32Array(new SharedArrayBuffer(4));
-  // By turns: between two ticks lies a delay, and the first tick after a look has none before it.
+  // Alternating: there is a delay between two ticks, and none before the first tick after a read.
   let look = 0;
   await eventually("a delay is seen", async () => {
     if (look++ % 2 === 1) return (await shown("1")) >= 50;
     Atomics.wait(nobody, 0, 0, 100);
     return false;
   });
-  // It is over, and was told once. Half of the clock's ticks are a small part of a tick late; no tick at all
-  // is less than that.
+  // It has ended and was reported once. Half of the clock's ticks are late by a small part of a tick; without
+  // ticks the value would be lower.
   await eventually("a thread that does nothing is hardly late", async () => {
     const late = await shown("0.5");
     return late > 0.01 && late < 5;
   });
 });
 
-test("no label contains a key, a text or an organization, and the port serves nothing else", async () => {
+test("no label contains a key, a text or an organization", async () => {
   const text = await scrape();
   for (const secret of ["sk-svc-", "org_1", "key_1", "one.two", "made-up"])
     assert.ok(!text.includes(secret), secret);

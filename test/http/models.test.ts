@@ -40,7 +40,7 @@ async function refusal(answer: Response): Promise<readonly [number, string | nul
   return [answer.status, answer.headers.get("x-svc-error"), detail];
 }
 
-test("the catalog names every model, the default first, and the voices of each", async () => {
+test("the catalog lists every model with its voices, the default first", async () => {
   const models = (await (await fetch(`${running.base}/v1/models`)).json()) as Record<string, Row[]>;
   type Row = { readonly name: string; readonly default: boolean; readonly hot_words?: boolean };
   const shown = (rows: readonly Row[] = []) => rows.map((row) => [row.name, row.default, row.hot_words]);
@@ -58,7 +58,7 @@ test("the catalog names every model, the default first, and the voices of each",
   assert.deepEqual(health.models, ["pieces", "svc-kk-ru-v2", "svc-kk-v1", "voices"]);
 });
 
-test("the requested or the default model speaks, and the response says which", async () => {
+test("the response names the requested or default model that spoke", async () => {
   for (const [path, field] of [
     ["/v1/tts", "text"],
     ["/v1/tts/stream", "text"],
@@ -138,7 +138,7 @@ test("a model that writes word pieces rejects hot words", async () => {
   ]);
 });
 
-test("a live session is opened with the model that is named, on both paths", async () => {
+test("a live session uses the requested model on both paths", async () => {
   for (const [path, expected] of [
     ["/v1/stream", "svc-kk-ru-v2"],
     ["/v1/stream?model=pieces", "pieces"],

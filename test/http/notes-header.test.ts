@@ -4,7 +4,7 @@ import { GOOD_KEY } from "./fake-conversations.js";
 import { FRONTS, startTransport } from "./running-transport.js";
 
 for (const front of FRONTS) {
-  test(`${front}: a response with speech reports a text that is Russian or not spoken in full`, async () => {
+  test(`${front}: a speech response reports text that is Russian or not fully spoken`, async () => {
     const running = await startTransport(front);
     const headerOf = async (path: string, body: object) => {
       const answer = await fetch(running.base + path, {

@@ -170,7 +170,7 @@ for (const front of FRONTS) {
       });
     }
 
-    /** Failures before and after a route is found, each on a path of the kind. */
+    /** Failures before and after routing, on both kinds of path. */
     const failures: [string, string, RequestInit, number][] = [
       ["no JSON", "/v1/audio/speech", { method: "POST", headers: AUTHORIZED, body: "{" }, 400],
       ["no key", "/v1/audio/transcriptions", { method: "POST", body: "x" }, 401],
@@ -187,7 +187,7 @@ for (const front of FRONTS) {
       ["a query that is refused before anything else", "/v1/voices?model=%00", {}, 400],
     ];
     for (const [what, path, request, status] of failures) {
-      test(`${what}: an announced client reads error, every other client exactly detail`, async () => {
+      test(`${what}: OpenAI's clients read error, every other client exactly detail`, async () => {
         const ask = async (more: Record<string, string>) => {
           const answer = await fetch(running.base + path, {
             ...request,
@@ -204,7 +204,7 @@ for (const front of FRONTS) {
       });
     }
 
-    test("on other paths an announced client reads exactly detail too", async () => {
+    test("on other paths OpenAI's clients also read exactly detail", async () => {
       const headers = { "x-stainless-lang": "js" };
       for (const [method, path] of [
         ["POST", "/v1/tts"],

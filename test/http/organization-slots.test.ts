@@ -14,7 +14,7 @@ import { FRONTS, type RunningTransport, startTransport } from "./running-transpo
 
 const HEADERS = { authorization: `Bearer ${GOOD_KEY}` };
 
-test("slots count like a list of running work, however often they are released", () => {
+test("counts slots like a list of running work, however often they are released", () => {
   const kinds: WorkKind[] = ["synthesis", "files", "live"];
   const limits = { synthesis: 3, files: 1, live: 2 };
   const step = fc.record({
@@ -59,7 +59,7 @@ for (const front of FRONTS) {
     const transcribe = () =>
       fetch(`${running.base}/v1/transcribe`, { method: "POST", headers: HEADERS, body: "x" });
 
-    test("one request too many is rejected immediately, and admitted once another has ended", async () => {
+    test("rejects one request too many until another has ended", async () => {
       const pause = deferred<void>();
       running.conversations.pause = pause.promise;
       const first = await Promise.all([speak("one.slow"), speak("one.slow")]);
@@ -78,7 +78,7 @@ for (const front of FRONTS) {
       await again.arrayBuffer();
     });
 
-    test("a failed request and a client that left give their slots back", async () => {
+    test("a failed request and a client that left release their slots", async () => {
       for (let i = 0; i < 4; i++) assert.equal((await speak("")).status, 400);
       const abort = new AbortController();
       const leaving = fetch(`${running.base}/v1/tts/stream`, {
@@ -96,7 +96,7 @@ for (const front of FRONTS) {
       });
     });
 
-    test("one live session too many is rejected before the upgrade, or on its socket", async () => {
+    test("rejects one live session too many, before the upgrade or on its socket", async () => {
       const url = `ws://127.0.0.1:${running.port}/v1/stream`;
       const socket = new WebSocket(url, { headers: HEADERS });
       await once(socket, "open");

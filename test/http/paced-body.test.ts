@@ -1,4 +1,4 @@
-// Issue 12, "From the attack", line 11: bodies keep a pace.
+// Issue 12, "From the attack", line 11: bodies have a minimum pace.
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { test } from "node:test";
@@ -12,7 +12,7 @@ const PACE = { leastBytesPerS: 1_000, graceMs: 600, stallMs: 5_000, longestMs: 6
 
 const PATIENT = { ...PACE, graceMs: 60_000, stallMs: 60_000 };
 
-/** A client that sends `bytes` with each of its chunks, and for ever nothing after the last. */
+/** A client that sends `bytes` with each chunk, and stalls after the last. */
 function client(chunks: readonly number[], pauseMs: number, ends: boolean) {
   let isReturned = false;
   async function* send(): AsyncGenerator<Uint8Array, void, undefined> {
@@ -43,18 +43,18 @@ test("a body that keeps its pace passes unchanged", async () => {
   assert.equal(await bytesOf(paced(client([400, 0, 300, 5], 20, true).body, PATIENT)), 705);
 });
 
-test("a client that trickles bytes or stalls is disconnected", async () => {
+test("a slow or stalled client is disconnected", async () => {
   await assert.rejects(bytesOf(paced(client(Array(1_000).fill(1), 50, true).body, PACE)), isTooSlow);
   const stalling = { ...PACE, stallMs: 300 };
   await assert.rejects(bytesOf(paced(client([1_000_000], 1, false).body, stalling)), isTooSlow);
 });
 
-test("a fast body has a deadline, too", async () => {
+test("a fast body also has a deadline", async () => {
   const short = { ...PACE, longestMs: 500 };
   await assert.rejects(bytesOf(paced(client(Array(1_000).fill(10_000), 20, true).body, short)), isTooSlow);
 });
 
-test("a slow reader does not count against the client, and one that stops ends the source", async () => {
+test("a slow reader does not count against the client; one that stops ends the source", async () => {
   const { body, isReturned } = client([1, 1, 1, 1], 0, true);
   let count = 0;
   for await (const _ of paced(body, { ...PACE, graceMs: 300, stallMs: 300 })) {
@@ -66,7 +66,7 @@ test("a slow reader does not count against the client, and one that stops ends t
 });
 
 for (const front of FRONTS) {
-  test(`a JSON body that trickles gets 408 and the end of its connection on ${front}`, async () => {
+  test(`a slow JSON body gets 408 and ends its connection on ${front}`, async () => {
     const running = await startTransport(front);
     try {
       const socket = connect(running.port, "127.0.0.1");
@@ -74,7 +74,8 @@ for (const front of FRONTS) {
       socket.setEncoding("utf8").on("data", (text: string) => {
         answer += text;
       });
-      // A client that goes on writing may meet a reset behind its answer; `once` would take it for a failure.
+      // A client that continues writing may get a reset after its response, which `once` would report as a
+      // failure.
       socket.on("error", () => {});
       const closed = new Promise((resolve) => socket.once("close", resolve));
       const head = ["POST /v1/tts HTTP/1.1", "Host: a.test", `Authorization: Bearer ${GOOD_KEY}`];

@@ -30,7 +30,7 @@ test("the document has the version of the API and that of the service", () => {
   assert.ok(info["description"]?.includes(`version ${version} of the package`));
 });
 
-test("our own schemas say that they take no other names, those of other vendors' shapes do not", () => {
+test("only our own schemas exclude additional names", () => {
   const { components } = openApiDocument() as {
     readonly components: { readonly schemas: Record<string, { readonly additionalProperties?: unknown }> };
   };
@@ -64,7 +64,7 @@ const LISTEN_PARAMETERS = [
   "vad_events",
 ];
 
-/** The endpoint table of the interface specification, and below it what was decided to exist beside it. */
+/** The endpoint table of the interface specification, followed by the endpoints decided later. */
 const SPECIFIED: readonly Specified[] = [
   ["POST", "/v1/tts", "key", [400, 401, 404, 429, 503], ["X-Svc-Chars"], ["timestamps", BILLED_PARAMETER]],
   [
@@ -140,7 +140,7 @@ after(() => running.stop());
 test("statuses decided outside the specification are listed where they can occur", () => {
   for (const { method, path, request, errors } of ENDPOINTS)
     assert.equal(errors.includes(408), request !== undefined, `${method} ${path} reads a body`);
-  // Names that are not known are rejected.
+  // Unknown names are rejected.
   for (const path of ["/v1/stream/token", "/v1/voices", "/v1/stream", "/v1/listen"])
     assert.ok(ENDPOINTS.find((endpoint) => endpoint.path === path)?.errors.includes(400), path);
   const { components } = openApiDocument() as {
@@ -199,7 +199,7 @@ test("the reference is a valid OpenAPI 3.1 document", async () => {
   }
 });
 
-test("answers have the members, content types and headers that the reference names", async () => {
+test("answers have the members, content types and headers of the reference", async () => {
   const headers = { authorization: `Bearer ${GOOD_KEY}` };
   const form = () => {
     const fields = new FormData();
@@ -239,7 +239,7 @@ test("answers have the members, content types and headers that the reference nam
   assert.equal(transcription.words?.length, 3);
 });
 
-test("the bare address leads a browser to the console, and anything else to the reference", async () => {
+test("the root path leads browsers to the console and other clients to the reference", async () => {
   const opened = async (method: string, headers: Record<string, string>) => {
     const answer = await fetch(running.base, { method, headers, redirect: "manual" });
     return [answer.status, answer.headers.get("location"), answer.headers.get("vary"), await answer.text()];
@@ -259,7 +259,7 @@ test("the reference page starts with the limits of the models", async () => {
   assert.ok(!html.includes("<b>svc-kk-ru-v2</b>"), "a model without notes says nothing");
 });
 
-test("every page of docs is linked on the reference page, and served as it is written", async () => {
+test("every page of docs is linked on the reference page and served as written", async () => {
   const folder = new URL("../../../docs/", import.meta.url);
   const names = (await readdir(folder)).filter((name) => name.endsWith(".md"));
   const html = await (await fetch(`${running.base}/docs`)).text();
@@ -273,7 +273,7 @@ test("every page of docs is linked on the reference page, and served as it is wr
   }
 });
 
-test("browsers get the pages of docs as HTML whose links lead somewhere and which runs nothing", async () => {
+test("browsers get the pages of docs as HTML with working links and without scripts", async () => {
   const page = await browse("/docs/api.md");
   assert.match(page, /<h2 id="endpoints">Endpoints<\/h2>/);
   assert.match(page, /<a href="\/docs\/api\.md" aria-current="page">/);
@@ -292,7 +292,7 @@ test("browsers get the pages of docs as HTML whose links lead somewhere and whic
   for (const html of anchors.values()) assert.doesNotMatch(html, /<script|style=|\[[^\]]+\]\([^)]+\)/);
 });
 
-test("plots are served as pictures that run nothing", async () => {
+test("plots are served as pictures without scripts", async () => {
   const answer = await fetch(`${running.base}/docs/pictures/finals.svg`);
   assert.deepEqual([answer.status, answer.headers.get("content-type")], [200, "image/svg+xml"]);
   assert.match(answer.headers.get("content-security-policy") ?? "", /^default-src 'none';.* sandbox$/);
@@ -300,7 +300,7 @@ test("plots are served as pictures that run nothing", async () => {
     assert.equal((await fetch(`${running.base}/docs/${path}`)).status, 404, path);
 });
 
-test("examples are served as text, and nothing else of the folder or above it", async () => {
+test("only the examples of the folder are served, as text", async () => {
   const text = await (await fetch(`${running.base}/docs/examples/live.mjs`)).text();
   assert.equal(text, await readFile(new URL("../../../docs/examples/live.mjs", import.meta.url), "utf8"));
   for (const path of ["examples/none.mjs", "examples/..%2F..%2Fpackage.json", "examples/", "../package.json"])
@@ -314,7 +314,7 @@ async function browse(path: string): Promise<string> {
   return answer.text();
 }
 
-test("the reference page loads from this service only", async () => {
+test("the reference page loads resources only from this service", async () => {
   const page = await fetch(`${running.base}/docs`);
   assert.match(page.headers.get("content-security-policy") ?? "", /^default-src 'none'; script-src 'self';/);
   const html = await page.text();
@@ -336,7 +336,7 @@ test("the live protocol is described as AsyncAPI", async () => {
   assert.deepEqual(await answer.json(), JSON.parse(JSON.stringify(asyncApiDocument())));
 });
 
-/** A component that takes no member it does not name. */
+/** A component without additional members. */
 function strictly(name: ComponentName): z.ZodType {
   const schema = COMPONENTS[name];
   return schema instanceof z.ZodObject ? schema.strict() : schema;

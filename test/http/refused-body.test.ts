@@ -6,11 +6,11 @@ import { GOOD_KEY } from "./fake-conversations.js";
 import { FRONTS, startTransport } from "./running-transport.js";
 
 const BLOCK = Buffer.from("1\r\nx\r\n".repeat(40_000));
-/** More than the system's own buffers on the way hold. */
+/** More than the system's buffers on the path hold. */
 const MOST_BYTES = 16 << 20;
 
 for (const front of FRONTS) {
-  test(`${front} stops reading a rejected body of tiny chunks, and its client gets the reason`, async () => {
+  test(`${front} stops reading a rejected body of tiny chunks and reports the reason`, async () => {
     const running = await startTransport(front);
     try {
       const socket = connect(running.port, "127.0.0.1");
@@ -18,7 +18,7 @@ for (const front of FRONTS) {
       let isClosed = false;
       socket.on("data", (bytes: Buffer) => (text += bytes.toString("latin1")));
       socket.on("error", () => {
-        // Reset while it still sends; `close` follows.
+        // Reset while it is still sending; `close` follows.
       });
       socket.once("close", () => (isClosed = true));
       socket.write(
@@ -42,7 +42,7 @@ for (const front of FRONTS) {
   });
 }
 
-/** Settles when a block has left this process, or the connection is over. */
+/** Settles when a block has left this process or the connection has ended. */
 function written(socket: Socket): Promise<void> {
   return new Promise((resolve) => {
     socket.once("close", resolve);

@@ -18,7 +18,7 @@ const found = (method: string, path: string) => {
   return [one?.path ?? null, params];
 };
 
-test("an exact path wins over a pattern, and a pattern over a prefix", () => {
+test("prefers an exact path to a pattern and a pattern to a prefix", () => {
   assert.deepEqual(found("GET", "/teams/all"), ["/teams/all", {}]);
   assert.deepEqual(found("GET", "/teams/a%20b"), ["/teams/:team", { team: "a%20b" }]);
   assert.deepEqual(found("DELETE", "/teams/1/members/2"), [
@@ -30,7 +30,7 @@ test("an exact path wins over a pattern, and a pattern over a prefix", () => {
   assert.throws(() => router.match("GET", "/other"), /no such endpoint: GET \/other/);
 });
 
-test("a method that the nearer path lacks is looked for further out", () => {
+test("falls back to a broader path for a missing method", () => {
   assert.deepEqual(found("POST", "/teams/all"), ["/teams/*", {}]);
   assert.deepEqual(found("HEAD", "/teams/all"), ["/teams/all", {}]);
   const { route: none, methods, isSameOrigin } = router.match("PUT", "/teams/1");

@@ -42,8 +42,8 @@ for (const front of FRONTS) {
     };
 
     /**
-     * Speech after a pause comes when its client has what came before; were that held back, after ten
-     * seconds.
+     * Speech after a pause follows once the client has the part before; if that were held back, only after
+     * ten seconds.
      */
     const pauseSynthesis = () => {
       const { promise, resolve } = deferred<boolean>();
@@ -66,7 +66,7 @@ for (const front of FRONTS) {
       return body.detail;
     };
 
-    test("models have voices as names, voices are whole, and both are open", async () => {
+    test("models and voices are listed without a key", async () => {
       const models = await fetch(`${running.base}/v1/models`);
       const entry = { object: "model", owned_by: "dauys" };
       assert.deepEqual(await models.json(), {
@@ -153,7 +153,7 @@ for (const front of FRONTS) {
       );
     });
 
-    test("missing, malformed and unknown keys get one and the same 401", async () => {
+    test("missing, malformed and unknown keys get the same 401", async () => {
       const lookUps = running.keys.lookUps;
       const unknown = `sk-svc-${"ab".repeat(24)}`;
       const wrong = [undefined, "Bearer", "Basic abc", "Bearer sk-svc-12", `Bearer ${unknown.toUpperCase()}`];
@@ -166,13 +166,13 @@ for (const front of FRONTS) {
       assert.equal(running.keys.lookUps, lookUps + 1, "only the well-formed key is looked up");
     });
 
-    test("a key store that is away is 503 with Retry-After", async () => {
+    test("an unavailable key store gives 503 with Retry-After", async () => {
       const answer = await post("/v1/tts", { text: "a" }, { authorization: `Bearer ${DOWN_KEY}` });
       assert.match(answer.headers.get("retry-after") ?? "", /^\d+$/);
       await detailOf(answer, 503, "auth_unavailable");
     });
 
-    test("speech is one WAV with a true length, and its characters are counted", async () => {
+    test("speech is one WAV with the right length, charged by characters", async () => {
       const answer = await post("/v1/tts", { text: "сәлем.😀", voice: null });
       assert.equal(answer.status, 200);
       assert.equal(answer.headers.get("content-type"), "audio/wav");
@@ -232,7 +232,7 @@ for (const front of FRONTS) {
       assert.equal((await post("/v1/tts", { text: "😀".repeat(5000) })).status, 200);
     });
 
-    test("the stream holds one frame per sentence, each as soon as it is there", async () => {
+    test("the stream has one frame per sentence, each sent when ready", async () => {
       const { goOn, wasInTime } = pauseSynthesis();
       const answer = await post("/v1/tts/stream", { text: "one.slow two.three" });
       assert.equal(answer.headers.get("content-type"), "application/octet-stream");
@@ -252,7 +252,7 @@ for (const front of FRONTS) {
       assert.ok(await wasInTime(), "the first frame does not wait for the second");
     });
 
-    test("pcm leaves inside a sentence, while frames and WAV wait for all of it", async () => {
+    test("pcm is sent within a sentence, while frames and WAV wait for all of it", async () => {
       const { goOn, wasInTime } = pauseSynthesis();
       const answer = await post("/v1/audio/speech", { input: "halves", response_format: "pcm" });
       let bytes = 0;
@@ -296,14 +296,14 @@ for (const front of FRONTS) {
       }
     });
 
-    test("a failure before the first sentence is an answer, a later one breaks the connection", async () => {
+    test("a failure before the first sentence gets a response, a later one breaks the connection", async () => {
       await detailOf(await post("/v1/tts/stream", { text: "fail" }), 503, "worker_lost");
       const answer = await post("/v1/tts/stream", { text: "one.slow.fail" });
       assert.equal(answer.status, 200);
       await assert.rejects(answer.arrayBuffer());
     });
 
-    test("a client that leaves ends the conversation", async () => {
+    test("a client that leaves ends its work", async () => {
       const abort = new AbortController();
       const answer = await fetch(`${running.base}/v1/tts/stream`, {
         method: "POST",
@@ -317,7 +317,7 @@ for (const front of FRONTS) {
       assert.equal(running.conversations.stops[0], "client-left");
     });
 
-    test("the OpenAI shape takes its model names, and answers wav or pcm", async () => {
+    test("OpenAI routes accept OpenAI's model names and answer with wav or pcm", async () => {
       for (const model of ["tts-1", "tts-1-hd", "gpt-4o-mini-tts", "svc-kk-v1", undefined]) {
         const answer = await post("/v1/audio/speech", { input: "a.b", model, instructions: "x" });
         assert.equal(answer.status, 200);
@@ -351,7 +351,7 @@ for (const front of FRONTS) {
       }
     });
 
-    test("a raw body is transcribed, answered as specified, and deleted", async () => {
+    test("a raw body is transcribed and deleted", async () => {
       const bytes = Buffer.alloc(3_000_000, 5);
       const answer = await post("/v1/transcribe", bytes, { ...AUTHORIZED, "x-filename": "a/../Voice.OGG" });
       assert.equal(answer.status, 200);
@@ -375,7 +375,7 @@ for (const front of FRONTS) {
       await spoolIsEmpty(running.spoolDir);
     });
 
-    test("hot words reach the engine, and invalid ones are rejected before an upload", async () => {
+    test("hot words reach the engine; invalid ones are rejected before an upload", async () => {
       const path = (value: string) => `/v1/transcribe?hotwords=${encodeURIComponent(value)}`;
       assert.equal((await post(path("СӘЛЕМ"), Buffer.from("x"))).status, 200);
       assert.deepEqual(running.conversations.wishes?.hotWords, [{ text: "сәлем", characterScore: 1 }]);
@@ -459,7 +459,7 @@ for (const front of FRONTS) {
       await spoolIsEmpty(running.spoolDir);
     });
 
-    test("failures of the transcription keep their status, and leave no file behind", async () => {
+    test("failures of the transcription keep their status and leave no file behind", async () => {
       running.conversations.nextTranscription = new ServiceError("AUDIO_TOO_LONG", "at most 2 hours");
       await detailOf(await post("/v1/transcribe", Buffer.from("x")), 413, "audio_too_long");
       running.conversations.nextTranscription = new ServiceError("OUT_OF_CREDITS", "needs 5 credits, 1 left");
@@ -474,7 +474,7 @@ for (const front of FRONTS) {
       await spoolIsEmpty(running.spoolDir);
     });
 
-    test("a client that leaves during a transcription stops it, and its file is deleted", async () => {
+    test("a client that leaves stops its transcription, with its file deleted", async () => {
       running.conversations.nextTranscription = "wait";
       const abort = new AbortController();
       const answer = fetch(`${running.base}/v1/transcribe`, {
@@ -499,7 +499,7 @@ for (const front of FRONTS) {
       return post("/v1/audio/transcriptions", form);
     };
 
-    test("the OpenAI shape answers in every format, with billing in headers", async () => {
+    test("OpenAI routes answer in every format, with billing in headers", async () => {
       for (const [format, contentType, pattern] of [
         ["", "application/json", /^\{"text":"сәлем әлем привет"\}$/],
         ["json", "application/json", /^\{"text":"сәлем әлем привет"\}$/],
@@ -507,9 +507,9 @@ for (const front of FRONTS) {
         [
           "srt",
           "application/x-subrip; charset=utf-8",
-          /^1\n00:00:00,100 --> 00:00:01,000\nсәлем әлем\n\n2\n/,
+          /^1\n00:00:00,100 --> 00:00:01,100\nСәлем әлем\n\n2\n.*\nпривет\.\n\n$/,
         ],
-        ["vtt", "text/vtt; charset=utf-8", /^WEBVTT\n\n00:00:00.100 --> 00:00:01.000\nсәлем әлем\n\n/],
+        ["vtt", "text/vtt; charset=utf-8", /^WEBVTT\n\n00:00:00.100 --> 00:00:01.100\nСәлем әлем\n\n/],
       ] as const) {
         const answer = await transcriptions({ response_format: format, model: "whisper-1", prompt: "x" });
         assert.equal(answer.status, 200);
@@ -528,6 +528,51 @@ for (const front of FRONTS) {
       assert.equal(body["duration"], 3);
     });
 
+    test("the OpenAI shape answers readable text if the form asks for it, plain subtitles too", async () => {
+      const textOf = async (fields: Record<string, string>) => (await transcriptions(fields)).text();
+      assert.equal(await textOf({ display: "true" }), '{"text":"Сәлем әлем привет."}');
+      assert.equal(await textOf({ display: "1", response_format: "text" }), "Сәлем әлем привет.");
+      assert.equal(await textOf({ numerals: "all", response_format: "text" }), "сәлем әлем привет");
+      const subtitles = await textOf({ display: "false", response_format: "srt" });
+      assert.match(subtitles, /\nсәлем әлем\n\n2\n.*\nпривет\n\n$/);
+      assert.equal(running.conversations.wishes?.reading, null);
+      const verbose = JSON.parse(
+        await textOf({
+          display: "true",
+          numerals: "none",
+          redact: "phone, iin",
+          response_format: "verbose_json",
+        }),
+      );
+      assert.equal(verbose.text, "Сәлем әлем привет.");
+      assert.deepEqual(
+        verbose.segments.map(({ text }: { text: string }) => text),
+        ["Сәлем әлем", "привет."],
+      );
+      assert.ok(verbose.segments.every((segment: object) => !("display_text" in segment)));
+      assert.deepEqual(verbose.words, [
+        { word: "Сәлем", start: 0.1, end: 0.5 },
+        { word: "әлем", start: 0.6, end: 1 },
+        { word: "привет.", start: 2, end: 2.4 },
+      ]);
+      assert.deepEqual(verbose.redactions, []);
+      assert.deepEqual(running.conversations.wishes?.reading, {
+        ...{ display: true, numerals: "none", redact: ["phone", "iin"] },
+      });
+    });
+
+    test("the OpenAI shape rejects broken options of readable text before anything is transcribed", async () => {
+      for (const [fields, rule] of [
+        [{ display: "yes" }, /^display must be true, false, 1 or 0, received "yes"$/],
+        [{ numerals: "some" }, /^numerals must be one of auto, all, none, received "some"$/],
+        [{ redact: "phone,name" }, /^redact must be a list of phone, iin, card, email, received "name"$/],
+        [{ diplay: "true" }, /did you mean "display"\?$/],
+      ] as const) {
+        assert.match(await detailOf(await transcriptions(fields), 400), rule);
+      }
+      assert.deepEqual(running.conversations.uploads, []);
+    });
+
     test("OpenAI routes reject other models and formats before anything is transcribed", async () => {
       assert.match(
         await detailOf(await transcriptions({ response_format: "xml" }), 400),
@@ -539,7 +584,7 @@ for (const front of FRONTS) {
       await spoolIsEmpty(running.spoolDir);
     });
 
-    test("no key and no text is in the log, and every request has a line with its id", async () => {
+    test("the log has a line with the id of every request, without keys or texts", async () => {
       running.logLines.length = 0;
       const answer = await post("/v1/tts", { text: "құпия" });
       await answer.arrayBuffer();

@@ -15,7 +15,7 @@ import { FakeConversations, FakeKeys, FakeReports } from "./fake-conversations.j
 /** Fronts that can run here. */
 export const FRONTS: readonly FrontKind[] = typeof loadUwsBinding() === "string" ? ["node"] : ["node", "uws"];
 
-/** Keys are kept in the database: with them, the whole service is tested. */
+/** Idempotency keys need the database; the tests of the whole service cover them. */
 const NO_KEYS: TransportDeps["idempotency"] = {
   claim: () => Promise.reject(new Error("this transport has no idempotency keys")),
   isKnown: () => Promise.reject(new Error("this transport has no idempotency keys")),

@@ -25,7 +25,7 @@ for (const front of FRONTS) {
       });
       after(() => running.stop());
 
-      test("says for each path of other parts that another service serves it", async () => {
+      test("answers each path of other parts with a hint to another service", async () => {
         for (const other of SERVED_PARTS) {
           const [method, path] = OF_PART[other];
           const answer = await fetch(running.base + path, { method, headers: HEADERS });
@@ -50,7 +50,7 @@ for (const front of FRONTS) {
         socket.terminate();
       });
 
-      test("lists the models of its own part, and describes its own paths", async () => {
+      test("lists only the models and paths of its own part", async () => {
         const get = async (path: string) => (await fetch(running.base + path)).json();
         const models = (await get("/v1/models")) as { data: unknown[]; transcription: unknown[] };
         const health = (await get("/health")) as { models: unknown[] };
@@ -64,7 +64,7 @@ for (const front of FRONTS) {
         assert.ok(Object.keys(paths).length < new Set(ENDPOINTS.map(({ path }) => path)).size);
       });
 
-      test("issues stream tokens and reports balances, regardless of its parts", async () => {
+      test("issues stream tokens and reports balances for any part", async () => {
         const asked = { method: "POST", headers: HEADERS };
         assert.equal((await fetch(`${running.base}/v1/stream/token`, asked)).status, 200);
         assert.equal((await fetch(`${running.base}/v1/balance`, { headers: HEADERS })).status, 200);

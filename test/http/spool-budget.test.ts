@@ -1,4 +1,4 @@
-// Issue 12, "From the attack", line 11: what is spooled shares the disk with the database.
+// Issue 12, "From the attack", line 11: spooled files share the disk with the database.
 import assert from "node:assert/strict";
 import { appendFile, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -22,7 +22,7 @@ async function* body(chunks: number): AsyncGenerator<Uint8Array, void, undefined
   for (let each = 0; each < chunks; each++) yield new Uint8Array(10_000);
 }
 
-test("uploads together stay within the budget, and one that does not fit leaves nothing behind", async (t) => {
+test("uploads together stay within the budget; a rejected one leaves nothing behind", async (t) => {
   const spoolDir = await newFolder(t);
   const room = new SpoolBudget(50_000, new DiskSpace(spoolDir, 0));
   const options = { spoolDir, room, extension: ".wav", maxBytes: 1_000_000 };
@@ -41,7 +41,7 @@ test("uploads together stay within the budget, and one that does not fit leaves 
   assert.deepEqual(await readdir(spoolDir), []);
 });
 
-test("the floor of free space stays, regardless of the budget", async (t) => {
+test("the floor of free space applies regardless of the budget", async (t) => {
   const spoolDir = await newFolder(t);
   const disk = new DiskSpace(spoolDir, Number.MAX_SAFE_INTEGER);
   assert.equal(await disk.hasRoomFor(0), false);
@@ -54,7 +54,7 @@ test("the floor of free space stays, regardless of the budget", async (t) => {
   assert.deepEqual(await readdir(spoolDir), []);
 });
 
-test("a file written by another process is counted as it grows, until it exceeds the budget", async (t) => {
+test("a growing file of another process is counted until it exceeds the budget", async (t) => {
   const folder = await newFolder(t);
   const room = new SpoolBudget(50_000, new DiskSpace(folder, 0));
   const share = room.open();
@@ -70,7 +70,7 @@ test("a file written by another process is counted as it grows, until it exceeds
   assert.equal(room.takenBytes, 0);
 });
 
-test("a file that is whole is counted to its end, and one look more finds that it has outgrown the room", async (t) => {
+test("the final count finds that a complete file exceeds the budget", async (t) => {
   const folder = await newFolder(t);
   const room = new SpoolBudget(50_000, new DiskSpace(folder, 0));
   const share = room.open();
@@ -90,7 +90,7 @@ test("a file that is whole is counted to its end, and one look more finds that i
   assert.ok(told.length === 1 && isFull(told[0]));
 });
 
-test("a full or read-only disk is a 503 that clients may retry", async () => {
+test("a full or read-only disk gives a 503 that clients may retry", async () => {
   const { asServiceError } = await import("../../core/domain/errors.js");
   const { errorHeaders, HTTP_STATUS } = await import("../../core/protocol/error-status.js");
   for (const code of ["ENOSPC", "EDQUOT", "EROFS"]) {

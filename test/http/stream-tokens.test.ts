@@ -8,7 +8,7 @@ import { streamTokens, usesInMemory } from "../support/stream-tokens.js";
 const IDENTITY = { keyId: "key_1", organizationId: "org_1", tier: "paid" } as const;
 const HOUR_MS = 3_600_000;
 
-test("a token is good once, and only for 60 seconds", async () => {
+test("a token is valid once, for 60 seconds", async () => {
   const clock = new ManualClock();
   const tokens = streamTokens(clock);
   const [first, second] = [tokens.issue(IDENTITY), tokens.issue(IDENTITY)];
@@ -22,7 +22,7 @@ test("a token is good once, and only for 60 seconds", async () => {
   assert.equal(await tokens.redeem("st-svc-1"), null);
 });
 
-test("a token is valid on every service with the same secret, and can be used on one of them", async () => {
+test("a token is valid once over all services with the same secret", async () => {
   const [clock, uses] = [new ManualClock(), usesInMemory()];
   const [here, there] = [streamTokens(clock, uses), streamTokens(clock, uses)];
   const token = here.issue(IDENTITY);
@@ -30,7 +30,7 @@ test("a token is valid on every service with the same secret, and can be used on
   assert.equal(await here.redeem(token), null);
 });
 
-test("a shared clock that was set back does not make a token last", async () => {
+test("setting back a shared clock does not extend a token", async () => {
   const clock = new ManualClock();
   const tokens = streamTokens(clock);
   const token = tokens.issue(IDENTITY);
@@ -38,7 +38,7 @@ test("a shared clock that was set back does not make a token last", async () => 
   assert.equal(await tokens.redeem(token), null);
 });
 
-test("no text is read that was not signed: with a changed letter, with another secret or for another purpose", () => {
+test("rejects text with a changed letter or signed with another secret or purpose", () => {
   const texts = new SignedText("st-svc-", Buffer.alloc(32, 1));
   const others = new SignedText("st-svc-", Buffer.alloc(32, 2));
   const text = texts.sign(["a", 1]);

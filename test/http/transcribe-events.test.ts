@@ -44,7 +44,7 @@ for (const front of FRONTS) {
         headers: { authorization: `Bearer ${GOOD_KEY}`, ...headers },
       });
 
-    test("progress arrives during the work, and the result is the JSON response", async () => {
+    test("progress arrives during the work, then the JSON response as the result", async () => {
       running.conversations.nextShares = [0, 0.25, 0.251, 1];
       const expected = await (await post({})).json();
       const answer = await post({ accept: "text/event-stream" });
@@ -63,7 +63,7 @@ for (const front of FRONTS) {
       assert.deepEqual(events.at(-1), { event: "result", data: expected });
     });
 
-    test("a failure before the first event has its status, a later one is the last event", async () => {
+    test("a failure before the first event sets the status, a later one is the last event", async () => {
       running.conversations.nextTranscription = new ServiceError("WORKER_LOST", "try again");
       const early = await post({ accept: "text/event-stream" });
       assert.equal(early.status, 503);
@@ -96,7 +96,7 @@ for (const front of FRONTS) {
   });
 }
 
-/** An exchange whose client accepts bytes when the test wants it. */
+/** An exchange whose client accepts bytes when the test allows. */
 function slowExchange() {
   const written: string[] = [];
   let take = () => {};
@@ -121,7 +121,7 @@ function slowExchange() {
   return { exchange, written, take: () => take() };
 }
 
-test("comments keep a silent connection open, and a slow reader gets fewer events", async (context) => {
+test("comments keep a silent connection open; a slow reader gets fewer events", async (context) => {
   context.mock.timers.enable({ apis: ["setInterval"] });
   const { exchange, written, take } = slowExchange();
   const events = new ProgressEvents(exchange);

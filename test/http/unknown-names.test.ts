@@ -31,7 +31,7 @@ const REFUSED_JSON: readonly (readonly [string, object, RegExp])[] = [
   [
     "/v1/transcribe?language=kk",
     {},
-    /^unknown parameter "language": known are hotwords, model, timestamps, url$/,
+    /^unknown parameter "language": known are hotwords, model, timestamps, url, display, numerals, redact$/,
   ],
   ["/v1/stream/token?eou_ms=300", {}, /^unknown parameter "eou_ms": there are none here$/],
 ];
@@ -63,7 +63,7 @@ for (const front of FRONTS) {
     };
 
     for (const [path, body, rule] of REFUSED_JSON) {
-      test(`${path} refuses ${JSON.stringify(body).slice(0, 60)}`, async () => {
+      test(`${path} rejects ${JSON.stringify(body).slice(0, 60)}`, async () => {
         assert.match(await refusalOf(await post(path, body)), rule);
       });
     }
@@ -84,7 +84,7 @@ for (const front of FRONTS) {
       assert.deepEqual([answer.status, await answer.json()], [400, { detail: "text is required" }]);
     });
 
-    test("audio in a part of another name is rejected, and the error has the right name", async () => {
+    test("audio in a part of another name is rejected with the right name", async () => {
       const inAudio = () => {
         const form = new FormData();
         form.append("model", "whisper-1");
@@ -99,7 +99,7 @@ for (const front of FRONTS) {
       const small = new FormData();
       small.append("files", new Blob([AUDIO.subarray(0, 100)]), "speech.wav");
       assert.match(await refusalOf(await post("/v1/audio/transcriptions", small)), /received "files"$/);
-      // Without a file's name it may be a field: then it is one that is too long.
+      // Without a file name the part may be a field, which is then too long.
       const asField = new FormData();
       asField.append("audio", "a".repeat(100_000));
       const long = await post("/v1/audio/transcriptions", asField);
@@ -124,7 +124,7 @@ for (const front of FRONTS) {
       assert.deepEqual(running.conversations.uploads, []);
     });
 
-    test("what clients of the OpenAI shape send is ignored, and so is anything far from our names", async () => {
+    test("OpenAI routes ignore OpenAI's other fields and names unlike ours", async () => {
       const asked = { instructions: "x", stream_format: "audio", user: "u", lang_code: "a", volume: 2 };
       const spoken = await post("/v1/audio/speech", { ...INPUT, ...asked });
       assert.equal(spoken.status, 200);
@@ -156,7 +156,7 @@ for (const front of FRONTS) {
       assert.equal(heard.headers.get("x-svc-ignored"), ignored.join(","));
     });
 
-    test("open paths accept parameters against caches, and reject near misses", async () => {
+    test("open paths accept cache-busting parameters but reject near misses", async () => {
       for (const path of ["/health?_=123", "/v1/models?t=1", "/v1/voices?_=1&nocache=x"]) {
         assert.equal((await fetch(running.base + path)).status, 200, path);
       }
@@ -173,7 +173,7 @@ for (const front of FRONTS) {
       ["/v1/listen?keyterms=а", /did you mean "keyterm"\?$/],
       ["/v1/listen?diarise=true", /did you mean "diarize"\?$/],
     ] as const) {
-      test(`${path} is rejected before the upgrade, or on a browser's open socket`, async () => {
+      test(`${path} is rejected before the upgrade, or on an open browser socket`, async () => {
         const answer = await refusedUpgrade(running, path);
         assert.deepEqual([answer.status, answer.error], [400, "unknown_parameter"]);
         assert.match(answer.detail, rule);
@@ -183,7 +183,7 @@ for (const front of FRONTS) {
       });
     }
 
-    test("/v1/listen ignores what Deepgram's clients send", async () => {
+    test("/v1/listen ignores Deepgram's other parameters", async () => {
       const names = [
         "punctuate",
         "smart_format",

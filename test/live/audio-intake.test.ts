@@ -26,7 +26,7 @@ const FILES = [
   ["MP3", bytes([...FRAME], [...FRAME])],
 ] as const;
 
-/** Begins like a file as far as it goes, and is none. */
+/** Starts like a file, but is not one. */
 const SAMPLES = [
   bytes([0x1a, 0x45, 0xdf, 0xa4, 0, 0]),
   bytes("OggS", [9, 2]),
@@ -39,13 +39,13 @@ const SAMPLES = [
 ];
 
 for (const samples of SAMPLES) {
-  test(`samples are taken for samples: ${samples.toString("hex", 0, 12)}`, () => {
+  test(`samples are recognized as samples: ${samples.toString("hex", 0, 12)}`, () => {
     assert.equal(detectStreamedFile(samples), null);
   });
 }
 
 for (const front of [...FRONTS, ...(FRONTS.includes("uws") ? (["threads"] as const) : [])]) {
-  describe(`the beginning of live audio on ${front}`, { concurrency: 1 }, () => {
+  describe(`the start of live audio on ${front}`, { concurrency: 1 }, () => {
     let running: RunningTransport;
     before(async () => {
       running =
@@ -59,7 +59,7 @@ for (const front of [...FRONTS, ...(FRONTS.includes("uws") ? (["threads"] as con
 
     const open = (path: string, key = GOOD_KEY) =>
       new WebSocket(`ws://127.0.0.1:${running.port}${path}`, { headers: { authorization: `Bearer ${key}` } });
-    /** Sends messages, and reads how many bytes of samples the session has heard. */
+    /** Sends messages and returns the number of sample bytes that reached the session. */
     const heard = async (path: string, messages: readonly Uint8Array[]): Promise<number> => {
       const socket = open(path);
       await once(socket, "open");
@@ -88,12 +88,12 @@ for (const front of [...FRONTS, ...(FRONTS.includes("uws") ? (["threads"] as con
 
     for (const [name, file] of FILES) {
       for (const path of ["/v1/stream", "/v1/listen?sample_rate=48000"]) {
-        test(`${path} refuses ${name} by its name (${file.toString("hex", 0, 4)})`, async () => {
+        test(`${path} rejects ${name} by its name (${file.toString("hex", 0, 4)})`, async () => {
           const pattern = new RegExp(
             `^unsupported_format: live audio must be .* received a file of ${name} .*AudioWorklet`,
           );
           assert.match(await refused(path, [file]), pattern);
-          // Frames without a signature must come together.
+          // Frames without a signature must be consecutive.
           if (file.length > FRAME.length) return;
           // Chromium's recorder sends its first byte alone.
           assert.match(await refused(path, [file.subarray(0, 1), file.subarray(1)]), pattern);
@@ -106,13 +106,13 @@ for (const front of [...FRONTS, ...(FRONTS.includes("uws") ? (["threads"] as con
       const [, webm] = FILES[0];
       assert.equal(await heard("/v1/listen?encoding=linear16", [webm.subarray(0, 8)]), 8);
       assert.equal(await heard("/v1/stream", [Buffer.alloc(2), webm]), 2 + webm.length);
-      // Held back until it is certain, and then heard whole.
+      // Held back until the format is certain, then passed on completely.
       assert.equal(await heard("/v1/stream", [webm.subarray(0, 3)]), 3);
       assert.equal(await heard("/v1/stream", singly(Buffer.alloc(40))), 40);
       assert.equal(await heard("/v1/stream", [webm.subarray(0, 3), Buffer.alloc(40)]), 43);
     });
 
-    test("a WAV is transcribed without its header, however it is cut", async () => {
+    test("a WAV is transcribed without its header, however it is chunked", async () => {
       const wav = writeWav(new Int16Array(1_600), 16_000);
       for (const messages of [
         [wav],
@@ -124,12 +124,12 @@ for (const front of [...FRONTS, ...(FRONTS.includes("uws") ? (["threads"] as con
         await heard("/v1/stream", [wav.subarray(0, 12), ...singly(wav.subarray(12, 60)), wav.subarray(60)]),
         3_200,
       );
-      // Resampled, so that the resampler keeps some.
+      // Resampled, so that the resampler retains some samples.
       const doubled = await heard("/v1/listen?sample_rate=48000", [writeWav(new Int16Array(1_600), 8_000)]);
       assert.ok(doubled > 5_000 && doubled <= 6_400, String(doubled));
     });
 
-    test("a WAV with other samples is rejected, and one whose header does not end", async () => {
+    test("rejects a WAV with other samples or an endless header", async () => {
       const stereo = Buffer.from(writeWav(new Int16Array(10), 16_000));
       stereo.writeUInt16LE(2, 22);
       stereo.writeUInt16LE(4, 32);
@@ -141,7 +141,7 @@ for (const front of [...FRONTS, ...(FRONTS.includes("uws") ? (["threads"] as con
       assert.match(await refused("/v1/stream", [endless]), /header of a live WAV must be at most 4096 bytes/);
     });
 
-    test("a rejected handshake also has the reason in dg-error, in visible ASCII", async () => {
+    test("a rejected handshake also reports the reason in dg-error, in visible ASCII", async () => {
       for (const [path, key, status, reason] of [
         ["/v1/listen?diarize=true", GOOD_KEY, 400, /^diarize is not supported$/],
         ["/v1/listen", `sk-svc-${"ab".repeat(24)}`, 401, /^missing or invalid API key$/],
@@ -158,7 +158,7 @@ for (const front of [...FRONTS, ...(FRONTS.includes("uws") ? (["threads"] as con
       }
     });
 
-    test("the handshake names what it ignores, and nothing where there is nothing", async () => {
+    test("the handshake names ignored parameters, if any", async () => {
       for (const [query, ignored] of [
         [
           "language=ru&punctuate=true&smart_format=true&diarize=false&numerals=false&tag=a&tag=b",

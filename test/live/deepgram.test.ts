@@ -58,7 +58,7 @@ for (const front of FRONTS) {
       }
     });
 
-    test("a wrong key or option is rejected before the upgrade, or in Deepgram's format after it", async () => {
+    test("rejects a wrong key or option before the upgrade, or in Deepgram's format after it", async () => {
       const url = `ws://127.0.0.1:${running.port}/v1/listen`;
       const refused = new WebSocket(`${url}?diarize=true`, { headers: tokenHeader(GOOD_KEY) });
       const [, answer] = await once(refused, "unexpected-response");
@@ -72,7 +72,7 @@ for (const front of FRONTS) {
       assert.equal((await once(told, "close"))[0], 4401);
     });
 
-    test("partials and finals become results, with words, and the end becomes metadata", async () => {
+    test("partials and finals become results with words, the end metadata", async () => {
       const { socket, session } = await opened("interim_results=true&vad_events=true&endpointing=300");
       assert.deepEqual(session.options, {
         model: "svc-kk-ru-v2",
@@ -125,7 +125,7 @@ for (const front of FRONTS) {
       assert.equal(sha256, createHash("sha256").update(audio).digest("hex"));
     });
 
-    test("without interim results a client gets finals only; a finalized one says so", async () => {
+    test("without interim results a client gets only finals, with finalized ones marked", async () => {
       const { socket, session } = await opened("");
       assert.equal(session.options.partials, false);
       const messages = collected(socket);
@@ -146,7 +146,7 @@ for (const front of FRONTS) {
       ]);
     });
 
-    test("the end of an utterance is sent once, when its silence is long enough", async () => {
+    test("sends the end of an utterance once its silence is long enough", async () => {
       const { socket, session } = await opened("utterance_end_ms=1000");
       const messages = collected(socket);
       session.sink.send(ready());

@@ -11,7 +11,7 @@ import { ManualClock } from "../support/manual-clock.js";
 
 const FLOODER = "an organization 127.0.0.1";
 
-test("a client waits after four floods, and others do not", () => {
+test("only a client with four floods must wait", () => {
   const clock = new ManualClock();
   const floods = new Floods(clock);
   for (let nth = 0; nth < 4; nth++) {
@@ -29,7 +29,7 @@ test("a client waits after four floods, and others do not", () => {
 });
 
 for (const front of FRONTS) {
-  test(`on ${front} a client that floods gets the reason, and has to wait after four times`, async () => {
+  test(`on ${front} a flooding client gets the reason and must wait after four times`, async () => {
     const clock = new ManualClock();
     const running = await startTransport(front, { clock });
     const connect = () =>
@@ -45,7 +45,8 @@ for (const front of FRONTS) {
           last = String(data);
         });
         const closed = once(socket, "close") as Promise<[number, Buffer]>;
-        // Until the error arrives: a slow machine reads few of them while a client may send so many.
+        // Until the error arrives: a slow machine reads few of them in the time in which a client may send
+        // this many.
         while (socket.readyState === WebSocket.OPEN) {
           for (let nth = 0; nth < 800; nth++) socket.send('{"type":"keepalive"}');
           await nextTurn();

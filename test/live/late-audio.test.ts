@@ -13,7 +13,7 @@ import { createStreamUpgrade } from "../../src/live/upgrade.js";
 import { FakeConversations, FakeKeys, GOOD_KEY } from "../http/fake-conversations.js";
 import { streamTokens } from "../support/stream-tokens.js";
 
-/** An open live socket whose client is ahead of real time; its session takes audio by `audio`. */
+/** An open live socket whose client is ahead of real time; its session receives audio through `audio`. */
 async function opened(path: string, audio: (bytes: Uint8Array) => void = () => {}) {
   const conversations = new FakeConversations();
   let sink: LiveSink | undefined;
@@ -57,8 +57,8 @@ async function opened(path: string, audio: (bytes: Uint8Array) => void = () => {
   assert.ok(decision.type === "accept");
   const events = decision.open(socket);
   assert.ok(sink !== undefined);
-  // The first bytes may be a file's and are held back. Then, however slow this machine is, some run of
-  // messages is quick enough to be gathered.
+  // The first bytes are held back, because they may be a file's. Then even on a slow machine some messages
+  // arrive fast enough to be joined.
   for (let before = -1; handedOn === 0 || handedOn > before; ) {
     before = handedOn;
     events.binary(new Uint8Array(2));
@@ -66,12 +66,12 @@ async function opened(path: string, audio: (bytes: Uint8Array) => void = () => {
   return { events, sink, closes, logLines };
 }
 
-test("audio that was gathered while its session ended is dropped, in the language of Deepgram's clients too", async () => {
+test("drops audio that was gathered while its session ended, on both protocols", async () => {
   for (const path of ["/v1/stream", "/v1/listen"]) {
     const { events, sink, closes, logLines } = await opened(path);
     sink.send({ type: "done", audio_seconds: 1, credits_charged: 6 });
     sink.close(1000, "done");
-    // Joined audio is delivered in a separate turn.
+    // Joined audio is delivered in a later turn of the event loop.
     await nextTurn();
     await nextTurn();
     events.binary(new Uint8Array(2));
@@ -81,7 +81,7 @@ test("audio that was gathered while its session ended is dropped, in the languag
   }
 });
 
-test("a session that fails at gathered audio ends, and nothing else does", async () => {
+test("a failure at gathered audio ends only its own session", async () => {
   let isBroken = false;
   const { closes, logLines } = await opened("/v1/stream", () => {
     if (isBroken) throw new Error("broken");

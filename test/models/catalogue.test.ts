@@ -19,7 +19,7 @@ test("packages of the catalogue have distinct ids", () => {
   }
 });
 
-test("recognisers need no voice activity detector, and can include Silero", () => {
+test("recognisers need no voice activity detector but can include Silero", () => {
   for (const { entry, variant, id } of PACKAGES.filter(({ entry: { task } }) => task === "transcription")) {
     assert.deepEqual(vadsOf(entry), ["near", "silero"], id);
     const namesOf = (vad: string) => wantedFiles(CATALOGUE, entry, variant, vad).map(({ name }) => name);
@@ -29,7 +29,7 @@ test("recognisers need no voice activity detector, and can include Silero", () =
 
 for (const { entry, variant, id } of PACKAGES) {
   const family = FAMILIES.find(({ name, task }) => name === entry.family && task === entry.task);
-  test(`${id} is what its family asks for`, async () => {
+  test(`${id} meets the requirements of its family`, async () => {
     assert.ok(family !== undefined, `there is no family ${entry.family}`);
     const { manifest } = await family.schema();
     const files = wantedFiles(CATALOGUE, entry, variant);
@@ -45,7 +45,7 @@ for (const { entry, variant, id } of PACKAGES) {
   });
 }
 
-test("a catalogue that breaks a rule is rejected with its path and field", async () => {
+test("rejects an invalid catalogue with its path and field", async () => {
   const path = join(await temporaryFolder(), "catalogue.json");
   const licence = { name: "MIT", url: "https://example.org", isRestricted: false };
   const source = { repository: "a/b", revision: null };

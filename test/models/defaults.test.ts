@@ -8,7 +8,7 @@ import { changeManifest, temporaryFolder } from "../support/folders.js";
 
 const ADAPTERS = "test/fixtures/adapters";
 
-test("MODELS_DIR is read alone; without it the data folder's packages precede the shipped ones", () => {
+test("without MODELS_DIR the data folder's packages precede the shipped ones", () => {
   const own = modelFolders({ modelsDir: "/srv/models", dataDir: "/srv/data" });
   assert.deepEqual(own, { read: ["/srv/models"], install: "/srv/models" });
   const { read, install } = modelFolders({ modelsDir: null, dataDir: "/srv/data" });
@@ -17,7 +17,7 @@ test("MODELS_DIR is read alone; without it the data folder's packages precede th
   assert.match(read[1]!, /\/models$/);
 });
 
-test("of two packages with one id the earlier folder's counts, and hidden folders are ignored", async () => {
+test("the earlier folder's package wins among equal ids; hidden folders are ignored", async () => {
   const folders = await Promise.all([temporaryFolder(), temporaryFolder()]);
   for (const folder of folders)
     await cp(`${ADAPTERS}/tiny-matcha`, join(folder, "tiny-matcha"), { recursive: true });
@@ -31,7 +31,7 @@ test("of two packages with one id the earlier folder's counts, and hidden folder
   );
 });
 
-test("the default is what was chosen, else the shipped package, else the first by id", async () => {
+test("the default is the chosen package, else the shipped one, else the first by id", async () => {
   const folder = await temporaryFolder();
   for (const name of ["tiny-gigaam-ctc", "tiny-nemo-ctc", "tiny-zipformer2-ctc"]) {
     await cp(`${ADAPTERS}/${name}`, join(folder, name), { recursive: true });
@@ -47,7 +47,7 @@ test("the default is what was chosen, else the shipped package, else the first b
   assert.equal(chooseDefault([], "synthesis", { defaults: {}, folder }), null);
 });
 
-test("a default that is not installed, or is for another task, is rejected with file and id", async () => {
+test("rejects a default that is not installed or for another task, with file and id", async () => {
   const folder = await temporaryFolder();
   await cp(`${ADAPTERS}/tiny-matcha`, join(folder, "tiny-matcha"), { recursive: true });
   const packages = await findInstalled({ read: [folder], install: folder });
@@ -60,7 +60,7 @@ test("a default that is not installed, or is for another task, is rejected with 
   });
 });
 
-test("defaults are written atomically; a damaged file is rejected with its path and rule", async () => {
+test("writes defaults atomically; rejects a damaged file with its path and rule", async () => {
   const folder = join(await temporaryFolder(), "models");
   assert.deepEqual(await readDefaults(folder), {});
   await mkdir(folder);

@@ -60,7 +60,7 @@ function broken(pattern: RegExp): (error: unknown) => boolean {
 }
 
 for (const id of WITH_PRODUCTS) {
-  test(`the int8 variant of ${id} hears what the package hears`, async () => {
+  test(`the int8 variant of ${id} transcribes like the package`, async () => {
     const out = join(await temporaryFolder(), "out");
     const seen: number[] = [];
     const made = await quantizePackage(FOLDER + id, out, { onProgress: ({ done }) => seen.push(done) });
@@ -73,7 +73,7 @@ for (const id of WITH_PRODUCTS) {
     assert.equal(int8.frames, fp32.frames);
     const rows = Array.from({ length: fp32.frames }, (_, row) => row);
     const same = rows.filter((row) => bestOf(fp32, row) === bestOf(int8, row)).length;
-    // Random weights leave some rows nearly undecided; a trained head is surer.
+    // Random weights leave some rows nearly undecided; a trained head is more certain.
     assert.ok(same >= 0.95 * rows.length, `${same} of ${rows.length} rows agree`);
     const away = fp32.logProbs.map((logProb, i) => Math.abs(logProb - int8.logProbs[i]!));
     const mean = away.reduce((sum, value) => sum + value, 0) / away.length;
@@ -82,7 +82,7 @@ for (const id of WITH_PRODUCTS) {
   });
 }
 
-test("matrix products become integer products, and everything else stays", async () => {
+test("only matrix products become integer products", async () => {
   const out = join(await temporaryFolder(), "out");
   const { products, bytesBefore, bytesAfter } = await quantizePackage(`${FOLDER}tiny-zipformer2-ctc`, out);
   const [before, after] = [await operatorsOf(`${FOLDER}tiny-zipformer2-ctc`), await operatorsOf(out)];
@@ -128,7 +128,7 @@ test("weights in side files move into the graph", async () => {
   assert.deepEqual((await decode(outside)).logProbs, (await decode(inside)).logProbs);
 });
 
-test("a package without such products is rejected, and leaves nothing behind", async () => {
+test("rejects a package without such products and leaves nothing behind", async () => {
   const parent = await temporaryFolder();
   const wanted = broken(/tiny-gigaam-ctc has no matrix products of fp32 by constants/);
   await assert.rejects(quantizePackage(`${FOLDER}tiny-gigaam-ctc`, join(parent, "out")), wanted);

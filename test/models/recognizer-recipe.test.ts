@@ -4,14 +4,14 @@ import { test } from "node:test";
 
 const PYTHON = "/usr/bin/python3";
 const RECIPE = "models/recipes/recognizer";
-/** Looks for them without loading: torch alone takes two seconds. */
+/** Checks for them without loading: torch alone takes two seconds. */
 const LOOK = `
 import sys
 from importlib.util import find_spec
 sys.exit(" ".join(name for name in ("torch", "onnx", "scipy", "soundfile") if find_spec(name) is None) or None)
 `;
 
-/** Why the recipe cannot run here, or false. */
+/** Reason why the recipe cannot run here, or false. */
 function missingParts(): string | false {
   const { status, stderr } = spawnSync(PYTHON, ["-c", LOOK], { encoding: "utf8" });
   const { status: ffmpegStatus } = spawnSync("ffmpeg", ["-version"], { stdio: "ignore" });
@@ -19,7 +19,7 @@ function missingParts(): string | false {
   return ffmpegStatus !== 0 && "ffmpeg is not installed";
 }
 
-test("timbres, packed voices and the floats of shipped weights match the recipe", {
+test("timbres, packed voices and float weights from the shipped graphs pass the recipe's checks", {
   skip: missingParts(),
 }, () => {
   const { status, stderr } = spawnSync(PYTHON, ["-W", "ignore", "-m", "unittest", "test_people"], {

@@ -64,7 +64,7 @@ test("a synthesis is held, charged with its first audio, and final when complete
   ]);
 });
 
-test("a synthesis that fails half way is paid up to what was delivered", async () => {
+test("a synthesis that fails midway is charged for the delivered part", async () => {
   const { meter, billed } = speaking({ fails: true });
   await assert.rejects(stream(billed), /the worker is gone/);
   billed.stop("client-left");
@@ -95,7 +95,7 @@ for (const [reason, call] of [
   });
 }
 
-test("nothing is spoken and nothing charged without credits", async () => {
+test("without credits nothing is synthesized or charged", async () => {
   const { meter, billed, stops } = speaking();
   meter.refusal = new ServiceError("OUT_OF_CREDITS", "out of credits");
   await assert.rejects(stream(billed), /out of credits/);
@@ -103,7 +103,7 @@ test("nothing is spoken and nothing charged without credits", async () => {
   assert.deepEqual([meter.calls, stops.length], [["hold"], 1]);
 });
 
-/** A transcription whose length and result the test decides about. */
+/** A transcription whose length and result the test determines. */
 function transcribing() {
   const meter = new FreeMeter();
   const work = deferred<TimedTranscript>();
@@ -134,7 +134,7 @@ test("a file that fails or whose client leaves is released", async () => {
   assert.deepEqual(meter.calls, ["hold", "release"]);
 });
 
-test("a hold that comes after its client has left is released", async () => {
+test("a hold that opens after its client has left is released", async () => {
   const { meter, billed, tellLength } = transcribing();
   const told = tellLength(TRANSCRIPT);
   billed.stop("client-left");
@@ -144,7 +144,7 @@ test("a hold that comes after its client has left is released", async () => {
   assert.deepEqual(meter.calls, ["hold", "release"]);
 });
 
-test("nothing is held for a client who has left already", async () => {
+test("holds nothing for a client who has already left", async () => {
   const { meter, billed, tellLength } = transcribing();
   billed.stop("client-left");
   await assert.rejects(billed.transcript, /stopped/);

@@ -30,7 +30,7 @@ const PAYMENT: Partial<Record<BillingEffect, Payment>> = {
   "refund-rest": "the part",
 };
 
-/** One piece of work as its owner drives it: a charge follows a hold, and is written after it was asked for. */
+/** One piece of work as driven by its owner: a charge follows a hold, and is written after its request. */
 class Work {
   state: BillingState = "unpaid";
   isHeld = false;
@@ -39,7 +39,7 @@ class Work {
   /** Null while the hold is open. */
   payment: Payment | null = null;
 
-  /** False for an event that its owner would not tell now. */
+  /** False for an event that cannot occur now. */
   tell(event: BillingEvent): boolean {
     if (!this.#mayTell(event)) return false;
     const { state, effect } = decideBilling(this.state, event);
@@ -61,7 +61,7 @@ class Work {
     return true;
   }
 
-  /** The charge was asked for, written or not. */
+  /** The charge was requested, whether written or not. */
   get wasCharged(): boolean {
     return this.isCharging || this.isWritten;
   }
@@ -74,7 +74,7 @@ class Work {
   }
 }
 
-/** The rule in words: who ends the work, and whether the charge was written by then. */
+/** The rule: who ends the work, and whether the charge was written by then. */
 function fairPayment(told: readonly BillingEvent[]): Payment | null {
   const written = told.indexOf("written");
   const end = told.findIndex((event, at) => {
@@ -88,7 +88,7 @@ function fairPayment(told: readonly BillingEvent[]): Payment | null {
   return told[end] === "service-stops" ? "the part" : "all";
 }
 
-test("a hold is settled once, by who ended the work first and whether it was charged by then", () => {
+test("settles a hold once, by the first ending and whether the work was charged by then", () => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...EVENTS), { maxLength: 12 }), (events) => {
       const work = new Work();
@@ -99,7 +99,7 @@ test("a hold is settled once, by who ended the work first and whether it was cha
   );
 });
 
-test("finished work stays finished and triggers nothing", () => {
+test("finished work ignores further events", () => {
   for (const event of EVENTS) {
     const { state, effect } = decideBilling("over", event);
     assert.equal(state, "over");
@@ -107,7 +107,7 @@ test("finished work stays finished and triggers nothing", () => {
   }
 });
 
-test("every ending ends the work, but a completion that the charge still waits for", () => {
+test("every ending ends the work, except a completion whose charge is pending", () => {
   for (const state of STATES) {
     for (const event of ["completed", "client-left", "service-stops"] as const) {
       const isWaiting = state === "charging" && event === "completed";

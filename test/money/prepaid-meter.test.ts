@@ -8,7 +8,7 @@ import * as fc from "../support/properties.js";
 
 const REFERENCE: UsageReference = { id: "req_2", organizationId: "org_1" };
 
-/** A meter that charges what is held at `tariff`, and says how much that was in the end. */
+/** A meter that charges holds at `tariff` and reports the total. */
 class CountingMeter extends FreeMeter {
   charged = 0;
   readonly #tariff: Tariff;
@@ -63,7 +63,7 @@ const TARIFF = fc.record({
   perUnits: fc.integer({ min: 1, max: 50 }),
 });
 
-test("the charges of both attempts are together the price of the work", async () => {
+test("the charges of both attempts add up to the price of the work", async () => {
   await fc.assert(
     fc.asyncProperty(UNITS, async ([units, paidUnits]) => {
       const tariff = DEFAULT_TARIFFS.synthesis;
@@ -74,7 +74,7 @@ test("the charges of both attempts are together the price of the work", async ()
   );
 });
 
-test("at any price, and whatever is delivered the second time, nothing is paid twice", async () => {
+test("at any price nothing is paid twice, regardless of the second delivery", async () => {
   await fc.assert(
     fc.asyncProperty(UNITS, TARIFF, fc.nat(5_000), async ([units, paidUnits], tariff, sent) => {
       const delivered = Math.min(sent, units);
@@ -85,7 +85,7 @@ test("at any price, and whatever is delivered the second time, nothing is paid t
   );
 });
 
-test("nothing is held for what is wholly paid, and a file is paid as a whole", async () => {
+test("holds nothing for fully paid work; a file is paid as a whole", async () => {
   const meter = new FreeMeter();
   const paid = { requestId: "req_1", units: 10, credits: 4 };
   const prepaid = new PrepaidMeter(meter, DEFAULT_TARIFFS, paid);

@@ -4,10 +4,10 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseAst } from "vite";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
-/** Folders whose code sees what comes from outside. */
+/** Folders whose code processes external input. */
 const ROOMS = ["src", "actors", "native", "core", "scripts", "bin"];
 
-/** A frame of a stack, from the root on, that stands in one of these rooms. */
+/** A stack frame in one of these folders. */
 const MADE_IN = new RegExp(`^(?:dist/)?((?:${ROOMS.join("|")})/[^:]*)\\.(?:js|tsx?):(\\d+:\\d+)`);
 
 export interface FoundPattern {
@@ -17,7 +17,7 @@ export interface FoundPattern {
   readonly where: string;
 }
 
-/** A place where a pattern is made of strings, which the sources alone do not tell. */
+/** A place that builds a pattern from strings, whose value the sources do not show. */
 export interface MadePattern {
   readonly file: string;
   readonly line: number;
@@ -29,7 +29,7 @@ interface Node {
   readonly [member: string]: unknown;
 }
 
-/** Every pattern that is written as one, and every place where one is made. */
+/** Finds every pattern literal, and every place that builds a pattern. */
 export function writtenPatterns(): { readonly written: FoundPattern[]; readonly made: MadePattern[] } {
   const written: FoundPattern[] = [];
   const made: MadePattern[] = [];
@@ -51,7 +51,7 @@ function lineOf(text: string, { start }: Node): number {
   return text.slice(0, start).split("\n").length;
 }
 
-/** `RegExp(…)`, and methods that make a pattern of a string. */
+/** `RegExp(…)`, and methods that create a pattern from a string. */
 function isMade(node: Node): boolean {
   if (node.type !== "NewExpression" && node.type !== "CallExpression") return false;
   const callee = node["callee"] as Node;
@@ -65,8 +65,8 @@ function isMade(node: Node): boolean {
 }
 
 /**
- * Patterns that modules make while they are loaded, by the file that makes them. A pattern that is made later would be
- * missed: then its file has fewer places than `made` says.
+ * Patterns that modules create while loading, by file. A pattern created later would be missed; then its file
+ * has more such places than patterns in `made`.
  */
 export async function loadedPatterns(
   files: readonly string[],
@@ -74,7 +74,7 @@ export async function loadedPatterns(
   const patterns: FoundPattern[] = [];
   const places = new Map<string, Set<string>>();
   const See = (pattern: RegExp) => {
-    // With source maps a frame names the source, without them what was compiled of it.
+    // With source maps a frame names the source, otherwise the compiled file.
     const frames = (new Error().stack ?? "").split("\n").map((frame) => frame.split(ROOT)[1] ?? "");
     const [, file, position = ""] =
       frames.map((frame) => MADE_IN.exec(frame)).find((match) => match !== null) ?? [];

@@ -1,14 +1,14 @@
 import type { AST } from "@eslint-community/regexpp";
 import { isOneCharacter, type StepCounter } from "./step-counter.js";
 
-/** Of every kind of character that a class may tell apart. */
+/** Characters of every kind that a class may distinguish. */
 const COMMON = [..."aZ0_ \n\t-.,@:/\"'()ёәЖІ²½\u0301\u200d😀"];
-/** A character with which none of our patterns ends. */
+/** A character at which none of our patterns ends. */
 const STRANGE = "\u0001";
 const MOST_LETTERS = 16;
 const MOST_SAMPLES = 4;
 
-/** One hostile text: a beginning, something again and again, and an end that may spoil it all. */
+/** One hostile text: a beginning, a repeated part, and an ending that may make the match fail. */
 export interface HostileInput {
   readonly before: string;
   readonly pumped: string;
@@ -20,8 +20,8 @@ export function textOf({ before, pumped, after }: HostileInput, length: number):
 }
 
 /**
- * Inputs that make a backtracking pattern try again and again: what each of its repetitions takes, with what must stand
- * before it and with what may not come after it, and all pairs of characters that the pattern tells apart.
+ * Builds inputs that make a backtracking pattern retry: the text of each repetition after its required
+ * beginning and before a forbidden ending, and all pairs of characters that the pattern distinguishes.
  */
 export function hostileInputs(counter: StepCounter): HostileInput[] {
   const sampler = new Sampler(counter);
@@ -73,7 +73,7 @@ function visit(node: AST.Node, see: (node: AST.Node) => void): void {
   if (node.type === "Quantifier") visit(node.element, see);
 }
 
-/** Texts that parts of a pattern match. */
+/** Texts matched by parts of a pattern. */
 class Sampler {
   readonly letters: readonly string[];
   readonly #counter: StepCounter;
@@ -93,7 +93,7 @@ class Sampler {
       }
     });
     this.#candidates = [...new Set([...own, ...COMMON])];
-    // One letter of each kind: those that all nodes treat alike are one.
+    // One letter of each kind; letters that all nodes treat alike are one kind.
     const kinds = new Map<string, string>();
     const singles = nodes.filter(
       (node) => isOneCharacter(node as AST.Element) && node.parent?.type !== "CharacterClass",

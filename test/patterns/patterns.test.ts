@@ -4,13 +4,16 @@ import { type FoundPattern, loadedPatterns, writtenPatterns } from "./find-patte
 import { type HostileInput, hostileInputs, textOf } from "./hostile-inputs.js";
 import { StepCounter, TooManySteps } from "./step-counter.js";
 
-/** Characters of the texts that patterns are tried with: of the first, and where that took many steps, of the other. */
+/** Lengths of the texts that patterns are tried with; the second only if the first took many steps. */
 const SHORT = 300;
 const LONG = 900;
-/** A pattern of long bounded repetitions takes them hundreds of times: from here on every eighth text has to do. */
+/**
+ * A pattern of long bounded repetitions needs hundreds of times as many; from here on only every eighth text
+ * is tried.
+ */
 const MANY_STEPS_OF_PATTERN = 20_000_000;
 const EVERY = 8;
-/** Steps for each character, at most: a bounded repetition may be tried from each place to its bound. */
+/** Maximum number of steps per character: a bounded repetition may be tried from each place to its bound. */
 const MOST_STEPS_OF_CHARACTER = 2_000;
 /** Too few for quadratic work, which would need hundreds. */
 const FEW_STEPS_OF_CHARACTER = 40;
@@ -80,22 +83,22 @@ describe("the search for slow patterns", () => {
     /[A-Z]{2,60}(?!\d)/y,
     /^\s*$/,
   ]) {
-    test(`lets ${pattern} pass`, () => assert.equal(slownessOf(pattern), null));
+    test(`accepts ${pattern}`, () => assert.equal(slownessOf(pattern), null));
   }
 
-  test("steps find what the engine finds", () => {
+  test("the step counter finds the same matches as the engine", () => {
     const counter = new StepCounter("(?<=[сс])(а|б)+?\\1{0,2}(?!в)$", "u");
     assert.ok(counter.count("саабб", 10_000) < 200);
   });
 });
 
-// Issue 12: one pattern of quadratic time, run before any limit, stopped the service for 11 to 18 s.
-describe("patterns of the project take time by the length of what they see", async () => {
+// Issue 12: a quadratic pattern, run before any limit, blocked the service for 11 to 18 s.
+describe("patterns of the project take time linear in their input", async () => {
   const { written, made } = writtenPatterns();
   const files = [...new Set(made.map(({ file }) => file))];
   const { patterns: loaded, places } = await loadedPatterns(files);
 
-  test("every pattern is seen", () => {
+  test("finds every pattern", () => {
     assert.ok(written.length > 150, `${written.length} patterns were found`);
     for (const file of files) {
       const expected = made.filter((place) => place.file === file).map(({ line }) => line);

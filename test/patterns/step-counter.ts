@@ -1,26 +1,26 @@
 import { type AST, parseRegExpLiteral } from "@eslint-community/regexpp";
 
-/** Tries to go on from a place in the text. */
+/** Tries to continue from a place in the text. */
 type Next = (at: number) => boolean;
 type Matcher = (at: number, next: Next) => boolean;
-/** Forwards, or backwards as behind `(?<=`. */
+/** Forwards, or backwards as inside `(?<=`. */
 type Direction = 1 | -1;
 
-/** For the number of each character of the text at hand, whether it fits: 1 or 0. */
+/** For the number of each character of the text, 1 if it matches, else 0. */
 type Fits = Uint8Array;
 
-/** Stands before and behind every text, and fits nothing. */
+/** Placed before and after every text; matches nothing. */
 const OUTSIDE = 0;
-/** Different characters of all texts of a pattern: far more than there are. */
+/** More than the number of different characters in all texts of a pattern. */
 const MOST_CHARACTERS = 4_096;
 const YES = 1;
 
-/** Thrown once a search takes more than it may. */
+/** Thrown when a search exceeds its limit. */
 export class TooManySteps extends Error {}
 
 /**
- * A pattern as a backtracking engine runs it, step by step: a step is one character looked at, or one choice made. What
- * the engine of Node optimizes on top of this makes it faster, not of another order.
+ * Runs a pattern like a backtracking engine, step by step: a step is one character examined or one choice
+ * made. Node's engine is optimized further, but not to another order of growth.
  */
 export class StepCounter {
   readonly ast: AST.RegExpLiteral;
@@ -29,19 +29,19 @@ export class StepCounter {
   readonly #match: Matcher;
   readonly #captures: (readonly [number, number] | undefined)[] = [];
   readonly #known = new Map<string, Fits>();
-  /** Every table, and the pattern of one character that fills it. */
+  /** Every table, with the one-character pattern that fills it. */
   readonly #tables: { readonly pattern: RegExp; readonly fits: Fits }[] = [];
-  /** Each character that was seen has a number, so that what fits is looked up in tables. */
+  /** Each character seen has a number, so that matches are looked up in tables. */
   readonly #numbersOfCharacters = new Map<string, number>();
   readonly #characters = [""];
-  /** The character at a place is one behind it: `OUTSIDE` comes first and last. */
+  /** The character at a place is stored one later: `OUTSIDE` is first and last. */
   #text = new Uint16Array(2);
   #length = 0;
   #steps = 0;
   #limit = 0;
 
   constructor(source: string, flags: string) {
-    // In a literal an empty pattern would be a comment.
+    // As a literal, an empty pattern would be a comment.
     this.ast = parseRegExpLiteral(new RegExp(source, flags));
     this.#isUnicode = /[uv]/.test(flags);
     this.#flags = flags.replace(/[gyd]/g, "");
@@ -49,8 +49,8 @@ export class StepCounter {
   }
 
   /**
-   * Steps of finding every match in a text, each search where the last match has ended. A sticky pattern is tried at every
-   * place in the same way, as rules of the normalizer are.
+   * Counts the steps for finding every match in a text, each search starting where the last match ended. A
+   * sticky pattern is tried at every place, as the normalizer's rules are.
    *
    * @throws {TooManySteps} beyond `limit`
    */
@@ -109,7 +109,7 @@ export class StepCounter {
     );
   }
 
-  /** Some that stand for one character each, without a call for each. */
+  /** Several nodes of one character each, without a call for each. */
   #characterRun(elements: readonly AST.Element[], direction: Direction): Matcher {
     const all = elements.map((element) => this.#fitsOf(element));
     const count = all.length;
@@ -143,7 +143,7 @@ export class StepCounter {
     }
   }
 
-  /** Whether one character fits a node that stands for one. */
+  /** Tests one character against a node of one character. */
   fits(node: AST.Node, character: string): boolean {
     return this.#fitsOf(node)[this.#numberOfCharacter(character)] === YES;
   }

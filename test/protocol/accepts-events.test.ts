@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { acceptsEvents } from "../../core/protocol/accepts-events.js";
 
-test("events are for clients that list them, and prefer them to JSON", () => {
+test("only clients that prefer events to JSON get events", () => {
   for (const [accept, expected] of [
     [undefined, false],
     ["", false],

@@ -27,15 +27,15 @@ interface Document {
 const document = JSON.parse(JSON.stringify(asyncApiDocument())) as Document;
 
 test("the live protocol is described by a valid AsyncAPI 3 document", () => {
-  // The formats of the official schema are addresses and the like, which ajv leaves to a package of its own.
-  // It brings the meta schema of JSON Schema along, which ajv would have a second time.
+  // The official schema uses formats such as URIs, which ajv leaves to a separate package.
+  // It includes the JSON Schema meta schema, which ajv would register twice.
   const ajv = new Ajv({ strict: false, validateFormats: false, allErrors: true, meta: false });
   const validate = ajv.compile(JSON.parse(readFileSync(OFFICIAL, "utf8")));
   assert.ok(validate(document), JSON.stringify(validate.errors?.slice(0, 5)));
   assert.equal(validate({ ...document, channels: { stream: { address: 1 } } }), false);
 });
 
-test("every reference leads somewhere", () => {
+test("every reference resolves", () => {
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(
     (match) => match[1]!,
   );
@@ -64,7 +64,7 @@ test("channels have the paths, parameters and close codes of the interface", () 
   }
 });
 
-test("every message is sent or received, and each only once", () => {
+test("every message is sent or received exactly once", () => {
   const used = Object.values(document.operations).flatMap(({ messages }) => messages.map(({ $ref }) => $ref));
   const known = Object.entries(document.channels).flatMap(([id, { messages }]) =>
     Object.keys(messages).map((name) => `#/channels/${id}/messages/${name}`),

@@ -8,7 +8,7 @@ const MODELS = hearingIn("абвгдеёжзийклмнопрстуфхцчшщ
 const read = (value: string) =>
   parseTranscribeQuery(new URLSearchParams({ hotwords: value }), MODELS).hotWords;
 
-test("words come in lower case with one space between them, each with a score", () => {
+test("normalizes words to lower case and single spaces, each with a score", () => {
   const expected = [
     { text: "нью йорк", characterScore: 1 },
     { text: "йод", characterScore: 0 },
@@ -40,11 +40,11 @@ for (const [what, value, pattern] of [
   });
 }
 
-test("a hundred words of sixty characters are taken", () => {
+test("a hundred words of sixty characters are accepted", () => {
   assert.equal(read(Array.from({ length: 100 }, () => "а".repeat(60)).join()).length, 100);
 });
 
-test("a model that writes pieces of words accepts no hot words, and works without them", () => {
+test("a model that outputs word pieces accepts no hot words", () => {
   const pieces = (query: Record<string, string>) =>
     parseTranscribeQuery(new URLSearchParams({ model: "pieces", ...query }), TWO_OF_EACH.hearing);
   assert.equal(pieces({}).model.name, "pieces");

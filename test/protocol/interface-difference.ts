@@ -34,21 +34,24 @@ export function compareInterfaces(before: Shape, now: Shape): InterfaceDifferenc
   };
 }
 
-/** Whether a path that is new, in an object that is not, rejects what was accepted or requires what was optional. */
+/** True if a new path in an existing object rejects accepted input or requires an optional field. */
 function isRestriction(path: string): boolean {
   const [beforeList = "", list = "", last = ""] = path.split(SEPARATOR).slice(-3);
   if (list === "required") return !NAME_MAPS.has(beforeList);
   return RESTRICTIONS.has(last) && !NAME_MAPS.has(list);
 }
 
-/** Paths of `these` that `others` do not have, without those below one that is listed. */
+/** Paths of `these` that `others` lack, without paths below a listed one. */
 function topmost(these: ReadonlyMap<string, string>, others: ReadonlyMap<string, string>): readonly string[] {
   const missing = [...these.keys()].filter((path) => !others.has(path));
   const known = new Set(missing);
   return missing.filter((path) => !known.has(path.split(SEPARATOR).slice(0, -1).join(SEPARATOR)));
 }
 
-/** Every object, list and value by its path. Items of a list go by what identifies them, so that order does not count. */
+/**
+ * Every object, list and value by its path. Items of a list are keyed by identity, so that order does not
+ * matter.
+ */
 function leavesOf(shape: Shape, path = "", leaves = new Map<string, string>()): Map<string, string> {
   if (typeof shape !== "object" || shape === null) return leaves.set(path, JSON.stringify(shape));
   leaves.set(path, Array.isArray(shape) ? "a list" : "an object");

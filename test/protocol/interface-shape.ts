@@ -3,11 +3,11 @@ import { relative } from "node:path";
 import type { Command } from "../../src/cli/command.js";
 import type { Setting } from "../../src/settings/setting.js";
 
-/** JSON without the texts that people read. */
+/** JSON without descriptive texts. */
 export type Shape = null | boolean | number | string | readonly Shape[] | { readonly [key: string]: Shape };
 
 const TEXTS = new Set(["description", "summary", "title", "example", "examples", "x-service-version"]);
-/** Their keys are names that the interface gives, so `title` is a field there. */
+/** Their keys are names of the interface, so `title` is a field there. */
 const MAPS = new Set(["properties", "schemas", "headers", "parameters", "responses", "paths", "messages"]);
 
 /** Removes descriptions, titles and examples from an OpenAPI or AsyncAPI document. */
@@ -18,10 +18,10 @@ export function withoutTexts(document: unknown, isMap = false): Shape {
   return Object.fromEntries(kept.map(([key, value]) => [key, withoutTexts(value, MAPS.has(key) && !isMap)]));
 }
 
-/** A metric of prom-client, in the parts that every version of ours has. */
+/** The parts of a prom-client metric that every version of ours has. */
 export interface RegisteredMetric {
   readonly name: string;
-  /** Metrics that are not prom-client's own show their labels only with their values. */
+  /** Our own metrics show their labels only with their values. */
   readonly labelNames?: readonly string[];
   get(): Promise<{ readonly type: string; readonly values: readonly { readonly labels: object }[] }>;
 }

@@ -20,10 +20,10 @@ import {
 
 /** Documents, settings, metrics and commands of commit 4e650c9 (2026-11-25), in the shapes of `interface-shape.ts`. */
 const BASE = fileURLToPath(new URL("../../../test/fixtures/interface/4e650c9.json", import.meta.url));
-// Other systems have fewer metrics of the process.
+// Other systems have fewer process metrics.
 const skip = process.platform !== "linux" && "the base was taken on Linux";
 
-test("everything that clients and operators used at 4e650c9 is still there, in the same shape", {
+test("everything that clients and operators used at 4e650c9 still exists in the same shape", {
   skip,
 }, async (t) => {
   const { broken } = compareInterfaces(JSON.parse(readFileSync(BASE, "utf8")), await currentInterface(t));
@@ -45,7 +45,7 @@ async function currentInterface(t: { readonly mock: typeof import("node:test").m
   };
 }
 
-/** As JSON has it: without what is undefined. */
+/** As in JSON, without undefined members. */
 function plain(document: unknown): unknown {
   return JSON.parse(JSON.stringify(document));
 }
@@ -54,7 +54,7 @@ function messageOf(type: string) {
   return { type: "object", properties: { type: { const: type }, id: { type: "string" } } };
 }
 
-/** A small interface with something of every kind. */
+/** A small interface with every kind of element. */
 const PLANTED_BASE = {
   openapi: {
     paths: {
@@ -179,12 +179,12 @@ const BREAKS: readonly (readonly [name: string, change: (copy: Planted) => unkno
 ];
 
 for (const [name, change, line] of BREAKS) {
-  test(`a comparison reports ${name}, and nothing else`, () => {
+  test(`a comparison reports only ${name}`, () => {
     assert.deepEqual(planted(change), { broken: [line], added: [] });
   });
 }
 
-test("additions break nothing, and are listed once", () => {
+test("additions are compatible and listed once", () => {
   const { broken, added } = planted((copy) => {
     fieldsOf(copy).properties.voice.enum.push("saule");
     Object.assign(fieldsOf(copy).properties, { format: { type: "string", maxLength: 5 } });
@@ -200,7 +200,7 @@ test("additions break nothing, and are listed once", () => {
   ]);
 });
 
-test("order and texts do not count", () => {
+test("order and descriptions do not matter", () => {
   const { broken, added } = planted((copy) => {
     fieldsOf(copy).properties.voice.enum.reverse();
     copy.metrics = JSON.parse(JSON.stringify(copy.metrics));

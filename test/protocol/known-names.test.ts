@@ -45,7 +45,7 @@ describe("the nearest known name", () => {
   }
 });
 
-test("without a near name, the message lists all", () => {
+test("the message lists all names if none is near", () => {
   const rule = unknownNameRule("field", "format", SYNTHESIS);
   assert.equal(
     rule,
@@ -54,12 +54,12 @@ test("without a near name, the message lists all", () => {
   assert.equal(unknownNameRule("parameter", "x", []), 'unknown parameter "x": there are none here');
 });
 
-test("a message repeats no key and nothing long", () => {
+test("a message quotes no key and nothing long", () => {
   assert.equal(shownName("sk-svc-0123456789abcdef"), '"sk-svc-..."');
   assert.equal(shownName("ы".repeat(1_000)).length, 42);
 });
 
-test("a piece of a name is found between its separators, whichever they are", () => {
+test("a part of a name is found between any separators", () => {
   for (const known of ["hot-words-file", "hot_words_file"])
     assert.equal(nearestName("words", [known]), known);
 });

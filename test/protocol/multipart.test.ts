@@ -12,8 +12,8 @@ interface Part {
 
 const BOUNDARY = "----x7";
 
-test("parts survive any cut of the body", () => {
-  // Bytes out of a small alphabet make near misses of the delimiter likely.
+test("parts do not depend on how the body is chunked", () => {
+  // Bytes from a small alphabet make near misses of the delimiter likely.
   const byte = fc.constantFrom(0x0d, 0x0a, 0x2d, 0x78, 0x37, 0x00);
   const members = {
     name: fc.stringMatching(/^[a-z_[\]]{1,8}$/),
@@ -38,14 +38,14 @@ test("parts survive any cut of the body", () => {
 
 test("a body that ends early is an error at every length", () => {
   const body = encode([{ name: "file", fileName: "a.wav", bytes: Buffer.from("abc") }], "");
-  // The last line break is a courtesy.
+  // The last line break is optional.
   for (let length = 0; length < body.length - 4; length++) {
     assert.throws(() => read([body.subarray(0, length)]), invalidRequest, `cut at ${length}`);
   }
   assert.equal(read([body.subarray(0, body.length - 2)]).length, 1);
 });
 
-test("headers without an end and parts without a name are rejected", () => {
+test("endless headers and parts without a name are rejected", () => {
   assert.throws(() => read([Buffer.from(`--${BOUNDARY}\r\nX: ${"y".repeat(20_000)}`)]), invalidRequest);
   assert.throws(
     () => read([Buffer.from(`--${BOUNDARY}\r\nX: y\r\n\r\nz\r\n--${BOUNDARY}--`)]),
@@ -53,7 +53,7 @@ test("headers without an end and parts without a name are rejected", () => {
   );
 });
 
-test("quotes and escapes in names are read", () => {
+test("reads quotes and escapes in names", () => {
   const head = 'Content-Disposition: form-data; name="fi\\"le"; filename="a;b.wav"';
   const body = `--${BOUNDARY}\r\n${head}\r\n\r\nx\r\n--${BOUNDARY}--`;
   assert.deepEqual(read([Buffer.from(body)]), [

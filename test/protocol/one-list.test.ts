@@ -6,7 +6,7 @@ import { parseAst } from "vite";
 import { CLOSE } from "../../core/domain/close-codes.js";
 import { SETTINGS } from "../../src/settings/settings.js";
 
-/** Where facts are stated; commands may read the three settings that lead to a service beside them. */
+/** Places where facts are stated; commands may also read the three settings that locate a service. */
 const HOMES = {
   close: "core/domain/close-codes.ts",
   codePoints: "core/domain/text/code-points.ts",
@@ -14,7 +14,7 @@ const HOMES = {
   settings: "src/settings/",
   commands: "src/cli/",
 };
-/** Of numbers below 4000 only those that a socket is closed with: 1000 is also a number of many other things. */
+/** Of numbers below 4000, only those used as close codes: 1000 also has many other uses. */
 const PRIVATE_CODES = Object.values(CLOSE).filter((code) => code > 1_000);
 const CLOSERS = ["close", "stopWith", "drain"];
 
@@ -23,7 +23,7 @@ interface Node {
   readonly [member: string]: unknown;
 }
 
-/** Every node of every source, with the file it stands in. */
+/** Every node of every source, with its file. */
 const nodes: { readonly path: string; readonly node: Node }[] = [];
 
 before(() => {
@@ -34,7 +34,7 @@ before(() => {
   }
 });
 
-test("sources are read at all", () => {
+test("finds sources to check", () => {
   assert.ok(nodes.length > 50_000, String(nodes.length));
 });
 
@@ -64,7 +64,7 @@ test("error names are built in one file", () => {
   assert.deepEqual(lowered, [HOMES.names]);
 });
 
-test("settings are named in one list", () => {
+test("settings are listed in one place", () => {
   const names = SETTINGS.map(({ name }) => name);
   const copies = where(
     ({ node }) =>
@@ -78,7 +78,7 @@ test("settings are named in one list", () => {
   assert.deepEqual(others, []);
 });
 
-test("no branch asks what a message says", () => {
+test("no branch depends on a message's text", () => {
   const prose = where(({ node }) => {
     if (node.type !== "CallExpression") return false;
     const asks = ["startsWith", "endsWith", "includes", "match", "search"].includes(calleeOf(node));
@@ -90,7 +90,7 @@ test("no branch asks what a message says", () => {
   assert.deepEqual(prose, []);
 });
 
-/** Files of the nodes that `is` finds. */
+/** Files with nodes that match `is`. */
 function where(is: (found: { readonly path: string; readonly node: Node }) => boolean): string[] {
   return nodes.filter(is).map(({ path }) => path);
 }
@@ -117,12 +117,12 @@ function isNumber(node: Node): boolean {
   return node.type === "Literal" && typeof node["value"] === "number";
 }
 
-/** The last name of what is called. */
+/** The last name of a callee. */
 function calleeOf(call: Node): string {
   return nameOf(call["callee"] as Node);
 }
 
-/** The name of an identifier, or of the member that is asked for. */
+/** The name of an identifier or of an accessed member. */
 function nameOf(node: Node | null): string {
   if (node === null) return "";
   if (node.type === "MemberExpression") return nameOf(node["property"] as Node);

@@ -7,14 +7,14 @@ import { parseSynthesisRequest } from "../../core/protocol/synthesis-request.js"
 const parse = (pronunciations: unknown, text = "Kaspi") =>
   parseSynthesisRequest({ text, pronunciations }).pronunciations;
 
-test("entries are normalized for look-up and speech, on both interfaces", () => {
+test("entries are normalized for look-up and speech on both interfaces", () => {
   const pronunciations = [{ word: "«Kaspi  Bank»", say: "Каспи банк!" }];
   const expected = [{ word: "Kaspi Bank", spoken: "каспи банк" }];
   assert.deepEqual(parse(pronunciations), expected);
   assert.deepEqual(parseSpeechRequest({ input: "а", pronunciations }).synthesis.pronunciations, expected);
 });
 
-test("a request without a dictionary has the same meaning as ever", () => {
+test("a request without a dictionary keeps its fingerprint", () => {
   const { pronunciations: none, ...rest } = parseSynthesisRequest({ text: "а" });
   assert.equal(none, undefined);
   // The input of idempotency keys' fingerprints.
@@ -67,7 +67,7 @@ for (const [what, pronunciations, pattern] of [
   });
 }
 
-test("a dictionary may not make a text much longer: the text is what is billed", () => {
+test("a dictionary may lengthen a text only a little, because pronunciations are not billed", () => {
   const long = [entry("а", "б".repeat(60))];
   const spoken = parse(long)![0]!.spoken.length;
   const words = (count: number) => "а ".repeat(count).trim();

@@ -4,7 +4,7 @@ import { parseSpeechRequest } from "../../core/protocol/speech-request.js";
 import { parseSynthesisRequest } from "../../core/protocol/synthesis-request.js";
 import { speechForFingerprint } from "../../src/http/once-by-key.js";
 
-test("OpenAI's clients can choose solver steps and room tone, and have fewer steps by default", () => {
+test("OpenAI's clients can choose solver steps and room tone, with fewer steps by default", () => {
   const plain = parseSpeechRequest({ input: "Сәлем" });
   assert.deepEqual([plain.synthesis.nfe, plain.synthesis.room_tone], [16, true]);
   const asked = parseSpeechRequest({ input: "Сәлем", nfe: 9, room_tone: false, instructions: "softly" });
@@ -13,7 +13,7 @@ test("OpenAI's clients can choose solver steps and room tone, and have fewer ste
   assert.equal(parseSynthesisRequest({ text: "Сәлем" }).nfe, 32, "the native paths keep theirs");
 });
 
-test("a request with the usual room tone has the fingerprint it had before there was any", () => {
+test("a request with default room tone keeps its fingerprint from before room tone existed", () => {
   const fingerprint = (request: object) =>
     JSON.stringify(speechForFingerprint(parseSynthesisRequest(request)));
   assert.equal(

@@ -6,7 +6,7 @@ import { takeWords, WavFrameReader, wavFrame } from "../../core/protocol/wav-fra
 import * as fc from "../support/properties.js";
 import { encodeWavFrame, wavWithWords } from "../support/wav-frames.js";
 
-test("frames survive any cut of the stream", () => {
+test("frames do not depend on how the stream is chunked", () => {
   const files = fc.array(fc.uint8Array({ maxLength: 50 }), { maxLength: 6 });
   fc.assert(
     fc.property(files, fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1 }), (wavs, sizes) => {
@@ -24,17 +24,17 @@ test("frames survive any cut of the stream", () => {
   );
 });
 
-test("the length is big-endian and does not count itself", () => {
+test("the length is big-endian and excludes itself", () => {
   assert.deepEqual([...encodeWavFrame(new Uint8Array(258).fill(7))].slice(0, 5), [0, 0, 1, 2, 7]);
 });
 
-test("half a frame is not at a boundary", () => {
+test("an incomplete frame is not at a boundary", () => {
   const reader = new WavFrameReader();
   assert.deepEqual(reader.push(encodeWavFrame(new Uint8Array(9)).subarray(0, 12)), []);
   assert.equal(reader.isAtBoundary, false);
 });
 
-test("words are sent after the samples of a WAV, which stays unchanged", () => {
+test("words are sent after the unchanged samples of a WAV", () => {
   const plain = writeWav(Int16Array.of(1, -2, 3), 24_000);
   // Bodies of even and of odd length.
   for (const word of ["сөз", "сөз!", ""]) {
@@ -51,7 +51,7 @@ test("words are sent after the samples of a WAV, which stays unchanged", () => {
   assert.equal(takeWords(wavWithWords(plain, []).subarray(0, 60)), null, "a chunk that was cut is none");
 });
 
-test("a frame in parts has the bytes that it has as a whole", () => {
+test("a frame in parts has the same bytes as the whole", () => {
   const samples = fc.array(fc.int16Array({ maxLength: 20 }), { maxLength: 5 });
   const spoken = fc.option(fc.array(fc.string({ maxLength: 6 }), { maxLength: 3 }), { nil: undefined });
   fc.assert(

@@ -9,7 +9,7 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const requireHere = createRequire(import.meta.url);
 
 test("npm does not warn about our settings", () => {
-  // Without the settings of the user and the machine, which may have names that npm no longer knows.
+  // Without the settings of the user and the machine, which may contain names that npm no longer accepts.
   const settings = [
     "--userconfig=/nowhere/user",
     "--globalconfig=/nowhere/global",
@@ -23,7 +23,7 @@ test("npm does not warn about our settings", () => {
   assert.deepEqual([stderr, status], ["", 0]);
 });
 
-test("installing onnxruntime-node downloads nothing", () => {
+test("installing onnxruntime-node downloads nothing more", () => {
   const runtime = requireHere.resolve("onnxruntime-node/script/install.js");
   const standIn = createRequire(runtime).resolve("global-agent");
   assert.equal(realpathSync(standIn), `${ROOT}scripts/no-download/index.js`);

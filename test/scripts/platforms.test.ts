@@ -20,7 +20,7 @@ const lock = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) a
   readonly packages: Readonly<Record<string, Locked>>;
 };
 
-test("every package for x64 Linux has a sibling for arm64 Linux, of the same version", () => {
+test("every package for x64 Linux has a counterpart of the same version for arm64", () => {
   const ofX64 = Object.entries(lock.packages).filter(
     ([, { os, cpu, libc }]) =>
       os?.includes("linux") && cpu?.includes("x64") && (libc === undefined || libc.includes("glibc")),
@@ -47,7 +47,8 @@ test("packages with binaries for all platforms include arm64 Linux", () => {
       !ofOnePlatform.some(([folder]) => `node_modules/${path}`.startsWith(`${folder}/`)),
   );
   assert.ok(binaries.some((path) => path.startsWith("onnxruntime-node/")));
-  // CUDA is for x64; the fork has its binaries twice; its own packages fall back to JavaScript.
+  // CUDA exists only for x64, the fork contains its binaries twice, and the last two packages fall back to
+  // JavaScript.
   const missing = binaries.filter(
     (path) =>
       !/cuda|tensorrt|^uws-fork\/dist\/|^bufferutil\/|^utf-8-validate\//.test(path) &&

@@ -13,7 +13,7 @@ const MEASURED: BatchRows = {
   hearFrames: 250,
 };
 
-test("rows are those measured for the device, or the usual ones without a measurement", () => {
+test("uses the rows measured for the device, or the defaults", () => {
   assert.deepEqual(batchRows(null), USUAL_ROWS);
   assert.deepEqual(batchRows(null, MEASURED), MEASURED);
 });
@@ -22,7 +22,7 @@ test("SYNTHESIS_ROWS overrides the measured rows", () => {
   assert.deepEqual(batchRows(4, MEASURED), { ...MEASURED, solverRows: 4, windowRows: 4 });
 });
 
-test("live steps fill the rows their device allows; longer chunks get fewer rows", () => {
+test("live steps use the rows that their device allows, fewer for longer chunks", () => {
   const shapes = (rows: number) =>
     everyShape(stepCapacity(rows)).map((shape) => `${shape.rows}x${shape.frames}`);
   const groups = (rows: number) =>

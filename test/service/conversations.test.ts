@@ -55,7 +55,7 @@ after(async () => {
   await reader.stop();
 });
 
-/** A caller of an organization, and how long its requests have waited for a model. */
+/** A caller of an organization, and the time its requests have waited for a model. */
 function callerOf(organizationId: string): { readonly caller: Caller; readonly waits: number[] } {
   const waits: number[] = [];
   const identity = { keyId: "key_1", organizationId, tier: "paid" } as const;
@@ -74,13 +74,13 @@ async function read(conversation: SynthesisConversation): Promise<number> {
   return samples;
 }
 
-/** Counts so far, by name. */
+/** Counters so far, by name. */
 async function counts(): Promise<(name: string) => number> {
   const lines = (await metrics.text()).split("\n");
   return (name) => Number(lines.find((line) => line.startsWith(`${name} `))?.split(" ")[1]);
 }
 
-test("speech is charged, counted, and synthesized once for each organization", async () => {
+test("speech is charged, counted and synthesized once per organization", async () => {
   const first = callerOf("org_1");
   const samples = await read(await conversations.synthesis(first.caller, REQUEST, "sentences"));
   assert.deepEqual(meter.calls, ["hold", "charge", "delivered 8", "complete"]);
@@ -100,7 +100,7 @@ test("speech is charged, counted, and synthesized once for each organization", a
   assert.equal((await counts())("tts_cache_hits_total"), 1);
 });
 
-test("a file is charged and counted, and its seconds are reported", async () => {
+test("a file is charged and counted with its seconds", async () => {
   meter.calls.length = 0;
   const path = join(folder, "silence.wav");
   await writeFile(path, wavOf(silence(2, 8_000), 8_000, 1));

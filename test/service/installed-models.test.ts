@@ -13,7 +13,7 @@ import { SILENT } from "../support/silent-log.js";
 
 const ADAPTERS = "test/fixtures/adapters";
 
-/** A data folder with these tiny packages in its models; what is read with it. */
+/** Creates a data folder with these tiny packages, and reads the installed models. */
 async function dataFolder(...names: readonly string[]) {
   const dataDir = await temporaryFolder();
   const models = join(dataDir, "models");
@@ -34,7 +34,7 @@ function useDefault(models: string, defaults: object): Promise<void> {
   return writeFile(join(models, "defaults.json"), JSON.stringify(defaults));
 }
 
-test("packages in the data folder are added to the shipped ones, which stay the defaults until others are chosen", async () => {
+test("packages in the data folder do not replace the shipped defaults until chosen", async () => {
   const { models, read } = await dataFolder("tiny-gigaam-ctc", "tiny-nemo-ctc", "tiny-matcha");
   const { ids, catalog, broken } = await read();
   assert.deepEqual(ids, [
@@ -47,6 +47,7 @@ test("packages in the data folder are added to the shipped ones, which stay the 
   assert.equal(hearing.require("tiny-gigaam-ctc").family, "gigaam-ctc");
   assert.ok(hearing.require("tiny-gigaam-ctc").alphabet.has("ж"));
   assert.equal(hearing.require("tiny-nemo-ctc").alphabet.size, 0, "it writes pieces of words");
+  assert.ok(hearing.all.every(({ writes_marks }) => !writes_marks));
   assert.equal(speaking.require("tiny-matcha").default_voice, "first");
   await useDefault(models, { transcription: "tiny-nemo-ctc", synthesis: "tiny-matcha" });
   assert.deepEqual((await read()).ids, [
@@ -62,7 +63,7 @@ test("an operator's package with a shipped id replaces the shipped one", async (
   assert.deepEqual((await read()).folders, [own]);
 });
 
-test("a broken package is left out and reported; a broken default stops the start", async () => {
+test("a broken package is reported and skipped; a broken default fails the start", async () => {
   const { models, read } = await dataFolder("tiny-gigaam-ctc", "tiny-nemo-ctc", "tiny-matcha");
   await changeManifest(join(models, "tiny-matcha"), (manifest) => ({ ...manifest, family: "unheard-of" }));
   await writeFile(join(models, "tiny-gigaam-ctc", "manifest.json"), "{");
@@ -88,7 +89,7 @@ test("a broken package is left out and reported; a broken default stops the star
   }
 });
 
-test("a broken package under a shipped id does not let the shipped one answer in its place", async () => {
+test("a broken package with a shipped id is not silently replaced by the shipped one", async () => {
   const { models, read } = await dataFolder("tiny-gigaam-ctc");
   await changeManifest(join(models, "tiny-gigaam-ctc"), (manifest) => {
     return { ...manifest, id: "svc-kk-ru-v2", melBins: -1 };
@@ -96,7 +97,7 @@ test("a broken package under a shipped id does not let the shipped one answer in
   await assert.rejects(read(), { code: "MODEL_BROKEN", message: /tiny-gigaam-ctc\/manifest\.json: melBins/ });
 });
 
-test("MODELS_DIR is read alone, links to packages count, and a task without a package stops the start", async () => {
+test("MODELS_DIR needs a package for each task; links to packages count", async () => {
   const modelsDir = await temporaryFolder();
   await symlink(resolve(RECOGNIZER_FOLDER), join(modelsDir, "ears"));
   await symlink(resolve("README.md"), join(modelsDir, "README"));

@@ -16,7 +16,7 @@ const CALLER: Caller = {
 };
 const OPTIONS = { model: "m-1", endOfUtteranceMs: 200, partials: true, words: false, hotWords: [] };
 
-/** A conversation on a decoder of ours, and what became of its lease. */
+/** A conversation on a fake decoder, and the state of its lease. */
 function listening(meter = new FreeMeter()) {
   const metrics = new Metrics({ withProcess: false });
   const granted: Deferred<void> = deferred();
@@ -48,7 +48,7 @@ function listening(meter = new FreeMeter()) {
   return { begin: () => start(CALLER, OPTIONS, sink), sink, lease, granted, lines };
 }
 
-test("live sessions are counted while they are open, with what they hear and say", async () => {
+test("counts open live sessions, their audio and their messages", async () => {
   const { begin, lines } = listening();
   const session = begin();
   session.audio(new Uint8Array(100));
@@ -68,7 +68,7 @@ test("live sessions are counted while they are open, with what they hear and say
   assert.ok((await lines()).includes("live_sessions 0"));
 });
 
-test("a session keeps its models until it is over, and gives them back once", () => {
+test("a session holds its models until its end and releases them once", () => {
   const { begin, lease } = listening();
   const session = begin();
   session.close();
@@ -79,7 +79,7 @@ test("a session keeps its models until it is over, and gives them back once", ()
   assert.equal(lease.releases, 1);
 });
 
-test("models that do not come end the session that waits for them", async () => {
+test("models that do not load end the waiting session", async () => {
   const { begin, sink, lease, granted } = listening();
   begin();
   granted.reject(new ServiceError("ENGINE_BUSY", "the model is still being loaded, try again"));

@@ -20,11 +20,11 @@ async function machineWith(files: Readonly<Record<string, string>>) {
 
 const FREE = { cores: 8, hasQuota: false, memoryBytes: 16 * GIGABYTE, isMemoryLimited: false };
 
-test("a machine without control groups is the service's as a whole", async () => {
+test("without control groups the service may use the whole machine", async () => {
   assert.deepEqual(await machineWith({}), FREE);
 });
 
-test("a container of version 2 has its quota and its memory", async () => {
+test("reads quota and memory of cgroup version 2", async () => {
   const found = await machineWith({
     "proc/self/cgroup": "0::/",
     "sys/fs/cgroup/cpu.max": "250000 100000",
@@ -33,7 +33,7 @@ test("a container of version 2 has its quota and its memory", async () => {
   assert.deepEqual(found, { cores: 2, hasQuota: true, memoryBytes: 2 * GIGABYTE, isMemoryLimited: true });
 });
 
-test("limits of groups above count, the lowest of them", async () => {
+test("the lowest limit of the parent groups applies", async () => {
   const found = await machineWith({
     "proc/self/cgroup": "0::/system.slice/dauys.service",
     "sys/fs/cgroup/system.slice/dauys.service/cpu.max": "600000 100000",
@@ -44,7 +44,7 @@ test("limits of groups above count, the lowest of them", async () => {
   assert.deepEqual(found, { cores: 4, hasQuota: true, memoryBytes: 4 * GIGABYTE, isMemoryLimited: true });
 });
 
-test("version 1 has a tree for each controller, and a container may not see where it stands in it", async () => {
+test("reads cgroup version 1 even if a container cannot see its place in the tree", async () => {
   const found = await machineWith({
     "proc/self/cgroup": "9:memory:/docker/4f\n4:cpu,cpuacct:/docker/4f\n0::/",
     "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us": "300000",
@@ -54,7 +54,7 @@ test("version 1 has a tree for each controller, and a container may not see wher
   assert.deepEqual(found, { cores: 3, hasQuota: true, memoryBytes: 3 * GIGABYTE, isMemoryLimited: true });
 });
 
-test("no quota, and limits beyond the machine, limit nothing", async () => {
+test("without a quota, or with one larger than the machine, all cores count", async () => {
   const current = {
     "proc/self/cgroup": "0::/a",
     "sys/fs/cgroup/a/cpu.max": "max 100000",
@@ -70,7 +70,7 @@ test("no quota, and limits beyond the machine, limit nothing", async () => {
   for (const files of [current, older, roomy]) assert.deepEqual(await machineWith(files), FREE);
 });
 
-test("half a core is a core", async () => {
+test("half a core counts as a core", async () => {
   const { cores, hasQuota } = await machineWith({
     "proc/self/cgroup": "0::/",
     "sys/fs/cgroup/cpu.max": "50000 100000",
@@ -78,7 +78,7 @@ test("half a core is a core", async () => {
   assert.deepEqual([cores, hasQuota], [1, true]);
 });
 
-test("this machine has cores and memory", () => {
+test("detects cores and memory of this machine", () => {
   const { cores, memoryBytes } = readMachine();
   assert.ok(cores >= 1 && Number.isInteger(cores), `${cores} cores`);
   assert.ok(memoryBytes > 2 ** 20, `${memoryBytes} bytes`);

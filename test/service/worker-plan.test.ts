@@ -9,12 +9,12 @@ interface Given {
   readonly cores: number;
   readonly gigabytes: number;
   readonly hasQuota?: boolean;
-  /** Megabytes a worker of live and files takes, and one of synthesis. */
+  /** Megabytes per live or file worker, and per synthesis worker. */
   readonly megabytes?: readonly [hearing: number, speaking: number];
   readonly wanted?: Partial<Record<(typeof ENGINE_KINDS)[number], number>>;
 }
 
-/** Counts of live, synthesis and transcription, and their reasons. */
+/** Numbers of live, synthesis and transcription workers, with reasons. */
 function plan({ cores, gigabytes, hasQuota = false, megabytes = [100, 150], wanted = {} }: Given) {
   const [hearing, speaking] = megabytes;
   const machine = { cores, hasQuota, memoryBytes: gigabytes * GIGABYTE };
@@ -61,7 +61,7 @@ for (const [name, given, expected] of TABLE) {
   });
 }
 
-test("an additional model gets the memory that others leave, and at least one worker of each kind", () => {
+test("an additional model gets the remaining memory, but at least one worker of each kind", () => {
   const machine = { cores: 4, hasQuota: false, memoryBytes: 4 * GIGABYTE };
   const demand = { bytes: 200 * MEGABYTE, wanted: null };
   const demands = { live: demand, synthesis: demand, transcription: demand };
@@ -74,7 +74,7 @@ test("an additional model gets the memory that others leave, and at least one wo
   assert.deepEqual(counts(3 * GIGABYTE), [1, 1, 1]);
 });
 
-test("an engine on devices has a worker for each of them, unless the operator says more", () => {
+test("an engine has one worker per device, unless the operator sets more", () => {
   const demand = { bytes: 1, wanted: null };
   const plan = planWorkers(
     { cores: 8, hasQuota: false, memoryBytes: 2 ** 34 },

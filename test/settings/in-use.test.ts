@@ -8,7 +8,7 @@ const SOURCES = repositoryFiles()
   .map(read);
 
 for (const member of Object.keys(readConfig({}))) {
-  test(`a part of the service is given config.${member}`, () => {
+  test(`a part of the service receives config.${member}`, () => {
     // As a member, or destructured.
     const isGiven = new RegExp(
       `\\bconfig\\.${member}\\b|\\{[^{}]*\\b${member}\\b[^{}]*\\}(: Config| = (\\w+\\.)*config)\\b`,

@@ -168,7 +168,7 @@ for (const [name, value, rule] of BROKEN) {
   });
 }
 
-test("every setting has one name, a meaning, a rule, and a default that keeps it", () => {
+test("every setting has one name, a meaning, a rule and a valid default", () => {
   const names = SETTINGS.map(({ name }) => name);
   assert.deepEqual([...new Set(names)], names);
   assert.ok(names.length > 30);
@@ -180,7 +180,7 @@ test("every setting has one name, a meaning, a rule, and a default that keeps it
   }
 });
 
-test("providers are lists in the order of trial, per engine or for all", () => {
+test("providers are ordered lists, per engine or for all", () => {
   const config = readConfig({ EXECUTION_PROVIDERS: "cuda, cpu", LIVE_EXECUTION_PROVIDERS: "cpu" });
   assert.deepEqual(config.executionProviders, ["cuda", "cpu"]);
   assert.deepEqual(config.liveExecutionProviders, ["cpu"]);
@@ -200,7 +200,7 @@ const WRONG_PLACES: readonly [name: string, value: string, end: RegExp][] = [
   ["DEVICE_ID", "1,1", /, received "1": it is named twice$/],
 ];
 for (const [name, value, end] of WRONG_PLACES) {
-  test(`${name}=${value} is rejected by the entry that is wrong`, () => {
+  test(`${name}=${value} is rejected with the invalid entry`, () => {
     assert.throws(
       () => readConfig({ [name]: value }),
       (error) => error instanceof ConfigError && error.message.startsWith(name) && end.test(error.message),
@@ -208,7 +208,7 @@ for (const [name, value, end] of WRONG_PLACES) {
   });
 }
 
-test("an invalid network in a list is reported alone", () => {
+test("reports only the invalid network of a list", () => {
   assert.throws(
     () => readConfig({ URL_FETCH_ALLOW: "10.0.0.0/8, 10.0.0.1" }),
     /URL_FETCH_ALLOW must be a comma-separated list of networks such as 10.0.0.0\/8, received "10.0.0.1"$/,
@@ -222,7 +222,7 @@ const SECRET: readonly [name: string, value: string][] = [
 ];
 
 for (const [name, value] of SECRET) {
-  test(`a broken ${name} is rejected without showing it`, () => {
+  test(`an invalid ${name} is rejected without showing it`, () => {
     assert.throws(
       () => readConfig({ [name]: value }),
       (error) =>

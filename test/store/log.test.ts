@@ -25,7 +25,7 @@ test("keys and passwords never reach the log", () => {
   assert.ok(!written.includes("hunter2"), written);
 });
 
-test("masked lines are still JSON", () => {
+test("masked lines remain JSON", () => {
   const written = linesOf((log) => log.info({ url: "postgres://u:p@h/d", key: newRawKey() }, "masked"));
   assert.equal(JSON.parse(written).url, "postgres://u:[redacted]@h/d");
 });

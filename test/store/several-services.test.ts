@@ -31,13 +31,13 @@ describe("two stores on one database", { concurrency: 1 }, () => {
     await one?.close();
   });
 
-  test("they derive the same secrets, one per purpose, and have the same time", () => {
+  test("derive the same secrets and have the same time", () => {
     assert.deepEqual(one.secretFor("a"), other.secretFor("a"));
     assert.notDeepEqual(one.secretFor("a"), one.secretFor("b"));
     assert.ok(Math.abs(one.sharedClock.nowMs() - other.sharedClock.nowMs()) < 5_000);
   });
 
-  test("a token works once over all services, and not with a revoked key", async () => {
+  test("a token works once over all services, until its key is revoked", async () => {
     const identity = { keyId: "key_unknown", organizationId: "org_development", tier: "free" } as const;
     const token = { id: randomBytes(16), untilMs: one.sharedClock.nowMs() + 60_000, identity };
     const tries = [one, other, one, other].map((store) => store.tokenUses.use(token));
@@ -68,7 +68,7 @@ describe("two stores on one database", { concurrency: 1 }, () => {
     assert.equal(await other.tokenUses.use(token()), false);
   });
 
-  test("attempts count over both, and concurrent ones do not exceed the limit", async () => {
+  test("concurrent attempts on both do not exceed the limit", async () => {
     const rules = { kind: "guesses", attempts: 5, windowMs: 900_000 };
     const clock = new ManualClock();
     const limiters = [one, other].map((store) => new AttemptLimiter(rules, store.console.attempts, clock));
@@ -89,7 +89,7 @@ describe("two stores on one database", { concurrency: 1 }, () => {
     assert.equal(await take(1), "taken");
   });
 
-  test("a window ends on time, and when the clock is set back before its start", async () => {
+  test("a window ends on time, or when the clock is set back before its start", async () => {
     const rules = { attempts: 1, windowMs: 900_000 };
     const sql = connect(databaseUrl, SILENT);
     try {

@@ -89,7 +89,7 @@ test("a key works from its creation to its revocation", async (t) => {
   });
 });
 
-test("an organization counts as paid from its first payment on, within 30 s", async (t) => {
+test("an organization counts as paid within 30 s of its first payment", async (t) => {
   const clock = new ManualClock();
   const store = await openOn(await newDatabase(), { clock });
   t.after(() => store.close());
@@ -107,7 +107,7 @@ async function newOwner(store: Store): Promise<CreatedApiKey> {
   return await store.apiKeys.create({ organizationId: id, name: "key" });
 }
 
-test("without the database cached keys work, others are unavailable, and the service recovers", async (t) => {
+test("cached keys work without the database until the service recovers", async (t) => {
   const url = new URL(await newDatabase());
   const gate = await openGate(Number(url.port));
   url.port = String(gate.port);
@@ -178,7 +178,7 @@ test("a database of a newer version is rejected", async () => {
   );
 });
 
-test("a database whose keys were made with another pepper is rejected", async () => {
+test("a database with keys of another pepper is rejected", async () => {
   const databaseUrl = await newDatabase();
   await (await openOn(databaseUrl)).close();
   const dataDir = await temporaryFolder();
@@ -205,7 +205,7 @@ test("the development key", async (t) => {
   const open = (devApiKey: string | null) =>
     openStore(privateStore(dataDir, { databaseUrl, devApiKey, keyPepper: PEPPER }), SILENT);
 
-  await t.test("is created once and kept in a file that only its owner can read", async () => {
+  await t.test("is created once, in a file that only its owner can read", async () => {
     const store = await open(null);
     const [first, again] = await Promise.all([store.developmentKey(), store.developmentKey()]);
     assert.equal(first, again);
@@ -220,7 +220,7 @@ test("the development key", async (t) => {
     await later.close();
   });
 
-  await t.test("is replaced when it was revoked or its file has something else", async () => {
+  await t.test("is replaced if it was revoked or its file contains something else", async () => {
     const store = await open(null);
     const first = await store.developmentKey();
     await store.apiKeys.revoke((await store.apiKeys.list())[0]!.id);
@@ -235,7 +235,7 @@ test("the development key", async (t) => {
   });
 
   await t.test(
-    "is the same for services that share a database and a pepper, also after it was revoked",
+    "is the same for services that share a database and a pepper, even after a revocation",
     async () => {
       const shared = await newDatabase();
       const services = async () =>
@@ -268,7 +268,7 @@ test("the development key", async (t) => {
   });
 });
 
-test("one query finds those of 70,000 keys and sessions that have ended", async (t) => {
+test("one query finds those that have ended among 70,000 keys and sessions", async (t) => {
   const store = await openOn(await newDatabase());
   t.after(() => store.close());
   const { id: organizationId } = await store.organizations.create("many");

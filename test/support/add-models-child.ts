@@ -1,6 +1,7 @@
 // Adds a model of a catalogue to several folders, as `dauys models add` does, and gets killed by its parent.
-// Arguments: catalogue, name, endpoint of the hub, then for each folder a number of steps and its path: an
-// addition starts after that many steps of the one before it. Each step prints its addition and its bytes.
+// Arguments: catalogue, name, endpoint of the hub, then a number of steps and a path for each folder. The
+// addition to a folder starts after that many steps of the previous addition. Each step prints its addition
+// and its bytes.
 import { readCatalogue } from "../../src/models/catalogue.js";
 import { addFromCatalogue } from "../../src/models/hub/add-from-catalogue.js";
 import { readHubOptions } from "../../src/models/hub/client.js";

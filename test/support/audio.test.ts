@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { WavSampleReader } from "../../core/domain/audio/wav-samples.js";
 import { cut, joined, noise, silence, speech, tone, wavOf } from "./audio.js";
 
-test("pieces of any size join into the original", () => {
+test("pieces of any size join to the original", () => {
   const whole = Int16Array.from({ length: 100 }, (_, index) => index);
   for (const sizes of [[1], [7, 0, 3], [1_000]]) assert.deepEqual(joined(...cut(whole, sizes)), whole);
   assert.deepEqual(
@@ -27,7 +27,7 @@ test("generated audio has the requested length and level", () => {
   assert.deepEqual(silence(0.5), new Int16Array(8_000));
   assert.equal(Math.max(...tone(0.1, [1_000])), 8_192);
   const level = Math.hypot(...noise(0.1, 0.1)) / Math.sqrt(1_600) / 32_768;
-  // 1600 samples know their level to 2 %.
+  // The level of 1,600 samples is accurate to 2 %.
   assert.ok(Math.abs(level / 0.1 - 1) < 0.1, `level ${level}`);
 });
 

@@ -9,7 +9,7 @@ type Damage = (bytes: Uint8Array, random: () => number) => Uint8Array;
 const CHECKSUM_BYTES = 4;
 /** Just below the 1 MB that a server accepts. */
 const HUGE_BYTES = 1_000_000;
-/** For each kind of subject; more would only measure the network. */
+/** Messages for each kind of subject; more would only measure the network. */
 const MOST_HUGE = 3;
 const OTHER_TYPES: readonly unknown[] = [null, 7, "text", [], {}, true, { type: 7, n: "1", nth: null }];
 

@@ -1,6 +1,6 @@
 import type { Bus, BusMessage } from "../../core/ports/bus.js";
 
-/** A connection that wraps another one and publishes in its own way. */
+/** A connection that wraps another one and overrides publishing. */
 export abstract class BusWrapper implements Bus {
   protected readonly bus: Bus;
 

@@ -30,6 +30,7 @@ const HEARING: HearingModel = {
   created: null,
   family: "ctc-two-pass",
   alphabet: new Set("сәлем әп-"),
+  writes_marks: false,
   live_partials: true,
 };
 

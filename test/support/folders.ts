@@ -36,3 +36,13 @@ export async function changeManifest(folder: string, change: (manifest: Json) =>
 }
 
 export type Json = Readonly<Record<string, unknown>>;
+
+/** Returns a copy of a tiny package as `models add` makes it: with the near voice. */
+export async function tinyWithNearVoice(id: string): Promise<string> {
+  const copy = await copyOfPackage(`test/fixtures/adapters/${id}`);
+  await changeManifest(copy, (manifest) => {
+    const { vad: _, ...files } = manifest["files"] as Record<string, object>;
+    return { ...manifest, files } as Record<string, Json>;
+  });
+  return copy;
+}

@@ -92,7 +92,7 @@ export class LocalHub {
       /^\/([^/]+\/[^/]+)\/resolve\/([^/]+)\/(.+)$/.exec(seen.path) ?? [];
     const repository = this.#repositories[name];
     const hasToken = request.headers.authorization === `Bearer ${repository?.token}`;
-    // The hub does not tell unknown users whether a repository exists.
+    // The hub does not reveal to unknown users whether a repository exists.
     if (repository === undefined) {
       refuse(response, 401, "RepoNotFound");
       return;

@@ -26,7 +26,7 @@ function casesOf(settings: Record<string, string>): { said: string; drawn: numbe
   return { drawn: JSON.parse(lines.pop() || "[]"), said: lines.join("\n"), failure: stderr };
 }
 
-test("without settings every run draws the same cases and prints nothing", () => {
+test("every run without settings draws the same cases and prints nothing", () => {
   const { drawn, said } = casesOf({});
   assert.equal(drawn.length, 100);
   assert.equal(said, "");
@@ -34,7 +34,7 @@ test("without settings every run draws the same cases and prints nothing", () =>
   assert.deepEqual(cases(), cases());
 });
 
-test("a search draws other cases, as many as requested, and prints how to repeat them", () => {
+test("a search draws the requested number of other cases and prints how to repeat them", () => {
   const search = casesOf({ PROPERTY_SEED: "random", PROPERTY_RUNS: "3" });
   assert.equal(search.drawn.length, 300);
   assert.notDeepEqual(search.drawn.slice(0, 100), casesOf({}).drawn);

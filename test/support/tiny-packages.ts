@@ -11,9 +11,16 @@ export const TINY_RECOGNIZERS = TINY_PACKAGES.flatMap(({ manifest }) => {
   const isIts = (family: { readonly name: string; readonly task: string }): family is RecognizerFamily =>
     family.name === name && family.task === "transcription";
   const family = FAMILIES.find(isIts);
-  // Only graphs that read chunks specify their length.
   if (family === undefined || manifest.task !== "transcription") return [];
-  return [{ id, ...family.can, forget: family.can.forget(manifest), streams: "shiftFrames" in manifest }];
+  // A transducer's rows are the path of its search, not probabilities.
+  const isSearched = "joiner" in manifest.files;
+  const has = {
+    graph: isSearched ? "encoder" : "model",
+    isSearched,
+    hasMel: "melBins" in manifest,
+    hasShape: "shiftFrames" in manifest,
+  };
+  return [{ id, ...family.can, ...has, forget: family.can.forget(manifest) }];
 });
 
 /** Their synthesizers, each with its last voice. */

@@ -109,7 +109,7 @@ export class Beds {
       this.#talkers.filter(({ speaker }) => speaker !== near?.speaker),
       random,
     );
-    // Prefer people behind a synthetic voice, and synthetic voices behind people.
+    // Prefer people in the background of a synthetic voice, and the reverse.
     others.sort((a, b) => Number(a.who === near?.who) - Number(b.who === near?.who));
     if (room.isTelevision === true) {
       return cut(this.#televisions.get(others[0]!.speaker)!, length, random);
@@ -161,7 +161,7 @@ function clatter(length: number, seed: number): Float32Array {
   return mixed([dishes(length, seed), 1], [hum, 0.02], [gaussianNoise(length, seed + 2), 0.002]);
 }
 
-/** Cuts a piece at a random place; `samples` repeat without end. */
+/** Cuts a piece at a random position; `samples` repeat endlessly. */
 function cut(samples: Float32Array, length: number, random: Random): Float32Array {
   const first = Math.floor(random() * samples.length);
   const piece = new Float32Array(length);

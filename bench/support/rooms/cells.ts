@@ -15,7 +15,9 @@ import type { Final } from "./listen.js";
 import type { Who } from "./speakers.js";
 import type { Take } from "./takes.js";
 
-/** Finals as clients receive them. The other systems are voice activity with a rule, measured in audio time. */
+/**
+ * The finals that clients receive. The other systems are voice activity with a rule, measured in audio time.
+ */
 export const FINALS = "finals";
 
 /** A take with the results of all systems. */
@@ -29,7 +31,7 @@ export interface HeardTake {
 
 /** How well one system ends the utterances of a cell. */
 export interface EndingFigures {
-  /** Null where the percentile falls on a take without an ending in time. */
+  /** Null if the percentile falls on a take that did not end in time. */
   readonly delayMs: { readonly p50: number | null; readonly p90: number | null; readonly p99: number | null };
   readonly noneShare: number;
   readonly cutShare: number;
@@ -82,7 +84,7 @@ export function textOf(finals: readonly Final[]): string {
 
 /**
  * Renders the cells as a Markdown table: ours next to Silero with its own rule. An utterance in which the
- * streaming head hears no letter ends without a final.
+ * streaming head outputs no letter ends without a final.
  */
 export function cellTable(cells: readonly Cell[]): string {
   const endHead = ["no end", "cut", "opened"];

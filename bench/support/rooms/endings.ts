@@ -8,6 +8,7 @@ import {
   pauseFramesFor,
   wordlessFramesFor,
 } from "../../../core/domain/endpointing/endpointer.js";
+import { DISTANT_DOUBT } from "../../../core/domain/endpointing/speaker-level.js";
 import type { RecognizerModel } from "../../../native/models/recognizer.js";
 import type { Utterance } from "./judge.js";
 import { RATE_HZ } from "./levels.js";
@@ -24,7 +25,7 @@ export interface FrameEvidence {
   readonly speech: Float32Array;
   /** See `levelDb`. */
   readonly levels: Float32Array;
-  /** Whether a letter came out; null where only voice activity ran. */
+  /** True if the recogniser output a letter; null if only voice activity ran. */
   readonly letters: readonly boolean[] | null;
 }
 
@@ -63,8 +64,8 @@ export function framesOfWindows(windows: Float32Array): Float32Array {
 /** Finds utterances by our rules, as live sessions do. */
 export function endpointed({ speech: frames, levels, letters }: FrameEvidence): Utterance[] {
   const pauseFrames = pauseFramesFor(EOU_MS);
-  const wordlessFrames = letters === null ? Number.POSITIVE_INFINITY : wordlessFramesFor(pauseFrames);
-  const endpointer = new Endpointer({ pauseFrames, wordlessFrames });
+  const liveRules = { wordlessFrames: wordlessFramesFor(pauseFrames), doubtLimit: DISTANT_DOUBT };
+  const endpointer = new Endpointer({ pauseFrames, ...(letters !== null && liveRules) });
   const utterances: Utterance[] = [];
   let start: number | null = null;
   for (const [frame, probability] of frames.entries()) {

@@ -16,7 +16,7 @@ const SESSIONS_TOGETHER = 16;
 /** Clients start within this time, not at the same moment. */
 const SPREAD_MS = 2_000;
 const REPORT_EVERY = 200;
-/** Takes are heard in a random order, so that a change in the machine's load meets all cells alike. */
+/** Takes run in a random order, so that a change in the machine's load affects all cells alike. */
 const ORDER_SEED = 1;
 
 /** A final, perhaps without text. `decidedAt` is its arrival, as samples spoken by then. */

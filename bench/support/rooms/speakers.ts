@@ -36,7 +36,7 @@ const PEOPLE: readonly Person[] = [
 ];
 
 export const WHO = ["people", "voices"] as const;
-/** People, or the voices of the shipped synthesizer. */
+/** People or the shipped synthesizer's voices. */
 export type Who = (typeof WHO)[number];
 
 /** A speaker at the microphone, without any background. */

@@ -1,4 +1,4 @@
-/** Container formats of audio files, detected from their bytes; names and extensions do not count. */
+/** Container formats of audio files, detected from their bytes, not from names or extensions. */
 export type Container =
   | "wav"
   | "mp3"
@@ -42,7 +42,7 @@ const ANY_BYTE = 0xffff;
  * Detects the container from the first bytes of a file after any ID3 tag.
  *
  * Only binary signatures count, so files that refer to other files (playlists, SVG, scripts) are never
- * recognized. MPEG audio has no signature: two frames must follow each other exactly.
+ * recognized. MPEG audio has no signature, so a second frame must follow exactly where the first one ends.
  *
  * @returns null for other formats
  */
@@ -65,7 +65,7 @@ export function detectContainer(head: Uint8Array): Container | null {
 
 /**
  * Detects a live client that sends a file instead of samples. Samples may have any value, so a signature has
- * at least 32 bits: a false match takes four thousand million sessions.
+ * at least 32 bits: one in four thousand million sessions would match by chance.
  *
  * @param head the first bytes so far
  * @returns null for samples; `open` while more bytes could still complete a signature

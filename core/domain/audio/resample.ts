@@ -18,8 +18,8 @@ export interface ResampleOptions {
  * Changes the sample rate of a stream, band-limited.
  *
  * Output sample n corresponds to input position `n * fromHz / toHz`: the filter's delay is removed. After
- * `flush()`, `n` inputs have given `ceil(n * toHz / fromHz)` outputs, the same to the last bit for any cut of
- * the input.
+ * `flush()`, `n` inputs have given `ceil(n * toHz / fromHz)` outputs, bit-identical for any chunking of the
+ * input.
  *
  * @see Smith, "Digital Audio Resampling", CCRMA; Kaiser window design after Oppenheim and Schafer, 1989
  */

@@ -4,7 +4,7 @@ import { type ResampleOptions, Resampler } from "./resample.js";
 
 export type StreamedFormat = "linear16" | "mulaw" | "alaw";
 
-/** Converts raw samples of a live client, in any cut, to the 16-bit mono PCM of sessions. */
+/** Converts raw samples of a live client, in any chunking, to the 16-bit mono PCM of sessions. */
 export class StreamedPcm {
   readonly #format: StreamedFormat;
   readonly #rates: ResampleOptions;

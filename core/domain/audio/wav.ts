@@ -42,7 +42,7 @@ type WavFields = Omit<WavHeader, "dataOffset" | "dataBytes">;
  * A data size of 0 or 0xFFFFFFFF, as written by recorders that never updated it, means until the end of the
  * file; a larger size than the file is cut.
  *
- * @param prefix the first bytes of the file, as many as there are
+ * @param prefix the first bytes of the file, as many as are available
  * @param totalBytes length of the whole file, when known
  * @returns null while more bytes are needed
  * @throws {ServiceError} `AUDIO_UNREADABLE` when the file has another format, or ends before its samples

@@ -10,7 +10,7 @@ interface ModelEntry {
   readonly name: string;
   /** Language codes, with hyphens between. */
   readonly lang: string;
-  /** Of its output or input, in Hz. */
+  /** Sample rate of its output or input, in Hz. */
   readonly sample_rate: number;
   /** Its limits, in sentences for users; null if its package has none. */
   readonly notes: string | null;
@@ -40,8 +40,10 @@ export interface HearingModel extends ModelEntry {
   readonly task: "transcription";
   /** Model family, such as `ctc-two-pass`. */
   readonly family: string;
-  /** Characters of hot words: those of its transcripts, or none for a model that writes pieces of words. */
+  /** Characters of hot words: those of its transcripts, or none for a model that outputs word pieces. */
   readonly alphabet: ReadonlySet<string>;
+  /** Whether it writes punctuation and capitals itself; readable text then keeps them. */
+  readonly writes_marks: boolean;
   /** Whether it sends partials before an utterance has ended. */
   readonly live_partials: boolean;
 }

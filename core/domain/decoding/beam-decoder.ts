@@ -20,9 +20,12 @@ export interface BeamDecoding {
   readonly score: number;
 }
 
-/** Extra evidence for a text when voice activity is unsure: birds are speech to it in every other frame. */
+/**
+ * Extra evidence for a text if voice activity is uncertain: it mistakes birds for speech in every other
+ * frame.
+ */
 export interface SpeechDoubt {
-  /** Mean speech probability from which an utterance is beyond doubt. */
+  /** Mean speech probability above which an utterance counts as certain. */
   readonly below: number;
   /** Evidence per character for each unit below that mean. */
   readonly evidence: number;
@@ -31,8 +34,8 @@ export interface SpeechDoubt {
 export interface BeamDecoderOptions {
   /**
    * Evidence that each character of a text needs: how much likelier than silence it is by the acoustic model
-   * alone, natural log; else the result is empty. Without it the language model makes sentences of wind and
-   * rain.
+   * alone, natural log; else the result is empty. Without it the language model turns wind and rain into
+   * sentences.
    */
   readonly evidencePerCharacter?: number | undefined;
   readonly doubt?: SpeechDoubt | undefined;

@@ -6,7 +6,7 @@ const BLANK = 0;
 export interface CtcAlignment extends FramedTokens {
   /** Log-prob of each token in the clearest of its frames. */
   readonly bestLogProbs: ArrayLike<number>;
-  /** Log-prob of the tokens' frames less that of blanks in their place. */
+  /** Log-prob of the tokens' frames minus that of blanks in their place. */
   readonly evidence: number;
   /** Geometric mean over tokens of each one's best probability in its frames, 0 to 1; 1 for no tokens. */
   readonly confidence: number;

@@ -52,7 +52,7 @@ export class GreedyDecoder {
     }
   }
 
-  /** Adds a frame by its best output. */
+  /** Adds a frame, given its most probable output. */
   take(best: number, logProb: number): void {
     if (best !== BLANK) {
       if (best === this.#lastBest) {

@@ -2,16 +2,10 @@
 export interface GrownText {
   /** Tokens of the best text, without a space at its end; valid until the next call of the search. */
   readonly tokens: ArrayLike<number>;
-  /** How many of them are whole words shared by all texts of the beam, which no later frame changes. */
+  /**
+   * Number of these that are complete words shared by all texts of the beam, which no later frame changes.
+   */
   readonly settled: number;
-}
-
-/** The language model's prediction after the best text. */
-export interface Expectation {
-  /** Log-prob that the sentence ends here; 0 before the first letter and without a language model. */
-  readonly endLogProb: number;
-  /** Log-prob that the last word ends here and another follows; 0 likewise. */
-  readonly spaceLogProb: number;
 }
 
 /** A search over an utterance frame by frame; one utterance at a time, without hot words. */
@@ -24,7 +18,6 @@ export interface GrowingSearch {
    */
   push(logProbs: Float32Array): number;
   grown(): GrownText;
-  expectation(): Expectation;
   /** Drops all texts but the best, which later frames extend. */
   keepBestText(): void;
 }

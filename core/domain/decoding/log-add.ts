@@ -6,8 +6,8 @@ const STEPS_PER_UNIT = 32;
  * log(1 + exp(-d)) for d from 0 to 32 as cubics: four coefficients for each 32nd, lowest first, with errors
  * below 3e-10.
  *
- * Runtimes round `Math.exp` and `Math.log1p` differently. With the same table the native search computes the
- * same numbers to the last bit, and so makes the same choice between equals.
+ * Runtimes round `Math.exp` and `Math.log1p` differently. With the same table the native search computes
+ * bit-identical numbers and so breaks ties alike.
  */
 export const LOG_ADD_TABLE = Float64Array.from({ length: LIMIT * STEPS_PER_UNIT * 4 }, (_, i) => {
   const [from, to] = [(i >> 2) / STEPS_PER_UNIT, ((i >> 2) + 1) / STEPS_PER_UNIT];

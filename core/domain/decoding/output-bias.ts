@@ -1,4 +1,4 @@
-/** Lowest prior: a measured text does not show how rare outputs below it are. */
+/** Lowest prior; below it, measurements are too coarse. */
 const RAREST = 3e-4;
 
 /**

@@ -87,7 +87,7 @@ class StateWalk {
   readonly #entries: Uint8Array;
   /** Sum of the probabilities of each state's arcs. */
   readonly #sums: Uint32Array;
-  /** For each token, the last state that has it, and the last whose search passed it. */
+  /** For each token, the last state that contains it, and the last state whose search visited it. */
   readonly #owner = new Int32Array(STATE_BIT).fill(-1);
   readonly #seen = new Int32Array(STATE_BIT).fill(-1);
   /**

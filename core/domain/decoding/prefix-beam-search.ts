@@ -1,4 +1,4 @@
-import type { Expectation, GrowingSearch, GrownText } from "./growing-search.js";
+import type { GrowingSearch, GrownText } from "./growing-search.js";
 import type { HotWords } from "./hot-words.js";
 import type { TokenModel } from "./language-model.js";
 import { EMPTY_WORD_HASH, extendWordHash } from "./lexicon.js";
@@ -39,7 +39,6 @@ const DEFAULTS = {
 };
 
 const NOTHING_GROWN: GrownText = { tokens: [], settled: 0 };
-const NOTHING_EXPECTED: Expectation = { endLogProb: 0, spaceLogProb: 0 };
 
 export function withDefaults(options: BeamSearchOptions): Required<BeamSearchOptions> {
   return { ...DEFAULTS, ...options };
@@ -146,20 +145,6 @@ export class PrefixBeamSearch implements TokenSearch, GrowingSearch {
     const best = this.#trimmed(this.#beam.node[0]!);
     const settled = this.#trimmed(this.#wholeWords(this.#commonNode()));
     return { tokens: this.#tree.tokensOf(best), settled: this.#tree.tokensOf(settled).length };
-  }
-
-  expectation(): Expectation {
-    const best = this.#beam.count === 0 ? 0 : this.#trimmed(this.#beam.node[0]!);
-    if (this.#model === null || best === 0) return NOTHING_EXPECTED;
-    const state = this.#tree.state[best]!;
-    this.#model.advance(state, BLANK);
-    const endLogProb = this.#model.logProb;
-    let spaceLogProb = 0;
-    if (this.#space >= 0) {
-      this.#model.advance(state, this.#space);
-      spaceLogProb = this.#model.logProb;
-    }
-    return { endLogProb, spaceLogProb };
   }
 
   keepBestText(): void {
@@ -345,7 +330,7 @@ export class PrefixBeamSearch implements TokenSearch, GrowingSearch {
     }
     // The sort is stable, so ties keep the order of the beam.
     const [best, ...others] = found.sort((a, b) => b.score - a.score);
-    // Without any possible output nothing was said.
+    // Without any possible output there is no text.
     return [best ?? { tokens: [], score: IMPOSSIBLE }, ...others];
   }
 

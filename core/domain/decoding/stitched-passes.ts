@@ -49,8 +49,8 @@ export function passesOver(sampleCount: number, limits: PassLimits): Pass[] {
 
 /**
  * Joins the rows of overlapping passes, each row from one pass, so that no word is lost or repeated. A seam
- * is in the middle half of an overlap, where both passes hear least: in a pause if there is one, else between
- * two letters, where the text across it is that of one of the passes.
+ * is in the middle half of an overlap, where both passes output least: in a pause if there is one, else
+ * between two letters where the text across the seam equals that of one of the passes.
  *
  * @param width number of outputs, the blank first
  */

@@ -26,9 +26,9 @@ export interface TranscribedSegment {
 
 export interface FileTranscript {
   readonly segments: readonly TranscribedSegment[];
-  /** The client asked for readable text. */
+  /** The client requested readable text. */
   readonly isDisplayed?: boolean;
-  /** Present if the client asked to have personal data masked. */
+  /** Present if the client requested masking of personal data. */
   readonly redactions?: readonly RedactedSpan[];
   /** Samples of the submitted audio per channel; with the rate below, the billed duration. */
   readonly sampleCountIn: number;

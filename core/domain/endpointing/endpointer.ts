@@ -1,6 +1,7 @@
 import { FRAME_SAMPLES, LIVE_RATE_HZ } from "../audio/frame.js";
+import { MOST_PATIENCE, type Patience } from "./patience.js";
 import { RecentFrames, SUM_STEPS } from "./recent-frames.js";
-import { SpeakerLevel, type SpeakerState } from "./speaker-level.js";
+import { MOST_DOUBT_FRAMES, SpeakerLevel, type SpeakerState } from "./speaker-level.js";
 
 const FRAME_MS = (1_000 * FRAME_SAMPLES) / LIVE_RATE_HZ;
 
@@ -25,6 +26,8 @@ export interface EndpointerOptions {
   readonly cutWindowFrames: number;
   /** Speech without a new letter for this long ends the utterance; infinite if letters are not known frame by frame. */
   readonly wordlessFrames: number;
+  /** Evidence that only someone far behind the speaker still talks, which ends the utterance; see `DISTANT_DOUBT`. */
+  readonly doubtLimit: number;
 }
 
 export const ENDPOINTER_DEFAULTS: EndpointerOptions = {
@@ -36,30 +39,30 @@ export const ENDPOINTER_DEFAULTS: EndpointerOptions = {
   longestFrames: 750,
   cutWindowFrames: 125,
   wordlessFrames: Number.POSITIVE_INFINITY,
+  doubtLimit: Number.POSITIVE_INFINITY,
 };
 
-/** `wordless`: voice activity continued without new letters. */
-export type EndpointReason = "pause" | "too-long" | "finalize" | "wordless";
+/** `wordless`: voice activity continued without new letters; `distant`: only farther voices continued. */
+export type EndpointReason = "pause" | "too-long" | "finalize" | "wordless" | "distant";
+
+/** The speaker's part of an utterance. */
+interface UtteranceSpan {
+  readonly startFrame: number;
+  readonly endFrame: number;
+  readonly speechMean: number;
+}
 
 /**
- * `endFrame` is exclusive: one past the last speech frame, or the frame where a longest utterance was cut. `speechMean` is
- * the mean probability of speech from the first speech frame to the end.
+ * `endFrame` is exclusive: one past the last speech frame, or the frame where a longest utterance was cut. `startFrame` of
+ * `halfway` and `ended` is later than that of `started` if farther voices preceded the speaker. `speechMean` is the mean
+ * probability of speech from the speaker's first frame to the end.
  */
 export type EndpointEvent =
   | { readonly type: "started" | "resumed"; readonly utterance: number; readonly startFrame: number }
-  | {
-      readonly type: "halfway";
-      readonly utterance: number;
-      readonly startFrame: number;
-      readonly endFrame: number;
-      readonly speechMean: number;
-    }
-  | {
+  | (UtteranceSpan & { readonly type: "halfway"; readonly utterance: number })
+  | (UtteranceSpan & {
       readonly type: "ended";
       readonly utterance: number;
-      readonly startFrame: number;
-      readonly endFrame: number;
-      readonly speechMean: number;
       readonly reason: EndpointReason;
       /** The utterance had letters; true if letters are not known frame by frame. */
       readonly hasLetters: boolean;
@@ -67,19 +70,7 @@ export type EndpointEvent =
       readonly speaker: SpeakerState | null;
       /** The utterance was ended in the middle of speech; the next frames continue it. */
       readonly isMidSpeech: boolean;
-    };
-
-/**
- * How the length of a pause is limited: by the threshold alone, or also by how likely the sentence ends here.
- */
-export const ENDPOINTINGS = ["fixed", "adaptive"] as const;
-export type Endpointing = (typeof ENDPOINTINGS)[number];
-
-/** Longest pause, in thresholds. */
-export const MOST_PATIENCE = 3;
-
-/** Returns how many thresholds a pause may last, at most `MOST_PATIENCE`; called once the threshold has passed. */
-export type Patience = () => number;
+    });
 
 const NO_EVENTS: readonly EndpointEvent[] = [];
 
@@ -93,6 +84,8 @@ export interface HeardFrame {
 
 export const NOTHING_MORE: HeardFrame = { levelDb: 0, hasLetter: true };
 
+/** A speaker's last syllables are quiet, so they raise doubt. */
+const TRAILING_FRAMES = 5;
 /** How much longer than a pause voice activity without letters may last, 1 s. */
 const WORDLESS_FRAMES = 25;
 
@@ -130,9 +123,7 @@ export class Endpointer {
   #startFrame = 0;
   /** One past the last speech frame of the open utterance. */
   #speechEnd = 0;
-  /** First speech frame of the open utterance, and the probability sums before it and before the end. */
-  #speechStart = 0;
-  #startSum = 0;
+  /** Probability sum before that end. */
   #endSum = 0;
   /** No utterance may begin before this frame. */
   #earliestStart = 0;
@@ -161,7 +152,8 @@ export class Endpointer {
     const { cutWindowFrames, leadFrames, openingFrames, pauseFrames, wordlessFrames } = this.#options;
     const longestPause = patience === null ? pauseFrames : pauseFrames * MOST_PATIENCE;
     const wordless = Number.isFinite(wordlessFrames) ? wordlessFrames : 0;
-    const held = Math.max(cutWindowFrames, leadFrames + openingFrames, longestPause, wordless) + 1;
+    const held =
+      Math.max(cutWindowFrames, leadFrames + openingFrames, longestPause, wordless, MOST_DOUBT_FRAMES) + 1;
     this.#frames = new RecentFrames(held);
     this.#isSpeech = isMidSpeech;
     this.#speechRun = isMidSpeech ? this.#options.openingFrames - 1 : 0;
@@ -220,8 +212,8 @@ export class Endpointer {
   }
 
   /**
-   * Processes the frames that have arrived. An end lies in the past: the frames after it are processed again with fresh
-   * state, so that a session replayed from that end finds the same utterances.
+   * Processes the frames that have arrived. An end is in the past: the frames after it are processed again
+   * with new state, so that a session replayed from that end finds the same utterances.
    */
   #processFrames(first: EndpointEvent | null): readonly EndpointEvent[] {
     let events: EndpointEvent[] | null = first === null ? null : [first];
@@ -236,6 +228,8 @@ export class Endpointer {
         events = [...(events ?? []), this.#cut(before)];
       } else if (this.#frameCount - this.#lettersEnd >= this.#options.wordlessFrames) {
         events = [...(events ?? []), this.#endWordless()];
+      } else if (this.#isDistant()) {
+        events = [...(events ?? []), this.#endDistant()];
       }
     }
     return events ?? NO_EVENTS;
@@ -255,13 +249,8 @@ export class Endpointer {
     if (this.#isOver(silenceFrames))
       return this.#end({ end: this.#speechEnd, sum: this.#endSum }, "pause", false);
     if (silenceFrames !== this.#halfwayFrames) return null;
-    return {
-      type: "halfway",
-      utterance: this.#utterance,
-      startFrame: this.#startFrame,
-      endFrame: this.#speechEnd,
-      speechMean: this.#meanUpTo({ end: this.#speechEnd, sum: this.#endSum }),
-    };
+    const at = { end: this.#speechEnd, sum: this.#endSum };
+    return { type: "halfway", utterance: this.#utterance, ...this.#span(at) };
   }
 
   #isNearSpeech(frame: number): boolean {
@@ -280,8 +269,20 @@ export class Endpointer {
     return this.#patience === null || silenceFrames >= pauseFrames * this.#patience();
   }
 
-  #meanUpTo({ end, sum }: SpeechEnd): number {
-    return (sum - this.#startSum) / SUM_STEPS / (end - this.#speechStart);
+  /** The speaker has been away for a pause, and someone farther away has talked. */
+  #isDistant(): boolean {
+    const { doubt, nearEnd } = this.#speaker;
+    return doubt >= this.#options.doubtLimit && this.#isOver(this.#frameCount - nearEnd);
+  }
+
+  /** Returns the speaker's part of the open utterance up to an end. */
+  #span({ end, sum }: SpeechEnd): UtteranceSpan {
+    const { frame, sumBefore } = this.#speaker.onsetBefore(end);
+    return {
+      startFrame: Math.max(this.#startFrame, frame - this.#options.leadFrames),
+      endFrame: end,
+      speechMean: (sum - sumBefore) / SUM_STEPS / (end - frame),
+    };
   }
 
   #start(frame: number): EndpointEvent {
@@ -293,13 +294,11 @@ export class Endpointer {
     this.#endSum = this.#frames.sumBefore(frame + 1);
     // The run of speech may have started in the utterance before this one.
     const first = Math.max(onset, this.#startFrame);
-    this.#speechStart = first;
-    this.#startSum = this.#frames.sumBefore(first);
     this.#lettersEnd = first;
     this.#hasLetters = false;
     for (let heard = first; heard <= frame; heard++) {
-      if (heard === first) this.#speaker.begin(this.#frames.level(heard));
-      else this.#speaker.follow(this.#frames.level(heard));
+      if (heard === first) this.#speaker.begin(heard, this.#frames);
+      else this.#speaker.follow(heard, this.#frames);
       if (!this.#frames.hasLetter(heard)) continue;
       this.#lettersEnd = heard + 1;
       this.#hasLetters = true;
@@ -311,26 +310,24 @@ export class Endpointer {
     const wasHalfway = frame - this.#speechEnd >= this.#halfwayFrames;
     this.#speechEnd = frame + 1;
     this.#endSum = this.#frames.sumBefore(frame + 1);
-    this.#speaker.follow(this.#frames.level(frame));
+    this.#speaker.follow(frame, this.#frames);
     return wasHalfway ? { type: "resumed", utterance: this.#utterance, startFrame: this.#startFrame } : null;
   }
 
   /** Ends the open utterance; processing continues from the frame at its end. */
   #end(at: SpeechEnd, reason: EndpointReason, isMidSpeech: boolean): EndpointEvent {
-    const speechMean = this.#meanUpTo(at);
+    const span = this.#span(at);
     this.#isOpen = false;
     this.#earliestStart = at.end;
-    this.#speaker.end(this.#hasLetters, at.end);
+    this.#speaker.end(this.#hasLetters, at.end, reason === "distant");
     this.#frameCount = at.end;
     this.#isSpeech = isMidSpeech;
-    // The rest of a run of speech opens an utterance at once, however short it is.
+    // The rest of a run of speech opens an utterance immediately, however short it is.
     this.#speechRun = isMidSpeech ? this.#options.openingFrames - 1 : 0;
     return {
       type: "ended",
       utterance: this.#utterance,
-      startFrame: this.#startFrame,
-      endFrame: at.end,
-      speechMean,
+      ...span,
       reason,
       hasLetters: this.#hasLetters,
       speaker: this.#speaker.at(at.end),
@@ -351,6 +348,12 @@ export class Endpointer {
     // Letters arrive late, so speech ended before the last of them. Without letters none of it was speech.
     const end = this.#hasLetters ? Math.min(this.#speechEnd, this.#lettersEnd) : this.#frameCount;
     return this.#end({ end, sum: this.#frames.sumBefore(end) }, "wordless", false);
+  }
+
+  /** Ends an utterance that only farther voices continue. */
+  #endDistant(): EndpointEvent {
+    const end = Math.min(this.#speechEnd, this.#speaker.nearEnd + TRAILING_FRAMES);
+    return this.#end({ end, sum: this.#frames.sumBefore(end) }, "distant", false);
   }
 
   /** Returns the frame of least probable speech in the window, the latest of equals. */

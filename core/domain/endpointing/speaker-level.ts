@@ -1,3 +1,5 @@
+import type { RecentFrames } from "./recent-frames.js";
+
 /** The last speaker's level, which moves with a session to another worker. */
 export interface SpeakerState {
   /** Level of the loud frames, see `levelDb`. */
@@ -12,16 +14,32 @@ interface DoubtRange {
   readonly toDb: number;
 }
 
+/** Where a voice starts: its first speech frame, and the sum of the probabilities before that frame. */
+export interface Onset {
+  readonly frame: number;
+  readonly sumBefore: number;
+}
+
+/** A frame of the open utterance that was louder than all before it. */
+interface LoudFrame extends Onset {
+  readonly levelDb: number;
+}
+
 /** All levels are in dB, all counts are frames of 40 ms. */
 interface SpeakerRules {
-  /** Below the last speaker, for a voice that would open an utterance; between the two it needs a higher probability. */
+  /**
+   * Distance below the last speaker for a voice that would open an utterance; between the two it needs a
+   * higher probability.
+   */
   readonly opening: DoubtRange;
-  /** Below an utterance's own loud frames, for a voice that would hold it open. */
+  /** Distance below an utterance's own loud frames for a voice that would extend it. */
   readonly holding: DoubtRange;
   /** The loudest of this many frames counts; vowels are closer together than that. */
   readonly recentFrames: number;
   /** A single frame this far below the utterance's loud frames is not part of it. */
   readonly faintDb: number;
+  /** Speech this far below the loudest, before anything louder, is not the speaker's. */
+  readonly leadingDb: number;
   /** After this time without an utterance the limit falls by this much a frame. */
   readonly forgetAfterFrames: number;
   readonly forgetDbPerFrame: number;
@@ -32,16 +50,34 @@ const SPEAKER_RULES: SpeakerRules = {
   holding: { fromDb: 11, toDb: 18 },
   recentFrames: 6,
   faintDb: 38,
+  leadingDb: 16,
   forgetAfterFrames: 250,
   forgetDbPerFrame: 0.08,
 };
 
 /** A threshold that no probability reaches. */
 const NEVER = 2;
-/** How much the level falls in a quieter frame, 2.5 dB a second, to follow a speaker who becomes quiet. */
+/** Fall of the level in a quieter frame, 2.5 dB a second, to follow a speaker who becomes quieter. */
 const FALL_DB = 0.1;
-/** Most that the level falls from one utterance to the next, so that a background voice cannot lower it step by step. */
+/**
+ * Largest fall of the level from one utterance to the next, so that a background voice cannot lower it step
+ * by step.
+ */
 const MOST_FALL_DB = 2;
+
+/**
+ * Evidence of a speech frame that the speaker has stopped and someone farther away talks, in nats. Speakers come within 3 dB
+ * of their loud frames several times a second, voices 10 dB below in a frame of fifty; voice activity is below 0.8 in half
+ * of the frames of such a voice, and in a twentieth of the speaker's. Neighbouring frames are alike, so a voice must stay
+ * distant for about a second to reach `DISTANT_DOUBT`.
+ */
+const DISTANCE = { evenDb: 7, natsPerDb: 0.5, least: -4, most: 0.9, sureFrom: 0.8, sure: -0.9, unsure: 2.5 };
+/** Doubt that ends an utterance in live sessions. */
+export const DISTANT_DOUBT = 28;
+/** Most frames between the speaker's last frame and an end by doubt: as long as the longest pause. */
+export const MOST_DOUBT_FRAMES = 150;
+/** Steps between records. */
+const RECORD_DB = 1;
 
 /**
  * Tracks how loud a session's near speaker is. Voice activity remembers 1.5 s; a room where others keep talking needs a
@@ -56,8 +92,15 @@ export class SpeakerLevel {
   /** Level of the open utterance's loud frames, and the highest it has been. */
   #utteranceDb = Number.NEGATIVE_INFINITY;
   #topDb = Number.NEGATIVE_INFINITY;
-  /** Level of its last speech frame. */
+  /** Its last speech frame, and the level of that frame. */
+  #lastFrame = 0;
   #lastDb = Number.NEGATIVE_INFINITY;
+  /** Its first speech frame, then frames that were louder than all before them. */
+  #records: LoudFrame[] = [];
+  #doubt = 0;
+  /** One past its last frame without doubt, and the level of the loud frames since. */
+  #nearEnd = 0;
+  #distantDb = Number.NEGATIVE_INFINITY;
   /** Levels of its last frames, each at its number modulo the length. */
   readonly #recent: Float32Array;
   #recentAt = 0;
@@ -75,7 +118,10 @@ export class SpeakerLevel {
     return { levelDb: this.#levelDb, silentFrames: frame - this.#lastEnd };
   }
 
-  /** Returns the probability that a frame of this level needs to open an utterance; above 1 it cannot. */
+  /**
+   * Returns the speech probability that a frame of this level must reach to open an utterance; above 1 it
+   * cannot open one.
+   */
   toOpen(threshold: number, levelDb: number, frame: number): number {
     if (this.#levelDb === null) return threshold;
     const { forgetAfterFrames, forgetDbPerFrame } = this.#rules;
@@ -83,7 +129,10 @@ export class SpeakerLevel {
     return needed(threshold, this.#levelDb - forgotten - levelDb, this.#rules.opening);
   }
 
-  /** Returns the probability that the next frame needs to hold the utterance open; above 1 it cannot. */
+  /**
+   * Returns the speech probability that the next frame must reach to hold the utterance open; above 1 it
+   * cannot.
+   */
   toHold(threshold: number, levelDb: number): number {
     this.#recent[this.#recentAt++ % this.#recent.length] = levelDb;
     if (levelDb < this.#utteranceDb - this.#rules.faintDb) return NEVER;
@@ -92,32 +141,70 @@ export class SpeakerLevel {
     return needed(threshold, this.#utteranceDb - loudest, this.#rules.holding);
   }
 
-  /** Starts an utterance with a speech frame of this level. */
-  begin(levelDb: number): void {
-    this.#utteranceDb = levelDb;
-    this.#topDb = levelDb;
-    this.#lastDb = levelDb;
-    this.#recent.fill(levelDb);
+  /** Evidence that only someone farther away than the speaker still talks, in nats; see `DISTANT_DOUBT`. */
+  get doubt(): number {
+    return this.#doubt;
   }
 
-  /** Takes the level of the utterance's next speech frame. */
-  follow(levelDb: number): void {
+  /** One past the open utterance's last frame without doubt. */
+  get nearEnd(): number {
+    return this.#nearEnd;
+  }
+
+  /** Returns where the speaker starts in the open utterance, judged by the frames before `end`. */
+  onsetBefore(end: number): Onset {
+    const records = this.#records.filter(({ frame }) => frame < end);
+    const loudDb = (records.at(-1)?.levelDb ?? 0) - this.#rules.leadingDb;
+    return records.find(({ levelDb }) => levelDb >= loudDb) ?? this.#records[0]!;
+  }
+
+  /** Starts an utterance with this speech frame. */
+  begin(frame: number, frames: RecentFrames): void {
+    const levelDb = frames.level(frame);
+    this.#utteranceDb = levelDb;
+    this.#topDb = levelDb;
+    this.#lastFrame = frame;
+    this.#lastDb = levelDb;
+    this.#recent.fill(levelDb);
+    this.#records = [{ frame, sumBefore: frames.sumBefore(frame), levelDb: Number.NEGATIVE_INFINITY }];
+    this.#doubt = 0;
+    this.#nearEnd = frame + 1;
+    this.#distantDb = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Takes the utterance's next speech frame. */
+  follow(frame: number, frames: RecentFrames): void {
     // Two frames in a row must be as loud: a bang is shorter. The level rises at once, so it depends little on where
     // the utterance starts, which a session resumed in the middle of a word does not know.
-    this.#utteranceDb = Math.max(this.#utteranceDb - FALL_DB, Math.min(levelDb, this.#lastDb));
-    this.#lastDb = levelDb;
+    const levelDb = frames.level(frame);
+    const pairDb = Math.min(levelDb, this.#lastDb);
+    this.#utteranceDb = Math.max(this.#utteranceDb - FALL_DB, pairDb);
     this.#topDb = Math.max(this.#topDb, this.#utteranceDb);
+    if (pairDb > this.#records.at(-1)!.levelDb + RECORD_DB) {
+      const sumBefore = frames.sumBefore(this.#lastFrame);
+      this.#records.push({ frame: this.#lastFrame, sumBefore, levelDb: pairDb });
+    }
+    this.#lastFrame = frame;
+    this.#lastDb = levelDb;
+    this.#doubt = Math.max(
+      0,
+      this.#doubt + distanceNats(this.#utteranceDb - levelDb, frames.probability(frame)),
+    );
+    const isNear = this.#doubt === 0;
+    this.#nearEnd = isNear ? frame + 1 : Math.max(this.#nearEnd, frame - MOST_DOUBT_FRAMES);
+    this.#distantDb = isNear ? Number.NEGATIVE_INFINITY : Math.max(this.#distantDb, pairDb);
   }
 
   /**
    * Ends the utterance.
-   * @param isSpeaker it had letters, so it was not noise
+   * @param isSpeaker true if it had letters, so it was not noise
    * @param endFrame exclusive
+   * @param isDistant ended by doubt: the voice that goes on counts from now on, perhaps the speaker has turned away
    */
-  end(isSpeaker: boolean, endFrame: number): void {
+  end(isSpeaker: boolean, endFrame: number, isDistant: boolean): void {
     if (isSpeaker) {
       const lowest = this.#levelDb === null ? Number.NEGATIVE_INFINITY : this.#levelDb - MOST_FALL_DB;
-      this.#levelDb = Math.max(this.#topDb, lowest);
+      this.#levelDb = isDistant ? this.#distantDb : Math.max(this.#topDb, lowest);
       this.#lastEnd = endFrame;
     }
     this.#utteranceDb = Number.NEGATIVE_INFINITY;
@@ -129,4 +216,11 @@ function needed(threshold: number, belowDb: number, { fromDb, toDb }: DoubtRange
   if (belowDb <= fromDb) return threshold;
   if (belowDb >= toDb) return NEVER;
   return threshold + ((1 - threshold) * (belowDb - fromDb)) / (toDb - fromDb);
+}
+
+/** Returns the evidence of one frame, see `DISTANCE`. */
+function distanceNats(belowDb: number, probability: number): number {
+  const { evenDb, natsPerDb, least, most, sureFrom, sure, unsure } = DISTANCE;
+  const nats = Math.max(least, Math.min(most, natsPerDb * (belowDb - evenDb)));
+  return nats + (probability >= sureFrom ? sure : unsure);
 }

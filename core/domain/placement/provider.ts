@@ -1,4 +1,4 @@
-/** onnxruntime's execution providers, by the names that users know. */
+/** onnxruntime's execution providers, by their common names. */
 export const PROVIDERS = ["cpu", "cuda", "webgpu", "coreml", "dml"] as const;
 
 export type Provider = (typeof PROVIDERS)[number];

@@ -8,8 +8,8 @@ export interface RowTime {
 const ENOUGH = 0.9;
 
 /**
- * Chooses the fewest rows with nearly the best rate of all runs within the budget; the fewest of all when
- * none is within it.
+ * Chooses the fewest rows with nearly the best rate of all runs within the budget; the fewest of all if none
+ * is within it.
  */
 export function chooseRows(times: readonly RowTime[], budgetMs: number): number {
   const sorted = times.toSorted((a, b) => a.rows - b.rows);

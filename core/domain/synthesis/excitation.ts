@@ -6,8 +6,8 @@ const HARMONIC_LIMIT = 0.48;
  *
  * Frame i is centred on sample `hopSamples * (i + 0.5)`; f0 is interpolated between centres and held at both
  * ends. The phase is summed in double precision; all harmonics below the limit have equal amplitude and zero
- * phase (closed Dirichlet form). There is no voicing gate: the vocoder decides how much of the train is
- * heard.
+ * phase (closed Dirichlet form). There is no voicing gate: the vocoder determines the audible share of the
+ * train.
  *
  * @param f0 Hz per frame, `[frames]`, positive everywhere
  * @returns `[frames * hopSamples]`

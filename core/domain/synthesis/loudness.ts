@@ -9,7 +9,7 @@ export interface LoudnessModel {
   readonly intercepts: readonly number[];
   /** Largest normalized log-mel that the vocoder follows: its training had nothing louder. */
   readonly ceiling: number;
-  /** Difference in LUFS by voice: the vocoder makes each a little louder or softer than its mel. */
+  /** Difference in LUFS by voice: the vocoder renders each slightly louder or softer than its mel. */
   readonly voiceLufs: Readonly<Record<string, number>>;
 }
 
@@ -39,8 +39,8 @@ const GLIDE_FRAMES = 94;
  * powers of mel bands, without `voiceLufs`.
  *
  * @param mel `[frames, melBins]`, normalized log-mel of the known part of the piece
- * @param trim the frames that are heard, and the silence around them, which is measured too
- * @see ITU-R BS.1770-4; its absolute gate is below anything that a voice says
+ * @param trim the audible frames, and the silence around them, which is measured too
+ * @see ITU-R BS.1770-4; its absolute gate is below any speech
  */
 export function melLevelDb(
   mel: Float32Array,

@@ -14,7 +14,7 @@ const TABLE_SEED = 0x726f6f6d;
 export interface RoomToneSource {
   /** The tone falls off above it by 12 dB per octave. */
   readonly cutoffHz: number;
-  /** Decides where in the tone the answer starts. */
+  /** Determines where in the tone the answer starts. */
   readonly seed: number;
 }
 
@@ -22,9 +22,9 @@ export interface RoomToneSource {
 const tables = new Map<number, Int16Array>();
 
 /**
- * The sound of a quiet room: low-passed noise under a whole answer, speech and pauses alike, so that no pause
- * starts or ends with a step. It depends only on the position in the answer, so every cut and repetition of
- * it is the same.
+ * The sound of a quiet room: low-passed noise under the speech and the pauses of a whole response, so that no
+ * pause starts or ends abruptly. It depends only on the position in the response, so chunking and repetition
+ * do not change it.
  */
 export class RoomTone {
   readonly #table: Int16Array;
@@ -54,7 +54,7 @@ export class RoomTone {
   }
 }
 
-/** Makes a ring of noise, whose end continues at its start. */
+/** Generates a loop of noise, whose end continues at its start. */
 function makeTable(cutoffHz: number): Int16Array {
   const noise = gaussianNoise(TABLE_SAMPLES, TABLE_SEED);
   const share = 1 - Math.exp((-2 * Math.PI * cutoffHz) / SPEECH_RATE_HZ);

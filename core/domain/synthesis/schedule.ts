@@ -19,8 +19,7 @@ export interface SolverSchedule {
   /** For numbers of steps without listed times; see `swaySchedule`. */
   readonly sway: number;
   /**
-   * Step times by number of steps, found by search: they come closer to the many-step result than the sway
-   * does.
+   * Step times by number of steps, found by search: closer to the many-step result than the sway's.
    */
   readonly times?: Readonly<Record<string, readonly number[]>> | undefined;
 }

@@ -3,7 +3,7 @@ export const LEADING_FRAMES = 2;
 export const TRAILING_FRAMES = 4;
 /**
  * Audible silence at both ends of a piece: below -60 dB of full scale, measured over all voices, within 12
- * ms. It is a little longer than the frames, whose windows reach into the adjacent speech.
+ * ms. It is slightly longer than the frames, whose windows reach into the adjacent speech.
  */
 export const LEADING_MS = 30;
 export const TRAILING_MS = 48;

@@ -1,4 +1,4 @@
-/** Whether a piece is solved as a whole, or in growing chunks, for an early first sound. */
+/** A piece is solved as a whole or, for an early first sound, in growing chunks. */
 export type Chunking = "whole" | "growing";
 
 /** Patches of a piece that are solved together. All counts are patches of the piece. */

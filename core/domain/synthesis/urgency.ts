@@ -1,14 +1,14 @@
 import type { Chunking } from "./solver-chunks.js";
 
 /**
- * The listener of a piece: `first` has received no audio yet, `heard` runs out of audio at a known time, and
- * `whole` receives the response only once it is complete.
+ * The listener of a piece: `first` has no audio yet, `heard` runs out of audio at a known time, and `whole`
+ * gets the response only once it is complete.
  */
 export type Urgency =
   | { readonly kind: "first" }
   | {
       readonly kind: "heard";
-      /** End of the audio made so far, in milliseconds of the caller's monotonic clock. */
+      /** End of the audio synthesized so far, in milliseconds of the caller's monotonic clock. */
       readonly runsDryAtMs: number;
     }
   | { readonly kind: "whole" };
@@ -23,7 +23,7 @@ const WHOLE_PATIENCE_MS = 2_000;
  * Work for a character in a solver step on one core. Only the order of pieces depends on it, never a result.
  */
 const CHARACTER_STEP_MS = 0.5;
-/** Characters with the same work as the first chunk of a piece and its context. */
+/** Number of characters that take as much work as the first chunk of a piece with its context. */
 const FIRST_CHUNK_CHARACTERS = 15;
 
 /**
@@ -33,7 +33,7 @@ const FIRST_CHUNK_CHARACTERS = 15;
  * Deadlines are fixed on arrival and later arrivals have later ones, so no piece waits forever. A listener
  * about to run dry precedes a new one.
  * @see Liu and Layland, "Scheduling algorithms for multiprogramming in a hard-real-time environment", 1973:
- * with the earliest deadline first every deadline is met that can be met
+ * serving the earliest deadline first meets all deadlines that can be met
  */
 export function dueAtMs(urgency: Urgency, nowMs: number, workMs: number): number {
   switch (urgency.kind) {
@@ -47,7 +47,7 @@ export function dueAtMs(urgency: Urgency, nowMs: number, workMs: number): number
 }
 
 /**
- * Returns when the next chunk of a piece is due whose start has been heard.
+ * Returns the due time of the next chunk of a piece whose start has been played.
  * @param playsFromMs when the listener hears its first sample
  * @param sentMs length of the part that was sent
  */

@@ -1,6 +1,6 @@
 import { seconds } from "../rounded.js";
 import { countCodePoints } from "../text/code-points.js";
-import type { SpokenWord } from "../text/kazakh/normalize.js";
+import type { SpokenPiece } from "../text/spoken-sentences.js";
 import type { WordTime } from "./word-time.js";
 
 /** A spoken word, its written part [start, end) in UTF-16 units, and its time. */
@@ -13,18 +13,17 @@ export interface SaidWord {
   readonly endSample: number;
 }
 
-interface Piece {
-  readonly text: string;
-  readonly words: readonly SpokenWord[];
-}
-
 /**
  * Returns the words of a piece with their times.
  *
  * @param bounds see `SynthesizedPiece.characterBounds`
  * @param offsetSamples samples of the sentence before the piece
  */
-export function saidWords({ text, words }: Piece, bounds: Int32Array, offsetSamples: number): SaidWord[] {
+export function saidWords(
+  { text, words }: SpokenPiece,
+  bounds: Int32Array,
+  offsetSamples: number,
+): SaidWord[] {
   return words.map(({ spokenStart, spokenEnd, start, end }) => ({
     spoken: text.slice(spokenStart, spokenEnd),
     start,

@@ -10,8 +10,8 @@ const FORMAT = /\p{Cf}/u;
 /**
  * Passes a text to a voice whose own phonemizer reads numbers and signs, because no rules here know its language.
  *
- * Only characters that cannot be said at all are left out, and white space becomes single spaces. Words of the dictionary
- * are said as it wants them.
+ * Drops only characters that cannot be spoken at all, and reduces white space to single spaces. Applies the
+ * dictionary.
  */
 export function readAsWritten(
   text: string,
@@ -31,7 +31,7 @@ export function readAsWritten(
 /** Spoken text as it grows, and the words in it. */
 export class SpokenAsWritten {
   #spoken = "";
-  /** Whether white space followed the last word. */
+  /** True if white space followed the last word. */
   #hasGap = false;
   readonly #words: SpokenWord[] = [];
   readonly #dropped: number[] = [];
@@ -60,7 +60,7 @@ export class SpokenAsWritten {
     this.#hasGap = spoken === "";
   }
 
-  /** Parts what was added from what will be. */
+  /** Separates the words so far from the next ones. */
   gap(): void {
     this.#hasGap = true;
   }

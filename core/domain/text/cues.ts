@@ -10,31 +10,32 @@ const LONGEST_SECONDS = 7;
 const SHORTEST_SECONDS = 1;
 /** Comfortable reading speed, spaces and marks included. */
 const CHARACTERS_A_SECOND = 17;
-/** Between two cues, so that the eye sees the second one begin. */
+/** Gap between two cues, so that the eye notices the second one. */
 const GAP_SECONDS = 0.08;
 /** A silence this long ends a cue: its words would otherwise be read before they are spoken. */
 const PAUSE_SECONDS = 1;
 
-/** Costs of a break between two words; one that parts words which belong together is the last resort. */
+/** Costs of a break between two words; a break between words that belong together is the last resort. */
 const BREAK = { sentence: 0, clause: 10, conjunction: 22, word: 40, bound: 1_000 } as const;
 const CUE_COST = 12;
-/** A sentence that continues in the cue of another. */
+/** Cost of a sentence that continues in the cue of another. */
 const PASSED_SENTENCE_COST = 30;
-/** For each second below the shortest time, and for each second that is missing for reading. */
+/** Cost for each second below the shortest time, and for each second missing for reading. */
 const SHORT_COST = 60;
 const HASTE_COST = 15;
-/** For each character by which the lines differ. */
+/** Cost for each character by which the lines differ. */
 const RAGGED_COST = 0.4;
+const WORDS_A_STEP = 200;
 
 const CONJUNCTION =
   /^(?:және|мен|пен|бен|бірақ|немесе|ал|әлде|алайда|сондықтан|өйткені|себебі|и|а|но|что|чтобы|который|которая|которое|которые|которого|которой|которых|которую|когда|если|или|либо|потому|поэтому|где|хотя)$/;
-/** Words that lean on the next one. */
+/** Words that belong to the next one. */
 const LEANS_AHEAD =
   /^(?:в|во|на|с|со|к|ко|о|об|обо|от|ото|до|из|изо|у|за|по|под|над|при|про|без|для|через|между|перед|около|после|вокруг|кроме|ради|среди|вместо|из-за|из-под|не|ни|очень|самый|самая|самое|ең|өте|тым|№)$/;
-/** Words that lean on the one before. */
+/** Words that belong to the previous one. */
 const LEANS_BACK =
   /^(?:да|де|та|те|ма|ме|ба|бе|па|пе|ғой|қой|ғана|қана|үшін|туралы|жайлы|дейін|шейін|кейін|бойынша|арқылы|сияқты|секілді|сайын|же|ж|ли|ль|бы|б)$/;
-/** Not one of these begins a phrase, so a cue may end with it. */
+/** None of these begins a phrase, so a cue may end with it. */
 const SHORT_ENDS = /^(?:да|де|та|те|ма|ме|ба|бе|па|пе|же|ж|ли|ль|бы|б|иә|ия|жә|эх|ах|эй)$/;
 const SHORT_LETTERS = 2;
 const SCALE_OR_UNIT =
@@ -46,35 +47,50 @@ const LAST_MARKS = /[.,;:!?…»”")\]–—-]{1,6}$/u;
  * characters a second where the speech leaves time.
  *
  * Cues end with sentences, else with clauses, else before conjunctions; inside a number and after a word that
- * leans on the next, only where nothing else fits. A cue stays on after its speech for as long as it takes to
- * read, up to 0.08 s before the next one.
+ * belongs to the next, only if nothing else fits. A cue stays after its speech until it can be read, up to
+ * 0.08 s before the next one.
  *
- * @param words as they are displayed, in order of time, in seconds; a word longer than a line is cut
+ * @param words as they are displayed, in order of time, in seconds; a word longer than a line is cut, one that
+ * ends in a hyphen is joined to the next
  */
 export function readingCues(words: readonly TimedWord[]): readonly Cue[] {
+  const steps = readingCuesInSteps(words);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
+/** `readingCues` in short steps, so that a server can do other work between them. */
+export function* readingCuesInSteps(words: readonly TimedWord[]): Generator<void, readonly Cue[]> {
   const pieces = words.flatMap(fitToLine);
-  const breaks = breaksAfter(pieces.map(({ word }) => word));
-  return cheapestSpans(pieces, breaks).map(([first, end]) => cueOf(pieces, breaks, first, end));
+  const layouts = new Layouts(pieces, yield* breaksAfter(pieces.map(({ word }) => word)));
+  const cues: Cue[] = [];
+  for (const [first, end] of yield* cheapestSpans(layouts)) cues.push(layouts.cue(first, end));
+  return cues;
 }
 
 /** Costs of a break after each word. */
-function breaksAfter(words: readonly string[]): readonly number[] {
+function* breaksAfter(words: readonly string[]): Generator<void, readonly number[]> {
   const sentenceEnds = endsOfSentences(words);
   const costs: number[] = [];
   for (const [at, word] of words.entries()) {
     const next = words[at + 1];
     if (next === undefined || sentenceEnds.has(at)) costs.push(BREAK.sentence);
     else costs.push(breakBetween(word, next));
+    if (at % WORDS_A_STEP === 0) yield;
   }
   return costs;
 }
 
-/** Indices of the words with which sentences end. */
+/** Indices of the last words of sentences. */
 function endsOfSentences(words: readonly string[]): ReadonlySet<number> {
   const ends = new Set<number>();
-  let at = -1;
+  let [at, wordsUntil, until] = [-1, -1, 0];
   for (const sentence of splitIntoSentences(words.join(" "))) {
-    at += sentence.match(/\S+/gu)?.length ?? 0;
+    until += sentence.length;
+    // A displayed word may contain spaces: "120 000".
+    while (wordsUntil < until - 1 && at < words.length - 1) wordsUntil += words[++at]!.length + 1;
     ends.add(at);
   }
   return ends;
@@ -82,6 +98,7 @@ function endsOfSentences(words: readonly string[]): ReadonlySet<number> {
 
 function breakBetween(word: string, next: string): number {
   const [here, there] = [bare(word), bare(next)];
+  if (isJoined(word)) return BREAK.bound;
   // A dash that stands alone ends the line before it.
   if (there === "") return BREAK.bound;
   if (/[,;:–—]["»”)]?$/u.test(word) || here === "") return BREAK.clause;
@@ -104,116 +121,137 @@ function isNumber(word: string): boolean {
   return /^[+№]?\d/.test(word) || kazakhNumberWord(word) !== null || russianNumberWord(word) !== null;
 }
 
-interface Layout {
-  readonly lines: readonly string[];
-  readonly cost: number;
+/** Words with the sizes that all layouts of them need. */
+class Layouts {
+  readonly words: readonly TimedWord[];
+  readonly breaks: readonly number[];
+  /** Characters of the words before each, with the spaces after them. */
+  readonly #offsets: Int32Array;
+  /** Whether a space follows each word. */
+  readonly #gaps: Uint8Array;
+  /** Sentences that end before each word. */
+  readonly #sentences: Int32Array;
+
+  constructor(words: readonly TimedWord[], breaks: readonly number[]) {
+    this.words = words;
+    this.breaks = breaks;
+    this.#offsets = new Int32Array(words.length + 1);
+    this.#gaps = new Uint8Array(words.length);
+    this.#sentences = new Int32Array(words.length + 1);
+    for (const [at, { word }] of words.entries()) {
+      this.#gaps[at] = isJoined(word) ? 0 : 1;
+      this.#offsets[at + 1] = this.#offsets[at]! + countCodePoints(word) + this.#gaps[at]!;
+      this.#sentences[at + 1] = this.#sentences[at]! + (breaks[at] === BREAK.sentence ? 1 : 0);
+    }
+  }
+
+  /** Characters of words [first, end) on one line. */
+  width(first: number, end: number): number {
+    return this.#offsets[end]! - this.#offsets[first]! - this.#gaps[end - 1]!;
+  }
+
+  /** Whether a cue that ends before `end` may begin with a word: one word always may. */
+  mayStart(first: number, end: number): boolean {
+    if (first === end - 1) return true;
+    if (this.width(first, end) > 2 * LINE_CHARACTERS + 1) return false;
+    if (this.words[end - 1]!.end - this.words[first]!.start > LONGEST_SECONDS) return false;
+    const isPause = this.words[first + 1]!.start - this.words[first]!.end >= PAUSE_SECONDS;
+    return !isPause || this.breaks[first] === BREAK.bound;
+  }
+
+  /** Cost of a cue of words [first, end); null if they need more than two lines. */
+  cost(first: number, end: number): number | null {
+    const lines = this.#split(first, end);
+    if (lines === null) return null;
+    const { startSeconds, endSeconds, readingSeconds } = this.#times(first, end);
+    const seconds = endSeconds - startSeconds;
+    const passed = this.#sentences[end - 1]! - this.#sentences[first]!;
+    const haste = Math.max(0, Math.min(readingSeconds, LONGEST_SECONDS) - seconds);
+    return (
+      CUE_COST +
+      this.breaks[end - 1]! +
+      lines.cost +
+      PASSED_SENTENCE_COST * passed +
+      SHORT_COST * Math.max(0, SHORTEST_SECONDS - seconds) +
+      HASTE_COST * haste
+    );
+  }
+
+  cue(first: number, end: number): Cue {
+    const { startSeconds, endSeconds } = this.#times(first, end);
+    const at = this.#split(first, end)?.at ?? end;
+    const bounds =
+      at === end
+        ? [[first, end]]
+        : [
+            [first, at],
+            [at, end],
+          ];
+    return { startSeconds, endSeconds, lines: bounds.map(([from, to]) => this.#line(from!, to!)) };
+  }
+
+  #line(first: number, end: number): string {
+    let line = "";
+    for (let at = first; at < end; at++) {
+      line += this.words[at]!.word;
+      if (at < end - 1 && this.#gaps[at] === 1) line += " ";
+    }
+    return line;
+  }
+
+  /** A cue stays on for reading where silence follows. */
+  #times(first: number, end: number) {
+    const startSeconds = this.words[first]!.start;
+    const nextSeconds = this.words[end]?.start ?? Number.POSITIVE_INFINITY;
+    const readingSeconds = Math.max(SHORTEST_SECONDS, this.width(first, end) / CHARACTERS_A_SECOND);
+    const spokenUntil = Math.min(this.words[end - 1]!.end, startSeconds + LONGEST_SECONDS);
+    const readUntil = Math.min(
+      startSeconds + readingSeconds,
+      startSeconds + LONGEST_SECONDS,
+      nextSeconds - GAP_SECONDS,
+    );
+    const endSeconds = Math.min(Math.max(spokenUntil, readUntil), nextSeconds);
+    return { startSeconds, endSeconds, readingSeconds };
+  }
+
+  /** The word with which the second line begins, `end` for one line; null where two are not enough. */
+  #split(first: number, end: number): { readonly at: number; readonly cost: number } | null {
+    if (this.width(first, end) <= LINE_CHARACTERS) return { at: end, cost: 0 };
+    let [best, bestCost] = [-1, Number.POSITIVE_INFINITY];
+    for (let at = first + 1; at < end; at++) {
+      const upper = this.width(first, at);
+      if (upper > LINE_CHARACTERS) break;
+      const lower = this.width(at, end);
+      if (lower > LINE_CHARACTERS) continue;
+      const cost = this.breaks[at - 1]! / 2 + RAGGED_COST * Math.abs(upper - lower);
+      if (cost < bestCost) [best, bestCost] = [at, cost];
+    }
+    return best === -1 ? null : { at: best, cost: bestCost };
+  }
+}
+
+/** A word or a figure that is continued by the next one: "90-", "северо-". */
+function isJoined(word: string): boolean {
+  return word.length > 1 && word.endsWith("-");
 }
 
 /** The cheapest way to part words into cues, as [first, end) of each. */
-function cheapestSpans(
-  words: readonly TimedWord[],
-  breaks: readonly number[],
-): (readonly [number, number])[] {
-  const costs: number[] = [0];
-  const starts: number[] = [0];
-  for (let end = 1; end <= words.length; end++) {
+function* cheapestSpans(layouts: Layouts): Generator<void, readonly (readonly [number, number])[]> {
+  const count = layouts.words.length;
+  const costs = new Float64Array(count + 1);
+  const starts = new Int32Array(count + 1);
+  for (let end = 1; end <= count; end++) {
     let [best, bestStart] = [Number.POSITIVE_INFINITY, end - 1];
-    for (const first of possibleStarts(words, breaks, end)) {
-      const layout = layoutOf(words, breaks, first, end);
-      if (layout === null) continue;
-      const cost = costs[first]! + spanCost(words, breaks, first, end) + layout.cost;
-      if (cost < best) [best, bestStart] = [cost, first];
+    for (let first = end - 1; first >= 0 && layouts.mayStart(first, end); first--) {
+      const cost = layouts.cost(first, end);
+      if (cost === null || costs[first]! + cost >= best) continue;
+      [best, bestStart] = [costs[first]! + cost, first];
     }
-    costs.push(best);
-    starts.push(bestStart);
+    costs[end] = best;
+    starts[end] = bestStart;
+    if (end % WORDS_A_STEP === 0) yield;
   }
   const spans: (readonly [number, number])[] = [];
-  for (let end = words.length; end > 0; end = starts[end]!) spans.push([starts[end]!, end]);
+  for (let end = count; end > 0; end = starts[end]!) spans.push([starts[end]!, end]);
   return spans.reverse();
-}
-
-/** Where a cue that ends before a word may begin: one word always fits. */
-function* possibleStarts(
-  words: readonly TimedWord[],
-  breaks: readonly number[],
-  end: number,
-): Generator<number> {
-  let characters = -1;
-  for (let first = end - 1; first >= 0; first--) {
-    characters += 1 + countCodePoints(words[first]!.word);
-    const isLone = first === end - 1;
-    if (!isLone) {
-      if (characters > 2 * LINE_CHARACTERS + 1) return;
-      if (words[end - 1]!.end - words[first]!.start > LONGEST_SECONDS) return;
-      const isPause = words[first + 1]!.start - words[first]!.end >= PAUSE_SECONDS;
-      if (isPause && breaks[first] !== BREAK.bound) return;
-    }
-    yield first;
-  }
-}
-
-function spanCost(
-  words: readonly TimedWord[],
-  breaks: readonly number[],
-  first: number,
-  end: number,
-): number {
-  const { startSeconds, endSeconds, readingSeconds } = timesOf(words, first, end);
-  const seconds = endSeconds - startSeconds;
-  let cost = CUE_COST + breaks[end - 1]!;
-  for (let at = first; at < end - 1; at++) {
-    if (breaks[at] === BREAK.sentence) cost += PASSED_SENTENCE_COST;
-  }
-  cost += SHORT_COST * Math.max(0, SHORTEST_SECONDS - seconds);
-  return cost + HASTE_COST * Math.max(0, Math.min(readingSeconds, LONGEST_SECONDS) - seconds);
-}
-
-/** A cue stays on for reading where silence follows. */
-function timesOf(words: readonly TimedWord[], first: number, end: number) {
-  const startSeconds = words[first]!.start;
-  const nextSeconds = words[end]?.start ?? Number.POSITIVE_INFINITY;
-  let characters = -1;
-  for (let at = first; at < end; at++) characters += 1 + countCodePoints(words[at]!.word);
-  const readingSeconds = Math.max(SHORTEST_SECONDS, characters / CHARACTERS_A_SECOND);
-  const spokenUntil = Math.min(words[end - 1]!.end, startSeconds + LONGEST_SECONDS);
-  const readUntil = Math.min(
-    startSeconds + readingSeconds,
-    startSeconds + LONGEST_SECONDS,
-    nextSeconds - GAP_SECONDS,
-  );
-  return {
-    startSeconds,
-    endSeconds: Math.min(Math.max(spokenUntil, readUntil), nextSeconds),
-    readingSeconds,
-  };
-}
-
-/** One line where it fits, else the two that part least and are most alike; null where two are not enough. */
-function layoutOf(
-  words: readonly TimedWord[],
-  breaks: readonly number[],
-  first: number,
-  end: number,
-): Layout | null {
-  const texts = words.slice(first, end).map(({ word }) => word);
-  const lengths = texts.map(countCodePoints);
-  const total = lengths.reduce((sum, length) => sum + length + 1, -1);
-  if (total <= LINE_CHARACTERS) return { lines: [texts.join(" ")], cost: 0 };
-  let best: { readonly at: number; readonly cost: number } | null = null;
-  let upper = -1;
-  for (let at = 0; at < texts.length - 1; at++) {
-    upper += 1 + lengths[at]!;
-    const lower = total - upper - 1;
-    if (upper > LINE_CHARACTERS || lower > LINE_CHARACTERS) continue;
-    const cost = breaks[first + at]! / 2 + RAGGED_COST * Math.abs(upper - lower);
-    if (best === null || cost < best.cost) best = { at: at + 1, cost };
-  }
-  if (best === null) return null;
-  return { lines: [texts.slice(0, best.at).join(" "), texts.slice(best.at).join(" ")], cost: best.cost };
-}
-
-function cueOf(words: readonly TimedWord[], breaks: readonly number[], first: number, end: number): Cue {
-  const { startSeconds, endSeconds } = timesOf(words, first, end);
-  const { lines } = layoutOf(words, breaks, first, end)!;
-  return { startSeconds, endSeconds, lines };
 }

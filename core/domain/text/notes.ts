@@ -2,7 +2,7 @@ import { prepare } from "./kazakh/prepare.js";
 import { isRussianSentence } from "./script.js";
 import { splitIntoSentences } from "./sentences.js";
 
-/** Notes to the caller about a text that is spoken all the same. Stable names. */
+/** Notes to the caller about a text that is spoken nevertheless. Stable names. */
 export type TextNote = "dropped_characters" | "russian_text";
 
 const CHECKED_CHARACTERS = 5_000;

@@ -41,7 +41,8 @@ type GoesOn = (before: string, after: string) => boolean;
  * Works on written text (abbreviations, initials, decimals and direct speech do not end a sentence) and on spoken text,
  * where no capital shows the beginning of the next one.
  *
- * @param goesOn says of a dot between two texts that it ends no sentence, for a language with abbreviations of its own
+ * @param goesOn says that a dot between two texts does not end a sentence, for a language with its own
+ * abbreviations
  */
 export function splitIntoSentences(text: string, goesOn: GoesOn = () => false): string[] {
   const sentences: string[] = [];
@@ -54,7 +55,7 @@ export function splitIntoSentences(text: string, goesOn: GoesOn = () => false): 
     if (candidate.index < start || !isBoundary(text, candidate.index, end, hasCapitals)) continue;
     if (candidate[0] === "." && goesOn(textBefore(text, candidate.index), text.slice(end, end + 40)))
       continue;
-    // White space is looked at once, however many line ends it has.
+    // Checks white space once, however many line ends it has.
     if (text.slice(blankUntil, end).trim() === "") {
       blankUntil = end;
       continue;

@@ -33,7 +33,10 @@ export type Reader = keyof typeof READERS;
 
 /** How a text is read. */
 export interface ReadingOptions extends NormalizeOptions {
-  /** Whose rules read figures and signs, Kazakh by default; `as-written` leaves them to the voice, whatever `expand` says. */
+  /**
+   * Language of the rules for figures and signs, Kazakh by default; `as-written` leaves them to the voice,
+   * regardless of `expand`.
+   */
   readonly reader?: Reader;
 }
 

@@ -1,5 +1,4 @@
 import type { TimedWord } from "../decoding/words.js";
-import { countCodePoints } from "./code-points.js";
 
 export interface Cue {
   readonly startSeconds: number;
@@ -8,33 +7,6 @@ export interface Cue {
 }
 
 const LINE_CHARACTERS = 42;
-const MAX_LINES = 2;
-const SHORTEST_SECONDS = 0.8;
-const LONGEST_SECONDS = 7;
-/** A silence this long ends a cue, so that words do not appear before they are spoken. */
-const PAUSE_SECONDS = 1;
-
-/**
- * Groups words into cues of at most two lines of 42 characters and at most 7 s. A cue lasts at least 0.8 s if
- * the next one leaves room for it; cues do not overlap.
- *
- * @param words in order, in seconds
- */
-export function toCues(words: readonly TimedWord[]): readonly Cue[] {
-  const groups: Group[] = [];
-  for (const word of words) {
-    for (const piece of fitToLine(word)) {
-      const group = groups.at(-1);
-      if (group === undefined || !group.take(piece)) groups.push(new Group(piece));
-    }
-  }
-  return groups.map(({ start: startSeconds, end, lines }, index) => {
-    const nextSeconds = groups[index + 1]?.start ?? Number.POSITIVE_INFINITY;
-    const spokenUntil = Math.min(end, startSeconds + LONGEST_SECONDS);
-    const endSeconds = Math.min(Math.max(spokenUntil, startSeconds + SHORTEST_SECONDS), nextSeconds);
-    return { startSeconds, endSeconds, lines };
-  });
-}
 
 /** Formats cues as SubRip. */
 export function formatSrt(cues: readonly Cue[]): string {
@@ -67,42 +39,6 @@ export function fitToLine(word: TimedWord): readonly TimedWord[] {
     pieces.push({ word: piece.join(""), start: from, end: from + piece.length * secondsEach });
   }
   return pieces;
-}
-
-/** The growing lines of one cue. */
-class Group {
-  readonly start: number;
-  readonly lines: string[];
-  #end: number;
-  /** Code points of the last line. */
-  #lineLength: number;
-
-  constructor({ word, start, end }: TimedWord) {
-    this.start = start;
-    this.#end = end;
-    this.lines = [word];
-    this.#lineLength = countCodePoints(word);
-  }
-
-  get end(): number {
-    return this.#end;
-  }
-
-  /** Adds a word; false when it must start another cue. */
-  take({ word, start, end }: TimedWord): boolean {
-    if (start - this.#end >= PAUSE_SECONDS || end - this.start > LONGEST_SECONDS) return false;
-    const length = countCodePoints(word);
-    if (this.#lineLength + 1 + length <= LINE_CHARACTERS) {
-      this.lines[this.lines.length - 1] += ` ${word}`;
-      this.#lineLength += 1 + length;
-    } else {
-      if (this.lines.length === MAX_LINES) return false;
-      this.lines.push(word);
-      this.#lineLength = length;
-    }
-    this.#end = end;
-    return true;
-  }
 }
 
 /** `HH:MM:SS`, the separator, and milliseconds; hours may have more than two digits. */

@@ -1,6 +1,6 @@
 import { type Reader, spokenSentences } from "./spoken-sentences.js";
 
-/** A little of everything that is read by a rule. */
+/** Samples for all rules. */
 const KAZAKH =
   "Сәлеметсіз бе! 2024 жылғы 12 мамырда, сағат 9:30-да, Абай көш., 5-үйде «Kaspi» банкі 1 234,56 ₸-ге 15% арзандады. " +
   "ХХ ғасырда А. Байтұрсынұлы, т.б. ақындар — бәрі де. Тел.: +7 701 123 45 67, www.example.test, a@b.test, 12.05.2024, 3/4, " +
@@ -13,10 +13,10 @@ const RUSSIAN =
 const TEXTS: Readonly<Partial<Record<Reader, string>>> = { kazakh: KAZAKH, russian: RUSSIAN };
 
 /**
- * Reads a text, so that the patterns of the rules are compiled before the first request comes: with a long text that took
- * 0.1 s of its turn, and of everyone else's. Twice, for a pattern becomes machine code when it is used again.
+ * Reads a text, so that the rules' patterns are compiled before the first request: with a long text this
+ * would block the event loop for 0.1 s. Twice, because a pattern becomes machine code on its second use.
  *
- * @param readers those that the voices need
+ * @param readers the readers that the voices need
  */
 export function warmUpReading(readers: ReadonlySet<Reader>): void {
   for (const reader of readers) {

@@ -27,7 +27,7 @@ export interface Quantity {
   readonly unitsPerSecond: number;
 }
 
-/** Returns the price of a use, rounded up in integer arithmetic: amounts never pass through a fraction. */
+/** Returns the price of usage, rounded up; integer arithmetic keeps it exact. */
 export function creditsFor({ units, unitsPerSecond }: Quantity, tariff: Tariff): number {
   const numerator = units * tariff.credits;
   const denominator = unitsPerSecond * tariff.perUnits;

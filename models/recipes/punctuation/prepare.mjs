@@ -4,7 +4,8 @@
 //
 // OUT/train.tsv, test.tsv, heldout-{kk,ru,mixed}.tsv: source, split of the line, then `word|mark|case` separated by spaces.
 // Numbers in Kazakh lines are spelled out by the service's own normalizer; Russian lines with digits and lines with Latin
-// letters are left out. One line in 50 goes to the test split, with its twins: lines that differ in figures only.
+// letters are left out. One line in 50 goes to the test split, together with lines that differ from it only
+// in figures.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { brotliDecompressSync } from "node:zlib";
@@ -88,7 +89,7 @@ function write(name, lines) {
   writeFileSync(`${out}/${name}.tsv`, `${lines.join("\n")}\n`);
 }
 
-/** A line as `source<TAB>word|mark|case …`; null where it cannot be used. */
+/** Formats a line as `source<TAB>word|mark|case …`; null if it cannot be used. */
 function example(line, language, source) {
   if (/[A-Za-z]/.test(line) || (language === "ru" && /\d/.test(line))) return null;
   const words = /\d/.test(line) ? spelled(line) : plain(line, 0);
@@ -96,7 +97,10 @@ function example(line, language, source) {
   return `${source}\t${words.map(({ word, mark, cased }) => `${word}|${mark}|${cased}`).join(" ")}`;
 }
 
-/** Words, with the first mark after each. Hyphens inside words are marks too: a recogniser writes none. */
+/**
+ * Splits a line into words with the first mark after each. Hyphens inside words are marks too: a recogniser
+ * writes none.
+ */
 function plain(text) {
   const found = [];
   for (const match of text.matchAll(/[\p{L}\p{M}]+/gu)) {
@@ -124,7 +128,7 @@ function caseOf(written) {
   return written.length > 1 && written === written.toUpperCase() ? "U" : "C";
 }
 
-/** A line with figures: every spoken word has the case and the mark of what it was written as. */
+/** For a line with figures: every spoken word gets the case and the mark of its written form. */
 function spelled(line) {
   const { spoken, words } = normalizeKazakh(line, { expand: true });
   const found = [];

@@ -1,7 +1,8 @@
-// Ranges of the products' inputs over the development speech, for quantize.py:
+// Measures the ranges of the products' inputs over the development speech, for quantize.py:
 //   node calibrate.mjs FOLDER EVERY_NTH ROOT
-// FOLDER has the probes, or the shipped stream.onnx where only full.onnx is new, and gets stream.json and full.json; ROOT has onnxruntime-node in node_modules; the audio is that of
-// .cache/dev. A range holds all but a hundred-thousandth of the values on each side.
+// FOLDER contains the probes, or the shipped stream.onnx if only full.onnx is new; stream.json and full.json
+// are written there; ROOT has onnxruntime-node in node_modules; the audio is that of .cache/dev. A range
+// leaves out a hundred-thousandth of the values on each side.
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
@@ -12,7 +13,7 @@ const DEV = new URL("../.cache/dev/", import.meta.url).pathname;
 const FRAME = 640;
 const FLUSH_FRAMES = 8;
 const OUTSIDE = 1e-5;
-/** Values kept of each product, drawn evenly. */
+/** Number of values kept per product, drawn evenly. */
 const KEPT = 400_000;
 
 const stream = await ort.InferenceSession.create(join(folder, "stream.onnx"), { intraOpNumThreads: 1 });
@@ -30,7 +31,7 @@ function keep(into, outputs) {
   }
 }
 
-/** Zeros, as at the beginning of a stream. */
+/** Initial state: zeros. */
 function states() {
   const feeds = {};
   for (const { name, type, shape } of stream.inputMetadata) {

@@ -1,7 +1,7 @@
-// Runs the shipped streaming graph for encoded.py, which has no ONNX runtime of its own: answers every sound on stdin with
-// what the second pass reads of it on stdout.
-// Usage: node encode.mjs <folder with node_modules> <model folder> <steps a unit>
-// A question: u32 count, then that many int16 samples, a multiple of 640. The answer: int16 [count / 640, E], in steps.
+// Runs the shipped streaming graph for encoded.py, which has no ONNX runtime: reads audio on stdin, writes
+// the second pass's input on stdout. Usage: node encode.mjs <folder with node_modules> <model folder> <steps
+// a unit> Request: u32 count, then that many int16 samples, a multiple of 640. Response: int16 [count / 640,
+// E], in steps.
 import { readSync, writeSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
@@ -12,7 +12,7 @@ const graph = await ort.InferenceSession.create(join(folder, 'stream.onnx'), { i
 const STDIN = 0;
 const STDOUT = 1;
 
-/** The next bytes of stdin; null at its end. */
+/** Reads the next bytes of stdin; null at its end. */
 function read(bytes) {
   const buffer = new Uint8Array(bytes);
   for (let at = 0; at < bytes; ) {
@@ -27,7 +27,7 @@ function write(buffer) {
   for (let at = 0; at < buffer.length; ) at += writeSync(STDOUT, buffer, at);
 }
 
-/** Zeros, as at the beginning of a stream. */
+/** Initial state: zeros. */
 function states() {
   const feeds = {};
   for (const { name, type, shape } of graph.inputMetadata) {

@@ -1,4 +1,4 @@
-// Runs a graph on raw float32 inputs for verify_export.py, which has no ONNX runtime of its own.
+// Runs a graph on raw float32 inputs for verify_export.py, which has no ONNX runtime.
 // Usage: node verify_export.mjs <folder with node_modules> <job.json>
 // job: {stream, full, frames, size, channels, pcm: file of B rows, rows, chunks: [frames a step], lengths: [n per row], out}
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -66,7 +66,7 @@ for (const r of all) {
   worst = Math.max(worst, difference(s.log_probs, offline.log_probs.subarray(r * frames * 71, (r + 1) * frames * 71)));
 }
 report['row alone against in a batch'] = worst;
-// Padding holds rubbish on purpose: the mask must hide it.
+// Padding is filled with garbage: the mask must hide it.
 const dirty = offline.encoded.slice();
 job.lengths.forEach((l, r) => dirty.fill(37, (r * frames + l) * channels, (r + 1) * frames * channels));
 const batched = await refine(dirty, job.lengths, frames);

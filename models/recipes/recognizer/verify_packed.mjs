@@ -1,5 +1,6 @@
-// The graphs that pack.py has made against those it made them of, on noise in several cuts: every number must be the same.
-// Usage: node verify_packed.mjs <folder with node_modules> <folder of stream-int8.onnx and full-int8.onnx> <model folder>
+// Compares pack.py's graphs with their originals, on noise in several chunkings: every number must be the
+// same. Usage: node verify_packed.mjs <folder with node_modules> <folder of stream-int8.onnx and
+// full-int8.onnx> <model folder>
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 

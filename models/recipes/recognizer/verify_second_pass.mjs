@@ -1,7 +1,10 @@
-// Checks graphs of the second pass on encodings that `second_pass.py export` has left with torch's answers, and times them.
-// Usage: node verify_second_pass.mjs <folder with node_modules> <folder of fp32.onnx, int8.onnx, full.onnx and check.*> <shipped full.onnx>
-// - fp32 against torch; - any padding and any batch mates: the same, for int8 to the last bit; - packed (full.onnx) against
-// int8: the same to the last bit; - processor time of 10 s of audio, runs of all graphs taking turns, against the shipped one.
+// Checks and times graphs of the second pass, on encodings that `second_pass.py export` saved with torch's
+// results. Usage: node verify_second_pass.mjs <folder with node_modules> <folder of fp32.onnx, int8.onnx,
+// full.onnx and check.*> <shipped full.onnx>
+// - fp32 against torch; - same results with any padding and batch, for int8 to the last bit; - packed
+//   (full.onnx) against
+// int8: the same to the last bit; - CPU time of 10 s of audio, all graphs alternating, compared with the
+// shipped one.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
@@ -19,7 +22,7 @@ const floats = (file) => {
   const bytes = readFileSync(join(folder, file));
   return new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
 };
-const encoded = floats('check.encoded'); // [rows, frames, width], zeros behind each row
+const encoded = floats('check.encoded'); // [rows, frames, width], zeros after each row
 const torch = floats('check.log_probs');
 const frames = encoded.length / width / lengths.length;
 const load = (file) => ort.InferenceSession.create(file, { intraOpNumThreads: 1, interOpNumThreads: 1 });
@@ -34,7 +37,7 @@ async function refine(graph, values, counts, n) {
   return (await graph.run(feeds)).log_probs.data;
 }
 
-/** Largest difference inside the rows; `of(row)` gives a row of what is compared. */
+/** Largest difference inside the rows; `of(row)` returns a row to compare with. */
 function difference(of, other) {
   let worst = 0;
   for (const [row, count] of lengths.entries()) {

@@ -1,4 +1,4 @@
-// Speaks sentences with several vocoder graphs in turn and times them; see compare_vocoders.py.
+// Synthesizes sentences with several vocoder graphs, alternating, and times them; see compare_vocoders.py.
 //   node compare_vocoders.mjs PLAN.json [PATH_OF_ONNXRUNTIME_NODE]   -> {graph: {msPerSecond, joint}} on stdout
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -35,7 +35,7 @@ async function speak(name, arrays, from, to) {
   return pcm.data;
 }
 
-/** Largest difference between a sentence in pieces and in one, relative to its largest sample. */
+/** Largest difference between a sentence in pieces and as a whole, relative to its largest sample. */
 async function jointOf(name, arrays, total, whole) {
   let [worst, peak] = [0, 0];
   for (const sample of whole) peak = Math.max(peak, Math.abs(sample));

@@ -1,6 +1,7 @@
-// Times of few solver steps that come nearest to many: node schedules.mjs PACKAGE [STEPS ...]   (`npm run build` first)
-// Prints a table, then the times as JSON. The sentences are training text, said by every voice; of each schedule, which begins
-// as the sway's, one time after another is moved as long as the mel comes nearer to that of 64 steps from the same noise.
+// Searches times for few solver steps that come closest to many: node schedules.mjs PACKAGE [STEPS ...] (`npm
+// run build` first) Prints a table, then the times as JSON. The sentences are training text, spoken by every
+// voice. Each search starts with the sway's schedule and moves one time after another while the mel comes
+// closer to that of 64 steps from the same noise.
 import { FlowMatching } from "../../../dist/native/models/flow-matching/flow-matching.js";
 import { readPackage } from "../../../dist/native/models/find-packages.js";
 import { swaySchedule } from "../../../dist/core/domain/synthesis/schedule.js";
@@ -34,7 +35,7 @@ async function melOf(job, times) {
   return piece.mel.slice(0, piece.frames * model.manifest.melBins);
 }
 
-/** Mean over jobs of the root mean square distance of mels from those of many steps. */
+/** Mean over jobs of the root mean square distance between mels and those of many steps. */
 async function judge(jobs) {
   const references = [];
   for (const job of jobs) references.push(await melOf(job, swaySchedule(FINE_STEPS, -1)));

@@ -1,5 +1,5 @@
-// Runs the graphs in onnxruntime-node against values written by verify_export.py, and times them. CASES_DIR has float graphs.
-//   node verify_export.mjs CASES_DIR MODEL_DIR [PATH_OF_ONNXRUNTIME_NODE]
+// Runs the graphs in onnxruntime-node against values written by verify_export.py, and times them. CASES_DIR
+//   contains float graphs. node verify_export.mjs CASES_DIR MODEL_DIR [PATH_OF_ONNXRUNTIME_NODE]
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
@@ -65,7 +65,7 @@ for (const { graph, inputs, lengths } of JSON.parse(readFileSync(path.join(cases
   report(`${graph} batch with padding against single`, worst, 1e-5);
 }
 
-// Vocoder in pieces with 10 frames of context on each side against the whole.
+// The vocoder in pieces, with 10 frames of context on each side, compared with the whole.
 {
   const { inputs } = list.find(({ graph }) => graph === "vocoder");
   const whole = Object.fromEntries(Object.entries(inputs).map(([key, value]) => [key, load(value)]));

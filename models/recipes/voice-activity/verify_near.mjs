@@ -1,5 +1,5 @@
-// Checks exported voice activity: alone and inside the recogniser it says the same, whatever the cut and the batch; the
-// recogniser's text is untouched to the last bit. Prints the CPU time of its step compared with the
+// Checks exported voice activity: same results alone and inside the recogniser, for any chunking and batch;
+// the recogniser's text must not change by a bit. Prints the CPU time of its step compared with the
 // recogniser's.
 //
 //     node verify_near.mjs NODE_ROOT BEFORE_STREAM.onnx AFTER_STREAM.onnx NEAR.onnx

@@ -38,8 +38,8 @@ export class CtcTwoPass implements RecognizerModel {
   readonly stateSize: number;
   readonly stateBytes: number;
   readonly encodedSize: number;
-  readonly lagFrames = 0;
   readonly decodeSoFar = null;
+  readonly reader = null;
   readonly refinesTogether = true;
   readonly outputBias: Float32Array | null;
   readonly #stream: Graph;

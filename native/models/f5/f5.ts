@@ -16,7 +16,9 @@ const PREPROCESS = {
   inputs: ["audio", "text_ids", "max_duration"],
   outputs: ["noise", "rope_cos", "rope_sin", "cat_mel_text", "cat_mel_text_drop", "ref_signal_len"],
 } as const satisfies GraphContract;
-/** Its outputs, the next x and time step, are taken by position: the second has the name of an input. */
+/**
+ * Its outputs, the next x and time step, are read by position, because the second has the name of an input.
+ */
 const TRANSFORMER = {
   file: "transformer",
   inputs: ["noise", "rope_cos", "rope_sin", "cat_mel_text", "cat_mel_text_drop", "time_step"],

@@ -68,7 +68,7 @@ const VOCODER = {
   isRowwise: true,
 } as const satisfies GraphContract;
 
-/** Gives the vocoder other noise than the flow. */
+/** Makes the vocoder's noise differ from the flow's. */
 const VOCODER_SEED = 0x5bd1e995;
 const WARM_UP_PATCHES = [8, 16, 32, 64, 128] as const;
 const FADE_SECONDS = 0.005;
@@ -85,7 +85,7 @@ interface SynthesisParameters {
   readonly noiseTemperature: number;
   /** Frames on each side on which the vocoder's samples depend. */
   readonly vocoderReach: number;
-  /** Frames on each side on which a frame's condition depends; if null, one run makes all of it. */
+  /** Frames on each side on which a frame's condition depends; if null, one run computes all of it. */
   readonly conditionReach: number | null;
   /** A frame with a lower mean of its normalised log-mel is silent. */
   readonly silenceBelow: number;

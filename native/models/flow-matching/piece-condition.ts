@@ -1,7 +1,7 @@
 import { type InferenceSession, Tensor } from "onnxruntime-node";
 import type { PitchedCondition } from "../../../core/domain/synthesis/melody.js";
 
-/** A smaller rest joins the first run: a separate run would double its cost. */
+/** A smaller remainder joins the first run: a separate run would double its cost. */
 const LEAST_REST_PATCHES = 32;
 
 export interface ConditionSource {
@@ -63,7 +63,8 @@ export class PieceCondition {
     const frames = frameToToken.length;
     const patches = frames / patchFrames;
     const made = this.#madePatches;
-    // One patch more: pulses glide towards the pitch of the next frame. The second run computes all the rest.
+    // One additional patch, because pulses glide towards the pitch of the next frame. The second run computes
+    // the rest.
     const isRestSmall = patches - wanted <= LEAST_REST_PATCHES + reach / patchFrames;
     const end = made > 0 || isRestSmall ? patches : wanted + 1;
     const from = Math.max(0, made * patchFrames - reach);

@@ -34,7 +34,8 @@ export interface SolverPiece {
   mel: Float32Array;
   solvedFrames: number;
   /**
-   * Solved frames and the last chunk's right context: less exact, but good enough for the vocoder's reach.
+   * Solved frames and the last chunk's right context, which is less exact but sufficient as context of the
+   * vocoder.
    */
   knownFrames: number;
   /** Known up to `solvedFrames`; see `trimSoFar`. */
@@ -47,7 +48,7 @@ export interface SolverPiece {
 
 export interface ChunkInFlight {
   readonly index: number;
-  /** Its own and those of its context. */
+  /** Its own patches and those of its context. */
   readonly patches: number;
   /** `[paddedPatches(patches), condition width]`, zero beyond `patches`; null before its first step. */
   condition: Float32Array | null;

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import {
+  type FeatureRecognizerManifest,
   manifestOnly,
   PUBLIC_RECOGNIZER,
-  type PublicRecognizerManifest,
   publicRecognizerFields,
   requireWholeRows,
   STREAM_FIELDS,
@@ -11,7 +11,7 @@ import {
 } from "../public-recognizer-manifest.js";
 import { counts } from "../rules.js";
 
-export interface NemoStreamingCtcManifest extends PublicRecognizerManifest, StreamShape {
+export interface NemoStreamingCtcManifest extends FeatureRecognizerManifest, StreamShape {
   /** Shape of the cache without its batch: layers, length, width. */
   readonly cacheLastChannel: readonly number[];
   /** Layers, width, length. */

@@ -1,11 +1,12 @@
 import { Tensor } from "onnxruntime-node";
 import { FRONT_ENDS } from "../../../core/domain/audio/front-ends.js";
-import { LogMel } from "../../../core/domain/audio/log-mel.js";
-import { ChunkedCtc, type ChunkGraph } from "../chunked-ctc.js";
+import { binsFirst, LogMel } from "../../../core/domain/audio/log-mel.js";
+import { ChunkFeatures } from "../chunk-features.js";
+import { ChunkedCtc, type ChunkInput } from "../chunked-ctc.js";
 import { type GraphOptions, loadGraph, requireDimension } from "../graph.js";
 import type { GraphContract } from "../graph-interface.js";
 import { fileNameOf, type ModelPackage } from "../package.js";
-import { StreamCaches, takeRows } from "../stream-caches.js";
+import { floatsOf, StreamCaches } from "../stream-caches.js";
 import { readTokens } from "../tokens.js";
 import type { CtcHead } from "../voiced-recognizer.js";
 import type { NemoStreamingCtcManifest } from "./manifest.js";
@@ -50,35 +51,50 @@ export async function loadNemoStreamingCtc(
   }
   const [channel, time] = ["cache_last_channel", "cache_last_time"];
   const caches = new StreamCaches(name, [
-    { input: channel, output: `${channel}_next`, type: "float32", dims: [1, ...cacheLastChannel] },
+    {
+      input: channel,
+      output: `${channel}_next`,
+      type: "float32",
+      dims: [1, ...cacheLastChannel],
+    },
     { input: time, output: `${time}_next`, type: "float32", dims: [1, ...cacheLastTime] },
     { input: `${channel}_len`, output: `${channel}_next_len`, type: "int64", dims: [1] },
   ]);
-  const signal = new Float32Array(melBins * windowFrames);
-  const feeds = {
-    ...caches.feeds,
-    audio_signal: new Tensor("float32", signal, [1, melBins, windowFrames]),
+  const logMel = new LogMel(FRONT_ENDS.nemo(melBins));
+  const leadFrames = windowFrames - shiftFrames;
+  const features = new ChunkFeatures(logMel, { windowFrames, shiftFrames, leadFrames });
+  const rowsPerChunk = shiftFrames / subsampling;
+  return new ChunkedCtc(
+    {
+      rowsPerChunk,
+      samplesPerRow: subsampling * logMel.options.hopSamples,
+      // Its chunks contain the context to the right with which it was trained.
+      tailSamples: 0,
+      spanOf: (chunk) => features.spanOf(chunk),
+      initial: () => caches.initial(),
+      run: async (next) => {
+        const inputs = signalOf(next, features, { windowFrames, melBins });
+        const answer = await graph.run({ ...caches.feeds(next.state), ...inputs }, [...CONTRACT.outputs]);
+        const rows = floatsOf(name, "logprobs", answer, rowsPerChunk * tokens.width);
+        caches.take(answer, next.state);
+        return rows;
+      },
+      release: () => graph.release(),
+    },
+    tokens,
+  );
+}
+
+/** Makes the inputs with the features, `[1, melBins, windowFrames]`, and their length. */
+function signalOf(
+  { chunk, pcm }: ChunkInput,
+  features: ChunkFeatures,
+  { windowFrames, melBins }: { readonly windowFrames: number; readonly melBins: number },
+): Readonly<Record<string, Tensor>> {
+  const window = new Float32Array(windowFrames * melBins);
+  features.compute(chunk, pcm, window);
+  return {
+    audio_signal: new Tensor("float32", binsFirst(window, melBins), [1, melBins, windowFrames]),
     length: new Tensor("int64", BigInt64Array.of(BigInt(windowFrames)), [1]),
   };
-  const chunks: ChunkGraph = {
-    windowFrames,
-    shiftFrames,
-    leadFrames: windowFrames - shiftFrames,
-    rowsPerChunk: shiftFrames / subsampling,
-    subsampling,
-    cacheSize: caches.size,
-    run: async (features, state, rows) => {
-      for (let frame = 0; frame < windowFrames; frame++) {
-        for (let bin = 0; bin < melBins; bin++) {
-          signal[bin * windowFrames + frame] = features[frame * melBins + bin]!;
-        }
-      }
-      caches.load(state);
-      const answer = await graph.run(feeds, [...CONTRACT.outputs]);
-      takeRows(name, "logprobs", answer, rows);
-      caches.store(answer, state);
-    },
-    release: () => graph.release(),
-  };
-  return new ChunkedCtc(new LogMel(FRONT_ENDS.nemo(melBins)), chunks, tokens);
 }

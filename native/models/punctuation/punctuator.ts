@@ -1,13 +1,23 @@
 import { join } from "node:path";
 import { InferenceSession, Tensor } from "onnxruntime-node";
-import { decidePunctuation, type Punctuation } from "../../../core/domain/text/display/marks.js";
+import {
+  type Case,
+  decidePunctuation,
+  type Mark,
+  type Punctuation,
+  type Stop,
+} from "../../../core/domain/text/display/marks.js";
 import { PUNCTUATION_FOLDER, WORD_WIDTH, WordWeights } from "./word-weights.js";
 
-/** Words read at once, and how many of them the next window reads again: decisions are taken in the middle. */
+/**
+ * Words in a window, and the number of them that the next window repeats: results are taken from the middle.
+ */
 const WINDOW = 200;
 const OVERLAP = 50;
+/** Maximum number of windows in a run. */
+const ROWS = 8;
 
-/** Restores punctuation and capitals of transcripts. One run at a time. */
+/** Restores punctuation and capitals of transcripts. Runs one text at a time. */
 export class Punctuator {
   readonly #session: InferenceSession;
   readonly #words: WordWeights;
@@ -35,41 +45,55 @@ export class Punctuator {
    * @param pauses seconds after each word, -1 where unknown
    */
   async read(words: readonly string[], pauses: Float32Array | null = null): Promise<Punctuation> {
-    if (words.length <= WINDOW) return this.#readWindow(words, pauses);
-    const windows: Punctuation[] = [];
-    let decided = 0;
-    for (let first = 0; decided < words.length; first += WINDOW - OVERLAP) {
-      const end = Math.min(words.length, first + WINDOW);
-      const read = await this.#readWindow(words.slice(first, end), pauses?.slice(first, end) ?? null);
-      const from = decided - first;
-      const to = end === words.length ? end - first : WINDOW - OVERLAP / 2;
-      windows.push({
-        marks: read.marks.slice(from, to),
-        cases: read.cases.slice(from, to),
-        stops: read.stops.slice(from, to),
-      });
-      decided = first + to;
+    const starts = [0];
+    while (starts.at(-1)! + WINDOW < words.length) starts.push(starts.at(-1)! + WINDOW - OVERLAP);
+    const decided: Punctuation = { marks: [], cases: [], stops: [] };
+    for (let nth = 0; nth < starts.length; ) {
+      // All but the last window are full.
+      const count = nth === starts.length - 1 ? 1 : Math.min(ROWS, starts.length - 1 - nth);
+      const rows = starts
+        .slice(nth, nth + count)
+        .map((first) => [first, Math.min(words.length, first + WINDOW)] as const);
+      for (const [row, read] of (await this.#readRows(words, pauses, rows)).entries()) {
+        const [first, end] = rows[row]!;
+        const from = decided.marks.length - first;
+        const to = end === words.length ? end - first : WINDOW - OVERLAP / 2;
+        (decided.marks as Mark[]).push(...read.marks.slice(from, to));
+        (decided.cases as Case[]).push(...read.cases.slice(from, to));
+        (decided.stops as Stop[]).push(...read.stops.slice(from, to));
+      }
+      nth += count;
     }
-    return {
-      marks: windows.flatMap(({ marks }) => marks),
-      cases: windows.flatMap(({ cases }) => cases),
-      stops: windows.flatMap(({ stops }) => stops),
-    };
+    return decided;
   }
 
   async release(): Promise<void> {
     await this.#session.release();
   }
 
-  async #readWindow(words: readonly string[], pauses: Float32Array | null): Promise<Punctuation> {
-    const count = words.length;
-    if (count === 0) return { marks: [], cases: [], stops: [] };
-    const embedded = new Float32Array(count * WORD_WIDTH);
-    for (const [at, word] of words.entries()) this.#words.embed(word, embedded, at * WORD_WIDTH);
+  /** Reads windows [first, end) of equal length in one run. */
+  async #readRows(
+    words: readonly string[],
+    pauses: Float32Array | null,
+    rows: readonly (readonly [number, number])[],
+  ): Promise<readonly Punctuation[]> {
+    const [first, end] = rows[0]!;
+    const width = end - first;
+    if (width === 0) return [{ marks: [], cases: [], stops: [] }];
+    const embedded = new Float32Array(rows.length * width * WORD_WIDTH);
+    const timed = new Float32Array(rows.length * width).fill(-1);
+    for (const [row, [start]] of rows.entries()) {
+      if (pauses !== null) timed.set(pauses.subarray(start, start + width), row * width);
+      for (let at = 0; at < width; at++) {
+        this.#words.embed(words[start + at]!, embedded, (row * width + at) * WORD_WIDTH);
+      }
+    }
     const { marks, cases } = await this.#session.run({
-      embedded: new Tensor("float32", embedded, [1, count, WORD_WIDTH]),
-      pauses: new Tensor("float32", pauses ?? new Float32Array(count).fill(-1), [1, count]),
+      embedded: new Tensor("float32", embedded, [rows.length, width, WORD_WIDTH]),
+      pauses: new Tensor("float32", timed, [rows.length, width]),
     });
-    return decidePunctuation(marks!.data as Float32Array, cases!.data as Float32Array);
+    const part = ({ data, size }: Tensor, row: number) =>
+      (data as Float32Array).subarray((row * size) / rows.length, ((row + 1) * size) / rows.length);
+    return rows.map((_, row) => decidePunctuation(part(marks!, row), part(cases!, row)));
   }
 }

@@ -4,17 +4,17 @@ import { WORD_FEATURES, writeWordFeatures } from "../../../core/domain/text/disp
 
 /** The shipped package, from `dist/native/models/punctuation`. */
 export const PUNCTUATION_FOLDER = join(import.meta.dirname, "../../../../models/punctuation-v1");
-/** Numbers that stand for a word. */
+/** Length of a word's embedding. */
 export const WORD_WIDTH = 88;
 
 interface TensorEntry {
   readonly dtype: "F32" | "I8";
-  /** Bytes [start, end) behind the header. */
+  /** Bytes [start, end), counted from the end of the header. */
   readonly data_offsets: readonly [number, number];
 }
 
 /**
- * Tensors of `words.safetensors`: the table of word pieces, and the network that reads words one by one.
+ * Tensors of `words.safetensors`: the table of word pieces, and the network that reads words one at a time.
  *
  * @see https://github.com/huggingface/safetensors#format
  */

@@ -3,7 +3,7 @@ import { type PackageSchema, requireVoices, SYNTHESIZER_FIELDS } from "../manife
 import { number, refuse, text, whole } from "../rules.js";
 import { BEGIN, END, PAD, type PhonemeIds } from "./phoneme-ids.js";
 
-/** Anything else could be an option, or a path to espeak-ng's data. */
+/** Any other text could be an option, or a path to espeak-ng's data. */
 const ESPEAK_VOICE = /^[a-z][\w-]{0,31}$/i;
 
 const scale = () => number().min(0, { error: "must be at least 0" }).optional();

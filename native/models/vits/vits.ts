@@ -38,7 +38,7 @@ const MMS = {
 const BLANK = 0;
 /** Defaults of Piper's own program. */
 const DEFAULTS = { noiseScale: 0.667, lengthScale: 1, durationNoiseScale: 0.8 };
-/** Between two sentences of a piece, as in Piper's own program. */
+/** Silence between two sentences of a piece, as in Piper's own program. */
 const SENTENCE_SILENCE_SECONDS = 0.2;
 const FADE_SECONDS = 0.005;
 

@@ -10,7 +10,7 @@ export interface SaidSentence {
 
 /**
  * Computes the samples at which characters are spoken: exact for words, evenly spaced within. Null if the
- * phonemes have another number of words than the text, since a guess would be mistaken for a measurement.
+ * phonemes and the text differ in the number of words, since a guess would be mistaken for a measurement.
  *
  * @returns as `SynthesizedPiece.characterBounds`
  */

@@ -1,15 +1,15 @@
 import { z } from "zod";
 import {
+  type FeatureRecognizerManifest,
   manifestOnly,
   PUBLIC_RECOGNIZER,
-  type PublicRecognizerManifest,
   publicRecognizerFields,
   requireWholeRows,
   STREAM_FIELDS,
   type StreamShape,
 } from "../public-recognizer-manifest.js";
 
-export interface Zipformer2CtcManifest extends PublicRecognizerManifest, StreamShape {}
+export interface Zipformer2CtcManifest extends FeatureRecognizerManifest, StreamShape {}
 
 /** The same in every export. */
 const SUBSAMPLING = 4;

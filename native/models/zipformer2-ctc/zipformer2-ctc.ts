@@ -1,13 +1,14 @@
-import { Tensor } from "onnxruntime-node";
 import { FRONT_ENDS } from "../../../core/domain/audio/front-ends.js";
 import { LogMel } from "../../../core/domain/audio/log-mel.js";
-import { ChunkedCtc, type ChunkGraph } from "../chunked-ctc.js";
+import { ChunkFeatures } from "../chunk-features.js";
+import { ChunkedCtc } from "../chunked-ctc.js";
 import { type GraphOptions, loadGraph, requireDimension } from "../graph.js";
-import type { Graph, GraphContract } from "../graph-interface.js";
-import { brokenModel, fileNameOf, type ModelPackage } from "../package.js";
-import { type CacheTensor, StreamCaches, takeRows } from "../stream-caches.js";
+import type { GraphContract } from "../graph-interface.js";
+import { fileNameOf, type ModelPackage } from "../package.js";
+import { floatsOf, StreamCaches } from "../stream-caches.js";
 import { readTokens } from "../tokens.js";
 import type { CtcHead } from "../voiced-recognizer.js";
+import { windowOf, ZIPFORMER_TAIL_SAMPLES, zipformerCaches } from "../zipformer2.js";
 import type { Zipformer2CtcManifest } from "./manifest.js";
 
 const CONTRACT = {
@@ -37,45 +38,26 @@ export async function loadZipformer2Ctc(
   requireDimension(graph, name, "x", { axis: 1, expected: windowFrames });
   requireDimension(graph, name, "x", { axis: 2, expected: melBins });
   requireDimension(graph, name, "log_probs", { axis: 2, expected: tokens.width });
-  const caches = new StreamCaches(name, cachesOf(graph, name));
-  const x = new Float32Array(windowFrames * melBins);
-  const feeds = { ...caches.feeds, x: new Tensor("float32", x, [1, windowFrames, melBins]) };
-  const chunks: ChunkGraph = {
-    windowFrames,
-    shiftFrames,
-    leadFrames: 0,
-    rowsPerChunk: shiftFrames / subsampling,
-    subsampling,
-    cacheSize: caches.size,
-    run: async (features, state, rows) => {
-      x.set(features);
-      caches.load(state);
-      const answer = await graph.run(feeds);
-      takeRows(name, "log_probs", answer, rows);
-      caches.store(answer, state);
+  const caches = new StreamCaches(name, zipformerCaches(graph, name));
+  const logMel = new LogMel(FRONT_ENDS.kaldi(melBins));
+  const features = new ChunkFeatures(logMel, { windowFrames, shiftFrames, leadFrames: 0 });
+  const rowsPerChunk = shiftFrames / subsampling;
+  return new ChunkedCtc(
+    {
+      rowsPerChunk,
+      samplesPerRow: subsampling * logMel.options.hopSamples,
+      tailSamples: ZIPFORMER_TAIL_SAMPLES,
+      spanOf: (chunk) => features.spanOf(chunk),
+      initial: () => caches.initial(),
+      run: async (next) => {
+        const x = windowOf(next, features, { windowFrames, melBins });
+        const answer = await graph.run({ ...caches.feeds(next.state), x });
+        const rows = floatsOf(name, "log_probs", answer, rowsPerChunk * tokens.width);
+        caches.take(answer, next.state);
+        return rows;
+      },
+      release: () => graph.release(),
     },
-    release: () => graph.release(),
-  };
-  return new ChunkedCtc(new LogMel(FRONT_ENDS.kaldi(melBins)), chunks, tokens);
-}
-
-/** Lists the caches: every input but the features, with the batch as its only open dimension. */
-function cachesOf(graph: Graph, name: string): CacheTensor[] {
-  return graph.inputMetadata
-    .filter((input) => input.name !== "x")
-    .map((input) => {
-      const output = `new_${input.name}`;
-      if (!graph.outputNames.includes(output)) {
-        throw brokenModel(`Cannot load ${name}: outputs must contain ${output}`);
-      }
-      const shape = input.isTensor ? input.shape : [];
-      const dims = shape.map((dim) => (typeof dim === "number" && dim > 0 ? dim : 1));
-      const openCount = shape.filter((dim) => typeof dim !== "number" || dim < 1).length;
-      const isKnown = input.isTensor && (input.type === "float32" || input.type === "int64");
-      if (!isKnown || openCount > 1) {
-        const rule = "must be float32 or int64 with every dimension but the batch fixed";
-        throw brokenModel(`Cannot load ${name}: ${input.name} ${rule}`);
-      }
-      return { input: input.name, output, type: input.type as CacheTensor["type"], dims };
-    });
+    tokens,
+  );
 }

@@ -1,7 +1,15 @@
 import { writeWav } from "../../../core/domain/audio/wav.js";
-import type { TimedWord } from "../../../core/domain/decoding/words.js";
-import { formatSrt, formatVtt, toCues } from "../../../core/domain/text/subtitles.js";
-import type { Transcribed } from "../../client/browser.js";
+import {
+  type LiveDone,
+  type LiveSentence,
+  liveSentences,
+  type SentencePart,
+  type Transcribed,
+  toSrt,
+  toVtt,
+} from "../../client/browser.js";
+import type { TextForm } from "./shown-words.js";
+import { textForm } from "./text-form.js";
 
 /** One format in which a result can be saved. */
 export interface Download {
@@ -10,12 +18,11 @@ export interface Download {
   readonly content: () => Blob;
 }
 
-/** One utterance; seconds from the start of the session. */
-export interface TranscriptLine {
-  readonly text: string;
-  readonly start: number;
-  readonly end: number;
-  readonly words?: readonly TimedWord[] | undefined;
+/** The text of a live session. */
+export interface LiveSaid {
+  readonly finals: readonly SentencePart[];
+  /** Null until the session has ended normally. */
+  readonly done: Pick<LiveDone, "displayEnd"> | null;
 }
 
 /** Hands a file to the browser's downloads. */
@@ -37,28 +44,41 @@ export function wavDownload(wav: Blob): Download {
   return { ending: "wav", content: () => wav };
 }
 
+/** Files in the form of text that is chosen when they are saved. */
 export function transcriptDownloads(transcript: Transcribed): readonly Download[] {
-  const words = transcript.words ?? [];
+  const shown = () => ({ display: textForm.value === "readable" });
   return [
-    textFile("txt", "text/plain", () => transcript.text),
-    srtFile(words),
-    textFile("vtt", "text/vtt", () => formatVtt(toCues(words))),
+    textFile("txt", "text/plain", () => transcriptText(transcript)),
+    textFile("srt", "application/x-subrip", () => toSrt(transcript, shown())),
+    textFile("vtt", "text/vtt", () => toVtt(transcript, shown())),
     textFile("json", "application/json", () => JSON.stringify(transcript, null, 2)),
   ];
 }
 
-export function linesDownloads(lines: readonly TranscriptLine[]): readonly Download[] {
-  const words = lines.flatMap(({ words, text, start, end }) => words ?? [{ word: text, start, end }]);
-  return [textFile("txt", "text/plain", () => linesText(lines)), srtFile(words)];
+export function transcriptText({ text, display_text = text }: Transcribed): string {
+  return textForm.value === "readable" ? display_text : text;
 }
 
-/** One line per utterance. */
-export function linesText(lines: readonly TranscriptLine[]): string {
-  return lines.map(({ text }) => text).join("\n");
+/** Files in the form of text that is chosen when they are saved. */
+export function liveDownloads(said: LiveSaid): readonly Download[] {
+  const timed = () => ({ words: linesOf(said, textForm.value).flatMap(({ words }) => words) });
+  return [
+    textFile("txt", "text/plain", () => liveText(said)),
+    textFile("srt", "application/x-subrip", () => toSrt(timed())),
+    textFile("vtt", "text/vtt", () => toVtt(timed())),
+  ];
 }
 
-function srtFile(words: readonly TimedWord[]): Download {
-  return textFile("srt", "application/x-subrip", () => formatSrt(toCues(words)));
+/** One line per sentence, or per utterance as spoken. */
+export function liveText(said: LiveSaid): string {
+  return linesOf(said, textForm.value)
+    .map(({ text }) => text)
+    .join("\n");
+}
+
+export function linesOf({ finals, done }: LiveSaid, form: TextForm): readonly LiveSentence[] {
+  if (form === "readable") return liveSentences(finals, done);
+  return liveSentences(finals.map(({ text, start, end, words }) => ({ text, start, end, words })));
 }
 
 function textFile(ending: Download["ending"], type: string, text: () => string): Download {

@@ -15,9 +15,10 @@ export interface Result {
   readonly model: string | null;
   /** The voice, or the recording's name; null for live sessions. */
   readonly title: string | null;
-  readonly text: string;
+  /** In the chosen form. */
+  readonly text: () => string;
   readonly seconds: number;
-  /** Null if only the ledger knows. */
+  /** Null if the response did not say; the ledger has the amount. */
   readonly credits: number | null;
   /** Null if there is no audio, or it was dropped to save memory. */
   readonly sound: Blob | null;

@@ -42,7 +42,7 @@ export function useLinkSecret<T>(lookUpPath: string) {
 
 /** Shows the page's title in the browser tab. */
 export function useTitle(title: string): void {
-  // With `useEffect`, the heading would be on the page a frame before its title.
+  // With `useEffect`, the heading would appear a frame before the title.
   useLayoutEffect(() => {
     document.title = `${title} · Dauys`;
   }, [title]);

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 
-/** A value for the whole page, which components can follow. */
+/** A value for the whole page, which components can observe. */
 export class Store<T> {
   #value: T;
   readonly #changed = new EventTarget();

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { LiveDone, LiveOptions, LiveTranscription } from "../../client/browser.js";
+import type { LiveDone, LiveOptions, LiveTranscription, SentencePart } from "../../client/browser.js";
 import { creditsChanged, Problem, toProblem } from "./api.js";
-import { linesDownloads, linesText, type TranscriptLine, wavBlob, wavDownload } from "./downloads.js";
+import { liveDownloads, liveText, wavBlob, wavDownload } from "./downloads.js";
 import { addResult } from "./history.js";
 import { MICROPHONE_RATE_HZ, openMicrophone } from "./microphone.js";
 import { liveClient } from "./playground-client.js";
@@ -11,8 +11,8 @@ import { claimPlayback } from "./sound.js";
 /** The parts of a live session that a page shows. */
 export interface LiveSession {
   readonly state: "idle" | "connecting" | "listening" | "reconnecting" | "closing";
-  readonly finals: readonly TranscriptLine[];
-  readonly partial: TranscriptLine | null;
+  readonly finals: readonly SentencePart[];
+  readonly partial: SentencePart | null;
   /** Loudness, 0 to 1. */
   readonly level: number;
   readonly seconds: number;
@@ -44,10 +44,10 @@ interface Running {
   readonly microphone: AbortController;
   /** Drops the session: nothing was said whose transcript could still arrive. */
   readonly session: AbortController;
-  readonly lines: TranscriptLine[];
+  readonly finals: SentencePart[];
   /** When the first sample was recorded; null before that. */
   startedAtMs: number | null;
-  partial: TranscriptLine | null;
+  partial: SentencePart | null;
   model: string | null;
 }
 
@@ -70,6 +70,7 @@ export function useLive(organizationId: string) {
       live: liveClient(organizationId).live({
         ...options,
         words: true,
+        display: true,
         signal: session.signal,
         onStatus: (status) => {
           if (status.type === "reconnecting") show({ state: "reconnecting" });
@@ -81,7 +82,7 @@ export function useLive(organizationId: string) {
       recording: new Recording(MICROPHONE_RATE_HZ),
       microphone: new AbortController(),
       session,
-      lines: [],
+      finals: [],
       startedAtMs: null,
       partial: null,
       model: null,
@@ -100,9 +101,9 @@ export function useLive(organizationId: string) {
       current.microphone.abort();
       if (running.current === current) running.current = null;
       // Keep the last partial of a connection that was lost.
-      if (current.partial !== null && current.partial.text !== "") current.lines.push(current.partial);
-      show({ state: "idle", level: 0, partial: null, finals: [...current.lines] });
-      if (current.lines.length > 0) keep(organizationId, current, done);
+      if (current.partial !== null && current.partial.text !== "") current.finals.push(current.partial);
+      show({ state: "idle", level: 0, partial: null, finals: [...current.finals] });
+      if (current.finals.length > 0) keep(organizationId, current, done);
       creditsChanged.dispatchEvent(new Event("changed"));
     }
   };
@@ -144,14 +145,14 @@ async function readResults(current: Running, show: Show): Promise<LiveDone> {
       continue;
     }
     current.partial = null;
-    if (text !== "") current.lines.push({ text, start, end, words: result.words });
+    if (text !== "") current.finals.push(result);
     const latencyMs = performance.now() - (current.startedAtMs ?? 0) - end * 1_000;
-    show({ partial: null, finals: [...current.lines], latencyMs });
+    show({ partial: null, finals: [...current.finals], latencyMs });
   }
   return current.live.done;
 }
 
-function keep(organizationId: string, { lines, recording, model }: Running, done: LiveDone | null): void {
+function keep(organizationId: string, { finals, recording, model }: Running, done: LiveDone | null): void {
   const samples = recording.samples();
   const sound = samples === null ? null : wavBlob(samples, MICROPHONE_RATE_HZ);
   addResult({
@@ -159,11 +160,11 @@ function keep(organizationId: string, { lines, recording, model }: Running, done
     organizationId,
     model,
     title: null,
-    text: linesText(lines),
+    text: () => liveText({ finals, done }),
     seconds: recording.seconds,
     credits: done?.unsettledConnections === 0 ? done.creditsCharged : null,
     sound,
-    downloads: [...linesDownloads(lines), ...(sound === null ? [] : [wavDownload(sound)])],
+    downloads: [...liveDownloads({ finals, done }), ...(sound === null ? [] : [wavDownload(sound)])],
   });
 }
 

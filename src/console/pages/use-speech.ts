@@ -107,7 +107,7 @@ function finish(organizationId: string, speech: ReceivedSpeech, { title, credits
     organizationId,
     model: speech.model,
     title,
-    text: speech.text,
+    text: () => speech.text,
     seconds: speech.samples.length / SPEECH_RATE_HZ,
     // A stopped speech is charged for what was delivered; only the ledger knows how much that is.
     credits: speech.state === "complete" ? credits : null,

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Transcribed } from "../../client/browser.js";
 import { creditsChanged, type Problem, toProblem } from "./api.js";
-import { transcriptDownloads } from "./downloads.js";
+import { transcriptDownloads, transcriptText } from "./downloads.js";
 import { addResult, nameOf, type RecordingSource } from "./history.js";
 import { dropRejectedKey, playgroundClient } from "./playground-client.js";
 
@@ -51,6 +51,8 @@ export function useTranscription(organizationId: string) {
       const transcript = await client.transcribe(source, {
         ...options,
         timestamps: true,
+        // The page switches between both forms without another request.
+        display: true,
         signal: control.signal,
         timeoutMs: TIMEOUT_MS,
         onProgress: (share) => show(sent, share),
@@ -90,7 +92,7 @@ function keep(organizationId: string, transcript: Transcribed, source: Recording
     organizationId,
     model: transcript.model,
     title: nameOf(source),
-    text: transcript.text,
+    text: () => transcriptText(transcript),
     seconds: transcript.audio_seconds,
     credits: transcript.credits_charged,
     sound: source instanceof File ? source : null,

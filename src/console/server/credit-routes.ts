@@ -65,7 +65,7 @@ async function ledgerCsv({ exchange, deps, organizationId }: MemberCall) {
     const entries: LedgerEntry[] = await deps.store.reports.ledger(organizationId, { filter, before, limit });
     if (entries.length > 0) await exchange.write(Buffer.from(entries.map(csvLine).join("")));
     const last: LedgerEntry | undefined = entries.length === limit ? entries.at(-1) : undefined;
-    // With the last line's balance, each entry is summed once over all pages.
+    // Continuing from the last line's balance sums each entry only once over all pages.
     before = last === undefined ? null : { position: last.position, balance: last.balance - last.amount };
   } while (before !== null);
   await exchange.end();

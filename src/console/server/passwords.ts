@@ -64,7 +64,7 @@ async function derive(password: string, salt: Buffer, options: ScryptOptions): P
       );
     });
   } finally {
-    // Hand the turn on directly, so that no newcomer overtakes.
+    // Pass the turn on directly, so that no new request overtakes.
     const next = waiting.shift();
     if (next === undefined) running--;
     else next();

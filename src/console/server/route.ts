@@ -71,7 +71,7 @@ export function addressOf({ exchange, deps }: OpenCall): string {
   return countedAddress(deps.proxies.clientOf(exchange.request));
 }
 
-/** The same for an organization that does not exist and one that the user does not belong to. */
+/** The same response for a missing organization and one that the user does not belong to. */
 export function noOrganization(): ConsoleError {
   return new ConsoleError("not_found", "no such organization, or you are not a member");
 }

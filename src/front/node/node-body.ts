@@ -23,9 +23,8 @@ export function nodeBody(req: IncomingMessage, watch: FloodWatch): BodySource {
 }
 
 /**
- * The parser that Node keeps for a connection. Its callbacks are members by number, and its class names the
- * numbers. A member that is not a function is not called; input is then parsed natively, at a hundredth of
- * the cost.
+ * The parser that Node keeps for a connection. Its callbacks are numbered members; its class has a name for
+ * each number. The parser calls no member that is null; reading input without callbacks costs a hundredth.
  */
 type Callback = ((this: unknown, ...parts: never[]) => unknown) | null;
 type NodeParser = Record<number, Callback> & { readonly constructor: Readonly<Record<string, unknown>> };

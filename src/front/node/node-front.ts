@@ -34,9 +34,9 @@ const KEEP_ALIVE_AFTER_MS = 60_000;
 const PIPELINED_REQUESTS = 32;
 /** Connections beyond the limit that get a 503 at the same time; further ones are cut. */
 const REJECTED_CONNECTIONS = 32;
-/** How long they may take to read it. */
+/** Time for them to read it. */
 const REJECTION_MS = 1_000;
-/** How long a client that still uploads may take to read a response that is complete. */
+/** Time for a client that is still uploading to read a complete response. */
 const LINGER_MS = 5_000;
 /** The same for a client whose body is rejected for its tiny chunks. */
 const REFUSED_LINGER_MS = 500;
@@ -181,7 +181,7 @@ export class NodeFront implements Front {
     const body = new BodyQueue(nodeBody(req, this.#watch), this.#limits.stallMs);
     const abort = new AbortController();
     const request = readRequest(req, body, abort.signal);
-    // Nobody can tell where a malformed request ends: what follows may be its body.
+    // The end of a malformed request is unknown: the next bytes may be its body.
     connection.isEnding = request.malformed !== null;
     if (connection.isEnding) ignoreConnection(req.socket);
     const hasBody = (request.contentLength ?? 0) > 0 || request.headers.has("transfer-encoding");
@@ -290,7 +290,7 @@ function endBurst(socket: Socket): void {
   setImmediate(() => socket.destroySoon());
 }
 
-/** Checks what Node's parser lets through and should not. */
+/** Rejects malformed requests that Node's parser accepts. */
 function headProblem({ httpVersion, rawHeaders }: IncomingMessage): string | null {
   if (httpVersion !== "1.1" && httpVersion !== "1.0")
     return `the version of HTTP must be 1.1, received ${httpVersion}`;

@@ -13,7 +13,7 @@ import { callSafely, closeFlooded } from "../shared/serve-safely.js";
 
 /** A client that has not answered a ping when the next is due is cut. */
 const PING_MS = 30_000;
-/** How long a client that floods may take to read its closing message. */
+/** Time for a flooding client to read its closing message. */
 const FLOOD_LINGER_MS = 1_000;
 
 export interface NodeSocketParts {
@@ -165,7 +165,7 @@ export interface SocketTurn {
 /**
  * Limits the messages of a socket in one turn of the event loop. A read of 64 KiB holds up to 10,000, which
  * would keep all other clients waiting. After the first few, `ws` waits a turn before each. At the pace of
- * speech nothing waits.
+ * speech nothing is delayed.
  */
 export class MessageTurns {
   readonly #delayed: Receiver[] = [];

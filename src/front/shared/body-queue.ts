@@ -17,7 +17,7 @@ const BLOCK_BYTES = 64 * 1024;
 const LEAST_BLOCK_BYTES = 4 * 1024;
 /** How often a paused source is probed: without reads it does not report that its client has left. */
 const PROBE_MS = 1_000;
-/** Probing stops here: the client is evidently there and sends as fast as we probe. */
+/** Probing stops here: the client is evidently connected and sends as fast as we probe. */
 const MOST_BYTES = 8 * 1024 * 1024;
 /** Chunks of this size and more cost no more than their bytes. */
 const WHOLE_CHUNK_BYTES = 256;
@@ -59,7 +59,7 @@ export class BodyQueue implements AsyncIterable<Uint8Array> {
     return this.#isPaused;
   }
 
-  /** Whether the body was rejected for its tiny chunks; its source stays paused. */
+  /** True if the body was rejected for its tiny chunks; its source stays paused. */
   get isRefused(): boolean {
     return this.#isRefused;
   }
@@ -97,7 +97,7 @@ export class BodyQueue implements AsyncIterable<Uint8Array> {
     this.#failWith(() => new ServiceError("CANCELLED", reason));
   }
 
-  /** Drops the queue and lets the source send on, unread. */
+  /** Drops the queue and lets the source continue, unread. */
   discard(): void {
     this.#drop();
     this.#resumeIfDrained();

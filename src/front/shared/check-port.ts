@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 
 const LAST_PORT = 65_535;
 
-/** Where a service will listen, and the names of the settings that say so. */
+/** Address on which a service will listen, and the names of its settings. */
 export interface ListeningAddress {
   readonly host: string;
   /** 0 is any free port. */

@@ -7,7 +7,7 @@ const LEAST_RESERVE = 64;
 const LARGEST_RESERVE = 1_024;
 const LEAST_CONNECTIONS = 16;
 
-/** Counts the open descriptors of this process; null if the system does not tell. */
+/** Counts the open descriptors of this process; null if the system does not report it. */
 export function openDescriptors(): number | null {
   try {
     // From Linux 6.2 on, the size is the count.
@@ -33,7 +33,7 @@ export async function countDescriptors(folder = OWN): Promise<number | null> {
   }
 }
 
-/** Returns the limit of open descriptors; null if the system does not tell. */
+/** Returns the limit of open descriptors; null if the system does not report it. */
 export function descriptorLimit(): number | null {
   try {
     const match = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"));
@@ -43,7 +43,7 @@ export function descriptorLimit(): number | null {
   }
 }
 
-/** Returns how many connections fit if `open` of `limit` descriptors are in use by other things. */
+/** Returns the number of connections that fit if other uses occupy `open` of `limit` descriptors. */
 export function connectionsWithin(limit: number, open: number): number {
   const reserve = Math.min(LARGEST_RESERVE, Math.max(LEAST_RESERVE, Math.floor(limit / 4)));
   return Math.max(LEAST_CONNECTIONS, limit - reserve - open);

@@ -2,7 +2,7 @@ import { type BucketSize, TokenBucket } from "./rate-limits.js";
 
 /**
  * The budget of one socket. A second of audio costs nothing in messages of 10 ms, and 300 tokens in messages
- * of 2 ms, so nobody who sends speech is slowed down, as far ahead of real time as the backlog allows.
+ * of 2 ms, so speech is never slowed down, as far ahead of real time as the backlog allows.
  */
 const TOKENS: BucketSize = { burst: 12_000, perSecond: 2_000 };
 /** Binary messages of this size and more are free: 5 ms of audio, or 20 ms at telephone quality. */
@@ -30,7 +30,7 @@ export const FLOOD_DETAIL =
   `${LIVE_MESSAGE_LIMITS.textsPerSecond} a second, and ${LIVE_MESSAGE_LIMITS.smallAudio} audio messages of less than ` +
   `${WHOLE_MESSAGE_BYTES} bytes at once and ${LIVE_MESSAGE_LIMITS.smallAudioPerSecond} a second`;
 
-/** `flood` is returned once, for the first message too many; all later ones get `drop`, and finally `cut`. */
+/** `flood` is returned once, for the first excess message; all later ones get `drop`, and finally `cut`. */
 export type Verdict = "take" | "flood" | "drop" | "cut";
 
 /** Limits what one client's messages cost, so that others are served in time. */
@@ -72,7 +72,7 @@ export class MessageBudget {
 
 /** The clock is read once per this many messages. */
 const RUN_MESSAGES = 16;
-/** A client that sends them within this time is ahead of real time, whatever their size. */
+/** A client that sends them within this time is ahead of real time, regardless of their size. */
 const RUN_MS = 16;
 /** With fewer messages in one turn of the event loop, joining ends. */
 const LEAST_GATHERED = 4;
@@ -80,7 +80,7 @@ const BLOCK_BYTES = 64 * 1024;
 
 /**
  * Joins the audio messages of a client that sends faster than real time, and delivers them once per turn of
- * the event loop. The session's work for each tiny message would otherwise keep everyone else waiting.
+ * the event loop. The session's work for each tiny message would otherwise delay all other clients.
  */
 export class GatheredAudio {
   readonly #deliver: (bytes: Uint8Array) => void;

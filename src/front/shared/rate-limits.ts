@@ -42,7 +42,7 @@ export class TokenBucket {
   }
 }
 
-/** How long an address is watched after its last flood. */
+/** Time for which an address is watched after its last flood. */
 const WATCHED_MS = 60_000;
 /** Beyond this, the address whose flood was longest ago is forgotten. */
 const MOST_ADDRESSES = 10_000;
@@ -63,7 +63,7 @@ export class FloodWatch {
     this.#clock = clock;
   }
 
-  /** Notes that a connection from this address was cut for what it sent. */
+  /** Records that a connection from this address was cut for flooding. */
   flooded(address: string): void {
     this.#floodedAtMs.delete(address);
     this.#floodedAtMs.set(address, this.#clock.nowMs());
@@ -83,7 +83,7 @@ export class FloodWatch {
   }
 }
 
-/** Tracks how fast one reader takes its answer, counting only the time that we wait for it. */
+/** Tracks the pace of one reader, counting only the time that we wait for it. */
 export class PacedReader {
   readonly #pace: ReaderPace;
   #takenBytes = 0;
@@ -101,7 +101,7 @@ export class PacedReader {
     this.#waitedMs += milliseconds;
   }
 
-  /** How long the next bytes may take; 0 if the reader is too slow. */
+  /** Time allowed for the next bytes; 0 if the reader is too slow. */
   get leftMs(): number {
     const dueMs = this.#pace.graceMs + (1_000 * this.#takenBytes) / this.#pace.leastBytesPerS;
     return Math.max(0, dueMs - this.#waitedMs);

@@ -24,7 +24,7 @@ const LEAST_INBOX_BYTES = 2 ** 23;
 /** Records handled in one turn of the event loop: a few milliseconds. */
 const RECORDS_PER_TURN = 2_000;
 const READY_WITHIN_MS = 20_000;
-/** How long a thread may take to end after its clients' grace period. */
+/** Time for a thread to end after its clients' grace period. */
 const END_WITHIN_MS = 30_000;
 
 export interface FrontThreadOptions {
@@ -34,7 +34,7 @@ export interface FrontThreadOptions {
   readonly limits: FrontLimits;
   readonly ownDescriptors: number | null;
   readonly handlers: FrontHandlers;
-  /** How long `stop` waits for clients to finish. */
+  /** Time for which `stop` waits for clients to finish. */
   readonly graceMs: () => number;
   readonly entry: URL;
 }

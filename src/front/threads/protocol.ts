@@ -39,7 +39,7 @@ export interface RequestHead {
 }
 
 export interface WireError {
-  /** Null unless it is a `ServiceError`. */
+  /** Code of a `ServiceError`; null for other errors. */
   readonly code: ErrorCode | null;
   readonly message: string;
   readonly stack: string | undefined;

@@ -66,7 +66,7 @@ export class RemoteExchange implements FrontResponse {
     this.#post({ type: "reset", id: this.#id });
   }
 
-  /** The client has left; open requests to the thread still settle, with errors. */
+  /** The client has left; pending requests to the thread are rejected. */
   onAborted(): void {
     this.#isOver = true;
     this.#abort.abort();

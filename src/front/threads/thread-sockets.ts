@@ -3,11 +3,11 @@ import type { RecordRing } from "../../../native/ring/record-ring.js";
 import { GatheredAudio } from "../shared/live-messages.js";
 import { SOCKET_RECORD, type SocketOrder } from "./protocol.js";
 
-/** Messages of this size and more are never joined. */
+/** Messages of at least this size are never joined. */
 const LEAST_ALONE_BYTES = 1_024;
 /** How often the unread bytes of slow clients are counted again. */
 const RECOUNT_MS = 20;
-/** How long a thread waits for room in the inbox before it rings again. */
+/** Time for which a thread waits for room in the inbox before it rings again. */
 const ROOM_WITHIN_MS = 100;
 
 const NOTHING = new Uint8Array(0);
@@ -103,7 +103,7 @@ export class ThreadSockets {
     }
   }
 
-  /** Publishes how much the client has taken, and keeps counting while bytes are unread. */
+  /** Publishes the number of bytes that the client has read, and continues while bytes are unread. */
   #count(open: OpenSocket): void {
     const { bufferedBytes } = open.socket;
     Atomics.store(this.#taken, open.cell, Math.max(0, open.sentBytes - bufferedBytes) | 0);

@@ -30,7 +30,7 @@ export interface UnusedPackage {
   readonly reason: string;
 }
 
-/** The binding in use, or null, and why the other packages are not used. */
+/** The binding in use, or null, and the reasons against the other packages. */
 export type FoundUws =
   | {
       readonly binding: UwsBinding;
@@ -49,7 +49,7 @@ export function findUws(): FoundUws {
   return found;
 }
 
-/** Returns the binding that {@link findUws} finds, or why there is none. */
+/** Returns the binding that {@link findUws} finds, or the reason for its absence. */
 export function loadUwsBinding(): UwsBinding | string {
   const { binding, unused } = findUws();
   return binding ?? `no uWebSockets.js loads (${unused.map(toText).join("; ")})`;

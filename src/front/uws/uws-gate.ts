@@ -9,7 +9,7 @@ const SPARE_DESCRIPTORS = 16;
 
 export interface UwsGateOptions {
   readonly maxConnections: number;
-  /** Descriptors that are not connections; null if the system does not tell: then nothing is limited. */
+  /** Descriptors that are not connections; null if the system does not report it: then nothing is limited. */
   readonly ownDescriptors: number | null;
   /** Starts to listen; false if that is not possible now. */
   readonly open: () => boolean;

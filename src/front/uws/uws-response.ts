@@ -10,12 +10,12 @@ const PIECE_BYTES = 64 * 1024;
 /** How often a stalled write is retried and the library's own 10 s timer is reset. */
 const REWIND_MS = 4_000;
 const EMPTY = new Uint8Array(0);
-/** How long a client that still uploads may take to read a response that is complete. */
+/** Time for a client that is still uploading to read a complete response. */
 const LINGER_MS = 5_000;
 /** The same for a client whose body is rejected for its tiny chunks. */
 const REFUSED_LINGER_MS = 500;
 const SMALL_PIECE_BYTES = 256;
-/** After this many small pieces of a body behind the end of its response, a client is cut. */
+/** After the response has ended, a client is disconnected at this many small pieces of its body. */
 const MOST_SMALL_PIECES = 1_000;
 
 export interface UwsAnswerOptions {
@@ -194,8 +194,8 @@ export class UwsAnswer implements FrontResponse {
   }
 
   /**
-   * Responds before the request's body is complete, so that a rejected client reads why while it still
-   * uploads.
+   * Responds before the request's body is complete, so that a rejected client can read the reason while it is
+   * still uploading.
    *
    * If the library ended the response now, it would lose its idle timer with the end of the body, and nothing
    * could close the connection. So the body is written as part of the last header, and we close the
@@ -378,7 +378,7 @@ export class UwsReading implements BodySource {
     return this.#watch.burstShare(this.remoteAddress);
   }
 
-  /** Drops the native object, which must not be touched any more. */
+  /** Drops the native object, which must not be used again. */
   stop(): void {
     this.#res = null;
     if (this.#timer !== null) clearInterval(this.#timer);

@@ -64,7 +64,7 @@ const USAGE_FOR_MS = 10_000;
 const USAGE_AT_ONCE = 10;
 const USAGE_EVERY_MS = 1_000;
 const MOST_BALANCES = 10_000;
-/** A year of usage of all paths has some 3,000 rows. */
+/** A year of usage of all paths has about 3,000 rows. */
 const MOST_USAGES = 64;
 const MOST_PACES = 10_000;
 

@@ -8,7 +8,8 @@ import { accountHandlers, tokenHandlers } from "./account.js";
 import { catalogHandlers } from "./catalog.js";
 import { referenceRoutes } from "./reference.js";
 import { speechHandlers, synthesisHandlers } from "./synthesis.js";
-import { transcribeHandlers, transcriptionsHandlers } from "./transcribe.js";
+import { transcribeHandlers } from "./transcribe.js";
+import { transcriptionsHandlers } from "./transcriptions.js";
 
 /**
  * Creates all HTTP routes of the public API. An operation of the endpoint table without a handler does not

@@ -78,7 +78,7 @@ export function documentLinks(): string {
     .join(" ");
 }
 
-/** Whether a path below `docs/` is served. @public Used by the script that renders the pages. */
+/** Returns true if a path below `docs/` is served. @public Used by the script that renders the pages. */
 export function isServed(path: string): boolean {
   const isFile = EXAMPLE.test(path) || DRAWING.test(path);
   return path in DOCUMENTS || path === PICTURE || (isFile && existsSync(new URL(path, FOLDER)));

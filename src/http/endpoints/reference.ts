@@ -64,7 +64,7 @@ interface References {
 
 const cachedReferences = new Map<string, References>();
 
-/** Builds the references once. It blocks for some 10 ms, so a service does it at the start. */
+/** Builds the references once. It blocks for about 10 ms, so a service does it at the start. */
 export function references(serve: readonly ServedPart[]): References {
   const name = serve.join();
   const known = cachedReferences.get(name);

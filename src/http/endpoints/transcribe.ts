@@ -1,22 +1,13 @@
 import type { BilledTranscript } from "../../../core/domain/decoding/transcript.js";
 import { ServiceError } from "../../../core/domain/errors.js";
-import { ratio, seconds } from "../../../core/domain/rounded.js";
-import { majorityLanguage } from "../../../core/domain/text/script.js";
-import { formatSrt, formatVtt, toCues } from "../../../core/domain/text/subtitles.js";
+import { ratio } from "../../../core/domain/rounded.js";
 import type { Departure, FrontRequest } from "../../../core/ports/front.js";
 import { ENDLESS_ROOM, type SpoolRoom } from "../../../core/ports/spool-room.js";
 import type { UrlSource } from "../../../core/ports/url-source.js";
 import { acceptsEvents } from "../../../core/protocol/accepts-events.js";
 import { errorEventBody } from "../../../core/protocol/error-body.js";
-import { ignoredHeader } from "../../../core/protocol/ignored-names.js";
 import { parseTranscribeQuery } from "../../../core/protocol/transcribe-query.js";
-import { parseTranscriptionForm, type TranscriptFormat } from "../../../core/protocol/transcription-form.js";
-import {
-  toTranscription,
-  toVerboseSegment,
-  usageHeaders,
-} from "../../../core/protocol/transcription-response.js";
-import type { Transcription } from "../../../core/protocol/transcription-schemas.js";
+import { toTranscription, usageHeaders } from "../../../core/protocol/transcription-response.js";
 import type { Exchange } from "../exchange.js";
 import { endWithBody, joinedBody, jsonInTurns, type LongBody, textBody } from "../long-body.js";
 import { modelForFingerprint } from "../once-by-key.js";
@@ -169,68 +160,4 @@ export class ProgressEvents {
 
 function failureEvent(error: ServiceError): Uint8Array {
   return Buffer.from(`event: error\ndata: ${JSON.stringify(errorEventBody(error))}\n\n`);
-}
-
-/** File transcription for OpenAI clients. */
-export function transcriptionsHandlers(deps: FileDeps): Handlers<"POST /v1/audio/transcriptions"> {
-  return { "POST /v1/audio/transcriptions": (exchange) => transcribeForm(exchange, deps) };
-}
-
-async function transcribeForm(exchange: Exchange, deps: FileDeps): Promise<void> {
-  const { request } = exchange;
-  const { caller, key } = await admitFile(exchange, deps);
-  await checkRoom(request, deps.room);
-  if (!isMultipart(request)) {
-    throw new ServiceError("NO_AUDIO", "no audio supplied: send multipart/form-data with a part file", {
-      param: "file",
-    });
-  }
-  const form = await FormUpload.open(request);
-  // Fields may follow the file, so they are complete only when this is called, before anything is
-  // transcribed.
-  const wanted = () => {
-    const asked = parseTranscriptionForm(form.fields, deps.conversations.catalog.hearing);
-    const { format, ignored } = asked;
-    exchange.addHeaders(ignoredHeader(ignored));
-    const answer = async (transcript: BilledTranscript, departure: Departure) => {
-      const transcription = toTranscription(transcript, true);
-      const { contentType, body } = await render(transcription, format);
-      const type = { "content-type": contentType, "content-length": String(body.bytes) };
-      exchange.start(200, { ...type, ...usageHeaders(transcription) });
-      await endWithBody(exchange, body, departure);
-    };
-    const wishes = { model: asked.model.name, hotWords: [] };
-    return { fingerprintParts: [format, ...modelForFingerprint(asked)], wishes, answer };
-  };
-  await transcribeUpload({ exchange, deps, caller, key, upload: form, wanted });
-}
-
-async function render(
-  transcription: Transcription,
-  format: TranscriptFormat,
-): Promise<{ readonly contentType: string; readonly body: LongBody }> {
-  const { text, words = [], segments = [] } = transcription;
-  switch (format) {
-    case "json":
-      return { contentType: "application/json", body: textBody(JSON.stringify({ text })) };
-    case "text":
-      return { contentType: "text/plain; charset=utf-8", body: textBody(text) };
-    case "srt":
-      return { contentType: "application/x-subrip; charset=utf-8", body: textBody(formatSrt(toCues(words))) };
-    case "vtt":
-      return { contentType: "text/vtt; charset=utf-8", body: textBody(formatVtt(toCues(words))) };
-    case "verbose_json": {
-      const language = majorityLanguage(words.map(({ word }) => word));
-      const duration = seconds(transcription.audio_seconds);
-      const body = await jsonInTurns({
-        task: "transcribe",
-        language,
-        duration,
-        text,
-        segments: segments.map(toVerboseSegment),
-        words,
-      });
-      return { contentType: "application/json", body };
-    }
-  }
 }

@@ -147,7 +147,7 @@ class ListenTranslation implements LiveTranslation {
       case "done":
         return [this.#metadata(message.audio_seconds)];
       case "going_away":
-        // Deepgram has no message for it: the close code says it.
+        // Deepgram has no message for it; the close code reports it.
         return [];
     }
   }
@@ -220,7 +220,7 @@ class ListenTranslation implements LiveTranslation {
   }
 }
 
-/** `SpeechStarted` needs the first partial of an utterance, and so does the end of a counted pause. */
+/** `SpeechStarted` and the end of a counted pause need the first partial of an utterance. */
 function needsPartials({ interimResults, vadEvents, utteranceEndMs }: ListenOptions): boolean {
   return interimResults || vadEvents || utteranceEndMs !== null;
 }

@@ -100,7 +100,7 @@ export async function unpackBundle(path: string, folder: string, signal: AbortSi
       root ??= first;
       files++;
       bytes += entryBytes;
-      // Headers that claim more bytes than the tar has are made to fill the disk.
+      // A malicious header may claim more bytes than the tar has, to fill the disk.
       if (first !== root || files > MOST_FILES || bytes > size)
         throw new AddError(`${path} is no bundle: it holds more than one package, or more than its size`);
       const place = join(folder, ...rest);

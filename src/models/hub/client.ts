@@ -8,7 +8,7 @@ const CONNECT_MS = 20_000;
 const STALL_MS = 30_000;
 const MOST_REDIRECTS = 8;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-/** Certificate errors, which a retry does not mend. */
+/** Certificate errors, which a retry does not fix. */
 const UNTRUSTED = /^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_|ERR_SSL_)/;
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -17,7 +17,7 @@ import {
 import { type Matrix, quantizeColumns } from "./weights.js";
 import { delimited, type Field, fieldsOf } from "./wire.js";
 
-/** The first with DynamicQuantizeLinear. */
+/** The first opset with DynamicQuantizeLinear. */
 const LOWEST_OPSET = 11;
 /** Smaller matrices save less than the extra nodes cost. */
 const SMALLEST_WEIGHTS = 256;
@@ -140,7 +140,7 @@ function productOf(
   return { node, weights, isTransposed: transB === 1, bias: bias === "" ? null : bias };
 }
 
-/** Names that something other than the products reads. */
+/** Names that are also read by nodes other than the products. */
 function readElsewhere(
   nodes: readonly Node[],
   products: readonly (Product | null)[],

@@ -6,7 +6,7 @@ import type { KeyIdentity, KeyStore } from "../../../core/ports/key-store.js";
 import { ANSWER_MS, within } from "../postgres/within.js";
 import { hashKey, isWellFormedKey } from "./key-secret.js";
 
-/** How long answers are cached, and how many. */
+/** Duration and size of the cache. */
 const DEFAULT_RULES = {
   activeForMs: 30_000,
   unknownForMs: 5_000,

@@ -16,7 +16,7 @@ import { acceptInvitation } from "./members.js";
 import { insertOrganization } from "./organizations.js";
 import { removeUser } from "./remove-user.js";
 
-/** Sessions listed to a user; "all others" also ends those beyond. */
+/** Maximum number of sessions shown to a user; "all others" also ends those not shown. */
 const MOST_SHOWN_SESSIONS = 100;
 
 /** Keeps the tables `users` and `sessions`. */

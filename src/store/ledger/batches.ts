@@ -140,7 +140,9 @@ export class Batches<Question extends { readonly organizationId: string }, Answe
   }
 }
 
-/** Whether the schema rejected a value of one question; nothing was changed for the others either. */
+/**
+ * Whether the schema rejected a value of one query; then nothing was changed for the other queries either.
+ */
 function isAboutOne(error: unknown): boolean {
   return error instanceof Error && "code" in error && /^2[23]/.test(String(error.code));
 }

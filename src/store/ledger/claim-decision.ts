@@ -9,7 +9,7 @@ export interface LastAttempt {
   readonly holdState: "open" | "posted" | "settled" | "voided" | null;
   /** Units charged to this and earlier attempts. */
   readonly paidUnits: number;
-  /** Whether those are all the units. */
+  /** Whether all units have been charged. */
   readonly isWhollyPaid: boolean;
   /** Its kept answer was found missing. */
   readonly isAnswerLost: boolean;
@@ -28,8 +28,8 @@ export type ClaimDecision =
     };
 
 /**
- * Decides about a request whose key was used before. Money decides, not services: while a hold is active, the
- * cost of the last attempt is unknown.
+ * Decides about a request whose key was used before. An active hold blocks the request even if its service
+ * has stopped, because the cost of the last attempt is still unknown.
  */
 export function decideClaim(last: LastAttempt): ClaimDecision {
   const isRunning = last.state === "running" && last.isServiceAlive;

@@ -6,7 +6,7 @@ import type { HoldId, HoldLimit, NewHold } from "./holds.js";
 
 /** Pauses between tries: a hold is settled moments after its answer, also on other services. */
 const PAUSES_MS = [20, 60, 120, 300];
-/** No try starts later, or a slow database would look unavailable to clients before the fifth. */
+/** No try starts later; otherwise a slow database would look unavailable to clients before the fifth. */
 const LAST_TRY_MS = PAUSES_MS.reduce((sum, pauseMs) => sum + pauseMs, 0);
 
 /**

@@ -10,10 +10,10 @@ const TWO_TO_32 = 2 ** 32;
 
 /**
  * Records the units that each hold of this service must pay for, in a file with one cell per hold,
- * overwritten in place. A write takes microseconds and happens in the same turn of the event loop as the
- * bytes that arrive or leave, so after a killed process the next start can bring the database up to date.
- * There is no fsync: writes survive the process, and after a crash of the machine, or when the disk fails
- * (logged, never thrown), the database's older numbers count.
+ * overwritten in place. A write takes microseconds and happens in the same turn of the event loop in which
+ * bytes arrive or are sent, so the next start can bring the database up to date after a kill. There is no
+ * fsync: writes survive the process, and after a crash of the machine, or when the disk fails (logged, never
+ * thrown), the database's older numbers count.
  */
 export class HoldJournal {
   #file: number | null;

@@ -9,7 +9,7 @@ import { Settlements } from "./settlements.js";
 /** A hold is settled moments after its answer; a claim waits for it this long, this often. */
 const SETTLING_PAUSE_MS = 50;
 const SETTLING_PAUSES = 10;
-/** How long shutdown waits until the end of every attempt is written. */
+/** Time for which shutdown waits until the end of every attempt is written. */
 const CLOSE_MS = 5_000;
 
 /** Provides idempotency keys on PostgreSQL to one running service. */
@@ -93,7 +93,7 @@ export class PostgresIdempotency implements Idempotency {
         }
       },
       hears: (audioSha256) => this.#ask(this.#keys.noteAudio(requestId, audioSha256)),
-      // An unreachable database must not hold up the caller, which has an answer to send.
+      // An unreachable database must not delay the caller, which has an answer to send.
       over: () => within(ANSWER_MS, this.#end(requestId)).catch(() => {}),
     };
   }

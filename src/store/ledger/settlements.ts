@@ -65,7 +65,7 @@ export class Settlements {
   }
 }
 
-/** Whether the schema rejected the change, which a retry cannot mend. */
+/** Returns true if the schema rejected the change, which a retry cannot fix. */
 function isIntegrityViolation(error: unknown): boolean {
   return error instanceof Error && "code" in error && /^(23|22|42)/.test(String(error.code));
 }

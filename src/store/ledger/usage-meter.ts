@@ -30,13 +30,13 @@ import { Settlements } from "./settlements.js";
 import { sweep, sweepOwn } from "./sweep.js";
 
 const DEFAULT_RULES = {
-  /** How long a client's request waits for the database. */
+  /** Time for which a client's request waits for the database. */
   answerMs: ANSWER_MS,
   heartbeatMs: 5_000,
   /** A service without a heartbeat for this long counts as stopped. */
   silentMs: 30_000,
   journalMs: 1_000,
-  /** How long shutdown waits for settlements. */
+  /** Time for which shutdown waits for settlements. */
   closeMs: 5_000,
 };
 
@@ -47,7 +47,7 @@ const KEPT_BODIES_BYTES = 64 * 2 ** 20;
 /** Once a minute. */
 const HEARTBEATS_PER_DROP = 12;
 
-/** How long the result of a test write is reused, however many readiness checks arrive. */
+/** Time for which the result of a test write is reused, however many readiness checks arrive. */
 const TEST_WRITE_VALID_MS = 250;
 
 export interface MeterParts {
@@ -229,7 +229,7 @@ export class PostgresUsageMeter implements UsageMeter {
     const then = async (work: () => Promise<unknown>): Promise<void> => {
       const done = last.then(() => this.#settlements.settle(hold.id, work));
       last = done;
-      // An unreachable database must not hold up the caller, which has an answer to finish.
+      // An unreachable database must not delay the caller, which has an answer to finish.
       await within(this.#rules.answerMs, done).catch(() => {});
     };
     const leave = (work: () => Promise<unknown>): Promise<void> => {
@@ -294,7 +294,7 @@ export class PostgresUsageMeter implements UsageMeter {
   }
 }
 
-/** Whether an error is the database's answer, not a failure to ask it. */
+/** Returns true if an error is the database's answer, not a failure to reach it. */
 function isRejection(error: unknown): error is ServiceError {
   return error instanceof ServiceError && error.code === "TOO_MANY_REQUESTS";
 }

@@ -1,6 +1,6 @@
 import type { Migration } from "../postgres/migrate.js";
 
-/** Who uses the service, and the keys they use it with. Of a key only a hash is kept. */
+/** Organizations and their API keys, of which only hashes are stored. */
 export const organizationsAndKeys: Migration = {
   version: 1,
   name: "organizations-and-keys",

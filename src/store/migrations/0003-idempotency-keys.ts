@@ -1,6 +1,6 @@
 import type { Migration } from "../postgres/migrate.js";
 
-/** Keys under which clients repeat a billed request without paying twice, each with the answer that was paid for. */
+/** Keys under which clients repeat a billed request without paying twice, each with the paid answer. */
 export const idempotencyKeys: Migration = {
   version: 3,
   name: "idempotency-keys",

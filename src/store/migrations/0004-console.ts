@@ -1,6 +1,6 @@
 import type { Migration } from "../postgres/migrate.js";
 
-/** People of the console, what they sign in with, and vouchers; holds learn which key and path their work came by. */
+/** Users of the console, their credentials, and vouchers; adds the key and path of the work to holds. */
 export const consoleTables: Migration = {
   version: 4,
   name: "console",

@@ -1,6 +1,6 @@
 import type { Migration } from "../postgres/migrate.js";
 
-/** Links by which somebody whose password is lost chooses another one. */
+/** Links for resetting a lost password. */
 export const passwordResets: Migration = {
   version: 5,
   name: "password-resets",

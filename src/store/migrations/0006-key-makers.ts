@@ -1,6 +1,6 @@
 import type { Migration } from "../postgres/migrate.js";
 
-/** Who made a key, and invitations that outlived their inviter's rights are withdrawn. */
+/** Adds the creator of a key, and withdraws invitations that outlived their inviter's rights. */
 export const keyMakers: Migration = {
   version: 6,
   name: "key-makers",

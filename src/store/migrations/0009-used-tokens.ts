@@ -1,6 +1,6 @@
 import type { Migration } from "../postgres/migrate.js";
 
-/** Tokens open one live socket each, whichever service they are shown to. */
+/** Each token opens one live socket, on whichever service. */
 export const usedTokens: Migration = {
   version: 9,
   name: "used-tokens",

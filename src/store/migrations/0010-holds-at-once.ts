@@ -2,8 +2,8 @@ import type { Migration } from "../postgres/migrate.js";
 
 /**
  * Opens holds in a function, so that the organization's account is locked before its other holds are counted.
- * A single statement would count them as of before it waited for the lock, and two services could both take
- * the last place.
+ * A single statement would count the state before its wait for the lock, so two services could both take the
+ * last slot.
  */
 export const holdsAtOnce: Migration = {
   version: 10,

@@ -1,6 +1,6 @@
 import type { Migration } from "../postgres/migrate.js";
 
-/** Attempts to sign in, and the like, count over all services. */
+/** Counts sign-in and similar attempts over all services. */
 export const attempts: Migration = {
   version: 11,
   name: "attempts",

@@ -1,6 +1,6 @@
 import type { Migration } from "../postgres/migrate.js";
 
-/** A service opens, extends and posts many holds of many organizations in one statement. */
+/** Opens, extends and posts many holds of many organizations in one statement. */
 export const changesOfHolds: Migration = {
   version: 13,
   name: "changes-of-holds",

@@ -20,7 +20,7 @@ export function guardAgainstDriver({ log, onFault }: DriverGuard): void {
   });
 }
 
-/** Whether the database driver created or annotated an error. */
+/** Returns true if the database driver created or annotated an error. */
 function isOfDriver(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = "code" in error ? String(error.code) : "";

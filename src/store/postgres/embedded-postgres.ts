@@ -30,7 +30,7 @@ export interface EmbeddedPostgresOptions {
 /** In the data folder while the server runs, for operators' commands. */
 export const CONNECTION_FILE = "postgres.json";
 
-/** Between a crash and the restart, so that a short fault does not use up all restarts. */
+/** Pause between a crash and the restart, so that a short fault does not use up all restarts. */
 const RESTART_PAUSE = { firstMs: 250, longestMs: 5_000 };
 /** Three segments of the write-ahead log; with less the server may not start. */
 const LEAST_FREE_BYTES = 48 * 2 ** 20;

@@ -122,8 +122,8 @@ async function hasHeartbeat(path: string): Promise<boolean> {
 
 /**
  * Replaces an abandoned lock by ours. The right to do so is itself a lock, named after the abandoned one, and
- * its holder checks again: so only one process at a time compares and replaces, and never a fresh lock. A
- * right whose holder died meanwhile is taken over likewise.
+ * its holder checks again. So only one process at a time compares and replaces, and never replaces a new
+ * lock. A right whose holder died meanwhile is taken over likewise.
  *
  * @param seen the abandoned lock, null where the file has none
  * @returns false when another process was faster, or is about to be: then start over

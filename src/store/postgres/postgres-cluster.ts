@@ -60,7 +60,7 @@ export async function stopOrphan(clusterDir: string): Promise<"none" | "stopped"
     await rm(pidFile, { force: true });
     return "forgotten";
   }
-  // A server on other files: PostgreSQL decides whether it is in the way.
+  // A server with other files; PostgreSQL itself checks whether it conflicts.
   if (!args.includes(clusterDir)) return "none";
   for (const [signal, patienceMs] of [
     ["SIGINT", FAST_SHUTDOWN_MS],

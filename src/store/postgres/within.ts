@@ -1,6 +1,6 @@
 import { ServiceError } from "../../../core/domain/errors.js";
 
-/** How long a client's request waits for the database. */
+/** Time for which a client's request waits for the database. */
 export const ANSWER_MS = 3_000;
 
 /** Settles as `work` does, or fails after `limitMs`. */

@@ -25,7 +25,7 @@ for (const { name, skip, open } of BUSES) {
     });
     after(() => buses.stop());
 
-    /** A front and a host, each with its own connection; they end with the test's `end`. */
+    /** A front and a host, each with its own connection; `end` closes both. */
     async function pair(
       perform: CallHostOptions["perform"],
       changes: Partial<CallHostOptions> & { readonly fromFront?: (bus: Bus) => Bus } = {},
@@ -79,7 +79,7 @@ for (const { name, skip, open } of BUSES) {
       };
     }
 
-    test("parts come in order, then the answer, with every byte that either side has said", async () => {
+    test("delivers parts in order, then the answer, without losing a byte", async () => {
       const pulled: number[][] = [];
       const { begin, parts, open, end } = await pair(async ({ body, send, pull }) => {
         for (let nth = 0; nth < 50; nth++) send(nth);
@@ -113,7 +113,7 @@ for (const { name, skip, open } of BUSES) {
       await end();
     });
 
-    test("a host's failure arrives, and an unexpected one as an internal error", async () => {
+    test("a host's failure reaches the caller; an unexpected one becomes an internal error", async () => {
       const { begin, end } = await pair(async ({ body }) => {
         throw body === 1 ? new ServiceError("MODEL_BROKEN", "no weights") : new TypeError("secret");
       });
@@ -122,7 +122,7 @@ for (const { name, skip, open } of BUSES) {
       await end();
     });
 
-    test("a cancelled call ends on both sides, and one cancelled in advance is never sent", async () => {
+    test("a cancelled call ends on both sides; one cancelled in advance is never sent", async () => {
       const begun = deferred<AbortSignal>();
       const { begin, host, end } = await pair(({ signal }) => {
         begun.resolve(signal);
@@ -138,7 +138,7 @@ for (const { name, skip, open } of BUSES) {
       await end();
     });
 
-    test("a host that is full, has other weights or is draining refuses", async () => {
+    test("a host that is full, draining or has other weights rejects calls", async () => {
       const go = deferred<void>();
       const { begin, host, lost, end } = await pair(() => go.promise, { capacity: 1 });
       const { answer: first } = begin(null);
@@ -155,7 +155,7 @@ for (const { name, skip, open } of BUSES) {
       await end();
     });
 
-    test("a front learns that a host has left, and a host that a front has", async () => {
+    test("each side detects that the other has left", async () => {
       const signals: AbortSignal[] = [];
       const say = deferred<void>();
       const { begin, host, lost, atFront, end } = await pair(async ({ signal, send }: HostedCall) => {
@@ -181,7 +181,7 @@ for (const { name, skip, open } of BUSES) {
       await other.end();
     });
 
-    test("a message that is not the bus's own word of a lost peer ends no call", async () => {
+    test("only the bus's own lost-peer message ends a call", async () => {
       const go = deferred<void>();
       const signals: AbortSignal[] = [];
       const { begin, lost, atFront, node, front, end } = await pair(async ({ signal }) => {
@@ -203,7 +203,7 @@ for (const { name, skip, open } of BUSES) {
       await end();
     });
 
-    test("whichever message is lost, the call ends or is answered completely", async () => {
+    test("after the loss of any message, the call ends or is answered completely", async () => {
       const talk: CallHostOptions["perform"] = async ({ send, pull }) => {
         send(1);
         const bytes = await pull(0, 0, 1);
@@ -230,13 +230,14 @@ for (const { name, skip, open } of BUSES) {
           await atHost.bus?.drain();
         }
       }
-      // The call itself, and the first part; what comes later may be a word about the call, which may be spared.
+      // The call itself and the first part; later messages may only be about the call, and can be lost
+      // without effect.
       assert.deepEqual(endings.slice(0, 2), ["unknown", "gap"]);
       for (const ending of endings)
         assert.ok(["unknown", "gap", "done"].includes(String(ending)), String(ending));
     });
 
-    test("a connection that was lost ends the calls of both sides", async () => {
+    test("a lost connection ends calls on both sides", async () => {
       const signals: AbortSignal[] = [];
       const { begin, host, end } = await pair(({ signal }) => {
         signals.push(signal);

@@ -61,7 +61,7 @@ function fleet() {
   };
 }
 
-test("a node is there from its first heartbeat until it has been silent for too long", async () => {
+test("a node is listed from its first heartbeat until its heartbeats time out", async () => {
   const { lane, heartbeat, pass, chosen } = fleet();
   assert.equal(chosen(), null);
   await heartbeat();
@@ -76,7 +76,7 @@ test("a node is there from its first heartbeat until it has been silent for too 
   assert.equal(chosen(), "n");
 });
 
-test("a process that was blocked itself does not consider its nodes lost", async () => {
+test("a process whose own event loop was blocked does not consider its nodes lost", async () => {
   const { heartbeat, sleepThrough, pass, chosen } = fleet();
   await heartbeat();
   sleepThrough(20_000);
@@ -86,7 +86,7 @@ test("a process that was blocked itself does not consider its nodes lost", async
   assert.equal(chosen(), "n");
 });
 
-test("a draining node accepts no lane, and each heartbeat says so while it still has one", async () => {
+test("a draining node accepts no lane and reports draining until its last lane ends", async () => {
   const { lane, heartbeat, chosen } = fleet();
   await heartbeat();
   const { told, leave } = await lane();
@@ -98,7 +98,7 @@ test("a draining node accepts no lane, and each heartbeat says so while it still
   assert.equal(told.length, 2);
 });
 
-test("a node that refused or had left is asked again after its next heartbeat", async () => {
+test("a node that rejected a lane or had left is tried again after its next heartbeat", async () => {
   const { directory, heartbeat, chosen } = fleet();
   await heartbeat();
   directory.avoid("n");
@@ -118,7 +118,7 @@ test("a front puts its second lane on another node, even when both are placed at
   await heartbeat({ node: "m", used: 9 });
   await heartbeat({ node: "n" });
   const [one, other] = await both;
-  // Both waited for the first node that there was.
+  // Both waited for the first node.
   assert.deepEqual([one.node, other.node], ["n", "n"]);
   assert.equal(chosen(), "m");
   const more = await Promise.all([lane(), lane(), lane()]);
@@ -127,7 +127,7 @@ test("a front puts its second lane on another node, even when both are placed at
   assert.equal(chosen(), "n");
 });
 
-test("a waiting lane gets a node with its first heartbeat, or the reason for the end of the wait", async () => {
+test("a waiting lane gets a node at the node's first heartbeat, or the reason why its wait ended", async () => {
   const { directory, heartbeat } = fleet();
   const controller = new AbortController();
   const watcher = { silent: () => undefined, draining: () => undefined, heard: () => undefined };
@@ -141,7 +141,7 @@ test("a waiting lane gets a node with its first heartbeat, or the reason for the
   await assert.rejects(late, /the service stops/);
 });
 
-test("a lane that moves no longer counts on the node that it leaves, but still watches it", async () => {
+test("a moving lane no longer counts on the node that it leaves, but still watches it", async () => {
   const { directory, lane, heartbeat, pass, chosen } = fleet();
   await heartbeat();
   const one = await lane();
@@ -156,7 +156,7 @@ test("a lane that moves no longer counts on the node that it leaves, but still w
   assert.deepEqual(one.told, ["silent"]);
 });
 
-test("a lane sees every heartbeat, and uses the latest version that its node supports", async () => {
+test("a lane follows heartbeats to the latest version that its node supports", async () => {
   const { directory, heartbeat } = fleet();
   let heard = 0;
   const watcher = { silent: () => undefined, draining: () => undefined, heard: () => void heard++ };
@@ -171,7 +171,7 @@ test("a lane sees every heartbeat, and uses the latest version that its node sup
   assert.equal(heard, 1);
 });
 
-test("a node is full when its heartbeat says so", async () => {
+test("a node is full when its heartbeat reports it", async () => {
   const { directory, heartbeat } = fleet();
   assert.ok(!directory.isFull("n"));
   await heartbeat({ capacity: 2, used: 1 });

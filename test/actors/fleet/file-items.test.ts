@@ -12,7 +12,7 @@ test("a node gets the bytes that it requests", async () => {
   assert.equal((await bytes.read(0, 0, memory.length)).length, memory.length);
 });
 
-test("rejects reads outside the file's memory, and reads larger than a message", async () => {
+test("rejects reads outside the file's memory or larger than a message", async () => {
   const bytes = new FileBytes([{ memory }, { memory: new Uint8Array(2 * MAX_PART_BYTES) }]);
   const refused = [
     [0, -1, 2],

@@ -36,7 +36,7 @@ const RATE_HZ = 24_000;
 const SENTENCE = speech("kazakh-speech-commands/example_1.flac", RATE_HZ);
 const TASKS = 2;
 
-/** Speech without its pauses: only its length ends a piece of it. */
+/** Speech without pauses, so that only the maximum length ends a piece. */
 function withoutPauses(pcm: Int16Array): Int16Array {
   const moment = RATE_HZ / 50;
   const moments = Array.from({ length: Math.floor(pcm.length / moment) }, (_, at) =>
@@ -45,7 +45,9 @@ function withoutPauses(pcm: Int16Array): Int16Array {
   return joined(...moments.filter((samples) => samples.some((sample) => Math.abs(sample) > 1_000)));
 }
 
-/** Sentences with pauses, some of them at the very end. @param denseSeconds of speech without a pause between them */
+/**
+ * Sentences with pauses, some of them at the very end. @param denseSeconds seconds of speech without a pause
+ */
 async function file(denseSeconds: number): Promise<string> {
   const path = join(await temporaryFolder(), "speech.wav");
   const dense = withoutPauses(SENTENCE);
@@ -58,7 +60,7 @@ async function file(denseSeconds: number): Promise<string> {
 
 type Loaded = Awaited<ReturnType<typeof recognizerIn>>;
 
-/** The work of a file worker, in this thread. */
+/** Does the work of a file worker in this thread. */
 function poolOf(recognizer: Loaded, before: (task: FileTask) => Promise<void> = async () => {}): FilePool {
   return {
     workerCount: TASKS,
@@ -131,7 +133,7 @@ async function fleet(recognizer: Loaded, waitMs = 60_000) {
   };
 }
 
-/** The shipped recogniser, and one whose encoder does not forget: a state goes with each part. */
+/** The shipped recogniser, and one with an unlimited encoder memory, whose state is sent with each part. */
 async function recognizers(): Promise<readonly Loaded[]> {
   const { MODELS_DIR } = await lightModels();
   const kept = TINY_RECOGNIZERS.find(({ forget }) => !forget)!;
@@ -184,7 +186,7 @@ test("files transcribed by nodes", async (t) => {
     });
   }
 
-  await t.test("nodes that end at any of their tasks leave them to others", async () => {
+  await t.test("a node that ends during any task leaves it to another node", async () => {
     const expected = await engineOver(poolOf(shipped!), shipped!).transcribe(path, NEVER);
     for (const type of ["hear", "decode"]) {
       const { engine, lost, startNode, end } = await fleet(shipped!);
@@ -201,7 +203,7 @@ test("files transcribed by nodes", async (t) => {
     }
   });
 
-  await t.test("whichever message of a node is lost, the transcript is the same", async () => {
+  await t.test("the loss of any message of a node leaves the transcript unchanged", async () => {
     const expected = await engineOver(poolOf(shipped!), shipped!).transcribe(path, NEVER);
     for (const nth of [0, 2, 5]) {
       const { engine, startNode, end } = await fleet(shipped!);
@@ -213,7 +215,7 @@ test("files transcribed by nodes", async (t) => {
     }
   });
 
-  await t.test("a file that is traced is one trace over all its tasks at nodes", async () => {
+  await t.test("a traced file is one trace over all its tasks on nodes", async () => {
     const { engine, engineSpans, startNode, end } = await fleet(shipped!);
     await startNode();
     await startNode();
@@ -222,7 +224,7 @@ test("files transcribed by nodes", async (t) => {
     await engine.transcribe(path, NEVER);
     const runs = gateway.named("worker run");
     assert.deepEqual(new Set(runs.map(({ attributes }) => attributes["task"])), new Set(["hear", "decode"]));
-    // Of tasks at work together either may reach its node first.
+    // Either of two concurrent tasks may reach its node first.
     const inOrder = (told: readonly (readonly unknown[])[]) => told.map(String).toSorted();
     assert.deepEqual(
       inOrder(engineSpans.spans.map(({ name, parent, attributes }) => [name, parent, attributes["node"]])),
@@ -232,7 +234,7 @@ test("files transcribed by nodes", async (t) => {
     await end();
   });
 
-  await t.test("tasks are as long as the node with the smallest runs takes them", async () => {
+  await t.test("the node with the smallest runs limits the length of tasks", async () => {
     const { engine, pool, startNode, end } = await fleet(shipped!);
     await startNode({ ...poolOf(shipped!), runFrames: 3_000 });
     await engine.start();
@@ -244,7 +246,7 @@ test("files transcribed by nodes", async (t) => {
     await end();
   });
 
-  await t.test("work on an abandoned file stops, and continues on others", async () => {
+  await t.test("an abandoned file stops without affecting others", async () => {
     const { engine, hosts, startNode, end } = await fleet(shipped!);
     const begun = deferred<void>();
     const held = deferred<void>();
@@ -265,21 +267,18 @@ test("files transcribed by nodes", async (t) => {
     await end();
   });
 
-  await t.test(
-    "without nodes a file is refused after its wait, and a worker that dies three times loses it",
-    async () => {
-      const { engine, startNode, end } = await fleet(shipped!, 2_000);
-      await assert.rejects(engine.transcribe(path, NEVER), { code: "ENGINE_BUSY" });
-      let deaths = 0;
-      const dying = poolOf(shipped!, async () => {
-        deaths++;
-        throw new Error("the thread has ended");
-      });
-      await startNode(dying);
-      await assert.rejects(engine.transcribe(path, NEVER), { code: "WORKER_LOST" });
-      assert.ok(deaths >= 3);
-      await end();
-    },
-  );
+  await t.test("a file fails after waiting without nodes, or when its third worker dies", async () => {
+    const { engine, startNode, end } = await fleet(shipped!, 2_000);
+    await assert.rejects(engine.transcribe(path, NEVER), { code: "ENGINE_BUSY" });
+    let deaths = 0;
+    const dying = poolOf(shipped!, async () => {
+      deaths++;
+      throw new Error("the thread has ended");
+    });
+    await startNode(dying);
+    await assert.rejects(engine.transcribe(path, NEVER), { code: "WORKER_LOST" });
+    assert.ok(deaths >= 3);
+    await end();
+  });
   await Promise.all(loaded.map(({ model }) => model.release()));
 });

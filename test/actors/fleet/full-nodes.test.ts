@@ -1,4 +1,4 @@
-// A lane goes on where there is room: a gateway reaches more workers than it has lanes.
+// A lane continues on nodes with room: a gateway reaches more workers than it has lanes.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { LiveHost, LiveHostOptions } from "../../../actors/node/live-host.js";
@@ -12,11 +12,11 @@ import { LiveListener } from "../../support/live-listener.js";
 const SAID = new Int16Array(640);
 const ROOM_FOR_ONE = { workerCount: 1, sessionsPerWorker: 1 };
 
-/** Says which node a session is on as soon as it is opened there; `finalize` is its pause. */
+/** Reports a session's node as soon as it is opened there; `finalize` counts as its pause. */
 function tellingWorker(node: string): LiveHostOptions["startWorker"] {
   return async (_, onMessage) => {
     const epochs = new Map<number, number>();
-    // A thread answers in a later turn.
+    // A real thread answers in a later turn of the event loop.
     const say = (answer: LiveWorkerAnswer) =>
       setImmediate(() => onMessage({ type: "answers", answers: [answer] }));
     const post = (message: ToLiveWorker) => {
@@ -34,7 +34,7 @@ function tellingWorker(node: string): LiveHostOptions["startWorker"] {
   };
 }
 
-/** A gateway with so many lanes, and what nodes it meets. */
+/** A gateway with this many lanes, and its nodes. */
 async function fleet(t: TestContext, lanes: number) {
   const faults: unknown[] = [];
   const hub = new InProcessHub((error) => void faults.push(error));
@@ -71,7 +71,7 @@ async function fleet(t: TestContext, lanes: number) {
   };
 }
 
-/** Nodes that a session has been on, in order. */
+/** Nodes that a session has used, in order. */
 function nodesOf({ events }: LiveListener): readonly string[] {
   return events.flatMap((event) => (event.type === "partial" ? [event.text] : []));
 }
@@ -100,7 +100,7 @@ test("a gateway with all 24 lanes on full nodes moves its sessions to 16 other n
   assert.ok(moves.includes("full"));
 });
 
-test("a lane whose worker is full grows to another worker of the same node", async (t) => {
+test("a lane whose worker is full also uses another worker of the same node", async (t) => {
   const { engine, startNodes, speak, endings } = await fleet(t, 1);
   const [node] = await startNodes(["n"], { workerCount: 3 });
   await engine.start();
@@ -112,7 +112,7 @@ test("a lane whose worker is full grows to another worker of the same node", asy
   assert.deepEqual(endings, []);
 });
 
-test("a lane on two nodes survives the loss of one, and leaves the other when it drains", async (t) => {
+test("a lane on two nodes survives a lost node and leaves a draining one", async (t) => {
   const { engine, startNodes, speak, endings } = await fleet(t, 1);
   const [first] = await startNodes(["first"]);
   await engine.start();
@@ -140,6 +140,6 @@ test("a lane on two nodes survives the loss of one, and leaves the other when it
     ],
   );
   for (const session of [one, other]) assert.equal((await session.finish()).type, "finished");
-  // Its last heartbeat may be fresh enough for the lane to be offered to it once more.
+  // Its last heartbeat may be recent enough for the lane to be offered to it again.
   assert.deepEqual([endings[0], ...endings.slice(1).filter((ending) => ending !== "gone")], ["unknown"]);
 });

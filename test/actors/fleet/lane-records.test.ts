@@ -27,7 +27,7 @@ const anyRecord = fc.record(
   { noNullPrototype: true },
 );
 
-/** As NATS lends bytes: a Buffer inside a larger one, at any offset. */
+/** As NATS provides bytes: a Buffer inside a larger one, at any offset. */
 function lent(bytes: Uint8Array, offset: number): Buffer {
   const around = Buffer.alloc(bytes.length + offset + 3, 255);
   around.set(bytes, offset);
@@ -85,7 +85,7 @@ test("a truncated bundle is rejected or read within its end", () => {
   );
 });
 
-test("foreign bytes give records within them, or a RangeError", () => {
+test("arbitrary bytes decode within their bounds or throw a RangeError", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 120 }), (bytes) => {
       try {
@@ -97,7 +97,7 @@ test("foreign bytes give records within them, or a RangeError", () => {
   );
 });
 
-test("a bundle takes what it has room for, and nothing more", () => {
+test("a bundle accepts records until it is full", () => {
   const writer = new BundleWriter(LANE_VERSIONS.most);
   const of = { session: 0, epoch: 0, position: 0 };
   const room = writer.roomSamples;
@@ -110,7 +110,7 @@ test("a bundle takes what it has room for, and nothing more", () => {
   assert.equal(samplesOf(readBundle(bundle).records[0]!).length, room);
 });
 
-test("sessions of an alive record are read as they were written", () => {
+test("sessions of an alive record survive encoding", () => {
   fc.assert(
     fc.property(fc.array(u32, { maxLength: 50 }), (sessions) => {
       const writer = new BundleWriter(LANE_VERSIONS.most);
@@ -122,7 +122,7 @@ test("sessions of an alive record are read as they were written", () => {
   );
 });
 
-test("a session's options arrive, and its ring stays here", () => {
+test("a session's options are sent without its ring", () => {
   fc.assert(
     fc.property(u32, fc.boolean(), fc.array(fc.string()), (sample, isIt, words) => {
       const body = {
@@ -143,9 +143,9 @@ test("a session's options arrive, and its ring stays here", () => {
   );
 });
 
-test("a report arrives with every bit of its numbers", () => {
+test("a report's numbers arrive bit for bit", () => {
   fc.assert(
-    // No time and no score is -0, which MessagePack would make 0.
+    // Times and scores are never -0, which MessagePack would turn into 0.
     fc.property(fc.double({ noNaN: true, min: 0 }), fc.string(), fc.array(u32), (score, word, cursors) => {
       const answer = {
         ...{ type: "final", session: 1, epoch: 2, utterance: 0, text: word, startSample: 0, endSample: 640 },

@@ -29,7 +29,7 @@ test("bytes in flight are those sent and not acknowledged, in any order of ackno
   );
 });
 
-test("numbers are in order up to the first gap", () => {
+test("acknowledges numbers up to the first gap", () => {
   fc.assert(
     fc.property(fc.nat({ max: 30 }), fc.nat({ max: 30 }), (length, missing) => {
       const order = new SequenceCheck();

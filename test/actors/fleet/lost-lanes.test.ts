@@ -27,7 +27,7 @@ const hub = new InProcessHub((error) => void faults.push(error));
 const nodeBus = new LossyBus(hub.connect(), TO_FRONT, (nth) => fateOfReport(nth));
 let fateOfReport = SEND;
 let worker: Partial<LiveHostOptions>;
-/** The node that takes lanes; others before it have ended. */
+/** The node that accepts lanes; earlier ones have ended. */
 let host: LiveHost;
 let expected: Final[];
 
@@ -79,13 +79,13 @@ async function speak(engine: LiveEngine, during: () => Promise<void> = async () 
 }
 
 for (const nth of [1, 3]) {
-  test(`a lost bundle, number ${nth} of a gateway, costs a replay and loses no word`, async (t) => {
+  test(`a lost bundle, number ${nth} of a gateway, costs a replay but no word`, async (t) => {
     const { engine, endings } = await gateway(t, dropping(nth));
     assert.deepEqual(await speak(engine), expected);
     assert.deepEqual(endings, ["gap"]);
   });
 
-  test(`a lost report, number ${nth} of a lane, costs a replay and loses no word`, async (t) => {
+  test(`a lost report, number ${nth} of a lane, costs a replay but no word`, async (t) => {
     fateOfReport = dropping(nodeBus.count + nth);
     const { engine, endings } = await gateway(t);
     assert.deepEqual(await speak(engine), expected);
@@ -104,7 +104,7 @@ test("overtaken bundles count as lost, and are ignored when they arrive", async 
   assert.deepEqual(endings, ["gap"]);
 });
 
-test("a bus that was away costs a replay and loses no word", async (t) => {
+test("a bus outage costs a replay but no word", async (t) => {
   const { engine, endings } = await gateway(t);
   const finals = await speak(engine, async () => {
     hub.interrupt();
@@ -120,7 +120,7 @@ test("audio ahead of its node's answers is bounded by the window", async (t) => 
   fateOfReport = () => "hold";
   const listener = new LiveListener(engine);
   const seconds = 40;
-  // 1.3 MB; the window holds 1 MB, and heads of records beside it.
+  // 1.3 MB; the window holds 1 MB in addition to the record headers.
   listener.feed.write(silence(seconds));
   await eventually("the window is full", () => inFlightBytes() > 1_000_000);
   assert.ok(inFlightBytes() < 1_100_000, `${inFlightBytes()}`);
@@ -134,7 +134,7 @@ test("audio ahead of its node's answers is bounded by the window", async (t) => 
   );
 });
 
-test("a node that drains ends when its sessions are with another", async (t) => {
+test("a draining node ends when its sessions have moved to another", async (t) => {
   const { engine, endings, moves } = await gateway(t);
   const leaving = host;
   let drained: Promise<void> | undefined;
@@ -150,13 +150,13 @@ test("a node that drains ends when its sessions are with another", async (t) => 
   await leaving.stop();
 });
 
-test("a node that ends before its sessions have paused costs a replay and loses no word", async (t) => {
+test("a node that ends before its sessions have paused costs a replay but no word", async (t) => {
   const { engine, endings, moves } = await gateway(t);
   const leaving = host;
   const finals = await speak(engine, async () => {
     host = await liveHost(hub.connect(), worker);
     await host.start();
-    // Nothing more is said, so the session is in the midst of an utterance.
+    // No more audio follows, so the session is in the middle of an utterance.
     await leaving.drain(0);
     await eventually("the lane has a place on the other", () => moves.length === 1);
     assert.equal(leaving.sessionCount, 1);
@@ -198,14 +198,14 @@ test("a node that disconnects costs a replay on the next one, and loses no word"
     await leaving.stop();
   });
   assert.deepEqual(finals, expected);
-  // Its last heartbeat may be fresh enough for the lane to be offered to it once more.
+  // Its last heartbeat may be recent enough for the lane to be offered to it again.
   assert.deepEqual(
     [endings[0], ...new Set(endings.slice(1))],
     ["unknown", ...(endings.length > 1 ? ["gone"] : [])],
   );
 });
 
-test("a session for which a node has no room waits for it with its audio", async (t) => {
+test("a session and its audio wait until a full node has room", async (t) => {
   const { engine, endings } = await gateway(t);
   const first = new LiveListener(engine);
   await first.writeAll([KAZAKH]);
@@ -220,7 +220,7 @@ test("a session for which a node has no room waits for it with its audio", async
   assert.deepEqual(endings, []);
 });
 
-test("a session for which a node has no room goes to another node that has", async (t) => {
+test("a session goes to another node if its own has no room", async (t) => {
   const { engine, endings, moves } = await gateway(t);
   const first = new LiveListener(engine);
   const pieces = cut(DIALOGUE, [1_600]);

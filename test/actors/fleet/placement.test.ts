@@ -32,7 +32,7 @@ const anyFleet = fc
   .nat({ max: 6 })
   .chain((count) => fc.tuple(...Array.from({ length: count }, (_, node) => anyHeartbeat(node))));
 
-test("a lane goes to a node with room, in its zone if possible, with the fewest of its lanes", () => {
+test("a lane goes to a node with room, in its zone if possible, with the fewest lanes of its front", () => {
   fc.assert(
     fc.property(
       anyFleet,
@@ -59,7 +59,7 @@ test("a lane goes to a node with room, in its zone if possible, with the fewest 
   );
 });
 
-test("of two nodes the less loaded one is chosen, and of many each is chosen sometimes", () => {
+test("chooses the less loaded of two random nodes", () => {
   const heartbeats = Array.from({ length: 8 }, (_, index) => ({ ...FIT, node: `n${index}`, used: index }));
   const random = uniform(SEED);
   assert.equal(placeLane(heartbeats.slice(0, 2), WANTED, none, random)?.node, "n0");
@@ -68,7 +68,8 @@ test("of two nodes the less loaded one is chosen, and of many each is chosen som
     const node = placeLane(heartbeats, WANTED, none, random)!.node;
     chosen.set(node, (chosen.get(node) ?? 0) + 1);
   }
-  // The fullest loses against every other; no node gets more than the quarter that two choices of eight give.
+  // The fullest node loses to every other; no node gets more than a quarter, the share with two choices of
+  // eight.
   assert.equal(chosen.get("n7"), undefined);
   for (let index = 0; index < 7; index++) {
     const times = chosen.get(`n${index}`) ?? 0;
@@ -76,7 +77,7 @@ test("of two nodes the less loaded one is chosen, and of many each is chosen som
   }
 });
 
-test("a lane moves only closer or to even out its front's lanes, and does not return", () => {
+test("a lane moves only to a closer zone or to balance its front's lanes, never back", () => {
   let moves = 0;
   fc.assert(
     fc.property(
@@ -117,7 +118,7 @@ test("the latest version of both ranges is used", () => {
   );
 });
 
-test("a heartbeat survives encoding, and other messages are rejected", () => {
+test("only encoded heartbeats can be decoded", () => {
   fc.assert(
     fc.property(anyHeartbeat(1), (heartbeat) =>
       assert.deepEqual(decodeHeartbeat(encodeHeartbeat(heartbeat)), heartbeat),

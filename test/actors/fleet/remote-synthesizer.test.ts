@@ -25,13 +25,13 @@ import { SILENT } from "../../support/silent-log.js";
 const NEVER = new AbortController().signal;
 const JOB: SynthesisJob = { modelId: "m", voice: "v", spokenText: "сәлем", speed: 1, nfe: 8, seed: 3 };
 const OF_FLEET = { cell: "c", zone: "z", model: "m", manifest: "h" };
-/** The last is more than one message takes. */
+/** The last one is larger than a message. */
 const PARTS = [1_000, 3, 17, 140_000].map((length, at) =>
   Int16Array.from({ length }, (_, n) => n * (at + 1)),
 );
 const BOUNDS = Int32Array.of(0, 5, 70_000, 141_020);
 
-/** Makes the same piece each time, a part a turn. */
+/** Produces the same piece each time, one part a turn. */
 class FixedSynthesizer implements Synthesizer {
   readonly jobs: (SpeakOptions & { readonly job: SynthesisJob })[] = [];
   /** Called before each part, with its index. */
@@ -85,7 +85,7 @@ async function fleet({ waitMs = 60_000, capacity = 4 } = {}) {
   };
 }
 
-/** Has a piece spoken. Requires that all of it comes once, in order. */
+/** Synthesizes a piece. Asserts that all of it arrives once, in order. */
 async function requireWhole(synthesizer: Synthesizer, options: SpeakOptions = {}): Promise<void> {
   const heard: Int16Array[] = [];
   const bounds: Int32Array[] = [];
@@ -102,7 +102,7 @@ async function requireWhole(synthesizer: Synthesizer, options: SpeakOptions = {}
   assert.deepEqual(bounds, [BOUNDS]);
 }
 
-test("a piece arrives unchanged, and so do its job and urgency", async () => {
+test("a piece arrives unchanged with its job and urgency", async () => {
   const { startNode, synthesizer, end } = await fleet();
   const made = new FixedSynthesizer();
   await startNode(made);
@@ -113,7 +113,7 @@ test("a piece arrives unchanged, and so do its job and urgency", async () => {
   await end();
 });
 
-test("a node that ends at any part leaves the rest to another, at the next sample", async () => {
+test("when a node ends at any part, another continues at the next sample", async () => {
   for (const [at] of PARTS.entries()) {
     const { startNode, synthesizer, lost, end } = await fleet();
     const made = new FixedSynthesizer();
@@ -129,7 +129,7 @@ test("a node that ends at any part leaves the rest to another, at the next sampl
   }
 });
 
-test("whichever message of a node is lost, the piece is complete", async () => {
+test("the loss of any message of a node leaves the piece complete", async () => {
   for (let nth = 0; nth < 8; nth++) {
     const { startNode, synthesizer, end } = await fleet();
     const lossy = (bus: Bus) => new LossyBus(bus, /\.call\./, (at) => (at === nth ? "drop" : "send"));
@@ -139,7 +139,7 @@ test("whichever message of a node is lost, the piece is complete", async () => {
   }
 });
 
-test("a node without room is skipped, and work without a node is rejected after its wait", async () => {
+test("full nodes are skipped; work without a node is rejected after its wait", async () => {
   const { startNode, synthesizer, end } = await fleet({ capacity: 1, waitMs: 3_000 });
   const made = new FixedSynthesizer();
   let go = () => {};
@@ -160,7 +160,7 @@ test("a node without room is skipped, and work without a node is rejected after 
   await end();
 });
 
-test("without nodes a piece is rejected after its wait, and a partly heard one is reported as lost", async () => {
+test("a piece without nodes is rejected after its wait; a partly delivered one is reported as lost", async () => {
   const { startNode, synthesizer, end } = await fleet({ waitMs: 2_000 });
   await assert.rejects(synthesizer.speak(JOB, NEVER), { code: "ENGINE_BUSY" });
   const made = new FixedSynthesizer();
@@ -172,7 +172,7 @@ test("without nodes a piece is rejected after its wait, and a partly heard one i
   await end();
 });
 
-test("a piece lost with three nodes is treated as the cause", async () => {
+test("a piece that loses three nodes is treated as the cause", async () => {
   const { startNode, synthesizer, lost, end } = await fleet();
   const made = new FixedSynthesizer();
   const nodes: CallHost[] = [];
@@ -189,7 +189,7 @@ test("a piece lost with three nodes is treated as the cause", async () => {
   await end();
 });
 
-test("cancelled pieces end with or without a node, and stopping ends waiting and running ones", async () => {
+test("cancelling ends a piece with or without a node; stopping ends all pieces", async () => {
   const { startNode, synthesizer, end } = await fleet();
   const controller = new AbortController();
   const waiting = synthesizer.speak(JOB, controller.signal);
@@ -212,7 +212,7 @@ test("cancelled pieces end with or without a node, and stopping ends waiting and
   await end();
 });
 
-test("a piece is due at its node when it was due at its front, despite different clocks", () => {
+test("a piece has the same due time on its node as on its front, despite different clocks", () => {
   const anyUrgency = fc.oneof(
     fc.constant({ kind: "first" } as const),
     fc.constant({ kind: "whole" } as const),

@@ -1,4 +1,4 @@
-// Engines are replaced before gateways, one after another: two releases meet on both sides.
+// Engines are replaced before gateways, one by one, so both sides meet two releases.
 import assert from "node:assert/strict";
 import { basename, join } from "node:path";
 import { after, before, test } from "node:test";
@@ -70,7 +70,7 @@ for (const [gateway, { protocol, isLater }] of Object.entries(RELEASES)) {
   }
 }
 
-test("a gateway and an engine without a version in common do not meet", async () => {
+test("a gateway and an engine without a common version do not connect", async () => {
   const remote = await remoteLiveEngine(hub.connect(), {
     protocol: { least: 2, most: 2 },
     cell: "this release",

@@ -4,7 +4,7 @@ import { Actor, type ActorOptions } from "../../../core/kernel/actor.js";
 
 type Options = ActorOptions<readonly number[], number, number>;
 
-/** An actor whose state is the list of messages it took; each message is also its one effect. */
+/** An actor whose state is the list of handled messages; each message is also its only effect. */
 function recorder(changes: Partial<Options> = {}): {
   readonly actor: Actor<readonly number[], number, number>;
   readonly crashes: unknown[];
@@ -44,7 +44,7 @@ test("messages sent while one is being handled wait until it is done", () => {
   assert.deepEqual(actor.state, [1, 2, 3]);
 });
 
-test("a full mailbox refuses and the messages that fitted are handled in order", () => {
+test("a full mailbox rejects messages and handles the accepted ones in order", () => {
   const answers: boolean[] = [];
   const { actor } = recorder({
     mailboxCapacity: 2,
@@ -90,7 +90,7 @@ test("a throw leaves the state of the last decision", () => {
   assert.deepEqual(actor.state, [1, 2]);
 });
 
-test("a stopped actor takes nothing, and what waited is dropped", () => {
+test("a stopped actor drops waiting messages and accepts none", () => {
   const { actor, crashes } = recorder({
     perform: () => {
       actor.tell(2);

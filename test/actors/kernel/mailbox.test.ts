@@ -14,7 +14,7 @@ const anyAction: fc.Arbitrary<Action> = fc.oneof(
   { weight: 1, arbitrary: fc.constant<Action>({ type: "clear" }) },
 );
 
-test("a mailbox is a plain queue that refuses when it is full", () => {
+test("a mailbox is a queue that rejects messages when full", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 8 }),
@@ -39,12 +39,12 @@ test("a mailbox is a plain queue that refuses when it is full", () => {
   );
 });
 
-test("order survives thousands of messages that wait at once", () => {
+test("thousands of waiting messages keep their order", () => {
   const mailbox = new Mailbox<number>(5_000);
   const taken: number[] = [];
   let next = 0;
   while (mailbox.post(next)) next++;
-  // Two out, one in: the head runs far into the array before it is empty.
+  // Two out, one in, so that the head advances far into the array before it is empty.
   for (let message = mailbox.take(); message !== undefined; message = mailbox.take()) {
     taken.push(message);
     if (taken.length % 2 === 0) mailbox.post(next++);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { settlesWithin, whenReady } from "../../../core/kernel/readiness.js";
 import { deferred, settled } from "../../support/deferred.js";
 
-/** A start whose three outcomes are the test's to bring about. */
+/** A start whose three outcomes the test triggers. */
 function starting() {
   const ended = deferred<Error | null>();
   const words: { ready: (value: number) => void; failed: (reason: Error) => void } = {
@@ -26,7 +26,7 @@ function starting() {
   return { start, ended, words, log };
 }
 
-test("ready comes first: its value is the start's, and neither the end nor the deadline counts", async (t) => {
+test("once a child is ready, neither its end nor the deadline fails the start", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const { start, ended, words, log } = starting();
   words.ready(7);
@@ -36,7 +36,7 @@ test("ready comes first: its value is the start's, and neither the end nor the d
   assert.deepEqual(log, []);
 });
 
-test("a child's own start failure is what the caller gets", async () => {
+test("the caller gets a child's own start failure", async () => {
   const { start, words, log } = starting();
   words.failed(new Error("broken model"));
   words.ready(7);
@@ -53,7 +53,7 @@ test("a child that ends before it is ready fails with the reason of its end", as
   await assert.rejects(stopped.start, /stopped before it was ready/);
 });
 
-test("at the deadline the child is given up, once", async (t) => {
+test("gives up the child once at the deadline", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const { start, words, log } = starting();
   t.mock.timers.tick(999);

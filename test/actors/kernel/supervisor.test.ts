@@ -53,7 +53,7 @@ function supervised(
   return { supervisor, starts, log, clock, comeUp, start, fail };
 }
 
-test("start settles when the child is up, and the child is current", async () => {
+test("start settles once the child is ready and has not been replaced", async () => {
   const { supervisor, log, start } = supervised();
   assert.equal(supervisor.child, null);
   const child = await start();
@@ -61,7 +61,7 @@ test("start settles when the child is up, and the child is current", async () =>
   assert.deepEqual(log, ["up"]);
 });
 
-test("a first start that fails is the caller's to handle", async () => {
+test("a failed first start is reported to the caller", async () => {
   const { supervisor, starts, log } = supervised();
   const started = supervisor.start();
   starts[0]!.reject(new Error("no model"));
@@ -80,7 +80,7 @@ test("a child that ends by itself is replaced", async () => {
   assert.deepEqual(log, ["up", "down: heap", "up"]);
 });
 
-test("after the restart budget is spent, the supervisor gives up once and starts no more children", async () => {
+test("the supervisor gives up, once, when the restart budget is spent", async () => {
   const { supervisor, starts, log, start, fail, comeUp } = supervised();
   let child = await start();
   for (let restart = 0; restart < MAX_RESTARTS; restart++) {
@@ -107,7 +107,7 @@ test("restarts outside the window are forgotten", async () => {
   assert.ok(!log.some((line) => line.startsWith("gave up")));
 });
 
-test("an end that is excused costs nothing of the budget", async () => {
+test("an excused end does not use the budget", async () => {
   const { supervisor, log, clock, start, fail, comeUp } = supervised({
     isExcused: ({ servedMs }) => servedMs >= 500,
   });
@@ -138,7 +138,7 @@ test("starts that fail count against the same budget", async () => {
   assert.deepEqual(log, ["up", "down: heap", `gave up: broken file ${MAX_RESTARTS - 1}`]);
 });
 
-test("stop ends the child, restarts nothing, and may be called twice", async () => {
+test("stop ends the child without a restart, even if called twice", async () => {
   const { supervisor, starts, log, start } = supervised();
   const child = await start();
   await Promise.all([supervisor.stop(), supervisor.stop()]);
@@ -177,7 +177,7 @@ test("stop during a restart waits for the new child to start and ends it without
   assert.deepEqual(log, ["up", "down: heap"]);
 });
 
-test("stop during a restart that fails tries no other", async () => {
+test("stop during a failing restart prevents further attempts", async () => {
   const { supervisor, starts, log, start, fail } = supervised();
   await fail(await start(), "heap");
   const stopping = supervisor.stop();
@@ -187,7 +187,7 @@ test("stop during a restart that fails tries no other", async () => {
   assert.deepEqual(log, ["up", "down: heap"]);
 });
 
-test("stop during the first start waits for the child and ends it unseen", async () => {
+test("stop during the first start waits for the child and ends it without announcing it", async () => {
   const { supervisor, log, comeUp } = supervised();
   const starting = supervisor.start();
   const stopping = supervisor.stop();
@@ -198,7 +198,7 @@ test("stop during the first start waits for the child and ends it unseen", async
   assert.deepEqual(log, []);
 });
 
-test("starts that fail are excused or not like ends, with what they failed of", async () => {
+test("failed starts are excused by the same rule as ends", async () => {
   const asked: ChildEnd[] = [];
   const { supervisor, starts, log, clock, start, fail, comeUp } = supervised({
     isExcused: async (end) => {
@@ -222,7 +222,7 @@ test("starts that fail are excused or not like ends, with what they failed of", 
   );
 });
 
-test("pauses between restarts double, and start over after a child that served a whole window", async (t) => {
+test("pauses between restarts double, until a child has served a whole window", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const { supervisor, starts, clock, start, fail, comeUp } = supervised({
     isExcused: () => true,

@@ -60,7 +60,7 @@ const anyMessage: fc.Arbitrary<LiveMessage> = fc.oneof(
   },
 );
 
-/** Everything a session did about the messages, and the phase before each of them. */
+/** All effects of the messages on a session, and the phase before each. */
 function run(messages: readonly LiveMessage[]) {
   let state: LiveState = LISTENING;
   const steps = messages.map((message) => {
@@ -80,7 +80,7 @@ function countOf(effects: readonly LiveEffect[], type: LiveEffect["type"]): numb
   return effects.filter((effect) => effect.type === type).length;
 }
 
-test("a stopped session does nothing more, and everything ends exactly once", () => {
+test("a stopped session ends everything exactly once and does nothing more", () => {
   fc.assert(
     fc.property(fc.array(anyMessage, { maxLength: 30 }), (messages) => {
       const { state, steps, effects } = run(messages);
@@ -228,13 +228,13 @@ for (const { name, message, code, closeCode, retryable } of ENDINGS) {
   });
 }
 
-test("exactly 4 hours of audio are a session", () => {
+test("a session ends after exactly 4 hours of audio", () => {
   const message: LiveMessage = { type: "audio", sampleCount: FOUR_HOURS_SAMPLES, isRefused: false };
   const { state, effects } = decideLive(LISTENING, message, RATE_HZ);
   assert.deepEqual([state.phase, effects], ["listening", []]);
 });
 
-test("a message that is not JSON is answered and the session continues", () => {
+test("a session survives a message that is not JSON and answers it", () => {
   for (const state of [LISTENING, DRAINING]) {
     const decision = decideLive(state, { type: "bad-message", detail: "no JSON", atMs: 0 }, RATE_HZ);
     assert.equal(decision.state.phase, state.phase);
@@ -244,7 +244,7 @@ test("a message that is not JSON is answered and the session continues", () => {
   }
 });
 
-test("ten messages within a minute that are not JSON end the session, nine and one later do not", () => {
+test("ten invalid messages within a minute end the session, fewer do not", () => {
   const after = (timesMs: readonly number[]) =>
     run(timesMs.map((atMs) => ({ type: "bad-message", detail: "no JSON", atMs })));
   const nine = [5, 10, 20, 30, 40, 50, 60, 70, 80];
@@ -311,8 +311,8 @@ test("a client that disconnected is released and gets no message", () => {
   }
 });
 
-test("the stable part of an utterance only grows, whatever its workers send", () => {
-  // A growing text, occasionally replaced: a lost worker's audio is decoded again.
+test("the stable part of an utterance only grows, regardless of what its workers send", () => {
+  // A growing text, occasionally replaced, as when a lost worker's audio is decoded again.
   const texts = fc.array(
     fc.record({
       letters: fc.array(fc.constantFrom("а", "б", " ", "𝄞"), { maxLength: 6 }),
@@ -352,7 +352,7 @@ test("the stable part of an utterance only grows, whatever its workers send", ()
   );
 });
 
-test("a partial that extends the shown text is sent, and all of it is stable", () => {
+test("a partial that extends the shown text is stable as a whole", () => {
   const partial = (utterance: number, text: string) =>
     ({ type: "event", event: { type: "partial", utterance, text, startSample: 0, endSample: 640 } }) as const;
   let state: LiveState = LISTENING;

@@ -12,7 +12,7 @@ const hosts: LiveHost[] = [];
 const directories: { close(): void }[] = [];
 
 liveEngineContract("the bus of the process", async (changes = {}) => {
-  // A node for every lane.
+  // One node per lane.
   for (let count = hosts.length; count < (changes.workerCount ?? 1); count++) {
     const host = await liveHost(hub.connect());
     hosts.push(host);

@@ -10,7 +10,7 @@ import { LiveListener } from "../../support/live-listener.js";
 const SPEECH = speech("asterisk-ru-core/conf-getconfno.flac");
 const SESSIONS = 8;
 
-test("the bell rings once for all that is written in a turn, and the answers of a step are one message", async () => {
+test("all writes of a turn share a wake-up, and all results of a step share a message", async () => {
   let bell: Int32Array = new Int32Array(LIVE_CELL.count);
   const messages: LiveWorkerMessage[] = [];
   const engine = await liveEngine({
@@ -26,7 +26,7 @@ test("the bell rings once for all that is written in a turn, and the answers of 
   try {
     const listeners = Array.from({ length: SESSIONS }, () => new LiveListener(engine));
     for (const { feed } of listeners) feed.write(silence(0.04));
-    // Sessions are opened in a microtask; each message makes the worker ring for itself.
+    // Sessions open in a microtask; each message makes the worker wake itself.
     await new Promise((resolve) => setImmediate(resolve));
     const pieces = cut(SPEECH, [640]);
     const before = Atomics.load(bell, LIVE_CELL.bell);

@@ -22,7 +22,9 @@ interface Opened {
   readonly meter: FreeMeter;
 }
 
-/** A session between a decoder and a sink of ours, on manual timers; a warm one has said its `ready` and been heard. */
+/**
+ * A session between a fake decoder and a fake sink, on manual timers; a warm one has already sent `ready`.
+ */
 function opened(
   t: TestContext,
   options: StreamOptions = OPTIONS,
@@ -80,7 +82,7 @@ function bytesOf(samples: readonly number[]): Uint8Array {
   return new Uint8Array(Int16Array.from(samples).buffer);
 }
 
-test("any cut of the same bytes gives the same samples", (t) => {
+test("the same bytes give the same samples, however they are chunked", (t) => {
   fc.assert(
     fc.property(
       fc.uint8Array({ maxLength: 200 }),
@@ -89,7 +91,7 @@ test("any cut of the same bytes gives the same samples", (t) => {
         const { session, decoder } = opened(t);
         let offset = 0;
         for (const size of [...sizes, bytes.length]) {
-          // A view into larger memory at any offset, as sockets lend it.
+          // A view into larger memory at any offset, as sockets provide it.
           session.audio(bytes.subarray(offset, offset + size));
           offset = Math.min(bytes.length, offset + size);
         }
@@ -103,7 +105,7 @@ test("any cut of the same bytes gives the same samples", (t) => {
   );
 });
 
-test("a session passes its options on and announces itself when the decoder is ready", (t) => {
+test("a session passes on its options and sends ready once the decoder is ready", (t) => {
   const { decoder, sink } = opened(t);
   assert.deepEqual(decoder.options, {
     modelId: "m-1",
@@ -145,7 +147,7 @@ for (const words of [true, false]) {
   });
 }
 
-test("close decodes what is there, settles and ends with done and 1000", (t) => {
+test("close decodes the remaining audio, settles, and ends with done and 1000", (t) => {
   const all = opened(t);
   const { session, decoder, sink } = all;
   session.audio(bytesOf([1, 2, 3, 4]));
@@ -162,7 +164,7 @@ test("close decodes what is there, settles and ends with done and 1000", (t) => 
   assertEnded(all);
 });
 
-test("audio after close reaches neither the decoder nor the bill", (t) => {
+test("audio after close is neither decoded nor charged", (t) => {
   const { session, decoder, sink } = opened(t);
   session.audio(bytesOf([1, 2]));
   session.close();
@@ -225,7 +227,7 @@ test("a stopping service lets the session finish and closes with 1012", (t) => {
   assertEnded(all);
 });
 
-test("a disconnected client frees its slot, and nothing is sent afterwards", (t) => {
+test("a disconnected client frees its slot and gets no more messages", (t) => {
   const all = opened(t);
   all.session.disconnected();
   all.session.disconnected();
@@ -237,7 +239,7 @@ test("a disconnected client frees its slot, and nothing is sent afterwards", (t)
   assertEnded(all);
 });
 
-test("a decoder that fails ends the session with an error that invites another try", (t) => {
+test("a failed decoder ends the session with an error that can be retried", (t) => {
   const all = opened(t);
   all.decoder.emit({ type: "failed", message: "live transcription is not available" });
   assert.deepEqual(all.sink.messages, [
@@ -265,7 +267,7 @@ for (const [code, closeCode] of [
   ["ENGINE_BUSY", 1013],
   ["SHUTTING_DOWN", 1012],
 ] as const) {
-  test(`a model that does not load ends the session with ${closeCode}, and its audio costs nothing`, (t) => {
+  test(`a model that does not load ends the session with ${closeCode} at no cost`, (t) => {
     const all = openedCold(t);
     all.session.audio(bytesOf([1, 2, 3]));
     all.session.unavailable(new ServiceError(code, "no model"));
@@ -284,7 +286,7 @@ test("a client that leaves while the model is cold pays nothing", (t) => {
   assertEnded(all, 0);
 });
 
-test("a sink that throws ends its session alone, with 1011", (t) => {
+test("a sink that throws ends only its own session, with 1011", (t) => {
   class BrokenSink extends RecordingSink {
     override send(): void {
       throw new Error("socket of another life");
@@ -296,7 +298,7 @@ test("a sink that throws ends its session alone, with 1011", (t) => {
   assertEnded(all);
 });
 
-test("whatever happens, nothing is sent after the close and everything is freed once", (t) => {
+test("after any events, nothing is sent after the close and everything is freed once", (t) => {
   const steps = {
     audio: (all: Opened) => all.session.audio(bytesOf([1, 2, 3])),
     finalize: (all: Opened) => all.session.finalize(),
@@ -342,7 +344,7 @@ test("unpaid audio ends the session with 4429 after the finals of the paid audio
   assertEnded(all);
 });
 
-test("audio before the first credit check waits for it, and close waits for the audio", (t) => {
+test("audio waits for the first credit check, and close for the audio", (t) => {
   const all = opened(t, OPTIONS, new RecordingSink(), new FreeMeter({ isPatient: true }));
   all.session.audio(bytesOf([1, 2, 3]));
   all.session.finalize();
@@ -361,7 +363,7 @@ test("audio before the first credit check waits for it, and close waits for the 
   assertEnded(all);
 });
 
-test("a session without credits ends immediately, and early audio is bounded", (t) => {
+test("a session without credits ends immediately, with early audio bounded", (t) => {
   const poor = opened(t, OPTIONS, new RecordingSink(), new FreeMeter({ isPatient: true }));
   poor.meter.onFunds({ limitSamples: 0, beyond: new ServiceError("AUTH_UNAVAILABLE", "metering is away") });
   assert.deepEqual(typesOf(poor.sink.messages), ["error auth_unavailable"]);

@@ -9,21 +9,21 @@ function busy(share: number) {
   return (sessions: number, afterMs = 0) => capacity.of(sessions, 20_000 + afterMs);
 }
 
-test("a worker takes what is configured while its time allows it", () => {
+test("a worker accepts the configured number of sessions while its time allows it", () => {
   assert.equal(new MeasuredCapacity(100).of(90, 0), 100);
   assert.equal(busy(0.5)(90), 100);
   assert.equal(busy(0)(90), 100);
 });
 
-test("a worker whose sessions take most of its time takes no more than 0.8 of it", () => {
+test("a busy worker accepts sessions up to 0.8 of its time", () => {
   assert.equal(busy(0.8)(60), 60);
   assert.ok(Math.abs(busy(0.7)(60) - 68) <= 1);
   assert.ok(Math.abs(busy(1)(50) - 40) <= 1);
-  // More than its time is no share.
+  // A share above 1 counts as 1.
   assert.equal(busy(3)(50), busy(1)(50));
 });
 
-test("few sessions do not predict many, and old reports do not count", () => {
+test("old reports and reports of few sessions do not limit capacity", () => {
   assert.equal(busy(1)(24), 100);
   assert.equal(busy(1)(25) < 25, true);
   assert.equal(busy(1)(50, 10_001), 100);

@@ -11,7 +11,7 @@ import * as fc from "../../support/properties.js";
 
 const FAILURE = new ServiceError("ENGINE_BUSY", "no model");
 
-/** The world around the machine: who holds which lease, and which of the machine's work is running. */
+/** The environment of the state machine: leases and their holders, and the machine's running work. */
 class World {
   state: ResidencyState = { phase: "cold" };
   isLoading = false;
@@ -75,7 +75,7 @@ type Step =
   | "released"
   | "stop";
 
-/** Carries out a step where it is possible: the machine is only ever told what can have happened. */
+/** Carries out a step if possible: the machine only gets events that can have happened. */
 function take(world: World, step: Step, choice: number): void {
   const pick = (leases: ReadonlySet<number>) => [...leases][choice % Math.max(1, leases.size)];
   switch (step) {
@@ -107,7 +107,7 @@ function take(world: World, step: Step, choice: number): void {
       world.tell({ type: "idle" });
       return;
     case "late idle":
-      // The timer had run out before it was cancelled.
+      // The timer expired before it was cancelled.
       if (world.isAwaitingIdle) return;
       world.tell({ type: "idle" });
       return;
@@ -130,13 +130,13 @@ const anyStep = fc.oneof(
 );
 const anySteps = fc.array(fc.tuple(anyStep, fc.nat(20)), { maxLength: 60 });
 
-test("there is never a second load, no release under a lease, and every lease is granted or rejected", () => {
+test("never loads twice or releases under a lease, and settles every lease", () => {
   fc.assert(
     fc.property(anySteps, fc.boolean(), (steps, isStopped) => {
       const world = new World();
       for (const [step, choice] of steps) take(world, step, choice);
       if (isStopped) take(world, "stop", 0);
-      // Whatever was on comes to its end, and then nobody waits any more.
+      // All running work ends, and then no lease is waiting.
       for (let round = 0; round < 3; round++) {
         take(world, "released", 0);
         take(world, "loaded", 0);
@@ -169,7 +169,7 @@ test("a lease after it waits for the next workers", () => {
   assert.equal(world.granted.size, 1);
 });
 
-test("more leases than may wait are rejected", () => {
+test("rejects leases beyond the limit of waiting ones", () => {
   const world = new World();
   for (let index = 0; index < 4_097; index++) take(world, "acquire", 0);
   assert.deepEqual([world.waiting.size, [...world.refused]], [4_096, [4_096]]);

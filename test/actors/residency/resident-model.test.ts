@@ -40,7 +40,7 @@ test("twenty simultaneous leases share one load", async () => {
   assert.deepEqual([engines.made.length, engines.faults, engines.observed], [1, [], ["loaded"]]);
 });
 
-test("a failed load rejects all waiting leases, and the next lease tries again", async () => {
+test("a failed load rejects all waiting leases; the next lease tries again", async () => {
   const engines = new FakeEngines();
   const model = resident(engines);
   const waiting = Array.from({ length: 20 }, () => model.take());
@@ -48,7 +48,7 @@ test("a failed load rejects all waiting leases, and the next lease tries again",
   const refusals = await Promise.all(waiting.map(refusalOf));
   assert.deepEqual(new Set(refusals.map(({ code }) => code)), new Set(["ENGINE_BUSY"]));
   assert.match(String(refusals[0]?.cause), /disk is gone/);
-  // The remains of the failed start end before the next start.
+  // The leftovers of the failed start end before the next start.
   const next = model.take();
   assert.deepEqual([engines.made.length, engines.made[0]?.phase], [1, "stopping"]);
   engines.stopping?.hasStopped();
@@ -60,7 +60,7 @@ test("a failed load rejects all waiting leases, and the next lease tries again",
   assert.deepEqual([model.phase, engines.faults], ["warm", []]);
 });
 
-test("after the idle time the workers end, with an open lease never", async (t) => {
+test("the workers end after the idle time, unless a lease is open", async (t) => {
   const timers = ManualTimers.install(t);
   const engines = new FakeEngines();
   const model = resident(engines);
@@ -96,7 +96,7 @@ test("with an idle time of 0 the workers stay", async (t) => {
   assert.equal(model.phase, "warm");
 });
 
-test("a lease released while it waits leaves no trace, and the load continues for the next", async (t) => {
+test("a lease released while waiting does not stop the load for the next one", async (t) => {
   const timers = ManualTimers.install(t);
   const engines = new FakeEngines();
   const model = resident(engines);
@@ -113,7 +113,7 @@ test("a lease released while it waits leaves no trace, and the load continues fo
   assert.equal(model.phase, "releasing");
 });
 
-test("waiting is bounded, the load is not", async (t) => {
+test("bounds the wait but not the load", async (t) => {
   const timers = ManualTimers.install(t);
   const engines = new FakeEngines();
   const model = resident(engines);
@@ -151,7 +151,7 @@ test("an engine that cannot be created counts as a failed load", (t) => {
   });
 });
 
-test("a preload throws what the engine threw, and waits as long as it takes", async (t) => {
+test("a preload waits without a limit and throws the engine's error", async (t) => {
   const timers = ManualTimers.install(t);
   const engines = new FakeEngines();
   const model = resident(engines);
@@ -163,7 +163,7 @@ test("a preload throws what the engine threw, and waits as long as it takes", as
 });
 
 for (const phase of ["cold", "loading", "warm", "releasing"] as const) {
-  test(`a stop while ${phase} rejects waiting leases, ends the workers and accepts no new ones`, async (t) => {
+  test(`a stop while ${phase} ends the workers and rejects waiting and new leases`, async (t) => {
     const timers = ManualTimers.install(t);
     const engines = new FakeEngines();
     const model = resident(engines, 1);
@@ -188,7 +188,7 @@ for (const phase of ["cold", "loading", "warm", "releasing"] as const) {
 
 type Step = "take" | "give back" | "start ends" | "start fails" | "stop ends" | "time passes" | "turn";
 
-test("a release that races with requests loses none of them, in any order", async (t) => {
+test("a release that races with requests loses none of them", async (t) => {
   const timers = ManualTimers.install(t);
   const anyStep = fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom<Step>("take", "give back") },
@@ -208,7 +208,7 @@ test("a release that races with requests loses none of them, in any order", asyn
         const outcome = lease.granted.then(
           () => {
             if (!waiting.delete(lease)) return;
-            // Granted: from now on its engine must run until it is given back.
+            // Granted leases; from then on the engine must run until they are released.
             if (lease.engine.phase !== "started")
               engines.faults.push(`granted an engine that is ${lease.engine.phase}`);
             lease.engine.useCount++;
@@ -234,7 +234,7 @@ test("a release that races with requests loses none of them, in any order", asyn
         else if (step === "time passes") timers.advance(2);
         else await Promise.resolve();
       }
-      // Every start and stop that is on ends well: then nobody waits any more.
+      // Lets every pending start and stop succeed, after which no lease is waiting.
       for (let round = 0; round < 4; round++) {
         engines.stopping?.hasStopped();
         await settled();

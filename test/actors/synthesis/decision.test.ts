@@ -16,13 +16,13 @@ function chunkOf(endsSentence: boolean): SpeechChunk {
   return { pcm: new Int16Array(1), sampleRateHz: 24_000, endsSentence };
 }
 
-/** A synthesizer and a reader that take turns as `choices` say, each doing only what it may do. */
+/** A synthesizer and a reader that take turns according to `choices`, each within its rules. */
 class Simulation {
   state: SynthesisState;
   readonly begun: number[] = [];
-  /** Chunks in the order in which the synthesizer made them. */
+  /** Chunks in the order of their synthesis. */
   readonly made: SpeechChunk[] = [];
-  /** Chunks that the reader got. */
+  /** Chunks that the reader received. */
   readonly read: SpeechChunk[] = [];
   ends = 0;
   isReaderWaiting = false;
@@ -47,7 +47,7 @@ class Simulation {
     this.#tell({ type: "pull" });
   }
 
-  /** Sentences that the reader has read to the end, and whether it is inside another one. */
+  /** Sentences that the reader has finished, and whether it is inside another one. */
   get sentencesRead(): number {
     return this.read.filter((chunk) => chunk.endsSentence).length;
   }
@@ -87,7 +87,7 @@ class Simulation {
   }
 }
 
-test("chunks are delivered once, in order, at most two sentences ahead, and reading ends", () => {
+test("delivers every chunk once, in order, at most two sentences ahead", () => {
   const choice = fc.constantFrom("pull", "chunk", "last chunk");
   fc.assert(
     fc.property(fc.nat({ max: 8 }), fc.array(choice, { maxLength: 60 }), (sentenceCount, choices) => {
@@ -96,7 +96,7 @@ test("chunks are delivered once, in order, at most two sentences ahead, and read
         if (turn === "pull") simulation.pull();
         else simulation.makeChunk(turn === "last chunk");
       }
-      // From here on both do all they can: each round must bring the reader one chunk or the end.
+      // From here on both do all they can: each round must give the reader a chunk or the end.
       const rounds = sentenceCount + choices.length + SENTENCES_AHEAD;
       for (let round = 0; round <= rounds && simulation.ends === 0; round++) {
         simulation.pull();

@@ -15,7 +15,7 @@ const JOB: SynthesisJob = {
   nfe: 4,
   seed: 1,
 };
-/** Far more steps than anything waits for: a job that is certainly still running when it is cancelled. */
+/** Enough steps for a job to be still running when it is cancelled. */
 const LONG_JOB: SynthesisJob = { ...JOB, nfe: 64 };
 const RATE_HZ = 24_000;
 const PIECES_PER_WORKER = 32;
@@ -41,7 +41,7 @@ function hasCode(code: string): (error: unknown) => boolean {
   return (error) => error instanceof ServiceError && error.code === code;
 }
 
-/** Long enough for a job to be on the worker, short against all of a long job's steps. */
+/** Long enough for a job to reach the worker, but short compared with a long job. */
 function whileRunning(): Promise<void> {
   return momentOfFault(30);
 }
@@ -55,7 +55,7 @@ test("a sentence has a length and a loudness like speech", async () => {
   assert.ok(level > 0.005 && level < 0.5, `level ${level}`);
 });
 
-test("the same job gives the same samples, another seed others", async () => {
+test("the same job gives the same samples; another seed gives different ones", async () => {
   const first = await speak(JOB);
   assert.deepEqual(await speak(JOB), first);
   assert.notDeepEqual(await speak({ ...JOB, seed: 2 }), first);
@@ -69,7 +69,7 @@ test("jobs that wait do not change each other's samples", async () => {
   assert.deepEqual(await queued, alone);
 });
 
-test("a faster pace takes less time, and another voice sounds different", async () => {
+test("the pace changes the duration, the voice changes the sound", async () => {
   const [normal, fast, other] = await Promise.all([
     speak(JOB),
     speak({ ...JOB, speed: 2 }),
@@ -86,8 +86,8 @@ test("a cancelled job ends within a step, and the worker is free for the next on
   const abort = new AbortController();
   const cancelled = assert.rejects(speak(LONG_JOB, abort.signal), hasCode("CANCELLED"));
   await eventually("the model runs", () => engine.modelRuns > before + runsOfNext);
-  const runsOfCancelled = engine.modelRuns;
   abort.abort();
+  const runsOfCancelled = engine.modelRuns;
   const next = speak(JOB);
   await cancelled;
   assert.ok((await next).length > 0);
@@ -112,13 +112,15 @@ test("a job cancelled while it waits never reaches the worker", async () => {
   await Promise.all(onWorker);
 });
 
-test("after a cancel the model runs once at most", async () => {
+test("after a cancellation the model runs at most once", async () => {
   for (const waitMs of [1, 5, 20, 40, 80]) {
     const abort = new AbortController();
     const cancelled = assert.rejects(speak(LONG_JOB, abort.signal), hasCode("CANCELLED"));
     await momentOfFault(waitMs);
-    const runsBefore = engine.modelRuns;
     abort.abort();
+    // Read afterwards: on a busy machine the worker may continue while this thread is suspended before the
+    // cancel.
+    const runsBefore = engine.modelRuns;
     await cancelled;
     await whileRunning();
     const runs = engine.modelRuns - runsBefore;
@@ -126,7 +128,7 @@ test("after a cancel the model runs once at most", async () => {
   }
 });
 
-test("parts arrive while a piece is being synthesized, and together they are the piece", async () => {
+test("parts that arrive during synthesis join to the whole piece", async () => {
   const parts: number[] = [];
   let partCount = 0;
   const job = { ...JOB, spokenText: "қазақ тілі түркі тілдерінің қыпшақ тобына жатады." };
@@ -168,7 +170,7 @@ test("pieces synthesized together need no more model runs than one after another
   assert.ok(together <= apart, `${together} runs together, ${apart} apart`);
 });
 
-test("first chunks that are asked for in one moment share their steps, and give the samples that they give alone", async () => {
+test("simultaneous first chunks share steps without changing their samples", async () => {
   const jobs = ["сәлем, қалың қалай?", "қазақ тілі түркі тілдерінің бірі.", "біз көлге барамыз!"].map(
     (spokenText, seed) => ({ ...JOB, spokenText, seed, chunking: "growing" as const }),
   );
@@ -181,11 +183,11 @@ test("first chunks that are asked for in one moment share their steps, and give 
   const together = await Promise.all(jobs.map(speakFirst));
   const shared = engine.modelRuns - before - apart;
   assert.deepEqual(together, alone);
-  // At most one of them begins before the others come.
+  // At most one of them begins before the others arrive.
   assert.ok(shared <= apart - JOB.nfe, `${shared} runs together, ${apart} apart`);
 });
 
-test("a new listener is served before the rest, and the rest is not forgotten", async () => {
+test("a new listener is served first without starving the others", async () => {
   const order: string[] = [];
   const note = (name: string) => () => order.push(name);
   const { signal } = new AbortController();
@@ -204,7 +206,7 @@ test("a job cancelled in advance is rejected", async () => {
   await assert.rejects(speak(JOB, AbortSignal.abort()), hasCode("CANCELLED"));
 });
 
-test("a signal that is aborted after the end changes nothing", async () => {
+test("aborting after the end has no effect", async () => {
   const abort = new AbortController();
   await speak(JOB, abort.signal);
   const next = speak(JOB);
@@ -218,7 +220,7 @@ test("a job that the model cannot speak fails alone", async () => {
   assert.ok((await speak(JOB)).length > 0);
 });
 
-test("a full queue refuses, and what waits in it can still be cancelled", async () => {
+test("a full queue rejects jobs; waiting ones can still be cancelled", async () => {
   const aborts = Array.from({ length: PIECES_PER_WORKER + QUEUE_CAPACITY }, () => new AbortController());
   const accepted = aborts.map(({ signal }) => speak(LONG_JOB, signal));
   const outcomes = Promise.allSettled(accepted);

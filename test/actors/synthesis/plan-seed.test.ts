@@ -9,7 +9,7 @@ async function seedOf(body: object): Promise<number> {
   return (await planSynthesis(parseSynthesisRequest({ text: "Сәлем.", ...body }), SPEAKING)).voicing.seed;
 }
 
-test("the seed is the request's, or derived from the text without one", async () => {
+test("the seed comes from the request, or else from the text", async () => {
   assert.equal(await seedOf({ seed: 0 }), 0);
   assert.equal(await seedOf({ seed: 0xffff_ffff }), 0xffff_ffff);
   assert.equal(await seedOf({}), await seedOf({ seed: null }));

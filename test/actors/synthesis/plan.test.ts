@@ -22,7 +22,7 @@ const MODEL: SpeakingModel = {
 const planOf = (text: string, normalize = true) =>
   planSynthesis(parseSynthesisRequest({ text, normalize }), MODEL);
 
-test("characters without a reading are counted over all sentences, and stay billed", async () => {
+test("unspeakable characters are counted over all sentences and billed", async () => {
   const text = "Сәлем 😀! Бағасы 5 ₸. 漢字";
   const plan = await planOf(text);
   assert.equal(plan.droppedCharacters, 3);
@@ -35,7 +35,7 @@ test("characters without a reading are counted over all sentences, and stay bill
   assert.equal((await planOf("Сәлем!")).droppedCharacters, 0);
 });
 
-test("a pause mark replaces the pause between sentences, less the silence that the pieces end and begin with", async () => {
+test("a pause mark replaces the pause between sentences, minus the silence at the edges of pieces", async () => {
   const pauses = async (text: string) =>
     (await planOf(text)).sentences.map(({ leadSamples = 0, pauseSamples }) =>
       [leadSamples, pauseSamples].map((n) => n / 24),
@@ -58,7 +58,7 @@ test("a pause mark replaces the pause between sentences, less the silence that t
   ]);
 });
 
-test("speech continues after a pause inside a sentence, and its characters are billed", async () => {
+test("speech continues after a pause mark inside a sentence, which is billed", async () => {
   const text = "Қайырлы таң [pause 500ms] достар [pause 1s]";
   const plan = await planOf(text);
   assert.deepEqual(
@@ -80,7 +80,7 @@ test("speech continues after a pause inside a sentence, and its characters are b
   await assert.rejects(planOf("[pause 1s]"), /something that can be spoken/);
 });
 
-/** Returns the number of characters that a text's plan speaks. */
+/** Returns the number of spoken characters in a text's plan. */
 async function spokenLength(text: string): Promise<number> {
   const { sentences } = await planOf(text);
   return sentences.flatMap(({ pieces }) => pieces).reduce((sum, piece) => sum + piece.text.length, 0);
@@ -89,7 +89,7 @@ async function spokenLength(text: string): Promise<number> {
 const LONGEST = 5_000;
 const filled = (part: string) => part.repeat(Math.ceil(LONGEST / part.length)).slice(0, LONGEST);
 
-test("the longest texts of figures that people have are spoken", async () => {
+test("the longest real texts of figures are spoken", async () => {
   const figures: Readonly<Record<string, string>> = {
     "personal numbers": "910412300547\n",
     "nothing but figures": "9876543210",
@@ -121,7 +121,7 @@ test("a text that is too long when spoken is rejected with both lengths", async 
   await assert.rejects(planOf(filled("≤≥")), /received 8\d{4}$/);
 });
 
-test("an answer of more than an hour is rejected, slow speech and pauses counted", async () => {
+test("an answer longer than an hour is rejected, including slow speech and pauses", async () => {
   const slowly = (text: string, speed: number) =>
     planSynthesis(parseSynthesisRequest({ text, speed }), MODEL);
   const figures = filled("9876543210");
@@ -135,14 +135,14 @@ test("an answer of more than an hour is rejected, slow speech and pauses counted
     return true;
   });
   assert.ok((await slowly(filled("Бүгін күн жылы, ертең жаңбыр жауады. "), 0.5)).sentences.length > 0);
-  // 40 minutes of paragraphs, and half an hour of short ones besides.
+  // 40 minutes of paragraphs, plus half an hour of short ones.
   const paragraphs = filled("а\n\n");
   assert.ok((await slowly(paragraphs, 1)).sentences.length > 0);
   const pauses = "[pause 10s]".repeat(12);
   assert.ok((await slowly(`Сәлем ${pauses}`, 1)).sentences.length > 0);
 });
 
-test("a run of one sign is an ornament, not many words", async () => {
+test("a run of one sign counts as an ornament, not as many words", async () => {
   const said = async (text: string) =>
     (await planOf(text)).sentences.flatMap(({ pieces }) => pieces.map((piece) => piece.text));
   for (const sign of "@%=+≥±№~≈°₸$&") {
@@ -169,7 +169,7 @@ test("the longest text is read over many turns of the event loop", async () => {
   assert.ok(turns >= 8, `${turns} turns`);
 });
 
-test("a voice of another language gets the text as it is written, and it costs what every text costs", async () => {
+test("a voice of another language gets the text as written, at the usual price", async () => {
   const text = "Цена 15%. Итого 2 500 ₽\u0000!";
   const other = { ...MODEL, lang: "uk" };
   const { sentences, billedCharacters, droppedCharacters } = await planSynthesis(
@@ -184,7 +184,7 @@ test("a voice of another language gets the text as it is written, and it costs w
   await assert.rejects(planSynthesis(parseSynthesisRequest({ text: "…!" }), other), /that can be spoken$/);
 });
 
-test("a Russian voice gets figures in Russian words, and one that knows Kazakh too gets them in Kazakh", async () => {
+test("figures become Russian words for a Russian voice, Kazakh words for a bilingual one", async () => {
   const piecesOf = async (lang: string, normalize = true) => {
     const request = parseSynthesisRequest({ text: "Цена 15%. Итого 2 500 ₽!", normalize });
     const { sentences } = await planSynthesis(request, { ...MODEL, lang });
@@ -203,7 +203,7 @@ const CALM_MODEL: SpeakingModel = {
 const calmPlan = (request: object) =>
   planSynthesis(parseSynthesisRequest({ voice: "saule", ...request }), CALM_MODEL);
 
-test("a voice has its own pace and pauses, except pauses that a text requests", async () => {
+test("a voice has its own pace and pauses, except for pauses requested in the text", async () => {
   const plan = await calmPlan({ text: "Бір. Екі.\nҮш. [pause 1s] Төрт.", speed: 1.5 });
   assert.deepEqual(plan.voicing, {
     modelId: "svc-kk-v1",
@@ -229,7 +229,7 @@ test("a voice's pace stays within the range of requests", async () => {
   );
 });
 
-test("the limit depends on the voice's pace: a slow one speaks less", async () => {
+test("the text limit depends on the voice's pace", async () => {
   const text = filled("987654321012 ");
   const slow = { ...MODEL, voices: [{ ...MODEL.voices[0]!, manner: { ...CALM, pace: 0.7 } }] };
   assert.ok(await planSynthesis(parseSynthesisRequest({ text }), MODEL));

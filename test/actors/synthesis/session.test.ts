@@ -24,7 +24,7 @@ interface Spoken {
   readonly piece: Deferred<SynthesizedPiece>;
 }
 
-/** Says one sample per letter, the letter's code; answers at once, or when the test lets it. */
+/** Outputs one sample per letter, the letter's code, immediately or when the test allows. */
 class FakeSynthesizer implements Synthesizer {
   readonly spoken: Spoken[] = [];
   readonly #isPatient: boolean;
@@ -96,7 +96,7 @@ async function readAll(session: SynthesisSession): Promise<number[][]> {
   return pieces;
 }
 
-/** The next sentence of a session, chunk by chunk. */
+/** Reads the next sentence of a session, chunk by chunk. */
 async function readSentence(chunks: AsyncIterator<SpeechChunk>): Promise<void> {
   for (;;) {
     const { done, value } = await chunks.next();
@@ -159,7 +159,7 @@ test("nothing is synthesized before the first read", async () => {
   session.stop("client-left");
 });
 
-test("for a reader that stops reading, at most two sentences are synthesized", async () => {
+test("at most two sentences are synthesized for a reader that stops reading", async () => {
   const synthesizer = new FakeSynthesizer({ isPatient: false });
   const session = sessionOf(planOf("a", "b", "c", "d", "e"), synthesizer);
   const iterator = session.chunks()[Symbol.asyncIterator]();
@@ -198,7 +198,7 @@ for (const delivery of ["chunks", "sentences"] as const) {
   });
 }
 
-test("a session that waits for its reader ends when it is stopped, and requests no more pieces", async () => {
+test("a stopped session that waits for its reader requests no more pieces", async () => {
   const synthesizer = new FakeSynthesizer({ isPatient: false });
   const plan = { ...planOf(Array(30).fill("b").join("|")), sampleRateHz: SLOW_RATE_HZ };
   const session = sessionOf(plan, synthesizer);
@@ -213,7 +213,7 @@ test("a session that waits for its reader ends when it is stopped, and requests 
   assert.equal(synthesizer.texts.length, before);
 });
 
-test("a failure reaches the reader that waits, and every later read", async () => {
+test("a failure rejects the waiting read and every later one", async () => {
   const synthesizer = new FakeSynthesizer({ isPatient: true });
   const session = sessionOf(planOf("a", "b"), synthesizer);
   const iterator = session.chunks()[Symbol.asyncIterator]();
@@ -238,7 +238,7 @@ test("a failure between reads is kept for the next one", async () => {
   await assert.rejects(iterator.next(), hasCode("INTERNAL"));
 });
 
-test("stop cancels the piece in work and fails the reader that waits", async () => {
+test("stop cancels the running piece and fails the waiting reader", async () => {
   const synthesizer = new FakeSynthesizer({ isPatient: true });
   const session = sessionOf(planOf("a", "b"), synthesizer);
   const reading = readAll(session);
@@ -251,7 +251,7 @@ test("stop cancels the piece in work and fails the reader that waits", async () 
   assert.deepEqual(synthesizer.texts, ["a"], "nothing is begun after the stop");
 });
 
-test("a reader that breaks off cancels the work", async () => {
+test("a reader that stops early cancels the work", async () => {
   const synthesizer = new FakeSynthesizer({ isPatient: true });
   const session = sessionOf(planOf("a", "b", "c"), synthesizer);
   await settled();
@@ -277,7 +277,7 @@ test("stop after the end changes nothing", async () => {
   assert.equal(synthesizer.spoken[0]!.signal.aborted, false);
 });
 
-test("a failing sentence ends the pieces after it", async () => {
+test("a failed sentence ends the pieces after it", async () => {
   const synthesizer = new FakeSynthesizer({ isPatient: true });
   const session = sessionOf(planOf("a|b|c"), synthesizer);
   const reading = readAll(session);
@@ -286,7 +286,7 @@ test("a failing sentence ends the pieces after it", async () => {
   assert.deepEqual(synthesizer.texts, ["a"]);
 });
 
-test("a reader of chunks hears a sentence while it is synthesized, with its pieces joined by their mark's pause", async () => {
+test("a reader of chunks gets a sentence while it is synthesized, with pauses between its pieces", async () => {
   const synthesizer = new FakeSynthesizer({ isPatient: true });
   const session = sessionOf(planOf("ab,|c"), synthesizer);
   const iterator = session.chunks()[Symbol.asyncIterator]();
@@ -321,7 +321,7 @@ test("pieces are urgent until the first audio, then due when the listener runs o
   await iterator.return?.();
 });
 
-test("a reader of sentences waits for all pieces of the first, a reader of the whole is patient", async () => {
+test("a reader of sentences has a deadline for the first sentence, a reader of the whole has none", async () => {
   for (const [delivery, kinds] of [
     ["sentences", ["first", "first", "heard"]],
     ["whole", ["whole", "whole", "whole"]],
@@ -340,7 +340,7 @@ test("a reader of sentences waits for all pieces of the first, a reader of the w
   assert.deepEqual(synthesizer.chunkings, ["growing", "growing", "growing"]);
 });
 
-test("speech longer than an hour ends there, whatever the plan estimated", async () => {
+test("speech ends after an hour, regardless of the plan's estimate", async () => {
   const synthesizer = new FakeSynthesizer({ isPatient: false });
   // A sample takes ten seconds, and so does a letter.
   const slowly = (...texts: readonly string[]) => ({ ...planOf(...texts), sampleRateHz: 0.1 });

@@ -47,7 +47,7 @@ function refused(code: string, pattern = /./): (error: unknown) => boolean {
   };
 }
 
-test("a file at any common rate, mono or stereo, has the same word times, and a second equal channel changes nothing", async () => {
+test("word times do not depend on sample rate or on a second, equal channel", async () => {
   const at = async (rateHz: number, channels: number) => {
     const pcm = joined(silence(0.5, rateHz), speech(RECORDING, rateHz), silence(0.5, rateHz));
     const transcript = await engine.transcribe(await fileOf(wavOf(pcm, rateHz, channels)), NEVER);
@@ -65,7 +65,7 @@ test("a file at any common rate, mono or stereo, has the same word times, and a 
     [48_000, 1],
   ] as const) {
     const transcript = await at(rateHz, channels);
-    // 8 kHz lacks half of the band and resampling is not exact: words may differ, but not the position of
+    // 8 kHz lacks half of the band, and resampling is not exact: words may differ, but not the position of
     // speech.
     assert.ok(transcript.segments.length > 0);
     const shiftSeconds = transcript.segments[0]!.startSeconds - expected.segments[0]!.startSeconds;
@@ -73,7 +73,7 @@ test("a file at any common rate, mono or stereo, has the same word times, and a 
   }
 });
 
-test("pieces are cut at pauses and their times are those of the whole file", async () => {
+test("pieces are cut at pauses, with times relative to the whole file", async () => {
   const recording = speech(RECORDING);
   const alone = await engine.transcribe(await wavFile(16_000, 1, recording, silence(2)), NEVER);
   const gapSeconds = 3;
@@ -95,7 +95,7 @@ test("pieces are cut at pauses and their times are those of the whole file", asy
   }
   const [first, again] = [twice.segments[0]!, twice.segments[alone.segments.length]!];
   assert.ok(first.endSeconds < recording.length / 16_000 + 0.5);
-  // Frames of 40 ms lie elsewhere in the second copy, and speech may be noticed a few of them later.
+  // The second copy has other frame boundaries, so speech may be detected a few frames later.
   assert.ok(Math.abs(again.startSeconds - first.startSeconds - offsetSeconds) < 0.5);
 });
 
@@ -107,7 +107,7 @@ test("a file of silence and one of a tone have no segments", async () => {
   }
 });
 
-test("0.1 s is enough and less is rejected", async () => {
+test("rejects less than 0.1 s of audio", async () => {
   const shortest = await engine.transcribe(await wavFile(8_000, 1, silence(0.1, 8_000)), NEVER);
   assert.equal(shortest.sampleCountIn, 800);
   const shorter = await wavFile(8_000, 1, new Int16Array(799));
@@ -149,7 +149,7 @@ test("a transcription that is cancelled ends early, and the worker takes the nex
   const recording = speech(RECORDING);
   const minute = await wavFile(16_000, 1, ...Array<Int16Array>(10).fill(joined(recording, silence(1))));
   const abort = new AbortController();
-  // Nothing of it is heard by then.
+  // None of it has been decoded by then.
   const work = engine.transcribe(minute, abort.signal, { onLength: async () => abort.abort() });
   const cancelled = assert.rejects(work, refused("CANCELLED"));
   const next = engine.transcribe(await wavFile(16_000, 1, silence(0.5)), NEVER);
@@ -157,7 +157,7 @@ test("a transcription that is cancelled ends early, and the worker takes the nex
   assert.deepEqual((await next).segments, []);
 });
 
-test("every worker is warm when the engine has started", async () => {
+test("a started engine has warmed up every worker", async () => {
   const two = filePool(2);
   const threads = new Set<unknown>();
   const run: FilePool["run"] = async (task) => {
@@ -171,18 +171,18 @@ test("every worker is warm when the engine has started", async () => {
   await started.stop();
 });
 
-test("a worker that cannot load its model fails the start and keeps no other waiting", async () => {
+test("a worker that cannot load its model fails the start without blocking others", async () => {
   const two = filePool(2);
   const broken: FileAnswer<never> = { ok: false, code: "MODEL_BROKEN", message: "another hash" };
   let runs = 0;
   const run: FilePool["run"] = async (task) => (++runs === 2 ? broken : two.run(task));
   const failing = transcriptionEngine({ workerCount: 2, run, close: () => two.close() });
   await assert.rejects(failing.start(), refused("MODEL_BROKEN"));
-  // It waits for the task of the other worker.
+  // It waits for the other worker's task.
   await failing.stop();
 });
 
-test("transcriptions at the same time do not mix", async () => {
+test("concurrent transcriptions do not mix", async () => {
   const [kazakh, russian] = [speech(RECORDING), speech("asterisk-ru-core/conf-getconfno.flac")];
   const paths = await Promise.all([wavFile(16_000, 1, kazakh), wavFile(16_000, 1, russian)]);
   const alone = [await engine.transcribe(paths[0]!, NEVER), await engine.transcribe(paths[1]!, NEVER)];

@@ -17,7 +17,7 @@ const HEADER: WavHeader = {
   ...{ dataOffset: 44, dataBytes: null },
 };
 
-/** A file that is known by the lengths of its silences and of its runs of speech, in frames, by turns. */
+/** A file described by the alternating lengths of silence and speech, in frames. */
 interface FakeFile {
   readonly source: WavSource;
   readonly speech: Float32Array;
@@ -30,7 +30,7 @@ function fileOf(name: string, lengths: readonly number[]): FakeFile {
   return { source: { path: name, header: HEADER, sampleCount: speech.length * FRAME_SAMPLES }, speech };
 }
 
-/** All files here lie on a disk. */
+/** All files here are on disk. */
 function pathOf(source: AudioSource): string {
   return (source as WavSource).path;
 }
@@ -68,7 +68,7 @@ function fakePool(files: readonly FakeFile[], workerCount: number) {
   return { running, pool: { workerCount, run, close: async () => {} } };
 }
 
-/** The row that a piece is to find for a frame. */
+/** The expected row for a frame of a piece. */
 function rowOf({ parts }: FilePiece, frame: number): number | undefined {
   const part = parts.find(({ startFrame, endFrame }) => startFrame <= frame && frame < endFrame);
   return part === undefined ? undefined : new Float32Array(part.encoded)[frame - part.startFrame];
@@ -94,7 +94,7 @@ function expectedTexts({ source, speech }: FakeFile): string[] {
 
 const anyFile = fc.array(fc.nat(900), { minLength: 1, maxLength: 8 });
 
-test("in any order of workers, and after any single death, a file has its pieces in order and its progress grows to 1", async () => {
+test("any order of workers and any single death keep a file's pieces in order and its progress growing to 1", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(anyFile, { minLength: 1, maxLength: 4 }),
@@ -151,8 +151,8 @@ test("files take turns, and a short one does not wait for the end of a long one"
   assert.ok(tasks <= 5, `${tasks} tasks`);
 });
 
-test("a task that loses its worker twice fails its own file alone, however its pieces were put together", async () => {
-  // Two parts each, so that both are heard before pieces of either are decoded.
+test("a task that loses its worker twice fails only its own file, however its pieces were batched", async () => {
+  // Two parts each, so that both are encoded before pieces of either are decoded.
   const files = ["0", "1"].map((name) => fileOf(name, [20, 100, 40, 100, 140]));
   const { running, pool } = fakePool(files, 1);
   const queue = new FileQueue(pool, SILENT);
@@ -175,7 +175,7 @@ test("a task that loses its worker twice fails its own file alone, however its p
   );
 });
 
-test("a file that is given up settles when no worker is busy with it, and frees its turn", async () => {
+test("an abandoned file settles and frees its turn once no worker is busy with it", async () => {
   const files = [fileOf("0", new Array<number>(40).fill(300)), fileOf("1", [20, 100, 20])];
   const { running, pool } = fakePool(files, 1);
   const queue = new FileQueue(pool, SILENT);

@@ -13,7 +13,7 @@ const TRANSCRIPT: FileTranscript = {
   modelId: "m",
 };
 
-/** A session over work that ends when the test says so, on a clock that the test moves. */
+/** A session whose work and clock the test controls. */
 function transcribing() {
   const work = deferred<FileTranscript>();
   const clock = { atMs: 1_000, nowMs: () => clock.atMs };
@@ -33,7 +33,7 @@ function hasCode(code: string): (error: unknown) => boolean {
 
 type Ending = "transcribed" | "failed" | "client-left" | "service-stops";
 
-test("the first ending counts, whatever comes after it", async () => {
+test("only the first ending counts", async () => {
   const anyEnding = fc.constantFrom<Ending>("transcribed", "failed", "client-left", "service-stops");
   const outcomes = {
     transcribed: "m",
@@ -68,7 +68,7 @@ test("a transcript includes its processing time", async () => {
   assert.equal(signal.aborted, false, "there is nothing left to cancel");
 });
 
-test("a failure of the transcriber is the session's", async () => {
+test("a failure of the transcriber fails the session", async () => {
   const { session, work } = transcribing();
   work.reject(new ServiceError("AUDIO_UNREADABLE", "no WAVE"));
   await assert.rejects(session.transcript, hasCode("AUDIO_UNREADABLE"));

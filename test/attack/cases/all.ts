@@ -2,5 +2,5 @@ import type { AttackCase } from "../support/attack-case.js";
 import { FLOODS } from "./floods.js";
 import { REQUESTS } from "./requests.js";
 
-/** Every attack of `npm run attack`; a topic is a file of this folder. */
+/** Every attack of `npm run attack`; each file of this folder is a topic. */
 export const CASES: readonly AttackCase[] = [...FLOODS, ...REQUESTS];

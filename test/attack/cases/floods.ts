@@ -8,9 +8,9 @@ const LISTEN = "/v1/listen";
 const FORM_HEAD =
   '--b\r\nContent-Disposition: form-data; name="file"; filename="a.wav"\r\nContent-Type: audio/wav\r\n\r\n';
 
-/** Uploads in one-byte chunks, and live sockets that send as much as they can of what costs most. */
+/** Uploads in one-byte chunks, and live sockets that send the most expensive messages as fast as possible. */
 export const FLOODS: readonly AttackCase[] = [
-  // The machine's own effect on the figures.
+  // Baseline: the machine's own noise.
   { name: "nobody", run: async () => ({ count: 0, outcome: "nothing happens" }) },
   uploadFlood("one-byte chunks, raw", {
     path: "/v1/transcribe",

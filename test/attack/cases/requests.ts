@@ -4,7 +4,7 @@ const BURST = { connections: 2, unitsPerConnection: 20_000 };
 /** No key is needed for any of them. */
 const OPEN = { connections: 4, unitsPerConnection: 1 };
 
-/** Requests that cost their sender little: bursts without waiting, and bodies that are dear to read. */
+/** Requests that are cheap to send: bursts without waiting, and bodies that are expensive to read. */
 export const REQUESTS: readonly AttackCase[] = [
   requestFlood("pipelined GET", { ...BURST, unit: () => get("/health") }),
   requestFlood("pipelined GET, unknown path", { ...BURST, unit: () => get("/nothing") }),

@@ -18,7 +18,7 @@ interface AttackContext {
   readonly seconds: number;
 }
 
-/** A row of the table: how much the attack sent, and how it ended for the attacker. */
+/** A row of the table: the amount sent, and the outcome for the attacker. */
 interface AttackOutcome {
   readonly count: number;
   readonly outcome: string;
@@ -33,7 +33,7 @@ export interface AttackCase {
 
 const FLOODS = new URL("./floods.js", import.meta.url);
 
-/** An attack of WebSockets that send the same frames as fast as they are taken. */
+/** An attack by WebSockets that send the same frames as fast as the service accepts them. */
 export function socketFlood(
   name: string,
   args: Pick<SocketFloodArgs, "unit"> & Partial<Omit<SocketFloodArgs, "unit" | "port" | "key" | "seconds">>,
@@ -57,7 +57,7 @@ export function socketFlood(
   };
 }
 
-/** An attack of uploads in small chunks whose clients leave before the end. */
+/** An attack by uploads in small chunks whose clients leave before the end. */
 export function uploadFlood(
   name: string,
   args: Omit<UploadFloodArgs, "port" | "key" | "seconds">,

@@ -10,7 +10,7 @@ import { eventually } from "../../support/eventually.js";
 import { type ServiceProcess, startServiceProcess } from "../../support/service-process.js";
 import { SILENT } from "../../support/silent-log.js";
 
-/** A front that the service can be attacked through, and the settings that select it. */
+/** A front to attack, and the settings that select it. */
 export interface AttackedFront {
   readonly name: string;
   readonly environment: Readonly<Record<string, string>>;
@@ -28,7 +28,7 @@ export const ATTACKED_FRONTS: readonly AttackedFront[] =
 
 const IDLE_WITHIN_MS = 60_000;
 
-/** The real service on one front, and what can be seen of it from outside. */
+/** The real service on one front, observed from outside. */
 export class AttackedService {
   readonly front: AttackedFront;
   readonly process: ServiceProcess;
@@ -42,7 +42,7 @@ export class AttackedService {
     front: AttackedFront,
     environment: Readonly<Record<string, string>> = {},
   ): Promise<AttackedService> {
-    // Answers are timed: no first one is to load a model.
+    // Responses are timed, so models must be loaded before.
     const settings = { MODEL_PRELOAD: "true", ...front.environment, ...environment };
     return new AttackedService(front, await startServiceProcess(settings));
   }
@@ -64,7 +64,7 @@ export class AttackedService {
     return this.process.child.exitCode === null && this.process.child.signalCode === null;
   }
 
-  /** Names of the files that uploads and fetches have left in the data folder. */
+  /** Names of files from uploads and fetches in the data folder. */
   spooledFiles(): string[] {
     return readdirSync(join(this.process.dataDir, "spool"));
   }
@@ -74,7 +74,7 @@ export class AttackedService {
     return readdirSync(`/proc/${this.process.child.pid}/fd`).length;
   }
 
-  /** On a separate connection, so that it never waits for others on the client's side. */
+  /** On a separate connection, so that it never waits for other requests of the client. */
   async healthStatus(): Promise<number> {
     const answer = await fetch(`${this.url}/health`, { headers: { connection: "close" } });
     await answer.arrayBuffer();
@@ -90,14 +90,14 @@ export class AttackedService {
     return JSON.parse(stdout);
   }
 
-  /** A new organization with the free grant, and its key. */
+  /** Creates an organization with the free grant, and a key. */
   async newCustomer(): Promise<{ readonly id: string; readonly key: string }> {
     const { id } = (await this.operator("orgs", "create", "customer")) as { id: string };
     const { key } = (await this.operator("keys", "create", "--org", id)) as { key: string };
     return { id, key };
   }
 
-  /** Waits until nothing runs that was begun for a client: no hold is open and no file is spooled. */
+  /** Waits until no client's work remains: no open hold and no spooled file. */
   async untilIdle(): Promise<void> {
     await this.#withDatabase(async (sql) => {
       await eventually(
@@ -111,12 +111,12 @@ export class AttackedService {
     });
   }
 
-  /** Rules of the ledger that are broken, as rows that say where; none in a sound one. */
+  /** Broken rules of the ledger, as rows that say where; empty if it is consistent. */
   async brokenRules(): Promise<readonly object[]> {
     return this.#withDatabase(brokenRules);
   }
 
-  /** Credits that were charged to an organization so far, refunds taken off. */
+  /** Credits charged to an organization so far, minus refunds. */
   async chargedTo(organizationId: string): Promise<number> {
     return this.#withDatabase(async (sql) => {
       const [row] = await sql<{ charged: string }[]>`
@@ -126,8 +126,8 @@ export class AttackedService {
   }
 
   /**
-   * Waits for quiet, and looks at what every attack must leave behind: a service that runs, a sound ledger,
-   * no files.
+   * Waits until all work has ended, and asserts that the service runs, the ledger is consistent and no files
+   * remain.
    */
   async assertSound(): Promise<void> {
     assert.ok(this.isAlive, `the service ended by itself:\n${this.process.output()}`);

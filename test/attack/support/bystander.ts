@@ -7,7 +7,7 @@ export interface BystanderReport {
   readonly finals: readonly {
     readonly text: string;
     /**
-     * From the moment at which its last word had been spoken, the silence that ends an utterance included.
+     * Delay since its last word was spoken, including the silence that ends an utterance.
      */
     readonly lagMs: number;
   }[];
@@ -33,7 +33,7 @@ export function startBystander(args: BystanderArgs): ThreadRun<BystanderReport> 
   return runInThread<BystanderArgs, BystanderReport>(import.meta.url, "speak", args);
 }
 
-/** How many samples it speaks. */
+/** Number of samples of the sentence. */
 export function samplesSpoken(utterances: number): number {
   return pcmOf(utterances).length;
 }
@@ -43,7 +43,7 @@ function pcmOf(utterances: number): Int16Array {
   return joined(...Array.from({ length: utterances }, () => one));
 }
 
-/** On its thread, which finds it by its name. @public */
+/** Runs on its thread, which finds it by name. @public */
 export async function speak({ url, key, utterances }: BystanderArgs): Promise<BystanderReport> {
   const pcm = pcmOf(utterances);
   const run = await runLive({ url, key, pcm, isPaced: true, messageSamples: MESSAGE_SAMPLES });

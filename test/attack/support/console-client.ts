@@ -14,7 +14,7 @@ export interface ConsoleRequest {
   readonly isWithheld?: boolean;
 }
 
-/** How long an answer may take that does not hang. */
+/** Longest time of a response that does not hang. */
 const ANSWER_WITHIN_MS = 60_000;
 
 /** A console client with its own address, any of 127.0.0.0/8. */

@@ -11,30 +11,30 @@ export interface SocketFloodArgs {
   readonly port: number;
   readonly path: string;
   readonly key: string;
-  /** Whole frames that are sent again and again. */
+  /** Complete frames, sent repeatedly. */
   readonly unit: Uint8Array;
-  /** Frames that are sent once, before the first unit. */
+  /** Frames sent once, before the first unit. */
   readonly first?: Uint8Array;
   readonly seconds: number;
   readonly sockets: number;
-  /** Units of one socket at most. */
+  /** Maximum number of units per socket. */
   readonly unitsPerSocket?: number;
-  /** Whether a socket that the service has closed is followed by another. */
+  /** True to replace sockets that the service closes. */
   readonly comesBack?: boolean;
   /** A client that reads nothing. */
   readonly isDeaf?: boolean;
 }
 
 export interface FloodReport {
-  /** Connections that were opened. */
+  /** Number of connections opened. */
   readonly opened: number;
-  /** Units passed to the operating system, about. */
+  /** Approximate number of units passed to the operating system. */
   readonly sent: number;
-  /** How connections ended, by close code or status: `open` for those that the service let be. */
+  /** How connections ended, by close code or status: `open` if the service did not close them. */
   readonly endings: Readonly<Record<string, number>>;
 }
 
-/** On a thread: WebSockets that send the same frames as fast as they are taken. */
+/** On a thread: Opens WebSockets that send the same frames as fast as the service accepts them. */
 export async function floodSockets(args: SocketFloodArgs, control: ThreadControl): Promise<FloodReport> {
   const untilMs = performance.now() + args.seconds * 1_000;
   const isOver = () => control.isStopped || performance.now() > untilMs;
@@ -87,19 +87,19 @@ export interface UploadFloodArgs {
   readonly path: string;
   readonly key: string;
   readonly contentType: string;
-  /** Sent before the chunks: the beginning of a form, say, as one chunk. */
+  /** Sent before the chunks, for example the beginning of a form as one chunk. */
   readonly first?: string;
   /** Bytes of each chunk. */
   readonly chunkBytes: number;
   readonly connections: number;
-  /** Bytes of content of each connection; then it leaves in the middle of its body. */
+  /** Content bytes per connection, which then leaves in the middle of its body. */
   readonly contentBytes: number;
-  /** Whether a connection that the service has ended is followed by another. */
+  /** True to replace connections that the service ends. */
   readonly comesBack?: boolean;
   readonly seconds: number;
 }
 
-/** On a thread: uploads in small chunks whose clients leave before the end. */
+/** Runs on a thread: uploads in small chunks whose clients leave before the end. */
 export async function floodUploads(args: UploadFloodArgs, control: ThreadControl): Promise<FloodReport> {
   const untilMs = performance.now() + args.seconds * 1_000;
   const isOver = () => control.isStopped || performance.now() > untilMs;
@@ -143,15 +143,15 @@ async function uploadOne(
 
 export interface RequestFloodArgs {
   readonly port: number;
-  /** Written again and again, whole requests mostly. */
+  /** Written repeatedly; mostly complete requests. */
   readonly unit: string;
   readonly connections: number;
-  /** Units sent on each connection, which then waits for the service to close it, for at most a second. */
+  /** Units per connection, which then waits at most a second for the service to close it. */
   readonly unitsPerConnection: number;
   readonly seconds: number;
 }
 
-/** On a thread: connections that send requests without waiting for answers, and are followed by others. */
+/** Runs on a thread: connections that send requests without waiting for responses, replaced when they end. */
 export async function floodRequests(args: RequestFloodArgs, control: ThreadControl): Promise<FloodReport> {
   const untilMs = performance.now() + args.seconds * 1_000;
   const isOver = () => control.isStopped || performance.now() > untilMs;
@@ -196,7 +196,7 @@ class Tally {
   }
 }
 
-/** A client that was closed comes back a moment later. */
+/** A closed client reconnects shortly afterwards. */
 async function rest(): Promise<true> {
   await pace(REST_MS);
   return true;

@@ -15,7 +15,7 @@ export interface HealthReport {
 interface ProbeArgs {
   readonly port: number;
   readonly paceMs: number;
-  /** A new connection for each request: what waits in the queue of connections counts as well. */
+  /** A new connection for each request, so that the wait in the accept queue counts too. */
   readonly isFresh: boolean;
 }
 
@@ -36,8 +36,8 @@ export class HealthProbe {
 }
 
 /**
- * On its thread, which finds it by its name (@public). A request that waits long stands for all those that
- * would have been made meanwhile.
+ * Runs on its thread, which finds it by name (@public). A slow request also stands for all the requests that
+ * would have been sent meanwhile.
  */
 export async function probe(
   { port, paceMs, isFresh }: ProbeArgs,
@@ -55,8 +55,8 @@ export async function probe(
       }).once("error", () => resolve(false));
     });
     const tookMs = performance.now() - startedAtMs;
-    // Coordinated omission: had it asked at its pace, the later ones would have waited for the rest of the
-    // time.
+    // This corrects for coordinated omission: at a constant pace, the later ones would have waited for the
+    // rest of the time.
     for (let leftMs = tookMs; leftMs > 0; leftMs -= paceMs) timesMs.push(leftMs);
     if (!isWell) failures++;
     await pace(Math.max(0, paceMs - tookMs));

@@ -18,13 +18,13 @@ export interface ThreadControl {
 export interface ThreadRun<Result> {
   /** The function's result. */
   readonly result: Promise<Result>;
-  /** Asks the function to end soon, and settles with its result. */
+  /** Asks the function to end soon; settles with its result. */
   stop(): Promise<Result>;
 }
 
 /**
- * Calls `module`'s export `name` with `args`, which are copied, and a `ThreadControl`, on a thread of its
- * own, so that neither a flood nor a probe waits for the other.
+ * Calls `module`'s export `name` with `args`, which are copied, and a `ThreadControl`, on a separate thread,
+ * so that neither a flood nor a probe waits for the other.
  *
  * @param module `import.meta.url` of the file that exports the function, or an address made from it
  */
@@ -39,7 +39,7 @@ export function runInThread<Args, Result>(module: string | URL, name: string, ar
       reject(new Error(`the thread of ${name} ended (${code}) without a result`)),
     );
   });
-  // A test that only stops it sees a failure then.
+  // A test that only stops it gets a failure then.
   result.catch(() => {});
   const stop = () => {
     Atomics.store(stopped, 0, 1);

@@ -15,11 +15,11 @@ import type { ServiceProcess } from "../../support/service-process.js";
 import { SILENT } from "../../support/silent-log.js";
 
 const SETTLED_WITHIN_MS = 60_000;
-/** A request that has neither an answer nor an error by then is one that the service forgot. */
+/** The service has forgotten a request that has neither a response nor an error by then. */
 const ANSWER_WITHIN_MS = 60_000;
-/** Shorter than any work: what is rejected at once would else be asked for thousands of times. */
+/** Shorter than any work; without it, immediately rejected requests would be repeated thousands of times. */
 const PAUSE_MS = 40;
-/** Refusals that say that it is our fault, or that of too many requests at once. */
+/** Rejections because of a server error or too many simultaneous requests. */
 const EXPECTED_REFUSALS = [429, 503];
 
 /** Connects to the private database of a running service, as an operator's command does. */
@@ -33,21 +33,21 @@ interface ChargeRow {
   readonly amount: string;
 }
 
-/** Clients that ask for everything that costs something, again and again, and keep the receipts. */
+/** Clients that repeatedly request every kind of billed work, and record the charges. */
 export class PayingClients {
   readonly #services: readonly ServiceProcess[];
   #nextService = 0;
-  /** Credits by the id under which they were charged, as clients saw them. */
+  /** Credits by charge id, as reported to clients. */
   readonly #charged = new Map<string, number>();
   readonly #working: Promise<void>[] = [];
   readonly #since = new Date();
   #isOver = false;
-  /** Other clients of the same organization have asked before. */
+  /** Other clients of the same organization were first. */
   readonly #keyPrefix = randomUUID();
   #keyCount = 0;
   refusedCount = 0;
 
-  /** @param services which share a database and a key; they are asked in turns */
+  /** @param services which share a database and a key; used in turn */
   constructor(...services: readonly ServiceProcess[]) {
     this.#services = services;
   }
@@ -69,19 +69,19 @@ export class PayingClients {
     for (const ask of asks) this.#working.push(this.#repeat(ask));
   }
 
-  /** Lets what was asked come to its end. */
+  /** Waits for all open requests. */
   async end(): Promise<void> {
     this.#isOver = true;
     await Promise.all(this.#working);
   }
 
-  /** Keeps the receipt of another client's synthesis. */
+  /** Records the charge of another client's synthesis. */
   note(answer: Response): void {
     const credits = synthesisCredits(Number(answer.headers.get("x-svc-chars")));
     this.#charged.set(answer.headers.get("x-request-id") ?? "", credits);
   }
 
-  /** Checks that every receipt is in the ledger exactly once, and that nobody was charged without one. */
+  /** Checks that every recorded charge is in the ledger exactly once, and that there are no others. */
   async checkLedger(sql: Sql): Promise<void> {
     await eventually(
       "no hold left",
@@ -100,7 +100,7 @@ export class PayingClients {
     assert.deepEqual([...held], [], "credits that are still held");
   }
 
-  /** How many receipts the ledger does not know. */
+  /** Number of recorded charges that are not in the ledger. */
   async countForgotten(sql: Sql): Promise<number> {
     return this.#missingAmong(await this.#chargesIn(sql)).length;
   }
@@ -149,7 +149,7 @@ export class PayingClients {
   async #listen(): Promise<void> {
     const { url, key } = this.#someService();
     const pcm = new Int16Array(16_000);
-    // A session that was rejected before its upgrade is an error of the socket.
+    // A session rejected before its upgrade appears as a socket error.
     const run = await runLive({ url, key, pcm, messageSamples: 1_600, isPaced: true }).catch(() => null);
     if (run === null || run.closeCode !== 1000) this.refusedCount++;
     let session = "";

@@ -2,10 +2,10 @@ import { connect, type Socket } from "node:net";
 
 const LIMIT_MS = 90_000;
 
-/** A TCP connection whose bytes are the attacker's own. */
+/** A TCP connection on which the attacker controls every byte. */
 export class RawConnection {
   readonly socket: Socket;
-  /** Settles when both directions are over, however that came. */
+  /** Settles when both directions have ended, for any reason. */
   readonly closed: Promise<void>;
   readonly #chunks: Buffer[] = [];
   readonly #waiters = new Set<() => void>();
@@ -18,7 +18,7 @@ export class RawConnection {
       this.#wake();
     });
     socket.on("error", () => {
-      // `close` always follows, and the attacks only look at that.
+      // `close` always follows, and attacks only use that.
     });
     this.closed = new Promise((resolve) => {
       socket.once("close", () => {
@@ -43,18 +43,18 @@ export class RawConnection {
     return this.#isClosed;
   }
 
-  /** Everything that came so far. */
+  /** All bytes received so far. */
   get received(): Buffer {
     if (this.#chunks.length > 1) this.#chunks.splice(0, Infinity, Buffer.concat(this.#chunks));
     return this.#chunks[0] ?? Buffer.alloc(0);
   }
 
-  /** The same as text, a character a byte. */
+  /** The same as text, one character per byte. */
   get text(): string {
     return this.received.toString("latin1");
   }
 
-  /** Settles when the bytes have left this process, or the connection is over. */
+  /** Settles when the bytes have left this process or the connection has ended. */
   write(bytes: string | Uint8Array): Promise<void> {
     if (this.socket.destroyed) return this.closed;
     const written = new Promise<void>((resolve) => {
@@ -64,7 +64,7 @@ export class RawConnection {
   }
 
   /**
-   * Waits until `isSo` of what was received; false when the connection ended before, or `limitMs` are over.
+   * Waits until `isSo` holds for the received bytes; false if the connection ends first, or after `limitMs`.
    */
   async until(isSo: (connection: this) => boolean, limitMs = LIMIT_MS): Promise<boolean> {
     const timer = setTimeout(() => this.#wake(), limitMs);
@@ -80,12 +80,12 @@ export class RawConnection {
     }
   }
 
-  /** Says goodbye in this direction. */
+  /** Ends this direction. */
   end(): void {
     this.socket.end();
   }
 
-  /** Leaves at once, as a client that was killed. */
+  /** Disconnects immediately, like a killed client. */
   destroy(): void {
     this.socket.destroy();
   }

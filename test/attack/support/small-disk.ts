@@ -4,7 +4,7 @@ import { mkdtemp, statfs, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Why file systems cannot be mounted here, null when they can. */
+/** Reason why file systems cannot be mounted here; null if they can. */
 export function whyNoMounts(): string | null {
   if (process.platform !== "linux" || process.getuid?.() !== 0)
     return "only root of Linux can mount a small disk";
@@ -35,16 +35,16 @@ export class SmallDisk {
     return bavail * bsize;
   }
 
-  /** Takes what is free but for `leftBytes`. */
+  /** Fills the disk except for `leftBytes`. */
   async fill(leftBytes: number): Promise<void> {
     const bytes = Math.max(0, (await this.freeBytes()) - leftBytes);
     await writeFile(join(this.path, "filling"), Buffer.alloc(bytes)).catch((error: NodeJS.ErrnoException) => {
-      // The rest went while we wrote.
+      // The rest was used by others meanwhile.
       if (error.code !== "ENOSPC") throw error;
     });
   }
 
-  /** From now on nothing that is opened here can be written. */
+  /** From now on, files opened here cannot be written. */
   makeReadOnly(): void {
     mountOrThrow(["--bind", this.path, this.path]);
     mountOrThrow(["-o", "remount,bind,ro", this.path]);

@@ -4,15 +4,15 @@ export const OPCODE = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, 
 
 export interface FrameShape {
   readonly opcode: number;
-  /** The last frame of its message; true unless said otherwise. */
+  /** True for the last frame of a message; the default. */
   readonly isFinal?: boolean;
-  /** Clients must mask; true unless said otherwise. */
+  /** True by default, because clients must mask. */
   readonly isMasked?: boolean;
-  /** Reserved bits, which nobody may set. */
+  /** Reserved bits, which must not be set. */
   readonly reserved?: number;
 }
 
-/** One frame of a client. The mask is zero, which the other side cannot know. */
+/** Encodes one client frame. The mask is zero; the server cannot tell. */
 export function frame(payload: string | Uint8Array, shape: FrameShape): Buffer {
   const { opcode, isFinal = true, isMasked = true, reserved = 0 } = shape;
   const bytes = typeof payload === "string" ? Buffer.from(payload) : payload;
@@ -25,7 +25,7 @@ export function frame(payload: string | Uint8Array, shape: FrameShape): Buffer {
   return Buffer.concat([head, bytes]);
 }
 
-/** The same bytes so many times. */
+/** Repeats the bytes this many times. */
 export function repeated(bytes: Buffer, count: number): Buffer {
   return Buffer.alloc(bytes.length * count, bytes);
 }
@@ -34,13 +34,13 @@ export interface Handshake {
   readonly port: number;
   readonly path: string;
   readonly key: string | null;
-  /** 13 unless said otherwise. */
+  /** 13 by default. */
   readonly version?: string;
-  /** Whole lines in addition, each with its line break. */
+  /** Additional header lines, each with its line break. */
   readonly lines?: string;
 }
 
-/** The text of an upgrade request. */
+/** Builds an upgrade request. */
 function handshake({ path, key, version = "13", lines = "" }: Handshake): string {
   return (
     `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
@@ -55,10 +55,10 @@ export interface CloseFrame {
   readonly reason: string;
 }
 
-/** A WebSocket client that writes any bytes and understands what comes back. */
+/** A WebSocket client that writes arbitrary bytes and parses the responses. */
 export class WebSocketClient {
   readonly connection: RawConnection;
-  /** Status of the answer to the handshake. */
+  /** Status of the handshake response. */
   readonly status: number;
   readonly #headBytes: number;
 
@@ -68,7 +68,7 @@ export class WebSocketClient {
     this.#headBytes = headBytes;
   }
 
-  /** Settles with any answer to the handshake. @throws when the connection ends without one */
+  /** Settles with any handshake response. @throws if the connection ends without one */
   static async open(options: Handshake): Promise<WebSocketClient> {
     const connection = await RawConnection.open(options.port);
     await connection.write(handshake(options));
@@ -103,14 +103,14 @@ export class WebSocketClient {
     return { code, reason: close.payload.toString("utf8", 2) };
   }
 
-  /** Waits for a text message of this `type`; false when the connection ended without one. */
+  /** Waits for a text message of this `type`; false if the connection ends without one. */
   untilMessage(type: string): Promise<boolean> {
     return this.connection.until(() => this.messages(type).length > 0);
   }
 
   /**
-   * Waits for the service's goodbye, answers it and leaves; null when the connection ends without one, or
-   * none comes.
+   * Waits for the service's close frame, answers it and disconnects; null if the connection ends without one,
+   * or none arrives.
    */
   async ended(): Promise<CloseFrame | null> {
     await this.connection.until(() => this.closeFrame !== null);
@@ -123,7 +123,7 @@ export class WebSocketClient {
     return closeFrame;
   }
 
-  /** Frames that came whole; the service never masks. */
+  /** Parses complete frames; the service never masks. */
   get #frames(): { readonly opcode: number; readonly payload: Buffer }[] {
     const bytes = this.connection.received.subarray(this.#headBytes);
     const frames = [];

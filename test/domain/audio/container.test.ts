@@ -26,13 +26,13 @@ const SIGNATURES = {
   "": null,
 } as const;
 
-test("containers are detected by their signatures, and files that refer to other files are not", () => {
+test("containers are detected by their signatures, except files that refer to other files", () => {
   for (const [bytes, container] of Object.entries(SIGNATURES)) {
     assert.equal(detectContainer(Buffer.from(bytes, "latin1")), container, JSON.stringify(bytes));
   }
 });
 
-test("MPEG audio is two frames in a row, with padding before them or none", () => {
+test("MPEG audio is detected by two consecutive frames, with or without padding before them", () => {
   // MPEG-1 layer 3 at 128 kbit/s and 44.1 kHz: 417 bytes, 418 with the padding bit.
   const frames = Buffer.concat([
     frame([0xff, 0xfb, 0x90, 0x64], 417),
@@ -46,7 +46,7 @@ test("MPEG audio is two frames in a row, with padding before them or none", () =
   // MPEG-2 layer 3 at 64 kbit/s and 22.05 kHz.
   const half = frame([0xff, 0xf3, 0x80, 0x64], 208);
   assert.equal(detectContainer(Buffer.concat([half, half])), "mp3");
-  // ADTS says its length itself.
+  // ADTS headers contain the length.
   const adts = frame([0xff, 0xf1, 0x50, 0x80, 0x0c, 0x9f, 0xfc], 100);
   assert.equal(detectContainer(Buffer.concat([adts, adts])), "aac");
 });
@@ -64,7 +64,7 @@ test("Opus in Ogg is distinguished from other codecs", () => {
   assert.equal(isOggOpus(Buffer.concat([Buffer.alloc(28), Buffer.from("\x01vorbis")])), false);
 });
 
-test("no text is ever mistaken for audio", () => {
+test("text is never mistaken for audio", () => {
   fc.assert(
     fc.property(fc.string({ maxLength: 2_000 }), (text) => {
       const container = detectContainer(Buffer.from(`#EXTM3U\n${text}`));

@@ -5,7 +5,7 @@ import * as fc from "../../support/properties.js";
 
 const sample = fc.double({ min: -1, max: 1, noNaN: true });
 
-/** By the definition, one sum per output. */
+/** Computes the definition, one sum per output. */
 function naiveTransform(real: Float64Array, imaginary: Float64Array): [number, number][] {
   const size = real.length;
   return Array.from(real, (_, k) => {
@@ -20,7 +20,7 @@ function naiveTransform(real: Float64Array, imaginary: Float64Array): [number, n
   });
 }
 
-test("a transform of any length is the sum of the definition", () => {
+test("a transform of any length equals the sum of its definition", () => {
   const signals = fc
     .integer({ min: 1, max: 130 })
     .chain((size) =>
@@ -36,7 +36,7 @@ test("a transform of any length is the sum of the definition", () => {
       const expected = naiveTransform(real, imaginary);
       new Fft(real.length).transform(real, imaginary);
       for (const [k, [re, im]] of expected.entries()) {
-        // Double precision over a hundred terms of size one.
+        // Double precision over a hundred terms of magnitude one.
         assert.ok(Math.hypot(real[k]! - re, imaginary[k]! - im) < 1e-10, `output ${k} of ${real.length}`);
       }
     }),
@@ -45,11 +45,11 @@ test("a transform of any length is the sum of the definition", () => {
 });
 
 for (const size of [320, 400, 512]) {
-  test(`a power spectrum of ${size} points is that of the padded signal`, () => {
+  test(`a power spectrum of ${size} points equals that of the padded signal`, () => {
     const signal = Float64Array.from({ length: size - 7 }, (_, i) => Math.sin(i * i * 0.001));
     const power = new Float64Array((size >> 1) + 1);
     const fft = new Fft(size);
-    // The second use must not see what the first has left.
+    // The second use must not see leftovers of the first.
     fft.powerSpectrum(new Float64Array(size).fill(3), power);
     fft.powerSpectrum(signal, power);
     const padded = new Float64Array(size);

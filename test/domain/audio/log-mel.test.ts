@@ -20,7 +20,7 @@ function signalOf(samples: number): Float32Array {
 }
 
 for (const [name, expected] of Object.entries(REFERENCE.frontEnds)) {
-  test(`${name} makes the features of its original`, () => {
+  test(`${name} computes the features of its original`, () => {
     const logMel = new LogMel(FRONT_ENDS[name as FrontEnd](expected.bins));
     const features = logMel.compute(signalOf(REFERENCE.samples));
     assert.equal(features.length, expected.frames * expected.bins);
@@ -33,7 +33,7 @@ for (const [name, expected] of Object.entries(REFERENCE.frontEnds)) {
     }
   });
 
-  test(`${name} makes the same frame of a stream and of a whole`, () => {
+  test(`${name} computes the same frames for a stream and for the whole`, () => {
     const logMel = new LogMel(FRONT_ENDS[name as FrontEnd](expected.bins));
     const pcm = signalOf(REFERENCE.samples);
     const whole = logMel.compute(pcm);
@@ -45,7 +45,7 @@ for (const [name, expected] of Object.entries(REFERENCE.frontEnds)) {
     }
   });
 
-  test(`${name} takes audio shorter than a window`, () => {
+  test(`${name} accepts audio shorter than a window`, () => {
     const logMel = new LogMel(FRONT_ENDS[name as FrontEnd](expected.bins));
     for (const samples of [0, 1, 2, 159, 161]) {
       const features = logMel.compute(signalOf(samples));

@@ -11,7 +11,7 @@ const PAIRS: readonly (readonly [number, number])[] = [
   [24_000, 16_000],
   [11_025, 16_000],
   [16_000, 24_000],
-  // A ratio that does not reduce goes through the interpolated filter.
+  // An irreducible ratio uses the interpolated filter.
   [44_101, 16_000],
 ];
 
@@ -20,7 +20,7 @@ function tone(rateHz: number, frequencyHz: number, seconds: number): Float32Arra
   return samples.map((_, i) => Math.sin((2 * Math.PI * frequencyHz * i) / rateHz));
 }
 
-/** Root mean square away from both ends, where the filter sees the silence outside. */
+/** Root mean square without the ends, where the filter reaches into the silence outside. */
 function innerRms(samples: Float32Array, reference?: Float32Array): number {
   let sum = 0;
   const edge = Math.floor(samples.length * 0.2);
@@ -30,7 +30,7 @@ function innerRms(samples: Float32Array, reference?: Float32Array): number {
 
 const decibels = (ratio: number) => 20 * Math.log10(ratio);
 
-test("a tone in the pass band keeps its place, phase and loudness", () => {
+test("a tone in the pass band keeps its frequency, phase and loudness", () => {
   for (const [fromHz, toHz] of PAIRS) {
     for (const share of [0.05, 0.3, 0.8]) {
       const frequencyHz = (Math.min(fromHz, toHz) / 2) * share;
@@ -85,7 +85,7 @@ test("duration is kept within one sample", () => {
   );
 });
 
-test("output does not depend on how the input was cut", () => {
+test("output does not depend on how the input was chunked", () => {
   const input = Float32Array.from({ length: 2_500 }, (_, i) => Math.sin(i * i * 1e-3));
   fc.assert(
     fc.property(
@@ -107,7 +107,7 @@ test("output does not depend on how the input was cut", () => {
   );
 });
 
-test("equal rates copy", () => {
+test("equal rates copy the samples", () => {
   const input = Float32Array.of(0.1, 0.2);
   const output = resample(input, { fromHz: 16_000, toHz: 16_000 });
   assert.deepEqual(output, input);
@@ -123,7 +123,7 @@ test("rates outside the bounds are rejected by name", () => {
   }
 });
 
-test("any span of a recording is, bit for bit, what a stream of it gives there", () => {
+test("any span of a recording equals the streamed output there, bit for bit", () => {
   const samples = tone(48_000, 700, 0.05);
   for (const [fromHz, toHz] of [...PAIRS, [16_000, 16_000] as const]) {
     const whole = resample(samples, { fromHz, toHz });

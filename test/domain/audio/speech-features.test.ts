@@ -23,7 +23,7 @@ const PCM = toFloat(speech(REFERENCE.recording));
 const TOLERANCE = 1e-4;
 
 for (const name of ["gigaam-v3", "nemo"] as const) {
-  test(`${name} makes torch's features of speech`, () => {
+  test(`${name} computes the same features of speech as torch`, () => {
     const { bins, frames, values } = REFERENCE.frontEnds[name];
     const features = new LogMel(FRONT_ENDS[name](bins)).compute(PCM);
     if (name === "nemo") normalizeBins(features, bins);
@@ -37,7 +37,7 @@ for (const name of ["gigaam-v3", "nemo"] as const) {
   });
 }
 
-test("rounding to 16 bits leaves what has 16 bits and moves everything else to the nearest", () => {
+test("rounds samples to the nearest 16-bit value", () => {
   assert.deepEqual(roundedTo16Bits(PCM), PCM);
   const between = Float32Array.of(0.4 / 32_768, 0.6 / 32_768, -1.6 / 32_768, 2, -2);
   assert.deepEqual(

@@ -14,7 +14,7 @@ function streamed(stream: StreamedPcm, bytes: Uint8Array, cuts: readonly number[
   return concatenatePcm([...pieces, stream.flush()]);
 }
 
-test("16-bit samples at the session's own rate pass unchanged, however they are cut", () => {
+test("16-bit samples at the session's own rate pass unchanged, however they are chunked", () => {
   const cutBytes = fc
     .uint8Array({ maxLength: 200 })
     .chain((bytes) =>
@@ -37,7 +37,7 @@ for (const [format, rateHz] of [
   ["mulaw", 8_000],
   ["alaw", 8_000],
 ] as const) {
-  test(`${format} at ${rateHz} Hz keeps its length and gives the same samples in any cut`, () => {
+  test(`${format} at ${rateHz} Hz keeps its length and gives the same samples in any chunking`, () => {
     const bytes = Uint8Array.from({ length: rateHz }, (_, index) => (index * 2_654_435_761) >>> 24);
     const whole = streamed(new StreamedPcm(format, rateHz, 16_000), bytes, []);
     const seconds = format === "linear16" ? 0.5 : 1;

@@ -17,7 +17,7 @@ interface WavParts {
   readonly dataSize?: number;
 }
 
-/** A file built by hand, so that it shares nothing with the writer under test. */
+/** Builds a file manually, so that it shares no code with the writer under test. */
 function wavFile(data: readonly number[] | Uint8Array, parts: WavParts = {}): Uint8Array {
   const { code = 1, channels = 1, rateHz = 16_000, bits = 16, extra = [], before = [] } = parts;
   const blockBytes = parts.blockBytes ?? (channels * Math.ceil(bits / 8)) % 65_536;
@@ -105,7 +105,7 @@ test("chunks before the samples are skipped, odd ones with their padding", () =>
   assert.equal(header?.dataOffset, 44 + 14 + 12);
 });
 
-test("an extensible header gives the format inside it", () => {
+test("an extensible header returns the format inside it", () => {
   const header = parseWavHeader(
     wavFile(new Uint8Array(8), { code: 0xfffe, bits: 32, extra: extensible(3, 32) }),
   );
@@ -125,13 +125,13 @@ test("size 0 and 0xFFFFFFFF mean until the end of the file", () => {
   }
 });
 
-test("a file cut short gives the whole blocks it has", () => {
+test("a truncated file gives its complete blocks", () => {
   const file = wavFile([1, 0, 2, 0, 3], { dataSize: 400 });
   assert.equal(parseWavHeader(file, file.length)?.dataBytes, 4);
   assert.equal(samplesOf(file).length, 2);
 });
 
-test("bytes after the samples are not samples", () => {
+test("ignores bytes after the samples", () => {
   const file = wavFile([0, 64], {});
   assert.deepEqual(samplesOf(Uint8Array.from([...file, ...chunk("LIST", ascii("INFO"))])), [0.5]);
 });
@@ -159,16 +159,16 @@ test("A-law and mu-law decode to the values of G.711", () => {
   assert.deepEqual(mulaw, [0, 32_124, -32_124, 120]);
 });
 
-test("channels are mixed down by their mean", () => {
+test("channels are mixed to their mean", () => {
   assert.deepEqual(samplesOf(wavFile([0, 64, 0, 0, 0, 0xc0, 0, 0xc0], { channels: 2 })), [0.25, -0.5]);
 });
 
-test("floats beyond the range are clipped and NaN is silence", () => {
+test("clips floats beyond the range and decodes NaN as silence", () => {
   const bytes = [...new Uint8Array(Float32Array.of(3, Number.NaN, Number.NEGATIVE_INFINITY).buffer)];
   assert.deepEqual(samplesOf(wavFile(bytes, { code: 3, bits: 32 })), [1, 0, -1]);
 });
 
-test("refusals name the rule and the value", () => {
+test("errors name the rule and the value", () => {
   const other = (at: number, text: string) => {
     const file = wavFile([1, 0]);
     file.set(ascii(text), at);
@@ -197,7 +197,7 @@ test("a reader at the end of the bytes reports what is missing", () => {
   assert.throws(() => reader.end(), /30 bytes/);
 });
 
-test("a header that never ends is rejected instead of kept", () => {
+test("rejects a header that never ends", () => {
   const file = wavFile([], { before: chunk("LIST", []) });
   const endless = new Uint8Array(LONGEST_WAV_HEADER_BYTES);
   endless.set(file.subarray(0, 36));
@@ -205,7 +205,7 @@ test("a header that never ends is rejected instead of kept", () => {
   assert.throws(() => parseWavHeader(endless), /must begin within/);
 });
 
-test("hostile bytes are rejected or read, never a crash", () => {
+test("hostile bytes never cause a crash", () => {
   const start = [...wavFile([1, 0, 2, 0])];
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 60 }), fc.nat(44), (noise, at) => {
@@ -220,7 +220,7 @@ test("hostile bytes are rejected or read, never a crash", () => {
   );
 });
 
-test("samples do not depend on how the bytes were cut", () => {
+test("samples do not depend on how the bytes were chunked", () => {
   const bytes = Uint8Array.from({ length: 999 }, (_, i) => (i * 37) & 255);
   const file = wavFile(bytes, { channels: 3, bits: 24, before: chunk("LIST", ascii("abc")) });
   const whole = samplesOf(file);
@@ -232,7 +232,7 @@ test("samples do not depend on how the bytes were cut", () => {
       for (const size of [...sizes, file.length]) {
         const part = file.slice(at, at + size);
         samples.push(...reader.push(part));
-        // The lender of the bytes may reuse them.
+        // The owner of the borrowed bytes may reuse them.
         part.fill(0xee);
         at = Math.min(file.length, at + size);
       }
@@ -254,7 +254,7 @@ test("a written file reads back as the same samples", () => {
   assert.deepEqual(writeWav(Int16Array.of(1), 24_000), wavFile([1, 0], { rateHz: 24_000 }));
 });
 
-test("a recorded file opens", () => {
+test("opens a recorded file", () => {
   const file = speechAsWav("kazakh-speech-commands/example_1.flac");
   const reader = new WavSampleReader(file.length);
   const samples = reader.push(file);

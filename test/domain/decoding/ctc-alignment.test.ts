@@ -7,7 +7,7 @@ import { collapse, logProbsOf, SMALL_VOCABULARY } from "./reference.js";
 const WIDTH = SMALL_VOCABULARY.length;
 const weight = fc.double({ min: 0.01, max: 1, noNaN: true });
 
-test("alignment lies on the best of all paths that read as the text", () => {
+test("alignment follows the best of all paths that give the text", () => {
   const example = fc.integer({ min: 1, max: 6 }).chain((frames) =>
     fc.record({
       weights: fc.array(weight, { minLength: frames * WIDTH, maxLength: frames * WIDTH }),

@@ -27,7 +27,7 @@ test("text is the best path with repeats and blanks folded", () => {
   );
 });
 
-test("any cut into chunks gives the same text, words and confidence", () => {
+test("text, words and confidence do not depend on chunking", () => {
   fc.assert(
     fc.property(audio, fc.array(fc.integer({ min: 1, max: 7 })), (weights, cuts) => {
       const logProbs = logProbsOf(weights, WIDTH);
@@ -48,7 +48,7 @@ test("any cut into chunks gives the same text, words and confidence", () => {
   );
 });
 
-test("skipped frames give no letters, nor do runs that continue from them", () => {
+test("skipped frames and runs that continue from them give no letters", () => {
   const letters = [2, 3] as const;
   fc.assert(
     fc.property(

@@ -15,7 +15,7 @@ const audio = fc
   .array(fc.array(weight, { minLength: WIDTH, maxLength: WIDTH }), { minLength: 1, maxLength: 24 })
   .map((rows) => rows.map((row) => logProbsOf(row, WIDTH)));
 
-test("settled words stay, whatever follows", () => {
+test("settled words stay, regardless of what follows", () => {
   fc.assert(
     fc.property(models, audio, (model, frames) => {
       const growing = new PrefixBeamSearch(SMALL_VOCABULARY, model, OPTIONS).growing(4)!;
@@ -33,7 +33,7 @@ test("settled words stay, whatever follows", () => {
   );
 });
 
-test("the kept text continues, and equal numbers mean equal texts", () => {
+test("the kept text continues; equal numbers mean equal texts", () => {
   fc.assert(
     fc.property(models, audio, fc.nat(), (model, frames, at) => {
       const growing = new PrefixBeamSearch(SMALL_VOCABULARY, model, OPTIONS).growing(4)!;
@@ -54,7 +54,7 @@ test("the kept text continues, and equal numbers mean equal texts", () => {
   );
 });
 
-test("a promise replaces the nearest words", () => {
+test("text promised to the client replaces the nearest words", () => {
   assert.equal(continuedText("", "бұл дауыс"), "бұл дауыс");
   assert.equal(continuedText("бұл", "бұл дауыс"), "бұл дауыс");
   assert.equal(continuedText("бұлдауысқызмет", "бұл дауыс қызмет көрсетеді"), "бұлдауысқызмет көрсетеді");

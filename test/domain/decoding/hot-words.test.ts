@@ -16,7 +16,7 @@ const hot = fc.array(fc.record({ text: phrase, characterScore: fc.integer({ min:
 });
 const spoken = fc.array(letters, { maxLength: 6 }).map((words) => words.join(" "));
 
-test("a whole text earns what its hot words are worth, and no unfinished match", () => {
+test("a text earns the worth of its complete hot words only", () => {
   for (const [text, expected] of [
     ["абв", 6],
     ["абвв", 6],
@@ -33,7 +33,7 @@ test("a whole text earns what its hot words are worth, and no unfinished match",
   }
 });
 
-test("of hot words with a common prefix the longest match counts", () => {
+test("the longest match counts among hot words with a common prefix", () => {
   const words = [word("а", 2), word("абв", 2)];
   for (const [text, expected] of [
     ["а", 2],
@@ -45,7 +45,7 @@ test("of hot words with a common prefix the longest match counts", () => {
   }
 });
 
-test("scores are never negative, and never more than the highest score for each character", () => {
+test("scores are between 0 and the highest score for each character", () => {
   fc.assert(
     fc.property(hot, spoken, (words, text) => {
       const score = scoreOf(text, words);
@@ -55,7 +55,7 @@ test("scores are never negative, and never more than the highest score for each 
   );
 });
 
-test("a text that contains a hot word at the beginning of a word earns at least its worth", () => {
+test("a hot word at the beginning of a word earns at least its full bonus", () => {
   fc.assert(
     fc.property(hot, spoken, fc.nat(), letters, (words, before, which, ending) => {
       const chosen = words[which % words.length]!;
@@ -65,7 +65,7 @@ test("a text that contains a hot word at the beginning of a word earns at least 
   );
 });
 
-test("without pruning the best text is the one whose paths and hot words add up to most", () => {
+test("without pruning, the best text has the highest sum of paths and hot words", () => {
   const width = VOCABULARY.length;
   const audio = fc.integer({ min: 1, max: 4 }).chain((frames) =>
     fc.array(fc.double({ min: 0.01, max: 1, noNaN: true }), {
@@ -92,7 +92,7 @@ test("without pruning the best text is the one whose paths and hot words add up 
   );
 });
 
-test("characters outside the vocabulary are rejected, and an empty list gives no automaton", () => {
+test("rejects characters outside the vocabulary; an empty list has no automaton", () => {
   assert.throws(() => HotWords.compile([word("аx", 1)], VOCABULARY), RangeError);
   assert.equal(HotWords.compile([], VOCABULARY), null);
 });
@@ -114,7 +114,7 @@ function scoreOf(text: string, words: readonly { text: string; characterScore: n
   return score - automaton.credit[state]!;
 }
 
-/** Score of every text that some path reads as. */
+/** Score of every text that some path produces. */
 function everyScore(
   logProbs: Float32Array,
   frames: number,

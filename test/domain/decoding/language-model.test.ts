@@ -44,7 +44,7 @@ test("likely text scores above the same letters in another order", () => {
   assert.ok(scoreOf("я не знаю") > scoreOf("я ен яназю") + 5);
 });
 
-test("the lexicon knows common words and no invented one", () => {
+test("the lexicon contains common words and no invented ones", () => {
   for (const word of ["және", "который", "рахмет"]) assert.ok(model.hasWord(hashOf(word)), word);
   for (const word of ["жәнеқ", "кторый", "рахмутъ"]) assert.ok(!model.hasWord(hashOf(word)), word);
 });
@@ -53,10 +53,10 @@ test("loaded tables stay under 65 MB", () => {
   assert.ok(model.memoryBytes < 65e6, `${model.memoryBytes} bytes`);
 });
 
-test("a file cut short, of another format or version is rejected", () => {
+test("rejects a truncated file and other formats and versions", () => {
   const isBroken = (error: unknown) => error instanceof ServiceError && error.code === "MODEL_BROKEN";
-  // Read only a sixteenth: the whole shipped model takes a second. `packed-model.test.ts` cuts a small one
-  // there.
+  // Read only a sixteenth: the whole shipped model takes a second. `packed-model.test.ts` truncates a small
+  // one at every length.
   assert.throws(() => LanguageModel.parse(bytes.subarray(0, bytes.length >> 4)), isBroken);
   assert.throws(() => LanguageModel.parse(smallFile().subarray(0, -1)), isBroken);
   assert.throws(() => LanguageModel.parse(bytes.subarray(0, 100)), isBroken);
@@ -119,7 +119,7 @@ function smallFile(version = 1): Uint8Array {
     arcCount: arcs.length,
     wordCount: 2,
   });
-  // JSON is ASCII but for the two letters, which take two bytes each.
+  // JSON is ASCII except for the two letters, which take two bytes each.
   while ((8 + header.length + 2) % 4 !== 0) header += " ";
   const codes = (of: (code: number) => number) =>
     new Uint8Array(Float32Array.from({ length: 256 }, (_, i) => of(i)).buffer);

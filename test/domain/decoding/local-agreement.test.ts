@@ -33,7 +33,7 @@ test("a changed word is not stable until it is repeated", () => {
   assert.deepEqual(agreement.hear(words("бір екі беш төрт"), 2.4), { text: "бір екі беш төрт", stable: 7 });
 });
 
-test("later hypotheses continue after the agreed words, even if words move by a frame", () => {
+test("later hypotheses continue after the agreed words, even if these move by a frame", () => {
   const agreement = new LocalAgreement();
   agreement.hear(words("бір екі үш"), 1.7);
   assert.equal(agreement.hear(words("бір екі үш төрт"), 2.3).text, "бір екі үш төрт");
@@ -43,7 +43,7 @@ test("later hypotheses continue after the agreed words, even if words move by a 
   });
 });
 
-test("words without a further pass are settled as in the last one", () => {
+test("words settle as in the last pass if no other follows", () => {
   const agreement = new LocalAgreement();
   agreement.hear(words("бір екі үш"), 1.7);
   agreement.settleBefore(1.15);

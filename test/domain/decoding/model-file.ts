@@ -51,7 +51,9 @@ export function modelFile(options: ModelFileOptions): Uint8Array {
   return Uint8Array.from(parts.flatMap((part) => [...part]));
 }
 
-/** After each history that is shorter than the order: the tokens that follow it. Any token follows the empty one. */
+/**
+ * For each history shorter than the order: the tokens that follow it. Any token can follow the empty history.
+ */
 function continuationsOf({ vocabulary, order, texts }: ModelFileOptions): Map<string, Set<number>> {
   const continuations = new Map<string, Set<number>>([["", new Set(vocabulary.keys())]]);
   for (const text of texts) {

@@ -7,7 +7,7 @@ import { PrefixBeamSearch } from "../../../core/domain/decoding/prefix-beam-sear
 const VOCABULARY = ["", " ", "а", "б"];
 const OPTIONS = { beamWidth: 8, languageModelWeight: 0, characterBonus: 0, wordBonus: 0 };
 
-/** Log-probs of frames that are given as probabilities. */
+/** Converts frames of probabilities to log-probs. */
 function frames(...rows: readonly (readonly number[])[]): Float32Array {
   return Float32Array.from(rows.flat(), Math.log);
 }
@@ -16,7 +16,7 @@ function near(found: number, expected: number): void {
   assert.ok(Math.abs(found - expected) < 1e-5, `${found} for ${expected}`);
 }
 
-test("a rare output gains what a frequent one loses, blank keeps its score", () => {
+test("rare outputs gain, frequent ones lose, and blank keeps its score", () => {
   const bias = outputBias([9, 0.2, 0.2, 0.6], 0.5);
   assert.equal(bias[0], 0);
   const entropy = -(2 * 0.2 * Math.log(0.2) + 0.6 * Math.log(0.6));
@@ -25,14 +25,14 @@ test("a rare output gains what a frequent one loses, blank keeps its score", () 
   near(0.2 * bias[1]! + 0.2 * bias[2]! + 0.6 * bias[3]!, 0);
 });
 
-test("without a weight nothing changes, and outputs that are never written gain no more than very rare ones", () => {
+test("outputs without a prior gain no more than very rare ones", () => {
   assert.ok(outputBias([0, 0.5, 0.5, 0], 0).every((value) => value === 0));
   const bias = outputBias([0, 0.5, 0.499, 0.001], 1);
   const never = outputBias([0, 0.5, 0.5, 0], 1);
   assert.ok(never[3]! > bias[3]! && never[3]! < bias[3]! + 2);
 });
 
-test("the search takes out the priors, the word's confidence goes by the network alone", () => {
+test("the search removes the priors; word confidence uses the network alone", () => {
   const logProbs = frames([0.1, 0.01, 0.5, 0.39], [0.97, 0.01, 0.01, 0.01]);
   const plain = new BeamDecoder(VOCABULARY, new PrefixBeamSearch(VOCABULARY, null, OPTIONS));
   const priors = outputBias([0, 0.2, 0.6, 0.2], 1);
@@ -45,7 +45,7 @@ test("the search takes out the priors, the word's confidence goes by the network
   near(Math.exp(logProbs[2]!), 0.5);
 });
 
-test("a workspace that has held a longer utterance does not change a shorter one", () => {
+test("a workspace used for a longer utterance does not affect a shorter one", () => {
   const search = new PrefixBeamSearch(VOCABULARY, null, OPTIONS);
   const decoder = new BeamDecoder(VOCABULARY, search, { outputBias: outputBias([0, 0.2, 0.6, 0.2], 1) });
   const short = frames([0.1, 0.01, 0.5, 0.39]);

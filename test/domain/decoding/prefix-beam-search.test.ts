@@ -30,7 +30,7 @@ const fusion = fc.record({
   wordBonus: fc.double({ min: -1, max: 2, noNaN: true }),
 });
 
-test("without pruning the best text is the one whose paths and text add up to most", () => {
+test("without pruning, the best text has the highest sum of paths and text score", () => {
   fc.assert(
     fc.property(audio, bigrams, fusion, fc.boolean(), (weights, rows, fused, hasModel) => {
       const frames = weights.length / WIDTH;
@@ -49,7 +49,7 @@ test("without pruning the best text is the one whose paths and text add up to mo
   );
 });
 
-test("with a narrow beam it finds what the plain search over maps finds", () => {
+test("finds the same as the plain search over maps with a narrow beam", () => {
   const longer = fc
     .integer({ min: 1, max: 16 })
     .chain((frames) => fc.array(weight, { minLength: frames * WIDTH, maxLength: frames * WIDTH }));
@@ -84,7 +84,7 @@ test("a used workspace gives the same result as a fresh one", () => {
   );
 });
 
-test("more frames than the workspace holds still give the plain search's result", () => {
+test("the result equals the plain search's even with more frames than the workspace holds", () => {
   const frames = 400;
   let seed = 7;
   const weights = Array.from({ length: frames * WIDTH }, () => {
@@ -103,7 +103,7 @@ test("more frames than the workspace holds still give the plain search's result"
   assert.equal(search.decode(logProbs, frames).text, textOf(expected.tokens, SMALL_VOCABULARY));
 });
 
-test("words come with the time of their letters", () => {
+test("words have the times of their letters", () => {
   // а а _ б space б: "аб" in frames 0 to 3, "б" in frame 5.
   const path = [2, 2, 0, 3, 1, 3];
   const weights = path.flatMap((best) => SMALL_VOCABULARY.map((_, i) => (i === best ? 1 : 0.001)));
@@ -121,7 +121,7 @@ test("words come with the time of their letters", () => {
   assert.ok(found.confidence > 0.99 && found.confidence <= 1);
 });
 
-test("silence and no frames at all are an empty text", () => {
+test("silence and zero frames give an empty text", () => {
   const options = { beamWidth: 4, languageModelWeight: 0.5, characterBonus: 0.5, wordBonus: 0 };
   const search = decoderWith(null, options);
   const silence = logProbsOf([1, 1e-5, 1e-5, 1e-5, 1, 1e-5, 1e-5, 1e-5], WIDTH);
@@ -137,7 +137,7 @@ function decoderWith(model: TokenModel | null, options: BeamSearchOptions): Beam
   return new BeamDecoder(SMALL_VOCABULARY, new PrefixBeamSearch(SMALL_VOCABULARY, model, options));
 }
 
-test("a text that only bonuses produce from noise is dropped, and a real one is kept", () => {
+test("drops a text that bonuses produce from noise, and keeps a real one", () => {
   const options = { beamWidth: 4, languageModelWeight: 0, characterBonus: 2, wordBonus: 0 };
   const search = new PrefixBeamSearch(SMALL_VOCABULARY, null, options);
   const eager = new BeamDecoder(SMALL_VOCABULARY, search);
@@ -150,7 +150,7 @@ test("a text that only bonuses produce from noise is dropped, and a real one is 
   assert.equal(careful.decode(speech, 2).text, "аб");
 });
 
-test("a text needs more evidence where voice activity is in doubt, and no more where it is certain", () => {
+test("doubtful voice activity raises the evidence that a text needs", () => {
   const options = { beamWidth: 4, languageModelWeight: 0, characterBonus: 0, wordBonus: 0 };
   const search = new PrefixBeamSearch(SMALL_VOCABULARY, null, options);
   const doubt = { below: 0.7, evidence: 10 };

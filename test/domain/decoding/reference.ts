@@ -16,7 +16,7 @@ export interface FusionWeights {
   readonly wordBonus: number;
 }
 
-/** Adds up every path of every text the slow way: vocabulary ^ frames of them. */
+/** Sums every path of every text by brute force: vocabulary ^ frames of them. */
 export function everyText(
   logProbs: Float32Array,
   frames: number,
@@ -131,7 +131,7 @@ export function simpleBeamSearch(
     const key = tokens.join(",");
     const known = prefixScores.get(key);
     if (known !== undefined) return known;
-    // The end belongs to whole texts only: a trailing token is scored without it.
+    // The end applies only to whole texts: a trailing token is scored without it.
     const score = scoreWithoutEnd(tokens, model, weights);
     prefixScores.set(key, score);
     return score;

@@ -12,7 +12,7 @@ test("short audio is one pass", () => {
   assert.deepEqual(passesOver(400_000, LIMITS), [{ startSample: 0, endSample: 400_000 }]);
 });
 
-test("passes cover all audio, are none longer than the longest, begin at rows, and overlap enough", () => {
+test("passes cover all audio with enough overlap, within the longest length, from row to row", () => {
   fc.assert(
     fc.property(fc.integer({ min: 400_001, max: 5_000_000 }), (sampleCount) => {
       const passes = passesOver(sampleCount, LIMITS);
@@ -30,7 +30,7 @@ test("passes cover all audio, are none longer than the longest, begin at rows, a
   );
 });
 
-/** Rows that say these outputs, one a row, as sure as `sure`. */
+/** Rows with these outputs, one per row, with confidence `sure`. */
 function rowsOf(startRow: number, best: readonly number[], sure = 0.9): PassRows {
   const logProbs = new Float32Array(best.length * WIDTH).fill(Math.log((1 - sure) / (WIDTH - 1)));
   for (const [row, token] of best.entries()) logProbs[row * WIDTH + token] = Math.log(sure);
@@ -46,7 +46,7 @@ test("the seam is in a pause", () => {
   const pause = [0, 0, 0, 0, 0, 0];
   const spoken = [2, 3, 4, 2, 3, 4, 2, 3];
   const first = rowsOf(0, [...spoken, ...pause, ...spoken, ...spoken]);
-  // Outside of the pause the second pass hears something else.
+  // Outside the pause, the second pass outputs something else.
   const second = rowsOf(0, [...spoken.map(() => 4), ...pause, ...spoken.map(() => 3), ...spoken, 2]);
   const { logProbs, rows } = stitchPasses([first, second], WIDTH);
   assert.equal(rows, second.rows);
@@ -54,7 +54,7 @@ test("the seam is in a pause", () => {
   assert.deepEqual(logProbs.slice(13 * WIDTH), second.logProbs.slice(13 * WIDTH));
 });
 
-test("no letter is lost or repeated when the second pass is a row later or earlier", () => {
+test("no letter is lost or repeated if the second pass is shifted by a row", () => {
   fc.assert(
     fc.property(
       fc.array(fc.record({ letter: fc.integer({ min: 1, max: 4 }), gap: fc.integer({ min: 1, max: 3 }) }), {
@@ -68,7 +68,7 @@ test("no letter is lost or repeated when the second pass is a row later or earli
         const from = Math.floor(best.length / 3);
         const until = Math.floor((2 * best.length) / 3);
         const moved = best.map((_, row) => best[row - shift] ?? 0);
-        // Edges of a pass are heard without what is beyond them.
+        // The edges of a pass lack the audio beyond them.
         const first = rowsOf(0, [...best.slice(0, until - 3), 4, 4, 4]);
         const second = rowsOf(from, [3, 3, 3, ...moved.slice(from + 3)]);
         assert.equal(textOf([first, second]), whole);

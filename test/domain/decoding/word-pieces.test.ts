@@ -4,17 +4,17 @@ import { BeamDecoder } from "../../../core/domain/decoding/beam-decoder.js";
 import { PrefixBeamSearch } from "../../../core/domain/decoding/prefix-beam-search.js";
 import { textOf, timedWords } from "../../../core/domain/decoding/words.js";
 
-/** Pieces as public recognisers have them: a space begins a word, a lone one too, and some outputs are no text. */
+/** Pieces as in public recognisers: a space, even alone, begins a word, and some outputs are not text. */
 const VOCABULARY = ["", " сә", "лем", " дүние", "", " ", "м"];
 
-test("pieces are joined to words with single spaces", () => {
+test("joins pieces into words with single spaces", () => {
   assert.equal(textOf([1, 2, 3], VOCABULARY), "сәлем дүние");
   assert.equal(textOf([5, 6, 5, 3], VOCABULARY), "м дүние");
   assert.equal(textOf([4, 1, 4, 2], VOCABULARY), "сәлем");
   assert.equal(textOf([5], VOCABULARY), "");
 });
 
-test("a word of pieces lasts from its first to its last", () => {
+test("a word lasts from its first piece to its last", () => {
   const framed = {
     tokens: [1, 2, 4, 3, 5, 6],
     firstFrames: [2, 4, 5, 9, 11, 12],
@@ -27,7 +27,7 @@ test("a word of pieces lasts from its first to its last", () => {
   ]);
 });
 
-test("each word of pieces has a confidence, and outputs without text make no word", () => {
+test("each word has a confidence; outputs without text are not words", () => {
   const search = new PrefixBeamSearch(VOCABULARY, null, {
     beamWidth: 8,
     languageModelWeight: 0,

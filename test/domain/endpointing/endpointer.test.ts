@@ -7,8 +7,8 @@ import {
   type HeardFrame,
   pauseFramesFor,
 } from "../../../core/domain/endpointing/endpointer.js";
-import { patienceBehind } from "../../../core/domain/endpointing/patience.js";
-import type { SpeakerState } from "../../../core/domain/endpointing/speaker-level.js";
+import { patienceAfter } from "../../../core/domain/endpointing/patience.js";
+import { DISTANT_DOUBT, type SpeakerState } from "../../../core/domain/endpointing/speaker-level.js";
 import * as fc from "../../support/properties.js";
 
 /** One letter per frame: `#` speech, `.` silence, `~` between the thresholds. */
@@ -27,7 +27,7 @@ function say(event: EndpointEvent): string {
   return `${event.type} #${event.utterance} ${event.startFrame}${end}${reason}`;
 }
 
-/** Events with the mean probability of speech that they say, in whole hundredths. */
+/** Events with their mean probability of speech, in whole hundredths. */
 function meansOf(frames: string, options: Partial<EndpointerOptions> = {}): string[] {
   const endpointer = new Endpointer(options);
   return [...frames].flatMap((letter) =>
@@ -39,11 +39,11 @@ function meansOf(frames: string, options: Partial<EndpointerOptions> = {}): stri
   );
 }
 
-test("the mean probability of speech is that of the frames from the first of speech to the end", () => {
+test("the mean probability of speech covers the frames from the first with speech to the end", () => {
   assert.deepEqual(meansOf("####......."), ["halfway 90", "ended 90"]);
-  // One frame of doubt inside; silence before the onset and after the end does not count.
+  // One doubtful frame inside; silence before the onset and after the end does not count.
   assert.deepEqual(meansOf("..##~##......"), ["halfway 81", "ended 81"]);
-  // Speech that resumes takes the silence in between with it.
+  // Speech that resumes includes the silence in between.
   assert.deepEqual(meansOf("####...####......"), ["halfway 90", "halfway 67", "ended 67"]);
 });
 
@@ -78,15 +78,15 @@ test("an utterance at the very start begins at frame 0", () => {
   assert.deepEqual(eventsOf("...##"), ["4 started #0 0"]);
 });
 
-test("a single speech frame is a click", () => {
+test("a single speech frame counts as a click", () => {
   assert.deepEqual(eventsOf("....#....#.....#.......#"), []);
 });
 
-test("halfway comes at half of the pause, the end at the whole of it", () => {
+test("reports halfway at half of the pause, and the end at all of it", () => {
   assert.deepEqual(eventsOf("####......."), ["1 started #0 0", "6 halfway #0 0-4", "8 ended #0 0-4 pause"]);
 });
 
-test("speech after halfway takes it back, and halfway comes again", () => {
+test("speech after halfway resumes, and the next pause reports halfway again", () => {
   assert.deepEqual(eventsOf("####...##....."), [
     "1 started #0 0",
     "6 halfway #0 0-4",
@@ -100,7 +100,7 @@ test("speech in the last frame before the end still resumes", () => {
   assert.deepEqual(eventsOf("####....#"), ["1 started #0 0", "6 halfway #0 0-4", "8 resumed #0 0"]);
 });
 
-test("the start of an utterance never reaches into the one before", () => {
+test("the start of an utterance never reaches into the previous one", () => {
   assert.deepEqual(eventsOf("####.....##.....").slice(-3), [
     "10 started #1 4",
     "13 halfway #1 4-11",
@@ -108,7 +108,7 @@ test("the start of an utterance never reaches into the one before", () => {
   ]);
 });
 
-test("speech holds on above the lower threshold but does not begin there", () => {
+test("the lower threshold continues speech but does not begin it", () => {
   assert.deepEqual(eventsOf("~~~~##~~~~....."), [
     "5 started #0 0",
     "12 halfway #0 0-10",
@@ -141,7 +141,7 @@ test("speech that continues after finalize is the next utterance", () => {
 
 const SMALL = { longestFrames: 30, cutWindowFrames: 10 } as const;
 
-test("an utterance of the maximum length is cut where speech was least probable, and the rest continues", () => {
+test("an utterance of the maximum length is cut where speech was least probable", () => {
   const frames = `${"#".repeat(24)}~${"#".repeat(10)}`;
   assert.deepEqual(eventsOf(frames, SMALL), [
     "1 started #0 0",
@@ -160,11 +160,11 @@ test("silence after a cut gap is not an utterance", () => {
   ]);
 });
 
-test("an utterance as long as the longest ends by its pause", () => {
+test("an utterance of exactly the maximum length ends by its pause", () => {
   assert.deepEqual(eventsOf(`${"#".repeat(30)}.....`, SMALL).at(-1), "34 ended #0 0-30 pause");
 });
 
-test("speech without end is cut again and again without loss", () => {
+test("endless speech is cut repeatedly without loss", () => {
   const ends = eventsOf("#".repeat(100), SMALL).filter((line) => line.includes("ended"));
   assert.deepEqual(ends, [
     "30 ended #0 0-30 too-long",
@@ -181,7 +181,7 @@ test("NaN counts as silence", () => {
   assert.deepEqual(events.map(say), ["halfway #0 0-2", "ended #0 0-2 pause"]);
 });
 
-test("a longest utterance is cut at NaN, the least probable speech", () => {
+test("an utterance of the maximum length is cut at NaN, the least probable speech", () => {
   const endpointer = new Endpointer(SMALL);
   const frames = Array.from({ length: 31 }, (_, frame) => (frame === 25 ? Number.NaN : 0.9));
   const events = frames.flatMap((probability) => endpointer.push(probability));
@@ -213,7 +213,7 @@ const anyOptions = fc.record({
   longestFrames: fc.integer({ min: 25, max: 60 }),
 });
 
-/** The obvious reading of the two thresholds. */
+/** Straightforward implementation of the two thresholds. */
 function speechFlags(frames: readonly number[]): boolean[] {
   let isSpeech = false;
   return frames.map((probability) => {
@@ -222,7 +222,7 @@ function speechFlags(frames: readonly number[]): boolean[] {
   });
 }
 
-test("utterances keep their promises for any speech", () => {
+test("utterances keep their invariants for any speech", () => {
   fc.assert(
     fc.property(
       anyFrames,
@@ -271,7 +271,7 @@ test("utterances keep their promises for any speech", () => {
   );
 });
 
-test("each utterance tells its story in order", () => {
+test("each utterance reports its events in order", () => {
   fc.assert(
     fc.property(anyFrames, anyOptions, (frames, options) => {
       const endpointer = new Endpointer(options);
@@ -279,20 +279,20 @@ test("each utterance tells its story in order", () => {
         .flatMap((probability) => endpointer.push(probability))
         .map((event) => event.type[0])
         .join("");
-      // started, then halfway and resumed by turns, then ended.
+      // started, then alternately halfway and resumed, then ended.
       assert.match(story, /^(s(hr)*h?e)*(s(hr)*h?)?$/);
     }),
   );
 });
 
-test("an endpointer that begins where an utterance ended finds the same utterances after it", () => {
+test("an endpointer that starts where an utterance ended finds the same later utterances", () => {
   fc.assert(
     fc.property(
       anyFrames,
       anyOptions,
       fc.array(fc.nat(300), { maxLength: 3 }),
       (frames, options, finalizeAfter) => {
-        /** Ends found from `first` on, as they were noticed. */
+        /** Ends found from `first` on, in order of detection. */
         const endsFrom = (first: number, isMidSpeech: boolean, doneFinalizing: number) => {
           const endpointer = new Endpointer(options, isMidSpeech);
           const ends: { start: number; end: number; isMidSpeech: boolean; finalizedAt: number }[] = [];
@@ -303,7 +303,7 @@ test("an endpointer that begins where an utterance ended finds the same utteranc
             for (const event of events) {
               if (event.type !== "ended") continue;
               const { startFrame, endFrame, isMidSpeech, reason } = event;
-              // An end that the frame itself brought is before the finalize that comes after the frame.
+              // An end caused by the frame itself precedes a finalize after the frame.
               const finalizedAt = reason === "finalize" ? frame : frame - 1;
               ends.push({ start: startFrame + first, end: endFrame + first, isMidSpeech, finalizedAt });
             }
@@ -318,7 +318,7 @@ test("an endpointer that begins where an utterance ended finds the same utteranc
     ),
     {
       numRuns: 300,
-      // A longest utterance is cut, and what follows the cut finalized, in the same frame.
+      // In the same frame, an utterance of the maximum length is cut and the rest finalized.
       examples: [
         [
           [0.6, 0.47, 0.47, ...Array<number>(28).fill(0.6)],
@@ -330,7 +330,7 @@ test("an endpointer that begins where an utterance ended finds the same utteranc
   );
 });
 
-/** Runs of frames of one kind: silence, a near voice, a voice behind it, with letters and without. */
+/** Runs of frames of one kind: silence, a near voice, a background voice, with and without letters. */
 const anyRoom = fc
   .array(
     fc.tuple(
@@ -339,6 +339,7 @@ const anyRoom = fc
         { probability: 0.95, levelDb: -30, hasLetter: true },
         { probability: 0.95, levelDb: -30, hasLetter: false },
         { probability: 0.7, levelDb: -44, hasLetter: true },
+        { probability: 0.7, levelDb: -39, hasLetter: true },
         { probability: 0.9, levelDb: -52, hasLetter: false },
         { probability: 0.47, levelDb: -36, hasLetter: false },
       ),
@@ -348,11 +349,16 @@ const anyRoom = fc
   )
   .map((runs) => runs.flatMap(([frame, count]) => Array<typeof frame>(count).fill(frame)));
 
+const anyLiveOptions = fc.record({
+  wordlessFrames: fc.integer({ min: 5, max: 20 }),
+  doubtLimit: fc.integer({ min: 3, max: 40 }),
+});
+
 test("an endpointer that begins where an utterance ended, with its speaker, continues as the first did", () => {
   fc.assert(
-    fc.property(anyRoom, anyOptions, fc.integer({ min: 5, max: 20 }), (frames, options, wordlessFrames) => {
+    fc.property(anyRoom, anyOptions, anyLiveOptions, (frames, options, liveOptions) => {
       const endsFrom = (first: number, isMidSpeech: boolean, speaker: SpeakerState | null) => {
-        const endpointer = new Endpointer({ ...options, wordlessFrames }, isMidSpeech, null, speaker);
+        const endpointer = new Endpointer({ ...options, ...liveOptions }, isMidSpeech, null, speaker);
         return frames.slice(first).flatMap(({ probability, ...heard }) =>
           endpointer.push(probability, heard).flatMap((event) => {
             if (event.type !== "ended") return [];
@@ -371,11 +377,16 @@ test("an endpointer that begins where an utterance ended, with its speaker, cont
   );
 });
 
-/** `#` a near voice with letters, `-` without, `b` a voice 20 dB below it with letters, `.` silence. */
+/**
+ * `#` a near voice with letters, `-` without; `b` a voice 20 dB below it with letters, `d` one 10 dB below that is less surely
+ * near, `q` the near voice 10 dB quieter; `.` silence.
+ */
 const HEARD: Readonly<Record<string, { readonly probability: number } & HeardFrame>> = {
   "#": { probability: 0.95, levelDb: -30, hasLetter: true },
   "-": { probability: 0.95, levelDb: -30, hasLetter: false },
   b: { probability: 0.95, levelDb: -50, hasLetter: true },
+  d: { probability: 0.7, levelDb: -40, hasLetter: true },
+  q: { probability: 0.95, levelDb: -40, hasLetter: true },
   ".": { probability: 0.05, levelDb: -80, hasLetter: false },
 };
 
@@ -390,16 +401,70 @@ function endsOf(frames: string, options: Partial<EndpointerOptions> = {}): strin
 
 test("a voice much quieter than the speaker neither extends the utterance nor starts one", () => {
   const [end, ...others] = endsOf(`${"#".repeat(20)}${"b".repeat(100)}`);
-  // Its loudest frames count for a quarter of a second, then the pause begins.
+  // Its loudest frames count for a quarter of a second before the pause begins.
   assert.equal(end, "29 ended #0 0-25 pause");
   assert.deepEqual(others, []);
+});
+
+test("a voice 10 dB below the speaker that never comes near ends the utterance soon after the speaker", () => {
+  const heard = `${"#".repeat(20)}${"d".repeat(60)}`;
+  assert.deepEqual(endsOf(heard), []);
+  const [end] = endsOf(heard, { doubtLimit: DISTANT_DOUBT });
+  assert.equal(end, "28 ended #0 0-25 distant");
+  // Not before the pause that the client has chosen.
+  const [later] = endsOf(heard, { doubtLimit: DISTANT_DOUBT, pauseFrames: 20 });
+  assert.equal(later, "39 ended #0 0-25 distant");
+});
+
+test("a voice that goes on after a distant end is the next utterance", () => {
+  const heard = `${"#".repeat(20)}${"d".repeat(60)}......`;
+  const ends = endsOf(heard, { doubtLimit: DISTANT_DOUBT });
+  assert.deepEqual(ends.slice(1), ["84 ended #1 25-80 pause"]);
+});
+
+test("a speaker who comes near now and then, or is surely heard, is not taken for a distant voice", () => {
+  const options = { doubtLimit: DISTANT_DOUBT };
+  assert.deepEqual(endsOf(`${"#".repeat(20)}${"dd##".repeat(20)}`, options), []);
+  assert.deepEqual(endsOf(`${"#".repeat(20)}${"q".repeat(100)}`, options), []);
+});
+
+test("voices far below the speaker do not belong to the utterance when they precede the speaker", () => {
+  assert.deepEqual(endsOf(`${"b".repeat(30)}${"#".repeat(20)}.....`), ["54 ended #0 22-50 pause"]);
+  // The speaker's own quiet beginning does.
+  assert.deepEqual(endsOf(`${"d".repeat(30)}${"#".repeat(20)}.....`), ["54 ended #0 0-50 pause"]);
+});
+
+test("the mean probability of speech leaves out voices that precede the speaker", () => {
+  const endpointer = new Endpointer();
+  const frames = [
+    ...Array<HeardFrame & { probability: number }>(30).fill({ ...HEARD["b"]!, probability: 0.6 }),
+    ...Array<HeardFrame & { probability: number }>(20).fill(HEARD["#"]!),
+    ...Array<HeardFrame & { probability: number }>(5).fill(HEARD["."]!),
+  ];
+  const means = frames.flatMap(({ probability, ...heard }) =>
+    endpointer.push(probability, heard).flatMap((event) => ("speechMean" in event ? [event.speechMean] : [])),
+  );
+  assert.deepEqual(
+    means.map((mean) => mean.toFixed(2)),
+    ["0.95", "0.95"],
+  );
+});
+
+test("a bang does not hide the voice that follows it", () => {
+  const endpointer = new Endpointer();
+  const levels = [...Array<number>(10).fill(-50), -10, ...Array<number>(20).fill(-50)];
+  const events = levels.flatMap((levelDb) => endpointer.push(0.95, { levelDb, hasLetter: true }));
+  assert.deepEqual(events.concat(endpointer.finalizeNow()).map(say), [
+    "started #0 0",
+    "ended #0 0-31 finalize",
+  ]);
 });
 
 test("a lone voice is transcribed, however quiet", () => {
   assert.deepEqual(endsOf(`${"b".repeat(20)}.....`), ["24 ended #0 0-20 pause"]);
 });
 
-test("some time after the speaker, a quieter voice can start an utterance", () => {
+test("a quieter voice can start an utterance some time after the speaker", () => {
   const waited = `${"#".repeat(20)}${".".repeat(400)}`;
   assert.equal(endsOf(`${waited}${"b".repeat(20)}......`).length, 2);
   assert.equal(endsOf(`${"#".repeat(20)}${".".repeat(200)}${"b".repeat(20)}......`).length, 1);
@@ -420,18 +485,18 @@ test("voice activity without letters ends the utterance where its letters ended"
     "49 ended #1 20-50 wordless",
     "79 ended #2 50-80 wordless",
   ]);
-  // Silence ends it as ever.
+  // Silence ends it as usual.
   assert.deepEqual(endsOf(`${"#".repeat(20)}${"-".repeat(5)}.....`, options), ["29 ended #0 0-25 pause"]);
 });
 
-test("an utterance without letters is reported as such and does not set the speaker's level", () => {
+test("an utterance without letters does not set the speaker's level", () => {
   const endpointer = new Endpointer({ wordlessFrames: 30 });
   for (let frame = 0; frame < 29; frame++) endpointer.push(0.9, { levelDb: -20, hasLetter: false });
   const [ended] = endpointer.push(0.9, { levelDb: -20, hasLetter: false });
   assert.deepEqual(ended?.type === "ended" && [ended.hasLetters, ended.speaker], [false, null]);
 });
 
-test("patience extends a pause by its number of thresholds, and does not move its halfway point", () => {
+test("patience extends a pause without moving its halfway point", () => {
   let patience = 3;
   const said = (frames: string) => {
     const endpointer = new Endpointer({}, false, () => patience);
@@ -449,9 +514,8 @@ test("patience extends a pause by its number of thresholds, and does not move it
   assert.deepEqual(said("####.........##"), ["1 started #0 0", "6 halfway #0 0-4", "13 resumed #0 0"]);
 });
 
-test("the likelier another word is after a text, the longer a pause may be, up to three thresholds", () => {
-  const behind = (endLogProb: number, spaceLogProb: number) => patienceBehind({ endLogProb, spaceLogProb });
-  assert.deepEqual([behind(0, 0), behind(-1, -3), behind(-3, -1.1)], [1, 1, 1]);
-  assert.equal(behind(-3.5, -1), 2);
-  assert.equal(behind(-9, -0.1), 3);
+test("the allowed pause grows as the end of a sentence becomes less likely, up to three thresholds", () => {
+  assert.deepEqual([1, 0.4, 0.05].map(patienceAfter), [1, 1, 1]);
+  assert.deepEqual([0.04, 0.02].map(patienceAfter), [2, 2]);
+  assert.deepEqual([0.01, 0].map(patienceAfter), [3, 3]);
 });

@@ -23,7 +23,7 @@ const tables = uniqueArray(integer({ min: 1, max: 900 }), { maxLength: 4 }).chai
   ),
 );
 
-test("a pass shares its run with as many as its length allows, and with none beyond the last length", () => {
+test("a pass shares its run with as many others as its length allows", () => {
   assert.deepEqual(
     [1, 50, 51, 250, 251].map((frames) => rowsOfLength(TABLE, frames)),
     [8, 8, 4, 4, 1],
@@ -39,7 +39,7 @@ test("the first pass runs with later ones of about its length", () => {
   assert.deepEqual(sharedRun([45, 46, 47, 48, 49, 51], TABLE), [0, 1, 2, 3, 4]);
 });
 
-test("every pass is in one run, no run has more than its longest allows, and none is padded by half", () => {
+test("every pass is in one run, within its longest pass's limit and with little padding", () => {
   assertOf(
     property(lengths, tables, (frames, table) => {
       const runs = sharedRuns(frames, table);
@@ -56,7 +56,7 @@ test("every pass is in one run, no run has more than its longest allows, and non
   );
 });
 
-test("where shapes are prepared every run has one of those that were run before, a quarter longer at most", () => {
+test("with prepared shapes every run has one of them, at most a quarter longer", () => {
   assertOf(
     property(lengths, tables, (frames, table) => {
       const known = new Set(paddedShapes(table, 800).map((shape) => `${shape.rows} ${shape.frames}`));

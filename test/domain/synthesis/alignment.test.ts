@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { alignFrames } from "../../../core/domain/synthesis/alignment.js";
 import * as fc from "../../support/properties.js";
 
-/** Durations as the encoder gives them; below zero stands for less than nothing. */
+/** Durations from the encoder, which may be below zero. */
 const anyLogDurations = fc
   .array(fc.double({ min: -1, max: 4, noNaN: true }), { minLength: 1, maxLength: 60 })
   .map((values) => Float32Array.from(values));
@@ -12,7 +12,7 @@ function framesOf(logDuration: number): number {
   return Math.max(0, Math.exp(logDuration) - 1);
 }
 
-test("every frame belongs to one token, in order, and frames pair up", () => {
+test("every frame belongs to one token, in order, with an even number of frames", () => {
   fc.assert(
     fc.property(anyLogDurations, (logDurations) => {
       const { frames, frameToToken, durations } = alignFrames(logDurations);
@@ -30,13 +30,13 @@ test("every frame belongs to one token, in order, and frames pair up", () => {
   );
 });
 
-test("rounding never adds up: each boundary lies within half a frame of its place", () => {
+test("rounding errors do not accumulate: each boundary is within half a frame", () => {
   fc.assert(
     fc.property(anyLogDurations, (logDurations) => {
       const { durations } = alignFrames(logDurations);
       let exact = 0;
       let placed = 0;
-      // The last token may take one frame more, so that frames pair up.
+      // The last token may take one more frame, so that the number of frames is even.
       for (let token = 0; token < logDurations.length - 1; token++) {
         exact += framesOf(logDurations[token]!);
         placed += durations[token]!;
@@ -46,7 +46,7 @@ test("rounding never adds up: each boundary lies within half a frame of its plac
   );
 });
 
-test("only the last token is stretched, by one frame at most beyond the shortest piece", () => {
+test("only the last token is stretched, by at most one frame", () => {
   fc.assert(
     fc.property(anyLogDurations, (logDurations) => {
       const { frames } = alignFrames(logDurations);
@@ -57,7 +57,7 @@ test("only the last token is stretched, by one frame at most beyond the shortest
   );
 });
 
-test("position tells how much of the token is passed, left, and how long it is", () => {
+test("position holds the token's elapsed and remaining parts and its length", () => {
   fc.assert(
     fc.property(anyLogDurations, (logDurations) => {
       const { frames, frameToToken, durations, position } = alignFrames(logDurations);
@@ -75,7 +75,7 @@ test("position tells how much of the token is passed, left, and how long it is",
   );
 });
 
-test("a text with no duration still gets two frames", () => {
+test("a text without duration still gets two frames", () => {
   const { frames, durations } = alignFrames(Float32Array.of(0, 0, 0));
   assert.equal(frames, 2);
   assert.deepEqual([...durations], [0, 0, 2]);

@@ -4,7 +4,7 @@ import { characterBounds } from "../../../core/domain/synthesis/character-bounds
 
 const HOP = 256;
 
-test("each character starts where the one before it ends, after the start mark", () => {
+test("each character starts at the end of the previous one, after the start mark", () => {
   const trim = { start: 0, stop: 20, silentFramesBefore: 0, silentFramesAfter: 0 };
   const bounds = characterBounds(Int32Array.of(4, 3, 0, 6, 7), trim, HOP);
   assert.deepEqual(
@@ -13,7 +13,7 @@ test("each character starts where the one before it ends, after the start mark",
   );
 });
 
-test("trimmed frames do not count, added silence does", () => {
+test("counts added silence but not trimmed frames", () => {
   const durations = Int32Array.of(4, 3, 6, 7);
   const cut = { start: 3, stop: 12, silentFramesBefore: 0, silentFramesAfter: 4 };
   assert.deepEqual(

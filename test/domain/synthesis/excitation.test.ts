@@ -19,8 +19,8 @@ interface PulseTrainFixture {
 const anyF0 = fc.array(fc.double({ min: 50, max: 500, noNaN: true }), { minLength: 1, maxLength: 6 });
 
 /**
- * The formula as it is written down: f0 between frame centres, phase summed, a cosine for each harmonic. Null where a
- * harmonic lies on the limit itself: there the last bit of the pitch decides whether it is heard.
+ * Computes the formula directly: f0 between frame centres, summed phase, a cosine for each harmonic. Null
+ * where a harmonic is exactly at the limit: there the last bit of the pitch decides whether it is included.
  */
 function sumOfCosines(f0: Float32Array, hopSamples: number, sampleRateHz: number): (number | null)[] {
   let cycles = 0;
@@ -61,7 +61,7 @@ test("a pulse train is the sum of all harmonics below the limit", () => {
   );
 });
 
-test("pulses equal those that the vocoder was trained with", () => {
+test("pulses equal those of the vocoder's training", () => {
   const fixture = JSON.parse(
     readFileSync("test/fixtures/tones/pulse-train.json", "utf8"),
   ) as PulseTrainFixture;
@@ -74,7 +74,7 @@ test("pulses equal those that the vocoder was trained with", () => {
   }
 });
 
-test("a steady pitch of any height has unit power", () => {
+test("any steady pitch has unit power", () => {
   fc.assert(
     fc.property(fc.double({ min: 60, max: 500, noNaN: true }), (frequencyHz) => {
       const frames = 120;
@@ -83,7 +83,7 @@ test("a steady pitch of any height has unit power", () => {
       const wholePeriods = Math.floor(Math.floor(pulses.length / periodSamples) * periodSamples);
       let energy = 0;
       for (let n = 0; n < wholePeriods; n++) energy += pulses[n]! ** 2;
-      // A fraction of a sample is left over of the last period, and a pulse's peak holds K / 2 of the power.
+      // The last period may leave a fraction of a sample, and a pulse's peak holds K / 2 of the power.
       const tolerance = 1.5 / (wholePeriods / periodSamples);
       assert.ok(Math.abs(energy / wholePeriods - 1) < tolerance, `power ${energy / wholePeriods}`);
     }),
@@ -91,7 +91,7 @@ test("a steady pitch of any height has unit power", () => {
   );
 });
 
-test("pulses come at the rate of the pitch", () => {
+test("pulses repeat at the rate of the pitch", () => {
   const frames = 94;
   const pulses = pulseTrain(new Float32Array(frames).fill(200), HOP_SAMPLES, RATE_HZ);
   const highest = Math.max(...pulses);

@@ -21,7 +21,7 @@ const MODEL: LoudnessModel = {
 };
 const WHOLE = { silentFramesBefore: 0, silentFramesAfter: 0, start: 0 };
 
-/** Frames whose two bands hold `value`. */
+/** Frames with `value` in both bands. */
 function melOf(...values: readonly number[]): Float32Array {
   return Float32Array.from(values.flatMap((value) => [value, value]));
 }
@@ -41,11 +41,11 @@ test("the level is the power of all bands", () => {
   isNear(levelOf(melOf(5, 9, 3)), levelOf(melOf(2, 2, 2)));
 });
 
-test("pauses are not measured, and frames that are cut off neither", () => {
+test("pauses and trimmed frames are not measured", () => {
   const speech = Array<number>(80).fill(0);
   const pause = Array<number>(600).fill(-9);
   const level = levelOf(melOf(...speech, ...pause, ...speech));
-  // Blocks that hold both count; over all of the time it would be 6.8 dB less.
+  // Blocks that contain both count; over the whole time it would be 6.8 dB less.
   assert.ok(level < 10 * Math.log10(3) && level > 10 * Math.log10(3) - 1.5, `${level} dB`);
   const loudEnd = melOf(...speech, 5, 5, 5);
   isNear(levelOf(loudEnd, { stop: 80 }), 10 * Math.log10(3));
@@ -53,7 +53,7 @@ test("pauses are not measured, and frames that are cut off neither", () => {
   isNear(levelOf(short, { silentFramesBefore: 2, silentFramesAfter: 2 }), 10 * Math.log10(3 / 2));
 });
 
-test("the gain brings a piece to the one level of all voices, within 3 dB", () => {
+test("the gain brings a piece within 3 dB of the common level of all voices", () => {
   isNear(pieceGain(18, "aigul", MODEL), 1);
   isNear(pieceGain(19, "aigul", MODEL), 10 ** (-1 / 20));
   isNear(pieceGain(18, "saule", MODEL), 10 ** (1 / 20));
@@ -63,7 +63,7 @@ test("the gain brings a piece to the one level of all voices, within 3 dB", () =
   assert.equal(pieceGain(Number.NEGATIVE_INFINITY, "aigul", MODEL), 1);
 });
 
-test("a gain that changes glides: no sample is a step from the one before, however the piece is cut", () => {
+test("a changing gain glides without steps, however the piece is chunked", () => {
   const gains = fc.array(
     fc.tuple(fc.integer({ min: 1, max: 300 }), fc.double({ min: 0.7, max: 1.4, noNaN: true })),
     {
@@ -83,7 +83,7 @@ test("a gain that changes glides: no sample is a step from the one before, howev
       const whole = new Float32Array(400 * hop).fill(1);
       applyGain(whole, 0, hop, curve);
       isNear(whole[0]!, points[0]![1]);
-      // 3 dB in a second.
+      // 3 dB per second.
       for (let i = 1; i < whole.length; i++)
         assert.ok(Math.abs(whole[i]! - whole[i - 1]!) < 0.8 / (94 * hop));
       const [head, tail] = [new Float32Array(cut * hop).fill(1), new Float32Array((400 - cut) * hop).fill(1)];
@@ -94,7 +94,7 @@ test("a gain that changes glides: no sample is a step from the one before, howev
   );
 });
 
-test("what is known of a piece moves its gain by half as soon as it is known, and by nearly all in the end", () => {
+test("the gain moves half way with the first measurement of a piece, and nearly all the way in the end", () => {
   isNear(gainSoFar(1.21, 120), 1.1);
   isNear(gainSoFar(1, 120), 1);
   assert.ok(gainSoFar(1.21, 2_000) > 1.2 && gainSoFar(1.21, 2_000) < 1.21);

@@ -4,7 +4,7 @@ import { gaussianNoise, seedOf } from "../../../core/domain/synthesis/noise.js";
 import * as fc from "../../support/properties.js";
 
 const COUNT = 100_000;
-/** Standard errors within which a statistic of true noise lies but once in 15 000 seeds. */
+/** Standard errors that a statistic of true noise exceeds only once in 15,000 seeds. */
 const SIGMAS = 4;
 const SEEDS = [0, 1, 2, 0x5bd1e995, 2 ** 32 - 1];
 
@@ -60,7 +60,7 @@ for (const seed of SEEDS) {
   });
 }
 
-test("the same seed gives the same noise, and a shorter one is its start", () => {
+test("the same seed gives the same noise; shorter noise is its beginning", () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 2 ** 32 - 1 }), fc.nat({ max: 99 }), (seed, length) => {
       const longer = gaussianNoise(100, seed);
@@ -70,7 +70,7 @@ test("the same seed gives the same noise, and a shorter one is its start", () =>
   );
 });
 
-test("different seeds give noise that has nothing in common", () => {
+test("different seeds give uncorrelated noise", () => {
   const noises = SEEDS.map((seed) => gaussianNoise(COUNT, seed));
   for (const [index, noise] of noises.entries()) {
     for (const other of noises.slice(index + 1)) {

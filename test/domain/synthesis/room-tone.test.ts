@@ -8,10 +8,10 @@ import * as fc from "../../support/properties.js";
 const SECONDS = 10;
 const tone = new RoomTone({ cutoffHz: 1_000, seed: 7 });
 const SILENCE = new Int16Array(SECONDS * SPEECH_RATE_HZ);
-/** -60 dB of full scale: what our own measures of pauses, and those of others, take for silence. */
+/** -60 dB of full scale: the usual threshold for silence, also in our own measures. */
 const SILENT_BELOW = 32.768;
 
-test("the tone has its level, and is below the threshold of silence everywhere", () => {
+test("the tone has its level, below the silence threshold everywhere", () => {
   for (const cutoffHz of [50, 300, 1_000, 12_000]) {
     const heard = new RoomTone({ cutoffHz, seed: 1 }).under(SILENCE, 0);
     const power = heard.reduce((sum, sample) => sum + sample * sample, 0) / heard.length;
@@ -24,7 +24,7 @@ test("the tone has its level, and is below the threshold of silence everywhere",
   }
 });
 
-test("the same place of an answer has the same tone, however the answer is cut", () => {
+test("the tone at a position does not depend on how the answer is chunked", () => {
   fc.assert(
     fc.property(
       fc.array(fc.integer({ min: 0, max: 40_000 }), { maxLength: 6 }),
@@ -44,7 +44,7 @@ test("the same place of an answer has the same tone, however the answer is cut",
   );
 });
 
-test("speech over it is unchanged, and full scale is clipped", () => {
+test("speech keeps its level over the tone and is clipped at full scale", () => {
   const pcm = Int16Array.from({ length: 50_000 }, (_, i) => (i % 2 === 0 ? 32_767 : -32_768));
   const before = pcm.slice();
   const heard = tone.under(pcm, 0);
@@ -53,7 +53,7 @@ test("speech over it is unchanged, and full scale is clipped", () => {
   assert.ok(heard.some((sample, i) => sample !== pcm[i]));
 });
 
-test("other seeds start elsewhere in the tone, and the tone continues at its end without a step", () => {
+test("seeds start at different places of the tone, which loops without a step", () => {
   const other = new RoomTone({ cutoffHz: 1_000, seed: 8 });
   assert.deepEqual(other.under(SILENCE, 0).subarray(0, 9_999), tone.under(SILENCE, 0).subarray(1, 10_000));
   const steps = (heard: Int16Array) =>

@@ -11,7 +11,7 @@ test("steps go from 0 to 1 and never back", () => {
       const times = swaySchedule(nfe, sway);
       assert.equal(times.length, nfe + 1);
       assert.equal(times[0], 0);
-      // The cosine of a quarter turn is zero but for the last bit.
+      // The cosine of a quarter turn is zero except for the last bit.
       assert.ok(Math.abs(times[nfe]! - 1) < 1e-15);
       for (let step = 1; step <= nfe; step++) assert.ok(times[step]! > times[step - 1]!);
     }),
@@ -42,7 +42,7 @@ test("full sway follows a cosine, with its shortest steps at the noisy end", () 
   );
 });
 
-test("a package's own times are taken for the steps they are listed for, and the sway's for others", () => {
+test("a package's own times apply to their numbers of steps, the sway to all others", () => {
   const solver = { sway: -1, times: { "2": [0, 0.2, 1] } };
   assert.deepEqual(solverTimes(2, solver), Float64Array.of(0, 0.2, 1));
   assert.deepEqual(solverTimes(3, solver), swaySchedule(3, -1));

@@ -17,7 +17,7 @@ function melOf(...means: readonly number[]): Float32Array {
   return Float32Array.from(means.flatMap((mean) => [mean - 0.5, mean + 0.5]));
 }
 
-test("silence at both ends is cut to set lengths, and made up for where the model gave too little", () => {
+test("silence at both ends is cut or padded to fixed lengths", () => {
   const silence = (frames: number) => Array<number>(frames).fill(-1.8);
   for (const [before, after] of [
     [9, 12],
@@ -33,12 +33,12 @@ test("silence at both ends is cut to set lengths, and made up for where the mode
   }
 });
 
-test("a piece of silence alone keeps its length", () => {
+test("a silent piece keeps its length", () => {
   const trim = trimSilence(melOf(-1.8, -1.8, -1.8), BINS, -1);
   assert.deepEqual([trim.start, trim.stop], [0, 3]);
 });
 
-test("fades meet zero at both ends of a piece, and do not depend on how it is cut into windows", () => {
+test("fades reach zero at both ends of a piece, regardless of its windows", () => {
   const pieceSamples = 50;
   const whole = new Float32Array(pieceSamples).fill(1);
   fadeEnds(whole, { offset: 0, pieceSamples, samples: 8 });
@@ -52,7 +52,7 @@ test("fades meet zero at both ends of a piece, and do not depend on how it is cu
   }
 });
 
-test("the mark that a piece ends with gives its pause", () => {
+test("the final mark of a piece determines its pause", () => {
   const pauses = ["сөз.", "сөз,", "сөз —", "сөз:", "сөз;", "сөз!"].map((piece) => pauseAfterMs(piece, 1));
   assert.deepEqual(
     pauses,
@@ -75,7 +75,7 @@ test("the sendable part of an incomplete piece is a prefix of the whole one", ()
       if (soFar === null) return assert.ok(known.every((mean) => mean < -1));
       assert.equal(soFar.start, whole.start);
       assert.equal(soFar.silentFramesBefore, whole.silentFramesBefore);
-      // A frame is left in any case: the one that the piece is faded out in.
+      // One frame always remains: the one in which the piece fades out.
       assert.ok(soFar.stop > soFar.start && soFar.stop < whole.stop && soFar.stop <= known.length);
     }),
   );

@@ -11,7 +11,7 @@ const RULES = fc.record({
   overlap: fc.integer({ min: 0, max: 48 }),
 });
 
-test("chunks follow each other from the first patch to the last, each with its context or an end of the piece", () => {
+test("chunks cover all patches in order, each with its context or an end of the piece", () => {
   fc.assert(
     fc.property(PATCHES, RULES, (patches, rules) => {
       let start = 0;
@@ -21,7 +21,7 @@ test("chunks follow each other from the first patch to the last, each with its c
         assert.ok(chunk.end > start && chunk.end <= patches);
         assert.equal(chunk.contextStart, Math.max(0, chunk.start - rules.context));
         assert.equal(chunk.contextEnd, Math.min(patches, chunk.end + rules.context));
-        // Both chunks know what they go over into each other in.
+        // Both chunks cover the frames of their crossfade.
         const before = chunks[index - 1];
         assert.equal(chunk.overlap, before ? Math.min(rules.overlap, before.contextEnd - start) : 0);
         start = chunk.end;
@@ -31,7 +31,7 @@ test("chunks follow each other from the first patch to the last, each with its c
   );
 });
 
-test("the first chunk costs the same whatever the length of the piece", () => {
+test("the cost of the first chunk does not depend on the length of the piece", () => {
   const { first, context } = GROWING_CHUNKS;
   fc.assert(
     fc.property(PATCHES, (patches) => {
@@ -42,7 +42,7 @@ test("the first chunk costs the same whatever the length of the piece", () => {
   );
 });
 
-test("chunks double up to the longest, and only the last may be half as long again", () => {
+test("chunks double up to the longest; only the last may be half as long again", () => {
   fc.assert(
     fc.property(PATCHES, (patches) => {
       const lengths = solverChunks(patches, "growing").map(({ start, end }) => end - start);
@@ -55,7 +55,7 @@ test("chunks double up to the longest, and only the last may be half as long aga
   assert.deepEqual(lengths, [16, 32, 64, 128, 192, 168]);
 });
 
-test("a piece that is heard as a whole is one chunk without context", () => {
+test("a piece sent as a whole is one chunk without context", () => {
   fc.assert(
     fc.property(PATCHES, (patches) => {
       const whole = { start: 0, end: patches, contextStart: 0, contextEnd: patches, overlap: 0 };
@@ -64,7 +64,7 @@ test("a piece that is heard as a whole is one chunk without context", () => {
   );
 });
 
-test("at the border of two chunks the mel has no step, and then is the next one's", () => {
+test("the mel crosses the border of two chunks without a step", () => {
   const mel = new Float32Array(8).fill(1);
   layOver(mel, new Float32Array(6).fill(5), { frame: 1, overlapFrames: 2, melBins: 2 });
   assert.deepEqual([...mel.subarray(0, 6)], [1, 1, 2, 2, 4, 4]);

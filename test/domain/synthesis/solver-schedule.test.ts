@@ -40,7 +40,7 @@ function first(id: number, stepsDone: number | null): PieceInFlight {
   return { id, dueAtMs: id, isFirstChunk: true, stage: stepsDone === null ? { type: "begin" } : stage };
 }
 
-test("a run serves the piece that is due first, others of its stage as far as there is room, and none twice", () => {
+test("a run serves the piece that is due first, and fills up with others of its stage", () => {
   fc.assert(
     fc.property(PIECES, ROWS, (pieces, rows) => {
       const run = nextRun(pieces, { rows, windowRows: rows, firstChunkRows: 1 });
@@ -58,7 +58,7 @@ test("a run serves the piece that is due first, others of its stage as far as th
   );
 });
 
-test("lengths are padded to few shapes, by a thirty-second at most", () => {
+test("lengths are padded to few shapes, by at most a thirty-second", () => {
   const shapes = new Set<number>();
   for (let patches = 1; patches <= 1_200; patches++) {
     const padded = paddedPatches(patches);
@@ -78,7 +78,7 @@ test("a short piece that is due first does not wait for the step of a long one",
   });
 });
 
-test("first chunks share steps with those that came at about the same time, as far as there is room", () => {
+test("first chunks that arrive at about the same time share steps while there is room", () => {
   const limits = { rows: 1, windowRows: 1, firstChunkRows: 3 };
   const run = (pieces: readonly PieceInFlight[]) => nextRun(pieces, limits);
   assert.deepEqual(run([first(0, 0), first(1, 0)]), { type: "step", ids: [0, 1], patches: 32 });
@@ -86,7 +86,7 @@ test("first chunks share steps with those that came at about the same time, as f
   assert.deepEqual(run([first(0, 5), first(1, 0)]), { type: "step", ids: [0], patches: 32 });
   const four = [0, 1, 2, 3].map((id) => first(id, 1));
   assert.deepEqual(run(four), { type: "step", ids: [0, 1, 2], patches: 32 });
-  // Neither chunks whose listener already has audio nor pieces that are sent as a whole.
+  // Neither chunks whose listener already has audio, nor pieces sent as a whole.
   assert.deepEqual(run([first(0, 0), step(1, 5, 32)]), { type: "step", ids: [0], patches: 32 });
   assert.deepEqual(run([step(0, -1, 32), first(1, 0)]), { type: "step", ids: [0], patches: 32 });
 });
@@ -125,7 +125,7 @@ function simulate(arrivals: readonly { atMs: number; urgency: Urgency; steps: nu
   return doneAtMs;
 }
 
-test("no piece starves, however many come after it", () => {
+test("no piece starves, however many follow it", () => {
   const newcomers = Array.from({ length: 500 }, (_, index) => ({
     atMs: index * 150,
     urgency: { kind: "first" } as const,
@@ -136,7 +136,8 @@ test("no piece starves, however many come after it", () => {
     { atMs: 0, urgency: { kind: "heard", runsDryAtMs: 3_000 } as const, steps: 16 },
     ...newcomers,
   ];
-  // Newcomers alone take more than the machine has, 160 ms of work every 150 ms: what is due comes late, not never.
+  // New pieces alone exceed the machine's capacity, with 160 ms of work every 150 ms: due work is late but
+  // not starved.
   const done = simulate(arrivals, 10);
   assert.ok((done.get(0) ?? Number.NaN) < 4_000, `whole at ${done.get(0)} ms`);
   assert.ok((done.get(1) ?? Number.NaN) < 3_500, `heard at ${done.get(1)} ms`);
@@ -155,7 +156,7 @@ test("a new listener goes first, unless another would run dry", () => {
   assert.ok((urgent.get(0) ?? Number.NaN) <= 500);
 });
 
-test("with the earliest due first every listener is served in time when that is possible at all", () => {
+test("serving the earliest due first meets every deadline if that is possible at all", () => {
   // 8 streams of sentences that last 3 s and take 0.25 s: two thirds of the machine.
   const arrivals = Array.from({ length: 8 }, (_, stream) =>
     Array.from({ length: 6 }, (_unused, sentence) => ({
@@ -183,9 +184,9 @@ const CHUNKS = [
 ];
 const STEPS = 20;
 
-test("first chunks of all streams come before what their listeners still wait to hear, and nobody runs dry", () => {
+test("first chunks of all streams go before later audio without an underrun", () => {
   const workMs = CHUNKS.reduce((sum, chunk) => sum + chunk.workMs, 0);
-  // Three come at once, as often as keeps the machine busy for 0.7 of the time.
+  // Three arrive together, at intervals that keep the machine busy for 0.7 of the time.
   const streams = Array.from({ length: 60 }, (_, id) => {
     const atMs = Math.floor(id / 3) * ((3 * workMs) / 0.7);
     const due = dueAtMs({ kind: "first" }, atMs, CHUNKS[0]!.workMs);

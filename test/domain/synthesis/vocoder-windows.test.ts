@@ -5,7 +5,7 @@ import * as fc from "../../support/properties.js";
 
 const REACH = 10;
 
-test("windows cover the piece, each with its reach or the end of the piece on both sides", () => {
+test("windows cover the piece, each with its context or an end of the piece on both sides", () => {
   const sizes = new Set<number>();
   fc.assert(
     fc.property(

@@ -6,7 +6,7 @@ import { pauseAfterMs } from "../../../core/domain/synthesis/pauses.js";
 
 const logOf = (frames: number) => Math.log1p(frames);
 
-test("breath lengthens the silence of marks and nothing else", () => {
+test("breath lengthens only the silence of marks", () => {
   const symbols = ["^", "а", ",", " ", "б", "-", "в", ".", "$"];
   const frames = [4, 9, 20, 3, 8, 2, 7, 30, 4];
   const calm = withBreath(Float32Array.from(frames, logOf), symbols, 1.5);
@@ -16,7 +16,7 @@ test("breath lengthens the silence of marks and nothing else", () => {
   assert.deepEqual([...withBreath(Float32Array.of(-0.01), [","], 2)], [0]);
 });
 
-test("breath lengthens the pauses between pieces, and a cut between two words stays one", () => {
+test("breath lengthens the pauses between pieces, but not a cut between two words", () => {
   assert.equal(pauseAfterMs("сөз,", 1.5), 1.5 * pauseAfterMs("сөз,", 1));
   assert.equal(pauseAfterMs("сөз", 1.5), 0);
 });
@@ -27,14 +27,14 @@ const COLUMNS = [
 ];
 const SCALE = { logHzPerUnit: 0.5, lowestHz: 60, highestHz: 480, columns: COLUMNS };
 
-test("melody widens pitch around the voice's mean, and changes the condition accordingly", () => {
+test("melody widens pitch around the voice's mean and adapts the condition", () => {
   const f0 = Float32Array.of(200, 100, 400, 200);
   const condition = new Float32Array(9).fill(5);
   scaleMelody({ f0, condition }, { range: 1.5, centreHz: 200 }, SCALE);
   const octave = Math.log(2) / 0.5;
   assert.deepEqual(
     [...f0].map((hz) => Math.round(hz * 10) / 10),
-    // Half an octave further on each side; 566 Hz is more than the model can say.
+    // Half an octave further on each side; 566 Hz is beyond the model's range.
     [200, 70.7, 480, 200],
   );
   const shifts = [...condition].map((value) => value - 5);

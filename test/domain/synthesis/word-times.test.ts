@@ -7,7 +7,7 @@ import * as fc from "../../support/properties.js";
 
 const RATE_HZ = 1_000;
 
-/** Times of a text whose characters last 10 ms each, a sentence after the other. */
+/** Times of a text whose characters last 10 ms each, sentence by sentence. */
 function timesOf(text: string): WordTime[] {
   const written = new WrittenWords(text, RATE_HZ);
   let sentenceStart = 0;
@@ -25,7 +25,7 @@ function timesOf(text: string): WordTime[] {
   });
 }
 
-test("a word has its written form, its position in code points and its spoken form", () => {
+test("a word has written form, position in code points and spoken form", () => {
   const text = "😀 Сәлем, 2024 жыл!";
   const [salem, year, ...rest] = timesOf(text);
   assert.deepEqual(salem, { word: "Сәлем", start: 0, end: 0.05, from: 2, to: 7 });
@@ -36,7 +36,7 @@ test("a word has its written form, its position in code points and its spoken fo
   assert.equal([...text].slice(rest[0]!.from, rest[0]!.to).join(""), "жыл");
 });
 
-test("times continue over sentences, and the words of a figure are one word", () => {
+test("times continue over sentences; the words of a figure count as one", () => {
   const times = timesOf("Бір. 15%-ға өсті.");
   assert.deepEqual(
     times.map(({ word, spoken }) => [word, spoken]),
@@ -55,7 +55,7 @@ test("a word in another normal form has no separate spoken form", () => {
   assert.equal(word?.to, [..."Қай".normalize("NFD")].length);
 });
 
-test("words of any text are in order, do not overlap, and are where they say", () => {
+test("words of any text are in order, at their stated positions, without overlap", () => {
   const fragments = fc.constantFrom(
     "сөз",
     "Екі",

@@ -4,12 +4,12 @@ import { readAsWritten } from "../../../core/domain/text/as-written.js";
 import { dictionaryOf } from "../../../core/domain/text/kazakh/dictionary.js";
 import { spokenSentences } from "../../../core/domain/text/spoken-sentences.js";
 
-test("figures, capitals and signs stay for the voice's own reading", () => {
+test("keeps figures, capitals and signs for the voice to read", () => {
   const text = "Цена  выросла\nна 15% — до 2 500 ₽ (т.е. вдвое)!";
   assert.equal(readAsWritten(text, {}).spoken, "Цена выросла на 15% — до 2 500 ₽ (т.е. вдвое)!");
 });
 
-test("unspeakable characters are left out and counted, invisible marks are not counted", () => {
+test("leaves out and counts unspeakable characters, except invisible marks", () => {
   const { spoken, dropped } = readAsWritten("да\u0000 не\u00adт \ue000", {});
   assert.equal(spoken, "да нет");
   assert.deepEqual(dropped, [2, 9]);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TimedWord } from "../../../core/domain/decoding/words.js";
-import { readingCues } from "../../../core/domain/text/cues.js";
+import { readingCues, readingCuesInSteps } from "../../../core/domain/text/cues.js";
 import * as fc from "../../support/properties.js";
 
 const MARKED = /[.?!]$/;
@@ -55,7 +55,7 @@ test("an abbreviation does not end a cue", () => {
   assert.deepEqual(layout("Ол 1991 ж. желтоқсанда туған."), ["Ол 1991 ж. желтоқсанда туған."]);
 });
 
-test("a cue stays on for reading while silence follows, and ends 0.08 s before the next one", () => {
+test("a cue stays for reading during silence, until 0.08 s before the next one", () => {
   const word = "қауіпсіздігіміздің";
   const [first, second] = readingCues([
     { word: `${word}.`, start: 0, end: 0.4 },
@@ -65,7 +65,7 @@ test("a cue stays on for reading while silence follows, and ends 0.08 s before t
   assert.ok(Math.abs(second!.endSeconds - (1.1 + 19 / 17)) < 1e-9);
 });
 
-test("a silence of a second ends a cue, but not behind a preposition", () => {
+test("a silence of a second ends a cue, except after a preposition", () => {
   const cues = readingCues([
     { word: "мы", start: 0, end: 0.3 },
     { word: "жили", start: 0.3, end: 0.8 },
@@ -79,11 +79,46 @@ test("a silence of a second ends a cue, but not behind a preposition", () => {
   );
 });
 
-test("no words give no cues, and a word longer than a line is cut", () => {
+test("a word longer than a line is cut; no words give no cues", () => {
   assert.deepEqual(readingCues([]), []);
   const [cue, ...others] = readingCues([{ word: "а".repeat(60), start: 0, end: 3 }]);
   assert.deepEqual(others, []);
   assert.deepEqual(cue?.lines, ["а".repeat(42), "а".repeat(18)]);
+});
+
+test("a word that ends in a hyphen is joined to the next, on one line", () => {
+  const cues = readingCues([
+    { word: "Жили", start: 0, end: 0.3 },
+    { word: "в", start: 0.3, end: 0.4 },
+    { word: "северо-", start: 0.4, end: 0.8 },
+    { word: "западном", start: 0.8, end: 1.2 },
+    { word: "крае.", start: 1.2, end: 1.6 },
+  ]);
+  assert.deepEqual(
+    cues.map(({ lines }) => lines),
+    [["Жили в северо-западном крае."]],
+  );
+  const lines = layout("Мы поехали на дачу вместе с северо- западными соседями");
+  assert.ok(!lines.some((line) => /-(?: \/|$)/.test(line)), lines.join("; "));
+  assert.equal(lines.join(" ").replaceAll(" /", ""), "Мы поехали на дачу вместе с северо-западными соседями");
+});
+
+test("figures with spaces do not shift the ends of sentences", () => {
+  const said = ["Ол", "1 120 000", "теңге", "төледі.", "Біз", "8 701 123-45-67", "нөміріне", "хабарластық."];
+  const cues = readingCues(said.map((word, at) => ({ word, start: at, end: at + 0.9 })));
+  assert.deepEqual(
+    cues.map(({ lines }) => lines.join(" ")),
+    ["Ол 1 120 000 теңге төледі.", "Біз 8 701 123-45-67 нөміріне хабарластық."],
+  );
+});
+
+test("steps give the same cues", () => {
+  const said = spoken("Бүгін жаңа көпір ашылды, бірақ ол әлі бос. ".repeat(200).trim());
+  const steps = readingCuesInSteps(said);
+  let [count, result] = [0, steps.next()];
+  for (; result.done !== true; result = steps.next()) count++;
+  assert.ok(count > 10);
+  assert.deepEqual(result.value, readingCues(said));
 });
 
 const words = fc
@@ -107,7 +142,7 @@ const words = fc
     });
   });
 
-test("cues hold every word once, in order, within their lines and times", () => {
+test("cues contain every word once, in order, within their lines and times", () => {
   fc.assert(
     fc.property(words, (all) => {
       const cues = readingCues(all);
@@ -118,7 +153,7 @@ test("cues hold every word once, in order, within their lines and times", () => 
         assert.ok(lines.length <= 2 && lines.every((line) => line !== "" && [...line].length <= 42));
         assert.ok(endSeconds > startSeconds && endSeconds <= next);
         assert.ok(endSeconds - startSeconds <= 7 + 1e-9);
-        // As long as reading takes, unless the next cue or the limit comes first.
+        // Shown for the reading time, unless the next cue or the limit comes first.
         const reading = Math.max(1, [...lines.join(" ")].length / 17);
         assert.ok(endSeconds >= Math.min(startSeconds + reading, startSeconds + 7, next - 0.08) - 1e-9);
       }
@@ -156,11 +191,11 @@ const PLAIN = [
   "бірақ,",
 ];
 
-test("no cue and no line ends inside a number or after a word that leans on the next", () => {
+test("no cue or line ends inside a number or after a word that belongs to the next", () => {
   const phrase = fc.constantFrom(...NUMBERS, ...LEANING, ...PLAIN, ...PLAIN);
   fc.assert(
     fc.property(fc.array(phrase, { minLength: 1, maxLength: 60 }), (phrases) => {
-      // A comma parts numbers that follow each other by chance.
+      // A comma separates numbers that are adjacent by chance.
       const parted = phrases.map((part, at) => (NUMBERS.includes(part) && at % 2 === 0 ? `${part},` : part));
       const apart = parted.filter((part, at) => at === 0 || !(isNumeral(part) && isNumeral(parted[at - 1]!)));
       const lines = readingCues(spoken(apart.join(" "))).flatMap(({ lines }) => lines);
@@ -181,7 +216,7 @@ function isNumeral(part: string): boolean {
   return NUMBERS.some((number) => part.startsWith(number));
 }
 
-test("hours of speech take a time that grows with their words", () => {
+test("the time for hours of speech grows linearly with their words", () => {
   const text = Array.from({ length: 20_000 }, (_, at) => (at % 11 === 10 ? "сөйлем." : "сөздер")).join(" ");
   assert.ok(readingCues(spoken(text)).length > 1_000);
 });

@@ -7,16 +7,16 @@ const SHORT = 250;
 const MIDDLE = 500;
 const LONG = 1_000;
 /**
- * Most attempts and matched characters per character of a text; a rule that rescans the text needs hundreds.
- * Work that grows with the text's length and dominates the longest text also shows at the middle length, so
- * only texts that exceed the middle limit are tried at full length. Some rules do look back a few hundred
- * characters.
+ * Limit of attempts and matched characters per character of a text; a rule that rescans the text needs
+ * hundreds. Work that grows with the text's length and dominates the longest text also shows at the middle
+ * length, so only texts that exceed the middle limit are tried at full length. Some rules look back a few
+ * hundred characters.
  */
 const MOST_GROWTH = 1.6;
 const FEW = 60;
 const MOST_GROWTH_TO_MIDDLE = 1.2;
 const FEW_OF_MIDDLE = 30;
-/** Texts with which rules start, and texts that they look for after those. */
+/** Texts at which rules start, and texts that they look for next. */
 const PARTS = [
   ...'aA10 .,-@:/\n\tІXәӘштжыА—^°½%№[("…?$₸#*+_\u0301⁰',
   ..."8 7|+7 |1. |1, |1.000|12:|12.05.|1/2|1-|[pause |a@|a.|www.|https://|ж.|т.б|б.з.|лар|ого |есеп|км/|млн |а б|ФЫВ|тел. |к-сі |а/о |«а» ".split(
@@ -28,7 +28,7 @@ let work = 0;
 const { exec } = RegExp.prototype;
 
 before(() => {
-  // Everything that looks for a pattern comes by here: how often, and how much it takes, is what is counted.
+  // Every pattern search goes through here, which counts searches and matched characters.
   RegExp.prototype.exec = function counted(this: RegExp, text: string) {
     const match = exec.call(this, text);
     work += 1 + (match?.[0].length ?? 0);
@@ -58,7 +58,7 @@ test("a repeated head of a contraction is read like any word", () => {
   }
 });
 
-/** Texts with which Russian rules start, and texts that they look for after those. */
+/** Texts at which Russian rules start, and texts that they look for next. */
 const RUSSIAN_PARTS = [
   ..."1 10 .,-:/XаИ№$%½+(\n",
   ..."1 000|12.05.|12:|5-й |5 и |5-6|-е |марта |год |г. |гг.|в |на |км/|тыс. |5-лет|XX–|вв.|Пётр |ул. |т.е|+7 |1/2|руб. |ых ".split(
@@ -66,13 +66,13 @@ const RUSSIAN_PARTS = [
   ),
 ];
 
-// Issue 12: 5,000 characters may not become minutes of the main thread.
+// Issue 12: 5,000 characters must not block the main thread for minutes.
 for (const [reader, parts] of [
   ["kazakh", PARTS],
   ["russian", RUSSIAN_PARTS],
 ] as const) {
   for (const [index, first] of parts.entries()) {
-    test(`${reader} texts of ${JSON.stringify(first)} and something else take work by their length`, () => {
+    test(`${reader} texts of ${JSON.stringify(first)} and something else take time proportional to their length`, () => {
       // A repeated pair equals the repeated reversed pair except at both ends, so one order is enough.
       for (const second of ["", ...parts.slice(index + 1)]) {
         const middle = workOfCharacter(first + second, MIDDLE, reader);

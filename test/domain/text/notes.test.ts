@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { corpusLines } from "../../../bench/support/corpora.js";
 import { textNotes } from "../../../core/domain/text/notes.js";
 
-test("a text with a Russian sentence is noted, Kazakh ones with Russian words are not", () => {
+test("notes a text with a Russian sentence, not Kazakh ones with Russian words", () => {
   for (const text of [
     "Сегодня хорошая погода.",
     "Сәлем! Как у тебя дела? Жақсы.",
@@ -27,7 +27,7 @@ test("a text with a Russian sentence is noted, Kazakh ones with Russian words ar
   }
 });
 
-test("unspeakable characters are noted, silent and invisible ones are not", () => {
+test("notes unspeakable characters, except silent and invisible ones", () => {
   for (const text of ["Алма 🍎 алдым.", "漢字 сөз", "👍🏽", "Бұл שלום", "Ыстық ♨ су", "Гүл ❤️"]) {
     assert.deepEqual(textNotes(text), ["dropped_characters"], text);
   }
@@ -44,7 +44,7 @@ test("unspeakable characters are noted, silent and invisible ones are not", () =
   }
 });
 
-test("held-out Russian is noted, held-out Kazakh is not", (context) => {
+test("notes held-out Russian, not held-out Kazakh", (context) => {
   const share = (file: string) => {
     const lines = corpusLines(file);
     return lines.filter((line) => textNotes(line).includes("russian_text")).length / lines.length;

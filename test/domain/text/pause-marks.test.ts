@@ -6,7 +6,7 @@ import * as fc from "../../support/properties.js";
 
 const lengths = (text: string) => pauseMarks(text).map(({ milliseconds }) => milliseconds);
 
-test("milliseconds and seconds are read, in any case, with a point or a comma", () => {
+test("reads milliseconds and seconds in any case, with a point or a comma", () => {
   const marks: readonly (readonly [mark: string, milliseconds: number])[] = [
     ["[pause 500ms]", 500],
     ["[pause 1.5s]", 1_500],
@@ -53,12 +53,12 @@ test("a mark with an invalid or excessive length is rejected and quoted", () => 
   }
 });
 
-test("pauses of more than two minutes together are rejected", () => {
+test("rejects pauses of more than two minutes in total", () => {
   assert.equal(brokenPauseRule("[pause 10s]".repeat(12)), null);
   assert.match(brokenPauseRule("[pause 10s]".repeat(13)) ?? "", /at most 120 s together, received 130 s/);
 });
 
-test("a mark ends a sentence, keeps its pause and the places of all words", () => {
+test("a mark ends a sentence without shifting the positions of words", () => {
   const text = "Қайырлы таң [pause 500ms] достар! [pause 2s]\n[pause 1s] 15 адам. Соңы.";
   const sentences = spokenSentences(text, { expand: true });
   assert.deepEqual(
@@ -90,7 +90,7 @@ test("a mark ends a sentence, keeps its pause and the places of all words", () =
   ]);
 });
 
-test("sentences cover the text, and pauses are never spoken, wherever the marks are", () => {
+test("sentences cover the text without speaking pauses, wherever the marks are", () => {
   const part = fc.constantFrom(
     "[pause 1s]",
     "[pause 20ms]",

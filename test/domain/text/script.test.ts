@@ -5,7 +5,7 @@ import { majorityLanguage, wordLanguage } from "../../../core/domain/text/script
 
 const wordsOf = (line: string) => line.toLowerCase().match(/[а-яёәғқңөұүһі]+/g) ?? [];
 
-/** Held-out lines of the corpora, which the word lists were not counted on. */
+/** Held-out lines of the corpora, which did not contribute to the word lists. */
 function shareRight(file: string, language: string): number {
   const lines = corpusLines(file);
   return lines.filter((line) => majorityLanguage(wordsOf(line)) === language).length / lines.length;
@@ -23,7 +23,7 @@ test("the majority decides when languages are mixed", () => {
   assert.equal(majorityLanguage(wordsOf("я сегодня ходил в магазин и купил нан")), "russian");
 });
 
-test("no words have no language", () => {
+test("a text without words has no language", () => {
   assert.equal(majorityLanguage([]), null);
 });
 

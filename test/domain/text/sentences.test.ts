@@ -7,7 +7,7 @@ import {
 } from "../../../core/domain/text/sentences.js";
 import * as fc from "../../support/properties.js";
 
-/** Sentences are written with | between them; the splitter has to find the same places. */
+/** Sentences are written with | between them; the splitter must find the same places. */
 function assertSplit(marked: string): void {
   assert.deepEqual(splitIntoSentences(marked.replaceAll("|", "")), marked.split("|"));
 }
@@ -18,7 +18,7 @@ test("sentences end at full stops, questions and exclamations", () => {
   assertSplit("  Басы. |Соңы.  ");
 });
 
-test("decimals, dates, times and addresses hold together", () => {
+test("decimals, dates, times and addresses are not split", () => {
   assertSplit("Бағасы 3.5 теңге. |Күні 05.05.2024 болды. |Сайты dauys.kz емес.");
 });
 
@@ -29,7 +29,7 @@ test("abbreviations and initials do not end a sentence", () => {
   assertSplit("2024 ж. мамырда. |1991 ж. |Сол жылы.");
 });
 
-test("marks of years, degrees and chapters do not end a sentence before a number or a name", () => {
+test("abbreviations of years, degrees and chapters do not end a sentence before a number or a name", () => {
   assertSplit("2024 ж. 12 мамырда болды. |Содан кейін.");
   assertSplit("XX ғ. V онжылдығы. |Соңы.");
   assertSplit("Т.ғ.д. Ахметов келді. |Ол отырды.");
@@ -43,7 +43,7 @@ test("an ellipsis ends a sentence only before a capital", () => {
   assertSplit("Мен... білмеймін. |Ол… кетті... |Біз қалдық.");
 });
 
-test("direct speech stays with its speaker", () => {
+test("direct speech stays in one sentence with its speaker", () => {
   assertSplit("— Қайда барасың? — деді ол. |— Үйге.");
   assertSplit("«Тоқта!» деп айқайлады. |«Барамын». |Ол кетті.");
 });
@@ -61,7 +61,7 @@ test("spoken text without capitals is split at every full stop", () => {
   assertSplit("бірінші сөйлем. |екінші сөйлем. |он бес пайыз.");
 });
 
-test("every character is in exactly one sentence, and no sentence is blank beside others", () => {
+test("every character is in exactly one sentence", () => {
   const anyText = fc.array(
     fc.constantFrom("Сөз", "сөз", "А", "т.б", "3", ".", "...", "!", "?", " ", "\n", "»", "—", ",", "қ", "😀"),
     { maxLength: 40 },
@@ -93,13 +93,13 @@ test("a long sentence is cut at its clauses, into pieces of similar length", () 
   assert.deepEqual(pieces, [`${clause}, ${clause},`, `${clause}, ${clause}.`]);
 });
 
-test("a comma beats a nearer space, a conjunction beats a bare space", () => {
+test("prefers a comma to a nearer space, and a conjunction to a bare space", () => {
   const words = (count: number) => Array.from({ length: count }, () => "құстар").join(" ");
   assert.equal(splitIntoPieces(`${words(17)}, ${words(12)}`)[0], `${words(17)},`);
   assert.equal(splitIntoPieces(`${words(16)} және ${words(12)}`)[0], words(16));
 });
 
-test("without clauses it is cut between words, without spaces anywhere", () => {
+test("is cut between words without clauses, and anywhere without spaces", () => {
   const words = Array.from({ length: 60 }, () => "сөзбен").join(" ");
   for (const piece of splitIntoPieces(words)) assert.match(piece, /^(?:сөзбен ?)+$/);
   assert.deepEqual(
@@ -110,7 +110,7 @@ test("without clauses it is cut between words, without spaces anywhere", () => {
   );
 });
 
-test("pieces are short enough and lose nothing", () => {
+test("pieces are short enough and contain everything", () => {
   const anySpoken = fc
     .array(fc.constantFrom("сөз", "құстар", ",", ".", " ", " — ", ";", "және ", "көктемгі", "а".repeat(70)), {
       maxLength: 150,

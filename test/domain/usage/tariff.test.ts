@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { fileCredits, liveCredits, synthesisCredits } from "../../support/prices.js";
 import * as fc from "../../support/properties.js";
 
-test("credits are exact ceilings, as big integers compute them", () => {
+test("credits are rounded up exactly, as with big integers", () => {
   const samples = fc.integer({ min: 0, max: 4 * 3_600 * 384_000 });
   const rates = fc.integer({ min: 4_000, max: 384_000 });
   fc.assert(
@@ -26,7 +26,7 @@ test("prices match the API documentation: an hour of a file, an hour live, a mil
   assert.equal(synthesisCredits(1_000_000), 400_000);
 });
 
-test("every started unit is charged, and nothing costs nothing", () => {
+test("charges every started unit", () => {
   assert.equal(fileCredits(1, 48_000), 1);
   assert.equal(fileCredits(0, 48_000), 0);
   assert.equal(synthesisCredits(5), 2);

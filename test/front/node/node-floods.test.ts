@@ -28,7 +28,7 @@ async function withFront(served: FrontHandlers, use: (port: number) => Promise<v
   }
 }
 
-/** Writes all of it, and settles with what was answered once the connection has closed. */
+/** Writes all of it, and settles with the response once the connection has closed. */
 function exchange(port: number, bytes: string): Promise<string> {
   return new Promise((resolve) => {
     let received = "";
@@ -39,7 +39,7 @@ function exchange(port: number, bytes: string): Promise<string> {
   });
 }
 
-/** How often Node's parser hands over a piece of a body while `act` runs. */
+/** Counts how often Node's parser delivers a piece of a body while `act` runs. */
 async function handedPieces(act: () => Promise<void>): Promise<number> {
   const push = IncomingMessage.prototype.push;
   let count = 0;
@@ -59,7 +59,7 @@ const SMALL_CHUNKS = 40_000;
 const chunked = (path: string) =>
   `POST ${path} HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\n\r\n${"1\r\nx\r\n".repeat(SMALL_CHUNKS)}`;
 
-test("a rejected body in small chunks is delivered no further, and the next one starts with less", async () => {
+test("a rejected body in small chunks stops and reduces the budget of the next one", async () => {
   const reads = handlers({
     request: async (request, response) => {
       let status = 200;
@@ -74,14 +74,14 @@ test("a rejected body in small chunks is delivered no further, and the next one 
   });
   await withFront(reads, async (port) => {
     const first = await handedPieces(async () => assert.match(await exchange(port, chunked("/")), / 400 /));
-    // Some more come while they wait: what is allowed each second.
+    // Some more arrive while they wait, as many as are allowed each second.
     assert.ok(first > 2_000 && first < SMALL_CHUNKS / 3, `${first} of ${SMALL_CHUNKS} chunks`);
     const next = await handedPieces(async () => assert.match(await exchange(port, chunked("/")), / 400 /));
     assert.ok(next < first, `${next} chunks of a watched address, ${first} at first`);
   });
 });
 
-test("a body that was answered unread is not handed over", async () => {
+test("an unread body is not delivered after the response", async () => {
   const refuses = handlers({
     request: async (_request, response) => {
       response.start(401, {});
@@ -91,7 +91,7 @@ test("a body that was answered unread is not handed over", async () => {
   await withFront(refuses, async (port) => {
     let answer = "";
     const count = await handedPieces(async () => {
-      // The end of the body is heard all the same: the connection takes another request.
+      // The end of the body is still recognized: the connection accepts another request.
       answer = await exchange(
         port,
         `${chunked("/")}0\r\n\r\nGET / HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`,
@@ -103,7 +103,7 @@ test("a body that was answered unread is not handed over", async () => {
   });
 });
 
-test("no more requests of a burst are parsed than are answered", async () => {
+test("parses only as many requests of a burst as it answers", async () => {
   let count = 0;
   const counted = () => void count++;
   subscribe("http.server.request.start", counted);
@@ -130,7 +130,7 @@ test("a parser that ignored a connection serves the next one", async () => {
   });
 });
 
-test("few messages of a socket are delivered in one turn of the event loop, however many a read holds", async () => {
+test("delivers few messages of a socket per turn of the event loop, however many one read contains", async () => {
   const MESSAGES = 2_000;
   let inTurn = 0;
   let most = 0;
@@ -161,7 +161,7 @@ test("few messages of a socket are delivered in one turn of the event loop, howe
   assert.ok(most <= 8, `${most} messages in one turn`);
 });
 
-test("the request after an unread body is read in full, from the same read", async () => {
+test("reads the whole request after an unread body, even from the same chunk", async () => {
   const bodies: string[] = [];
   const reads = handlers({
     request: async (request, response) => {
@@ -178,7 +178,7 @@ test("the request after an unread body is read in full, from the same read", asy
     const socket = connect(port, "127.0.0.1");
     const closed = new Promise((resolve) => socket.once("close", resolve));
     socket.write(`POST /unread HTTP/1.1\r\n${HOST}Content-Length: 8\r\n\r\nhalf`);
-    // Its answer is out: what is left of the body is not heard any more.
+    // Its response has been sent, so the rest of the body is ignored.
     await new Promise((resolve) => socket.once("data", resolve));
     socket.write(`restPOST /read HTTP/1.1\r\n${HOST}Connection: close\r\nContent-Length: 5\r\n\r\nwhole`);
     await closed;
@@ -186,7 +186,7 @@ test("the request after an unread body is read in full, from the same read", asy
   assert.deepEqual(bodies, ["whole"]);
 });
 
-test("unread bodies leave nothing behind on their connection", async () => {
+test("unread bodies leave no state on their connection", async () => {
   const warnings: string[] = [];
   const warned = (warning: Error) => void warnings.push(warning.name);
   process.on("warning", warned);

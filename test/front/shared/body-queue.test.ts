@@ -20,7 +20,7 @@ class Source {
   }
 }
 
-/** A body that is sent so slowly that no rule about small chunks is broken. */
+/** A body sent slowly enough to obey the rule about small chunks. */
 function pushOneByOne(queue: BodyQueue, count: number, from = 0): void {
   for (let i = 0; i < count; i++) queue.push(Uint8Array.of((from + i) & 255), true);
 }
@@ -31,7 +31,7 @@ async function read(queue: BodyQueue): Promise<Buffer[]> {
   return chunks;
 }
 
-test("chunks of one byte wait in a few blocks, whose memory is what counts as full", () => {
+test("chunks of one byte wait in a few blocks, and the limit counts the memory of these", () => {
   const source = new Source();
   const queue = new BodyQueue(source, STALL_MS);
   pushOneByOne(queue, 2_000);
@@ -40,7 +40,7 @@ test("chunks of one byte wait in a few blocks, whose memory is what counts as fu
   assert.deepEqual(source.told, []);
 });
 
-test("a million bytes in any cut arrive as they were sent, in blocks", async () => {
+test("a million bytes in any chunking arrive unchanged, in blocks", async () => {
   const clock = mock.method(performance, "now", () => clockMs);
   let clockMs = 0;
   const sent = Buffer.from(Uint8Array.from({ length: 1_000_000 }, (_, i) => (i * 7) & 255));
@@ -68,7 +68,7 @@ test("a million bytes in any cut arrive as they were sent, in blocks", async () 
   clock.mock.restore();
 });
 
-test("a short body takes little more memory than it is long", () => {
+test("a short body takes little more memory than its length", () => {
   const queue = new BodyQueue(new Source(), STALL_MS);
   queue.push(new Uint8Array(100), true);
   assert.equal(queue.queuedBytes, 100);
@@ -76,14 +76,14 @@ test("a short body takes little more memory than it is long", () => {
   assert.equal(queue.queuedBytes, 4_096);
 });
 
-test("a small chunk does not keep the read alive that it came in", () => {
+test("a small chunk does not keep its whole read buffer alive", () => {
   const queue = new BodyQueue(new Source(), STALL_MS);
   const whole = new Uint8Array(65_536);
   queue.push(whole.subarray(0, 300));
   assert.equal(queue.queuedBytes, 300);
 });
 
-test("a slow reader pauses the source, and gets everything later", async () => {
+test("a slow reader pauses the source without losing data", async () => {
   const source = new Source();
   const queue = new BodyQueue(source, STALL_MS);
   for (let i = 0; i < 8; i++) queue.push(new Uint8Array(BLOCK_BYTES).fill(i), true);
@@ -94,7 +94,7 @@ test("a slow reader pauses the source, and gets everything later", async () => {
   assert.deepEqual(source.told, ["pause", "resume"]);
 });
 
-test("a failure while the source is paused reaches the reader immediately, and the queue is dropped", async () => {
+test("a failure while the source is paused drops the queue and reaches the reader immediately", async () => {
   const source = new Source();
   const queue = new BodyQueue(source, STALL_MS);
   for (let i = 0; i < 8; i++) queue.push(new Uint8Array(BLOCK_BYTES), true);
@@ -123,7 +123,7 @@ test("a paused source reads periodically, to notice that its client has left", (
   assert.ok(queue.queuedBytes < 9 * 2 ** 20, `${queue.queuedBytes} bytes`);
 });
 
-test("a body of too many small chunks is rejected with the rule, and dropped", async () => {
+test("a body of too many small chunks is dropped and rejected with the rule", async () => {
   const source = new Source();
   const queue = new BodyQueue(source, STALL_MS);
   pushOneByOne(queue, 300_000);
@@ -138,7 +138,7 @@ test("a body of too many small chunks is rejected with the rule, and dropped", a
   });
 });
 
-test("a bucket grants its burst immediately, and refills over time", () => {
+test("a bucket grants its burst immediately and refills over time", () => {
   let nowMs = 0;
   const bucket = new TokenBucket({ burst: 10, perSecond: 100 }, () => nowMs);
   assert.equal(bucket.take(10), true);

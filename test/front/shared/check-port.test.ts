@@ -6,9 +6,9 @@ import { checkPort } from "../../../src/front/shared/check-port.js";
 
 const LAST_PORT = 65_535;
 
-test("instead of the last port there is, the one before it is advised", async () => {
+test("suggests the previous port instead of one beyond the last", async () => {
   const other = createServer().listen(LAST_PORT, "127.0.0.1");
-  // Taken by another program is as good.
+  // A port in use by another program is fine too.
   await once(other, "listening").catch(() => {});
   const settings = { host: "HOST", port: "PORT" };
   await assert.rejects(

@@ -5,7 +5,7 @@ import { FloodWatch, WATCHED_BURST } from "../../../src/front/shared/rate-limits
 
 const FLOODER = "192.0.2.1";
 
-test("an address that has flooded starts with less for a minute after its last flood", () => {
+test("an address has a smaller budget for a minute after its last flood", () => {
   let nowMs = 0;
   const watch = new FloodWatch({ nowMs: () => nowMs });
   assert.equal(watch.burstShare(FLOODER), 1);
@@ -20,7 +20,7 @@ test("an address that has flooded starts with less for a minute after its last f
   assert.equal(watch.burstShare(FLOODER), 1);
 });
 
-test("of many flooders the latest are remembered", () => {
+test("remembers the latest of many flooding addresses", () => {
   const watch = new FloodWatch({ nowMs: () => 0 });
   for (let nth = 0; nth <= 10_000; nth++) watch.flooded(`flooder ${nth}`);
   assert.equal(watch.burstShare("flooder 0"), 1);
@@ -28,7 +28,7 @@ test("of many flooders the latest are remembered", () => {
   assert.equal(watch.burstShare("flooder 10000"), WATCHED_BURST);
 });
 
-test("speech in the smallest messages that are used is not held up at a watched address", () => {
+test("speech in the smallest common messages is not delayed at a watched address", () => {
   let nowMs = 0;
   const budget = new MessageBudget(() => nowMs, WATCHED_BURST);
   // 2 ms of audio each.

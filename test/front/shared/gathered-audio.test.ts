@@ -9,8 +9,8 @@ function gatherer(): { readonly audio: GatheredAudio; readonly delivered: Buffer
   return { audio, delivered };
 }
 
-test("thousands of messages of one byte are handed on a few times, in order, byte for byte", async (t) => {
-  // All within one moment, on a busy machine too.
+test("thousands of one-byte messages are delivered in a few batches, in order, byte for byte", async (t) => {
+  // All at the same moment, even on a busy machine.
   t.mock.method(performance, "now", () => 0);
   const { audio, delivered } = gatherer();
   for (let i = 0; i < 100_000; i++) audio.push(Uint8Array.of(i & 255));
@@ -32,7 +32,7 @@ test("messages at the pace of speech are delivered immediately, one by one", () 
   clock.mock.restore();
 });
 
-test("flush delivers joined messages first, and a calm client gets immediate delivery again", async (t) => {
+test("flush delivers joined messages first, and a calm client returns to immediate delivery", async (t) => {
   t.mock.method(performance, "now", () => 0);
   const { audio, delivered } = gatherer();
   for (let i = 0; i < 40; i++) audio.push(Uint8Array.of(i));
@@ -48,9 +48,9 @@ test("flush delivers joined messages first, and a calm client gets immediate del
   assert.equal(delivered.length, before + 1);
 });
 
-test("the budget delays no speech, however small its messages and however far ahead", () => {
+test("the budget delays no speech, regardless of message size and lead", () => {
   const sixtySecondsBytes = 60 * 32_000;
-  // 10 and 5 ms; the cut that other tests speak with; a telephone's 10 ms far ahead of time.
+  // 10 and 5 ms; the chunking of other tests; a telephone's 10 ms far ahead of real time.
   for (const sizes of [[320], [160], [2, 666, 3_200], [80]]) {
     const budget = new MessageBudget(() => 0);
     const telephone = sizes[0] === 80 ? sixtySecondsBytes / 4 : sixtySecondsBytes;
@@ -63,7 +63,7 @@ test("the budget delays no speech, however small its messages and however far ah
   }
 });
 
-test("a flood is reported once, the rest is dropped, and a client that continues is disconnected", () => {
+test("a flood is dropped and reported once, then its client is disconnected", () => {
   const budget = new MessageBudget(() => 0);
   const verdicts = new Map<string, number>();
   for (let i = 0; i < 200_000; i++) {

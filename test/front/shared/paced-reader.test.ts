@@ -1,4 +1,5 @@
-// Issue 12, "From the attack", line 4: who takes an answer byte by byte keeps it in memory for hours.
+// Issue 12, "From the attack", line 4: a client that reads a response byte by byte kept it in memory for
+// hours.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
@@ -20,9 +21,9 @@ import { pace } from "../../support/pace.js";
 
 const GRACE_MS = 500;
 const LIMITS = { ...DEFAULT_FRONT_LIMITS, readerPace: { leastBytesPerS: 4_000_000, graceMs: GRACE_MS } };
-/** More than sockets hold. */
+/** More than socket buffers hold. */
 const BYTES = 32_000_000;
-/** Longer than the native library's own timer ever waits. */
+/** Longer than the native library's own timeout. */
 const PAUSED_MS = 16_000;
 const PART = new Uint8Array(400_000);
 
@@ -37,7 +38,7 @@ const fronts: Readonly<Record<string, (handlers: FrontHandlers, limits?: FrontLi
   }),
 };
 
-test("only waiting counts, and every byte taken adds time", () => {
+test("only waiting uses up time, and every byte read adds some", () => {
   const reader = new PacedReader({ leastBytesPerS: 1_000, graceMs: 500 });
   assert.equal(reader.leftMs, 500);
   reader.waited(400);
@@ -48,7 +49,7 @@ test("only waiting counts, and every byte taken adds time", () => {
   assert.equal(reader.leftMs, 0);
 });
 
-test("speech at half its pace is never cut, with pauses of ten minutes in all", () => {
+test("never cuts off speech at half its pace, with pauses of ten minutes in total", () => {
   const reader = new PacedReader(DEFAULT_FRONT_LIMITS.readerPace);
   for (let minute = 0; minute < 120; minute++) {
     if (minute % 12 === 0) reader.waited(59_000);
@@ -67,7 +68,7 @@ function ask(port: number, path: string): Socket {
   return socket;
 }
 
-/** Takes what there is, up to `bytes` at a time with a moment between, until the connection ends. */
+/** Reads up to `bytes` at a time with a moment in between, until the connection ends. */
 async function take(socket: Socket, bytes: number, pauseMs: number): Promise<number> {
   let taken = 0;
   let isOver = false;
@@ -81,7 +82,7 @@ async function take(socket: Socket, bytes: number, pauseMs: number): Promise<num
 }
 
 for (const [name, makeFront] of Object.entries(fronts)) {
-  test(`front ${name} disconnects a reader that trickles, but not one that waits for us`, async () => {
+  test(`front ${name} disconnects a slow reader, but not one that waits for the service`, async () => {
     const ended = new Map<string, string>();
     const front = makeFront({
       request: async (request, response) => {
@@ -116,7 +117,7 @@ for (const [name, makeFront] of Object.entries(fronts)) {
       await Promise.all(slow);
       assert.equal(await ours, "firstlast");
       for (const path of ["/sized", "/chunked"]) {
-        // On a busy machine this reader, too, may take its time.
+        // On a busy machine this reader may also be slow.
         await eventually(`a quick reader gets all of ${path}`, async () => {
           const whole = await fetch(base + path)
             .then((answer) => answer.arrayBuffer())
@@ -130,7 +131,7 @@ for (const [name, makeFront] of Object.entries(fronts)) {
   });
 }
 
-test("a reader that pauses for longer than the native library waits gets the rest, in chunks too, on every front", async () => {
+test("on every front a reader that pauses longer than the native library's timeout gets the rest", async () => {
   const ways = Object.values(fronts).flatMap((makeFront) =>
     ["/sized", "/chunked"].map(async (path) => {
       const front = makeFront(

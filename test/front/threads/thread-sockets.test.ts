@@ -13,7 +13,7 @@ const SOCKET: FrontSocket = {
   terminate: () => {},
 };
 
-test("an empty message arrives, and in its place, from a client whose messages are gathered", () => {
+test("an empty message among joined ones arrives in order", () => {
   const inbox = RecordRing.create(2 ** 16);
   const sockets = new ThreadSockets(inbox, new Int32Array(new SharedArrayBuffer(64)), () => {});
   const events = sockets.open(1, SOCKET);

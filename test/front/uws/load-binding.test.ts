@@ -12,7 +12,7 @@ const FILE = `uws_${process.platform}_${process.arch}_${process.versions.modules
 const BEAM = fileURLToPath(new URL("../../../../native/beam/build/Release/beam.node", import.meta.url));
 const require = createRequire(import.meta.url);
 
-/** A binding that loads here, or null. */
+/** Finds a binding that loads here, or null. */
 const real = ["uws-repack", "uws-fork"]
   .map((alias) => dirname(require.resolve(alias)))
   .flatMap((folder) => [join(folder, FILE), join(folder, "../binaries", FILE)])
@@ -25,7 +25,7 @@ const real = ["uws-repack", "uws-fork"]
   });
 const skip = real === undefined && "the native front does not load here";
 
-/** A package on disk whose binding is a copy of `binding`, or that text; null for a package without. */
+/** Writes a package whose binding is a copy of `binding`, or that text; null for a package without one. */
 async function installed(
   alias: string,
   version: string,
@@ -47,7 +47,7 @@ const absent: UwsPlace = {
   entry: () => require.resolve(join(dirname(BEAM), "no-such-file.js")),
 };
 
-test("the newest binding that loads is used, with a reason for each of the others", {
+test("uses the newest binding that loads, with a reason for each of the others", {
   skip,
 }, async () => {
   const places = [
@@ -74,13 +74,13 @@ test("the newest binding that loads is used, with a reason for each of the other
   if (existsSync(BEAM)) assert.equal(reasons["@maker/other 20.61.1-unofficial.0"], lacks);
 });
 
-test("of two equal versions the operator's own is used", { skip }, async () => {
+test("prefers the operator's own binding to another of the same version", { skip }, async () => {
   const places = [await installed("own", "20.57.0", real!), await installed("repack", "20.57.0", real!)];
   const found = findUwsIn(places);
   assert.deepEqual(found.unused, [{ package: "@maker/repack 20.57.0", reason: "not newer" }]);
 });
 
-test("without a binding the portable front says why", async () => {
+test("without a binding the portable front gives the reason", async () => {
   const found = findUwsIn([absent, await installed("new", "20.60.0", null)]);
   assert.equal(found.binding, null);
   const unused = found.unused.map(({ package: name, reason }) => `${name}: ${reason}`);
@@ -91,7 +91,7 @@ test("without a binding the portable front says why", async () => {
   );
 });
 
-test("the front in use has a package and a version, and no unused packages if the portable one was requested", () => {
+test("reports package and version of the front in use", () => {
   const found = findUws();
   const native = frontFacts("auto", { kind: "uws" });
   if (found.binding !== null) {

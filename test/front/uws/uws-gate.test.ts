@@ -14,7 +14,7 @@ import { pace, stays } from "../../support/pace.js";
 const skip = openDescriptors() === null && "descriptors are not counted here";
 const MAX_CONNECTIONS = 100;
 
-test("the gate shuts where there are too many descriptors, opens again, and tries until it can", {
+test("the gate closes at too many descriptors and retries until it can open", {
   skip,
 }, async () => {
   const told: string[] = [];
@@ -33,7 +33,7 @@ test("the gate shuts where there are too many descriptors, opens again, and trie
   gate.watch();
   const descriptors = Array.from({ length: MAX_CONNECTIONS - 10 }, () => openSync("/dev/null", "r"));
   try {
-    // Several looks later it is open: what it holds spare does not count.
+    // Several checks later it is open: its spare descriptors do not count.
     await stays("open", () => told.length === 0, 500);
     for (let nth = 0; nth < 20; nth++) descriptors.push(openSync("/dev/null", "r"));
     await eventually("the gate shuts", () => told.length === 1);
@@ -50,10 +50,10 @@ test("the gate shuts where there are too many descriptors, opens again, and trie
   }
 });
 
-test("where the system does not count descriptors they are counted by name", {
+test("counts descriptors by name if the system does not count them", {
   skip,
 }, async () => {
-  // As /proc/self/fd was before Linux 6.2: an entry for each, and no size.
+  // Like /proc/self/fd before Linux 6.2: an entry for each, and no size.
   const FOLDER = "/proc/self/fdinfo";
   assert.equal(statSync(FOLDER).size, 0);
   const counted = await countDescriptors(FOLDER);
@@ -63,7 +63,7 @@ test("where the system does not count descriptors they are counted by name", {
   assert.equal(await countDescriptors("/proc/self/none"), null);
 });
 
-test("the gate shuts when no descriptor is left to count with, and counts one at a time", async () => {
+test("the gate closes when no descriptor is left for counting", async () => {
   let isLooking = false;
   let looks = 0;
   let found: number | null = Number.POSITIVE_INFINITY;
@@ -88,7 +88,7 @@ test("the gate shuts when no descriptor is left to count with, and counts one at
   try {
     await eventually("the gate shuts", () => told.length === 1);
     assert.deepEqual(failures, ["no connections are taken: no descriptor is left"]);
-    // An unknown count of descriptors changes nothing.
+    // An unknown number of descriptors has no effect.
     found = null;
     const before = looks;
     await eventually("two looks", () => looks >= before + 2);
@@ -101,7 +101,7 @@ test("the gate shuts when no descriptor is left to count with, and counts one at
   }
 });
 
-test("connections leave descriptors to everything else", { skip }, () => {
+test("connections leave descriptors for everything else", { skip }, () => {
   assert.ok((descriptorLimit() ?? 0) > 0);
   assert.equal(connectionsWithin(256, 50), 256 - 64 - 50);
   assert.equal(connectionsWithin(1_024, 50), 1_024 - 256 - 50);

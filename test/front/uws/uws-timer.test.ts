@@ -5,7 +5,7 @@ import { loadUwsBinding } from "../../../src/front/uws/load-binding.js";
 import type { UwsApp } from "../../../src/front/uws/uws-binding.js";
 import { UwsFront } from "../../../src/front/uws/uws-front.js";
 
-/** The functions of the current library for its timers, besides those that the front uses. */
+/** Timer functions of the current library that the front does not use itself. */
 interface ToldApp extends UwsApp {
   getIdleTimeout(): number;
   getResponseTimeout(): number;

@@ -11,9 +11,10 @@ const binding = loadUwsBinding();
 const skip = typeof binding === "string" && "the native front does not load here";
 const PROGRAM = fileURLToPath(new URL("./uws-upgrades.js", import.meta.url));
 
-// glibc fills what is freed with this byte: of the four each bit is set in two and clear in two.
+// glibc fills freed memory with one of these bytes: two of the four have a given bit set, and two have it
+// clear.
 for (const freedBytes of ["15", "85", "170", "240"]) {
-  test(`no socket is closed behind its upgrade, with freed memory full of ${freedBytes}`, {
+  test(`no socket closes after its upgrade, with freed memory full of ${freedBytes}`, {
     skip,
   }, async () => {
     const { code, stdout, stderr } = await runProgram(PROGRAM, ["100"], {

@@ -1,4 +1,4 @@
-// Opens WebSockets on a front that takes its time to decide, and prints how many heard what they were told.
+// Opens WebSockets on a front with slow upgrade decisions, and prints how many received the expected message.
 import { WebSocket } from "ws";
 import { DEFAULT_FRONT_LIMITS } from "../../../core/ports/front.js";
 import { loadUwsBinding } from "../../../src/front/uws/load-binding.js";

@@ -3,22 +3,22 @@ import { closeSync, constants, openSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { startCounting } from "../url/listeners.js";
 
-/** Things near a decoder that it must never come near. */
+/** Files and addresses that a decoder must never access. */
 export interface Canaries {
-  /** A named pipe without a writer: a process that opens it to read blocks, and can be seen. */
+  /** A named pipe without a writer: a process that opens it for reading blocks and can be detected. */
   readonly pipe: string;
   /** A listener on the loopback interface. */
   readonly address: string;
-  /** Every way to name the two. */
+  /** Both, in every notation. */
   readonly references: readonly string[];
   /** Connections to the listener so far. */
   readonly connections: number;
-  /** Whether a process has the pipe open. */
+  /** True if a process has the pipe open. */
   isPipeOpen(): boolean;
   close(): Promise<void>;
 }
 
-/** @param folder where the decoder's source lies, so that relative names meet the pipe as well */
+/** @param folder folder of the decoder's source, so that relative names also reach the pipe */
 export async function setCanaries(folder: string): Promise<Canaries> {
   const pipe = join(folder, "canary.wav");
   execFileSync("mkfifo", [pipe]);

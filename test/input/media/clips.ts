@@ -4,9 +4,11 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** Microseconds: damage costs an Ogg file a page at least, and a short clip would be a single one. */
+/**
+ * Microseconds per page: damage costs an Ogg file at least a page, and a short clip would be a single one.
+ */
 const SHORT_PAGES = ["-page_duration", "60000"];
-/** How each clip is encoded; the bits are generous, so that a transcript does not depend on them. */
+/** Encoding of each clip, with bit rates high enough not to affect transcripts. */
 const ENCODINGS = {
   "speech.mp3": ["-c:a", "libmp3lame", "-b:a", "128k"],
   "tagged.mp3": ["-c:a", "libmp3lame", "-b:a", "128k", "-metadata", `title=${"ә".repeat(40_000)}`],
@@ -42,22 +44,22 @@ export const CLIP_NAMES: readonly ClipName[] = [
 ];
 
 /**
- * Those whose damaged copies are tried: each demuxer and codec of everyday files, and our own reader of WAV.
+ * Clips with damaged copies: each demuxer and codec of common files, and our own WAV reader.
  */
 export const MUTATED_CLIPS: readonly ClipName[] = [
   ...(["speech.mp3", "speech.m4a", "speech.aac", "speech.flac", "opus.ogg", "vorbis.ogg"] as const),
   ...(["speech.webm", "video.mp4", "adpcm.wav", "alaw.wav"] as const),
 ];
 
-/** Endless sources mixed into a clip and cut where its speech ends. */
+/** Endless sources, mixed into a clip and cut at the end of its speech. */
 const PICTURES = ["-f", "lavfi", "-i", "testsrc=s=64x64:r=5"];
 const TONE = ["-f", "lavfi", "-i", "sine=frequency=440"];
 
 const made = new Map<string, Promise<void>>();
 
 /**
- * The path of a WAV file's clip in `folder`, which gets all of them at once: nearly all that one costs is
- * ffmpeg's start.
+ * Returns the path of a WAV file's clip in `folder`. Creates all clips in one run, because starting ffmpeg is
+ * nearly the whole cost.
  */
 export async function makeClip(name: ClipName, wavPath: string, folder: string): Promise<string> {
   const source = `${wavPath} ${folder}`;

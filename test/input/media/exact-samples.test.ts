@@ -13,14 +13,14 @@ import { ffmpeg } from "./clips.js";
 
 const NEVER = new AbortController().signal;
 const WAV_HEADER_BYTES = 44;
-/** Around the borders of blocks (4,608 and 4,096 are usual), and files shorter than a block. */
+/** Lengths around block boundaries (4,608 and 4,096 are usual), and below one block. */
 const LENGTHS = [1_700, 4_096, 4_097, 4_608, 4_609, 20_011, 32_480];
 const CHUNK_BYTES = [7, 1_000, 65_536];
 
 interface Sound {
   readonly pcm: Int16Array;
   readonly rateHz: number;
-  /** Of the file that it becomes. */
+  /** Extension of the encoded file. */
   readonly ending: string;
   readonly options: readonly string[];
   readonly encoded: (file: Buffer) => void;
@@ -65,7 +65,7 @@ describe("without ffmpeg, a FLAC file decodes to exactly the samples it was enco
     const flac = await taggedFile;
     const id3 = Buffer.concat([Buffer.from("ID3\x04\0\0\0\0\x01\0", "latin1"), Buffer.alloc(128, 0xff)]);
     const tag = Buffer.concat([Buffer.from("TAG"), Buffer.alloc(125, 0x20)]);
-    // Behind the stream's head, a block of type 6 with what looks like the beginning of frames.
+    // After the stream's header, a block of type 6 with bytes that resemble frame headers.
     const picture = Buffer.concat([
       Buffer.from([6, 0, 4, 0]),
       Buffer.alloc(1_024, Buffer.from([0xff, 0xf8])),
@@ -85,7 +85,7 @@ describe("without ffmpeg, a FLAC file decodes to exactly the samples it was enco
       const pcm = sound(5_003 + 256 * index);
       return { rateHz, pcm, file: encoded(pcm, rateHz, "flac", ["-c:a", "flac", ...options]) };
     });
-  test("of 8 to 48 kHz, in any cut, with blocks of any length, and when its length is not in its head", async () => {
+  test("of 8 to 48 kHz, in any chunking, with blocks of any length, and without a length in its header", async () => {
     for (const [index, { rateHz, pcm, file }] of cases.entries()) {
       const flac = await file;
       // 36 bits hold the number of samples; zero means unknown.
@@ -131,7 +131,7 @@ describe("without ffmpeg, a FLAC file decodes to exactly the samples it was enco
   });
 
   const whole = encoded(sound(20_000), 16_000, "flac", ["-c:a", "flac", "-frame_size", "1000"]);
-  test("a damaged block is left out, and nothing else", async () => {
+  test("only a damaged block is left out", async () => {
     const flac = await whole;
     flac[Math.round(flac.length / 2)]! ^= 0x10;
     const { pcm: heard } = await decoded(flac);
@@ -150,13 +150,13 @@ describe("without ffmpeg, Ogg Opus is as long as its source", () => {
   }
 
   const chained = [opus(30_037), opus(12_345)];
-  test("streams in a chain follow each other, and noise after them adds nothing", async () => {
+  test("chained streams are joined; noise after them is ignored", async () => {
     const parts = [...(await Promise.all(chained)), Buffer.alloc(5_000, 7)];
     assert.equal((await decoded(Buffer.concat(parts))).pcm.length, 30_037 + 12_345);
   });
 
   const paged = encoded(sound(96_000), 48_000, "ogg", ["-c:a", "libopus", "-page_duration", "60000"]);
-  test("a file that was cut off gives the packets it has", async () => {
+  test("a truncated file gives its complete packets", async () => {
     const whole = await paged;
     const { pcm } = await decoded(whole.subarray(0, whole.length - 100));
     assert.ok(pcm.length > 90_000 && pcm.length < 96_000, `${pcm.length} samples`);
@@ -167,11 +167,11 @@ const mp3s = [5_000, 30_037].map((samples) => {
   const file = encoded(sound(samples), 16_000, "mp3", ["-c:a", "libmp3lame", "-b:a", "64k"]);
   return { samples, file };
 });
-test("without ffmpeg, an MP3 with its encoder's padding noted is as long as its source", async () => {
+test("without ffmpeg, an MP3 that states its encoder's padding is as long as its source", async () => {
   for (const { samples, file } of mp3s) assert.equal((await decoded(await file)).pcm.length, samples);
 });
 
-/** A tone with noise, up to full scale, the same for the same length. */
+/** A tone with noise up to full scale, deterministic for a length. */
 function sound(samples: number): Int16Array {
   let state = samples;
   return Int16Array.from({ length: samples }, (_, i) => {
@@ -180,7 +180,7 @@ function sound(samples: number): Int16Array {
   });
 }
 
-/** Settles before the tests; called by what declares them. */
+/** Settles before the tests; called where they are declared. */
 function encoded(
   pcm: Int16Array,
   rateHz: number,
@@ -190,7 +190,7 @@ function encoded(
   return new Promise((resolve) => sounds.push({ pcm, rateHz, ending, options, encoded: resolve }));
 }
 
-/** With the service's own decoder, in a separate process. */
+/** Decodes with the service's own decoder, in a separate process. */
 async function decoded(file: Uint8Array): Promise<{ readonly pcm: Int16Array; readonly rateHz: number }> {
   const source = join(folder, `${made++}`);
   await writeFile(source, file);
@@ -200,7 +200,7 @@ async function decoded(file: Uint8Array): Promise<{ readonly pcm: Int16Array; re
   return { pcm, rateHz: wav.readUInt32LE(24) };
 }
 
-/** The samples of each channel, of a file that comes in chunks. */
+/** Returns the samples of each channel of a file that arrives in chunks. */
 function streamed(
   file: Uint8Array,
   chunkBytes: number,

@@ -28,15 +28,15 @@ const NEVER = new AbortController().signal;
 const SPEECH = await speechAsWavFile("pisets-ru-test/test_sound_ru.flac");
 const SPEECH_SECONDS = 3.234;
 /**
- * Encoders pad the beginning or the end by a few frames, and some containers do not say so; Opus frames are
- * 20 ms.
+ * Encoders pad the beginning or end by a few frames, which some containers do not state; Opus frames are 20
+ * ms.
  */
 const PADDING_SECONDS = 0.14;
-/** Tells the processes of these tests from others. */
+/** Distinguishes the processes of these tests from others. */
 const SLOW_SECONDS = `47.${process.pid}`;
-/** Which of them need no decoder process. */
+/** The ones that need no decoder process. */
 const PLAIN: readonly ClipName[] = ["float.wav", "alaw.wav", "stereo44.wav"];
-/** The service's own test of uploads goes through all containers. */
+/** The upload tests of the service cover all containers. */
 const IN_FFMPEG: readonly ClipName[] = ["speech.mp3", "streaming.mp4", "rf64.wav", "second-stream.mp4"];
 const IN_WASM: readonly ClipName[] = ["speech.mp3", "tagged.mp3", "speech.flac", "opus.ogg"];
 
@@ -74,7 +74,7 @@ for (const [program, searchPath, names] of [
       }
     });
 
-    test("damaged files are rejected, and their bytes are not in the message", async () => {
+    test("damaged files are rejected without quoting their bytes", async () => {
       for (const head of ["fLaC", "OggS", "ID3\x04\0\0\0\0\0\0"]) {
         const source = join(folder, "damaged");
         await writeFile(source, Buffer.concat([Buffer.from(head, "latin1"), Buffer.alloc(3_000, "secret")]));
@@ -89,7 +89,7 @@ for (const [program, searchPath, names] of [
   });
 }
 
-test("without ffmpeg, damaged files are decoded or rejected as well", async (t) => {
+test("damaged files are also decoded or rejected without ffmpeg", async (t) => {
   t.diagnostic(`PROPERTY_SEED=${SEED}`);
   const count = Math.ceil(Number(process.env["UPLOAD_MUTANTS"] ?? 12) / 3);
   for (const name of ["speech.mp3", "speech.flac", "opus.ogg"] as const) {
@@ -107,7 +107,7 @@ test("without ffmpeg, damaged files are decoded or rejected as well", async (t) 
   }
 });
 
-test("an ffmpeg that does not run is as good as none, which the log says once", async () => {
+test("an ffmpeg that does not run counts as missing, with one log line", async () => {
   const broken = await temporaryFolder();
   await writeFile(join(broken, "ffmpeg"), "#!/bin/sh\nexit 127\n", { mode: 0o755 });
   const told: string[] = [];
@@ -123,7 +123,7 @@ test("an ffmpeg that does not run is as good as none, which the log says once", 
   assert.match(told[0]!, /^ffmpeg does not run: only WAV, MP3/);
 });
 
-test("without ffmpeg, the refusal of other containers names it", async () => {
+test("without ffmpeg, the error for other containers names it", async () => {
   for (const name of ["speech.m4a", "speech.webm", "vorbis.ogg", "adpcm.wav"] as const) {
     const source = await makeClip(name, SPEECH, folder);
     const { message } = await refusal(decoderOf("").decode(source, newTarget(), NEVER), "AUDIO_UNREADABLE");
@@ -131,14 +131,14 @@ test("without ffmpeg, the refusal of other containers names it", async () => {
   }
 });
 
-test("a header that claims another length is not believed", async () => {
+test("a wrong length in a header is ignored", async () => {
   const wav = await readFile(SPEECH);
   const source = join(folder, "claims.wav");
-  // Claims four hours, and holds three seconds.
+  // States four hours but contains three seconds.
   wav.writeUInt32LE(4 * 3_600 * 32_000, wav.indexOf("data") + 4);
   await writeFile(source, wav);
   assert.equal(await decoderOf("", 60).decode(source, newTarget(), NEVER), source);
-  // Claims one second, and holds three: players stop after one, and so do we.
+  // States one second but contains three; we stop after one, as players do.
   const flac = await readFile(await makeClip("speech.flac", SPEECH, folder));
   flac.writeUInt32BE(16_000, 22);
   await writeFile(source, flac);
@@ -146,7 +146,7 @@ test("a header that claims another length is not believed", async () => {
   assert.equal((await refusal(decoding)).code, "AUDIO_TOO_LONG");
 });
 
-test("a jump of a stream's clock becomes a minute at most", async () => {
+test("a jump of a stream's clock becomes at most a minute", async () => {
   const source = join(folder, "jump.webm");
   await ffmpeg(["-i", SPEECH, "-af", "asetpts=PTS+gt(T\\,1)*5000/TB", "-c:a", "libopus", source]);
   const target = newTarget();
@@ -164,7 +164,7 @@ test("gaps in a stream's clock become silence", async () => {
   assert.ok(Math.abs(seconds - SPEECH_SECONDS) < PADDING_SECONDS, `${seconds} s`);
 });
 
-describe("files that point elsewhere", () => {
+describe("files that refer to other files", () => {
   test("never make the decoder open another file or an address", async () => {
     const other = await makeClip("speech.mp3", SPEECH, folder);
     const server = await startCounting("127.0.0.1", (_request, response) => response.end());
@@ -197,8 +197,8 @@ describe("files that point elsewhere", () => {
   test("an MP4 whose data reference names another file is not followed", async () => {
     const whole = await readFile(await makeClip("speech.m4a", SPEECH, folder));
     const other = await makeClip("alac.m4a", SPEECH, folder);
-    // "url " with flag 1 means this very file; the flag is cleared and the type made an alias to somewhere
-    // else.
+    // "url " with flag 1 refers to the file itself; the flag is cleared and the type changed to an alias of
+    // another file.
     const at = whole.indexOf("url ");
     assert.ok(at > 0);
     whole.write("alis", at);
@@ -206,13 +206,13 @@ describe("files that point elsewhere", () => {
     const source = join(folder, "alias.m4a");
     await writeFile(source, Buffer.concat([whole, Buffer.from(other)]));
     const decoding = decoderOf(process.env["PATH"] ?? "").decode(source, newTarget(), NEVER);
-    // Either the samples in the file itself, or a refusal; the other file would be lossless and longer.
+    // It must give the file's own samples or be rejected; the other file would be lossless and longer.
     await decoding.catch((error: unknown) => assert.equal((error as ServiceError).code, "AUDIO_UNREADABLE"));
   });
 });
 
 describe("a decoder process", () => {
-  test("ends as soon as its client leaves, and leaves nothing running", async () => {
+  test("ends with its child processes as soon as its client leaves", async () => {
     const children = new LimitedChildren();
     const decoder = fileDecoder(ffmpegDecoder(await slowProgram(), children));
     const abort = new AbortController();
@@ -233,7 +233,7 @@ describe("a decoder process", () => {
     await eventually("the decoder is gone", () => slowProcesses() === 0);
   });
 
-  test("waits for a free permit, and leaves the queue with its client", async () => {
+  test("waits for a free permit until its client leaves", async () => {
     const children = new LimitedChildren();
     const decoder = fileDecoder(ffmpegDecoder(await slowProgram(), children));
     const source = await makeClip("speech.mp3", SPEECH, folder);
@@ -250,7 +250,7 @@ describe("a decoder process", () => {
     assert.equal(slowProcesses(), 0);
   });
 
-  test("ends at its limits of processor, time, memory and output", async () => {
+  test("ends at its limits of CPU, time, memory and output", async () => {
     const children = new LimitedChildren();
     const limits = { cpuSeconds: 20, wallMs: 20_000, memoryBytes: 1 << 28, fileBytes: 1 << 20 };
     const run = (script: string, changed: Partial<typeof limits>) =>
@@ -267,7 +267,7 @@ describe("a decoder process", () => {
     assert.equal(children.running, 0);
   });
 
-  test("learns nothing of the service's settings", async () => {
+  test("gets none of the service's settings", async () => {
     process.env["DEV_API_KEY"] = "sk-svc-secret";
     const target = newTarget();
     const limits = { cpuSeconds: 5, wallMs: 5_000, memoryBytes: null, fileBytes: 1 << 20 };
@@ -279,7 +279,7 @@ describe("a decoder process", () => {
   });
 });
 
-/** One for each place and length, as each tries its ffmpeg first. */
+/** One for each place and length, because each tries its ffmpeg first. */
 function decoderOf(searchPath: string, maxSeconds = 7_200): AudioDecoder {
   const name = `${maxSeconds} ${searchPath}`;
   const decoder = decoders.get(name) ?? openDecoder({ searchPath, maxSeconds, log: SILENT });
@@ -297,7 +297,7 @@ function newTarget(): string {
   return join(folder, `target-${targets++}.wav`);
 }
 
-/** A program that takes ffmpeg's arguments and does not end. */
+/** A program that accepts ffmpeg's arguments and never ends. */
 async function slowProgram(): Promise<string> {
   const path = join(folder, "slow-ffmpeg");
   const file = await open(path, "w", 0o755);
@@ -306,14 +306,14 @@ async function slowProgram(): Promise<string> {
   return path;
 }
 
-/** How many of them run, seen from outside. */
+/** Number of them running, as seen from outside. */
 function slowProcesses(): number {
   const ids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
   return ids.filter((id) => {
     try {
       return readFileSync(`/proc/${id}/cmdline`, "latin1").startsWith(`sleep\0${SLOW_SECONDS}\0`);
     } catch {
-      // It ended between the two looks.
+      // It ended between the two reads.
       return false;
     }
   }).length;

@@ -1,4 +1,4 @@
-/** Where a chunk, box, page, element or frame starts, and where its length is. */
+/** Start of a chunk, box, page, element or frame, and the position of its length. */
 export interface Landmark {
   readonly at: number;
   readonly lengthAt: number;
@@ -22,7 +22,7 @@ const RIFF_CHUNKS = ["RIFF", "fmt ", "fact", "LIST", "data"];
 const MATROSKA_IDS = [
   ...["1a45dfa3", "18538067", "1f43b675", "1654ae6b", "1549a966", "1254c367", "114d9b74", "1c53bb6b"],
 ];
-/** Of MPEG audio (Xing is its table of frames), ADTS and FLAC; chance makes a few more, which is as good. */
+/** Frames of MPEG audio (Xing is its table of frames), ADTS and FLAC; a few chance matches do no harm. */
 const FRAMES = ["fffb", "fff3", "ffe3", "fff1", "fff9", "fff8"];
 
 const SIGNATURES: readonly Signature[] = [
@@ -30,7 +30,7 @@ const SIGNATURES: readonly Signature[] = [
   ...RIFF_CHUNKS.map((name) => signature(name, { start: 0, length: 4, lengthBytes: 4 })),
   ...MATROSKA_IDS.map((id) => signature(id, { start: 0, length: 4, lengthBytes: 8 }, "hex")),
   ...FRAMES.map((sync) => signature(sync, { start: 0, length: 2, lengthBytes: 4 }, "hex")),
-  // An Ogg page counts its segments; a FLAC block has 24 bits behind its type; comments count their bytes.
+  // An Ogg page has a segment count, a FLAC block 24 bits after its type, comments a byte count.
   signature("OggS", { start: 0, length: 26, lengthBytes: 1 }),
   signature("fLaC", { start: 4, length: 5, lengthBytes: 3 }),
   signature("ID3", { start: 0, length: 6, lengthBytes: 4 }),
@@ -39,7 +39,7 @@ const SIGNATURES: readonly Signature[] = [
   signature("Xing", { start: 0, length: 8, lengthBytes: 4 }),
 ];
 
-/** Every landmark of a file of any container, in their order. */
+/** Finds every landmark of a file of any container, in order. */
 export function landmarksOf(file: Uint8Array): readonly Landmark[] {
   const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
   const found: Landmark[] = [];

@@ -1,9 +1,9 @@
 import { uniform } from "../../support/seed.js";
 import { type Landmark, landmarksOf } from "./landmarks.js";
 
-/** Ingredients of damage besides the file itself. */
+/** Ingredients of damage in addition to the file itself. */
 export interface Harm {
-  /** Files of other containers, whose heads and chunks may be put in. */
+  /** Files of other containers, whose headers and chunks may be inserted. */
   readonly donors: readonly Uint8Array[];
   /** Paths and addresses that must not be opened. */
   readonly references: readonly string[];
@@ -25,15 +25,15 @@ interface Operation {
   readonly next: () => number;
 }
 
-/** Where containers say what they are. */
+/** Size of the part that identifies a container. */
 const HEAD_BYTES = 600;
 const MOST_WOUNDS = 6;
-/** Below it nothing is left to be damaged. */
+/** Smaller files have nothing left to damage. */
 const SHORTEST_BYTES = 16;
-/** Read as lengths of 1 to 8 bytes; the last ones are what is left of a file, and one more or less. */
+/** Interpreted as lengths of 1 to 8 bytes; the last ones are the rest of the file, plus and minus one. */
 const LIES = [0n, 1n, 0x7fn, 0x80n, 0x7fff_ffffn, 0x8000_0000n, 0xffff_fff0n, 0xffff_ffffn, -1n, 1n << 62n];
 
-/** How a file may refer to another: playlists, the protocols of ffmpeg, data references and tags. */
+/** Ways in which a file may refer to another: playlists, ffmpeg protocols, data references and tags. */
 const REFERENCE_FORMS: readonly ((reference: string) => string)[] = [
   (reference) => reference,
   (reference) => `#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\n${reference}\n#EXT-X-ENDLIST\n`,
@@ -43,7 +43,7 @@ const REFERENCE_FORMS: readonly ((reference: string) => string)[] = [
   (reference) => `subfile,,start,0,end,0,,:${reference}`,
   (reference) => `<?xml version="1.0"?><MPD><BaseURL>${reference}</BaseURL></MPD>`,
   (reference) => `[playlist]\nFile1=${reference}\n`,
-  // The flag "in this very file" of an ISO data reference is not set.
+  // An ISO data reference without the flag "in the same file".
   (reference) => `url \0\0\0\0${reference}\0`,
   (reference) => `alis\0\0\0\0${reference}\0`,
   (reference) => id3Tag("WXXX", `\0\0${reference}`),
@@ -108,7 +108,7 @@ const WOUNDS = {
     return joined(head, wound.bytes.subarray(wound.next() < 0.5 ? 0 : head.length));
   },
   referenceBefore: (wound) => {
-    // Half of them in a tag, behind which the container is still told.
+    // Half of them are in a tag, after which the container is still detected.
     const reference = someReference(wound);
     const text = Buffer.from(reference).toString("latin1");
     const tag = Buffer.from(id3Tag("WOAF", text), "latin1");
@@ -116,7 +116,7 @@ const WOUNDS = {
   },
   referenceInserted: (wound) => inserted(wound.bytes, someReference(wound), somewhere(wound)),
   referenceWritten: (wound) => {
-    // Over what is there, so that lengths stay true: into tags, code tables and data references.
+    // Overwrites existing bytes, so that lengths stay right: into tags, code tables and data references.
     const { at, lengthBytes } = someChunk(wound.bytes, wound).landmark;
     const reference = someReference(wound);
     const start = Math.min(at + oneOf([0, 4, 4 + lengthBytes, 16], wound), wound.bytes.length);
@@ -128,8 +128,8 @@ const WOUNDS = {
 const WOUND_NAMES = Object.keys(WOUNDS) as Wound[];
 
 /**
- * The damaged copy of a file that a seed and a number stand for: one to six wounds, mostly few. The
- * beginning, where containers say what they are, is hit as often as all the rest.
+ * Returns the damaged copy of a file for a seed and a number: one to six changes, mostly few. The beginning,
+ * which identifies the container, is changed as often as all the rest.
  */
 export function mutantOf(file: Uint8Array, harm: Harm, seed: number, index: number): Mutant {
   const next = uniform(seed ^ Math.imul(index + 1, 0x9e37_79b9));

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Command lines of the processes that a process has started and that have not ended, seen from outside. */
+/** Returns the command lines of a process's running children, as seen from outside. */
 export function childrenOf(pid: number): readonly string[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -10,13 +10,13 @@ export function childrenOf(pid: number): readonly string[] {
         const parent = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
         return parent === pid ? [readFileSync(`/proc/${id}/cmdline`, "latin1").replaceAll("\0", " ")] : [];
       } catch {
-        // It ended between the two looks.
+        // It ended between the two reads.
         return [];
       }
     });
 }
 
-/** Those of them that decode. */
+/** Returns only decoder processes. */
 export function decodersOf(pid: number): readonly string[] {
   return childrenOf(pid).filter((line) => line.includes("ffmpeg"));
 }

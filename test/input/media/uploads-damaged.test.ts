@@ -23,23 +23,23 @@ import { MUTATED_CLIPS, makeClip } from "./clips.js";
 import { type Mutant, mutantOf, mutantsOf } from "./mutants.js";
 import { childrenOf } from "./processes.js";
 
-// The damaged files go through the service's own decoder: container told by its bytes, child process with its
-// limits, reader of what came out. The service around it adds half as much time again: `uploads.test.ts`
-// sends it a few of them.
+// The damaged files go through the service's own decoder: container detection, the limited child process, and
+// the reader of its output. The service around it would add half as much time: `uploads.test.ts` sends a few
+// files through it.
 
 const WORD = await speechAsWavFile("asterisk-ru-core/digits_2.flac");
-/** How many damaged copies of each container: the gate's, or as many as asked for. */
+/** Number of damaged copies of each container: the gate's, or as requested. */
 const MUTANTS = Number(process.env["UPLOAD_MUTANTS"] ?? 24);
 /** As many as the decoder runs at a time on a small machine; the rest would only wait. */
 const CONCURRENCY = 2;
 const MAX_SECONDS = 7_200;
-/** A damaged word takes a tenth of a second, or a few seconds when it has become two hours of silence. */
+/** A damaged word takes a tenth of a second, or a few seconds if it has become two hours of silence. */
 const LONGEST_DECODE_MS = 120_000;
 /** A WAV of the longest audio at the highest rate, and its header. */
 const LONGEST_OUTPUT_BYTES = DECODE_LIMITS.fileBytes;
 
 const clips = new Map<string, Uint8Array>();
-/** Where sources, outputs and the pipe are, and nothing else. */
+/** Folder for sources, outputs and the pipe only. */
 let folder: string;
 let canaries: Canaries;
 let decoder: AudioDecoder;
@@ -65,9 +65,7 @@ test("the canaries detect any access", async () => {
   const never = new AbortController().signal;
   assert.equal(own.isPipeOpen(), false);
   const abort = new AbortController();
-  // Shows what ffmpeg does when it may follow a reference: the same program, without the lists that the
-  // service
-  // gives it.
+  // Shows that ffmpeg would follow references: the same program without the service's allow lists.
   const list = join(folder, "list.ffconcat");
   await writeFile(list, `ffconcat version 1.0\nfile '${own.pipe}'\n`);
   const input = ["-f", "concat", "-safe", "0", "-i", list, "-f", "null", "-"];
@@ -91,7 +89,7 @@ test("a seed and a number always give the same damage", () => {
 
 describe("damaged files", () => {
   for (const [place, name] of MUTATED_CLIPS.entries()) {
-    // The same number would deal every container the same wounds.
+    // The same number would damage every container in the same way.
     const seed = SEED + place;
     test(`${MUTANTS} mutants of ${name} are decoded or rejected without touching anything else`, {
       timeout: 120_000 + MUTANTS * 3_000,
@@ -107,8 +105,7 @@ describe("damaged files", () => {
           const outcome = await outcomeOf(mutant, where);
           slowestMs = Math.max(slowestMs, performance.now() - startMs);
           statuses.set(outcome, (statuses.get(outcome) ?? 0) + 1);
-          // A reader that had opened the pipe would still wait in it, so that looking afterwards is not too
-          // late.
+          // A reader of the pipe would still be blocked, so checking afterwards is early enough.
           assert.equal(canaries.isPipeOpen(), false, `a file was opened, during ${where}`);
           assert.equal(canaries.connections, 0, `an address was called, during ${where}`);
         }
@@ -126,7 +123,7 @@ function harm() {
   return { donors: [...clips.values()], references: canaries.references };
 }
 
-/** The status that the service would answer, and whether a process was needed for it. */
+/** The service's status for the file, and whether it needed a process. */
 async function outcomeOf({ bytes }: Mutant, where: string): Promise<string> {
   const source = join(folder, `${files}.upload`);
   const target = join(folder, `${files++}.wav`);
@@ -147,7 +144,7 @@ async function outcomeOf({ bytes }: Mutant, where: string): Promise<string> {
   }
 }
 
-/** Reads what came out like a file worker does. */
+/** Reads the output as a file worker does. */
 async function readThrough(path: string): Promise<void> {
   const { size } = await stat(path);
   assert.ok(size <= LONGEST_OUTPUT_BYTES);
@@ -159,8 +156,8 @@ async function readThrough(path: string): Promise<void> {
 }
 
 /**
- * Makes decoders as on a system that refuses network name spaces, where only what ffmpeg is told keeps it
- * from the listener.
+ * Creates decoders as on a system without network namespaces, where only ffmpeg's arguments keep it from the
+ * listener.
  */
 async function withoutNameSpaces<T>(make: () => Promise<T>): Promise<T> {
   const bin = await temporaryFolder();

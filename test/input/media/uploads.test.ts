@@ -22,10 +22,10 @@ import { decodersOf } from "./processes.js";
 
 const SENTENCE = "Қазақ тілі түркі тілдерінің қыпшақ тобына жатады.";
 const WORD = await speechAsWavFile("asterisk-ru-core/digits_2.flac");
-/** Lossy codecs may cost a letter of a word that was unsure anyway. */
+/** Lossy codecs may change a letter of an uncertain word. */
 const MAX_CHARACTER_ERROR_RATE = 0.1;
 /**
- * How many damaged copies of each container; many more go to the decoder alone in `uploads-damaged.test.ts`.
+ * Number of damaged copies of each container; `uploads-damaged.test.ts` sends many more to the decoder alone.
  */
 const MUTANTS = Math.max(6, Math.ceil(Number(process.env["UPLOAD_MUTANTS"] ?? 0) / 20));
 const CONCURRENCY = 3;
@@ -41,7 +41,7 @@ interface Answer {
 let service: ServiceProcess;
 let dataDir: string;
 let clips: string;
-/** A WAV that the service has spoken itself. */
+/** A WAV synthesized by the service. */
 let speech: string;
 let expected: Answer;
 let server: CountingServer;
@@ -88,7 +88,7 @@ describe("the same speech in every container", () => {
     });
   }
 
-  test("from a url the result is the same, and the url is the only source", async () => {
+  test("audio from a url gives the same result", async () => {
     served = await readFile(await makeClip("speech.m4a", speech, clips));
     const url = encodeURIComponent(`http://127.0.0.1:${server.port}/speech.m4a`);
     const answer = await ask(`/v1/transcribe?url=${url}`);
@@ -104,7 +104,7 @@ describe("the same speech in every container", () => {
 });
 
 test("files that are rejected immediately leave no spooled PCM behind", async () => {
-  // The spool of such a file was still being opened when it was deleted, and appeared afterwards.
+  // Such a file's spool was once deleted while still being opened, and appeared afterwards.
   const short = (await readFile(speech)).subarray(0, 44 + 480);
   const answers = await Promise.all(Array.from({ length: 30 }, () => transcribe(short)));
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([400]));
@@ -120,7 +120,7 @@ describe("damaged uploads", () => {
   after(() => canaries.close());
 
   for (const name of MUTATED_CLIPS) {
-    test(`${MUTANTS} mutants of ${name} are transcribed or rejected, and leave nothing behind`, {
+    test(`${MUTANTS} mutants of ${name} are transcribed or rejected without leaving anything behind`, {
       timeout: 60_000 + MUTANTS * 3_000,
     }, async (t) => {
       const file = await readFile(await makeClip(name, WORD, join(clips, "word")));
@@ -141,20 +141,21 @@ describe("damaged uploads", () => {
       await Promise.all(Array.from({ length: CONCURRENCY }, send));
       const counts = [...statuses].map(([status, count]) => `${status}: ${count}`);
       t.diagnostic(`PROPERTY_SEED=${SEED}, ${counts.join(", ")}`);
-      assert.deepEqual(decodersOf(service.child.pid!), []);
+      // A killed decoder may outlive the response to its upload by a moment.
+      await eventually("no decoder runs", () => decodersOf(service.child.pid!).length === 0);
       assert.equal(canaries.isPipeOpen(), false);
       assert.equal(canaries.connections, 0);
       await spoolIsEmpty();
     });
   }
 
-  test("have not harmed the service", async () => {
+  test("do not harm the service", async () => {
     assert.equal((await transcribe(await readFile(speech))).text, expected.text);
     assert.doesNotMatch(service.output(), /"level":(50|60)/);
   });
 });
 
-test("a client that leaves takes its decoder process along", async () => {
+test("a decoder process ends when its client leaves", async () => {
   // Hours of silence in a small file keep a decoder busy for seconds.
   const abort = new AbortController();
   const answer = fetch(`${service.url}/v1/transcribe`, {
@@ -170,7 +171,7 @@ test("a client that leaves takes its decoder process along", async () => {
   await spoolIsEmpty();
 });
 
-test("audio of more than two hours is rejected as soon as it is decoded, however small its file", async () => {
+test("audio longer than two hours is rejected during decoding, however small its file", async () => {
   const answer = await transcribe(await readFile(await longClip()), "long.flac");
   assert.equal(answer.status, 413);
   assert.match(answer.detail!, /at most 2 hours/);

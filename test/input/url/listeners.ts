@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A server that counts every connection it gets. */
+/** A server that counts its connections. */
 export interface CountingServer {
   readonly port: number;
   readonly connections: number;

@@ -9,9 +9,9 @@ import { type CountingServer, startCounting } from "./listeners.js";
 const NEVER = new AbortController().signal;
 const SECRET = "the body of an answer";
 
-/** On 127.0.0.1 and ::1 where there is one; nothing in the table may ever connect to it. */
+/** On 127.0.0.1 and, if available, ::1; no address of the table may connect to it. */
 const forbidden: CountingServer[] = [];
-/** On 127.0.0.9, which the policy of some tests allows: servers of unknown users. */
+/** On 127.0.0.9, which the policy of some tests allows, in place of public servers. */
 let opened: CountingServer;
 let port = 0;
 
@@ -55,7 +55,7 @@ after(async () => {
   );
 });
 
-describe("addresses that are written into the url", () => {
+describe("literal addresses in the url", () => {
   const hosts = [
     ...["127.0.0.1", "127.1", "127.0.1", "2130706433", "0x7f000001", "017700000001", "0177.0.0.1", "0x7f.1"],
     ...["0x7f.0x0.0x0.0x1", "127.0.0.1.", "127.0.0.2", "127.255.255.254", "0", "0.0.0.0", "0x0", "00000.0"],
@@ -137,7 +137,7 @@ describe("urls rejected without a look-up", () => {
   }
 });
 
-describe("names, judged by what they resolve to", () => {
+describe("names, judged by their addresses", () => {
   const answers: readonly (readonly [string, readonly string[]])[] = [
     ["private.example", ["10.0.0.1"]],
     ["loopback.example", ["127.0.0.1"]],
@@ -169,7 +169,7 @@ describe("names, judged by what they resolve to", () => {
     });
   }
 
-  test("a name that does not exist reads like a private one", async () => {
+  test("a missing name gets the same error as a private one", async () => {
     const resolving = fetcher({ answers: { "private.example": ["10.0.0.1"] } });
     const absent = await refusal(resolving, `http://absent.example:${port}/`);
     assert.equal((await refusal(resolving, `http://private.example:${port}/`)).message, absent.message);
@@ -186,7 +186,7 @@ describe("names, judged by what they resolve to", () => {
     });
     assert.equal(await read(rebinding, `http://rebind.example:${opened.port}/a`), "audio");
     assert.deepEqual(asked, ["rebind.example"]);
-    // A second request is checked again, and by then the name points elsewhere.
+    // A second request is checked again; by then the name has another address.
     await refusal(rebinding, `http://rebind.example:${opened.port}/a`);
   });
 });
@@ -215,7 +215,7 @@ describe("redirects", () => {
     });
   }
 
-  test("three are followed, four are not", async () => {
+  test("are followed up to three", async () => {
     const follower = fetcher({ opened: ["127.0.0.9/32"] });
     assert.equal(await read(follower, `http://127.0.0.9:${opened.port}/loop/3`), "done");
     const error = await refusal(follower, `http://127.0.0.9:${opened.port}/loop/4`);
@@ -229,7 +229,7 @@ describe("answers", () => {
     return refusal(fetcher({ opened: ["127.0.0.9/32"], limits }), `http://127.0.0.9:${opened.port}${path}`);
   };
 
-  test("other than 200 are rejected, and only their status is reported", async () => {
+  test("other than 200 are rejected with only their status", async () => {
     for (const status of [204, 206, 400, 401, 403, 404, 500, 503]) {
       const error = await ask(`/status/${status}`);
       assert.equal(error.message, `Cannot fetch the url: the server must answer 200, received ${status}`);
@@ -246,13 +246,13 @@ describe("answers", () => {
     }
   });
 
-  test("that stall, never arrive or break off are rejected", async () => {
+  test("that stall, never arrive or end early are rejected", async () => {
     assert.match((await ask("/stall", { stallMs: 100 })).message, /in time/);
     assert.match((await ask("/silent", { answerMs: 300 })).message, /in time/);
     assert.match((await ask("/cut")).message, /did not send all of it/);
   });
 
-  test("are asked for without encoding, and with nothing about the service or its client", async () => {
+  test("are requested without encoding or any data about the service or its client", async () => {
     const answer = await read(
       fetcher({ opened: ["127.0.0.0/8"] }),
       `http://127.0.0.9:${opened.port}/headers#fragment`,
@@ -278,7 +278,7 @@ describe("answers", () => {
   });
 });
 
-test("public addresses pass, and so do allowed networks", () => {
+test("public addresses and allowed networks pass", () => {
   const policy = new AddressPolicy(["10.1.0.0/16", "fd00::/8"]);
   for (const address of [
     "8.8.8.8",

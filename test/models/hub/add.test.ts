@@ -72,7 +72,7 @@ async function add(
   });
 }
 
-test("a package is downloaded through redirects, and only the hub gets the token", async () => {
+test("a package is downloaded through redirects, with the token sent only to the hub", async () => {
   const { isNew, files } = await add("tiny-listener", { environment: { HF_TOKEN: "hf_mine" } });
   assert.equal(isNew, true);
   assert.deepEqual(
@@ -95,7 +95,7 @@ test("a package is downloaded through redirects, and only the hub gets the token
   assert.deepEqual(JSON.parse(text).source, { repository: "tiny/gigaam", revision: COMMIT, variant: "fp32" });
 });
 
-test("installed files are not downloaded again; damaged ones are, and equal ones are shared", async () => {
+test("only missing and damaged files are downloaded; equal ones are shared", async () => {
   await add("tiny-listener");
   hub.requests.length = 0;
   assert.equal((await add("tiny-listener")).isNew, false);
@@ -112,7 +112,7 @@ test("installed files are not downloaded again; damaged ones are, and equal ones
   await readPackage(join(folder, "tiny-listener"), "transcription");
 });
 
-test("Silero is added on request, and changing it downloads nothing else", async () => {
+test("adding or changing Silero downloads nothing else", async () => {
   await add("tiny-listener");
   hub.requests.length = 0;
   const { isNew, files } = await add("tiny-listener", { vad: "silero" });
@@ -207,7 +207,7 @@ test("a cut connection resumes where it ended, and so does the next process", as
   assert.match(downloadsOf("ctc.onnx").at(-1)!.headers.range!, /^bytes=[1-9]\d*-$/);
 });
 
-test("a server that stalls, or sends another range or all, is retried until the file is right", async () => {
+test("retries a server that stalls or sends another range until the file is complete", async () => {
   for (const kind of ["stall", "whole", "shifted"] as const) {
     folder = await temporaryFolder();
     let turn = 0;
@@ -223,7 +223,7 @@ test("a server that stalls, or sends another range or all, is retried until the 
   }
 });
 
-test("503 and 429 wait as the server requests; permanent 500 is given up with its reason", async () => {
+test("waits after 503 and 429 as requested; gives up a permanent 500 with its reason", async () => {
   let turn = 0;
   hub.fault = ({ server }): Fault | null => {
     if (server !== "cdn") return null;
@@ -241,7 +241,7 @@ test("503 and 429 wait as the server requests; permanent 500 is given up with it
   );
 });
 
-test("a wrong file is removed, and the message has both hashes", async () => {
+test("a wrong file is removed and reported with both hashes", async () => {
   hub.fault = ({ path }) => (path.includes("ctc.onnx") ? { kind: "changed" } : null);
   const wanted = sha256(REPOSITORIES["tiny/gigaam"]!.files["ctc.onnx"]!);
   const found = /[0-9a-f]{64}/.source;
@@ -271,7 +271,7 @@ test("a damaged partial download starts over", async () => {
   await readPackage(join(folder, "tiny-listener"), "transcription");
 });
 
-test("a file of unknown hash is rejected, and with trust kept with the hash found", async () => {
+test("a file of unknown hash needs trust, and is then pinned to the hash found", async () => {
   const changes: Changes = {
     file: { model: { sha256: null, bytes: null }, vocabulary: { sha256: null, bytes: null } },
     entry: { "tiny-listener": { source: { repository: "tiny/gigaam", revision: null } } },
@@ -334,7 +334,7 @@ test("a full disk is reported before anything is downloaded", async () => {
   assert.equal(hub.requests.length, 0);
 });
 
-test("a disk that fills up is reported, and with space again the download resumes", async (t) => {
+test("reports a full disk and resumes once there is space again", async (t) => {
   const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=17m", "tmpfs", folder]);
   if (mounted.status !== 0) return t.skip("mounting a small disk needs root");
   const filler = join(folder, "filler");
@@ -361,7 +361,7 @@ test("an entry whose package would stop the service adds nothing", async () => {
   assert.deepEqual(await visibleIn(folder), []);
 });
 
-test("of two concurrent additions the second reports that it waits, and finds the package", async () => {
+test("the second of two concurrent additions waits and finds the package", async () => {
   const signal = new AbortController().signal;
   let second: Promise<Installed> | null = null;
   await withInstallLock(folder, { signal, onWait: () => {} }, async () => {
@@ -378,7 +378,7 @@ test("of two concurrent additions the second reports that it waits, and finds th
   );
 });
 
-test("an interrupted addition ends with its reason, and keeps what has arrived", async () => {
+test("an interrupted addition ends with its reason and keeps partial downloads", async () => {
   const control = new AbortController();
   hub.fault = ({ path }) => (path.includes("ctc.onnx") ? { kind: "stall", after: 9_000 } : null);
   const observer = {
@@ -391,7 +391,7 @@ test("an interrupted addition ends with its reason, and keeps what has arrived",
   assert.ok((await stat(join(folder, ".tiny-listener.partial/model.onnx.part"))).size > 8_000);
 });
 
-test("the usual proxy variables are used, and NO_PROXY excludes hosts", async () => {
+test("uses the usual proxy variables, including NO_PROXY", async () => {
   const asked: string[] = [];
   const proxy = createServer();
   proxy.on("connect", (request, socket, head) => {

@@ -21,15 +21,15 @@ const CHILD = fileURLToPath(new URL("../../support/add-models-child.js", import.
 const KILLS = 10 * RUN_FACTOR;
 const AT_ONCE = 5;
 const NAME = "tiny-listener";
-/** A file that arrives in many pieces, before the package's own. */
+/** A file that arrives in many pieces, before the package's own files. */
 const BALLAST = Buffer.alloc(300_000, "ballast ");
-/** Steps by which an addition is ahead of the next, at most: three of its files are small. */
+/** Maximum number of steps by which an addition is ahead of the next; three of its files are small. */
 const MOST_AHEAD = 10;
-/** Checks of the folder, about 50 µs each, between the last byte and the kill at most. */
+/** Maximum number of folder checks, about 50 µs each, between the last byte and the kill. */
 const MOST_LOOKS = 300;
 
 // Issue 15, acceptance 1.
-test(`kill -9 in ${KILLS * AT_ONCE} additions at random moments leaves no broken package, and the next addition continues`, async () => {
+test(`kill -9 at random moments of ${KILLS * AT_ONCE} additions leaves no broken package`, async () => {
   const { path, entry, catalogue } = await catalogueWithBallast();
   const { commit, files } = REPOSITORIES["tiny/gigaam"]!;
   const hub = await LocalHub.start({
@@ -39,7 +39,9 @@ test(`kill -9 in ${KILLS * AT_ONCE} additions at random moments leaves no broken
   const random = uniform(SEED);
   const seen = { none: 0, whole: 0, older: 0, resumed: 0 };
   try {
-    for (let kill = 0; kill < KILLS; kill++) {
+    const isMissing = () => Object.values(seen).includes(0);
+    // More rounds if all kills came too early or too late on this machine.
+    for (let kill = 0; kill < KILLS || (kill < 5 * KILLS && isMissing()); kill++) {
       const folders = await Promise.all(Array.from({ length: AT_ONCE }, temporaryFolder));
       // Every other time they replace an older version.
       if (kill % 2 === 1) for (const folder of folders) await installOlder(folder);
@@ -138,7 +140,7 @@ async function installOlder(folder: string): Promise<void> {
   await changeManifest(target, (manifest) => ({ ...manifest, id: NAME }));
 }
 
-/** Checks every file that a service would find. @returns their versions */
+/** Checks every file that a service would find. @returns the packages' versions */
 async function wholePackages(folder: string, where: string): Promise<readonly ("whole" | "older")[]> {
   const found = await findPackages(folder);
   for (const each of found) {

@@ -12,7 +12,7 @@ function native() {
   return binding;
 }
 
-test("native resampling equals TypeScript's to the last bit", () => {
+test("native resampling is bit-identical to TypeScript's", () => {
   const { resample } = native();
   fc.assert(
     fc.property(

@@ -29,14 +29,14 @@ before(async () => {
   plain = modelFile({ vocabulary: VOCABULARY, order: 5, texts, seed: 11, wordHashes: [0, ...wordHashes] });
   const folder = await temporaryFolder();
   writeFileSync(join(folder, "plain.bin"), gzipSync(plain));
-  // The recipe's program itself, which reads what it has written before it ends.
+  // The recipe's own program, which verifies its output.
   const paths = [join(folder, "plain.bin"), join(folder, "packed.bin")];
   execFileSync(process.execPath, ["models/recipes/language-model/pack.mjs", ...paths]);
-  // A plain array: a buffer's `slice` is a view, and what damages a part of it damages the file of later tests.
+  // A plain array, because a buffer's `slice` is a view: damaging it would damage the file of later tests.
   packed = new Uint8Array(gunzipSync(readFileSync(join(folder, "packed.bin"))));
 });
 
-test("a packed model has the states, arcs, weights and words of the plain one", () => {
+test("a packed model has the same states, arcs, weights and words as the plain one", () => {
   const [one, other] = [LanguageModel.parse(plain), LanguageModel.parse(packed)];
   assert.equal(new TextDecoder().decode(packed.subarray(0, 4)), "DLM2");
   assert.equal(other.memoryBytes, one.memoryBytes);
@@ -56,7 +56,7 @@ test("a packed model has the states, arcs, weights and words of the plain one", 
   assert.ok([0, 4_294_967_295, 1_000].every((hash) => one.hasWord(hash) === other.hasWord(hash)));
 });
 
-test("the native search finds with a packed model what the reference finds with the plain one", {
+test("the native search with a packed model equals the reference with the plain one", {
   skip,
 }, async () => {
   const model = await sharedModel(binding!, "packed-model-test", VOCABULARY, async () => packed);
@@ -72,13 +72,13 @@ test("the native search finds with a packed model what the reference finds with 
   }
 });
 
-test("a damaged packed file is rejected by both readers, or harmless", { skip }, async () => {
+test("both readers reject a damaged packed file or read it safely", { skip }, async () => {
   const draw = generator(5);
   const sections = 8 + new DataView(packed.buffer, packed.byteOffset).getUint32(4, true);
   let refused = 0;
   for (let round = 0; round < 150; round++) {
     const damaged = packed.slice(0, packed.length - (round % 3));
-    // Half of the damage goes to the symbols, which stand last.
+    // Half of the damage affects the symbols at the end.
     const from = round % 2 === 0 ? sections : damaged.length - 2_000;
     damaged[from + draw(damaged.length - from)]! ^= 1 + draw(255);
     const readers = [
@@ -116,7 +116,7 @@ test("a truncated file is reported as such", { skip }, async () => {
   }
 });
 
-test("counts beyond the file's size are rejected before memory is allocated", {
+test("rejects counts beyond the file's size before allocating memory", {
   skip,
 }, async () => {
   for (const [bytes, name] of [

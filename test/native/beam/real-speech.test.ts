@@ -27,7 +27,7 @@ interface Heard {
   readonly frames: number;
 }
 
-/** Rare names that the recogniser gets wrong when it does not expect them. */
+/** Rare names that the recogniser gets wrong without hot words. */
 const NAMES = [
   { sentence: "бүгін кездесуге зүбайраш келеді", name: "зүбайраш", voice: "aigul" },
   { sentence: "хатты тұрсынбибіге тапсырды", name: "тұрсынбибі", voice: "dauren" },
@@ -78,7 +78,7 @@ after(async () => {
   await synthesizer.release();
 });
 
-test("on speech the native search gives the text, times and confidences of the reference, with and without hot words", async () => {
+test("on speech the native search equals the reference, with and without hot words", async () => {
   const files = readdirSync("test/fixtures/speech/asterisk-ru-core").filter((file) => file.endsWith(".flac"));
   const chosen = files.filter((_, i) => i % 12 === 0).map((file) => `asterisk-ru-core/${file}`);
   const hotWords = compiled(["конференция", "номер канала", "пароль", "решетку"], 1.5);
@@ -113,7 +113,7 @@ test("hot words correct a recording of a person", async () => {
   }
 });
 
-test("hot words that are not spoken are not found, and hardly change speech that is hard to understand", async () => {
+test("hot words that are not spoken are not found and hardly change unclear speech", async () => {
   const hotWords = compiled(
     NAMES.map(({ name }) => name),
     1,
@@ -129,7 +129,7 @@ test("hot words that are not spoken are not found, and hardly change speech that
     .slice(0, 8);
   let wordCount = 0;
   let changed = 0;
-  // The native search where there is one, which takes a tenth of the reference's time and finds the same.
+  // The native search if available, which takes a tenth of the reference's time with the same results.
   const decoder = decoders.at(-1)!;
   for (const file of [...longest.map(({ file }) => file), ...RECORDINGS]) {
     const heard = await hear(speech(file));
@@ -140,7 +140,7 @@ test("hot words that are not spoken are not found, and hardly change speech that
     wordCount += without.length;
     changed += without.length - kept;
   }
-  // Beginnings of a name crowd others out of the beam for a while: 22 of 409 words, all of them where little fits.
+  // Beginnings of a name displace others from the beam for a time: 22 of 409 words, all in unclear speech.
   assert.ok(wordCount > 250, `${wordCount} words`);
   assert.ok(changed <= wordCount / 15, `${changed} of ${wordCount} words are others`);
 });
@@ -196,7 +196,7 @@ function hear(pcm: Int16Array): Promise<Heard> {
   return model.decodeUtterance(toFloat(pcm));
 }
 
-/** Speech of our own synthesizer, which always says a sentence in the same way. */
+/** Speech of our own synthesizer, which is deterministic. */
 async function spoken(spokenText: string, voice: string): Promise<Int16Array> {
   const modelId = synthesizer.manifest.id;
   const pcm = await speakAlone(synthesizer, { modelId, voice, spokenText, speed: 1, nfe: 8, seed: 1 });

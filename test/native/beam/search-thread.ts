@@ -9,11 +9,11 @@ export interface SearchThreadData {
   readonly vocabulary: readonly string[];
   readonly logProbs: Float32Array;
   readonly frames: number;
-  /** Searches to run; without end when it is infinite. */
+  /** Number of searches; may be infinite. */
   readonly rounds: number;
 }
 
-/** Searches the same audio again and again, and says the texts' scores of every round. */
+/** Searches the same audio repeatedly, and posts the texts' scores of every round. */
 const { key, file, vocabulary, logProbs, frames, rounds } = workerData as SearchThreadData;
 const { binding } = loadBinding();
 const model = await sharedModel(binding!, key, vocabulary, async () => file);
@@ -21,7 +21,7 @@ const options = { beamWidth: 24, languageModelWeight: 0.6, characterBonus: 0.8, 
 const search = new NativeBeamSearch(binding!, vocabulary, model, options);
 for (let round = 0; round < rounds; round++) {
   const here = search.search(logProbs, frames, null);
-  // Every other time beside this thread, which may then be ended while the search goes on.
+  // Every other search runs on another thread, so this one may be ended during the search.
   const found = round % 2 === 0 ? here : await search.searchAside(logProbs, frames, null, null);
   parentPort!.postMessage(found.map(({ score }) => score));
   // A turn of the event loop, in which the thread can be asked to end.

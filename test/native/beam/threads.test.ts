@@ -16,7 +16,7 @@ const ENTRY = new URL("./search-thread.js", import.meta.url);
 const { binding } = loadBinding();
 const skip = binding === null ? "the addon is not built" : false;
 
-test("threads share a model, and the last one frees it", { skip }, async () => {
+test("threads share a model until the last one frees it", { skip }, async () => {
   const file = modelFile({
     vocabulary: VOCABULARY,
     order: 4,
@@ -59,6 +59,6 @@ test("threads share a model, and the last one frees it", { skip }, async () => {
     await Promise.all(endless.map(({ ended }) => ended));
   }
   assert.ok(answerCount >= 75, `${answerCount} searches`);
-  // A thread is gone a moment after it has said so.
+  // A thread ends a moment after it has reported its end.
   await eventually("the model is gone", () => binding!.findModel("threads-test") === null);
 });

@@ -21,7 +21,7 @@ suite("unpacked language models", {
   let folder: string;
   let kept: UnpackedModels;
   let round = 0;
-  /** Another one in each test: the process keeps models by their keys for as long as it has them. */
+  /** A different model in each test, because the process keeps models by their keys while they are in use. */
   let key: string;
 
   beforeEach(async () => {
@@ -45,11 +45,11 @@ suite("unpacked language models", {
     });
   };
 
-  test("a cached model has the results of the unpacked one, bit for bit", async () => {
+  test("a cached model is bit-identical to the unpacked one", async () => {
     const model = await unpack();
     assert.equal(read(), null);
     assert.equal(await kept.write(binding!, key, model), true);
-    // Under another name, as the process has the first one already.
+    // Under another name, because the process already has the first one.
     const path = pathOf("of-another-process");
     await writeFile(path, await readFile(pathOf()));
     const found = read("of-another-process");
@@ -58,7 +58,7 @@ suite("unpacked language models", {
     assert.deepEqual(textsOf(found!), textsOf(model));
   });
 
-  test("a model is read from the cache, and its own file is still checked", async () => {
+  test("reading a model from the cache still checks its own file", async () => {
     await kept.write(binding!, key, await unpack("of-an-earlier-process"));
     let reads = 0;
     const file = async () => {
@@ -81,7 +81,7 @@ suite("unpacked language models", {
       await truncate(pathOf(), size);
       assert.equal(read(), null, `${size} of ${whole.length} bytes`);
     }
-    // The header, then places in all the tables.
+    // Positions in the header and in all tables.
     for (let at = 0; at < whole.length; at += at < 5_000 ? 97 : 4_099) {
       const damaged = Buffer.from(whole);
       damaged[at]! ^= 1;
@@ -99,10 +99,10 @@ suite("unpacked language models", {
     assert.equal(kept.read(binding!, key, WIDTH + 1), null);
   });
 
-  test("concurrent writers leave one complete file and no draft, readable by its owner only", async () => {
+  test("concurrent writers leave one complete file, readable only by its owner", async () => {
     const model = await unpack();
     await mkdir(folder);
-    // A file that a killed process left long ago.
+    // An old file left by a killed process.
     const left = join(folder, `${key}.left.draft`);
     await writeFile(left, "half");
     await utimes(left, new Date(0), new Date(0));
@@ -113,7 +113,7 @@ suite("unpacked language models", {
     assert.equal((await stat(pathOf())).mode & 0o777, 0o600);
   });
 
-  test("a model that another process is writing is not written", async () => {
+  test("does not write a model that another process is writing", async () => {
     const model = await unpack();
     await mkdir(folder);
     await writeFile(join(folder, `${key}.other.draft`), "half");
@@ -121,7 +121,7 @@ suite("unpacked language models", {
     assert.equal(await kept.write(binding!, `${key}-other`, model), true);
   });
 
-  test("without space or a folder, nothing is cached or left behind", async () => {
+  test("caches nothing without space or a folder", async () => {
     const model = await unpack();
     const floor = { folder, leastFreeBytes: Number.MAX_SAFE_INTEGER };
     assert.equal(await new UnpackedModels(floor, ANY_SIZE).write(binding!, key, model), false);
@@ -129,14 +129,14 @@ suite("unpacked language models", {
     const inFile = { folder: join(folder, "file", "models"), leastFreeBytes: 0 };
     await writeFile(join(folder, "file"), "");
     assert.equal(await new UnpackedModels(inFile, ANY_SIZE).write(binding!, key, model), false);
-    // Root writes wherever it wants to.
+    // Root can write anywhere.
     await chmod(folder, 0o500);
     const isKept = await kept.write(binding!, key, model);
     await chmod(folder, 0o700);
     assert.equal(isKept, process.getuid?.() === 0);
   });
 
-  test("small models are not cached; of the others the three most recently used are kept", async () => {
+  test("caches the three most recently used models, except small ones", async () => {
     const model = await unpack();
     const place = { folder, leastFreeBytes: 0 };
     assert.equal(await new UnpackedModels(place).write(binding!, key, model), false);
@@ -161,7 +161,7 @@ const FILE = modelFile({
   wordHashes: [0, 70_000, 4_000_000_000],
 });
 
-/** Its length stands behind the magic of the file. */
+/** Its length follows the file's magic number. */
 function headerBytes(file: Uint8Array): number {
   return new DataView(file.buffer, file.byteOffset).getUint32(4, true);
 }

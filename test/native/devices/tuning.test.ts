@@ -20,7 +20,7 @@ const ROWS: BatchRows = {
 };
 const TUNING = { ...ROWS, device: "a card", measured: "2026-11-23T00:00:00.000Z" };
 
-test("the fewest rows are taken that give nearly the best rate within the budget", () => {
+test("chooses the fewest rows with nearly the best rate within the budget", () => {
   const times = [
     { rows: 64, ms: 40 },
     { rows: 16, ms: 10.2 },
@@ -41,7 +41,7 @@ test("measurements of one provider are kept when another is measured", async () 
   assert.deepEqual(await readDeviceTuning(folder), { cuda: TUNING, webgpu: { ...TUNING, solverRows: 4 } });
 });
 
-test("a table without second passes gets their default rows", async () => {
+test("a table without second passes gets default rows for them", async () => {
   const folder = await temporaryFolder();
   const { finalRows, fileRows, hearFrames, ...before } = TUNING;
   await writeFile(join(folder, "device-tuning.json"), JSON.stringify({ cuda: before }));
@@ -67,7 +67,7 @@ for (const [field, changes] of [
     { fileRows: [{ frames: 50 }] },
   ],
 ] as const) {
-  test(`an invalid handwritten table is rejected with its field: ${field}`, async () => {
+  test(`rejects an invalid manual table with its field: ${field}`, async () => {
     const folder = await temporaryFolder();
     const path = join(folder, "device-tuning.json");
     await writeFile(path, JSON.stringify({ cuda: { ...TUNING, ...changes } }));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { StatePlace, StatePool, StateSlabs, slabOf } from "../../../native/live/encoder-states.js";
+import { StatePlace, StatePool, StateSlabs, slabOf } from "../../../native/live/encoder-memory.js";
 import { copyState, type EncoderState, StateRows } from "../../../native/models/state-rows.js";
 import * as fc from "../../support/properties.js";
 
@@ -14,7 +14,9 @@ interface Session {
   readonly name: number;
 }
 
-/** A batch as a recogniser runs it: the next state is the last one and a frame more, and tells sessions apart. */
+/**
+ * Runs a batch like a recogniser: the next state is the last one plus a frame, different for each session.
+ */
 function run(from: StateRows, to: StateRows, count: number): void {
   for (let row = 0; row < count; row++) {
     const [before, after] = [from.rows[row]!, to.rows[row]!];
@@ -27,7 +29,7 @@ function contentOf({ values, bytes }: EncoderState): number[] {
   return [...values, ...bytes];
 }
 
-test("every session keeps its own state, whichever sessions are stepped together, in any order", () => {
+test("every session keeps its own state, in any order and grouping of steps", () => {
   const batch = fc.record({
     /** Indexes into the open sessions; `isAgain` repeats the last batch's sessions instead. */
     picks: fc.array(fc.nat(20), { minLength: 1, maxLength: ROWS }),

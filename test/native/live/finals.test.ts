@@ -19,7 +19,7 @@ import { RECOGNIZER_FOLDER } from "../../support/folders.js";
 const SPEECH = speech("asterisk-ru-core/conf-getconfno.flac");
 const PAUSE = silence(0.6);
 
-/** A real search that ends when it is let. */
+/** A real search that ends when the test allows. */
 class HeldSearch implements TokenSearch {
   asked = 0;
   readonly #search: PrefixBeamSearch;
@@ -40,7 +40,7 @@ class HeldSearch implements TokenSearch {
     return this.search(logProbs, frames, hotWords);
   }
 
-  /** Lets the search end that was asked first. */
+  /** Lets the earliest search end. */
   async let(): Promise<void> {
     this.#held.shift()?.();
     await new Promise((resolve) => setImmediate(resolve));

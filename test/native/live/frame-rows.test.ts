@@ -1,17 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { StatePool } from "../../../native/live/encoder-states.js";
-import { BLOCK_FRAMES, FrameRows, RowPool } from "../../../native/live/frame-rows.js";
+import { BLOCK_FRAMES, FrameRows, RowPool, StatePool } from "../../../native/live/encoder-memory.js";
 import * as fc from "../../support/properties.js";
 
 const WIDTH = 3;
 
-/** The row of a frame: no two are alike. */
+/** The row of a frame; all are different. */
 function rowOf(frame: number): number[] {
   return [frame, frame + 0.25, -frame];
 }
 
-test("rows equal a plain list of those that were not discarded", () => {
+test("rows behave like a plain list of the rows not discarded", () => {
   fc.assert(
     fc.property(
       fc.nat(100),

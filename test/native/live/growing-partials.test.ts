@@ -20,7 +20,9 @@ import { changeManifest, copyOfPackage, type Json } from "../../support/folders.
 const FRAME_SAMPLES = 640;
 const FRAME_MS = 40;
 const PACKAGE = "test/fixtures/adapters/tiny-gigaam-ctc";
-/** A letter that random weights hear in many tones: it stands for the space here, so that there are words. */
+/**
+ * A letter that random weights output for many tones; it serves as the space here, so that there are words.
+ */
 const SPACE_INSTEAD = "ю";
 const PITCHES = [300, 700, 1_900, 500, 2_600, 1_100, 400, 2_200, 900, 3_100];
 
@@ -28,7 +30,7 @@ type Open = Extract<ToLiveWorker, { type: "open" }>;
 type Partial = Extract<LiveWorkerAnswer, { type: "partial" }>;
 type Final = Extract<LiveWorkerAnswer, { type: "final" }>;
 
-/** Tones that change every 0.3 s; random weights make letters of them. */
+/** Tones that change every 0.3 s, for which random weights output letters. */
 function tones(seconds: number): Int16Array {
   const count = Math.round(seconds / 0.3);
   return joined(
@@ -56,14 +58,16 @@ before(async () => {
 });
 after(() => recognizer.model.release());
 
-/** A live worker's stepper whose clock and whose passes a test sees. */
+/** A live worker's stepper with observable clock and passes. */
 class Watched {
   readonly answers: LiveWorkerAnswer[] = [];
   /** Runs in order: a pass with its rows, or a second pass. */
   readonly ran: string[] = [];
   /** The audio of each second pass. */
   readonly refined: Float32Array[] = [];
-  /** Audio that is read besides in each second pass, so that it takes longer than second passes may between two rounds. */
+  /**
+   * Additional audio in each second pass, so that it exceeds the time for second passes between two rounds.
+   */
   besides = new Float32Array(0);
   /** Milliseconds that a pass takes. */
   passMs = 0;
@@ -164,7 +168,7 @@ async function heard(
   return watched;
 }
 
-/** Asserts that what is stable only grows; the stable text of the last partial. */
+/** Asserts that the stable text only grows; returns that of the last partial. */
 function agreedOf(partials: readonly Partial[]): string {
   let agreed = "";
   for (const { text, stable } of partials) {
@@ -175,14 +179,14 @@ function agreedOf(partials: readonly Partial[]): string {
   return agreed;
 }
 
-/** Random weights are sure of nothing: one word in five may come out otherwise when more was heard. */
+/** Random weights are uncertain: one word in five may change with more audio. */
 function assertAgrees(agreed: string, final: string): void {
   const words = final.split(" ");
   const others = agreed.split(" ").filter((word, i) => word !== words[i]);
   assert.ok(others.length <= agreed.split(" ").length / 5, `"${agreed}" before "${final}"`);
 }
 
-test("partials arrive during an utterance, their stable part grows, and the final contains it", async () => {
+test("the stable part of partials grows during an utterance into the final", async () => {
   const watched = await heard(AUDIO);
   const finals = watched.finalsOf();
   assert.equal(finals.length, 2);
@@ -196,7 +200,7 @@ test("partials arrive during an utterance, their stable part grows, and the fina
   }
 });
 
-test("finals are bit for bit those of files, with partials and without", async () => {
+test("finals are bit-identical to those of files, with or without partials", async () => {
   const withPartials = await heard(AUDIO);
   const without = await heard(AUDIO, { wantsPartials: false });
   assert.equal(without.passes, 0);
@@ -217,7 +221,7 @@ test("finals are bit for bit those of files, with partials and without", async (
   );
 });
 
-test("partials take at most 40 % of the time, and are rarer if they take longer", async () => {
+test("partials take at most 40 % of the time", async () => {
   const counts: number[] = [];
   for (const passMs of [0, 400]) {
     const watched = await heard(AUDIO, {}, passMs);
@@ -229,13 +233,13 @@ test("partials take at most 40 % of the time, and are rarer if they take longer"
   assert.ok(counts[0]! > counts[1]! && counts[1]! > 0, counts.join(", "));
 });
 
-test("a busy worker makes no partials", async () => {
+test("a busy worker produces no partials", async () => {
   const watched = new Watched();
   const ring = watched.open(0);
   for (let at = 0; at < AUDIO.length; at += FRAME_SAMPLES) {
     ring.write(AUDIO.subarray(at, at + FRAME_SAMPLES));
     const step = watched.stepper.step();
-    // The clock runs while the round does.
+    // The clock runs during the round.
     watched.nowMs += FRAME_MS;
     await step;
   }
@@ -244,7 +248,7 @@ test("a busy worker makes no partials", async () => {
   assert.ok(watched.passes <= 3, `${watched.passes} passes`);
 });
 
-test("finals have priority: no pass runs before a pending one, nor if one would become due during it", async () => {
+test("no pass for partials delays a final", async () => {
   const watched = new Watched();
   watched.passMs = 200;
   await watched.stepper.warmUp();
@@ -320,7 +324,7 @@ test("a long utterance is read from shortly before the agreed text", async () =>
   assert.ok(text.length > 20, text);
 });
 
-test("a replacement worker ends an utterance that was shown, even without text", async () => {
+test("a replacement worker ends a shown utterance, even without text", async () => {
   const hum = joined(silence(0.4), tone(0.4, [120]), silence(0.6));
   const texts: (string | null)[] = [];
   for (const wasShown of [false, true]) {

@@ -1,4 +1,5 @@
-// Issue 12, strangers 1: letters come out about 0.18 s after they are said, and stood in the next utterance's partials.
+// Issue 12, strangers 1: letters are output about 0.18 s after they are spoken, and appeared in the next
+// utterance's partials.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { groupBy } from "../../../bench/evaluate/group-by.js";
@@ -19,9 +20,9 @@ import { joined, silence, speech, tone } from "../../support/audio.js";
 import { RECOGNIZER_FOLDER } from "../../support/folders.js";
 
 const FRAME_SAMPLES = 640;
-/** No letter comes out so soon after its utterance's first sound. */
+/** No letter is output this soon after its utterance's first sound. */
 const SOONEST_FRAMES = 2;
-/** All end in letters that come out when speech is over. */
+/** All end in letters that are output after the speech. */
 const NUMBERS = ["digits_19", "digits_16", "digits_10", "digits_18", "dictate_record", "digits_13"];
 const RECORDINGS = NUMBERS.map((name) => speechOf(speech(`asterisk-ru-core/${name}.flac`)));
 /** A Kazakh sentence of several parts with a pause of 0.2 s between them. */
@@ -37,15 +38,15 @@ interface Transcribed {
 
 interface Hearing {
   readonly eouMs?: number;
-  /** Samples of each message, taken again from the first when they are used up. */
+  /** Sizes of messages in samples, repeated. */
   readonly sizes?: readonly number[];
-  /** Where the client says `finalize`. */
+  /** Positions where the client sends `finalize`. */
   readonly marks?: readonly number[];
-  /** A worker that goes on here instead of at the beginning. */
+  /** Position at which the worker continues, instead of the beginning. */
   readonly from?: Pick<Final, "resume" | "utterance">;
 }
 
-/** A real search that ends in the turn in which it is asked for. */
+/** A real search that ends in the turn that requests it. */
 class PromptSearch implements TokenSearch {
   readonly #search: PrefixBeamSearch;
 
@@ -124,10 +125,10 @@ function lastTexts({ partials }: Transcribed): string[] {
   return [...byUtterance(partials).values()].map((own) => own.at(-1)!.text);
 }
 
-/** No utterance is shown letters before one of its own could have come out. */
+/** No utterance shows letters before its own first letter can have been output. */
 function assertOwnLetters({ partials }: Transcribed, onsets: readonly number[]): void {
   const utterances = byUtterance(partials);
-  // Where the threshold is all but the pause, one of them may be too short.
+  // If the threshold nearly equals the pause, one of them may be too short.
   assert.ok(utterances.size >= onsets.length - 1, `${utterances.size} utterances`);
   for (const [first] of utterances.values()) {
     const { text, endSample } = first!;
@@ -139,7 +140,7 @@ function assertOwnLetters({ partials }: Transcribed, onsets: readonly number[]):
 
 for (const eouMs of [100, 200]) {
   for (const pauseMs of [210, 260, 400]) {
-    test(`after a pause of ${pauseMs} ms partials begin with letters of their own (eou_ms ${eouMs})`, async () => {
+    test(`after a pause of ${pauseMs} ms partials begin with their own letters (eou_ms ${eouMs})`, async () => {
       const stream = joinedStream(RECORDINGS, (pauseMs / 1_000) * SAMPLE_RATE_HZ);
       const onsets = stream.utterances.map(({ onsetSample }) => onsetSample);
       assertOwnLetters(await transcribed(stream.pcm, { eouMs }), onsets);
@@ -188,26 +189,26 @@ test("a worker that continues after a final sends the same partials", async () =
   for (const from of whole.finals.slice(0, -1)) {
     const replayed = await transcribed(pcm, { from });
     const later = whole.partials.filter(({ utterance }) => utterance > from.utterance);
-    // A letter in the middle may come out otherwise with less context; see `stablePartial`.
+    // A letter in the middle may differ with less context; see `stablePartial`.
     const shownOf = (partials: readonly Partial[]) =>
       [...byUtterance(partials)].map(([utterance, [first]]) => [utterance, first?.text, first?.endSample]);
     assert.deepEqual(shownOf(replayed.partials), shownOf(later));
   }
 });
 
-test("letters spoken before a mark in mid-speech belong to the partials of the utterance before it", async () => {
+test("a mark in mid-speech leaves earlier letters in the utterance before it", async () => {
   for (const second of [1.3, 1.7, 2.2, 2.6, 3.9]) {
     const mark = Math.round(second * SAMPLE_RATE_HZ);
     const { partials, finals } = await transcribed(KAZAKH, { eouMs: 800, marks: [mark] });
     const [, next] = [...byUtterance(partials).values()];
     const behindFrames = (next![0]!.endSample - mark) / FRAME_SAMPLES;
-    // 0.18 s, and the frame in which a letter comes out.
+    // 0.18 s, plus the frame that outputs a letter.
     assert.ok(behindFrames > 5, `"${next![0]!.text}" ${behindFrames} frames after the mark at ${second} s`);
     assert.equal(finals.length, 2);
   }
 });
 
-test("the last letters before a mark are shown although they are output after it", async () => {
+test("the last letters before a mark are shown, although they are output after it", async () => {
   const [recording] = RECORDINGS;
   const spoken = joined(silence(0.4), recording!);
   const whole = lastTexts(await transcribed(joined(spoken, silence(0.6))));

@@ -27,7 +27,7 @@ function stablePart({ text, stable }: Extract<SteppedAnswer, { type: "partial" }
   return [...text].slice(0, stable ?? Number.POSITIVE_INFINITY).join("");
 }
 
-test("stable text of partials is kept, and the last partial equals the final", async () => {
+test("the final keeps the stable text of partials and equals the last one", async () => {
   for (const recordings of [[KAZAKH], PEOPLE]) {
     const { pcm } = joinedStream(recordings, 0.26 * SAMPLE_RATE_HZ);
     const { answers } = await stepSession(recognizer, pcm, {});
@@ -43,13 +43,13 @@ test("stable text of partials is kept, and the last partial equals the final", a
         assert.ok(later.text.startsWith(stablePart(texts[index]!)), `${texts[index]!.text} > ${later.text}`);
       }
       const last = texts.at(-1)!;
-      // Its final is what the listener was shown, where no promise stands against it.
+      // Its final is the text shown to the listener, unless it contradicts a promise.
       if (text!.startsWith(stablePart(last))) assert.equal(last.text, text);
     }
   }
 });
 
-test("finals are the same with any kind of partials, and without", async () => {
+test("finals do not depend on partials", async () => {
   const { pcm } = joinedStream(PEOPLE, 0.26 * SAMPLE_RATE_HZ);
   const [withPartials, without] = await Promise.all(
     [true, false].map((wantsPartials) => stepSession(recognizer, pcm, { wantsPartials })),
@@ -62,7 +62,7 @@ test("finals are the same with any kind of partials, and without", async () => {
   );
 });
 
-/** A frame of an output that is all but sure. */
+/** A frame with one nearly certain output. */
 function frameOf(output: number, logProb = -0.01): Float32Array {
   return Float32Array.from(SMALL_VOCABULARY, (_, other) => (other === output ? logProb : -8));
 }
@@ -80,16 +80,16 @@ function heard(outputs: readonly number[], firstOwnFrame = 0): OpenText {
   return text;
 }
 
-test("letters of the previous utterance, and runs of them, are not part of this one", () => {
+test("an utterance contains no letters of the previous one", () => {
   assert.equal(heard([2, 3, 3, 0, 2], 2).takeUpdate()?.text, "а");
   assert.equal(heard([2, 3, 0, 3, 2], 2).takeUpdate()?.text, "ба");
 });
 
-test("the second pass's text in a pause is reported, and stays when speech resumes", () => {
+test("the second pass's text of a pause stays when speech resumes", () => {
   const text = heard([2, 0, 1, 3, 0]);
   assert.equal(text.takeUpdate()?.text, "а б");
   assert.deepEqual(text.takeSecondPass("аа бб"), { text: "аа бб", stable: 0 });
-  // The pause lasts: letters that come late are the reading's already.
+  // During the pause, late letters already belong to the second pass's text.
   text.take(2, -0.01, frameOf(2));
   assert.equal(text.takeUpdate(), null);
   text.onResumed();
@@ -105,7 +105,7 @@ test("nothing is reported before the first letter", () => {
   assert.equal(text.hasLetters, false);
 });
 
-test("adaptive endpointing waits in mid-sentence, fixed endpointing does not", async () => {
+test("only adaptive endpointing waits in mid-sentence", async () => {
   const kept: string[] = [];
   for (const name of ["user-not-avail-menu", "nevernyj-vybor", "enter-conf-pin-number"]) {
     const pcm = joined(silence(0.4), speech(`asterisk-ru-additional/${name}.flac`), silence(1));
@@ -120,6 +120,6 @@ test("adaptive endpointing waits in mid-sentence, fixed endpointing does not", a
       if (adaptive.length < fixed.length) kept.push(adaptive.join(" | "));
     }
   }
-  // Whether a pause is within a sentence is judged by what was heard, which is not right each time.
+  // Whether a pause is within a sentence is judged from the recognized text, which may be wrong.
   assert.ok(kept.length >= 2, `in one piece: ${kept.join(", ")}`);
 });

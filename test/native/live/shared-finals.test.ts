@@ -15,7 +15,7 @@ import { RECOGNIZER_FOLDER } from "../../support/folders.js";
 const FRAME_SAMPLES = 640;
 const RUSSIAN = speech("asterisk-ru-core/conf-getconfno.flac");
 const KAZAKH = speech("kazakh-speech-commands/example_1.flac");
-/** Two sessions that say the same at once, one some frames behind, one that says something else. */
+/** Two sessions with the same speech, one with a delay of some frames, one with different speech. */
 const AUDIO = [
   joined(silence(0.3), RUSSIAN, silence(0.6)),
   joined(silence(0.3), RUSSIAN, silence(0.6)),
@@ -41,14 +41,14 @@ before(async () => {
 });
 after(() => recognizer.model.release());
 
-/** Returns the answers for each session when each gets so many samples at a time. */
+/** Returns the answers for each session if each gets this many samples at a time. */
 async function answersWith(rows: BatchRows, givenSamples: number): Promise<readonly LiveWorkerAnswer[][]> {
   const { model } = recognizer;
   const answers: LiveWorkerAnswer[][] = AUDIO.map(() => []);
   const weights = { beamWidth: 8, languageModelWeight: 0, characterBonus: 0, wordBonus: 0 };
   const stepper = new LiveStepper({
     model,
-    // Its search ends in the turn in which it is asked for.
+    // Its search ends in the turn that requests it.
     utterances: new UtteranceDecoder(model, new PrefixBeamSearch(model.vocabulary, null, weights)),
     post: (answer) => answers[answer.session]!.push(answer),
     onStep: () => {},
@@ -79,7 +79,7 @@ for (const [how, givenSamples] of [
   ["all audio at once", 2 ** 18],
   ["frame by frame", FRAME_SAMPLES],
 ] as const) {
-  test(`second passes of sessions that share a run say what each says alone: ${how}`, async () => {
+  test(`second passes that share a run equal those alone: ${how}`, async () => {
     ran.length = 0;
     const alone = await answersWith(USUAL_ROWS, givenSamples);
     assert.ok(ran.length >= AUDIO.length && ran.every((count) => count === 1));

@@ -1,33 +1,44 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Tensor } from "onnxruntime-node";
 import { FRONT_ENDS, type FrontEnd } from "../../../core/domain/audio/front-ends.js";
 import { LogMel } from "../../../core/domain/audio/log-mel.js";
-import { ChunkedCtc, type ChunkGraph } from "../../../native/models/chunked-ctc.js";
+import type { SampleSpan } from "../../../core/domain/audio/resample.js";
+import { ChunkFeatures } from "../../../native/models/chunk-features.js";
+import { ChunkedCtc, type ChunkGraph, type ChunkInput } from "../../../native/models/chunked-ctc.js";
+import type { StreamState } from "../../../native/models/stream-caches.js";
+import { copySpan } from "../../../native/models/utterance-reader.js";
 
 const BINS = 8;
 const WINDOW_FRAMES = 25;
 const SHIFT_FRAMES = 16;
-const TOKENS = { vocabulary: ["", " а"], columns: Int32Array.of(1, 0), width: 2 };
+const TOKENS = { vocabulary: ["", " а"], columns: Int32Array.of(1, 0), width: 2, unknown: -1 };
 
-/** Writes down what it is given; its rows say which chunk and row they are. */
-class NotingGraph implements ChunkGraph {
-  readonly windowFrames = WINDOW_FRAMES;
-  readonly shiftFrames = SHIFT_FRAMES;
-  readonly rowsPerChunk = SHIFT_FRAMES / 8;
-  readonly subsampling = 8;
-  readonly cacheSize = 1;
-  readonly leadFrames: number;
-  readonly windows: Float32Array[] = [];
+/** Its rows tell chunk, row and the loudest sample; its cache counts chunks. */
+class CountingGraph implements ChunkGraph {
+  readonly rowsPerChunk = 2;
+  readonly samplesPerRow = 100;
+  readonly tailSamples: number;
+  runs = 0;
 
-  constructor(leadFrames: number) {
-    this.leadFrames = leadFrames;
+  constructor(tailSamples = 0) {
+    this.tailSamples = tailSamples;
   }
 
-  run(features: Float32Array, caches: Float32Array, rows: Float32Array): Promise<void> {
-    this.windows.push(features.slice());
-    for (let row = 0; row < this.rowsPerChunk; row++) rows.set([caches[0]!, row], row * 2);
-    caches[0] = caches[0]! + 1;
-    return Promise.resolve();
+  spanOf(chunk: number): SampleSpan {
+    return { start: chunk * 200 - 30, end: (chunk + 1) * 200 + 50 };
+  }
+
+  initial(): StreamState {
+    return [new Tensor("float32", Float32Array.of(0), [1])];
+  }
+
+  run({ pcm, state }: ChunkInput): Promise<Float32Array> {
+    this.runs++;
+    const count = state[0]!.data[0] as number;
+    state[0] = new Tensor("float32", Float32Array.of(count + 1), [1]);
+    const loudest = Math.max(...pcm);
+    return Promise.resolve(Float32Array.of(loudest, count * 10, loudest, count * 10 + 1));
   }
 
   release(): Promise<void> {
@@ -43,19 +54,18 @@ for (const [name, leadFrames] of [
   ["nemo", 9],
   ["kaldi", 0],
 ] as const satisfies readonly (readonly [FrontEnd, number])[]) {
-  test(`windows of ${name} are the features of the whole, behind ${leadFrames} frames of zeros`, async () => {
+  test(`windows of ${name} are the features of the whole, after ${leadFrames} frames of zeros`, () => {
     const logMel = new LogMel(FRONT_ENDS[name](BINS));
-    const graph = new NotingGraph(leadFrames);
-    const head = new ChunkedCtc(logMel, graph, TOKENS);
+    const frames = { windowFrames: WINDOW_FRAMES, shiftFrames: SHIFT_FRAMES, leadFrames };
+    const features = new ChunkFeatures(logMel, frames);
     const pcm = signal(16_000);
     const whole = logMel.compute(pcm);
-    const { frames } = await head.decode(pcm);
-    assert.equal(frames, Math.ceil(100 / 8));
-    assert.equal(graph.windows.length, Math.ceil(100 / SHIFT_FRAMES));
-    for (const [chunk, window] of graph.windows.entries()) {
+    const window = new Float32Array(WINDOW_FRAMES * BINS);
+    for (let chunk = 0; chunk < 5; chunk++) {
+      features.compute(chunk, copySpan(pcm, features.spanOf(chunk)), window);
       for (let i = 0; i < WINDOW_FRAMES; i++) {
         const frame = chunk * SHIFT_FRAMES + i - leadFrames;
-        // The last frames reach beyond the audio, where a stream has silence.
+        // The last frames reach beyond the audio, into a stream's silence.
         if (frame > 97) continue;
         const expected =
           frame < 0 ? new Float32Array(BINS) : whole.subarray(frame * BINS, (frame + 1) * BINS);
@@ -68,22 +78,35 @@ for (const [name, leadFrames] of [
   });
 }
 
-test("rows are returned in order, each for its number of steps, and streams have separate caches", async () => {
-  const logMel = new LogMel(FRONT_ENDS.nemo(BINS));
-  const head = new ChunkedCtc(logMel, new NotingGraph(9), TOKENS);
-  const pcm = signal(640 * 24);
-  const state = new Float32Array(head.stateSize);
-  const other = new Float32Array(head.stateSize);
-  const rows: string[] = [];
-  for (let start = 0; start < pcm.length; start += 640) {
-    const row = new Float32Array(2);
-    await head.step(state, pcm.subarray(start, start + 640), row);
-    rows.push(row[1] === -30 ? "-" : `${row[1]}.${row[0]}`);
-    await head.step(other, pcm.subarray(start, start + 640), new Float32Array(2));
+test("an utterance that was begun while it was spoken has the rows of one that is read whole", async () => {
+  const pcm = signal(1_730);
+  const whole = await new ChunkedCtc(new CountingGraph(300), TOKENS).decode(pcm);
+  assert.equal(whole.frames, 2 * Math.ceil(2_030 / 200));
+  for (const chunks of [0, 1, 5, 8]) {
+    const graph = new CountingGraph(300);
+    const head = new ChunkedCtc(graph, TOKENS);
+    const reading = head.reader.begin();
+    for (let chunk = 0; chunk < chunks; chunk++) {
+      const span = head.reader.next(reading);
+      assert.ok(span.end <= pcm.length);
+      await head.reader.read(reading, copySpan(pcm, span));
+    }
+    assert.equal(reading.rowCount, 2 * chunks);
+    assert.deepEqual(await head.decode(pcm, reading), whole);
+    assert.deepEqual(await head.decode(pcm, reading), whole, "decoding leaves the reading as it was");
+    assert.equal(graph.runs, chunks + 2 * (11 - chunks));
   }
-  const first = rows.findIndex((row) => row !== "-");
-  assert.equal(first, 4, "16 frames behind 9 are whole in the fifth step, since a frame is late");
-  assert.equal(head.lagFrames, first);
-  const expected = ["0.0", "0.0", "0.1", "0.1", "1.0", "1.0", "1.1", "1.1", "2.0", "2.0", "2.1", "2.1"];
-  assert.deepEqual(rows.slice(first, first + 12), expected);
+});
+
+test("silence that was read beyond the end of an utterance adds no rows", async () => {
+  const pcm = signal(400);
+  const head = new ChunkedCtc(new CountingGraph(), TOKENS);
+  const whole = await head.decode(pcm);
+  const reading = head.reader.begin();
+  const spoken = new Float32Array(1_000);
+  spoken.set(pcm);
+  for (let chunk = 0; chunk < 4; chunk++) {
+    await head.reader.read(reading, copySpan(spoken, head.reader.next(reading)));
+  }
+  assert.deepEqual(await head.decode(pcm, reading), whole);
 });

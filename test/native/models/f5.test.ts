@@ -13,7 +13,7 @@ import { speakPiece } from "../../support/speak-piece.js";
 
 const FOLDER = "test/fixtures/adapters/tiny-f5";
 const HOP_SAMPLES = 256;
-/** Of the half second of reference. */
+/** Of the half-second reference. */
 const REFERENCE_FRAMES = Math.floor(12_000 / HOP_SAMPLES) + 1;
 const REFERENCE_TEXT = "бір екі үш.";
 const JOB: SynthesisJob = {
@@ -65,11 +65,11 @@ test("a piece's duration follows the reference, by the bytes of both texts and t
   await model.release();
 });
 
-test("the transformer runs as often as the manifest says, each run from the last output, and text changes the samples", async () => {
-  // The tiny graph is at its condition after four runs, whatever noise it began with; after three it is not.
+test("the transformer runs as often as the manifest says, each time on the last output", async () => {
+  // After four runs, but not after three, the tiny graph reaches its condition from any initial noise.
   const model = await load();
   const samples = await spoken(model, JOB);
-  // Other noise rounds otherwise: a step of 16 bits at most.
+  // Different noise rounds differently, by at most one 16-bit step.
   assert.ok(distance(await spoken(model, JOB), samples) < 2 / 32_768);
   assert.ok(distance(await spoken(model, { ...JOB, spokenText: "сәлем, елім!" }), samples) > 0.001);
   await model.release();

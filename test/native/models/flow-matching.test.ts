@@ -29,7 +29,7 @@ const OTHERS: readonly SynthesisJob[] = [
   { ...JOB, spokenText: "сәлем.", voice: "dauren", nfe: 6, seed: 2 },
   { ...JOB, spokenText: "кітапхана сағат тоғызда ашылып, кешке дейін жұмыс істейді.", seed: 3 },
 ];
-/** Matrices of other shapes are multiplied in other orders: 32-bit rounding, far below what 16 bits can hold. */
+/** Matrices of other shapes are multiplied in another order: 32-bit rounding, far below 16-bit resolution. */
 const ROUNDING = 1e-4;
 
 let model: FlowMatching;
@@ -54,7 +54,7 @@ async function solve(piece: SolverPiece): Promise<SolverPiece> {
   return piece;
 }
 
-test("a piece in a batch that changes at each step equals the piece alone, to the last bit", async () => {
+test("a piece is bit-identical alone and in a batch that changes at each step", async () => {
   const alone = await solve(await model.begin(JOB));
   const piece = await model.begin(JOB);
   const others = await Promise.all(OTHERS.map((job) => model.begin(job)));
@@ -67,7 +67,7 @@ test("a piece in a batch that changes at each step equals the piece alone, to th
   const length = piece.frames * model.manifest.melBins;
   assert.equal(farthest(piece.mel.subarray(0, length), alone.mel.subarray(0, length)), 0);
   assert.equal(others[0]!.solving?.stepsDone, 2);
-  // The mates go on alone and end where they would have ended anyway.
+  // The others continue alone and end as they would have anyway.
   for (const [index, mate] of others.entries()) {
     const [together, apart] = [await solve(mate), await solve(await model.begin(OTHERS[index]!))];
     const mateLength = mate.frames * model.manifest.melBins;
@@ -75,7 +75,7 @@ test("a piece in a batch that changes at each step equals the piece alone, to th
   }
 });
 
-test("adjacent windows, alone or in a batch, equal one run of the vocoder over the piece", async () => {
+test("adjacent windows equal one vocoder run over the piece, alone or in a batch", async () => {
   const piece = await solve(await model.begin(JOB));
   const trim = model.trimOf(piece);
   const whole = { start: trim.start, end: trim.stop, contextStart: 0, contextEnd: piece.frames };
@@ -98,7 +98,10 @@ test("adjacent windows, alone or in a batch, equal one run of the vocoder over t
   }
 });
 
-/** A piece in growing chunks, each vocoded as far as it may be before the next one is solved, at the model's own level. */
+/**
+ * A piece in growing chunks, each vocoded as far as possible before the next one is solved, at the model's
+ * own level.
+ */
 async function inChunks(job: SynthesisJob) {
   const piece = await model.begin({ ...job, chunking: "growing" });
   const parts: Float32Array[] = [];
@@ -119,7 +122,7 @@ function conditionOf({ condition, patches }: SolverPiece): Promise<Float32Array>
   return condition.of(0, patches);
 }
 
-test("the condition is computed for the first chunk, then for the rest, with the same bits as in one run", async () => {
+test("the condition of the first chunk and the rest is bit-identical to that of one run", async () => {
   const spokenText = LEVEL_TEXTS.slice(3, 6).join(" ");
   for (const job of [
     { ...JOB, spokenText, melody: 1.2 },
@@ -136,7 +139,7 @@ test("the condition is computed for the first chunk, then for the rest, with the
   }
 });
 
-test("a piece in growing chunks sounds like the whole piece, and its borders add no click", async () => {
+test("a piece in growing chunks sounds like the whole piece, without clicks", async () => {
   for (const job of [JOB, OTHERS[1]!, { ...JOB, voice: "dauren", spokenText: LEVEL_TEXTS[6]! }]) {
     const whole = await solve(await model.begin(job));
     whole.gain = [];
@@ -151,8 +154,8 @@ test("a piece in growing chunks sounds like the whole piece, and its borders add
     const distance =
       piece.mel.subarray(0, length).reduce((sum, value, i) => sum + Math.abs(value - whole.mel[i]!), 0) /
       length;
-    // Integer products may round nearly equal inputs to different steps. For scale: 16 steps differ from 32
-    // by twice this.
+    // Integer products may round nearly equal inputs to different steps. For comparison: results with 16 and
+    // 32 steps differ by twice this.
     assert.ok(distance < 5e-3, `mean distance ${distance}`);
     for (const { start } of piece.chunks.slice(1)) {
       const addedDb = addedClickDb(expected!, pcm, (2 * start - trim.start) * HOP, RATE_HZ);
@@ -161,7 +164,7 @@ test("a piece in growing chunks sounds like the whole piece, and its borders add
   }
 });
 
-test("the measure for borders detects a click", () => {
+test("the border measure detects a click", () => {
   const tone = Float32Array.from(
     { length: RATE_HZ },
     (_, i) => 0.3 * Math.sin((2 * Math.PI * 220 * i) / RATE_HZ),
@@ -186,12 +189,12 @@ test("chunks that share steps with other pieces have the same result as alone", 
   assert.ok(farthest(piece.mel.subarray(0, known), alone.piece.mel.subarray(0, known)) < ROUNDING);
 });
 
-/** Decibels of a share. */
+/** Converts a ratio of amplitudes to decibels. */
 function decibels(share: number): number {
   return 20 * Math.log10(Math.max(share, 1e-9));
 }
 
-test("pieces join without a click: no impulse at a seam above -45 dB of the speech around it", async () => {
+test("pieces join without an impulse above -45 dB of the speech around it", async () => {
   const texts = ["кітапхана сағат тоғызда ашылып,", "кешке дейін жұмыс істейді.", "ас-астың орны бар."];
   for (const voice of ["aigul", "dauren"]) {
     const pieces: Float32Array[] = [];
@@ -206,7 +209,7 @@ test("pieces join without a click: no impulse at a seam above -45 dB of the spee
   }
 });
 
-test("the measure for seams detects a click", () => {
+test("the seam measure detects a click", () => {
   const tone = Float32Array.from(
     { length: RATE_HZ },
     (_, i) => 0.3 * Math.sin((2 * Math.PI * 220 * i) / RATE_HZ),
@@ -231,19 +234,19 @@ function seamImpulseDb(left: Float32Array, right: Float32Array): number {
   return decibels(atSeam / around);
 }
 
-test("each piece begins and ends with silence of the same length, and so does a fast one", async () => {
+test("pieces begin and end with silence of the same length at any speed", async () => {
   for (const job of [JOB, ...OTHERS, { ...JOB, speed: 2 }, { ...JOB, spokenText: "а." }]) {
     const pcm = await speakAlone(model, job);
     const isLoud = (sample: number) => Math.abs(sample) > 1e-3;
     const lead = (pcm.findIndex(isLoud) / RATE_HZ) * 1_000;
     const tail = ((pcm.length - 1 - pcm.findLastIndex(isLoud)) / RATE_HZ) * 1_000;
-    // 21 and 43 ms of silent frames; the first sound of a frame that is not silent may come late in it.
+    // 21 and 43 ms of silent frames; sound may start late within the first frame that is not silent.
     assert.ok(lead > 5 && lead < 60, `${lead} ms before ${job.spokenText}`);
     assert.ok(tail > 25 && tail < 90, `${tail} ms after ${job.spokenText}`);
   }
 });
 
-test("loudness: the meter reads a tone as the standard says", () => {
+test("the loudness meter reads a tone as the standard specifies", () => {
   const tone = Float32Array.from({ length: 3 * RATE_HZ }, (_, i) =>
     Math.sin((2 * Math.PI * 997 * i) / RATE_HZ),
   );
@@ -286,7 +289,7 @@ test("a package has a complete loudness model or none", async () => {
   await silent.release();
 });
 
-/** Held-out sentences, in their spoken form: statements, questions and cries, short and long. */
+/** Held-out sentences in spoken form: statements, questions and exclamations, short and long. */
 const LEVEL_TEXTS = [
   "істі ине тікпейді, икемді қол тігеді.",
   "ас-астың орны бар.",
@@ -305,7 +308,7 @@ const LEVEL_TEXTS = [
 ];
 
 for (const voice of ["aigul", "dauren", "saule", "timur"]) {
-  test(`pieces of ${voice} lie within 1 LU of their mean, and none is clipped`, async (context) => {
+  test(`pieces of ${voice} are within 1 LU of their mean, without clipping`, async (context) => {
     const levels: number[] = [];
     for (const spokenText of LEVEL_TEXTS) {
       const pcm = await speakAlone(model, { ...JOB, voice, spokenText });
@@ -333,7 +336,7 @@ test("each voice's manner changes the duration and the pitch range of a sentence
     const own = await model.begin({ ...JOB, voice: name, speed: pace ?? 1, breath, melody });
     seconds.set(name, (own.frames * HOP) / RATE_HZ);
     const ratio = deviationOf(own) / deviationOf(plain);
-    // Pace moves the contour a little, too.
+    // Pace also shifts the contour slightly.
     assert.ok(Math.abs(ratio / melody - 1) < 0.05, `${name}: ${ratio.toFixed(2)} for ${melody}`);
   }
   const [slowest, slow, quick, quickest] = ["saule", "dauren", "aigul", "timur"].map((v) => seconds.get(v)!);
@@ -346,7 +349,7 @@ test("each voice's manner changes the duration and the pitch range of a sentence
   }
 });
 
-test("the condition follows a changed melody, and commas follow the voice's breath", async () => {
+test("a changed melody changes the condition, and pauses at commas have the voice's length", async () => {
   const spokenText = "иә, жоқ, бар.";
   const plain = await model.begin({ ...JOB, spokenText });
   const wide = await model.begin({ ...JOB, spokenText, melody: 1.2 });

@@ -38,7 +38,7 @@ function assertSameBits(expected: InferenceSession.ReturnType, found: InferenceS
 for (const model of await findPackages("models")) {
   for (const [graph, file] of Object.entries(model.manifest.files)) {
     if (!file.path.endsWith(".onnx") || graph === "stream") continue;
-    test(`the GPU variant of ${graph} gives the same bits as the graph`, async () => {
+    test(`the GPU variant of ${graph} is bit-identical to the graph`, async () => {
       const { cpu, gpu } = await bothOf(model, graph);
       assert.notEqual(file.gpu, undefined);
       const feeds = feedsOf(cpu, SHAPES[graph]!);
@@ -47,7 +47,7 @@ for (const model of await findPackages("models")) {
     });
   }
 
-  test(`GPU variants of ${model.manifest.id} contain no weights; these are in the original graphs`, async () => {
+  test(`GPU variants of ${model.manifest.id} use the weights of the original graphs`, async () => {
     for (const [graph, { gpu }] of Object.entries(model.manifest.files)) {
       if (gpu === undefined) continue;
       const { size } = await stat(placeOf(model, gpu));

@@ -22,7 +22,7 @@ const VOCODER = {
   outputs: ["pcm"],
 } as const;
 
-/** A package whose files hold these bytes, each with the hash it really has. */
+/** A package whose files contain these bytes, with their real hashes. */
 async function packageOf(
   files: Readonly<Record<string, Uint8Array>>,
 ): Promise<PackageFolder<RecognizerManifest>> {
@@ -49,7 +49,7 @@ function brokenModel(pattern: RegExp): (error: unknown) => boolean {
   };
 }
 
-test("a graph that keeps its contract is loaded", async () => {
+test("loads a graph that matches its contract", async () => {
   const model = await packageOf({ graph: await shipped(SYNTHESIZER_FOLDER, "vocoder.onnx") });
   const graph = await loadGraph(model, VOCODER, OPTIONS);
   assert.deepEqual(graph.outputNames, ["pcm"]);
@@ -84,7 +84,7 @@ test("a graph without an output is rejected with its name", async () => {
   );
 });
 
-/** A field of a protobuf message that holds bytes, below 128 of them. */
+/** A protobuf field with fewer than 128 bytes. */
 function field(number: number, content: Uint8Array | string): Buffer {
   const bytes = Buffer.from(content);
   return Buffer.concat([Buffer.of((number << 3) | 2, bytes.length), bytes]);
@@ -94,7 +94,7 @@ function whole(number: number, value: number): Buffer {
   return Buffer.of(number << 3, value);
 }
 
-/** A graph that adds four weights, which lie in the file `location` beside it, to its input. */
+/** A graph that adds four weights, stored in the file `location` next to it, to its input. */
 function graphWithWeightsIn(location: string): Buffer {
   const entry = (key: string, value: string) => field(13, Buffer.concat([field(1, key), field(2, value)]));
   const weights = [whole(1, 4), whole(2, 1), field(8, "w"), entry("location", location), whole(14, 1)];
@@ -112,7 +112,7 @@ function graphWithWeightsIn(location: string): Buffer {
   return Buffer.concat([whole(1, 8), longField(7, Buffer.concat(graph)), field(8, whole(2, 16))]);
 }
 
-/** As `field`, for any number of bytes. */
+/** Like `field`, for any number of bytes. */
 function longField(number: number, bytes: Buffer): Buffer {
   const length: number[] = [];
   let rest = bytes.length;
@@ -123,7 +123,7 @@ function longField(number: number, bytes: Buffer): Buffer {
 const ADDING = { file: "graph", inputs: ["x"], outputs: ["y"] } as const;
 const WEIGHTS = Buffer.from(Float32Array.of(1, 20, 300, 4_000).buffer);
 
-/** A package of a graph whose weights lie in `data.bin`, and what its manifest says of them. */
+/** A package of a graph with weights in `data.bin`, and their entry in its manifest. */
 async function packageWithSideFile(
   location: string,
   external: readonly string[],
@@ -163,7 +163,7 @@ test("a graph with an unlisted side file is rejected with that file", async () =
   }
 });
 
-test("a GPU variant must have its own hash, and those of its side files", async () => {
+test("a GPU variant must match its own hash and those of its side files", async () => {
   const model = await packageWithSideFile("data.bin", ["data"]);
   const { data, graph } = model.manifest.files;
   const withVariant = (external: readonly string[]) => {
@@ -196,7 +196,7 @@ test("names of side files are found however a graph's bytes are chunked", () => 
   }
 });
 
-test("a graph with mapped weights gives the results of the whole graph, and is a part of it", async () => {
+test("a graph with mapped weights gives the results of the whole graph", async () => {
   const path = "test/fixtures/adapters/tiny-gigaam-ctc/model.onnx";
   const mapped = await graphOverMappedWeights(path);
   assert.ok(mapped.length < 0.7 * (await readFile(path)).length, `${mapped.length} bytes`);
@@ -253,7 +253,7 @@ test("weights of a file that is not a graph cannot be mapped", async () => {
   }
 });
 
-test("a file that is written to or replaced after its hash is detected; a new hard link is fine", async () => {
+test("detects a file changed or replaced after hashing; a new hard link is allowed", async () => {
   const model = await packageWithSideFile("data.bin", ["data"]);
   const data = join(model.folder, "data.bin");
   const files = await checkGraphFiles(model, "graph");
@@ -297,7 +297,7 @@ test("rows of a batch do not depend on each other", async () => {
   await pair.run();
   const rowSize = frames * model.vocabulary.length;
   const row = pair.logProbs.subarray(rowSize, 2 * rowSize);
-  // Kernels of another batch size sum in another order: single precision, log-probs down to -20.
+  // Kernels for another batch size sum in another order, in single precision, with log-probs down to -20.
   for (const [i, value] of single.logProbs.entries()) {
     assert.ok(Math.abs(row[i]! - value) < 1e-3, `log-prob ${i}: ${row[i]} beside another, ${value} alone`);
   }

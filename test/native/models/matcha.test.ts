@@ -51,13 +51,13 @@ async function replaceFile(folder: string, name: string, bytes: Uint8Array): Pro
 
 test("a piece's length follows its symbols with blanks between them", async () => {
   const model = await load();
-  // The tiny graph gives a blank one frame and a symbol four, and pads by two.
+  // The tiny graph gives one frame to a blank and four to a symbol, and pads by two.
   const symbols = [...JOB.spokenText].length;
   assert.equal((await spoken(model)).length, (4 * symbols + (symbols + 1)) * 256);
   await model.release();
 });
 
-test("speed makes a piece shorter, and so does a length scale", async () => {
+test("speed and length scale change a piece's length", async () => {
   const model = await load();
   const usual = await spoken(model);
   assert.equal((await spoken(model, { speed: 0.5 })).length, 2 * usual.length);
@@ -69,7 +69,7 @@ test("speed makes a piece shorter, and so does a length scale", async () => {
   await slow.release();
 });
 
-test("at temperature 0 only text and voice change the samples", async () => {
+test("at temperature 0, only text and voice change the samples", async () => {
   const model = await load();
   const usual = await spoken(model);
   assert.deepEqual(await spoken(model), usual);
@@ -113,7 +113,7 @@ test("symbols without a letter are rejected with file and letter", async () => {
   await assert.rejects(load(folder), brokenModel(/tiny-matcha\/symbols\.bin: symbols must contain "ң"/));
 });
 
-test("a vocoder in place of the acoustic graph is rejected with file and tensors", async () => {
+test("a vocoder instead of the acoustic graph is rejected with file and tensors", async () => {
   const folder = await copyOfPackage(FOLDER);
   await replaceFile(folder, "acoustic", await readFile(join(folder, "vocoder.onnx")));
   await assert.rejects(

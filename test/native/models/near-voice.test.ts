@@ -19,7 +19,7 @@ const FOLDER = "models/near-voice-v1";
 const FRAME = 640;
 const FRAMES = 90;
 const ROWS = 4;
-/** A package that brings no voice activity. */
+/** A package without voice activity. */
 const NONE: SealedFolder = { folder: ".", manifest: { id: "none", files: {} } };
 const GRAPH = { intraOpThreads: 1 };
 let voice: VoiceActivity;
@@ -35,7 +35,7 @@ const AUDIO = Array.from({ length: ROWS }, (_, row) =>
   Float32Array.from({ length: FRAMES * FRAME }, (_, i) => RECORDING[(i + row * 9_001) % RECORDING.length]!),
 );
 
-/** Hears rows of the same length together, so many frames at a time. */
+/** Runs rows of the same length together, this many frames at a time. */
 async function hear(rows: readonly Float32Array[], sizes: readonly number[]): Promise<number[][]> {
   const { rows: states } = new StateRows(voice, rows.length);
   const heard: number[][] = rows.map(() => []);
@@ -53,7 +53,7 @@ async function hear(rows: readonly Float32Array[], sizes: readonly number[]): Pr
   return heard;
 }
 
-test("a row gets the same bits in any chunking and any batch", async () => {
+test("chunking and batching change no bit of a row", async () => {
   const alone: number[][] = [];
   for (const audio of AUDIO) alone.push((await hear([audio], [1]))[0]!);
   assert.ok(
@@ -72,7 +72,7 @@ test("a row gets the same bits in any chunking and any batch", async () => {
   );
 });
 
-test("a replay that begins contextFrames earlier gives the same bits, wherever it begins", async () => {
+test("a replay from contextFrames earlier is bit-identical", async () => {
   const [whole] = await hear([AUDIO[0]!], [FRAMES]);
   for (const start of [40, 53, 80]) {
     const from = start - voice.contextFrames;
@@ -87,7 +87,7 @@ test("digital silence is not speech", async () => {
   assert.ok(found!.every((value) => value < 0.5));
 });
 
-test("a package without voice activity gets the shipped one, wherever its folder is", () => {
+test("a package without voice activity gets the shipped one, regardless of its folder", () => {
   assert.ok(voice instanceof NearVoice);
   assert.equal(readNearVoice().manifest.id, "near-voice-v1");
 });

@@ -40,7 +40,7 @@ const SYNTHESIZER: Json = {
   files: {},
 };
 
-/** A folder with this manifest; text is written as it is. */
+/** Creates a folder with this manifest; text is written unchanged. */
 async function folderWith(manifest: Json | string): Promise<string> {
   const folder = await temporaryFolder();
   await writeFile(
@@ -65,7 +65,7 @@ async function packageWith(files: Json): Promise<PackageFolder> {
 }
 
 for (const manifest of [RECOGNIZER, SYNTHESIZER]) {
-  test(`a whole manifest of ${String(manifest["family"])} is read as it stands`, async () => {
+  test(`a complete manifest of ${String(manifest["family"])} is read as it stands`, async () => {
     assert.deepEqual(await readManifest(await folderWith(manifest)), manifest);
   });
 }
@@ -161,7 +161,7 @@ for (const [name, manifest, message] of RULES) {
   });
 }
 
-test("a folder without a manifest holds no package", async () => {
+test("a folder without a manifest is not a package", async () => {
   assert.equal(await readManifest(await temporaryFolder()), null);
 });
 
@@ -171,7 +171,7 @@ test("an unreadable manifest does not count as missing", async () => {
   await assert.rejects(readManifest(folder), brokenModel(/Cannot read .*manifest\.json/));
 });
 
-test("a package's file is read if its hash is right", async () => {
+test("reads a package's file if its hash matches", async () => {
   const content = Buffer.from("weights");
   const sha256 = createHash("sha256").update(content).digest("hex");
   const model = await packageWith({ stream: { path: "stream.onnx", sha256 } });
@@ -216,7 +216,7 @@ async function contentsWith(priors: string): Promise<CtcTwoPassContents> {
   return (await readPackage<RecognizerManifest, CtcTwoPassContents>(folder, "transcription")).contents;
 }
 
-test("priors are read with their outputs", async () => {
+test("reads priors with their outputs", async () => {
   assert.deepEqual(await contentsWith("[0, 0.25, 0.75]"), {
     vocabulary: ["", "а", "б"],
     priors: [0, 0.25, 0.75],
@@ -232,7 +232,7 @@ test("priors that are not one number per output are rejected", async () => {
   }
 });
 
-test("packages of a folder are found by their manifests and sorted by id", async () => {
+test("finds packages by their manifests, sorted by id", async () => {
   const models = await temporaryFolder();
   for (const [name, manifest] of [
     ["a", SYNTHESIZER],
@@ -271,7 +271,7 @@ test("the shipped packages are complete", async () => {
   }
 });
 
-test("off the CPU a graph's GPU variant is used, if it has one", async () => {
+test("uses a graph's GPU variant off the CPU, if it has one", async () => {
   const gpu = { path: "stream.gpu.onnx", sha256: "1".repeat(64), external: ["stream"] };
   const stream = { path: "stream.onnx", sha256: SHA256 };
   const full = { path: "full.onnx", sha256: SHA256 };

@@ -53,11 +53,11 @@ test("rows that exceed a device's memory run in parts, with the same results", a
   assert.deepEqual(halved.logProbs, whole.logProbs);
   assert.deepEqual(halved.speech, whole.speech);
   assert.deepEqual(halved.encoded, whole.encoded);
-  // Of five, three and two, two: each is cut once, and a row is cut no more.
+  // Of five, three and two, two: each is split once, and single rows never.
   assert.equal(cells.errorCount("out-of-memory") - before, 4);
 });
 
-test("a single row without memory and a lost device are provider failures with their kind", async () => {
+test("a single row without memory and a lost device are distinct provider failures", async () => {
   for (const [fault, kind] of [
     ["no-memory", "out-of-memory"],
     ["lost", "lost"],
@@ -87,7 +87,7 @@ async function encodedOf(counts: readonly number[]): Promise<Float32Array[]> {
   return encoded;
 }
 
-test("second passes in one run give the same bits as alone, with any padding", async () => {
+test("second passes are bit-identical alone and in one run, with any padding", async () => {
   const counts = [9, 61, 1, 37, 150];
   const utterances = await encodedOf(counts);
   for (const model of [onCpu, onDevice]) {
@@ -132,7 +132,7 @@ for (const [message, kind] of SAID) {
   });
 }
 
-test("a lock has one holder at a time, and is free once its thread has ended", async () => {
+test("a lock has one holder at a time and is freed when its thread ends", async () => {
   let holders = 0;
   const hold = async (thread: number) =>
     cells.holdingLock(thread, async () => {

@@ -21,7 +21,7 @@ before(async () => {
 });
 after(() => vad.release());
 
-/** Windows end at 512, 1024, …: after frames 0 to 2 once, in frame 3 twice. */
+/** Windows end at 512, 1024, …: one in each of frames 0 to 2, two in frame 3. */
 const AUDIO = Array.from({ length: ROWS }, (_, row) =>
   Float32Array.from(
     { length: FRAMES * FRAME },
@@ -29,7 +29,7 @@ const AUDIO = Array.from({ length: ROWS }, (_, row) =>
   ),
 );
 
-/** The tiny graph by its recipe, window by window: what `models/recipes/adapters/silero_vad.py` says. */
+/** The tiny graph's formula, window by window, as in `models/recipes/adapters/silero_vad.py`. */
 function expectedSpeech(audio: Float32Array): number[] {
   const mean = (part: Float32Array) => part.reduce((sum, sample) => sum + Math.abs(sample), 0) / part.length;
   const speech = Array.from({ length: FRAMES }, () => 0);
@@ -44,7 +44,7 @@ function expectedSpeech(audio: Float32Array): number[] {
   return speech;
 }
 
-/** Hears rows of the same length together, so many frames at a time. */
+/** Runs rows of the same length together, this many frames at a time. */
 async function hear(
   found: SileroVad,
   rows: readonly Float32Array[],
@@ -76,7 +76,7 @@ test("each window follows its context, with the memory of earlier windows", asyn
   }
 });
 
-test("a row gets the same bits in any chunking and any batch", async () => {
+test("a row is bit-identical in any chunking and batch", async () => {
   assert.equal(vad.sharesRuns, true);
   const alone: number[][] = [];
   for (const audio of AUDIO) alone.push((await hear(vad, [audio], [1]))[0]!);
@@ -92,7 +92,7 @@ test("a row gets the same bits in any chunking and any batch", async () => {
   );
 });
 
-test("streams whose windows end at different times share runs independently", async () => {
+test("streams whose windows end at different times share runs without affecting each other", async () => {
   const [first, second] = AUDIO as [Float32Array, Float32Array];
   const expected = [(await hear(vad, [first], [1]))[0]!, (await hear(vad, [second], [1]))[0]!];
   const { rows: states } = new StateRows(vad, 2);
@@ -122,7 +122,7 @@ const UNSHARED: Readonly<Record<string, (output: Float32Array) => void>> = {
 };
 
 for (const [what, disturb] of Object.entries(UNSHARED)) {
-  test(`a graph that ${what} runs windows one by one, so texts depend on no batch`, async () => {
+  test(`a graph that ${what} runs windows one by one, independent of the batch`, async () => {
     let largest = 0;
     const disturbed: Graph = {
       ...graph,

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { alphabetOf, copyRows, parseTokens } from "../../../native/models/tokens.js";
+import { alphabetOf, copyRows, parseTokens, writesMarks } from "../../../native/models/tokens.js";
 
-test("the blank is moved to the front, and everything else keeps its order", () => {
+test("moves the blank to the front and keeps all other symbols in order", () => {
   const last = parseTokens("  0\nа 1\nб 2\n<blk> 3\n");
   assert.deepEqual(last.vocabulary, ["", " ", "а", "б"]);
   assert.deepEqual([...last.columns], [3, 0, 1, 2]);
@@ -33,7 +33,7 @@ test("rows are copied column by column", () => {
   assert.deepEqual(target, Float32Array.of(3, 1, 2, 6, 4, 5));
 });
 
-test("masked outputs are removed, and the others' probabilities add up to 1", () => {
+test("renormalizes probabilities without masked outputs", () => {
   const tokens = parseTokens("▁ 0\na 1\nа 2\nb 3\n<blk> 4", ["a", "b"]);
   assert.deepEqual(tokens.vocabulary, ["", " ", "а"]);
   const target = new Float32Array(6);
@@ -43,18 +43,18 @@ test("masked outputs are removed, and the others' probabilities add up to 1", ()
   assert.deepEqual(found, [0.25, 0.25, 0.5, 0, 0, 1]);
 });
 
-test("only symbols of the vocabulary can be masked, and the blank cannot", () => {
+test("any symbol of the vocabulary can be masked, except the blank", () => {
   for (const symbol of ["x", "<blk>"]) {
     const rule = new RegExp(`maskedOutputs must be symbols of it, the blank excepted, found "${symbol}"`);
     assert.throws(() => parseTokens("▁ 0\nа 1\n<blk> 2", [symbol]), rule);
   }
 });
 
-test("hot words use the alphabets that are not masked", () => {
+test("hot words use the unmasked alphabets", () => {
   const alphabet = (first: string, count: number) =>
     Array.from({ length: count }, (_, i) => String.fromCodePoint(first.codePointAt(0)! + i));
   const latin = alphabet("a", 26);
-  // As the multilingual GigaAM has them: 71 outputs, the space written as it is in pieces of words, the blank last.
+  // As in the multilingual GigaAM: 71 outputs, with the space written as in word pieces and the blank last.
   const symbols = ["▁", ...latin, ...alphabet("а", 32), "ё", ..."әіңғүұқөһ'", "<blk>"];
   assert.equal(symbols.length, 71);
   const text = symbols.map((symbol, i) => `${symbol} ${i}`).join("\n");
@@ -64,8 +64,21 @@ test("hot words use the alphabets that are not masked", () => {
   assert.deepEqual(alphabetOf(vocabulary), new Set([" ", ...alphabet("а", 32), ..."ёәіңғүұқөһ'"]));
 });
 
-test("hot words have an alphabet if all outputs are characters, and none with word pieces", () => {
+test("hot words have an alphabet only if all outputs are characters", () => {
   assert.deepEqual([...alphabetOf(["", " ", "а", "", "ә"])], [" ", "а", "ә"]);
   assert.equal(alphabetOf(["", " ", "а", " сә"]).size, 0);
   assert.equal(alphabetOf(["", "а", "ә"]).size, 0);
+});
+
+test("a model writes marks if its vocabulary has marks, or letters in both cases", () => {
+  for (const vocabulary of [["", " ", "а", "-", "ә"], ["", " сә", "лем"], ["", " BANK", "ER"], []]) {
+    assert.equal(writesMarks(vocabulary), false, vocabulary.join());
+  }
+  for (const vocabulary of [
+    ["", " сә", "лем", "."],
+    ["", "а", "?"],
+    ["", " Сә", "лем"],
+  ]) {
+    assert.equal(writesMarks(vocabulary), true, vocabulary.join());
+  }
 });

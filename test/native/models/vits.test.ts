@@ -25,7 +25,7 @@ const JOB: SynthesisJob = {
   seed: 1,
 };
 const CONFIG = JSON.parse(await readFile(join(FOLDER, "voice.onnx.json"), "utf8")) as PiperConfig;
-/** Letters in the place of phonemes, so that no program is needed. */
+/** Letters instead of phonemes, so that no program is needed. */
 const LETTERS = { ...CONFIG, phoneme_type: "text" };
 
 /** The tiny package with other files and fields. */
@@ -76,7 +76,7 @@ function brokenModel(pattern: RegExp): (error: unknown) => boolean {
   };
 }
 
-test("phonemes become Piper's ids: a pad after each and after the start mark, unknown ones left out", () => {
+test("known phonemes become Piper's ids, with pads between them", () => {
   // By the voice's own map: ^ 1, _ 0, $ 2, space 3.
   const { ids, unknown } = encodePhonemes([..."sælˈem, ælˈem漢!"], CONFIG.phoneme_id_map);
   assert.deepEqual([...ids].map(Number), [
@@ -97,12 +97,12 @@ test("characters have blanks between and around them, unless the weights have no
   assert.deepEqual([...encodeCharacters([..."аб"], idOf, { blank: null }).ids].map(Number), [5, 6]);
 });
 
-test("a piece's length follows its phonemes, speed and length scale, and the voice changes it", async () => {
+test("a piece's length follows its phonemes, speed, length scale and voice", async () => {
   const [usual, again, slow, other, second] = await spoken(
     {},
     ...[{}, {}, { speed: 0.5 }, { spokenText: "sal om" }, { voice: "second" }],
   );
-  // Six symbols of three frames but the space, eight tokens of one.
+  // Six symbols of three frames, except the space, and eight tokens of one.
   assert.equal(usual!.samples.length, (5 * 3 + 1 + 1 + 6 + 2) * HOP);
   assert.deepEqual(again!.samples, usual!.samples);
   assert.equal(slow!.samples.length, 2 * usual!.samples.length);
@@ -117,7 +117,7 @@ test("a piece's length follows its phonemes, speed and length scale, and the voi
   assert.equal(config!.samples.length, 3 * usual!.samples.length);
 });
 
-test("noise scales draw noise, and a piece begins and ends at zero", async () => {
+test("noise scales draw noise; a piece begins and ends at zero", async () => {
   const [one, other] = await spoken({ noiseScale: 0.667, durationNoiseScale: 0.8 }, {}, {});
   assert.notDeepEqual(one!.samples, other!.samples);
   const loudest = one!.samples.reduce((most, sample) => Math.max(most, Math.abs(sample)), 0);
@@ -125,7 +125,7 @@ test("noise scales draw noise, and a piece begins and ends at zero", async () =>
     assert.ok(Math.abs(near) < loudest / 10 + 1e-3, String(near));
 });
 
-test("phonemes that the voice does not know are counted, and a piece of nothing else has no samples", async () => {
+test("counts unknown phonemes; a piece of only these has no samples", async () => {
   const model = await load(await packageWith({ files: { config: LETTERS } }));
   const plain = await speakPiece(model, JOB);
   const strange = await speakPiece(model, { ...JOB, spokenText: "s漢al em" });
@@ -135,7 +135,7 @@ test("phonemes that the voice does not know are counted, and a piece of nothing 
   await model.release();
 });
 
-test("windows of the decoder together equal one run", async () => {
+test("windows of the decoder join to the output of one run", async () => {
   const long = { spokenText: "sal em dal kem ".repeat(20).trim() };
   const [whole] = await spoken({}, long);
   const halves = { encoder: "encoder.onnx", decoder: "decoder.onnx" };
@@ -150,7 +150,7 @@ test("windows of the decoder together equal one run", async () => {
   assert.ok(farthest < 1e-5, String(farthest));
 });
 
-test("an MMS graph accepts characters, and a seed if it has an input for one", async () => {
+test("an MMS graph accepts characters and, if it has the input, a seed", async () => {
   const symbols = { _: 0, s: 31, a: 14, l: 24, e: 18, m: 25, " ": 3 };
   const folder = await packageWith({
     noiseScale: 0.5,
@@ -182,26 +182,26 @@ test("the graph's durations determine when each word is spoken", async () => {
   assert.equal(silent!.bounds, null);
 });
 
-test("phonemes with another number of words than the text have no times", () => {
+test("phonemes with a different number of words than the text have no times", () => {
   const sentence = { phonemes: [..."ab cd"], samples: Float64Array.of(0, 10, 20, 30, 40, 50) };
   assert.deepEqual([...wordBounds("ab, — cd", [sentence])!], [0, 10, 20, 20, 20, 20, 30, 40, 50]);
   assert.equal(wordBounds("ab c d", [sentence]), null);
 });
 
-test("text is read by espeak-ng, sentence by sentence, with silence between", NEEDS_ESPEAK, async () => {
+test("espeak-ng reads text sentence by sentence, with silence between", NEEDS_ESPEAK, async () => {
   const model = await load(FOLDER);
   const job = { ...JOB, spokenText: "сәлем." };
   const [one, two] = [
     await speakPiece(model, job),
     await speakPiece(model, { ...job, spokenText: "сәлем. сәлем." }),
   ];
-  // s æ l ˈ e m . with a pad each, and the marks.
+  // s æ l ˈ e m . with a pad each, plus the start and end marks.
   assert.equal(one.samples.length, (7 * 4 + 3) * HOP);
   assert.deepEqual(two.parts, [one.samples.length, 3_200, one.samples.length]);
   await model.release();
 });
 
-test("without espeak-ng a voice with phonemes is rejected, and the error says what to install", async () => {
+test("without espeak-ng a voice with phonemes is rejected with an installation hint", async () => {
   const path = process.env["PATH"];
   process.env["PATH"] = "/nowhere";
   try {

@@ -4,14 +4,14 @@ import { clausesOf } from "../../../native/phonemes/clauses.js";
 
 const shown = (text: string) => clausesOf(text).map(({ text: clause, sign }) => `${clause}|${sign}`);
 
-test("a clause ends at a sign that a space or the end follows, and keeps the sign", () => {
+test("a clause ends with a sign before a space or the end", () => {
   assert.deepEqual(shown("сәлем, әлем! қалайсың? жақсы: иә; мақұл."), [
     ...["сәлем|,", "әлем|!", "қалайсың|?", "жақсы|:", "иә|;", "мақұл|."],
   ]);
   assert.deepEqual(shown("сағат 12:30 мен 3,5 пайыз"), ["сағат 12:30 мен 3,5 пайыз|"]);
 });
 
-test("a dash separates like a semicolon, a hyphen does not, and a leading dash is ignored", () => {
+test("a dash separates like a semicolon, except at the start; a hyphen does not", () => {
   assert.deepEqual(shown("— алматы — көк-жасыл қала."), ["алматы|;", "көк-жасыл қала|."]);
 });
 
@@ -24,14 +24,14 @@ test("a dot before a lower-case letter marks an abbreviation if the text has cap
   assert.deepEqual(shown("бір. екі."), ["бір|.", "екі|."]);
 });
 
-test("commands to espeak-ng, tags, quotes and control characters are removed", () => {
+test("removes espeak-ng commands, tags, quotes and control characters", () => {
   assert.deepEqual(shown("[[kk]] <break time='9s'/> «бір»\u0001V \n\u0000\ue000 е\u00adкі."), [
     "kk break time='9s'/ бір V екі|.",
   ]);
   assert.deepEqual(shown("  ... — ?! \u0007 "), []);
 });
 
-test("long clauses are cut between words, endless words anywhere, and nothing of them is lost", () => {
+test("long clauses are cut between words, endless words anywhere, without losses", () => {
   for (const text of ["сөйлем ".repeat(400).trim(), "ә".repeat(5_000), `${"漢".repeat(900)} екі`]) {
     const clauses = clausesOf(`${text}.`);
     assert.ok(clauses.length > 1);

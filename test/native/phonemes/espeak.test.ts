@@ -10,7 +10,7 @@ import { temporaryFolder } from "../../support/folders.js";
 
 const NEVER = new AbortController().signal;
 
-/** A program in espeak-ng's place. */
+/** A replacement for espeak-ng. */
 async function inItsPlace(script: string): Promise<{ program: string; folder: string }> {
   const folder = await temporaryFolder();
   const program = join(folder, "espeak-ng");
@@ -33,17 +33,17 @@ function failsWith(code: ErrorCode): (error: unknown) => boolean {
   return (error) => error instanceof ServiceError && error.code === code;
 }
 
-test("Kazakh and Russian become phonemes with their signs, sentence by sentence", NEEDS_ESPEAK, async () => {
+test("Kazakh and Russian become phonemes with punctuation, sentence by sentence", NEEDS_ESPEAK, async () => {
   assert.deepEqual(await phonemes("kk", "сәлем, әлем! қалайсың?"), ["sælˈem, ælˈem!", "qɑɫˈɑjsəŋ?"]);
   assert.deepEqual(await phonemes("ru", "Привет — мир. Да!"), ["prʲivʲˈet; mʲˈir.", "dˈɑ!"]);
 });
 
-test("phonemes are decomposed, and names of languages are left out", NEEDS_ESPEAK, async () => {
+test("decomposes phonemes and drops language names", NEEDS_ESPEAK, async () => {
   assert.deepEqual(await phonemes("de", "ich"), ["ˈɪc\u0327"]);
   assert.deepEqual(await phonemes("kk", "email жаз."), ["ˈiːmeɪl ʒˈɑz."]);
 });
 
-test("hostile text is text: no command, no option, no file, no other sentence", NEEDS_ESPEAK, async () => {
+test("hostile text is only read aloud, never as a command, option or file", NEEDS_ESPEAK, async () => {
   const espeak = new Espeak({ voice: "kk", program: ESPEAK! });
   const plain = await espeak.read("сәлем.", NEVER);
   const hostile = [
@@ -64,12 +64,12 @@ test("hostile text is text: no command, no option, no file, no other sentence", 
   espeak.close();
 });
 
-test("text without anything to speak starts no process", async () => {
+test("starts no process for text without anything to speak", async () => {
   const { program } = await inItsPlace("exit 3");
   assert.deepEqual(await new Espeak({ voice: "kk", program }).read(" … — !", NEVER), []);
 });
 
-test("a child that dies is replaced once, then the text fails and the next one succeeds", async () => {
+test("a crashed child is replaced once; then its text fails and the next one succeeds", async () => {
   const { program } = await inItsPlace("mkdir FOLDER/first 2>/dev/null && exit 3\nexec cat");
   const once = new Espeak({ voice: "kk", program });
   assert.deepEqual(await once.read("бір, екі.", NEVER), [
@@ -81,7 +81,7 @@ test("a child that dies is replaced once, then the text fails and the next one s
   const espeak = new Espeak({ voice: "kk", program: dying.program });
   await assert.rejects(espeak.read("бір.", NEVER), failsWith("WORKER_LOST"));
   await mkdir(join(dying.folder, "well"));
-  // The child that waits was started before, and dies too: the one after it speaks.
+  // The waiting child was started earlier and dies too; the next one speaks.
   assert.equal((await espeak.read("бір.", NEVER)).length, 1);
   espeak.close();
 });

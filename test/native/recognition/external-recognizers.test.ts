@@ -26,7 +26,7 @@ function settings(id: string): WorkerSettings {
 }
 
 // Random weights make up words from sounds: what is tested is the way through the workers.
-for (const { id, livePartials } of TINY_RECOGNIZERS) {
+for (const { id, livePartials, streams } of TINY_RECOGNIZERS) {
   test(`${id} transcribes a file in the file workers`, async () => {
     const pool = startFilePool({ ...settings(id), workerCount: 1 });
     const engine = transcriptionEngine(pool, { modelId: id, forgets: false });
@@ -43,7 +43,10 @@ for (const { id, livePartials } of TINY_RECOGNIZERS) {
         assert.equal(segment.words.map(({ word }) => word).join(" "), segment.text);
         for (const { word, start, end } of segment.words) {
           assert.doesNotMatch(word, /[\s▁<]/u);
-          assert.ok(0.2 < start && start < end && end < AUDIO.length / 16_000, `${start} to ${end}`);
+          // Graphs that stream may output a last word only after the audio.
+          const isLate = streams && word === segment.words.at(-1)!.word && start === end;
+          assert.ok(0.2 < start && (start < end || isLate), `${start} to ${end}`);
+          assert.ok(end < AUDIO.length / 16_000);
         }
       }
     } finally {

@@ -12,7 +12,7 @@ import { copyState } from "../../../native/models/state-rows.js";
 import { startLiveWorker } from "../../../native/start-workers.js";
 import { joined, silence, speech, wavOf } from "../../support/audio.js";
 import { liveEngine, transcriptionEngine } from "../../support/engines.js";
-import { changeManifest, copyOfPackage, temporaryFolder } from "../../support/folders.js";
+import { temporaryFolder, tinyWithNearVoice } from "../../support/folders.js";
 import { LiveListener } from "../../support/live-listener.js";
 import { TINY_RECOGNIZERS } from "../../support/tiny-packages.js";
 
@@ -28,18 +28,8 @@ const AUDIO = joined(silence(0.6), ...SPOKEN.flatMap((spoken) => [spoken, silenc
 let folder: string;
 
 before(async () => {
-  folder = await withoutVad(ID);
+  folder = await tinyWithNearVoice(ID);
 });
-
-/** A tiny package as `models add` makes it: without voice activity. */
-async function withoutVad(id: string): Promise<string> {
-  const copy = await copyOfPackage(`test/fixtures/adapters/${id}`);
-  await changeManifest(copy, (manifest) => {
-    const { vad: _, ...files } = manifest["files"] as Record<string, object>;
-    return { ...manifest, files };
-  });
-  return copy;
-}
 
 test("a public recogniser without a file of voice activity finds the utterances of a file", async () => {
   const pool = startFilePool({ modelFolder: folder, intraOpThreads: 1, workerCount: 2 });
@@ -76,7 +66,7 @@ test("a public recogniser without a file of voice activity finds the utterances 
 
 for (const { id } of TINY_RECOGNIZERS) {
   test(`${id} without it hears the same bits in batches, and after a replay of its context`, async () => {
-    const model = await load(await withoutVad(id));
+    const model = await load(await tinyWithNearVoice(id));
     const { contextFrames } = model.manifest;
     const pcm = toFloat(AUDIO);
     const frames = Math.floor(pcm.length / FRAME);
@@ -96,7 +86,7 @@ async function load(from: string): Promise<RecognizerModel> {
   return recognizerFamilyOf(model.manifest).load(model, { intraOpThreads: 1 });
 }
 
-/** Voice activity, so many frames at a time. */
+/** Computes voice activity, this many frames at a time. */
 async function hear(model: RecognizerModel, pcm: Float32Array, frames: number): Promise<number[]> {
   const batch = model.speechBatch(1, frames);
   const heard: number[] = [];
@@ -109,7 +99,7 @@ async function hear(model: RecognizerModel, pcm: Float32Array, frames: number): 
   return heard;
 }
 
-/** Which recordings utterances are of; one with a pause inside may be several. */
+/** Maps utterances to recordings; a recording with a pause inside may be several. */
 function sentencesOf(utterances: readonly { readonly words: readonly { readonly start: number }[] }[]) {
   const pauseSeconds = 0.6 + SPOKEN[0]!.length / 16_000 + 0.6;
   return [...new Set(utterances.map(({ words }) => (words[0]!.start < pauseSeconds ? 0 : 1)))];

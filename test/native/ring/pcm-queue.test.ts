@@ -15,7 +15,7 @@ const anyAction = fc.oneof(
   fc.record({ type: fc.constant("read" as const), share: fc.double({ min: 0, max: 1, noNaN: true }) }),
 );
 
-test("a PCM queue equals a plain array, wherever it wraps", () => {
+test("a PCM queue behaves like a plain array, wherever it wraps", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 40, max: 100 }),
@@ -42,7 +42,7 @@ test("a PCM queue equals a plain array, wherever it wraps", () => {
   );
 });
 
-test("a part is never written partially, and one that can never fit is rejected", () => {
+test("a part is written as a whole or, if it can never fit, rejected", () => {
   const queue = PcmQueue.create(4);
   assert.equal(queue.write(Int16Array.of(1, 2, 3)), true);
   assert.equal(queue.write(Int16Array.of(4, 5)), false);

@@ -47,14 +47,14 @@ const anyAction: fc.Arbitrary<Action> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ type: fc.constant("cursor" as const), share }) },
 );
 
-/** A ring whose counts begin at `position` instead of 0, so that a test reaches the wrap of the 32-bit indices. */
+/** A ring whose counts start at `position` instead of 0, so that a test can reach the 32-bit wraparound. */
 function ringAt(capacitySamples: number, position: number): PcmRing {
   const ring = PcmRing.create(capacitySamples);
   new Int32Array(ring.buffer, 0, HEADER_CELLS).fill(position | 0);
   return ring;
 }
 
-test("a ring equals a plain array, across the wrap of its indices too", () => {
+test("a ring behaves like a plain array, even across the wrap of its indices", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 7 }),
@@ -66,7 +66,7 @@ test("a ring equals a plain array, across the wrap of its indices too", () => {
       (power, start, actions) => {
         const ring = ringAt(2 ** power, start);
         const otherEnd = PcmRing.attach(ring.buffer);
-        /** Samples written and not released, the first of them at `released`. */
+        /** Samples written but not released, the first of them at `released`. */
         const kept: number[] = [];
         let released = start;
         for (const action of actions) {
@@ -115,7 +115,7 @@ test("a ring equals a plain array, across the wrap of its indices too", () => {
   );
 });
 
-test("a ring that moves to another size keeps its positions and its unreleased audio", () => {
+test("resizing a ring keeps its positions and its unreleased audio", () => {
   fc.assert(
     fc.property(
       fc.oneof(

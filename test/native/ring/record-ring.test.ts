@@ -22,7 +22,7 @@ function ringAt(position: number): RecordRing {
   return ring;
 }
 
-test("a record ring equals a plain queue of bounded size", () => {
+test("a record ring behaves like a bounded queue", () => {
   const positions = fc.constantFrom(0, 16, 240, 2 ** 32 - 256, 2 ** 32 - 16, 2 ** 31 - 16);
   fc.assert(
     fc.property(positions, fc.array(anyAction, { maxLength: 80 }), (position, actions) => {
@@ -32,7 +32,7 @@ test("a record ring equals a plain queue of bounded size", () => {
       for (const action of actions) {
         if (action.type === "write") {
           const record: [number, number, Uint8Array] = [count % 5, count * 7 - 9, action.bytes];
-          // Nothing that the ring holds already can keep out a record for which it is empty.
+          // An empty ring always accepts a record.
           const isWritten = ring.write(...record);
           assert.ok(isWritten || queue.length > 0, "an empty ring takes every record");
           if (isWritten) queue.push(record);
@@ -48,7 +48,7 @@ test("a record ring equals a plain queue of bounded size", () => {
   );
 });
 
-test("a visitor that throws loses its own record and no other", () => {
+test("a visitor that throws loses only its own record", () => {
   const ring = RecordRing.create(256);
   for (let kind = 0; kind < 3; kind++) assert.ok(ring.write(kind, 0, new Uint8Array(1)));
   const seen: number[] = [];
@@ -61,19 +61,19 @@ test("a visitor that throws loses its own record and no other", () => {
   assert.deepEqual(seen, [0, 1, 2]);
 });
 
-test("the bell is needed once between two drains", () => {
+test("the reader needs one wake-up between two drains", () => {
   const ring = RecordRing.create(256);
   assert.deepEqual([ring.needsBell(), ring.needsBell()], [true, false]);
   ring.drain(() => {});
   assert.equal(ring.needsBell(), true);
 });
 
-test("a record larger than half of the ring throws, and so does an odd capacity", () => {
+test("a record larger than half of the ring throws, as does an odd capacity", () => {
   assert.throws(() => RecordRing.create(256).write(0, 0, new Uint8Array(113)), /takes 144 bytes of 256/);
   assert.throws(() => RecordRing.create(100), /power of two, received 100/);
 });
 
-test("every record passes between two threads once and in order, although the writer must wait", async () => {
+test("records pass between two threads once and in order, although the writer must wait", async () => {
   const ring = RecordRing.create(4_096);
   const count = 20_000;
   const worker = new Worker(new URL("../../support/record-writer.js", import.meta.url), {

@@ -12,7 +12,7 @@ import { TINY_SYNTHESIZERS } from "../../support/tiny-packages.js";
 
 const orders = new FaultOrders();
 const NEVER = new AbortController().signal;
-/** By family; what cannot run everywhere says why. */
+/** Cases by family, with reasons for those that cannot run everywhere. */
 const NEEDS: Readonly<Record<string, { readonly skip: string | boolean }>> = { vits: NEEDS_ESPEAK };
 const PACKAGES = TINY_SYNTHESIZERS.map(({ id, family, voice }) => ({
   id,
@@ -38,7 +38,7 @@ for (const { id, voice, skip } of PACKAGES) {
     return engine;
   }
 
-  test(`${id} speaks sentences of several requests, each whole and in its own parts`, { skip }, async () => {
+  test(`${id} speaks concurrent requests completely and in separate parts`, { skip }, async () => {
     const engine = await started();
     try {
       const parts: Int16Array[] = [];
@@ -61,7 +61,7 @@ for (const { id, voice, skip } of PACKAGES) {
     }
   });
 
-  test(`${id} gives up a piece that is cancelled, and speaks the next one`, { skip }, async () => {
+  test(`${id} stops a cancelled piece and speaks the next one`, { skip }, async () => {
     const engine = await started();
     try {
       const leaving = new AbortController();
@@ -71,7 +71,7 @@ for (const { id, voice, skip } of PACKAGES) {
       const next = engine.speak(job, NEVER);
       leaving.abort();
       const isCancelled = (error: unknown) => error instanceof ServiceError && error.code === "CANCELLED";
-      // At once for both: either may be the first to be given up.
+      // Both at the same time: either may be cancelled first.
       await Promise.all([first, waiting].map((piece) => assert.rejects(piece, isCancelled)));
       assert.ok((await next).pcm.length > 0);
     } finally {

@@ -10,7 +10,7 @@ import { deferred } from "../../support/deferred.js";
 
 const JOB: SynthesisJob = { modelId: "m", voice: "v", spokenText: "а", speed: 1, nfe: 4, seed: 0 };
 
-/** A model whose runs the test lets go, one by one; two runs a piece. */
+/** A model whose runs the test releases one by one; two runs a piece. */
 function gatedModel(samples = 20_000): { model: PieceModel; texts: string[]; run: () => Promise<void> } {
   const texts: string[] = [];
   let gate = deferred<void>();
@@ -54,7 +54,7 @@ function request(jobId: number, dueAtMs: number, spokenText = String(jobId)) {
   return { jobId, job: { ...JOB, spokenText }, dueAtMs, playsFromMs: null };
 }
 
-test("the piece that is due first is spoken first, and is sent in parts", async () => {
+test("speaks the piece that is due first, in parts", async () => {
   const { model, texts, run } = gatedModel();
   const { queue, events, cells } = queueOf(model);
   for (const [jobId, dueAtMs] of [
@@ -72,7 +72,7 @@ test("the piece that is due first is spoken first, and is sent in parts", async 
   assert.equal(cells[SYNTHESIS_CELL.runs], 3);
 });
 
-test("a piece cancelled in progress only reports that, and a waiting one is not started", async () => {
+test("a cancelled piece only reports its cancellation; a waiting one is not started", async () => {
   const { model, texts, run } = gatedModel();
   const { queue, events } = queueOf(model);
   for (const jobId of [1, 2, 3]) queue.speak(request(jobId, jobId));
@@ -87,7 +87,7 @@ test("a piece cancelled in progress only reports that, and a waiting one is not 
   assert.deepEqual(texts, ["1", "3"]);
 });
 
-test("a failed piece reports its error, and the next one is spoken", async () => {
+test("a failed piece reports its error without blocking the next one", async () => {
   const { model, run } = gatedModel(10);
   const { queue, events } = queueOf(model);
   queue.speak(request(1, 1, "broken"));

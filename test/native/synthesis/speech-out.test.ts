@@ -23,7 +23,7 @@ function crossingsOf(pcm: Int16Array): number {
 }
 
 for (const rateHz of [16_000, 22_050, 24_000]) {
-  test(`a tone at ${rateHz} Hz keeps its pitch, its length and its loudness at the rate of all speech`, async () => {
+  test(`a tone at ${rateHz} Hz keeps pitch, length and loudness at the common rate`, async () => {
     const samples = toFloat(tone(2, [440], rateHz));
     const pcm = await sent(rateHz, [samples]);
     assert.equal(pcm.length, 48_000);
@@ -33,7 +33,7 @@ for (const rateHz of [16_000, 22_050, 24_000]) {
     assert.ok(Math.abs(loudest - 0.25 * 32_768) < 80, String(loudest));
   });
 
-  test(`parts at ${rateHz} Hz meet without a seam: they are sent as the whole is`, async () => {
+  test(`parts at ${rateHz} Hz join to the samples of the whole`, async () => {
     const samples = toFloat(tone(1.5, [300, 1_100], rateHz));
     const parts: Float32Array[] = [];
     for (let at = 0, size = 1; at < samples.length; at += size, size = (size * 7) % 5_003) {
@@ -43,7 +43,7 @@ for (const rateHz of [16_000, 22_050, 24_000]) {
   });
 }
 
-test("bounds are in samples that were sent", async () => {
+test("bounds are in sent samples", async () => {
   const out = new SpeechOut(16_000, () => Promise.resolve());
   await out.write(new Float32Array(1_600));
   assert.deepEqual(await out.end(Int32Array.of(0, 800, 1_600)), Int32Array.of(0, 1_200, 2_400));

@@ -4,7 +4,7 @@ import { DeviceCells } from "../../../native/models/device-cells.js";
 import { LaneLoads } from "../../../native/threads/lane-loads.js";
 import { placingLog } from "../../support/device/placing-log.js";
 
-/** Gives out `count` sessions, each to the lane with the least load. */
+/** Assigns `count` sessions, each to the lane with the least load. */
 function deal(loads: LaneLoads, lanes: number[], count: number): void {
   for (let nth = 0; nth < count; nth++) {
     const [first = 0, second = 0] = lanes.map((own, lane) => loads.of(lane, lane, own));
@@ -46,7 +46,7 @@ test("a device busy with another engine gets only what exceeds the idle one", ()
   assert.deepEqual(lanes, [0, 10]);
 });
 
-test("lanes on one device, and on the CPU, are compared by their work", () => {
+test("compares lanes on one device, and on the CPU, by their work", () => {
   for (const { placing } of [placingLog(["cuda"], [3]), placingLog(["cpu"], [0, 1])])
     for (const lane of [0, 1]) for (const count of [0, 7]) assert.equal(placing.loadOf(lane, count), count);
 });

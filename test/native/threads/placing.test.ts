@@ -13,7 +13,7 @@ function serve(placing: Placing): void {
   placing.served(placing.placementOf(0));
 }
 
-test("devices are distributed over an engine's workers, and a restarted worker keeps its device", () => {
+test("distributes devices over an engine's workers; a restarted worker keeps its device", () => {
   const { placing } = placingLog(["cuda", "webgpu"], [2, 5]);
   const devices = () => [0, 1, 2, 0].map((lane) => placing.placementOf(lane).device);
   assert.deepEqual(devices(), [2, 5, 2, 2]);
@@ -21,7 +21,7 @@ test("devices are distributed over an engine's workers, and a restarted worker k
   assert.deepEqual(devices(), [null, null, null, null]);
 });
 
-test("a provider that does not load is passed by, once for all workers of the engine", () => {
+test("a provider that does not load is skipped, once for all workers of the engine", () => {
   const { placing, events } = placingLog(["cuda", "webgpu", "cpu"]);
   for (const kind of ["missing", "missing", "other"] as const)
     assert.ok(placing.failed(failure("cuda", kind), "at load"));
@@ -30,7 +30,7 @@ test("a provider that does not load is passed by, once for all workers of the en
   assert.deepEqual(events, ["cuda to webgpu", "webgpu to cpu", "on cpu null"]);
 });
 
-test("a failed run is retried on the same provider, and the second failure moves the engine", () => {
+test("a run is retried once on the same provider before the engine moves on", () => {
   for (const kind of ["out-of-memory", "other"] as const) {
     const { placing, events } = placingLog(["cuda", "cpu"]);
     serve(placing);
@@ -41,7 +41,7 @@ test("a failed run is retried on the same provider, and the second failure moves
   }
 });
 
-test("the loss of the last provider ends the process if it has served, else the start", () => {
+test("the loss of the last provider ends the process, or fails the start", () => {
   const started = placingLog(["cuda"]);
   assert.ok(!started.placing.failed(failure("cuda", "missing"), "at load"));
   assert.deepEqual(started.events, []);

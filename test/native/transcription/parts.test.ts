@@ -50,7 +50,7 @@ function rowsOf({ encoded, encodedSize }: HeardPart, startFrame: number, endFram
   return new Float32Array(encoded).slice(startFrame * encodedSize, endFrame * encodedSize);
 }
 
-test("parts of a file, encoded alone or from the previous state, equal the whole file bit for bit", async () => {
+test("parts of a file are bit-identical to the whole, encoded alone or from the previous state", async () => {
   const whole = await hear(0, frameCount);
   const borders = [0, 37, 50, 131, frameCount];
   let before: HeardPart | null = null;
@@ -74,7 +74,7 @@ async function pieceOf(
   endFrame: number,
   changes: Partial<FilePiece>,
 ): Promise<FilePiece> {
-  // In two parts, as it comes when a part ends inside it.
+  // In two parts, as when a part ends inside it.
   const middle = startFrame + 20;
   const parts = await Promise.all(
     [[startFrame, middle] as const, [middle, endFrame + 9] as const].map(async ([start, end]) => {
@@ -88,7 +88,7 @@ async function pieceOf(
   };
 }
 
-test("a piece cut out of speech is decoded as its audio alone", async () => {
+test("a piece cut from speech is decoded like its audio alone", async () => {
   const [startFrame, endFrame] = [25, 95];
   const audio = await WavAudio.open(source, 16_000);
   const pcm = await audio.read({ start: startFrame * FRAME_SAMPLES, end: endFrame * FRAME_SAMPLES });
@@ -105,7 +105,7 @@ test("a piece cut out of speech is decoded as its audio alone", async () => {
   assert.deepEqual(answer, { ok: true, value: { text: expected.text, words } });
 });
 
-test("pieces of several files that share runs are decoded as alone", async () => {
+test("pieces of several files that share runs are decoded like each alone", async () => {
   const path = join(await temporaryFolder(), "other.wav");
   await writeFile(path, wavOf(AUDIO, 24_000, 1));
   const other = await openWav(path);
@@ -132,11 +132,11 @@ test("pieces of several files that share runs are decoded as alone", async () =>
   } finally {
     Object.assign(model, { refine });
   }
-  // By length 95, 95 (given up), 87; 60, 48.
+  // By length: 95, 95 (cancelled), 87; 60, 48.
   assert.deepEqual(ran, [2, 2]);
 });
 
-test("pieces of a cancelled file are rejected, and those of other files decoded", async () => {
+test("a cancelled file rejects only its own pieces", async () => {
   const piece = await pieceOf(5, 100, {});
   const [alone] = await decodePieces([piece], recognizer);
   assert.ok(alone?.ok === true && alone.value.text !== "");
@@ -149,7 +149,7 @@ test("an unreadable file fails only its own pieces", async () => {
   const piece = await pieceOf(5, 100, {});
   const [alone] = await decodePieces([piece], recognizer);
   const gone = { ...source, path: `${source.path}.gone` };
-  // Its samples would lie behind its end.
+  // Its samples would be after its end.
   const path = join(await temporaryFolder(), "shorter.wav");
   await writeFile(path, wavOf(AUDIO.subarray(0, 100), 24_000, 1));
   const pieces = [{ ...piece, source: gone }, piece, { ...piece, source: { ...source, path } }];
@@ -158,7 +158,7 @@ test("an unreadable file fails only its own pieces", async () => {
   assert.deepEqual(answers[1], alone);
 });
 
-test("samples have 16 bits at the model's rate, and silence follows the end", async () => {
+test("samples have 16 bits at the model's rate, followed by silence", async () => {
   const path = join(await temporaryFolder(), "same-rate.wav");
   const pcm = speech("asterisk-ru-core/conf-getconfno.flac");
   await writeFile(path, wavOf(joined(pcm, pcm), 16_000, 2));

@@ -9,7 +9,7 @@ import { temporaryFolder } from "../../support/folders.js";
 
 const PCM = joined(silence(0.1), noise(0.5, 0.4), Int16Array.of(-32_768, 32_767, 1));
 
-test("samples read as bytes equal those read as numbers, at any rate, also beyond the end", async () => {
+test("samples read as bytes equal those read as numbers, at any rate, even beyond the end", async () => {
   for (const [rateHz, channels] of [
     [16_000, 1],
     [16_000, 2],

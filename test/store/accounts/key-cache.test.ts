@@ -34,7 +34,7 @@ function cacheOver(rules: Partial<KeyCacheRules> = {}) {
   return { cache, clock, table, rawKey };
 }
 
-test("malformed keys cost no look-up", async () => {
+test("malformed keys cause no look-up", async () => {
   const { cache, table, rawKey } = cacheOver();
   const digits = rawKey.slice("sk-svc-".length);
   for (const malformed of [
@@ -61,7 +61,7 @@ test("an active key is looked up once in 30 s", async () => {
   assert.equal(table.asked, 2);
 });
 
-test("a revoked key ends 30 s after it was last looked up", async () => {
+test("a revoked key ends 30 s after its last look-up", async () => {
   const { cache, clock, table, rawKey } = cacheOver();
   await cache.find(rawKey);
   table.isActive = false;
@@ -71,7 +71,7 @@ test("a revoked key ends 30 s after it was last looked up", async () => {
   assert.equal(await cache.find(rawKey), null);
 });
 
-test("an answer's age counts from its query", async () => {
+test("a result ages from the start of its query", async () => {
   const { cache, clock, table, rawKey } = cacheOver();
   let answer = () => {};
   table.answer = new Promise((resolve) => {
@@ -105,7 +105,7 @@ test("concurrent requests share one look-up", async () => {
   assert.equal(table.asked, 1);
 });
 
-test("a failed look-up rejects all who waited, and is not cached", async () => {
+test("a failed look-up rejects all waiting requests and is not cached", async () => {
   const { cache, table, rawKey } = cacheOver();
   table.isAway = true;
   const outcomes = await Promise.allSettled([cache.find(rawKey), cache.find(rawKey)]);
@@ -115,7 +115,7 @@ test("a failed look-up rejects all who waited, and is not cached", async () => {
   assert.deepEqual(await cache.find(rawKey), IDENTITY);
 });
 
-test("without the database cached keys work and others are unavailable", async () => {
+test("without the database, cached keys work and others are unavailable", async () => {
   const { cache, clock, table, rawKey } = cacheOver();
   await cache.find(rawKey);
   table.isAway = true;
@@ -154,7 +154,7 @@ test("guessed keys do not evict keys in use", async () => {
   assert.equal(table.asked, asked);
 });
 
-test("the last use is written at most once a minute, and a failure is ignored", async () => {
+test("the last use is written at most once a minute; a failure is ignored", async () => {
   const { cache, clock, table, rawKey } = cacheOver();
   for (let second = 0; second < 60; second++) {
     await cache.find(rawKey);

@@ -47,7 +47,7 @@ function byHand(answerMs?: number) {
 
 const refusal = (code: string) => Object.assign(new Error(`refused ${code}`), { code });
 
-test("the first question is sent immediately, those during a statement in the next one", async () => {
+test("the first query is sent immediately, later ones together in the next statement", async () => {
   const { sent, ask } = byHand();
   const answers = ["a", "b", "c", "d", "e"].map((name) => ask(`org_${name}`, name));
   assert.deepEqual(
@@ -62,7 +62,7 @@ test("the first question is sent immediately, those during a statement in the ne
   assert.deepEqual(await Promise.all(answers), ["A", "B", "C", "D", "E"]);
 });
 
-test("an organization has one statement in flight, and all get their turn", async () => {
+test("each organization has one statement in flight, in turn", async () => {
   const { sent, ask } = byHand();
   void ask("org_busy", "0");
   for (let nth = 1; nth <= 100; nth++) void ask("org_busy", String(nth));
@@ -84,7 +84,7 @@ test("an organization has one statement in flight, and all get their turn", asyn
   assert.equal(sent[4]!.names.length, 36);
 });
 
-test("questions about locked accounts are asked again per organization, without delaying others", async () => {
+test("queries about locked accounts are repeated per organization without delaying others", async () => {
   const { sent, ask } = byHand();
   const first = [ask("org_a", "a"), ask("org_b", "b")];
   const together = ["c1", "d1", "c2", "e1", "d2"].map((name) => ask(`org_${name[0]}`, name));
@@ -111,7 +111,7 @@ test("questions about locked accounts are asked again per organization, without 
   assert.deepEqual(await Promise.all([late, other]), ["C3", "F"]);
 });
 
-test("a value that the schema rejects fails alone, a lost connection rejects all", async () => {
+test("an invalid value fails alone; a lost connection rejects all", async () => {
   const { sent, ask } = byHand();
   void ask("org_a", "a");
   void ask("org_b", "b");
@@ -145,7 +145,7 @@ test("statements without an answer block neither their organization nor others",
   assert.equal(await next, "done");
 });
 
-test("each question gets its own answer, in its organization's order, however statements end", async () => {
+test("each query gets its own result in its organization's order, however statements end", async () => {
   const step = fc.record({
     organization: fc.nat({ max: 3 }),
     isAnswered: fc.boolean(),

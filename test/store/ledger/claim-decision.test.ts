@@ -17,7 +17,7 @@ const ANY_ATTEMPT: fc.Arbitrary<LastAttempt> = fc.record({
 const isInWork = ({ state, isServiceAlive, holdState }: LastAttempt) =>
   (state === "running" && isServiceAlive) || holdState === "open" || holdState === "posted";
 
-test("work starts only without another attempt or an active hold", () => {
+test("work starts only if there is no other attempt or active hold", () => {
   fc.assert(
     fc.property(ANY_ATTEMPT, (last) => {
       if (!isInWork(last)) return;
@@ -26,7 +26,7 @@ test("work starts only without another attempt or an active hold", () => {
   );
 });
 
-test("what was paid while the key was valid is never charged again", () => {
+test("work paid while the key was valid is never charged again", () => {
   fc.assert(
     fc.property(ANY_ATTEMPT, (last) => {
       const decision = decideClaim(last);
@@ -36,7 +36,7 @@ test("what was paid while the key was valid is never charged again", () => {
   );
 });
 
-test("only a fully paid, present and recent answer is replayed", () => {
+test("only a fully paid, stored and recent answer is replayed", () => {
   fc.assert(
     fc.property(ANY_ATTEMPT, (last) => {
       const isOurs = last.isSameRequest && !isInWork(last);
@@ -47,7 +47,7 @@ test("only a fully paid, present and recent answer is replayed", () => {
   );
 });
 
-test("another request gets a key only after its expiry, as a new one", () => {
+test("a different request can reuse a key only after its expiry", () => {
   fc.assert(
     fc.property(ANY_ATTEMPT, (last) => {
       const decision = decideClaim({ ...last, isSameRequest: false });
@@ -57,7 +57,7 @@ test("another request gets a key only after its expiry, as a new one", () => {
   );
 });
 
-test("an attempt interrupted before its hold may not open one later", () => {
+test("an attempt interrupted before its hold cannot open one later", () => {
   const cutOff: LastAttempt = {
     state: "running",
     isSameRequest: true,

@@ -20,7 +20,7 @@ async function triesFor(slots: ConcurrencySlots, clock: ManualClock, askedMs: nu
   return { tries, code };
 }
 
-test("acquiring a slot takes five tries, fewer on a slow database, so that the rejection meets its deadline", async () => {
+test("acquiring a slot takes at most five tries within the deadline of a rejection", async () => {
   const clock = new ManualClock();
   const slots = new ConcurrencySlots(clock);
   assert.deepEqual(await triesFor(slots, clock, 1), { tries: 5, code: "TOO_MANY_REQUESTS" });

@@ -55,7 +55,7 @@ async function outcomeOf(work: Promise<unknown>): Promise<unknown> {
   return await work.catch((error: Error) => error);
 }
 
-test("each of many concurrent changes gets its own answer, and a rejection affects no other", async () => {
+test("among many concurrent changes, rejections do not affect other results", async () => {
   const { changes, holds } = ledger;
   const [poor, crowded, ...others] = (await newOrganizations(42)) as [string, string, ...string[]];
   await changes.open(speech(poor, "most", 62_000));
@@ -114,7 +114,7 @@ test("each of many concurrent changes gets its own answer, and a rejection affec
   assert.deepEqual(await brokenRules(ledger.sql), []);
 });
 
-test("an account or hold locked by another transaction delays nobody else", async () => {
+test("a locked account or hold does not delay others", async () => {
   const { changes, sql } = ledger;
   const [locked, other] = (await newOrganizations(2)) as [string, string];
   for (const organizationId of [locked, other]) await changes.open(speech(organizationId, 0));
@@ -137,7 +137,7 @@ test("an account or hold locked by another transaction delays nobody else", asyn
   assert.deepEqual(await balanceOf(other), { balance: CREDITS - 400, held: 0 });
 });
 
-test("a release that waited for its hold's opening, or a charge for its extension, sees what is held then", async () => {
+test("a waiting release or charge sees the hold's latest state", async () => {
   const { changes, holds, sql } = ledger;
   const [opened, extended] = (await newOrganizations(2)) as [string, string];
   await changes.open(speech(extended, 1));
@@ -170,7 +170,7 @@ test("a release that waited for its hold's opening, or a charge for its extensio
 });
 
 // The services lose connections, and one is swept while it works.
-test("with cut connections and a sweep, everything is charged once and nothing stays held", async () => {
+test("cut connections and a sweep leave everything charged once and nothing held", async () => {
   const { holds, instances, sql } = ledger;
   const random = uniform(SEED);
   const organizationIds = await newOrganizations(6);
@@ -225,7 +225,7 @@ test("with cut connections and a sweep, everything is charged once and nothing s
       select pg_terminate_backend(pid) from pg_stat_activity
       where pid <> pg_backend_pid() and application_name = 'dauys' and random() < 0.7`;
     if (random() < 0.5) continue;
-    // The second one is silent for too long, then returns.
+    // The second service sends no heartbeat for too long, then returns.
     const serviceId = services[1]!;
     const open = await persist(
       () => sql<{ id: string }[]>`select id from holds where service_id = ${serviceId} and state = 'open'`,

@@ -18,7 +18,7 @@ function leftIn(path: string): Record<string, number> {
   return Object.fromEntries(left);
 }
 
-test("the file always has every recorded hold, and grows only to the most concurrent holds", async () => {
+test("the file contains every recorded hold and grows only with concurrent holds", async () => {
   const path = await newPath();
   const id = fc.integer({ min: 0, max: 7 }).map((number) => `req_${"x".repeat(number * 4)}${number}`);
   const step = fc.oneof(
@@ -47,7 +47,7 @@ test("the file always has every recorded hold, and grows only to the most concur
   assert.ok((await stat(path)).size <= 8 * 64);
 });
 
-test("an earlier process's units stay until cleared, and new ones do not overwrite them", async () => {
+test("an earlier process's units stay until cleared", async () => {
   const path = await newPath();
   const first = HoldJournal.open(path, SILENT).journal;
   first.note("ses_1", 5);
@@ -77,7 +77,7 @@ test("all units of one turn of the event loop are written at its end", async () 
   assert.equal(leftIn(path)["ses_8"], 1_001);
 });
 
-test("tolerates a truncated file, and units recorded after closing", async () => {
+test("tolerates a truncated file and units recorded after closing", async () => {
   const path = await newPath();
   const { journal } = HoldJournal.open(path, SILENT);
   journal.note("ses_1", 5);

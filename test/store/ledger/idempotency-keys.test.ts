@@ -143,7 +143,7 @@ test("exactly one of twenty concurrent retries of a failed request starts", asyn
   assert.equal(claims.filter(({ claim }) => claim.type === "begun").length, 1);
 });
 
-test("a failed attempt leaves its key to the same request only", async () => {
+test("a failed attempt leaves its key only to the same request", async () => {
   const { claim, begin } = service();
   const first = await begin();
   assert.ok(await ledger.changes.open(first.hold));
@@ -217,7 +217,7 @@ test("a repeated request waits while a hold is being settled", async () => {
   assert.equal((await asked).claim.type, "answered");
 });
 
-test("a stopped service's attempt is settled first, then repeated", async () => {
+test("a stopped service's attempt is settled before it is repeated", async () => {
   const { claim, begin } = service();
   const gone = service("svc_gone");
   const first = await gone.begin();
@@ -282,7 +282,7 @@ test("one sweep removes at most a thousand keys", async () => {
 });
 
 // Issue 12, "From the attack", line 10.
-test("beyond an organization's limit its oldest bodies are dropped, and other organizations' are kept", async () => {
+test("an organization beyond its limit loses only its own oldest bodies", async () => {
   const other = (await ledger.organizations.create("other")).id;
   await ledger.sql`
     insert into idempotency_keys (organization_id, key, fingerprint, kind, request_id, service_id, state, created_at,
@@ -299,7 +299,7 @@ test("beyond an organization's limit its oldest bodies are dropped, and other or
   );
 });
 
-test("the next attempt knows which audio was paid for", async () => {
+test("the next attempt knows which audio has been paid", async () => {
   const { begin } = service();
   const first = await begin();
   const heard = fingerprint("audio");
@@ -338,7 +338,7 @@ test("the end of an attempt is written when the database returns", async () => {
   await eventually("the key is free", async () => (await claim()).claim.type === "begun");
 });
 
-test("attempts that a promoted standby has reopened are ended, and running ones keep their keys", async () => {
+test("attempts reopened by a promoted standby are ended; running ones keep their keys", async () => {
   const serviceId = "svc_promoted";
   await ledger.instances.heartbeat(serviceId);
   const own = service(serviceId);
@@ -358,7 +358,7 @@ test("attempts that a promoted standby has reopened are ended, and running ones 
   assert.deepEqual(await ledger.idempotencyKeys.listRunning(serviceId), []);
 });
 
-test("an attempt that ends during the search for forgotten attempts is not one", async () => {
+test("an attempt that ends during the search does not count as forgotten", async () => {
   const serviceId = "svc_ending";
   await ledger.instances.heartbeat(serviceId);
   let endIt: (() => Promise<void>) | null = null;

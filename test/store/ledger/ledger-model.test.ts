@@ -38,7 +38,7 @@ interface Step {
   readonly isAlone: boolean;
 }
 
-/** The service of a history's holds stops, after it has journaled this share of what they hold. */
+/** The service of a history's holds stops after journaling this share of their amount. */
 interface Loss {
   readonly share: number;
   /** A service of an earlier version, which journaled in each hold. */
@@ -121,7 +121,7 @@ after(async () => {
 /** About 6 ms each on a quiet machine with two cores, 60 next to four busy processes. */
 const timeout = 120_000 + HISTORIES * 300;
 
-test(`${HISTORIES} random histories leave the ledger as a model predicts`, { timeout }, async () => {
+test(`the ledger follows its model over ${HISTORIES} random histories`, { timeout }, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(anyHistory, { minLength: AT_ONCE, maxLength: AT_ONCE }), async (histories) => {
       await Promise.all(histories.map((history) => live(history)));

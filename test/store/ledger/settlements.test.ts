@@ -22,7 +22,7 @@ test("a settlement without an answer does not prevent shutdown", { timeout: 120_
   void settled;
 });
 
-test("closing waits for running settlements, and retries failed ones once", {
+test("closing waits for running settlements and retries failed ones once", {
   timeout: 120_000,
 }, async () => {
   const settlements = new Settlements(SILENT);

@@ -46,7 +46,7 @@ async function beGuarded(what: string): Promise<void> {
 
 if (process.argv[2] !== undefined) await beGuarded(process.argv[2]);
 else {
-  test("an unhandled rejection of the driver is counted, and the process survives", async () => {
+  test("the process survives and counts unhandled rejections of the driver", async () => {
     assert.deepEqual(await endOf("driver"), { code: 0, said: "went on after 1\n" });
   });
 

@@ -92,13 +92,17 @@ test("a holder on another host keeps the lock while it sends heartbeats", async 
   const folder = await temporaryFolder();
   const path = join(folder, "dauys.lock");
   await abandon(folder, { host: "another-host" });
-  const heart = setInterval(() => utimes(path, new Date(), new Date()), 200);
+  let beat = Promise.resolve();
+  const heart = setInterval(() => {
+    beat = utimes(path, new Date(), new Date());
+  }, 200);
   await assert.rejects(lockFolder(folder, "service"), FolderInUse);
   clearInterval(heart);
+  await beat;
   await (await lockFolder(folder, "service")).release();
 });
 
-test("releasing leaves a successor's lock alone", async () => {
+test("releasing does not touch a successor's lock", async () => {
   const folder = await temporaryFolder();
   const lock = await lockFolder(folder, "service");
   await abandon(folder, { nonce: "successor" });

@@ -2,11 +2,13 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer, connect as dial, type Socket } from "node:net";
 import { after, before, type TestContext, test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import type { Sql } from "postgres";
 import { connect } from "../../../src/store/postgres/connect.js";
 import { EmbeddedPostgres } from "../../../src/store/postgres/embedded-postgres.js";
+import { isAlive } from "../../../src/store/postgres/folder-lock.js";
 import { eventually } from "../../support/eventually.js";
-import { momentOfFault, within } from "../../support/pace.js";
+import { within } from "../../support/pace.js";
 import { preparedFolder } from "../../support/prepared-database.js";
 import { SILENT } from "../../support/silent-log.js";
 
@@ -28,23 +30,26 @@ after(async () => {
   await server.stop();
 });
 
+/** Ends a backend; settles when this process has seen its connection close. */
 async function endBackend(pid: unknown): Promise<void> {
   const other = connect(server.connection, SILENT);
   await other`select pg_terminate_backend(${Number(pid)})`;
   await other.end();
+  await eventually("the backend has ended", () => !isAlive(Number(pid)));
+  // The kernel closed the connection earlier; the event loop reads its end in the next turn.
+  for (let turn = 0; turn < 3; turn++) await setImmediate();
 }
 
 function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : String(error);
 }
 
-test("a transaction that continues after its connection has closed rejects, and the process survives", async () => {
+test("a transaction that continues after its connection has closed rejects without a crash", async () => {
   let refused = "";
   const failure = await sql
     .begin(async (transaction) => {
       const [row] = await transaction`select pg_backend_pid() as pid`;
       await endBackend(row?.["pid"]);
-      await momentOfFault(100);
       await transaction`select 1`.catch((error: unknown) => {
         refused = codeOf(error);
       });
@@ -84,7 +89,7 @@ async function proxied(
 }
 
 // Issue 12, "From the attack", line 3.
-test("a connection that closes while it fetches types does not end the process, and its query is answered", async (t) => {
+test("a query survives a connection that closes while it fetches types", async (t) => {
   let endedCount = 0;
   const through = await proxied(t, (said, client) => {
     if (endedCount >= 3 || !said.includes("pg_catalog.pg_type")) return "forward";
@@ -97,7 +102,7 @@ test("a connection that closes while it fetches types does not end the process, 
   assert.equal(endedCount, 3);
 });
 
-test("a query sent between the error and the close of its connection rejects, and never returns an empty result", async (t) => {
+test("a query between the error and the close of its connection rejects instead of returning an empty result", async (t) => {
   let resetCount = 0;
   const through = await proxied(t, (said, client) => {
     if (!said.includes("as doomed")) return "forward";
@@ -134,7 +139,7 @@ test("a transaction that fills a connection's pipeline contains no other stateme
   await sql`create table if not exists written (id int)`;
   const connections = 8;
   await Promise.all(Array.from({ length: connections }, () => sql`select pg_sleep(0.1)`));
-  // One runs on each connection, and as many wait as the driver sends ahead: 100 with what comes next.
+  // One query runs on each connection; those below fill the rest of its pipeline, which holds 100.
   const waiting = Array.from({ length: connections }, () => sql`select pg_sleep(0.5)`.then(() => 1));
   for (let each = 0; each < 99 * connections; each++) waiting.push(sql`select 1`.then(() => 1));
   const transactions = Array.from({ length: 2 * connections }, (_, id) =>

@@ -18,7 +18,7 @@ async function readRepairs(): Promise<readonly (readonly [found: string, wanted:
   return ((await import(REPAIRS)) as { REPAIRS: readonly (readonly [string, string])[] }).REPAIRS;
 }
 
-test("the installed driver is patched; a driver without one of the patches is rejected", async () => {
+test("rejects a driver without one of the patches", async () => {
   requirePatchedDriver();
   const patched = await readFile(join(ROOT, CONNECTION), "utf8");
   const path = join(await temporaryFolder(), "connection.js");
@@ -34,7 +34,7 @@ test("the installed driver is patched; a driver without one of the patches is re
   }
 });
 
-test("a service with a driver installed with --ignore-scripts refuses to start and says why", async () => {
+test("a service does not start with a driver installed by --ignore-scripts", async () => {
   const folder = await temporaryFolder();
   await mkdir(join(folder, "node_modules"));
   for (const name of await readdir(join(ROOT, "node_modules"))) {

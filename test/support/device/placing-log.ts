@@ -2,7 +2,7 @@ import type { Provider } from "../../../core/domain/placement/provider.js";
 import { DeviceCells } from "../../../native/models/device-cells.js";
 import { Placing } from "../../../native/threads/placing.js";
 
-/** Where the workers of an engine run, and the events of its observer. */
+/** Records where an engine's workers run, and the events of its observer. */
 export interface PlacingLog {
   readonly placing: Placing;
   readonly events: string[];

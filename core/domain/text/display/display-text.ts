@@ -10,17 +10,18 @@ export interface DisplayedWord {
 
 export interface DisplayOptions {
   readonly numerals: Numerals;
-  /** The text continues after its last word: it has no mark there yet. */
+  /** The text continues after its last word, which gets no mark yet. */
   readonly isOpen?: boolean;
-  /** The text continues a sentence: its first word has a capital only as a name. */
+  /** The text continues a sentence, so its first word gets a capital only if it is a name. */
   readonly isContinued?: boolean;
 }
 
 /**
- * Writes a transcript as people read it: figures, capitals and punctuation.
+ * Writes a transcript for readers, with figures, capitals and punctuation.
  *
- * @param words lower case, as the recogniser gives them
- * @param punctuation of these words; null where no model is loaded, then only figures and the first capital are written
+ * @param words lower case, from the recogniser
+ * @param punctuation of these words; null without a model; then only figures and the first capital are
+ * written
  * @returns displayed words in order; together they cover every spoken word once
  */
 export function displayedWords(

@@ -4,7 +4,7 @@ export type Mark = (typeof MARKS)[number];
 /** A mark that ends a sentence. */
 export type Stop = "." | "?";
 
-/** How a word is written, in the order of the model's output. */
+/** Cases of a word, in the order of the model's output. */
 const CASES = ["lower", "capital", "upper"] as const;
 export type Case = (typeof CASES)[number];
 
@@ -17,7 +17,7 @@ export interface Punctuation {
 }
 
 /**
- * Decides marks and cases from the model's logits.
+ * Chooses marks and cases from the model's logits.
  *
  * @param markLogits words × marks
  * @param caseLogits words × cases

@@ -1,35 +1,39 @@
 import type { Numerals } from "../figures/figures.js";
 import { maskedPieces } from "../redaction/masks.js";
 import { type RedactedKind, type Redaction, redact } from "../redaction/redact.js";
+import { bare } from "../redaction/spoken-digits.js";
 import { displayedWords } from "./display-text.js";
 import type { Mark, Punctuation, Stop } from "./marks.js";
+import { keptWords } from "./written-words.js";
 
-/** What a client wants to read. */
+/** The form in which a client wants to read text. */
 export interface ReadingOptions {
   /** Figures, marks and capitals. */
   readonly display: boolean;
   readonly numerals: Numerals;
   /** Personal data to mask. */
   readonly redact: readonly RedactedKind[];
+  /** The recogniser writes capitals and marks itself, and they stay. */
+  readonly isWritten?: boolean;
 }
 
-/** How the words before a text ended: `open` without a mark that a reader has seen, `paused` with a long silence. */
+/** How the previous text ended: `open` without a visible mark, `paused` with a long silence. */
 export type PreviousEnd = "none" | "ended" | "open" | "paused";
 
-/** Words to be made readable. */
+/** Words to make readable. */
 export interface ReadingTask extends ReadingOptions {
-  /** Lower case, as the recogniser gives them. */
+  /** As the recogniser gives them: lower case, unless `isWritten`. */
   readonly words: readonly string[];
   /** Seconds after each word, -1 where unknown. */
   readonly pauses: Float32Array | null;
-  /** The first of them were read before, and are context. */
+  /** How many of the first words are context, read earlier. */
   readonly context: number;
   readonly previous: PreviousEnd;
-  /** The text is over, so it ends with a mark; otherwise its last word has none yet. */
+  /** The text is complete, so it ends with a mark; otherwise its last word has none yet. */
   readonly isOver: boolean;
 }
 
-/** A word as it is written, with its marks; it stands for spoken words [first, end) behind the context. */
+/** A written word with its marks; it represents spoken words [first, end), counted after the context. */
 interface ReadWord {
   readonly text: string;
   readonly first: number;
@@ -37,14 +41,14 @@ interface ReadWord {
 }
 
 export interface Reading {
-  /** Together they cover every word behind the context once; empty unless `display`. */
+  /** Together they cover every word after the context once; empty unless `display`. */
   readonly pieces: readonly ReadWord[];
-  /** Words behind the context. */
+  /** Words after the context. */
   readonly redactions: readonly Redaction[];
-  /** What stands between the previous text and this one. */
+  /** What joins the previous text to this one. */
   readonly before: string;
-  /** The mark that would end the text if it were over. */
-  readonly stop: Stop;
+  /** The mark that would end the text if it were over; empty if the text has its own marks. */
+  readonly stop: Stop | "";
   /** Words after the last end of a sentence, context included. */
   readonly openWords: number;
 }
@@ -52,9 +56,10 @@ export interface Reading {
 /**
  * Makes words readable.
  *
- * @param punctuation of all words of the task; null where no model is loaded: then no marks are written but the last
+ * @param punctuation of all words of the task; null without a model: then only the last mark is written
  */
 export function readWords(task: ReadingTask, punctuation: Punctuation | null): Reading {
+  if (task.isWritten === true) return readWritten(task);
   const { words, context, numerals, previous, isOver } = task;
   const own = words.slice(context);
   const redactions = task.redact.length === 0 ? [] : redact(own, task.redact);
@@ -76,6 +81,20 @@ export function readWords(task: ReadingTask, punctuation: Punctuation | null): R
     before: previous === "none" ? "" : between(mark),
     stop,
     openWords: lastStop === -1 ? kept + own.length : own.length - 1 - lastStop,
+  };
+}
+
+/** Keeps text as its recogniser has written it: only spaces join it, and no mark is open. */
+function readWritten({ words, context, display, numerals, previous, ...task }: ReadingTask): Reading {
+  const own = words.slice(context);
+  const redactions = task.redact.length === 0 ? [] : redact(own.map(bare), task.redact);
+  const pieces = display ? keptWords(own, numerals) : [];
+  return {
+    pieces: redactions.length === 0 ? pieces : maskedPieces(pieces, redactions),
+    redactions,
+    before: previous === "none" || pieces.length === 0 ? "" : " ",
+    stop: "",
+    openWords: 0,
   };
 }
 

@@ -28,7 +28,7 @@ const AND_TENTHS = /^[дт][ае]$/;
 const GENITIVE = /^[ндт][ыі]ң$/;
 const LOCATIVE = /^[дт][ае]$/;
 const CENTURY = /^ғасыр\p{Ll}*$/u;
-/** Counted in figures whatever the number: money, units, per cent. */
+/** Nouns that always take figures: money, units, per cent. */
 const MEASURE =
   /^(?:теңге|тиын|доллар|еуро|евро|рубль|юань|фунт|сом|пайыз|процент|градус|(?:кило|санти|милли)?метр|(?:кило|милли)?грам|тонна|литр|гектар|шақырым|секунд|минут|сағат|(?:кило|мега|гига)?ватт|(?:мега|гига|кило)?байт|бит|балл|ұпай|пайыздық)/;
 /** "Жүзден астам" is more than a hundred. */
@@ -67,14 +67,14 @@ interface Run {
 interface Found {
   readonly first: number;
   readonly end: number;
-  /** Written forms, the best first. */
+  /** Written forms, best first. */
   readonly forms: readonly string[];
 }
 
 /**
  * Writes the numbers of a Kazakh transcript as figures.
  *
- * A form is taken only if `normalizeKazakh` reads it back as the very words that were said, in their place.
+ * A form is used only if `normalizeKazakh` reads it back as exactly the spoken words, in their context.
  *
  * @param words lower case
  */
@@ -84,7 +84,7 @@ export const kazakhFigures: Figures = (words, numerals) => {
     const found = numberAt(words, at, numerals);
     const text = found === null ? null : firstReadBack(words, found);
     if (found === null || text === null) {
-      // Leave a number in words unless all of it is understood.
+      // Keep a number in words unless all of it is understood.
       const end = found?.end ?? at + 1;
       for (; at < end; at++) written.push({ text: words[at]!, first: at, end: at + 1 });
       continue;
@@ -140,7 +140,7 @@ function runAt(words: readonly string[], first: number): Run | null {
     if (word === null || SCORES.test(word.ending)) break;
     const isClear = isAfterHour(words, at) || isCompared(word, words[at + 1]);
     if (found.length === 0 && isAmbiguousAlone(word) && !isClear) return null;
-    // "Үшін" after a number is "for" all the same.
+    // "Үшін" after a number still means "for".
     if (words[at] === "үшін") break;
     found.push(word);
     if (word.isOrdinal || word.ending !== "" || found.length === LONGEST_RUN) break;
@@ -261,7 +261,7 @@ function isBackTen(value: number): boolean {
   return value % 10 === 0 && [10, 20, 30, 40, 60, 90].includes(value % 100);
 }
 
-/** "5 млн": what was said as a round number of millions and more. */
+/** "5 млн": spoken as a round number of at least a million. */
 function roundSums(value: number): string[] {
   for (const [scale, name] of SCALE_NAMES) {
     if (value >= scale && value % scale === 0) return [`${grouped(value / scale)} ${name}`];
@@ -367,7 +367,7 @@ function firstReadBack(words: readonly string[], { first, end, forms }: Found): 
   return null;
 }
 
-/** Letters alone; "бір мың" is "мың". */
+/** Reduces words to their letters; "бір мың" becomes "мың". */
 function readBack(text: string): string {
   const { spoken } = normalizeKazakh(text.trim(), { expand: true });
   return spoken

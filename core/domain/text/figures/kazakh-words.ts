@@ -1,11 +1,11 @@
 import { isEnding } from "../kazakh/suffixes.js";
 import type { NumberWord } from "./number-words.js";
 
-/** A Kazakh number word with what hangs on it. */
+/** A Kazakh number word with its endings. */
 export interface KazakhNumberWord extends NumberWord {
   readonly stem: string;
   readonly isOrdinal: boolean;
-  /** Case, possessive, or plural, as it was said; empty without one. */
+  /** Case, possessive or plural, as spoken; empty without one. */
   readonly ending: string;
 }
 
@@ -23,12 +23,12 @@ const STEMS: ReadonlyMap<string, NumberWord> = new Map([
   ["триллион", { value: 1e12, role: "scale" }],
 ]);
 
-/** Stems as they are before a possessive: "қырқы", "сегізі". */
+/** Stems before a possessive: "қырқы", "сегізі". */
 const CHANGED_STEMS: ReadonlyMap<string, string> = new Map([["қырқ", "қырық"]]);
 const ORDINAL = /^(?:с?[ыі]нш[ыі]|нш[ыі])(.*)$/;
 const LONGEST_STEM = 8;
 
-/** Reads a lower-case word as a number word; null where it is none. */
+/** Parses a lower-case word as a number word; null if it is not one. */
 export function kazakhNumberWord(word: string): KazakhNumberWord | null {
   for (let length = Math.min(word.length, LONGEST_STEM); length >= 2; length--) {
     const written = word.slice(0, length);
@@ -47,8 +47,8 @@ export function kazakhNumberWord(word: string): KazakhNumberWord | null {
 }
 
 /**
- * Words that are also something else alone: a pronoun (оны, онда), "for" (үшін), a quarter (тоқсаны), a face (жүзі), a week
- * (жетіде). With an ending they are numbers only as the end of a longer one.
+ * Words with another meaning when alone: a pronoun (оны, онда), "for" (үшін), a quarter (тоқсаны), a face
+ * (жүзі), a week (жетіде). With an ending they are numbers only at the end of a longer one.
  */
 export function isAmbiguousAlone({ stem, ending, isOrdinal }: KazakhNumberWord): boolean {
   return !isOrdinal && ending !== "" && AMBIGUOUS.has(stem);

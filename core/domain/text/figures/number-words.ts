@@ -1,15 +1,21 @@
-/** A number word without what hangs on it: a value below a thousand, or a scale that multiplies what comes before it. */
+/**
+ * A number word without endings: a value below a thousand, or a scale that multiplies the number before it.
+ */
 export interface NumberWord {
   readonly value: number;
-  /** "Hundred" multiplies a digit, "hundreds" has a word for each; a scale multiplies everything below it. */
+  /**
+   * "Hundred" multiplies a digit, "hundreds" has one word for each; a scale multiplies everything below it.
+   */
   readonly role: "digit" | "teen" | "ten" | "hundreds" | "hundred" | "scale";
-  /** A scale in a form that only one, twenty-one and so on can multiply, or nothing: "тысяча". */
+  /** A scale in a form that follows only one, twenty-one and so on, or nothing: "тысяча". */
   readonly isSingular?: boolean;
-  /** Of one and two, and of the scale that they multiply, where the language has genders: "одна тысяча". */
+  /**
+   * Gender of one and two, and of the scale that they multiply, in a language with genders: "одна тысяча".
+   */
   readonly gender?: "masculine" | "feminine" | undefined;
 }
 
-/** A number that words [first, end) spell. */
+/** A number spelled by words [first, end). */
 export interface SpelledNumber {
   readonly first: number;
   readonly end: number;
@@ -28,7 +34,7 @@ const BARE_SCALE_COST = 1.5;
 /**
  * Splits a run of number words into the fewest numbers.
  *
- * @returns the numbers in order, without a gap; null where the fewest can be chosen in two ways
+ * @returns the numbers in order, without a gap; null if there are two ways to do so
  */
 export function splitNumbers(run: readonly NumberWord[]): readonly SpelledNumber[] | null {
   interface Split {
@@ -58,11 +64,11 @@ export function splitNumbers(run: readonly NumberWord[]): readonly SpelledNumber
   return numbers;
 }
 
-/** Every number that begins at `first`, by where it may end. */
+/** Every number that begins at `first`, by its possible ends. */
 export function numbersFrom(run: readonly NumberWord[], first: number): { end: number; value: number }[] {
   const found: { end: number; value: number }[] = [];
   let total = 0;
-  /** The part below the next scale, and what may still be added to it. */
+  /** The part below the next scale, and the bound for further additions. */
   let group = 0;
   let room: "hundred" | "ten" | "digit" | "none" = "hundred";
   let smallestScale = Number.POSITIVE_INFINITY;
@@ -74,7 +80,7 @@ export function numbersFrom(run: readonly NumberWord[], first: number): { end: n
       total += (isGroupEmpty ? 1 : group) * value;
       [group, room, isGroupEmpty, smallestScale] = [0, "hundred", true, value];
     } else if (role === "hundred") {
-      // One hundred has no "one".
+      // "One" is not spoken before a hundred.
       if (!isGroupEmpty && (group < 2 || group >= 10)) break;
       group = isGroupEmpty ? value : group * value;
       [room, isGroupEmpty] = ["ten", false];
@@ -96,14 +102,14 @@ export function numbersFrom(run: readonly NumberWord[], first: number): { end: n
   return found;
 }
 
-/** Whether a scale is in a form that the number before it asks for. */
+/** Returns true if a scale is in the form that the number before it requires. */
 function agrees(scale: NumberWord, last: NumberWord, group: number): boolean {
   const isOne = group % 10 === 1 && group % 100 !== 11;
   if (scale.isSingular === true && !isOne) return false;
   return scale.gender === undefined || last.gender === undefined || scale.gender === last.gender;
 }
 
-/** Does not break at the end of a line. */
+/** A non-breaking space. */
 const GROUP_SPACE = "\u00a0";
 
 /** Digits of a whole number, in groups of three from 10,000 on. */
@@ -116,7 +122,7 @@ export function grouped(value: number): string {
   return [String(rest), ...groups].join(GROUP_SPACE);
 }
 
-/** Returns the digits of numbers said one after another; zeros are said one by one. */
+/** Returns the digits of consecutive spoken numbers; zeros are spoken one by one. */
 export function saidDigits(run: readonly NumberWord[]): string {
   let digits = "";
   for (let at = 0; at < run.length; ) {

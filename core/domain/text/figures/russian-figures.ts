@@ -24,7 +24,7 @@ const YEAR = /^год(?:|а|у|ом|е)$/;
 const DECADE = /^год(?:ы|ов|ам|ами|ах)$/;
 const CENTURY = /^век(?:|а|у|ом|е|ов|ах|ами)$/;
 const LONGEST_ROMAN = 21;
-/** Counted in figures whatever the number: money, units, per cent. */
+/** Nouns that are always written with figures: money, units, per cent. */
 const MEASURE =
   /^(?:тенге|тиын\p{Ll}*|рубл\p{Ll}*|копе\p{Ll}*|доллар\p{Ll}*|цент\p{Ll}{0,3}|евро|юан\p{Ll}*|сом\p{Ll}{0,2}|процент\p{Ll}*|градус\p{Ll}*|(?:кило|санти|милли)?метр(?:|а|ов|у|ам|ами|ах|е|ом)|(?:кило|милли)?грамм?(?:|а|ов|у|ам|ами|ах|е|ом)|тонн\p{Ll}{0,3}|литр\p{Ll}{0,3}|гектар\p{Ll}{0,3}|(?:секунд|минут)(?:|а|ы|у|е|ой|ам|ами|ах)|час(?:|а|ов|у|ам|ами|ах|е|ом)|(?:кило|мега|гига)?ватт\p{Ll}*|(?:мега|гига|кило)?байт\p{Ll}*|балл(?:|а|ов))$/u;
 /** "Сорока" is a magpie, "семью" a family, "одни" also alone: numbers only where the words around them count. */
@@ -67,18 +67,18 @@ interface Run {
   readonly first: number;
 }
 
-/** `text` is null where the words stay. */
+/** `text` is null if the words stay. */
 interface Found {
   readonly end: number;
   readonly text: string | null;
-  /** For where the text is not read as it was said: "двенадцать целых пять десятых процентов". */
+  /** Words for a text that is not read as spoken: "двенадцать целых пять десятых процентов". */
   readonly otherwise?: Found;
 }
 
 /**
  * Writes the numbers of a Russian transcript as figures.
  *
- * A form is taken only if some grammatical reading of it equals the words that were said.
+ * A form is used only if some grammatical reading of it equals the spoken words.
  *
  * @param words lower case
  */
@@ -88,7 +88,7 @@ export const russianFigures: Figures = (words, numerals) => {
     const found = numberAt(words, at, numerals);
     const taken = [found, found?.otherwise].find((form) => isReadBack(words, at, form));
     if (taken?.text == null) {
-      // Keep the words unless the figures read back the same.
+      // Keep the words unless the figures read back identically.
       const end = found?.end ?? at + 1;
       for (; at < end; at++) written.push({ text: words[at]!, first: at, end: at + 1 });
       continue;
@@ -115,7 +115,7 @@ function numberAt(words: readonly string[], at: number, numerals: "auto" | "all"
   );
 }
 
-/** Number words in a row; only the last may be an ordinal. */
+/** Consecutive number words; only the last may be an ordinal. */
 function runAt(words: readonly string[], first: number): Run | null {
   const found: RussianNumberWord[] = [];
   for (let at = first; at < words.length; at++) {
@@ -209,7 +209,7 @@ function ordinal(
   return `${value}-${suffix}`;
 }
 
-/** "5 млн": what was said as a round number of millions and more. */
+/** "5 млн": spoken as a round number of at least a million. */
 function sum(value: number): string {
   for (const [scale, name] of SCALE_NAMES) {
     if (value >= scale && value % scale === 0) return `${grouped(value / scale)} ${name}`;
@@ -217,7 +217,7 @@ function sum(value: number): string {
   return grouped(value);
 }
 
-/** A range, a score, or, where every number is to be written, the first of them. */
+/** A range, a score, or, if every number is to be written, the first of them. */
 function severalNumbers(
   words: readonly string[],
   { words: run, first }: Run,

@@ -4,16 +4,17 @@ import { canonical } from "./russian-words.js";
 
 const WORDS_BEFORE = 2;
 const WORDS_AFTER = 3;
-/** One is said or left out before a scale: "один миллион", "миллион". */
+/** "One" is optional before a scale: "один миллион", "миллион". */
 const SAID_ONE =
   /(?<!\p{L})(?:один|одна|одного|одной|одному|одним|одном|одну) (?=тысяч|миллион|миллиард|триллион)/gu;
 /** "Две целых и три сотых". */
 const AND_A_FRACTION = /(?<!\p{L})(цел\p{L}{2,3}) и (?=\p{L})/gu;
 
 /**
- * Whether a written form, between the words around it, has a grammatical reading that equals the words [first, end).
+ * Returns true if a written form, in its context, has a grammatical reading that equals the words [first,
+ * end).
  *
- * Every case and gender counts, because speakers choose them by more than the normalizer sees.
+ * Tries every case and gender, because speakers choose them by more context than the normalizer sees.
  */
 export function acceptsRussian(words: readonly string[], first: number, end: number, form: string): boolean {
   const before = words

@@ -4,7 +4,7 @@ import type { NumberWord } from "./number-words.js";
 /** A Russian number word in some case and gender. */
 export interface RussianNumberWord extends NumberWord {
   readonly isOrdinal: boolean;
-  /** How its ending is written after a figure, as in "5-го"; empty for cardinals. */
+  /** Written ending after a figure, as in "5-го"; empty for cardinals. */
   readonly suffix: string;
 }
 
@@ -17,22 +17,28 @@ const VARIANTS: readonly (readonly [pattern: RegExp, by: string])[] = [
   [/ою$/, "ой"],
 ];
 
-const WORDS = allWords();
+/** Made when the first word is read: most pages that load this module never cut subtitles. */
+let known: ReadonlyMap<string, RussianNumberWord> | null = null;
 
-/** Reads a lower-case word as a number word in any case and gender; null where it is none. */
+/** Parses a lower-case word as a number word in any case and gender; null if it is not one. */
 export function russianNumberWord(word: string): RussianNumberWord | null {
-  return WORDS.get(canonical(word)) ?? null;
+  return knownWords().get(canonical(word)) ?? null;
 }
 
-/** One spelling for all forms of a number word that are said alike: "ё" as "е", "восьмью" as "восемью". */
+/** One spelling for all forms of a number word with the same meaning: "ё" as "е", "восьмью" as "восемью". */
 export function canonical(word: string): string {
   const plain = word.replaceAll("ё", "е");
   for (const [pattern, by] of VARIANTS) {
     if (!pattern.test(plain)) continue;
     const usual = plain.replace(pattern, by);
-    if (WORDS.has(usual)) return usual;
+    if (knownWords().has(usual)) return usual;
   }
   return plain;
+}
+
+function knownWords(): ReadonlyMap<string, RussianNumberWord> {
+  known ??= allWords();
+  return known;
 }
 
 function allWords(): ReadonlyMap<string, RussianNumberWord> {

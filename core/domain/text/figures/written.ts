@@ -1,4 +1,4 @@
-/** A piece of a text as it is written, and the spoken words [first, end) it stands for. */
+/** A piece of written text, and the spoken words [first, end) it stands for. */
 export interface Written {
   /** A hyphen at its end joins it to the next piece. */
   readonly text: string;

@@ -134,7 +134,7 @@ const UNDOTTED = new RegExp(
 export const undottedRule: Rule = (text, at) => {
   const match = matchAt(UNDOTTED, text, at);
   if (match === null) return null;
-  // "Ф.Т.Б" has initials, or letters.
+  // "Ф.Т.Б" is initials or letters.
   if (/\p{Lu}\. ?\p{Lu}/u.test(match[0])) return null;
   const written = `${canonical(match[0])}.`;
   return withHyphen(CLOSING[written] ?? "", text, at + match[0].length);

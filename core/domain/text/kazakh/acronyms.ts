@@ -59,8 +59,8 @@ const SAID_AS_WORDS = new Set(
 const VOWEL = "аәеёоөұүыіэ";
 const GLIDE = "иуюя";
 /**
- * Syllables as Kazakh has them, (C)V(C)(C): the vowels apart, and at the end at most a sonorant or a hiss
- * before a consonant ("қарт", "аст"). "ҰҚК" and "АӨК" are none.
+ * Kazakh syllables, (C)V(C)(C): no adjacent vowels, and at the end at most a sonorant or a sibilant before a
+ * consonant ("қарт", "аст"). "ҰҚК" and "АӨК" do not match.
  */
 const PRONOUNCEABLE = new RegExp(
   `^[${CONSONANTS}]?[${VOWEL}${GLIDE}](?:(?:[${CONSONANTS}]{1,2}[${VOWEL}${GLIDE}])|[${GLIDE}])*(?:[${CONSONANTS}]|[рлнйсң][тқкшсп])?$`,

@@ -1,7 +1,7 @@
 /**
  * Names and words with a conventional pronunciation, in Latin and in Kazakh letters.
  *
- * Source: common usage of Kazakh media; the service's own name; domains by English letter names.
+ * As Kazakh media pronounce them, with the service's own name; domains use English letter names.
  */
 const SPOKEN_NAMES = `
 acer эйсер; adidas адидас; adobe адоби; ai эй ай; air эйр; airbnb эйрбиэнби; airbus эйрбас; airpods эйрподс;

@@ -102,7 +102,7 @@ const yearMarkRule: Rule = (text, at) => {
   const goesOn = !ENDS.test(rest) && /^[\p{L}\d]/u.test(mark === written ? rest.trimStart() : rest);
   const isPlural = mark.length > 1 || IS_RANGE.test(before);
   const name = isPlural ? "жылдар" : "жыл";
-  // "2000 ж. бұрын": so many years ago.
+  // "2000 ж. бұрын": this many years ago.
   if (!isPlural && /^ ?бұрын(?!\p{L})/u.test(rest)) return { spoken: "жыл ", next };
   const ending = timeCase(name, rest);
   if (ending !== "") return { spoken: `${name}${ending} `, next };
@@ -201,7 +201,7 @@ function timeRule(text: string, at: number): Reading | null {
   if (match === null) return null;
   const end = at + match[0].length;
   if (match[2] === "." && !isClock(text, at, end)) return null;
-  // A result: "27:37 есебіне" is none of these, "12:10 есебімен" would be.
+  // A result: "27:37 есебіне" is not a time, "12:10 есебімен" could be.
   if (/^ есе[пб]/.test(text.slice(end, end + 6))) return null;
   const parts = [match[1]!, match[3]!, match[4] ?? ""].map((part) => (part === "" ? 0 : Number(part)));
   const spokenParts =

@@ -163,7 +163,7 @@ const LETTER = /[\p{L}\p{M}]/u;
 const PLAIN_WORD = new RegExp(`[${LOWER}${UPPER}]+`, "uy");
 const LINE_ENDS = /\n[ \n]*/uy;
 const PAUSES = new Set([" ", ",", ".", "!", "?", ":", ";", "-", "—"]);
-/** Parts of the output that another pass would still read, where marks met by chance. */
+/** Parts of the output that a second pass would read differently, because marks happen to be adjacent. */
 const UNSETTLED_WORD = new RegExp(`(?<![${LOWER}])[${CONSONANTS}]+(?![${LOWER}])`, "u");
 const UNSETTLED_END = new RegExp(`(?:^|[^${LOWER}])(?:${DOTTED_SOURCE})$`, "u");
 const HEAD_BEFORE = new RegExp(`(?<![${LOWER}])[${LOWER}]+$`, "u");
@@ -354,7 +354,7 @@ function isWhole(text: string, at: number): boolean {
   return word.length > 2 && mark !== "-" && mark !== "/" && !ABBREVIATION_HEADS.has(word.toLowerCase());
 }
 
-/** A line end ends a sentence, unless the next line continues in lower case and is no list item ("ә."). */
+/** A line end ends a sentence, unless the next line continues in lower case and is not a list item ("ә."). */
 function lineEnd(lineEnds: string, next: string): string {
   return !lineEnds.includes("\n\n") && /^\p{Ll}(?![.,])/u.test(next) ? " " : ". ";
 }

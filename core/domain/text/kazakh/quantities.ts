@@ -148,7 +148,7 @@ function readQuantity(number: WrittenNumber, currencyBefore: Currency | null, te
   return readNumberEnding({ spoken: value(decided), digits }, text, next);
 }
 
-/** A number with a unit is no date; a group of three stays ambiguous. */
+/** A number with a unit is not a date; a group of three digits stays ambiguous. */
 function measuredNumber(number: WrittenNumber): WrittenNumber {
   return number.meaning === "date-or-decimal" ? { ...number, meaning: "decimal" } : number;
 }

@@ -23,8 +23,8 @@ const GLUE = /^[ \t]*\u2010[ \t]*$/u;
 const DASH = /[–—]|[ \t][-–—]+[ \t]/u;
 
 /**
- * Brings spoken text to its canonical form: lower case, single spaces, one mark at a time with a space after
- * it, dashes between spaces, hyphens only inside words, a letter first. Empty without a letter.
+ * Converts spoken text to its canonical form: lower case, single spaces, one mark at a time with a space
+ * after it, dashes between spaces, hyphens only inside words, a letter first. Empty without a letter.
  */
 export function tidy(untidy: string): TidyText {
   const text = untidy.toLowerCase();

@@ -27,7 +27,7 @@ const TLD = new RegExp(`^(?:${TLD_NAMES})$`);
 const TLD_WITH_ENDING = new RegExp(
   `^(?:${TLD_NAMES})-?(?:[ғк][ае]|қа|[дт][ае]|[дтн][ае]н|[дтн][ыі]|[дтн][ыі]ң)$`,
 );
-/** Letters by their names, as they are spelled. */
+/** Letters by their spoken names. */
 const LETTER =
   /^(?:\p{L}|эй|би|си|ди|эф|джи|эйч|аш|ай|джей|йот|кей|ка|эл|эль|эм|эн|оу|пи|пэ|кью|ку|ар|эр|эс|ти|тэ|ю|ви|вэ|дабл|икс|уай|игрек|зет|зед|бэ|цэ|дэ|же|гэ)$/u;
 const CUE =
@@ -36,7 +36,7 @@ const CUE =
 const AFTER_CUE =
   /^(?:это|вот|такой|такая|будет|мынау|мынадай|былай|болады|деген|менің|мой|моя|наш|наша|біздің|электронды|электронная|—|–|-)$/;
 
-/** Words between a cue and the sign, at most. */
+/** Maximum number of words between a cue and the sign. */
 const CUE_DISTANCE = 6;
 const LONGEST_LOCAL = 24;
 const MOST_LABELS = 4;
@@ -44,7 +44,7 @@ const MOST_LABELS = 4;
 const LABEL_WORDS = 3;
 const SPELLED_LABEL_WORDS = 12;
 
-/** Finds e-mail addresses, written or said aloud, in bare words; in order. */
+/** Finds e-mail addresses, written or spoken, in bare words; in order. */
 export function emailRanges(clean: readonly string[]): readonly Range[] {
   const found: Range[] = [];
   for (let at = 0; at < clean.length; at++) {
@@ -65,7 +65,7 @@ function spokenAround(clean: readonly string[], at: number, from: number): Range
   return first === null ? null : { first, end };
 }
 
-/** Where the domain that begins at a word ends; null where none does. */
+/** Returns the end of the domain that begins at a word; null if there is none. */
 function domainEnd(clean: readonly string[], start: number): number | null {
   if (WRITTEN_DOMAIN.test(clean[start] ?? "")) return start + 1;
   const providerWords = PROVIDER.test(pair(clean, start)) ? 2 : PROVIDER.test(clean[start] ?? "") ? 1 : 0;
@@ -113,8 +113,8 @@ function secondTldEnd(clean: readonly string[], end: number): number {
 }
 
 /**
- * Where the local part before the sign starts. After a cue such as "почта" all words up to the sign are
- * taken; otherwise one word, with what joints, digits, spelled and Latin letters tie to it.
+ * Returns the start of the local part before the sign. After a cue such as "почта" it takes all words up to
+ * the sign; otherwise one word, plus those that joints, digits, spelled and Latin letters join to it.
  */
 function localStart(clean: readonly string[], sign: number, from: number): number | null {
   for (let at = sign - 1; at >= Math.max(from, sign - CUE_DISTANCE); at--) {

@@ -51,7 +51,7 @@ const TRAILING_MARKS = /[.,;:!?…»”"]{0,4}$/u;
 
 /**
  * Masks words with times: each redaction becomes one word that lasts from its first word to its last one.
- * `merge` says what else the word gets, such as a confidence.
+ * `merge` adds further fields to the word, such as a confidence.
  */
 export function maskedWords<
   W extends { readonly word: string; readonly start: number; readonly end: number },
@@ -75,9 +75,9 @@ export function maskedWords<
 }
 
 /**
- * Masks a text whose words, separated by white space, are the words that were searched.
+ * Masks a text whose words, separated by white space, are the searched words.
  *
- * @throws {RangeError} if the text has fewer words than a redaction says
+ * @throws {RangeError} if the text has fewer words than a redaction needs
  */
 export function maskedText(text: string, redactions: readonly Redaction[]): string {
   const words = [...text.matchAll(/\S+/gu)];

@@ -1,11 +1,11 @@
-/** Rules that make digits a number of some kind. */
+/** Rules for a kind of number. */
 export interface NumberKind {
   readonly longest: number;
-  /** Whether groups of four digits are said as one number. */
+  /** True if groups of four digits are spoken as one number. */
   readonly hasThousands: boolean;
-  /** Whether digits can be the start of such a number. */
+  /** Returns true if digits can start such a number. */
   canStart(digits: string): boolean;
-  /** Digits with the same state go on alike: one of them stands for all. */
+  /** Digits with the same state continue alike, so one of them represents all. */
   stateOf(digits: string): string;
   isWhole(digits: string): boolean;
 }
@@ -13,7 +13,7 @@ export interface NumberKind {
 /**
  * Area codes of Kazakhstan and Russia, with those of mobile networks.
  *
- * Follows the numbering plans of both countries in ranges; some codes of a range are not in use.
+ * Follows the numbering plans of both countries in ranges; some codes of a range are unused.
  */
 const AREA = new RegExp(
   `^(?:${[
@@ -27,7 +27,7 @@ const AREA = new RegExp(
 const AREA_DIGITS = 3;
 const LOCAL_DIGITS = 10;
 
-/** Ten digits with an area code, or eleven with a country code or trunk prefix; `hasKnownArea` says more. */
+/** Ten digits with an area code, or eleven with a country code or trunk prefix; see also `hasKnownArea`. */
 export const phoneKind: NumberKind = {
   longest: LOCAL_DIGITS + 1,
   hasThousands: false,
@@ -36,7 +36,7 @@ export const phoneKind: NumberKind = {
   isWhole: (digits) => digits.length === LOCAL_DIGITS || /^[78][3-9]\d{9}$/.test(digits),
 };
 
-/** Whether a whole telephone number has an area code that is in use. */
+/** Returns true if a complete telephone number has an area code in use. */
 export function hasKnownArea(phone: string): boolean {
   return AREA.test(phone.slice(-LOCAL_DIGITS));
 }
@@ -72,7 +72,7 @@ function hasBirthDate(digits: string): boolean {
     Number(digits[6]),
   ];
   if (century > 6 || month < 1 || month > 12 || day < 1) return false;
-  // A foreigner's century is not said: 2000 admits every leap day of the 20th and the 21st.
+  // A foreigner's century is unknown; 2000 allows every leap day of the 20th and the 21st.
   const hundreds = century === 0 ? 2_000 : 1_700 + 100 * Math.ceil(century / 2);
   return day <= new Date(Date.UTC(hundreds + year, month, 0)).getUTCDate();
 }
@@ -90,7 +90,7 @@ function hasIinCheck(digits: string): boolean {
   return check === Number(digits[11]);
 }
 
-/** Known starts of card numbers with the lengths that go with them. */
+/** Known starts of card numbers with their lengths. */
 const CARDS: readonly (readonly [name: string, start: RegExp, lengths: readonly number[]])[] = [
   ["visa", /^4/, [13, 16, 19]],
   ["mastercard", /^(?:5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720)/, [16]],
@@ -106,7 +106,7 @@ const CARDS: readonly (readonly [name: string, start: RegExp, lengths: readonly 
 ];
 const CARD_HEAD_DIGITS = 4;
 
-/** Payment card: a known start, a length that goes with it, and Luhn's check digit. */
+/** Payment card: a known start, a matching length, and Luhn's check digit. */
 export const cardKind: NumberKind = {
   longest: 19,
   hasThousands: true,

@@ -2,14 +2,14 @@ import { type NumberKind, phoneKind } from "./number-kinds.js";
 import type { DigitRun } from "./spoken-digits.js";
 
 /**
- * Numbers that a reading may have more than the simplest one: "жиырма үш" is hardly ever 20, 3. Without a cue
- * only a telephone number may have any: of the many readings, one in ten has the check digit of a card. A
- * thousand belongs to the number around it, or every sum would be digits.
+ * Numbers that a reading may have in excess of the simplest one: "жиырма үш" hardly ever means 20, 3. Without
+ * a cue only a telephone number may have any, because one in ten readings has a card's check digit by chance.
+ * A thousand belongs to the number around it; otherwise every sum would become digits.
  */
 export const MOST_EXCESS = 2;
 export const MOST_EXCESS_OF_CUED_PHONE = 6;
 
-/** Digits, and how many numbers more than needed they take the words for. */
+/** Digits, and the excess of numbers in this reading of the words. */
 export interface Reading {
   readonly digits: string;
   readonly excess: number;
@@ -17,13 +17,13 @@ export interface Reading {
 
 interface State {
   readonly digits: string;
-  /** How many numbers they are. */
+  /** Count of these numbers. */
   readonly cost: number;
   readonly hasThousand: boolean;
 }
 
 /**
- * Reads digits from an item on, by the item before which they end; of equal states it keeps the simplest.
+ * Reads digits from an item on, by the item before which they end; keeps the simplest of equal states.
  */
 export function readingsFrom(
   run: DigitRun,
@@ -36,7 +36,7 @@ export function readingsFrom(
   const mostExcess = kind === phoneKind ? MOST_EXCESS_OF_CUED_PHONE : MOST_EXCESS;
   let furthest = first;
   for (let at = first; at < run.at.length && at <= furthest; at++) {
-    // A plus sign begins a number.
+    // A plus sign starts a number.
     if (at > first && run.plusAt[at] !== -1) break;
     const [states, fewestHere] = [byEnd.get(at), fewest.get(at)];
     for (const { end, digits, cost, hasThousand, isSum } of fewestHere === undefined ? [] : run.groups[at]!) {
@@ -63,7 +63,7 @@ export function readingsFrom(
   byEnd.delete(first);
   const readings = new Map<number, readonly Reading[]>();
   for (const [end, states] of byEnd) {
-    // A reading that parts a number at either end leaves one more.
+    // A reading that splits a number at either end leaves one more.
     const fewestInside = run.fewestBefore.at(-1)! - run.fewestBefore[first]! - run.fewestFrom[end]!;
     const likely = [...states.values()]
       .map(({ digits, cost, hasThousand }) => ({ digits, excess: cost - fewestInside, hasThousand }))

@@ -6,7 +6,7 @@ import { bare, type DigitRun, digitRuns } from "./spoken-digits.js";
 export const REDACTED_KINDS = ["phone", "iin", "card", "email"] as const;
 export type RedactedKind = (typeof REDACTED_KINDS)[number];
 
-/** Words [first, end) that say personal data. */
+/** Words [first, end) that contain personal data. */
 export interface Redaction {
   readonly kind: RedactedKind;
   readonly first: number;
@@ -15,7 +15,7 @@ export interface Redaction {
 
 type NumberName = Exclude<RedactedKind, "email">;
 
-/** Of numbers that are as likely, the first kind is taken: one with a check digit. */
+/** Of equally likely numbers the first kind is chosen, one with a check digit. */
 const NUMBERS: readonly (readonly [NumberName, NumberKind])[] = [
   ["iin", iinKind],
   ["card", cardKind],
@@ -34,20 +34,20 @@ const CUE_WORDS_BEFORE = 4;
 const CUE_WORDS_AFTER = 3;
 /** Digits of "екі минут" right after a telephone number, or of "номер один" before it. */
 const LARGEST_STRAY = 2;
-/** A cue outweighs this many words more. */
+/** A cue outweighs this many additional words. */
 const CUE_SCORE = 4;
-/** Without a cue, a number in a longer run has this length. */
+/** Required length of a number in a longer run without a cue. */
 const USUAL_DIGITS: Readonly<Record<NumberName, number>> = { phone: 11, iin: 12, card: 16 };
-/** A number that items [first, end) of a run may be. */
+/** A possible number in items [first, end) of a run. */
 interface Candidate {
   readonly kind: NumberName;
   readonly first: number;
   readonly end: number;
   readonly isCued: boolean;
   readonly excess: number;
-  /** Believed only where numbers fill the whole run. */
+  /** Accepted only if numbers fill the whole run. */
   readonly isWeak: boolean;
-  /** Believed only where at most a short number follows. */
+  /** Accepted only if at most a short number follows. */
   readonly endsRun: boolean;
 }
 
@@ -55,9 +55,9 @@ interface Candidate {
  * Finds personal data in a transcript: telephone numbers of Kazakhstan and Russia, individual identification
  * numbers, payment cards, e-mail addresses.
  *
- * Numbers may be said in Kazakh, Russian or both, in any grouping, or be written as figures. Every way to
- * group the words is tried, so "жиырма үш" is 23 and 20, 3. A number whose words are in two lists, as when a
- * pause cut it into two finals, is not found.
+ * Numbers may be spoken in Kazakh, Russian or both, in any grouping, or written as figures. Every way to
+ * group the words is tried, so "жиырма үш" is 23 and 20, 3. A number split over two lists, for example by a
+ * pause between two finals, is not found.
  *
  * @param words as the recogniser gives them
  * @returns ranges of words in order, without overlap
@@ -68,7 +68,7 @@ export function redact(words: readonly string[], kinds: Iterable<RedactedKind>):
   const emails = wanted.has("email") ? emailRanges(rest) : [];
   for (const { first, end } of emails) rest.fill("", first, end);
   const found: Redaction[] = emails.map((range) => ({ kind: "email", ...range }));
-  // Look for kinds that were not requested too: digits they cover are no number of another kind.
+  // Also search kinds that were not requested: their digits are not a number of another kind.
   for (const run of wanted.has("phone") || wanted.has("iin") || wanted.has("card") ? digitRuns(rest) : []) {
     found.push(...numbersOf(rest, run).filter(({ kind }) => wanted.has(kind)));
   }
@@ -89,7 +89,7 @@ function numbersOf(words: readonly string[], run: DigitRun): Redaction[] {
 }
 
 /**
- * Numbers by their first item: only where the run, a plus sign or the end of another number lets one begin.
+ * Numbers by their first item, at the start of the run, a plus sign or the end of another number.
  */
 function reachableCandidates(words: readonly string[], run: DigitRun): readonly (readonly Candidate[])[] {
   const isStart = run.plusAt.map((plusAt) => plusAt !== -1);
@@ -106,7 +106,7 @@ function reachableCandidates(words: readonly string[], run: DigitRun): readonly 
   });
 }
 
-/** Every number of a kind that begins at an item, one for each item it may end with. */
+/** Every number of a kind that begins at an item, one for each possible last item. */
 function candidatesAt(
   words: readonly string[],
   run: DigitRun,
@@ -167,7 +167,7 @@ function hasCue(
   );
 }
 
-/** The likeliest numbers that fill items [0, end) without a gap. */
+/** Finds the likeliest numbers that fill items [0, end) without a gap. */
 function filling(candidates: readonly (readonly Candidate[])[], end: number): readonly Candidate[] | null {
   const fills: ({ readonly cost: number; readonly numbers: readonly Candidate[] } | null)[] = [];
   fills[end] = { cost: 0, numbers: [] };
@@ -185,26 +185,26 @@ function filling(candidates: readonly (readonly Candidate[])[], end: number): re
   return end === 0 ? null : (fills[0]?.numbers ?? null);
 }
 
-/** A cue outweighs readings; of equals the first kind is taken. */
+/** A cue outweighs readings; among equals the first kind wins. */
 function doubt({ isCued, excess }: Candidate): number {
   return 1 + excess + (isCued ? 0 : MOST_EXCESS_OF_CUED_PHONE + 1);
 }
 
 interface Cover {
-  /** Items that are covered, and a bonus for each cue. */
+  /** Counts covered items, plus a bonus for each cue. */
   readonly score: number;
   readonly numbers: readonly Candidate[];
 }
 
 /**
- * The strong numbers that cover most of a run which they do not fill. One begins where the run does, after
- * another one, or one short number or sum later; with a plus sign it may begin anywhere.
+ * Finds the strong numbers that cover most of a run that they do not fill. A number begins at the start of
+ * the run, after another number, or after one short number or sum; with a plus sign it may begin anywhere.
  */
 function covering(run: DigitRun, candidates: readonly (readonly Candidate[])[]): readonly Candidate[] {
   const count = run.at.length;
   const hasOtherLength = shortestReading(run) === iinKind.longest;
   const covers: Cover[] = Array.from({ length: count + 1 }, () => ({ score: 0, numbers: [] }));
-  /** The best of those that a plus sign begins, from each item on. */
+  /** The best numbers with a plus sign, from each item on. */
   let marked: Cover = { score: 0, numbers: [] };
   const startingAt = (at: number, isMarkedOnly: boolean): Cover => {
     let best: Cover = { score: 0, numbers: [] };
@@ -231,13 +231,13 @@ function covering(run: DigitRun, candidates: readonly (readonly Candidate[])[]):
   return covers[0]!.numbers;
 }
 
-/** Whether nothing, a short number, a sum or another number follows. */
+/** Returns true if nothing, a short number, a sum or another number follows. */
 function isTidy(run: DigitRun, end: number, rest: Cover): boolean {
   const next = rest.numbers[0]?.first ?? run.at.length;
   return next === end || strayEnds(run, end).includes(next);
 }
 
-/** Whether a digit and a number of three digits begin here, as the country and area codes are said. */
+/** Returns true if a digit and a three-digit number begin here, as in spoken country and area codes. */
 function hasAreaGroup(run: DigitRun, at: number): boolean {
   const areas = run.groups[at]!.filter(({ digits }) => digits.length === 1).flatMap(
     ({ end }) => run.groups[end] ?? [],
@@ -245,14 +245,14 @@ function hasAreaGroup(run: DigitRun, at: number): boolean {
   return areas.some(({ digits }) => digits.length === 3);
 }
 
-/** Where a short number or a sum that begins at an item may end. */
+/** Returns the possible ends of a short number or a sum that begins at an item. */
 function strayEnds(run: DigitRun, at: number): number[] {
   return (run.groups[at] ?? [])
     .filter(({ digits, isSum }) => isSum || digits.length <= LARGEST_STRAY)
     .map(({ end }) => end);
 }
 
-/** The fewest digits that a run can be read as: twelve are hardly a telephone number and a digit. */
+/** Returns the fewest digits of any reading of a run: twelve are hardly a telephone number and a digit. */
 function shortestReading(run: DigitRun): number {
   const fewest: number[] = run.at.map(() => Number.POSITIVE_INFINITY);
   fewest.push(0);

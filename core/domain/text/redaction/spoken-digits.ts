@@ -7,7 +7,7 @@ import { majorityLanguage, type SpokenLanguage } from "../script.js";
 interface DigitGroup {
   readonly end: number;
   readonly digits: string;
-  /** How many numbers it is. */
+  /** Count of its numbers. */
   readonly cost: number;
   readonly hasThousand: boolean;
   /** Too large to be digits of a longer number. */
@@ -15,25 +15,24 @@ interface DigitGroup {
 }
 
 /**
- * Number words and figures in a row, of either language. Plus signs, separators and hesitations are not
+ * Consecutive number words and figures of either language. Plus signs, separators and hesitations are not
  * items.
  */
 export interface DigitRun {
   /** Word index of each item. */
   readonly at: readonly number[];
-  /** Ways to read on from each item: "жиырма үш" is 20 and then 3, or 23. */
+  /** Possible readings from each item: "жиырма үш" is 20 and then 3, or 23. */
   readonly groups: readonly (readonly DigitGroup[])[];
   /**
-   * Word index of the plus sign of each item; its own index where the sign is written in it, -1 without one.
+   * Word index of the plus sign of each item; its own index if the sign is part of it, -1 without one.
    */
   readonly plusAt: readonly number[];
   /**
-   * The fewest numbers that the items before each one can be, and those from it on; one entry more than
-   * items.
+   * Minimum count of numbers before each item, and from it on; one more entry than items.
    */
   readonly fewestBefore: readonly number[];
   readonly fewestFrom: readonly number[];
-  /** Whether the last item may be another word: "жетіде" is "in a week" too. */
+  /** True if the last item may be another word: "жетіде" also means "in a week". */
   readonly hasLooseEnd: boolean;
 }
 
@@ -44,7 +43,7 @@ interface Item {
   readonly said: NumberWord | string;
   /** A noun for a figure, as in "две семёрки". */
   readonly isNoun: boolean;
-  /** Another number counts it: "семёрки", "нуля". */
+  /** Follows a count: "семёрки", "нуля". */
   readonly isCounted: boolean;
   readonly isBareThousand: boolean;
   readonly isLast: boolean;
@@ -52,10 +51,10 @@ interface Item {
 }
 
 const PLUS = /^(?:плюс|қосу|\+)$/;
-/** Said between groups of digits. "Сосын" and "дальше" are "then". */
+/** Words spoken between groups of digits. "Сосын" and "дальше" are "then". */
 const FILLER = /^(?:тире|дефис|сызықша|пробел|э+м*|м+|а+|ну|так|сосын|дальше|далее|-|–|—)$/;
 const MOST_FILLERS = 2;
-/** Groups of four digits are the longest that are said as one number, on cards. */
+/** Groups of four digits, on cards, are the longest spoken as one number. */
 const LARGEST_GROUP = 9_999;
 const A_THOUSAND = 1_000;
 const NOUN = /^(\p{Ll}{4,8}?)(?:[ауыие]|ей)?$/u;
@@ -77,7 +76,7 @@ const ZEROS = /^н[оу]л(?:я|ей)$/;
 /** "Тысяч" and "тысячи" are counted; only these are 1000 without a number before them. */
 const BARE_THOUSAND = /^тысяч[ау]$/;
 
-/** Finds the runs of number words and figures that may have ten digits and more, in bare words. */
+/** Finds runs of number words and figures that may have at least ten digits, in bare words. */
 export function digitRuns(clean: readonly string[]): readonly DigitRun[] {
   const runs: DigitRun[] = [];
   let items: Item[] = [];
@@ -105,12 +104,12 @@ export function digitRuns(clean: readonly string[]): readonly DigitRun[] {
   return runs;
 }
 
-/** Whether a bare word says digits by itself. */
+/** Returns true if a bare word contains digits by itself. */
 export function saysDigits(word: string): boolean {
   return itemAt([word], 0, { plusAt: -1, before: undefined }) !== null;
 }
 
-/** Returns a word in lower case without marks around it. */
+/** Returns a word in lower case without surrounding marks. */
 export function bare(word: string): string {
   return word
     .toLowerCase()
@@ -120,7 +119,7 @@ export function bare(word: string): string {
 
 const SHORTEST_NUMBER = 10;
 
-/** Most digits that items can express: each as a separate number. */
+/** Maximum number of digits in items, each read as a separate number. */
 function mostDigits(items: readonly Item[]): number {
   return items.reduce(
     (sum, { said }) => sum + (typeof said === "string" ? said : String(said.value)).length,
@@ -169,7 +168,7 @@ function itemAt(
   return { ...plain, said: kazakh, isLast: true, isLoose: isAmbiguousAlone(kazakh) };
 }
 
-/** "Он" is ten in Kazakh and "he" in Russian: the adjacent number word decides, or else all words. */
+/** "Он" is ten in Kazakh and "he" in Russian: the adjacent number word decides, else all words. */
 function languageAround(clean: readonly string[], at: number): SpokenLanguage | null {
   for (const beside of [clean[at - 1] ?? "", clean[at + 1] ?? ""]) {
     if (beside === "он") continue;
@@ -205,9 +204,9 @@ function runOf(items: readonly Item[]): DigitRun {
   };
 }
 
-/** Amounts in the millions rarely take more words than this. */
+/** Amounts in the millions rarely need more words. */
 const LONGEST_GROUP_ITEMS = 12;
-/** "Екі нөл" is rather 2, 0 than 00. */
+/** "Екі нөл" is more likely 2, 0 than 00. */
 const UNCOUNTED_COST = 3;
 
 function groupsFrom(items: readonly Item[], first: number): DigitGroup[] {
@@ -216,7 +215,7 @@ function groupsFrom(items: readonly Item[], first: number): DigitGroup[] {
   if (typeof said === "string") return [{ ...plain, digits: said }];
   if (isNoun || said.value === 0) return [{ ...plain, digits: String(said.value) }];
   const next = items[first + 1];
-  // A plus sign, a zero, a figure or a noun begins another number.
+  // A plus sign, a zero, a figure or a noun starts another number.
   const numbers: NumberWord[] = [said];
   for (let at = first + 1; at < items.length && numbers.length < LONGEST_GROUP_ITEMS; at++) {
     const item = items[at]!;
@@ -233,7 +232,7 @@ function groupsFrom(items: readonly Item[], first: number): DigitGroup[] {
     }
   };
   add(0);
-  // "Бір жүз" is a hundred, though numbers are written without this "one".
+  // "Бір жүз" is a hundred, although this "one" is usually omitted.
   if (said.value === 1 && numbers[1]?.role === "hundred") add(1);
   // "Два нуля" is 00, "три семёрки" 777; "екі нөл" may be 20 as well.
   const isRepeated = next !== undefined && (next.isNoun || isZero(next)) && typeof next.said !== "string";

@@ -6,7 +6,7 @@ import { PERSON, ROUBLE } from "./nouns.js";
 import { SCALES } from "./numerals.js";
 
 const GAP = "[ \\u00a0]?";
-/** Said alike wherever they are, the longest first. */
+/** Abbreviations with one reading in any place, the longest first. */
 const FIXED: readonly (readonly [source: string, spoken: string])[] = [
   [`до${GAP} н\\.${GAP}э\\.`, "до нашей эры"],
   [`н\\.${GAP}э\\.`, "нашей эры"],
@@ -80,7 +80,7 @@ const FIXED_PATTERN = alternatives(FIXED);
 const NOUN_PATTERN = alternatives(NOUNS);
 const COUNTED_PATTERN = alternatives(COUNTED);
 
-/** Letters that abbreviations begin with, for a quick look before the patterns. */
+/** First letters of abbreviations, as a quick test before the patterns. */
 export const ABBREVIATION_SOURCE =
   "(?:[дДнтТ]\\.|до н\\.|[Дд]о\\u00a0н\\.|[Дд]р\\.|пр[.-]|[Нн]апр\\.|им\\.|[Пп]роф\\.|[Аа]кад\\.|[Сс][мр]\\.|[Тт]ел\\.|ок\\.|[Уу]л\\.|[Пп]росп\\.|" +
   "[Пп]ер\\.|[Пп]л\\.|мкр\\.|обл\\.|р-н|[гГ]\\.|кв\\.|корп\\.|[Сс]тр\\.|[Рр]ис\\.|[Тт]абл\\.|[Гг]л\\.|[Пп]\\.|[Сс]т\\.|тыс\\.|млн|млрд|трлн|руб\\.|чел\\.)";
@@ -100,11 +100,11 @@ export const abbreviationRule: Rule = (text, at) => {
   return null;
 };
 
-/** Whatever follows, and where a number does. */
+/** Always, and before a number. */
 const NEVER_LAST = /(?:^|[^\p{L}])(?:т\.?[ \u00a0]?[ек]|им|тел|ул|просп|проф|акад|напр|см|ср|ок)$/iu;
 const BEFORE_NUMBER = /(?:^|[^\p{L}.][ \u00a0]?)(?:д|кв|корп|стр|рис|табл|гл|п|ст|т)$/iu;
 
-/** Whether a dot belongs to an abbreviation that a sentence continues after: "т.е. 5", "д. 5". */
+/** Returns true if a dot belongs to an abbreviation after which the sentence continues: "т.е. 5", "д. 5". */
 export function goesOnInRussian(before: string, after: string): boolean {
   if (/^\s*$/.test(after)) return false;
   return NEVER_LAST.test(before) || (/^\s?\d/.test(after) && BEFORE_NUMBER.test(before));

@@ -1,7 +1,7 @@
 import { type Case, countClass, type Gender, type Grammar } from "./declension.js";
 import { type KnownForm, knownFormsOf } from "./nouns.js";
 
-/** Cases that a preposition requires, the likelier first. */
+/** Cases that a preposition requires, the likeliest first. */
 const PREPOSITIONS: ReadonlyMap<string, readonly Case[]> = new Map([
   ...governing(
     "genitive",
@@ -42,7 +42,7 @@ const NO_NOUN = new Set(
   ),
 );
 
-/** From here on the noun alone does not make a number genitive. */
+/** From this number on, the noun alone does not imply a genitive. */
 const LEAST_LARGE = 100;
 
 /** Possible cases and genders of a number, judged by the words around it, the likeliest first. */
@@ -64,7 +64,7 @@ export function casesBefore(text: string, at: number): readonly Case[] | null {
   return PREPOSITIONS.get(word.toLowerCase()) ?? null;
 }
 
-/** Words after a place in lower case, at most `count`; a mark ends them. */
+/** Returns at most `count` lower-case words after a position, up to a mark. */
 export function wordsAfter(text: string, at: number, count = 3): string[] {
   const words: string[] = [];
   WORDS_AFTER.lastIndex = at;
@@ -78,13 +78,16 @@ export function wordsAfter(text: string, at: number, count = 3): string[] {
   return words;
 }
 
-/** The grammar of a whole number at [at, next): by the preposition, the nouns that follow, nominative otherwise. */
+/**
+ * Returns the grammar of a whole number at [at, next): from the preposition and the following nouns,
+ * otherwise nominative.
+ */
 export function agreementAt(text: string, at: number, next: number, value: number): Grammar {
   const cases = casesBefore(text, at);
   return chosen(cases, nounOptions(wordsAfter(text, next), value));
 }
 
-/** The first case that both sides allow; the preposition decides where they disagree. */
+/** Returns the first case that both sides allow; the preposition decides if they disagree. */
 export function chosen(cases: readonly Case[] | null, options: readonly Option[]): Grammar {
   const [first] = options;
   if (cases === null) return { ...NOMINATIVE, ...first };

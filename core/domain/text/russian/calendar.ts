@@ -85,7 +85,7 @@ function isDay(day: number): boolean {
   return day >= 1 && day <= 31;
 }
 
-/** Genitive where nothing decides: the day on which something happens. */
+/** Genitive by default: the day on which something happens. */
 function dayGrammar(text: string, at: number): Grammar {
   const of = casesBefore(text, at);
   return { ...chosen(of, []), case: of?.[0] ?? "genitive", gender: "neuter" };

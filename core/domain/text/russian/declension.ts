@@ -11,7 +11,7 @@ export type Case = (typeof CASES)[number];
 export const GENDERS = ["masculine", "feminine", "neuter", "plural"] as const;
 export type Gender = (typeof GENDERS)[number];
 
-/** Grammar with which a numeral agrees. */
+/** Case and gender that a numeral agrees with. */
 export interface Grammar {
   readonly case: Case;
   readonly gender: Gender;
@@ -69,7 +69,7 @@ const ADJECTIVE_ENDINGS: Readonly<Record<Gender, string>> = {
   neuter: "ое ого ому ое ым ом",
   plural: "ые ых ым ые ыми ых",
 };
-/** "Третий" alone among the numerals. */
+/** Only "третий" among the numerals. */
 const SOFT_ENDINGS: Readonly<Record<Gender, string>> = {
   masculine: "ий ьего ьему ий ьим ьем",
   feminine: "ья ьей ьей ью ьей ьей",
@@ -110,7 +110,7 @@ export function declined(pattern: keyof typeof PATTERNS, stem: string, isAnimate
   return { ...irregular(pattern.split(" ")[0] as Gender, endings.join(" ")), isAnimate };
 }
 
-/** A noun by its twelve forms, singular first. */
+/** The twelve forms of a noun, singular first. */
 export function irregular(gender: Gender, forms: string, isAnimate = false): Noun {
   const all = forms.split(" ");
   return { gender, isAnimate, singular: all.slice(0, 6), plural: all.slice(6) };

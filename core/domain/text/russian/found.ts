@@ -3,13 +3,13 @@ import type { Grammar } from "./declension.js";
 /** A rule's match at a position in a text. */
 export interface Found {
   readonly next: number;
-  /** As the words around it have it. */
+  /** The reading that fits its context. */
   readonly grammar: Grammar;
-  /** Its words in another case and gender; null where it cannot be in them. */
+  /** Its words in another case and gender; null if there is no such form. */
   readonly say: (grammar: Grammar) => string | null;
 }
 
-/** Reads the text at a place, or leaves it to the next rule. */
+/** Reads the text at a position, or leaves it to the next rule. */
 export type Rule = (text: string, at: number) => Found | null;
 
 const ANY: Grammar = { case: "nominative", gender: "masculine", isAnimate: false };

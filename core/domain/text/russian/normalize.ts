@@ -16,7 +16,7 @@ import { compoundRule, endedRule, numberedNounRule } from "./ordinals.js";
 import { quantityRule } from "./quantities.js";
 import { romanRule } from "./roman.js";
 
-/** Rules by what stands at the place; the first that reads it wins. */
+/** Rules by the text at the position; the first that applies wins. */
 const DIGIT_RULES: readonly Rule[] = [
   phoneRule,
   ...CALENDAR_RULES,
@@ -32,16 +32,17 @@ const SIGN_RULES: readonly Rule[] = [phoneRule, quantityRule, nameHyphenRule, si
 const WORD_RULES: readonly Rule[] = [abbreviationRule];
 const ROMAN_RULES: readonly Rule[] = [romanRule];
 
-/** Where a rule may have something to read; words without figures are passed over. */
+/** Positions where a rule may apply; words without figures are skipped. */
 const PLACE = new RegExp(
   `\\d|[$€₽₸£+−±№#≈~×=<>½¼¾⅓⅔]|-(?=[$€₽₸£]?\\d)|(?<![\\p{L}\\p{M}\\d-])(?:[IVXLCІХ]{1,7}(?![\\p{L}\\p{M}\\d])|${ABBREVIATION_SOURCE})`,
   "gu",
 );
 
 /**
- * Reads the figures, signs and abbreviations of a Russian text; everything else is passed on as it is written.
+ * Reads the figures, signs and abbreviations of a Russian text; everything else stays as written.
  *
- * Numbers agree with the preposition before them and the noun after them, and are nominative where neither decides.
+ * Numbers agree with the preposition before them and the noun after them, and are nominative if neither
+ * decides.
  */
 export function normalizeRussian(text: string, { expand, dictionary }: NormalizeOptions): SpokenText {
   if (!expand) return readAsWritten(text, { dictionary });
@@ -56,7 +57,7 @@ export function normalizeRussian(text: string, { expand, dictionary }: Normalize
   return out.done();
 }
 
-/** Reads a text from a place on. */
+/** Reads a text from a position on. */
 function readPart(text: string, from: number, out: SpokenAsWritten): void {
   let at = from;
   PLACE.lastIndex = from;
@@ -65,7 +66,7 @@ function readPart(text: string, from: number, out: SpokenAsWritten): void {
     const spoken = found?.say(found.grammar) ?? null;
     if (found === null || spoken === null) continue;
     out.copy(text.slice(at, place.index), at);
-    // "А1А", "10кг": letters do not run into the words of a number.
+    // "А1А", "10кг": separates letters from the words of a number.
     if (LETTER.test(text.charAt(place.index - 1))) out.gap();
     out.say(spoken, { start: place.index, end: found.next });
     if (LETTER.test(text.charAt(found.next))) out.gap();

@@ -55,7 +55,7 @@ const NUMBERED: readonly Noun[] = [
   declined("masculine hard", "съезд"),
   declined("feminine ь", "степен"),
 ];
-/** Nouns that are counted, and numbered where their form leaves nothing else: "2005 год", "в 8 часу". */
+/** Nouns that are counted, or numbered if their form allows nothing else: "2005 год", "в 8 часу". */
 const COUNTED_OR_NUMBERED: readonly Noun[] = [
   YEAR,
   { ...HOUR, singular: ["час", "часа", "часу", "час", "часом", "часу"] },
@@ -121,7 +121,7 @@ const COUNTED: readonly Noun[] = [
   ),
 ];
 
-/** A form of a noun that the tables know. */
+/** A form of a noun in the tables. */
 export interface KnownForm {
   readonly noun: Noun;
   readonly isPlural: boolean;

@@ -3,7 +3,7 @@ import { casesBefore, chosen } from "./agreement.js";
 import { adjective, type Case, type Grammar } from "./declension.js";
 import { cardinal, digitByDigit, LARGEST } from "./numerals.js";
 
-/** A number as it is written. `fraction` is empty for a whole one. */
+/** A written number. `fraction` is empty for a whole number. */
 export interface WrittenNumber {
   readonly whole: string;
   readonly fraction: string;
@@ -16,7 +16,7 @@ const SPACES = /[ \u00a0\u2009\u202f]/g;
 /** Denominators of decimal fractions by their digits. */
 const DENOMINATORS = ["", "десят", "сот", "тысячн", "десятитысячн", "стотысячн", "миллионн"];
 
-/** The number that begins at a place; null without a digit there. */
+/** Parses the number that begins at a position; null if there is no digit. */
 export function numberAt(text: string, at: number): WrittenNumber | null {
   const match = matchAt(NUMBER, text, at);
   if (match === null) return null;
@@ -58,7 +58,7 @@ export function commonFraction(parts: number, stem: string, grammar: Grammar): s
   return `${cardinal(parts, feminine)} ${partName(stem, parts, feminine)}`;
 }
 
-/** A group of a code or a telephone number: its leading zeros one by one, the rest as a number. */
+/** Reads a group of a code or a telephone number: leading zeros one by one, the rest as a number. */
 export function codeGroup(digits: string): string {
   const zeros = /^0*/.exec(digits)?.[0] ?? "";
   const rest = digits.slice(zeros.length);

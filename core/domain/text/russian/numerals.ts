@@ -80,7 +80,7 @@ const ORDINAL_SCALES: readonly (readonly [number, string])[] = [
 ];
 const MASCULINE: Grammar = { case: "nominative", gender: "masculine", isAnimate: false };
 
-/** The largest number that is read as one: longer ones are codes. */
+/** The largest number read as one; longer ones are codes. */
 export const LARGEST = 999_999_999_999_999;
 
 /** A whole number up to `LARGEST`. */
@@ -97,7 +97,7 @@ export function cardinal(value: number, grammar: Grammar): string {
     if (!isBare) words.push(belowThousand(count, { ...grammar, gender: noun.gender, isAnimate: false }));
     words.push(counted(noun, count, grammar.case));
   }
-  // "Двадцать два человека": only a lone two to four is like the genitive.
+  // "Двадцать два человека": for animate nouns only a simple two to four takes the genitive form.
   const isAnimate = grammar.isAnimate && (value < 5 || countClass(value) === "one");
   if (rest > 0) words.push(belowThousand(rest, { ...grammar, isAnimate }));
   return words.join(" ");
@@ -137,7 +137,7 @@ export function ordinal(value: number, grammar: Grammar): string {
   return rest === 0 ? last : `${cardinal(rest, MASCULINE)} ${last}`;
 }
 
-/** The stem of the last word, and the number that comes before it. */
+/** The stem of the last word, and the preceding number. */
 function ordinalStem(value: number): { readonly stem: string; readonly rest: number } {
   if (value === 0) return { stem: "нулев!", rest: 0 };
   const below = value % 100;
@@ -154,7 +154,9 @@ function ordinalStem(value: number): { readonly stem: string; readonly rest: num
   return { stem: "", rest: value };
 }
 
-/** How a number below a thousand, or of whole thousands, begins a word: "двадцатипяти" of "двадцатипятилетний". */
+/**
+ * Prefix form of a number below a thousand, or of whole thousands: "двадцатипяти" of "двадцатипятилетний".
+ */
 export function compounding(value: number, hundred = "сто"): string {
   if (value >= 1_000) return `${value === 1_000 ? "" : compounding(value / 1_000)}тысяче`;
   const below = value % 100;
@@ -169,18 +171,18 @@ export function compounding(value: number, hundred = "сто"): string {
   return ones === 0 ? joined : joined + inCase(smallForms(ones, "masculine"), "genitive");
 }
 
-/** One word of a number in one of its forms. */
+/** A form of a number word. */
 export interface NumeralForm {
   readonly form: string;
   readonly value: number;
   readonly isOrdinal: boolean;
   /** A scale in a form that follows only one, twenty-one and so on. */
   readonly isSingular: boolean;
-  /** Of scales, and of those forms of one and two that are not said of everything. */
+  /** Gender of scales, and of forms of one and two that are specific to a gender. */
   readonly gender?: "masculine" | "feminine" | undefined;
 }
 
-/** Every form of every word that numbers are made of, cardinals first. */
+/** Every form of every number word, cardinals first. */
 export function* numeralForms(): Generator<NumeralForm> {
   for (const value of [...upTo(19), ...upTo(9, 10), ...upTo(9, 100)]) yield* formsOf(value, cardinal, false);
   yield* formsOf(0, cardinal, false);
@@ -220,7 +222,7 @@ function* formsOf(
   }
 }
 
-/** Of a form of one or two. */
+/** Gender of a form of one or two. */
 function genderOf(form: string): "masculine" | "feminine" | undefined {
   if (form === TWO_FEMININE.split(" ")[0] || ONE.feminine.split(" ").includes(form)) return "feminine";
   return form === "два" || form.startsWith("од") ? "masculine" : undefined;

@@ -28,7 +28,7 @@ const FULL_ENDINGS: Readonly<Record<string, string>> = {
   х: "ых",
   ми: "ыми",
 };
-/** Parts that are joined to a number in one word. */
+/** Parts joined to a number in one word. */
 export const REST_OF_COMPOUND =
   /^(?:лет|дневн|недельн|месячн|часов|минутн|секундн|годичн|кратн|этажн|комнатн|местн|процентн|метров|километров|сантиметров|миллиметров|литров|тонн|килограмм|граммов|градусн|рублев|тысячн|миллионн|миллиардн|страничн|значн|угольн|цилиндров|клапанн|ступенчат|сторонн|слойн|разов|серийн|томн|актн|осн|звёздочн|звездочн|балльн|бальн|очков|классн|проводн|канальн|ядерн|битн|миллионник|тонник|ваттн|мильн|вёрстн|верстн|пудов|фунтов|дюймов|колёсн|колесн|местк|полосн|дверн|мерн|фазн|вольтов|сильн|главн|частн|членн|футов|точечн|шагов)\p{Ll}*$/u;
 
@@ -73,7 +73,7 @@ function endedCardinal(text: string, at: number, next: number, value: number, en
   };
 }
 
-/** Cases and genders in which an ordinal ends as it is written after the figure; of "2-ый" the last letter counts. */
+/** Cases and genders of an ordinal with this written ending; of "2-ый" the last letter counts. */
 function formsWith(ending: string, value: number): Grammar[] {
   const grammars = allGrammars();
   const exact = grammars.filter((grammar) => ordinal(value, grammar).endsWith(ending));
@@ -146,11 +146,11 @@ export const compoundRule: Rule = (text, at) => {
 };
 
 const NUMBERED = /\d{1,4}(?![\d.,:]{0,20}\d)/y;
-/** A year is numbered from here on, whatever the form of "год" is. */
+/** From this number on a year is numbered, regardless of the form of "год". */
 const FIRST_YEAR = 1_000;
 const LAST_YEAR = 2_100;
 
-/** Ordinals before a noun that is not in a form that counting requires: "в 2005 году", "10 числа", "19 век". */
+/** Ordinals before a noun that is not in a counting form: "в 2005 году", "10 числа", "19 век". */
 export const numberedNounRule: Rule = (text, at) => {
   const match = matchAt(NUMBERED, text, at);
   if (match === null) return null;

@@ -43,7 +43,7 @@ import { cardinal, SCALES } from "./numerals.js";
 
 interface Unit {
   readonly noun: Noun;
-  /** Of an adjective before it: "квадратный". */
+  /** Stem of an adjective before it: "квадратный". */
   readonly adjective?: string;
   /** Words spoken after it: "в час". */
   readonly after?: string;
@@ -143,7 +143,7 @@ const NO_RANGE_AFTER = new RegExp(`^(?:[-–][\\d\\p{L}]|[ \\u00a0](?:${MONTHS.j
 const PLACE_AFTER = /^(?:от|к|до|севернее|южнее|западнее|восточнее|выше|ниже|над|под)$/;
 const PLURAL_GENITIVE = /(?:[ое]в|ей|ий|[ыи]х)$/;
 
-/** A number and what is counted, a range of them, or a sum that begins with its sign. */
+/** A number with a counted noun, a range of these, or a sum that begins with its sign. */
 export const quantityRule: Rule = (text, at) => {
   const money = matchAt(MONEY, text, at);
   const start = at + (money?.[0].length ?? 0);

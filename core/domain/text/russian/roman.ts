@@ -20,7 +20,7 @@ const NAME_BEFORE = /(\p{Lu}\p{Ll}{2,20})[ \u00a0]$/u;
 const KING =
   /^(?:Петр|Пётр|Никола|Александр|Павл|Иван|Генрих|Карл|Людовик|Фридрих|Филипп|Эдуард|Георг|Вильгельм|Рамзес|Иоанн|Франциск|Наполеон|Фердинанд|Густав|Ричард|Яков|Альфонс|Август|Пи|Василь?|Климент|Григори|Бенедикт)/;
 
-/** Centuries, and what is numbered like them: "XX век", "XIX–XX вв.", "Пётр I", "XX съезд". */
+/** Centuries and other nouns numbered like them: "XX век", "XIX–XX вв.", "Пётр I", "XX съезд". */
 export const romanRule: Rule = (text, at) => {
   const match = matchAt(ROMAN, text, at);
   if (match === null) return null;
@@ -35,7 +35,7 @@ export const romanRule: Rule = (text, at) => {
   );
 };
 
-/** "XX в.": where nothing decides it is genitive, as in "начало XX в." */
+/** "XX в.": genitive by default, as in "начало XX в." */
 function marked(text: string, at: number, numeralEnd: number, numbers: readonly number[]): Found | null {
   const mark = matchAt(CENTURY_MARK, text, numeralEnd);
   if (mark === null) return null;
@@ -90,7 +90,7 @@ function ordinals(numbers: readonly number[], grammar: Grammar): string {
   return numbers.map((number) => ordinal(number, grammar)).join(" — ");
 }
 
-/** Null for letters that are no numeral in its usual form. */
+/** Null for letters that are not a numeral in canonical form. */
 function romanValue(numeral: string): number | null {
   const letters = [...numeral.replaceAll("І", "I").replaceAll("Х", "X")];
   let value = 0;

@@ -1,6 +1,6 @@
 """Packages of the true shapes of public weights with random ones, for what load time, memory and speed depend on:
-`python3 models/recipes/adapters/true_shapes [gigaam-220m] [fastconformer-115m] [vits-high] [vits-high-halves] [--out .cache/true-shapes]`.
-Each is a complete package that the service loads; `npm run bench -- families` measures them. Minutes, and 1.6 GB, for all."""
+`python3 models/recipes/adapters/true_shapes [gigaam-220m] [t-one-71m] [...] [--out .cache/true-shapes]`.
+Each is a complete package that the service loads; `npm run bench -- families` measures them. Minutes, and 1.9 GB, for all."""
 import argparse
 import glob
 import hashlib
@@ -13,10 +13,11 @@ import warnings
 import torch
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.dirname(HERE))
+sys.path.append(os.path.dirname(HERE))
 
 import feature_reference
 from conformers import FastConformer, GigaAm, speak_like
+from streaming import Joiner, SmallZipformer, StatelessDecoder, TOne, fix_output_dims, to_half
 from vits import HOP, Vits, be_heard, halves
 
 ROOT = os.path.join(HERE, "../../../..")
@@ -128,6 +129,71 @@ def fastconformer(folder):
                {"family": "nemo-ctc", "melBins": 80, "subsampling": 8, "normalize": "per-feature"})
 
 
+def t_one(folder):
+    model = TOne().eval()
+    audio = torch.from_numpy(speech(12)[::2].copy() * 32767).to(torch.int32)
+    state = torch.zeros(1, TOne.STATE, dtype=torch.float16)
+    encoded = []
+    with torch.no_grad():
+        for start in range(0, len(audio) - TOne.CHUNK, TOne.CHUNK):
+            x, state = model.encode(audio[start:start + TOne.CHUNK].reshape(1, -1, 1), state)
+            encoded.append(x[0])
+    assert state.shape[1] == TOne.STATE, state.shape
+    # Two fifths of the rows of 30 ms: some 13 letters a second.
+    be_sure(model.head, torch.cat(encoded), 0.4, blank=-1)
+    names, outputs = ["signal", "state"], ["logprobs", "state_next"]
+    export(folder, "model.onnx", model, (audio[:TOne.CHUNK].reshape(1, -1, 1), state), names, outputs,
+           {name: {0: "batch_size"} for name in names + outputs})
+    path = os.path.join(folder, "model.onnx")
+    to_half(path)
+    fix_output_dims(path, {"logprobs": {1: TOne.ROWS, 2: 35}, "state_next": {1: TOne.STATE}})
+    write_tokens(folder, list("абвгдежзийклмнопрстуфхцчшщъыьэюяё") + [" ", "<blk>"])
+    write_manifest(folder, {"task": "transcription", "family": "t-one-ctc", "languages": ["ru"], "sampleRateHz": 16000},
+                   {"model": "model.onnx", "vocabulary": "tokens.txt"})
+
+
+def small_zipformer(folder):
+    model, decoder, joiner = SmallZipformer().eval(), StatelessDecoder().eval(), Joiner().eval()
+    features = features_of(feature_reference.kaldi, False).transpose(1, 2)
+    states = [*[torch.zeros(shape) for shape in model.shapes().values()], torch.zeros(1, dtype=torch.int64)]
+    encoded = []
+    with torch.no_grad():
+        for start in range(0, features.shape[1] - SmallZipformer.WINDOW, SmallZipformer.CHUNK):
+            x, *states = model(features[:, start:start + SmallZipformer.WINDOW], *states)
+            encoded.append(x[0])
+        context = decoder(torch.tensor([[-1, 0]]))
+        # A quarter of the frames of 40 ms: six pieces a second.
+        be_sure(joiner.out, torch.tanh(torch.cat(encoded) + context), 0.25, blank=0)
+    names = [*model.shapes(), "processed_lens"]
+    axes = {name: {1 if name.startswith("cached_key") else 0: "N"} for name in names}
+    export(folder, "encoder.onnx", model, (features[:, :SmallZipformer.WINDOW], *states), ["x", *names],
+           ["encoder_out", *[f"new_{name}" for name in names]],
+           {"x": {0: "N"}, "encoder_out": {0: "N"}, **axes, **{f"new_{name}": axis for name, axis in axes.items()}})
+    export(folder, "decoder.onnx", decoder, (torch.zeros(2, 2, dtype=torch.int64),), ["y"], ["decoder_out"],
+           {"y": {0: "N"}, "decoder_out": {0: "N"}})
+    export(folder, "joiner.onnx", joiner, (torch.zeros(2, 512), torch.zeros(2, 512)), ["encoder_out", "decoder_out"], ["logit"],
+           {"encoder_out": {0: "N"}, "decoder_out": {0: "N"}, "logit": {0: "N"}})
+    pieces = ["<blk>", "<sos/eos>", "<unk>", "▁"] + LETTERS[1:34]
+    pieces += [start + first + second for first in LETTERS[1:34] for second in LETTERS[1:34] for start in ("▁", "")]
+    write_tokens(folder, pieces[:500])
+    write_manifest(folder, {"task": "transcription", "family": "zipformer2-transducer", "languages": ["ru"], "sampleRateHz": 16000},
+                   {"encoder": "encoder.onnx", "decoder": "decoder.onnx", "joiner": "joiner.onnx", "vocabulary": "tokens.txt"})
+
+
+def be_sure(head, encoded, share, blank, spread=8.0):
+    """As `speak_like`, for a head that is a plain product."""
+    with torch.no_grad():
+        weight = torch.randn_like(head.weight)
+        mean = encoded.mean(dim=0)
+        weight *= spread / ((encoded - mean) @ weight.T).std()
+        rows = (encoded - mean) @ weight.T
+        others = torch.cat([rows[:, :blank], rows[:, blank + 1:]], dim=1) if blank >= 0 else rows[:, :-1]
+        bias = -(weight @ mean)
+        bias[blank] += torch.quantile(others.max(dim=1).values - rows[:, blank], 1 - share)
+        head.weight.copy_(weight)
+        head.bias.copy_(bias)
+
+
 def vits(folder, is_split=False):
     torch.manual_seed(2)
     model = Vits(speakers=len(SPEAKERS)).eval()
@@ -162,6 +228,7 @@ def vits(folder, is_split=False):
 
 
 SHAPES = {"gigaam-220m": gigaam, "fastconformer-115m": fastconformer, "vits-high": vits,
+          "t-one-71m": t_one, "zipformer-small-22m": small_zipformer,
           "vits-high-halves": lambda folder: vits(folder, is_split=True)}
 
 

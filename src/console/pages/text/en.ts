@@ -160,6 +160,9 @@ export const en = {
   chooseFile: "Choose the file",
   search: "Search the text",
   found: "{n} found",
+  textForm: "Text",
+  readable: "Readable",
+  spoken: "As spoken",
   noSpeech: "No speech was found in this recording.",
   facts: "{duration} of audio, transcribed in {work}",
   another: "Transcribe another",
@@ -177,7 +180,7 @@ export const en = {
   noteSpeak:
     "Its voices are clear and robotic, since they were trained on a synthesizer. It speaks Kazakh only: Russian is said with Kazakh sounds.",
   noteHear:
-    "It understands people poorly: 19 to 63 % of the characters of recordings come out wrong, since it learned from synthesizers, which it understands. Text comes in lower case without punctuation.",
+    "It understands people poorly: 19 to 63 % of the characters of recordings come out wrong, since it learned from synthesizers, which it understands.",
   model: "Model",
   modelDefault: "default",
   noteLink: "About the models",

@@ -70,7 +70,7 @@ function useCopy(text: () => string): readonly [boolean, () => Promise<boolean>]
   return [isCopied, copy];
 }
 
-/** Puts a text on the clipboard; false where the browser refuses. */
+/** Copies a text to the clipboard; returns false if the browser refuses. */
 async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

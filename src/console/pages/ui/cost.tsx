@@ -6,7 +6,7 @@ import { money, t } from "../text/language.js";
 
 const MINUTE_S = 60;
 
-/** Credits in money; nothing where the operator has set no price. */
+/** Credits in money; empty if the operator has not set a price. */
 export function Money({ credits, prices }: { readonly credits: number; readonly prices: Loaded<Prices> }) {
   const price = prices.state === "ready" ? prices.value.credit_price : null;
   if (price === null || credits <= 0) return null;

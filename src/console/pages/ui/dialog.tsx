@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Problem } from "../api.js";
 import { t } from "../text/language.js";
 import { CopyText } from "./copy.js";
@@ -17,7 +17,8 @@ interface DialogProps {
 function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  // With `useEffect`, a key pressed before the next frame would reach the page below.
+  useLayoutEffect(() => {
     const element = dialog.current;
     element?.showModal();
     return () => element?.close();
@@ -96,7 +97,7 @@ export function SecretDialog({ title, lead, secret, label, warning, onClose }: S
     addEventListener("beforeunload", confirmLeaving);
     return () => removeEventListener("beforeunload", confirmLeaving);
   }, [isCopied]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     // The focused button may have been removed; focus the safe answer.
     if (isAsking) document.querySelector<HTMLElement>(".question .primary")?.focus();
   }, [isAsking]);

@@ -1,6 +1,7 @@
 import { clock } from "../clock.js";
 import { clearResults, type ResultKind, type StoredResult, useResults } from "../history.js";
 import { t, timeOfDay } from "../text/language.js";
+import { textForm } from "../text-form.js";
 import { ExportButtons } from "./export-buttons.js";
 import { Button } from "./parts.js";
 import { SoundButton } from "./sound-button.js";
@@ -15,6 +16,8 @@ interface HistoryProps {
 /** The page's results since it was loaded. */
 export function History({ kind, organizationId, onOpen }: HistoryProps) {
   const results = useResults(kind, organizationId);
+  // The texts of results depend on it.
+  textForm.use();
   if (results.length === 0) return null;
   return (
     <section class="history" aria-label={t("history")}>
@@ -40,7 +43,7 @@ export function History({ kind, organizationId, onOpen }: HistoryProps) {
               {sound !== null && <SoundButton name={facts.join(", ")} load={() => sound} />}
               <div class="result">
                 <p class="excerpt" lang="kk">
-                  {text || t("noSpeech")}
+                  {text() || t("noSpeech")}
                 </p>
                 <p class="hint number">{facts.join(" · ")}</p>
               </div>
@@ -48,7 +51,7 @@ export function History({ kind, organizationId, onOpen }: HistoryProps) {
                 {onOpen !== undefined && (
                   <Button look="quiet" onClick={() => onOpen(result)} text={t("open")} />
                 )}
-                <ExportButtons text={() => text} name={`dauys-${kind}-${id}`} downloads={downloads} />
+                <ExportButtons text={text} name={`dauys-${kind}-${id}`} downloads={downloads} />
               </div>
             </li>
           );

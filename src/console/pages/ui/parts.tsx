@@ -8,7 +8,7 @@ type Look = "primary" | "plain" | "danger" | "quiet";
 
 interface ButtonProps {
   readonly text: string;
-  /** For screen readers, where the text says too little. */
+  /** Label for screen readers, if the text alone is not clear enough. */
   readonly label?: string;
   readonly icon?: ComponentChildren;
   readonly onClick?: () => void;

@@ -39,6 +39,8 @@ with urllib.request.urlopen(request) as answer, open("speech.wav", "wb") as file
 interface TranscriptionOptions {
   readonly model?: string;
   readonly hotWords?: readonly string[];
+  /** Readable text. */
+  readonly display?: boolean;
 }
 
 export function transcribeSamples(
@@ -47,6 +49,7 @@ export function transcribeSamples(
   options: TranscriptionOptions = {},
 ): SampleCode {
   const isAddress = "url" in source;
+  const [text, words] = options.display === true ? ["display_text", "display_words"] : ["text", "words"];
   const given = isAddress ? { url: source.url } : { path: source.name };
   const query = new URLSearchParams({
     timestamps: "true",
@@ -61,11 +64,11 @@ export function transcribeSamples(
     curl: `curl -X POST ${quoted(address)} \\\n  ${KEY}${body}`,
     client: `${opening(origin)}
 
-const { text, words } = await dauys.transcribe(
+const { ${text}, ${words} } = await dauys.transcribe(
   ${JSON.stringify(given)},
   ${JSON.stringify({ timestamps: true, ...clientOptionsOf(options) })},
 );
-console.log(text, words);`,
+console.log(${text}, ${words});`,
     python: `import json, os, urllib.request
 
 request = urllib.request.Request(
@@ -78,7 +81,7 @@ request = urllib.request.Request(
 )
 with urllib.request.urlopen(request) as answer:
     transcript = json.load(answer)
-print(transcript["text"])`,
+print(transcript["${text}"])`,
   };
 }
 
@@ -97,9 +100,7 @@ ${opening(origin)}
 const live = dauys.live(${query === "" ? "" : JSON.stringify(clientOptionsOf(options))});
 process.stdin.on("data", (pcm) => live.send(pcm));
 process.stdin.on("end", () => live.close());
-for await (const { type, text } of live) {
-  console.log(type, text);
-}`,
+${clientLoop(options)}`,
     python: `# pip install websockets
 # arecord -t raw -f S16_LE -r 16000 | python listen.py
 import asyncio, json, os, sys
@@ -117,22 +118,51 @@ async def main():
         sending = asyncio.create_task(send(socket))
         async for message in socket:
             result = json.loads(message)
-            print(result["type"], result.get("text", ""))
+            print(result["type"], ${pythonText(options)})
         await sending
 
 asyncio.run(main())`,
   };
 }
 
-function parametersOf({ model, hotWords = [] }: TranscriptionOptions): Record<string, string> {
+function clientLoop({ display = false }: TranscriptionOptions): string {
+  if (display) {
+    return `for await (const result of live) {
+  console.log(result.type, result.type === "final" ? result.display_text : result.text);
+}`;
+  }
+  return `for await (const { type, text } of live) {
+  console.log(type, text);
+}`;
+}
+
+function pythonText({ display = false }: TranscriptionOptions): string {
+  const text = 'result.get("text", "")';
+  return display ? `result.get("display_text", ${text})` : text;
+}
+
+function parametersOf({
+  model,
+  hotWords = [],
+  display = false,
+}: TranscriptionOptions): Record<string, string> {
   return {
     ...(model !== undefined && { model }),
     ...(hotWords.length > 0 && { hotwords: hotWords.join(",") }),
+    ...(display && { display: "true" }),
   };
 }
 
-function clientOptionsOf({ model, hotWords = [] }: TranscriptionOptions): TranscriptionOptions {
-  return { ...(model !== undefined && { model }), ...(hotWords.length > 0 && { hotWords }) };
+function clientOptionsOf({
+  model,
+  hotWords = [],
+  display = false,
+}: TranscriptionOptions): TranscriptionOptions {
+  return {
+    ...(display && { display }),
+    ...(model !== undefined && { model }),
+    ...(hotWords.length > 0 && { hotWords }),
+  };
 }
 
 function opening(origin: string): string {

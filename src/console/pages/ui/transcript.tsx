@@ -3,12 +3,15 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks"
 import type { TimedWord } from "../../../../core/domain/decoding/words.js";
 import type { Transcribed } from "../../../client/browser.js";
 import { clock } from "../clock.js";
-import { transcriptDownloads } from "../downloads.js";
+import { transcriptDownloads, transcriptText } from "../downloads.js";
 import type { RecordingSource } from "../history.js";
 import { toParagraphs } from "../paragraphs.js";
+import { type ShownWord, shownWords } from "../shown-words.js";
 import { claimPlayback } from "../sound.js";
 import { number, t } from "../text/language.js";
+import { textForm } from "../text-form.js";
 import { ExportButtons } from "./export-buttons.js";
+import { TextFormChoice } from "./text-form-choice.js";
 
 interface TranscriptProps {
   readonly transcript: Transcribed;
@@ -17,13 +20,14 @@ interface TranscriptProps {
 
 /** A transcript with a player: follows the spoken word, and plays from any word or time that is clicked. */
 export function Transcript({ transcript, source }: TranscriptProps) {
-  const words = transcript.words ?? [];
+  const form = textForm.use();
+  const words = useMemo(() => shownWords(transcript, form), [transcript, form]);
   // The page's policy loads no audio from other sites: for a link the user may choose the file.
   const [file, setFile] = useState(source instanceof File ? source : null);
   const [sought, setSought] = useState("");
   const player = useAudio(file, words);
   const needle = sought.trim().toLowerCase();
-  const found = words.map(({ word }) => needle !== "" && word.includes(needle));
+  const found = words.map(({ texts }) => needle !== "" && texts.some((text) => text.includes(needle)));
   return (
     <section class="card transcript" aria-label={t("transcribe")}>
       {source instanceof File && <p class="file-name">{source.name}</p>}
@@ -44,18 +48,20 @@ export function Transcript({ transcript, source }: TranscriptProps) {
           <span class="hint" role="status">
             {needle === "" ? "" : t("found", { n: found.filter(Boolean).length })}
           </span>
+          <TextFormChoice />
           <ExportButtons
-            text={() => transcript.text}
+            text={() => transcriptText(transcript)}
             name={fileNameOf(source)}
             downloads={transcriptDownloads(transcript)}
           />
         </div>
       )}
       {words.length === 0 ? (
-        <p class="hint centered">{transcript.text || t("noSpeech")}</p>
+        <p class="hint centered">{transcriptText(transcript) || t("noSpeech")}</p>
       ) : (
         <Words
-          transcript={transcript}
+          words={words}
+          segments={transcript.segments ?? []}
           found={found}
           current={player.current}
           onPlay={file === null ? null : player.playFrom}
@@ -96,7 +102,8 @@ function useAudio(file: File | null, words: readonly TimedWord[]) {
 }
 
 interface WordsProps {
-  readonly transcript: Transcribed;
+  readonly words: readonly ShownWord[];
+  readonly segments: NonNullable<Transcribed["segments"]>;
   /** For each word, whether the search matches it. */
   readonly found: readonly boolean[];
   /** Index of the word being spoken, or -1. */
@@ -105,11 +112,8 @@ interface WordsProps {
   readonly onPlay: ((start: number) => void) | null;
 }
 
-function Words({ transcript, found, current, onPlay }: WordsProps) {
-  const paragraphs = useMemo(
-    () => toParagraphs(transcript.words ?? [], transcript.segments ?? []),
-    [transcript],
-  );
+function Words({ words: all, segments, found, current, onPlay }: WordsProps) {
+  const paragraphs = useMemo(() => toParagraphs(all, segments), [all, segments]);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reached by keyboard
     <section class="words" aria-label={t("text")} tabIndex={0}>
@@ -130,7 +134,7 @@ function Words({ transcript, found, current, onPlay }: WordsProps) {
               const looks = [index === current && "now", found[index] && "found"];
               return (
                 <Fragment key={index}>
-                  {place > 0 && " "}
+                  {place > 0 && !words[place - 1]!.word.endsWith("-") && " "}
                   {/* biome-ignore lint/a11y/noStaticElementInteractions: a shortcut with the mouse; times and player are buttons */}
                   {/* biome-ignore lint/a11y/useKeyWithClickEvents: as above */}
                   <span class={looks.filter(Boolean).join(" ")} onClick={() => onPlay?.(start)}>

@@ -1,10 +1,11 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ViewProps } from "../api.js";
 import { clock } from "../clock.js";
-import { linesDownloads, linesText } from "../downloads.js";
+import { linesOf, liveDownloads, liveText } from "../downloads.js";
 import { useIsSlow } from "../hooks.js";
 import { modelOption, useModels } from "../models.js";
 import { number, t } from "../text/language.js";
+import { textForm } from "../text-form.js";
 import { MinuteCost } from "../ui/cost.js";
 import { ExportButtons } from "../ui/export-buttons.js";
 import { History } from "../ui/history.js";
@@ -13,6 +14,7 @@ import { ModelChoice } from "../ui/model-choice.js";
 import { Button, ErrorNotice, PageHead, Warning } from "../ui/parts.js";
 import { listenSamples } from "../ui/sample-code.js";
 import { Samples } from "../ui/samples.js";
+import { TextFormChoice } from "../ui/text-form-choice.js";
 import { type LiveSession, useLive } from "../use-live.js";
 
 const COLD_AFTER_MS = 3_000;
@@ -54,7 +56,7 @@ export function Listen({ organization }: ViewProps) {
         {isIdle && <HotWordsOption value={hotWords} onInput={setHotWords} />}
       </section>
       <History kind="listen" organizationId={organization.id} />
-      <Samples {...listenSamples(location.origin, options)} />
+      <Samples {...listenSamples(location.origin, { ...options, display: textForm.use() === "readable" })} />
     </>
   );
 }
@@ -105,14 +107,15 @@ function Meters({ session: { level, latencyMs } }: SessionProps) {
   );
 }
 
-function LiveText({ session: { finals, partial } }: SessionProps) {
+function LiveText({ session: { finals, partial, done } }: SessionProps) {
+  const lines = linesOf({ finals, done }, textForm.use());
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => scrollAlong(box.current), [finals, partial]);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reached by keyboard
     <div ref={box} class="heard" lang="kk" role="log" aria-label={t("text")} tabIndex={0}>
       {finals.length === 0 && partial === null && <p class="hint centered">{t("listenEmpty")}</p>}
-      {finals.map(({ text, start }, index) => (
+      {lines.map(({ text, start }, index) => (
         <div key={index} class="paragraph">
           <span class="time number">{clock(start)}</span>
           <p class="final">{text}</p>
@@ -141,11 +144,14 @@ function SessionFoot({ session: { finals, done, model } }: SessionProps) {
   return (
     <div class="live-foot">
       {finals.length > 0 && (
-        <ExportButtons
-          text={() => linesText(finals)}
-          name="dauys-listen"
-          downloads={linesDownloads(finals)}
-        />
+        <div class="actions start">
+          <TextFormChoice />
+          <ExportButtons
+            text={() => liveText({ finals, done })}
+            name="dauys-listen"
+            downloads={liveDownloads({ finals, done })}
+          />
+        </div>
       )}
       {done !== null && (
         <>

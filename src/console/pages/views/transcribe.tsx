@@ -5,6 +5,7 @@ import { nameOf, type RecordingSource } from "../history.js";
 import { useElapsedSeconds, useIsSlow } from "../hooks.js";
 import { modelOption, useModels } from "../models.js";
 import { number, t } from "../text/language.js";
+import { textForm } from "../text-form.js";
 import { MinuteCost } from "../ui/cost.js";
 import { Field, Form } from "../ui/form.js";
 import { History } from "../ui/history.js";
@@ -24,6 +25,7 @@ export function Transcribe({ organization }: ViewProps) {
   const chosenModel = useModels("transcription");
   const { work, problem, transcribe, cancel, reset, show } = useTranscription(organization.id);
   const options = { ...modelOption(chosenModel.model), hotWords: hotWordsOf(hotWords) };
+  const sampleOptions = { ...options, display: textForm.use() === "readable" };
   const start = (source: RecordingSource) => void transcribe(source, options);
   const sampleOf = work.state !== "waiting" ? work.source : url === "" ? { name: "recording.mp3" } : { url };
   return (
@@ -60,7 +62,7 @@ export function Transcribe({ organization }: ViewProps) {
           scrollTo({ top: 0 });
         }}
       />
-      <Samples {...transcribeSamples(location.origin, sampleOf, options)} />
+      <Samples {...transcribeSamples(location.origin, sampleOf, sampleOptions)} />
     </>
   );
 }

@@ -19,7 +19,7 @@ const lineOf = (displayed: readonly { readonly text: string }[]) =>
 
 const SAID = "он пятнадцатого марта две тысячи двадцать шестого года заплатил сто тысяч тенге";
 
-/** Marks behind words, and capitals, by the words themselves. */
+/** Marks after words, and capitals, by word. */
 function shown(
   text: string,
   marks: Readonly<Record<string, Mark>>,
@@ -43,7 +43,7 @@ test("a sentence after a stop starts with a capital, one after a comma does not"
   assert.equal(shown("сәлем достар қалай", { сәлем: ",", достар: ".", қалай: "?" }), "Сәлем, достар. Қалай?");
 });
 
-test("names, abbreviations, hyphens and dashes are written as the model says", () => {
+test("writes names, abbreviations, hyphens and dashes as the model predicts", () => {
   const marks = { қасым: "-", тоқаев: "—", президент: "." } as const;
   const cases = { қасым: "capital", жомарт: "capital", тоқаев: "capital", ақш: "upper" } as const;
   assert.equal(
@@ -52,7 +52,7 @@ test("names, abbreviations, hyphens and dashes are written as the model says", (
   );
 });
 
-test("an open end keeps its mark back, a continued sentence its capital", () => {
+test("an open end has no final mark, and a continued sentence no capital", () => {
   assert.equal(shown("мен келдім", { келдім: "." }, {}, { isOpen: true }), "Мен келдім");
   assert.equal(shown("мен келдім", { келдім: "." }, {}, { isContinued: true }), "мен келдім.");
 });
@@ -89,7 +89,7 @@ test("without a model only figures and the first letter change", () => {
   assert.equal(lineOf(displayedWords(["сәлем", "достар"], null, { numerals: "none" })), "Сәлем достар");
 });
 
-test("decides for the best mark and case of each word, and for the mark that would end a sentence", () => {
+test("chooses the best mark, case and sentence end for each word", () => {
   const marks = new Float32Array(2 * MARKS.length);
   marks[1] = 3;
   marks[MARKS.length + 3] = 3;
@@ -100,7 +100,7 @@ test("decides for the best mark and case of each word, and for the mark that wou
   assert.deepEqual(decided.stops, [".", "?"]);
 });
 
-test("word features are those of the recipe", () => {
+test("word features equal those of the recipe", () => {
   const features = new Int32Array(10);
   writeWordFeatures("тёплый", features, 0);
   // Computed by models/recipes/punctuation/model.py: features("теплый").

@@ -142,7 +142,7 @@ for (const [spoken, expected] of [
   test(`writes "${spoken}" as "${expected}"`, () => assert.equal(written(spoken), expected));
 }
 
-test("writes a Russian number inside a Kazakh sentence, and a Kazakh one inside a Russian sentence", () => {
+test("writes Russian numbers in Kazakh sentences and Kazakh numbers in Russian ones", () => {
   assert.equal(
     written("мен сол күні сто двадцать тысяч теңге төледім"),
     "мен сол күні 120 000 теңге төледім",
@@ -150,7 +150,7 @@ test("writes a Russian number inside a Kazakh sentence, and a Kazakh one inside 
   assert.equal(written("потом мы поехали в аул за екі жүз теңге"), "потом мы поехали в аул за 200 теңге");
 });
 
-test("writes every number on request, and none", () => {
+test("writes every number or none on request", () => {
   assert.equal(written("бес бала", "all"), "5 бала");
   assert.equal(written("пять человек", "all"), "5 человек");
   assert.equal(written("жүз жиырма мың теңге", "none"), "жүз жиырма мың теңге");
@@ -192,7 +192,7 @@ test("pieces cover every word once, in order", () => {
   }
 });
 
-test("the normalizer reads every Kazakh figure back as the words that were said", () => {
+test("the normalizer reads every Kazakh figure back as the spoken words", () => {
   let figures = 0;
   for (const line of spokenLines("kk.txt.br").filter((_, nth) => nth % 20 === 0)) {
     const pieces = kazakhFigures(line, "all");
@@ -225,7 +225,7 @@ function isFigure({ text }: Written): boolean {
   return /\d/.test(text);
 }
 
-/** Words of lines without figures, as a recogniser gives them. */
+/** Words of lines without figures, as from a recogniser. */
 function spokenLines(file: string): string[][] {
   return corpusLines(file)
     .filter((line) => !/[\dA-Za-z]/.test(line))

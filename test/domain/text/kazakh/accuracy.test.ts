@@ -6,7 +6,10 @@ import { facts, tableRows } from "./fixtures.js";
 
 const spoken = (text: string) => normalizeKazakh(text, { expand: true }).spoken;
 
-/** Words only: a leading "бір" of 1xx and 1xxx is heard both ways, and commas differ within the twin sentences. */
+/**
+ * Keeps only words: speakers may omit the leading "бір" of 1xx and 1xxx, and the twin sentences differ in
+ * their commas.
+ */
 function words(text: string): string {
   const bare = spoken(text)
     .replace(/[—\-,.:;!?]/g, " ")
@@ -15,7 +18,7 @@ function words(text: string): string {
   return bare.replace(/(^| )бір (?=мың|жүз|миллион)/g, "$1");
 }
 
-/** Share of texts that read as one of their accepted forms, and the first that do not. */
+/** Share of texts read as one of their accepted forms, and the first ones that are not. */
 function passRate(rows: readonly { written: string; accepted: readonly string[] }[]): {
   rate: number;
   misses: string[];
@@ -74,7 +77,7 @@ test("every numeral, date, time and sum of the facts is read as listed", () => {
 });
 
 test("every unit of the facts is read after a number", () => {
-  // The units of a length of time that are whole words or marks of a year are read by other rules.
+  // Units of time that are whole words or year marks are read by other rules.
   const rows = facts("unit").filter(({ key }) => !["ж.", "ғ.", "ап."].includes(key));
   const { misses } = passRate(
     rows.map(({ key, accepted }) => ({

@@ -40,13 +40,13 @@ test("endings after a hyphen stay with the word", () => {
   assert.equal(said("Kaspi-клуб", words), "каспи-клуб");
 });
 
-test("the longest word wins, over line ends too", () => {
+test("the longest word wins, even across line ends", () => {
   const words = { Kaspi: "каспи", "Kaspi Bank": "каспий банкісі" };
   assert.equal(said("Kaspi Bank, Kaspi", words), "каспий банкісі, каспи");
   assert.equal(said("Kaspi\nbank", words), "каспий банкісі");
 });
 
-test("no rule of the text overrules the dictionary", () => {
+test("the dictionary takes precedence over all rules", () => {
   const words = {
     жылы: "жылында",
     км: "шақырым",
@@ -62,17 +62,17 @@ test("no rule of the text overrules the dictionary", () => {
   assert.equal(said("его", words), "иго");
 });
 
-test("a number is not found inside another", () => {
+test("does not match a number inside another", () => {
   assert.equal(said("5 15 1,5 5.", { 5: "бесеу" }), "бесеу он бес бір бүтін оннан бес бесеу.");
 });
 
-test("an address is read as one, with the dictionary's names in it", () => {
+test("an address is read as one, with names from the dictionary", () => {
   const words = { Kaspi: "каспий", "dauys.kz": "дауыс сайты" };
   assert.equal(said("https://kaspi.kz/a", words), "каспий нүкте кей зед қиғаш сызық эй");
   assert.equal(said("info@kaspi.kz, dauys.kz", words), "инфо ат белгісі каспий нүкте кей зед, дауыс сайты");
 });
 
-test("dictionary words apply without expansion", () => {
+test("dictionary words also apply without expansion", () => {
   assert.equal(said("Kaspi 2024", { Kaspi: "каспий" }, false), "каспий");
 });
 
@@ -85,7 +85,7 @@ test("pronunciations are normalized, without marks", () => {
   assert.equal(soughtWord("C++"), "C++");
 });
 
-test("words of the dictionary have the range of what was written", () => {
+test("dictionary words have the range of their written form", () => {
   const text = "Бүгін «Kaspi»-ге 5 кісі, Kaspi  Bank-ке екі кісі келді.";
   const { spoken, words } = normalizeKazakh(text, {
     expand: true,
@@ -140,7 +140,7 @@ const anyWords = fc
   })
   .map((entries) => entries.filter(([word]) => soughtWord(word) !== ""));
 
-test("with any dictionary, spoken words are mapped, nothing is lost, and all characters are a voice's", () => {
+test("any dictionary gives mapped words in the voice's characters, without losses", () => {
   fc.assert(
     fc.property(anyText, anyWords, fc.boolean(), (text, entries, expand) => {
       const words = dictionaryOf(

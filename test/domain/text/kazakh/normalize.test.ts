@@ -4,7 +4,7 @@ import { normalizeKazakh } from "../../../../core/domain/text/kazakh/normalize.j
 
 const spoken = (text: string) => normalizeKazakh(text, { expand: true }).spoken;
 
-/** One test for each concern; each row is what is written and what is said. */
+/** One test for each concern; each row is a written and a spoken form. */
 const CONCERNS: Readonly<Record<string, readonly (readonly [written: string, said: string])[]>> = {
   "years are ordinals, counts of years are not": [
     ["2024 жылы", "екі мың жиырма төртінші жылы"],
@@ -110,7 +110,7 @@ for (const [concern, rows] of Object.entries(CONCERNS)) {
   });
 }
 
-test("unspeakable characters are dropped, and their positions reported", () => {
+test("drops unspeakable characters and reports their positions", () => {
   const results: [string, boolean, string, number[]][] = [
     ["Сәлем 😀漢!\u0007", true, "сәлем!", [6, 8, 10]],
     ["😀 !!! 12", false, "", [0, 7, 8]],
@@ -124,7 +124,7 @@ test("unspeakable characters are dropped, and their positions reported", () => {
   }
 });
 
-test("an invisible character does not split a word, a picture does", () => {
+test("a pictograph splits a word, an invisible character does not", () => {
   assert.equal(spoken("сә\u200bлем"), "сәлем");
   assert.equal(spoken("сәлем😀әлем"), "сәлем әлем");
 });

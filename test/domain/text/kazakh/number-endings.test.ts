@@ -10,7 +10,7 @@ const spoken = (text: string) => normalizeKazakh(text, { expand: true }).spoken;
 const FRONT = new Set("нөл бір екі үш төрт бес жеті сегіз елу жетпіс сексен жүз".split(" "));
 const VOWEL_ENDED = new Set("екі алты жеті жиырма елу".split(" "));
 const VOICELESS_ENDED = new Set("үш төрт бес қырық алпыс жетпіс миллиард".split(" "));
-/** Its last letter is half a consonant: елудің, елуді. */
+/** Its last letter acts as half a consonant: елудің, елуді. */
 const isVowelEnded = (word: string) => VOWEL_ENDED.has(word) && word !== "елу";
 const NASAL_ENDED = new Set("он тоқсан сексен мың миллион триллион".split(" "));
 const SIBILANT_ENDED = new Set("сегіз тоғыз отыз жүз".split(" "));
@@ -92,7 +92,7 @@ const ENDINGS: readonly Ending[] = [
   },
 ];
 
-/** Numbers whose last word is each of the numerals there are. */
+/** Numbers that end in each of the numerals. */
 const LAST_WORDS = [
   0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 1_000, 1_000_000, 1_000_000_000,
 ];
@@ -108,7 +108,7 @@ function assertEnding(value: number, { name, written, expected }: Ending, form: 
 }
 
 for (const ending of ENDINGS) {
-  test(`numerals take the ${ending.name} by their own sounds, whatever form is written`, () => {
+  test(`numerals take the ${ending.name} by their own sounds, whichever form is written`, () => {
     for (const value of LAST_WORDS) for (const form of ending.written) assertEnding(value, ending, form);
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 1_000_000 }), fc.constantFrom(...ending.written), (value, form) =>

@@ -7,7 +7,7 @@ import * as fc from "../../../support/properties.js";
 import { tableRows } from "./fixtures.js";
 import { assertMapped } from "./word-map.js";
 
-/** Symbols of the text encoder, but for those of its own. */
+/** Symbols of the text encoder, except its special ones. */
 const SYMBOLS = new Set<string>(
   JSON.parse(readFileSync("models/svc-kk-v1/symbols.json", "utf8")).symbols.filter(
     (symbol: string) => symbol.length === 1 && !"^$".includes(symbol),
@@ -147,7 +147,10 @@ const fragments = fc.constantFrom(
   "м-н",
   "С-300",
 );
-/** Characters between letter and sign, alone and among fragments: modifier letters, marks, numbers, what composes to another. */
+/**
+ * Characters between letter and sign, alone and among fragments: modifier letters, marks, numbers, characters
+ * that compose to others.
+ */
 const oddCharacters = Array.from({ length: 0x1_1000 }, (_, codePoint) =>
   String.fromCodePoint(codePoint),
 ).filter(
@@ -165,7 +168,7 @@ const anyText = fc.oneof(
 );
 const anyOptions = fc.record({ expand: fc.boolean() });
 
-test("any input gives only characters of the model", () => {
+test("any input gives only the model's characters", () => {
   fc.assert(
     fc.property(anyText, anyOptions, (text, options) => {
       const { spoken, dropped } = normalizeKazakh(text, options);
@@ -202,7 +205,7 @@ test("letters used as quotation marks are reported as dropped", () => {
   assert.deepEqual(normalizeKazakh("\u0374", { expand: false }), { spoken: "", words: [], dropped: [0] });
 });
 
-test("spoken text stays as it is", () => {
+test("spoken text stays unchanged", () => {
   fc.assert(
     fc.property(anyText, anyOptions, (text, options) => {
       const { spoken } = normalizeKazakh(text, options);
@@ -213,7 +216,7 @@ test("spoken text stays as it is", () => {
   );
 });
 
-test("spoken news sentences stay as they are", () => {
+test("spoken news sentences stay unchanged", () => {
   for (const [, sentence] of tableRows("pairs-kk.tsv.br")) {
     const { spoken } = normalizeKazakh(sentence!, { expand: true });
     assert.equal(normalizeKazakh(spoken, { expand: true }).spoken, spoken);
@@ -275,7 +278,7 @@ const anyNumber = fc.oneof(
   fc.tuple(fc.bigInt({ min: 1n, max: 999n }), fc.nat(12)).map(([head, zeros]) => head * 10n ** BigInt(zeros)),
 );
 
-test("numbers are read as an independent speller reads them", () => {
+test("numbers are read as by an independent speller", () => {
   fc.assert(
     fc.property(anyNumber, (value) => {
       assert.equal(cardinal(String(value)), spell(value));
@@ -285,7 +288,7 @@ test("numbers are read as an independent speller reads them", () => {
   );
 });
 
-test("grouping a number changes nothing in how it is read", () => {
+test("grouping a number does not change its reading", () => {
   fc.assert(
     fc.property(
       fc.bigInt({ min: 10_000n, max: 10n ** 15n - 1n }),

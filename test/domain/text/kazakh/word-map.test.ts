@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { normalizeKazakh } from "../../../../core/domain/text/kazakh/normalize.js";
 import { spokenSentences } from "../../../../core/domain/text/spoken-sentences.js";
 
-/** Each spoken word with the written text it is said for. */
+/** Each spoken word with its written text. */
 function wordPairs(text: string): string[] {
   const { spoken, words } = normalizeKazakh(text, { expand: true });
   return words.map(
@@ -11,17 +11,17 @@ function wordPairs(text: string): string[] {
   );
 }
 
-test("a word that is said as written has its own range", () => {
+test("a word spoken as written has its own range", () => {
   assert.deepEqual(wordPairs("«Ата-ана», сәлем!"), ["ата-ана<Ата-ана", "сәлем<сәлем"]);
 });
 
-test("all words of a number, date or sum have the range of what is written", () => {
+test("all words of a number, date or sum have the range of its written form", () => {
   assert.deepEqual(wordPairs("15%-ға өсті"), ["он<15%-ға", "бес<15%-ға", "пайызға<15%-ға", "өсті<өсті"]);
   assert.deepEqual(wordPairs("$5 бар"), ["бес<$5", "доллар<$5", "бар<бар"]);
   assert.deepEqual(wordPairs("2-3 күн"), ["екі-үш<2-3", "күн<күн"]);
 });
 
-test("ranges refer to the original text, whatever was composed, repaired or dropped", () => {
+test("ranges refer to the original text despite composed, repaired and dropped characters", () => {
   assert.deepEqual(wordPairs("😀 та\u0438\u0306 5 ㎏-ға"), [
     "тай<та\u0438\u0306",
     "бес<5 ㎏-ға",

@@ -4,7 +4,10 @@ import type { SpokenText } from "../../../../core/domain/text/kazakh/normalize.j
 const LETTER_OR_DIGIT = /[\p{L}\p{N}]/gu;
 const WORDS = /[^ ,.!?:;—]+/gu;
 
-/** Every spoken word has a range inside the text, ranges never go back, and every letter and digit is in one or dropped. */
+/**
+ * Asserts that every spoken word has a range inside the text, that ranges are in order, and that every letter
+ * and digit is in a range or dropped.
+ */
 export function assertMapped(text: string, { spoken, words, dropped }: SpokenText): void {
   assert.deepEqual(
     words.map(({ spokenStart, spokenEnd }) => spoken.slice(spokenStart, spokenEnd)),
@@ -24,7 +27,7 @@ export function assertMapped(text: string, { spoken, words, dropped }: SpokenTex
     [...new Set(dropped)].toSorted((a, b) => a - b),
   );
   const droppedAt = new Set(dropped);
-  // A text without anything to say has no words at all, and its digits are dropped.
+  // A text without anything to speak has no words, and its digits are dropped.
   for (const match of text.matchAll(LETTER_OR_DIGIT)) {
     const isAccounted = isCovered[match.index] === 1 || droppedAt.has(match.index);
     assert.ok(isAccounted, `${text}: "${match[0]}" at ${match.index} is neither said nor dropped`);

@@ -3,10 +3,10 @@ import { test } from "node:test";
 import { corpusLines } from "../../../../bench/support/corpora.js";
 import { REDACTED_KINDS, redact } from "../../../../core/domain/text/redaction/redact.js";
 
-/** A name, the sign's Russian name "dog", and what sounds like a domain. */
+/** A name, the Russian name of @ ("dog"), and a word that resembles a domain. */
 const KNOWN = ["яценюк собака украины точка нет"];
 
-test("finds nothing in the text corpora but what is listed", () => {
+test("finds only the listed matches in the text corpora", () => {
   const found: string[] = [];
   for (const line of ["kk.txt.br", "ru.txt.br"].flatMap(corpusLines)) {
     if (/[\dA-Za-z@]/.test(line)) continue;

@@ -13,7 +13,7 @@ test("masks pieces of the display text", () => {
   assert.deepEqual(texts, ["нөмірім", "[PHONE]", "хабарлас"]);
 });
 
-test("a piece that shares a word with a redaction is masked whole, and pieces still cover every word once", () => {
+test("a piece that shares a word with a redaction is masked as a whole", () => {
   const pieces = [
     { text: "a", first: 0, end: 1 },
     { text: "bcd,", first: 1, end: 4 },
@@ -31,7 +31,7 @@ test("a piece that shares a word with a redaction is masked whole, and pieces st
   ]);
 });
 
-test("masks words with times: one word lasts as long as those it hides", () => {
+test("a mask lasts as long as the words it hides", () => {
   const words = SPOKEN.map((word, at) => ({
     word,
     start: at,
@@ -45,7 +45,7 @@ test("masks words with times: one word lasts as long as those it hides", () => {
   assert.deepEqual(masked, [words[0], { word: "[PHONE]", start: 1, end: 11.5, confidence: 0.4 }, words[12]]);
 });
 
-test("masks a text, keeps white space and marks around, and refuses a text with fewer words", () => {
+test("masks a text but keeps the surrounding white space and marks", () => {
   const text = "Нөмірім  8 701\n123 45 67, хабарлас.";
   assert.equal(maskedText(text, [{ kind: "phone", first: 1, end: 6 }]), "Нөмірім  [PHONE], хабарлас.");
   assert.equal(maskedText(text, []), text);

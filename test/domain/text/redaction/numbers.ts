@@ -1,7 +1,7 @@
 import { cardinal } from "../../../../core/domain/text/kazakh/numerals.js";
 import * as fc from "../../../support/properties.js";
 
-/** Numbers for the tests of redaction, and how they are said. */
+/** Numbers for the tests of redaction, with their spoken forms. */
 export type Language = "kazakh" | "russian";
 
 const ONES = ["", "один", "два", "три", "четыре", "пять", "шесть", "семь", "восемь", "девять"];
@@ -17,7 +17,7 @@ const HUNDREDS = [
   ..."сто двести триста четыреста пятьсот шестьсот семьсот восемьсот девятьсот".split(" "),
 ];
 
-/** Says digits as one number; zeros at its start one by one. */
+/** Spells digits as one number, with leading zeros one by one. */
 function said(digits: string, language: Language): string[] {
   const zeros = /^0*/.exec(digits)![0].length;
   const words = Array.from({ length: zeros }, () => (language === "kazakh" ? "нөл" : "ноль"));
@@ -34,7 +34,7 @@ function russianCardinal(value: number): string[] {
   return words.filter((word) => word !== "");
 }
 
-/** Lengths of groups: single digits, pairs or triples, and what is left over. */
+/** Lengths of groups: single digits, pairs or triples, and the remainder. */
 export function groupings(length: number): fc.Arbitrary<readonly number[]> {
   return fc.constantFrom<number>(1, 2, 3).map((size) => {
     const groups = Array.from({ length: Math.floor(length / size) }, () => size);
@@ -43,7 +43,7 @@ export function groupings(length: number): fc.Arbitrary<readonly number[]> {
   });
 }
 
-/** Lengths of one to three digits at random. */
+/** Random group lengths from one to three digits. */
 export function mixedGroupings(length: number): fc.Arbitrary<readonly number[]> {
   return fc.array(fc.integer({ min: 1, max: 3 }), { minLength: length, maxLength: length }).map((sizes) => {
     const groups: number[] = [];
@@ -65,7 +65,7 @@ export function isPlain(digits: string, sizes: readonly number[]): boolean {
   });
 }
 
-/** Cuts digits into groups and says each. */
+/** Splits digits into groups and spells each. */
 export function grouped(digits: string, sizes: readonly number[], language: Language): string[] {
   const words: string[] = [];
   let at = 0;
@@ -103,7 +103,7 @@ const AREAS = [
 /** Ten digits with an area code of Kazakhstan or Russia. */
 export const localPhones = fc.tuple(fc.constantFrom(...AREAS), digitsOf(7)).map((parts) => parts.join(""));
 
-/** The two passes of the official algorithm, written out; null where no check digit exists. */
+/** The two passes of the official algorithm, written out; null if no check digit exists. */
 export function iinCheck(eleven: string): number | null {
   const pass = (weights: readonly number[]) =>
     [...eleven].reduce((sum, digit, at) => sum + Number(digit) * weights[at]!, 0) % 11;

@@ -64,7 +64,7 @@ for (const [line, expected] of [
   ["иин 900101300017", "иин [IIN]"],
   ["девяносто ноль один ноль один тридцать ноль ноль семнадцать", "[IIN]"],
   ["тоқсан нөл бір нөл бір отыз нөл нөл он жеті деген", "[IIN] деген"],
-  // Cards, with the date until which they are valid.
+  // Cards with their expiry dates.
   ["карта 4400430112345674", "карта 4400430112345674"],
   ["карта 4111 1111 1111 1111", "карта [CARD]"],
   [
@@ -105,13 +105,13 @@ for (const line of [
   test(`finds nothing in "${line}"`, () => assert.equal(masked(line), line));
 }
 
-test("leaves kinds that were not asked for", () => {
+test("leaves kinds that were not requested", () => {
   const words = "аман собака мейл ру 87011234567 900101300017".split(" ");
   assert.deepEqual(redact(words, ["iin"]), [{ kind: "iin", first: 5, end: 6 }]);
   assert.deepEqual(redact(words, []), []);
 });
 
-test("a telephone number inside an e-mail address is found when addresses are not asked for", () => {
+test("finds a telephone number inside an e-mail address if addresses are not requested", () => {
   assert.deepEqual(redact(["87011234567", "собака", "мейл", "ру"], ["phone"]), [
     { kind: "phone", first: 0, end: 1 },
   ]);
@@ -186,7 +186,7 @@ test("finds identification numbers and cards in groups of random lengths", () =>
   );
 });
 
-test("finds valid identification numbers by their digits alone, and none with a wrong check digit", () => {
+test("finds identification numbers with a valid check digit by their digits alone", () => {
   fc.assert(
     fc.property(
       iins,
@@ -196,7 +196,7 @@ test("finds valid identification numbers by their digits alone, and none with a 
       (iin, sizes, language, by) => {
         const words = ["ол", ...grouped(iin, sizes, language), "дейді"];
         assert.deepEqual(redact(words, ["iin"]), [{ kind: "iin", first: 1, end: words.length - 1 }]);
-        // Digits one by one have one reading only.
+        // Digits spoken one by one have only one reading.
         const wrong = grouped(
           broken(iin, by),
           Array.from({ length: 12 }, () => 1),
@@ -209,7 +209,7 @@ test("finds valid identification numbers by their digits alone, and none with a 
   );
 });
 
-test("takes written digits as an identification number by date, century and check digit only", () => {
+test("recognizes written identification numbers only by date, century and check digit", () => {
   fc.assert(
     fc.property(digitsOf(12), (digits) => {
       const [year, month, day, century] = [
@@ -228,7 +228,7 @@ test("takes written digits as an identification number by date, century and chec
   );
 });
 
-test("finds valid cards by their digits alone, and none with a wrong check digit", () => {
+test("finds cards with a valid check digit by their digits alone", () => {
   fc.assert(
     fc.property(
       cards,
@@ -245,7 +245,7 @@ test("finds valid cards by their digits alone, and none with a wrong check digit
   );
 });
 
-test("two numbers one after another are two", () => {
+test("consecutive numbers stay separate", () => {
   fc.assert(
     fc.property(iins, localPhones, LANGUAGES, (iin, local, language) => {
       const [one, other] = [[`${iin}`], grouped(`8${local}`, [1, 3, 3, 2, 2], language)];
@@ -258,7 +258,7 @@ test("two numbers one after another are two", () => {
   );
 });
 
-test("ranges are in order, do not overlap and are not empty, whatever the words", () => {
+test("ranges of any words are ordered, disjoint and not empty", () => {
   const pool =
     "сегіз жеті жүз бір екі нөл он отыз үш мың плюс восемь семьсот сто двадцать ноль два нуля семёрки собака точка мейл ру ком аман номер карта 8701 4111 1234567 дейді жетіге , +7";
   const words = fc.array(fc.constantFrom(...pool.split(" ")), { maxLength: 60 });
@@ -274,7 +274,7 @@ test("ranges are in order, do not overlap and are not empty, whatever the words"
   );
 });
 
-test("takes a time that grows with the words, not with their square", () => {
+test("takes time linear in the number of words", () => {
   const words = (count: number) =>
     Array.from({ length: count }, (_, at) => ["екі", "жүз", "жиырма", "үш"][at % 4]!);
   assert.deepEqual(redact(words(40_000), REDACTED_KINDS), []);

@@ -9,7 +9,7 @@ import * as fc from "../../../support/properties.js";
 
 const spoken = (text: string) => normalizeRussian(text, { expand: true }).spoken;
 
-/** Each group by what it shows. */
+/** Each group is named after its rule. */
 const READINGS: Readonly<Record<string, readonly (readonly [written: string, spoken: string])[]>> = {
   "cases by preposition": [
     ["около 5 часов", "около пяти часов"],
@@ -189,7 +189,7 @@ for (const [group, readings] of Object.entries(READINGS)) {
   });
 }
 
-test("splits no sentence after an abbreviation inside it", () => {
+test("does not split a sentence after an abbreviation", () => {
   const text = "На ул. Абая, д. 5 живут, т.е. 12 семей. И т.д. См. рис. 3 ниже. Цена 5 руб. Потом.";
   const sentences = spokenSentences(text, { expand: true, reader: "russian" });
   assert.deepEqual(
@@ -211,11 +211,11 @@ test("passes words without figures unchanged", () => {
   }
 });
 
-test("leaves figures to the voice where nothing is expanded", () => {
+test("leaves figures to the voice if expansion is off", () => {
   assert.equal(normalizeRussian("5 руб.", { expand: false }).spoken, "5 руб.");
 });
 
-test("gives every word the part of the text that it stands for", () => {
+test("maps every word to its part of the text", () => {
   const text = "Цена: 25 руб. за DNS\u0000!";
   const dictionary = dictionaryOf([{ word: "DNS", spoken: "дэ эн эс" }]);
   const { spoken: said, words, dropped } = normalizeRussian(text, { expand: true, dictionary });
@@ -239,7 +239,7 @@ test("gives every word the part of the text that it stands for", () => {
   assert.deepEqual(dropped, [20]);
 });
 
-test("keeps ranges in order and says no figure of any text", () => {
+test("keeps ranges in order and spells out every figure", () => {
   const part = fc.constantFrom(
     ..."5 12 1000 2026 0 , . : - – — / % № $ ₽ руб. км г. гг. в с до к по на XX I II и март марта мая года лет -й -ый м -ти -летний +7 ( ) тыс. млн ½ т.е. ул. д. \u00a0 \n а".split(
       " ",

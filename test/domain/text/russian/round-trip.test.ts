@@ -36,7 +36,7 @@ const PREPOSITIONS: Readonly<Record<Case, readonly string[]>> = {
   instrumental: ["над", "перед", "между"],
   prepositional: ["при", "о"],
 };
-/** Nouns of the tables, and others that only their endings tell about. */
+/** Nouns of the tables, and others inferred from their endings. */
 const NOUNS: readonly Noun[] = [
   ROUBLE,
   TENGE,
@@ -108,7 +108,7 @@ const FIGURES: Readonly<Record<string, () => string>> = {
     return `${preposition} ${cardinal(random(24), masculine)} ${minutes}`;
   },
   phones() {
-    // "Четыреста пять" is one group or two: no group ends in zeros that the next could fill.
+    // "Четыреста пять" can be one group or two, so no group ends in zeros that the next could fill.
     const digits = (count: number) => Array.from({ length: count }, () => 1 + random(9)).join("");
     const number = `+7 7${digits(2)} ${digits(3)}-${digits(2)}-${digits(2)}`;
     const { spoken } = normalizeRussian(number, { expand: true });
@@ -135,7 +135,7 @@ function counting(noun: Noun, value: number, of: Case): string {
 }
 
 for (const [kind, generate] of Object.entries(FIGURES)) {
-  test(`reads ${kind} in all cases back as they were said`, () => {
+  test(`reads ${kind} in all cases back as spoken`, () => {
     const wrong: string[] = [];
     const unwritten: string[] = [];
     for (let nth = 0; nth < RUNS; nth++) {
@@ -153,7 +153,7 @@ for (const [kind, generate] of Object.entries(FIGURES)) {
   });
 }
 
-test("reads every figure that is written back as the number that was said", () => {
+test("reads every written figure back as the spoken number", () => {
   let figures = 0;
   for (const line of corpusLines("ru.txt.br").filter((_, nth) => nth % 4 === 0)) {
     if (/[\dA-Za-z]/.test(line)) continue;
@@ -174,13 +174,13 @@ test("reads every figure that is written back as the number that was said", () =
   assert.ok(figures > 2_000, `${figures} figures`);
 });
 
-/** Numbers without their case and gender; a bare "один" before a scale is left out. */
+/** Removes case and gender of numbers, and a bare "один" before a scale. */
 function values(words: readonly string[]): string[] {
   const read = same(words).split(" ").map(russianNumberWord);
   return read.flatMap((word) => (word === null ? [] : [`${word.value}${word.isOrdinal ? "." : ""}`]));
 }
 
-test("finds the figures of written lines again", () => {
+test("recovers the figures of written lines", () => {
   const lines = corpusLines("ru.txt.br").filter((line) => /\d/.test(line));
   const wrong = lines.filter((line) => {
     const { spoken } = normalizeRussian(line, { expand: true });
@@ -202,7 +202,9 @@ const SCALE_WORD =
   /(\d+(?:[.,]\d+)?)[ \u00a0](?:(тыс)|(млн|миллион)|(млрд|миллиард))(?:\.|\p{Ll}{0,4})(?!\p{L})/gu;
 const MONTH_WORD = new RegExp(`(?<=\\d )(?:${MONTHS.join("|")})`, "g");
 
-/** Whole numbers of a text in order, however they are written: "10 тысяч" is 10 000, "XIX" 19, "марта" 3. */
+/**
+ * Returns the whole numbers of a text in order, in any notation: "10 тысяч" is 10 000, "XIX" 19, "марта" 3.
+ */
 function amounts(text: string): string[] {
   const plain = text
     .replace(/(?<=\d)[\u00a0 ](?=\d{3}(?!\d))/g, "")

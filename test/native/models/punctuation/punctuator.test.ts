@@ -4,7 +4,7 @@ import { corpusLines } from "../../../../bench/support/corpora.js";
 import { displayedWords, displayLine } from "../../../../core/domain/text/display/display-text.js";
 import { Punctuator } from "../../../../native/models/punctuation/punctuator.js";
 
-/** Lines joined without their boundaries, as a recogniser gives them. */
+/** Lines joined without their boundaries, as from a recogniser. */
 const JOINED = 3;
 const MARKS = [",", ".", "?"] as const;
 
@@ -35,7 +35,7 @@ for (const { file, least } of [
   { file: "kk-heldout.txt.br", least: { ",": 0.38, ".": 0.7, "?": 0.7 } },
   { file: "ru-heldout.txt.br", least: { ",": 0.6, ".": 0.68, "?": 0.7 } },
 ]) {
-  test(`restores marks of held-out lines (${file}) as well as its card says`, async () => {
+  test(`restores the marks of held-out lines (${file}) with the accuracy that its card states`, async () => {
     const counts = Object.fromEntries(MARKS.map((mark) => [mark, { right: 0, wrong: 0, missed: 0 }]));
     const lines = corpusLines(file).filter((line) => !/[\dA-Za-z]/.test(line) && /[.?!]$/.test(line));
     for (let first = 0; first + JOINED <= lines.length; first += JOINED) {
@@ -58,7 +58,7 @@ for (const { file, least } of [
   });
 }
 
-test("reads long texts in windows that agree about every word", async () => {
+test("reads long texts in windows that agree on every word", async () => {
   const words = corpusLines("ru-heldout.txt.br")
     .filter((line) => !/[\dA-Za-z]/.test(line))
     .slice(0, 80)
@@ -69,12 +69,12 @@ test("reads long texts in windows that agree about every word", async () => {
     [read.marks.length, read.cases.length, read.stops.length],
     [words.length, words.length, words.length],
   );
-  // Inside the first window nothing depends on what comes after it.
+  // Inside the first window nothing depends on later words.
   const alone = await punctuator.read(words.slice(0, 200));
   assert.deepEqual(read.marks.slice(0, 150), alone.marks.slice(0, 150));
 });
 
-test("reads nothing from no words", async () => {
+test("returns nothing for no words", async () => {
   assert.deepEqual(await punctuator.read([]), { marks: [], cases: [], stops: [] });
 });
 

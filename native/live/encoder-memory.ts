@@ -1,35 +1,128 @@
 import { copyState, type EncoderState, StateRows, type StateSize } from "../models/state-rows.js";
 
-/** States of a pool are allocated this many at a time, contiguously. */
-const POOL_ROWS = 32;
+/** Frames per block of encoder output: 1.3 s. */
+export const BLOCK_FRAMES = 32;
+/** Items of a pool are allocated this many at a time, contiguously. */
+const POOL_ITEMS = 32;
 /** A slab of 64 rows is a megabyte. */
 const MAX_SLABS = 8;
 
-/** Encoder states, reused and never freed. */
-export class StatePool {
-  readonly #size: StateSize;
-  readonly #free: EncoderState[] = [];
+/** Memory of one size, reused and never freed. */
+class Pool<T> {
+  readonly #allocate: (count: number) => readonly T[];
+  readonly #free: T[] = [];
 
+  constructor(allocate: (count: number) => readonly T[]) {
+    this.#allocate = allocate;
+  }
+
+  /** Returns an item with arbitrary content. */
+  acquire(): T {
+    // Last item first, so that items are acquired in the order of memory.
+    if (this.#free.length === 0) this.#free.push(...this.#allocate(POOL_ITEMS).toReversed());
+    return this.#free.pop()!;
+  }
+
+  release(item: T): void {
+    this.#free.push(item);
+  }
+}
+
+/** Rows of floats. */
+export class RowPool extends Pool<Float32Array> {
+  constructor(rowSize: number) {
+    super((count) => {
+      const memory = new Float32Array(count * rowSize);
+      return Array.from({ length: count }, (_, row) => memory.subarray(row * rowSize, (row + 1) * rowSize));
+    });
+  }
+}
+
+/** Encoder states. */
+export class StatePool extends Pool<EncoderState> {
   constructor(size: StateSize) {
-    this.#size = size;
+    super((count) => new StateRows(size, count).rows);
   }
 
   /** Returns the initial state of a session, or, if `isDirtyFine`, one that the caller overwrites. */
-  acquire(isDirtyFine = false): EncoderState {
-    if (this.#free.length === 0) this.#free.push(...new StateRows(this.#size, POOL_ROWS).rows.toReversed());
-    const state = this.#free.pop()!;
+  override acquire(isDirtyFine = false): EncoderState {
+    const state = super.acquire();
     if (isDirtyFine) return state;
     state.values.fill(0);
     state.bytes.fill(0);
     return state;
   }
+}
 
-  release(state: EncoderState): void {
-    this.#free.push(state);
+/**
+ * One row per frame for a session's last frames, in blocks from a shared pool: a session holds as many blocks
+ * as its open utterance needs, and a steady session allocates nothing.
+ */
+export class FrameRows {
+  readonly #width: number;
+  readonly #pool: RowPool;
+  readonly #blocks: Float32Array[] = [];
+  /** Number of the first block that is held, counted from frame 0. */
+  #firstBlock: number;
+  #endFrame: number;
+
+  /**
+   * @param pool of rows of `BLOCK_FRAMES * width`
+   * @param firstFrame the frame that is pushed first
+   */
+  constructor(pool: RowPool, width: number, firstFrame: number) {
+    this.#pool = pool;
+    this.#width = width;
+    this.#endFrame = firstFrame;
+    this.#firstBlock = Math.floor(firstFrame / BLOCK_FRAMES);
+  }
+
+  /** One past the last frame. */
+  get endFrame(): number {
+    return this.#endFrame;
+  }
+
+  push(row: Float32Array): void {
+    const index = this.#endFrame % BLOCK_FRAMES;
+    const block = Math.floor(this.#endFrame / BLOCK_FRAMES) - this.#firstBlock;
+    if (block === this.#blocks.length) this.#blocks.push(this.#pool.acquire());
+    this.#blocks[block]!.set(row, index * this.#width);
+    this.#endFrame++;
+  }
+
+  /** Releases the blocks that end before `frame`. */
+  discardBefore(frame: number): void {
+    const keep = Math.floor(Math.min(frame, this.#endFrame) / BLOCK_FRAMES);
+    while (this.#firstBlock < keep) {
+      const block = this.#blocks.shift();
+      if (block !== undefined) this.#pool.release(block);
+      this.#firstBlock++;
+    }
+  }
+
+  /** Copies the rows from `startFrame` to `endFrame`, which must be held. */
+  copy(startFrame: number, endFrame: number, target: Float32Array): void {
+    for (let frame = startFrame; frame < endFrame; ) {
+      const block = Math.floor(frame / BLOCK_FRAMES);
+      const until = Math.min(endFrame, (block + 1) * BLOCK_FRAMES);
+      const rows = this.#blocks[block - this.#firstBlock];
+      if (rows === undefined) throw new RangeError(`frame ${frame} is no longer held`);
+      const from = (frame % BLOCK_FRAMES) * this.#width;
+      target.set(
+        rows.subarray(from, from + (until - frame) * this.#width),
+        (frame - startFrame) * this.#width,
+      );
+      frame = until;
+    }
+  }
+
+  /** Releases all blocks; nothing may be pushed afterwards. */
+  release(): void {
+    for (const block of this.#blocks.splice(0)) this.#pool.release(block);
   }
 }
 
-/** Where a track's state is: in the slab of its last batch, or in its own memory. */
+/** Location of a track's state: the slab of its last batch, or its own memory. */
 export class StatePlace {
   readonly own: EncoderState;
   #state: EncoderState;

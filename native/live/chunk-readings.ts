@@ -1,0 +1,84 @@
+import type { SampleSpan } from "../../core/domain/audio/resample.js";
+import type { UtteranceReader } from "../models/utterance-reader.js";
+import type { LiveTrack } from "./live-track.js";
+import type { ReadUtterance } from "./read-utterance.js";
+
+/** Time for chunks between two steps, during which other sessions and finals wait. */
+const BUDGET_MS = 8;
+
+/**
+ * Reads open utterances in chunks while they are spoken.
+ *
+ * An utterance is not read on while a pause may end it: its second pass starts where the reading is, and what
+ * it reads then depends on the audio alone. A session is not stepped while a chunk of it waits, so a second
+ * pass never has much left to read.
+ */
+export class ChunkReadings {
+  readonly #reader: UtteranceReader;
+  readonly #frameSamples: number;
+  /** Sessions with a chunk to read in this round; reused. */
+  readonly #due: LiveTrack[] = [];
+  /** Index of the session that is first in this round. */
+  #turn = 0;
+  #hasMore = false;
+
+  constructor(reader: UtteranceReader, frameSamples: number) {
+    this.#reader = reader;
+    this.#frameSamples = frameSamples;
+  }
+
+  /** The last round has left chunks to the next one. */
+  get hasMore(): boolean {
+    return this.#hasMore;
+  }
+
+  /** Whether the next chunk of a session's open utterance has been spoken. */
+  isDue({ read, isInPause, encoded }: LiveTrack): boolean {
+    if (read === null || isInPause) return false;
+    const spoken = (encoded.endFrame - read.startFrame) * this.#frameSamples;
+    return this.#reader.next(read.reading).end <= spoken;
+  }
+
+  /**
+   * Reads a chunk of each session that has one, within the budget; at least one.
+   * @param onRead is called for each session that has been read
+   */
+  async run(tracks: readonly LiveTrack[], onRead: (track: LiveTrack) => void): Promise<boolean> {
+    const due = this.#due;
+    due.length = 0;
+    for (let index = 0; index < tracks.length; index++) {
+      const track = tracks[(index + this.#turn) % tracks.length]!;
+      if (this.isDue(track)) due.push(track);
+    }
+    const startedAtMs = performance.now();
+    let done = 0;
+    while (done < due.length && (done === 0 || performance.now() - startedAtMs < BUDGET_MS)) {
+      const track = due[done++]!;
+      await this.#read(track, track.read!);
+      if (!track.isClosed) onRead(track);
+    }
+    // Sessions that have waited are first in the next round.
+    if (done < due.length) this.#turn = tracks.indexOf(due[done]!);
+    this.#hasMore = due.some((track) => !track.isClosed && this.isDue(track));
+    return done > 0;
+  }
+
+  async #read(track: LiveTrack, utterance: ReadUtterance): Promise<void> {
+    const { reading } = utterance;
+    await this.#reader.read(reading, this.#audioOf(track, utterance, this.#reader.next(reading)));
+    utterance.takeRows();
+  }
+
+  /** Copies samples of an utterance, which the track keeps as output of its steps. */
+  #audioOf({ encoded }: LiveTrack, { startFrame }: ReadUtterance, { start, end }: SampleSpan): Float32Array {
+    const firstFrame = Math.max(0, Math.floor(start / this.#frameSamples));
+    const endFrame = Math.ceil(end / this.#frameSamples);
+    const firstSample = firstFrame * this.#frameSamples;
+    const frames = new Float32Array((endFrame - firstFrame) * this.#frameSamples);
+    encoded.copy(startFrame + firstFrame, startFrame + endFrame, frames);
+    const audio = new Float32Array(end - start);
+    const from = Math.max(start, firstSample);
+    audio.set(frames.subarray(from - firstSample, end - firstSample), from - start);
+    return audio;
+  }
+}

@@ -1,0 +1,30 @@
+import type { SentenceEnds } from "../models/punctuation/sentence-ends.js";
+import type { UtteranceReader } from "../models/utterance-reader.js";
+import type { RowPool, StatePool } from "./encoder-memory.js";
+import type { LetterTiming } from "./hypothesis.js";
+import type { SearchPool } from "./searched-utterance.js";
+
+/** The part of a recogniser that the tracks of a worker share. */
+export interface TrackModel {
+  readonly letters: LetterTiming;
+  /**
+   * Steps output text. Otherwise `reader` reads open utterances once; without a reader they are read
+   * repeatedly.
+   */
+  readonly streams: boolean;
+  readonly reader: UtteranceReader | null;
+  readonly states: StatePool;
+  readonly encodedBlocks: RowPool;
+  readonly encodedSize: number;
+  readonly vocabulary: readonly string[];
+  readonly outputBias: Float32Array | null;
+  /** Null without a language model: partials are then the streaming head's letters. */
+  readonly searches: SearchPool | null;
+  /** Its text is Kazakh or Russian, which the network for sentence ends knows. */
+  readonly isCyrillic: boolean;
+  /** Loaded by the first session that needs it. */
+  readonly sentenceEnds: () => SentenceEnds;
+  readonly frameSamples: number;
+  readonly sampleRateHz: number;
+  readonly contextFrames: number;
+}

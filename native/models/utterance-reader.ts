@@ -1,0 +1,29 @@
+import type { SampleSpan } from "../../core/domain/audio/resample.js";
+
+/** The part of an utterance that was read while it was spoken. */
+export interface Reading {
+  /** Rows so far, each of the recogniser's `outputFrameSamples`. */
+  readonly rowCount: number;
+  /** `[rowCount, vocabulary]` and space for more; natural log. */
+  readonly rows: Float32Array;
+}
+
+/**
+ * Reads utterances in chunks while they are spoken, each from zeros at its start. What it reads depends on
+ * the utterance's audio only: not on the audio before it, on other utterances, or on when it runs.
+ */
+export interface UtteranceReader {
+  begin(): Reading;
+  /** Returns the samples of the utterance that its next chunk needs; those below 0 are silence. */
+  next(reading: Reading): SampleSpan;
+  /** Reads the next chunk of an utterance. @param pcm the samples of `next`, -1 to 1 */
+  read(reading: Reading, pcm: Float32Array): Promise<void>;
+}
+
+/** Copies a span of an utterance; silence outside of it. */
+export function copySpan(pcm: Float32Array, { start, end }: SampleSpan): Float32Array {
+  const copy = new Float32Array(end - start);
+  const from = Math.max(0, start);
+  if (from < Math.min(end, pcm.length)) copy.set(pcm.subarray(from, Math.min(end, pcm.length)), from - start);
+  return copy;
+}

@@ -1,0 +1,85 @@
+import { countCodePoints } from "../../core/domain/text/code-points.js";
+import { additionOf, type SentencePart } from "../client/live-sentences.js";
+
+const DEFAULT_COLUMNS = 80;
+/** A partial with less room than this gets the next row. */
+const LEAST_ROOM = 24;
+
+/** The part of standard output that is used. */
+export interface TextOutput {
+  readonly isTTY?: boolean | undefined;
+  readonly columns?: number | undefined;
+  write(text: string): unknown;
+}
+
+/**
+ * Writes the text of a live session, a sentence per line. Text is only appended: a final whose sentence may go on
+ * leaves its line open, and the next final or the end of the session writes the mark. A terminal also shows
+ * partials after it, which the next result erases.
+ */
+export class LiveText {
+  readonly #output: TextOutput;
+  /** The last text, of the open line if there is one. */
+  #text = "";
+  #isOpen = false;
+  /** Characters of the open line since the start of its first row. */
+  #written = 0;
+  /** Erases the partial, and moves back to the end of the open line. */
+  #erase = "";
+
+  constructor(output: TextOutput) {
+    this.#output = output;
+  }
+
+  final(final: SentencePart): void {
+    const { mark, isNewSentence, text, isComplete } = additionOf(final, this.#text);
+    if (text === "") {
+      this.#write("");
+      return;
+    }
+    if (this.#isOpen) {
+      this.#write(isNewSentence ? `${mark}\n` : `${mark} `);
+      if (isNewSentence) this.#written = 0;
+    }
+    this.#write(isComplete ? `${text}\n` : text);
+    if (isComplete) this.#written = 0;
+    this.#isOpen = !isComplete;
+    this.#text = text;
+  }
+
+  /** Shows the end of a partial, because that changes most: a wrapped row could not be erased. */
+  partial(text: string): void {
+    this.#write("");
+    const { isTTY = false, columns = DEFAULT_COLUMNS } = this.#output;
+    if (!isTTY || text === "") return;
+    const column = this.#written % columns;
+    const home = column === 0 ? "\r" : `\r\x1b[${column}C`;
+    const isBelow = columns - column < LEAST_ROOM;
+    const lead = isBelow ? "\n" : column === 0 ? "" : " ";
+    const room = columns - 1 - (isBelow || column === 0 ? 0 : column + 1);
+    this.#output.write(lead + Array.from(text).slice(-room).join(""));
+    this.#erase = isBelow ? `\r\x1b[K\x1b[A${home}` : `${home}\x1b[K`;
+  }
+
+  /** Calls `write`, which writes lines to the same terminal, below the text so far. */
+  above(write: () => void): void {
+    if (this.#output.isTTY === true) {
+      this.#write(this.#isOpen ? "\n" : "");
+      this.#written = 0;
+    }
+    write();
+  }
+
+  /** Ends the text. @param mark of the last sentence, if it is open */
+  end(mark: string): void {
+    this.#write(this.#isOpen ? `${mark}\n` : "");
+    this.#isOpen = false;
+  }
+
+  #write(text: string): void {
+    const all = this.#erase + text;
+    this.#erase = "";
+    if (all !== "") this.#output.write(all);
+    this.#written += countCodePoints(text);
+  }
+}

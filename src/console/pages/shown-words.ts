@@ -1,0 +1,25 @@
+import type { TimedWord } from "../../../core/domain/decoding/words.js";
+import type { Transcribed } from "../../client/browser.js";
+
+/** How transcripts are shown: with capitals, punctuation and figures, or word by word as spoken. */
+export const TEXT_FORMS = ["readable", "spoken"] as const;
+export type TextForm = (typeof TEXT_FORMS)[number];
+
+/** A word as it is shown, with the texts by which the search finds it. */
+export interface ShownWord extends TimedWord {
+  readonly texts: readonly string[];
+}
+
+/** Returns the words to show. A figure is also found by the words that were spoken for it: "2026" by "две тысячи". */
+export function shownWords(
+  { words = [], display_words = [] }: Pick<Transcribed, "words" | "display_words">,
+  form: TextForm,
+): readonly ShownWord[] {
+  if (form === "spoken" || display_words.length === 0) {
+    return words.map(({ word, start, end }) => ({ word, start, end, texts: [word.toLowerCase()] }));
+  }
+  return display_words.map(({ word, start, end, spoken: [first, last] }) => {
+    const spoken = words.slice(first, last).map((one) => one.word.toLowerCase());
+    return { word, start, end, texts: [word.toLowerCase(), spoken.join(" ")] };
+  });
+}

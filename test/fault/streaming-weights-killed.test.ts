@@ -1,0 +1,85 @@
+// Issue 35: graphs that stream carry state from chunk to chunk, which a lost worker takes with it.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { startLiveWorker } from "../../native/start-workers.js";
+import { cut, joined, RATE_HZ, silence, speech } from "../support/audio.js";
+import { liveEngine } from "../support/engines.js";
+import { eventually } from "../support/eventually.js";
+import { FAULTY_ENTRIES } from "../support/faulty/entries.js";
+import { FaultOrders } from "../support/faulty/orders.js";
+import { tinyWithNearVoice } from "../support/folders.js";
+import { finalsOf, LiveListener } from "../support/live-listener.js";
+import { momentOfFault, pace } from "../support/pace.js";
+import { TINY_RECOGNIZERS } from "../support/tiny-packages.js";
+
+const KAZAKH = speech("kazakh-speech-commands/example_1.flac");
+const SPOKEN = [
+  joined(silence(0.3), KAZAKH, silence(0.5), speech("asterisk-ru-core/conf-getconfno.flac"), silence(0.4)),
+  joined(silence(0.7), speech("asterisk-ru-additional/an-error-has-occured.flac"), silence(0.8), KAZAKH),
+];
+/** Longer than an utterance may be, so that one is cut in speech. */
+const LONG = joined(...Array<Int16Array>(8).fill(KAZAKH));
+const MESSAGE_SAMPLES = [1_600, 1_000, 2_311];
+/** A worker serves this long before it is killed. */
+const KILL_MS = 2_000;
+/** Few enough that a slow machine reads the long utterance after the last one. */
+const KILLS = 6;
+
+const orders = new FaultOrders();
+
+for (const { id } of TINY_RECOGNIZERS.filter(({ streams }) => streams)) {
+  test(`workers of ${id} killed every 2 s change no final`, async (t) => {
+    const settings = { modelFolder: await tinyWithNearVoice(id), intraOpThreads: 1, entries: FAULTY_ENTRIES };
+    let workersUp = 0;
+    const engine = await liveEngine({
+      startWorker: async (cells, onMessage) => {
+        const worker = await startLiveWorker(settings, cells, onMessage);
+        workersUp++;
+        return worker;
+      },
+    });
+    await engine.start();
+    try {
+      const voices = [joined(...SPOKEN), joined(...SPOKEN.toReversed())];
+      const undisturbed = [];
+      for (const pcm of [...voices, LONG]) undisturbed.push(await finalsOf(engine, [pcm]));
+      assert.ok(undisturbed[0]!.length >= 3 && undisturbed[2]!.length >= 2);
+      let isOver = false;
+      const killing = (async () => {
+        for (let kill = 0; kill < KILLS; kill++) {
+          await eventually("a worker is up", () => isOver || workersUp > kill);
+          await momentOfFault(KILL_MS);
+          if (isOver) return;
+          orders.failAll("live");
+        }
+      })();
+      // The long one at once: its backlog is replayed too.
+      const long = new LiveListener(engine);
+      await long.writeAll([LONG]);
+      const paced = await Promise.all(
+        voices.map((pcm, voice) => spokenTo(new LiveListener(engine), pcm, voice)),
+      );
+      await long.finish();
+      isOver = true;
+      await killing;
+      t.diagnostic(`${workersUp - 1} workers died`);
+      assert.ok(workersUp >= 3, `${workersUp} workers`);
+      for (const [voice, listener] of [...paced, long].entries()) {
+        assert.deepEqual(listener.finals, undisturbed[voice], `session ${voice}`);
+      }
+      assert.ok(paced.some(({ events }) => events.some(({ type }) => type === "partial")));
+    } finally {
+      await engine.stop();
+    }
+  });
+}
+
+async function spokenTo(listener: LiveListener, pcm: Int16Array, voice: number): Promise<LiveListener> {
+  const samples = MESSAGE_SAMPLES[voice % MESSAGE_SAMPLES.length]!;
+  for (const piece of cut(pcm, [samples])) {
+    await listener.writeAll([piece]);
+    await pace((1_000 * samples) / RATE_HZ);
+  }
+  assert.equal((await listener.finish()).type, "finished");
+  return listener;
+}

@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { recognizerIn } from "../../../bench/support/recognizer.js";
+import {
+  bestPath,
+  readStreamingReference,
+  referencePcm,
+} from "../../../bench/support/streaming-reference.js";
+
+const { peer, packages } = await readStreamingReference();
+
+for (const [id, reference] of Object.entries(packages)) {
+  test(`${id} has the tokens of ${peer}, at the same times, with the same log-probs`, async () => {
+    const { model } = await recognizerIn(`test/fixtures/adapters/${id}`);
+    const { logProbs } = await model.decodeUtterance(referencePcm());
+    const rowSeconds = model.outputFrameSamples / model.manifest.sampleRateHz;
+    const ours = bestPath(logProbs, { vocabulary: model.vocabulary, rowSeconds });
+    const count = ours.tokens.length;
+    assert.ok(count >= 10, `${count} tokens`);
+    assert.ok(new Set(ours.tokens).size >= 3, "of several kinds");
+    // The peer reads more silence after the audio.
+    assert.deepEqual(
+      ours.tokens.map((token) => token.trim()),
+      reference.tokens.slice(0, count),
+    );
+    for (const [i, seconds] of ours.seconds.entries()) {
+      assert.ok(Math.abs(seconds - reference.seconds[i]!) < 0.001, `token ${i} at ${seconds} s`);
+    }
+    for (const [i, logProb] of reference.logProbs.slice(0, count).entries()) {
+      const difference = Math.abs(logProb - ours.logProbs[i]!);
+      assert.ok(difference < 1e-4, `log-prob of token ${i} differs by ${difference}`);
+    }
+    await model.release();
+  });
+}
+
+test("the reference includes log-probs of a transducer", () => {
+  const { tokens, logProbs } = packages["tiny-zipformer2-transducer"]!;
+  assert.equal(logProbs.length, tokens.length);
+});

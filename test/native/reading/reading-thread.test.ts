@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ReadingTask } from "../../../core/domain/text/display/reading.js";
+import { ReadingThread } from "../../../native/reading/reading-thread.js";
+
+const TASK: ReadingTask = {
+  words: "он пятнадцатого марта заплатил сто двадцать тысяч тенге это много".split(" "),
+  pauses: null,
+  display: true,
+  numerals: "auto",
+  redact: [],
+  context: 0,
+  previous: "none",
+  isOver: true,
+};
+
+function lineOf({ pieces }: Awaited<ReturnType<ReadingThread["read"]>>): string {
+  return pieces
+    .map(({ text }) => text)
+    .join(" ")
+    .replaceAll("\u00a0", " ");
+}
+
+test("reads many transcripts at a time in a thread, which restarts after it has stopped", async () => {
+  const reader = new ReadingThread({ onFailure: assert.ifError });
+  const many = await Promise.all(Array.from({ length: 20 }, () => reader.read(TASK)));
+  for (const reading of many)
+    assert.match(lineOf(reading), /^Он 15 марта заплатил 120 000 тенге\. Это много/);
+  await reader.stop();
+  assert.match(lineOf(await reader.read(TASK)), /^Он 15 марта/);
+  await reader.stop();
+});
+
+test("without the thread, text has no marks but is still masked", async () => {
+  const failures: unknown[] = [];
+  const entry = new URL("./no-such-worker.js", import.meta.url);
+  const reader = new ReadingThread({ entry, onFailure: (error) => failures.push(error) });
+  assert.equal(lineOf(await reader.read(TASK)), "Он 15 марта заплатил 120 000 тенге это много.");
+  const words = "мой номер восемь семьсот один двести двадцать два сорок пять шестьдесят семь".split(" ");
+  assert.equal(lineOf(await reader.read({ ...TASK, words, redact: ["phone"] })), "Мой номер [PHONE].");
+  assert.equal(failures.length, 2);
+  await reader.stop();
+});
