@@ -2,7 +2,7 @@ import type { Case, Mark } from "../../core/domain/text/display/marks.js";
 import type { WrittenWord } from "./written-words.js";
 
 /** What is counted of a text: right, too many, missing. */
-export type Counts = readonly [right: number, extra: number, missed: number];
+type Counts = readonly [right: number, extra: number, missed: number];
 
 export const FIGURES = ["comma", "stop", "question", "anyEnd", "capitals", "inside"] as const;
 export type Figure = (typeof FIGURES)[number];
@@ -73,7 +73,7 @@ function strongest(words: readonly WrittenWord[]): Mark {
 }
 
 /** Pairs of aligned words [reference, displayed], equal or not, and the edit distance. */
-export function align(
+function align(
   from: readonly string[],
   to: readonly string[],
 ): { readonly pairs: readonly (readonly [number, number])[]; readonly edits: number } {

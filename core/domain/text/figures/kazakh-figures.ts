@@ -31,11 +31,12 @@ const CENTURY = /^ғасыр\p{Ll}*$/u;
 /** Nouns that always take figures: money, units, per cent. */
 const MEASURE =
   /^(?:теңге|тиын|доллар|еуро|евро|рубль|юань|фунт|сом|пайыз|процент|градус|(?:кило|санти|милли)?метр|(?:кило|милли)?грам|тонна|литр|гектар|шақырым|секунд|минут|сағат|(?:кило|мега|гига)?ватт|(?:мега|гига|кило)?байт|бит|балл|ұпай|пайыздық)/;
-/** "Жүзден астам" is more than a hundred. */
+const AN_HOUR = /^(?:сағат|минут|секунд)\p{Ll}{0,8}$/u;
 const HALF = /^(?:жарым|жарты)$/;
 /** "Миллиондаған" is millions. */
 const SCORES = /^н?[дт](?:аған|еген)/;
 const DATIVE = /^[ғгқк][ае]$/;
+/** "Жүзден астам" is more than a hundred. */
 const COMPARED =
   /^(?:астам|аса|артық|ас\p{Ll}{1,4}|кем|тарта|жуық\p{Ll}*|жет\p{Ll}{2,5}|дейін|шейін|таман)$/u;
 const FROM_OR_TO = /^(?:[дтн][ае]н|[ғгқк][ае])$/;
@@ -197,6 +198,9 @@ function plainNumber(
     return { first, end: stop, forms: [] };
   if (numerals === "auto" && isUnclearSum(number.value)) return { first, end: stop, forms: [] };
   if (isOtherWord(run, number, next, isSure)) return { first, end: stop, forms: [] };
+  if (numerals === "auto" && number.value === 1 && isAnHour(words, stop)) {
+    return { first, end: stop, forms: [] };
+  }
   const isScaleAlone = number.end - number.first === 1 && (last.role === "scale" || last.role === "hundred");
   if (numerals === "auto" && !isSure && (number.value < LEAST_FIGURE || isScaleAlone)) {
     return { first, end: stop, forms: [] };
@@ -212,6 +216,15 @@ function areSeparate(
   numbers: readonly SpelledNumber[],
   numerals: "auto" | "all",
 ): boolean {
+  const [from, to] = numbers;
+  if (
+    numerals === "auto" &&
+    numbers.length === 2 &&
+    LOCATIVE.test(run.at(-1)!.ending) &&
+    isClose(from!, to!)
+  ) {
+    return false;
+  }
   // "Бір жеті" is a week.
   if (numbers.length === 2 && run.at(-1)!.stem === "жеті" && run.at(-1)!.ending === "") return false;
   return numbers.every(({ value }, nth) => {
@@ -220,7 +233,13 @@ function areSeparate(
   });
 }
 
-/** "Тоқсан" alone is mostly a quarter, "қырықтың бірі" a saying. */
+/** "Бір сағат" is an hour, "бір сағат он минут" a measured time. */
+function isAnHour(words: readonly string[], at: number): boolean {
+  const next = kazakhNumberWord(words[at + 1] ?? "");
+  return AN_HOUR.test(words[at] ?? "") && (next === null || next.ending !== "");
+}
+
+/** "Тоқсан" alone is mostly a quarter, "қырықтың бірі" and "сексен шықпай" are sayings. */
 function isOtherWord(
   run: readonly KazakhNumberWord[],
   number: SpelledNumber,
@@ -229,7 +248,7 @@ function isOtherWord(
 ): boolean {
   const { stem, isOrdinal, ending } = run[number.end - 1]!;
   if (isOrdinal || isSure) return false;
-  if (GENITIVE.test(ending) && next === "бірі") return true;
+  if ((GENITIVE.test(ending) && next === "бірі") || next === "шықпай") return true;
   return (
     number.end - number.first === 1 && stem === "тоқсан" && ending === "" && !COUNTED_IN_NINETIES.test(next)
   );
@@ -304,9 +323,8 @@ function timeOrRange(
   const [from, to] = numbers;
   const { ending, isOrdinal } = run.at(-1)!;
   if (numbers.length !== 2 || from === undefined || to === undefined || isOrdinal) return [];
-  const isFar = to.value < from.value || to.value > from.value + CLOSE;
   if (LOCATIVE.test(ending) && isTime(from.value, to.value))
-    return isFar ? [`${from.value}:${to.value}-${ending}`] : [];
+    return isClose(from, to) ? [] : [`${from.value}:${to.value}-${ending}`];
   // "Жиырма төрт жиырма бес мың": the scale is said once.
   const scale = scaleSaidOnce(from.value, to.value);
   const last = to.value / (scale ?? 1);
@@ -326,6 +344,10 @@ function clock(words: readonly string[], { words: run, first }: Run): Found | nu
   if (isOrdinal || !isTime(hour, minute)) return null;
   const time = `${hour}:${minute}`;
   return { first, end: first + run.length, forms: [ending === "" ? time : `${time}-${ending}`] };
+}
+
+function isClose(from: SpelledNumber, to: SpelledNumber): boolean {
+  return to.value >= from.value && to.value <= from.value + CLOSE;
 }
 
 function isTime(hour: number, minute: number): boolean {

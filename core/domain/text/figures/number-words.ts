@@ -153,11 +153,10 @@ export function scaleSaidOnce(from: number, to: number): number | null {
   return from < 1_000 ? (SCALES.find((scale) => to % scale === 0) ?? null) : null;
 }
 
-/** Whether two numbers in a row mean "from so many to so many" rather than a time: "13 20". */
+/** Whether two numbers in a row mean "from so many to so many": not a time ("13 20"), nor two years. */
 export function isRange(from: number, to: number): boolean {
   if (from < 1 || to <= from || to > 3 * from) return false;
-  if (to - from <= FEW || (from % FEW === 0 && to % FEW === 0)) return true;
-  return to <= 2 * from && !(from < 24 && to < 60 && to % FEW === 0);
+  return to - from <= FEW || (from % FEW === 0 && to % FEW === 0);
 }
 
 /** "A million two hundred" mostly leaves "thousand" out. */

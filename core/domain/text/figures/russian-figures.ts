@@ -238,8 +238,14 @@ function severalNumbers(
   const isCut = run.length === LONGEST_RUN;
   // Behind a run that was cut the last number may go on.
   if (numerals === "auto" || isLikeGroups)
-    return { end: isCut ? first + numbers.at(-1)!.first : end, text: null };
+    return { end: isCut ? first + numbers.at(-1)!.first : endOfList(words, end), text: null };
   return { end: first + one!.end, text: grouped(one!.value) };
+}
+
+/** "Девять двенадцать и восемьдесят четыре" is a list: all of it stays. */
+function endOfList(words: readonly string[], end: number): number {
+  const rest = words[end] === "и" ? runAt(words, end + 1) : null;
+  return rest === null || rest.words.at(-1)!.isOrdinal ? end : end + 1 + rest.words.length;
 }
 
 /** "Две третьих" is 2/3, "одна вторая" 1/2. */
@@ -273,7 +279,7 @@ function range(
   const last = to.value / (scale ?? 1);
   const end = first + run.length;
   const next = words[end] ?? "";
-  // "Девять двенадцать и восемьдесят четыре" is a list.
+  // A list continues behind "и".
   if (!isRange(from.value, last) || next === "и") return null;
   const isSure = numerals === "all" || scale !== null || MEASURE.test(next);
   if (!isSure && last < LEAST_FIGURE) return null;
