@@ -1,4 +1,5 @@
 import { normalizeKazakh } from "../kazakh/normalize.js";
+import { isArticle, isJoinedToWord, isOtherMeaning, placeOf } from "./kazakh-meanings.js";
 import { isAmbiguousAlone, type KazakhNumberWord, kazakhNumberWord } from "./kazakh-words.js";
 import {
   grouped,
@@ -18,20 +19,13 @@ const MONTH =
 const YEAR =
   /^жыл(?:ы|ғы|дың|ды|ға|да|дан|мен|дағы\p{Ll}{0,4}|дар\p{Ll}{0,12}|ының|ында|ындағы\p{Ll}{0,4}|ынан|ына|ын|ымен)?$/u;
 const DECADE = /^жылдар\p{Ll}{0,12}$/u;
-/** What people count in nineties: "тоқсан" alone is also a quarter of a year. */
-const COUNTED_IN_NINETIES = /^(?:жас|жыл|адам|күн|үй|елді)\p{Ll}{0,8}$/u;
-/** "Белгілі бір пайызға" is a certain share. */
-const AN_ARTICLE_BEFORE =
-  /^(?:белгілі|қандай|ешқандай|қандайда|кез|әр|қай|еш|әлде|тағы|басқа|осындай|мұндай|сондай|бәрі)$/;
 /** "Екі де тоғыз" is 2,9, which nobody reads so. */
 const AND_TENTHS = /^[дт][ае]$/;
-const GENITIVE = /^[ндт][ыі]ң$/;
 const LOCATIVE = /^[дт][ае]$/;
 const CENTURY = /^ғасыр\p{Ll}*$/u;
 /** Nouns that always take figures: money, units, per cent. */
 const MEASURE =
   /^(?:теңге|тиын|доллар|еуро|евро|рубль|юань|фунт|сом|пайыз|процент|градус|(?:кило|санти|милли)?метр|(?:кило|милли)?грам|тонна|литр|гектар|шақырым|секунд|минут|сағат|(?:кило|мега|гига)?ватт|(?:мега|гига|кило)?байт|бит|балл|ұпай|пайыздық)/;
-const AN_HOUR = /^(?:сағат|минут|секунд)\p{Ll}{0,8}$/u;
 const HALF = /^(?:жарым|жарты)$/;
 /** "Миллиондаған" is millions. */
 const SCORES = /^н?[дт](?:аған|еген)/;
@@ -180,6 +174,10 @@ function plainNumber(
   const next = words[stop] ?? "";
   // Numbers in a row mean about so many ("twenty thirty people"), or are a code.
   if (numbers.length > 1) {
+    // "Үш бүтін іі он оннан бір": the whole number is elsewhere.
+    if (DENOMINATORS.has(words[end - 1]!) && kazakhNumberWord(words[end] ?? "") !== null) {
+      return { first, end, forms: [] };
+    }
     const isCounted = numerals === "all" || MEASURE.test(words[end] ?? "");
     const isRest = kazakhNumberWord(words[first - 1] ?? "")?.ending === "";
     const forms = isRest ? [] : timeOrRange(run, numbers, isCounted);
@@ -193,12 +191,9 @@ function plainNumber(
   const isSure =
     (last.isOrdinal && (MONTH.test(next) || CENTURY.test(next))) ||
     (!last.isOrdinal && last.ending === "" && MEASURE.test(next));
-  const isArticle = number.value === 1 && AN_ARTICLE_BEFORE.test(words[first - 1] ?? "");
-  if (isArticle && (numerals === "auto" || words[first - 1] === "бәрі"))
-    return { first, end: stop, forms: [] };
-  if (numerals === "auto" && isUnclearSum(number.value)) return { first, end: stop, forms: [] };
-  if (isOtherWord(run, number, next, isSure)) return { first, end: stop, forms: [] };
-  if (numerals === "auto" && number.value === 1 && isAnHour(words, stop)) {
+  const place = placeOf(words, { words: run, first }, number);
+  const isUnclear = numerals === "auto" && (isUnclearSum(number.value) || isJoinedToWord(place));
+  if (isUnclear || isArticle(place, numerals) || isOtherMeaning(place, isSure)) {
     return { first, end: stop, forms: [] };
   }
   const isScaleAlone = number.end - number.first === 1 && (last.role === "scale" || last.role === "hundred");
@@ -229,29 +224,10 @@ function areSeparate(
   if (numbers.length === 2 && run.at(-1)!.stem === "жеті" && run.at(-1)!.ending === "") return false;
   return numbers.every(({ value }, nth) => {
     const isLikeGroup = nth > 0 && value >= 100 && value < 1_000;
-    return !isLikeGroup && (numerals === "all" || value >= LEAST_FIGURE);
+    // "Алты жүз елу елу бір мың" is 650 to 651 thousand.
+    const isOfScale = nth > 0 && scaleSaidOnce(numbers[nth - 1]!.value, value) !== null;
+    return !isLikeGroup && !isOfScale && (numerals === "all" || value >= LEAST_FIGURE);
   });
-}
-
-/** "Бір сағат" is an hour, "бір сағат он минут" a measured time. */
-function isAnHour(words: readonly string[], at: number): boolean {
-  const next = kazakhNumberWord(words[at + 1] ?? "");
-  return AN_HOUR.test(words[at] ?? "") && (next === null || next.ending !== "");
-}
-
-/** "Тоқсан" alone is mostly a quarter, "қырықтың бірі" and "сексен шықпай" are sayings. */
-function isOtherWord(
-  run: readonly KazakhNumberWord[],
-  number: SpelledNumber,
-  next: string,
-  isSure: boolean,
-): boolean {
-  const { stem, isOrdinal, ending } = run[number.end - 1]!;
-  if (isOrdinal || isSure) return false;
-  if ((GENITIVE.test(ending) && next === "бірі") || next === "шықпай") return true;
-  return (
-    number.end - number.first === 1 && stem === "тоқсан" && ending === "" && !COUNTED_IN_NINETIES.test(next)
-  );
 }
 
 function percentForms(value: number, ending: string): string[] {

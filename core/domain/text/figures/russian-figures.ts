@@ -158,7 +158,8 @@ function plainNumber(words: readonly string[], { words: run, first }: Run, numer
     if (isDay) return { end, text: `${value}-${last.suffix}` };
     return { end, text: isHour ? null : ordinal(value, last, { next, isOfMonth }, numerals) };
   }
-  if (isShort && isSaying(words, first, value)) return { end, text: null };
+  if (numerals === "auto" && isJoinedToWord(words, first, false)) return { end, text: null };
+  if (isShort && numerals === "auto" && isSaying(words, first, value)) return { end, text: null };
   const isSure = MEASURE.test(next) || (MONTH_GENITIVE.test(next) && value <= 31);
   // "Тысячи людей", "миллион раз": a scale alone is a word.
   if (isShort && last.role === "scale" && !isThousand(words, first, isSure || numerals === "all")) {
@@ -171,12 +172,19 @@ function plainNumber(words: readonly string[], { words: run, first }: Run, numer
   return { end, text: sum(value) };
 }
 
-/** "Ни одной минуты", "одну минуту", "во сто раз", "из пятого в десятое". */
+/** "Ни одной минуты", "одну минуту", "во сто раз", "сто раз говорила", "из пятого в десятое". */
 function isSaying(words: readonly string[], at: number, value: number): boolean {
   const before = words[at - 1] ?? "";
   if (value === 1) return before === "ни" || (words[at] === "одну" && A_MOMENT.test(words[at + 1] ?? ""));
-  if (value === 100) return before === "во";
+  if (value === 100) return before === "во" || (words[at] === "сто" && words[at + 1] === "раз");
   return words[at] === "десятое" && /^пято[ег]/.test(words[at - 2] ?? "");
+}
+
+/** "Семь или десять минут": a number below ten stays a word, and so does the one joined to it. */
+function isJoinedToWord(words: readonly string[], at: number, isOrdinal: boolean): boolean {
+  if (!/^(?:или|либо|и)$/.test(words[at - 1] ?? "")) return false;
+  const [earlier, other] = [words[at - 3], words[at - 2]].map((word) => russianNumberWord(word ?? ""));
+  return earlier === null && other?.role === "digit" && other.isOrdinal === isOrdinal;
 }
 
 /** "С первого по десятое мая". */
