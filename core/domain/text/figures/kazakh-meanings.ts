@@ -28,7 +28,7 @@ interface Place {
   readonly behind: readonly [string, string];
 }
 
-/** Whether a number alone, before a noun that does not make it sure, means something else or more. */
+/** Whether a number means something else, or more than its words say; a unit behind it makes it no saying. */
 export function isOtherMeaning(place: Place, isSure: boolean): boolean {
   const { run, behind } = place;
   const [next, second] = behind;
