@@ -1,6 +1,7 @@
 import type { ReadableWord, RedactedSpan } from "../../core/domain/decoding/transcript.js";
 import type { ScoredWord } from "../../core/domain/decoding/words.js";
 import { displayLine } from "../../core/domain/text/display/display-text.js";
+import { pauseOf, pausesAfter } from "../../core/domain/text/display/pauses.js";
 import type { PreviousEnd, Reading, ReadingOptions } from "../../core/domain/text/display/reading.js";
 import { maskedText, maskedWords } from "../../core/domain/text/redaction/masks.js";
 import { bare } from "../../core/domain/text/redaction/spoken-digits.js";
@@ -10,10 +11,10 @@ import type { TranscriptReader } from "../../core/ports/transcript-reader.js";
 /** A silence that ends a sentence, regardless of its words. */
 const SURE_PAUSE_SECONDS = 1;
 /**
- * A final ends its sentence immediately if the causal network is at least this confident; 19 of 20 such ends
- * are correct.
+ * A final ends its sentence immediately if the causal network is at least this confident: 19 of 20 such ends
+ * are correct, 9 of 10 in code-switched text (`npm run bench -- readable`).
  */
-const SURE_END = 0.9;
+const SURE_END = 0.75;
 /** Words of an open sentence that the network reads again with the next final. */
 const MAX_CONTEXT = 60;
 /** A mark up to this long after the last word of an utterance still belongs to it. */
@@ -136,7 +137,7 @@ export class ReadableEvents {
     const context = this.#previous === "none" || this.#previous === "ended" ? [] : this.#open.words;
     const pauses = [
       ...this.#open.pauses.slice(0, context.length - 1),
-      ...(context.length > 0 ? [pause] : []),
+      ...(context.length > 0 ? [pauseOf(pause)] : []),
     ];
     const all = [...context, ...words];
     const allPauses = [...pauses, ...pausesOf(event.words, words.length)];
@@ -211,12 +212,7 @@ function wordsOf(text: string): readonly string[] {
   return text.split(" ").filter((word) => word !== "");
 }
 
-/** The silence after each word; unknown after the last word, and if the model provides no times. */
+/** The pause after each word; unknown after the last, and where the model gives no times. */
 function pausesOf(words: readonly ScoredWord[], count: number): readonly number[] {
-  return Array.from({ length: count }, (_, at) => {
-    const [word, next] = [words[at], words[at + 1]];
-    return word === undefined || next === undefined || words.length !== count
-      ? -1
-      : Math.max(0, next.start - word.end);
-  });
+  return words.length === count ? [...pausesAfter(words)] : Array.from({ length: count }, () => -1);
 }

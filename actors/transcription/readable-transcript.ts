@@ -1,5 +1,5 @@
 import type { FileTranscript, FileWord, ReadableWord } from "../../core/domain/decoding/transcript.js";
-import type { TimedWord } from "../../core/domain/decoding/words.js";
+import { pausesAfter } from "../../core/domain/text/display/pauses.js";
 import type { ReadingOptions } from "../../core/domain/text/display/reading.js";
 import { maskedText, maskedWords } from "../../core/domain/text/redaction/masks.js";
 import type { Redaction } from "../../core/domain/text/redaction/redact.js";
@@ -68,14 +68,6 @@ export async function readableTranscript(
 /** Returns the word with the lowest confidence, where words have one. */
 function leastSure(words: readonly FileWord[]): FileWord {
   return words.reduce((least, word) => ((word.confidence ?? 0) < (least.confidence ?? 0) ? word : least));
-}
-
-/** Returns the silence after each word in seconds; -1 after the last. */
-function pausesAfter(words: readonly TimedWord[]): Float32Array {
-  return Float32Array.from(words, ({ end }, at) => {
-    const next = words[at + 1];
-    return next === undefined ? -1 : Math.max(0, next.start - end);
-  });
 }
 
 function placed({ spoken: [first, end], ...word }: ReadableWord, placeOf: Int32Array): ReadableWord {

@@ -40,7 +40,7 @@ export function displayedWords(
         ? withCase(text, given)
         : text;
     const mark = isOpen && end === words.length ? "" : (punctuation?.marks[end - 1] ?? "");
-    displayed.push({ text: withMark(cased, mark), first, end });
+    displayed.push({ text: withMark(cased, isPlain || mark !== "-" ? mark : ""), first, end });
     isSentenceStart = mark === "." || mark === "?";
   }
   return displayed;

@@ -1,4 +1,4 @@
-import { majorityLanguage, type SpokenLanguage } from "../script.js";
+import { majorityLanguage, type SpokenLanguage, wordLanguage } from "../script.js";
 import { kazakhFigures } from "./kazakh-figures.js";
 import { russianFigures } from "./russian-figures.js";
 import type { Figures, Written } from "./written.js";
@@ -15,9 +15,9 @@ const BY_LANGUAGE: Readonly<Record<SpokenLanguage, Figures>> = {
 /**
  * Writes the numbers of a transcript as figures, in Kazakh, Russian, or both.
  *
- * The majority language goes first; the other language gets the remaining words, so a Russian date inside a
- * Kazakh sentence is also written in figures. Words that mean a number in one language and something else in
- * the other ("он") are numbers only if their language prevails.
+ * The majority language goes first; the other language gets what it leaves, so a Russian date inside a Kazakh
+ * sentence is also written in figures. Words that mean a number in one language and something else in the
+ * other ("он") are numbers only where their language clearly prevails.
  *
  * @param words lower case, as the recogniser gives them
  * @returns pieces in order; together they cover every word once
@@ -25,11 +25,31 @@ const BY_LANGUAGE: Readonly<Record<SpokenLanguage, Figures>> = {
 export function writtenFigures(words: readonly string[], numerals: Numerals): readonly Written[] {
   if (numerals === "none") return words.map((text, at) => ({ text, first: at, end: at + 1 }));
   const first = majorityLanguage(words) ?? "kazakh";
-  const pieces = BY_LANGUAGE[first](words, numerals);
+  const found = BY_LANGUAGE[first](words, numerals);
+  const pieces = first === "kazakh" ? withoutPronouns(found, words) : found;
   return pieces.length === 0 ? [] : withOther(words, pieces, first, numerals);
 }
 
-/** Passes runs of words that stayed words to the other language. */
+/** Takes "он" back where it may be a Russian "he": next to a Russian word, or where nothing is clearly Kazakh. */
+function withoutPronouns(pieces: readonly Written[], words: readonly string[]): readonly Written[] {
+  let isKazakh: boolean | null = null;
+  return pieces.map((piece) => {
+    const { first, end } = piece;
+    const said = words[first]!;
+    if (end - first > 1 || said === piece.text || !PRONOUN.test(said)) return piece;
+    const [before, after] = [words[first - 1], words[end]].map((word) => wordLanguage(word ?? ""));
+    isKazakh ??= isClearlyKazakh(words);
+    const isRussian = after === "russian" || (before === "russian" && after !== "kazakh");
+    return isRussian || !isKazakh ? { ...piece, text: said } : piece;
+  });
+}
+
+/** Whether a word has a letter that Russian lacks: endings alone look alike ("Лизавета"). */
+function isClearlyKazakh(words: readonly string[]): boolean {
+  return words.some((word) => /[әғқңөұүһі]/.test(word));
+}
+
+/** Offers runs of words that stayed words to the other language. */
 function withOther(
   words: readonly string[],
   pieces: readonly Written[],
@@ -60,6 +80,7 @@ function withOther(
 
 /** Words of both languages. */
 const SHARED = /^(?:он|оны|онда|миллион|миллиард|триллион)$/;
+const PRONOUN = /^(?:он|оны|онда)$/;
 
 function isPlain({ text, first, end }: Written, words: readonly string[]): boolean {
   return end - first === 1 && text === words[first];

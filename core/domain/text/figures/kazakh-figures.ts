@@ -1,16 +1,35 @@
 import { normalizeKazakh } from "../kazakh/normalize.js";
+import { isArticle, isJoinedToWord, isOtherMeaning, placeOf } from "./kazakh-meanings.js";
 import { isAmbiguousAlone, type KazakhNumberWord, kazakhNumberWord } from "./kazakh-words.js";
-import { grouped, onlyNumber, type SpelledNumber, saidDigits, splitNumbers } from "./number-words.js";
+import {
+  grouped,
+  isRange,
+  isUnclearSum,
+  LONGEST_RUN,
+  onlyNumber,
+  type SpelledNumber,
+  saidDigits,
+  scaleSaidOnce,
+  splitNumbers,
+} from "./number-words.js";
 import type { Figures, Written } from "./written.js";
 
 const MONTH =
   /^(?:қаңтар|ақпан|наурыз|сәуір|мамыр|маусым|шілде|тамыз|қыркүйе[кг]|қазан|қараша|желтоқсан)(?:с?[ыі])?(?:[ндт][ыі]ң|н?[дт][ае]|[ндт][ае]н|н[ае]?|[ғгқк][ае]|[ндт][ыі]|[мбп]ен|(?:н?[дт][ае])?[ғг][ыі])?$/;
-const YEAR = /^жыл(?:ы|ғы|дың|ға|да|дан|дар\p{Ll}*|ының|ында|ынан|ына|ын|ымен|ындағы)?$/u;
-const DECADE = /^жылдар\p{Ll}*$/u;
+const YEAR =
+  /^жыл(?:ы|ғы|дың|ды|ға|да|дан|мен|дағы\p{Ll}{0,4}|дар\p{Ll}{0,12}|ының|ында|ындағы\p{Ll}{0,4}|ынан|ына|ын|ымен)?$/u;
+const DECADE = /^жылдар\p{Ll}{0,12}$/u;
+/** "Екі де тоғыз" is 2,9, which nobody reads so. */
+const AND_TENTHS = /^[дт][ае]$/;
+const LOCATIVE = /^[дт][ае]$/;
 const CENTURY = /^ғасыр\p{Ll}*$/u;
 /** Nouns that always take figures: money, units, per cent. */
 const MEASURE =
   /^(?:теңге|тиын|доллар|еуро|евро|рубль|юань|фунт|сом|пайыз|процент|градус|(?:кило|санти|милли)?метр|(?:кило|милли)?грам|тонна|литр|гектар|шақырым|секунд|минут|сағат|(?:кило|мега|гига)?ватт|(?:мега|гига|кило)?байт|бит|балл|ұпай|пайыздық)/;
+const HALF = /^(?:жарым|жарты)$/;
+/** "Миллиондаған" is millions. */
+const SCORES = /^н?[дт](?:аған|еген)/;
+const DATIVE = /^[ғгқк][ае]$/;
 /** "Жүзден астам" is more than a hundred. */
 const COMPARED =
   /^(?:астам|аса|артық|ас\p{Ll}{1,4}|кем|тарта|жуық\p{Ll}*|жет\p{Ll}{2,5}|дейін|шейін|таман)$/u;
@@ -26,9 +45,12 @@ const SCALE_NAMES: ReadonlyMap<number, string> = new Map([
   [1e9, "млрд"],
   [1e6, "млн"],
 ]);
-const PHONE_BEFORE = /^(?:телефон|нөмір|ұялы|байланыс)\p{Ll}*$/u;
-/** Digits of a telephone number, grouped as written. */
+const LEAST_PHONE_WORDS = 6;
+/** Digits of a telephone number in the groups of how it is written. */
 const PHONE = /^([78])(7\d\d)(\d{3})(\d{2})(\d{2})$/;
+const LAST_HOUR = 23;
+/** "Он бес он алтыда" is an age, not 15:16. */
+const CLOSE = 5;
 const FRONT_LAST = new Set([0, 1, 2, 3, 4, 5, 7, 8]);
 const LEAST_FIGURE = 10;
 
@@ -70,11 +92,39 @@ export const kazakhFigures: Figures = (words, numerals) => {
 
 function numberAt(words: readonly string[], at: number, numerals: "auto" | "all"): Found | null {
   const run = runAt(words, at);
-  if (run === null) return null;
-  // "Үш жарым миллиард" is three and a half, "үштен бір" one third.
-  if (words[at - 1] === "жарым" || isPartOf(words[at - 1]))
-    return { first: at, end: at + run.words.length, forms: [] };
-  return phone(words, run) ?? decimal(words, run) ?? clock(words, run) ?? plainNumber(words, run, numerals);
+  if (run === null) return hyphenedPair(words, at);
+  const end = at + run.words.length;
+  // "Үш жарым миллиард" is three and a half, "үштен бір" one third, "жеті-сегіз миллион" not a million.
+  const isPart = HALF.test(words[at - 1] ?? "") || isPartOf(words[at - 1], run) || isPair(words[at - 1]);
+  if (isPart || hasTenths(words, end) || hasTenths(words, at - 1)) return { first: at, end, forms: [] };
+  return phone(run) ?? decimal(words, run) ?? clock(words, run) ?? plainNumber(words, run, numerals);
+}
+
+/** Whether the word at `at` joins tenths to a whole number. */
+function hasTenths(words: readonly string[], at: number): boolean {
+  const around = [words[at - 1], words[at + 1]].map((word) => kazakhNumberWord(word ?? ""));
+  return AND_TENTHS.test(words[at] ?? "") && around.every((word) => word !== null && !word.isOrdinal);
+}
+
+function isPair(word = ""): boolean {
+  const parts = word.split("-");
+  return parts.length === 2 && parts.every((part) => kazakhNumberWord(part) !== null);
+}
+
+/** "Жеті-сегіз миллион" is 7–8 млн. */
+function hyphenedPair(words: readonly string[], at: number): Found | null {
+  const [from, to, ...others] = words[at]!.split("-").map(kazakhNumberWord);
+  if (from == null || to == null || others.length > 0 || from.ending !== "" || to.ending !== "") return null;
+  const scale = kazakhNumberWord(words[at + 1] ?? "");
+  if (from.isOrdinal || to.isOrdinal || scale?.role !== "scale" || scale.isOrdinal) return null;
+  const pair = `${from.value}–${to.value}`;
+  const forms = from.value < to.value ? [`${pair} ${scaleName(scale)}`] : [];
+  return { first: at, end: at + 2, forms };
+}
+
+/** "Млн", and "миллионнан" with its ending. */
+function scaleName({ value, stem, ending }: KazakhNumberWord): string {
+  return ending === "" ? (SCALE_NAMES.get(value) ?? stem) : stem + ending;
 }
 
 /** Number words in a row; only the last may have an ending. */
@@ -82,24 +132,31 @@ function runAt(words: readonly string[], first: number): Run | null {
   const found: KazakhNumberWord[] = [];
   for (let at = first; at < words.length; at++) {
     const word = kazakhNumberWord(words[at]!);
-    if (word === null) break;
-    const isClear = words[at - 1] === "сағат" || isCompared(word, words[at + 1]);
+    if (word === null || SCORES.test(word.ending)) break;
+    const isClear = isAfterHour(words, at) || isCompared(word, words[at + 1]);
     if (found.length === 0 && isAmbiguousAlone(word) && !isClear) return null;
     // "Үшін" after a number still means "for".
     if (words[at] === "үшін") break;
     found.push(word);
-    if (word.isOrdinal || word.ending !== "") break;
+    if (word.isOrdinal || word.ending !== "" || found.length === LONGEST_RUN) break;
   }
   return found.length === 0 ? null : { words: found, first };
+}
+
+/** "Сағат онда" is at ten, "бір сағат онда" an hour there. */
+function isAfterHour(words: readonly string[], at: number): boolean {
+  return words[at - 1] === "сағат" && kazakhNumberWord(words[at - 2] ?? "") === null;
 }
 
 function isCompared({ ending }: KazakhNumberWord, next = ""): boolean {
   return FROM_OR_TO.test(ending) && COMPARED.test(next);
 }
 
-function isPartOf(before = ""): boolean {
-  const word = kazakhNumberWord(before);
-  return word !== null && !word.isOrdinal && /^[дтн][ае]н$/.test(word.ending) && word.value <= 10;
+/** "Үштен бір" is a third, "бестен онға дейін" a range. */
+function isPartOf(before: string | undefined, { words: run }: Run): boolean {
+  const word = kazakhNumberWord(before ?? "");
+  if (word === null || word.isOrdinal || !/^[дтн][ае]н$/.test(word.ending) || word.value < 2) return false;
+  return run.length === 1 && run[0]!.value < word.value && !DATIVE.test(run[0]!.ending);
 }
 
 function plainNumber(
@@ -115,11 +172,30 @@ function plainNumber(
   const stop = first + number.end;
   const last = run[number.end - 1]!;
   const next = words[stop] ?? "";
-  // Consecutive numbers mean an approximate count ("twenty thirty people") or a code.
-  if (numbers.length > 1) return { first, end, forms: range(run, numbers, numerals) };
+  // Numbers in a row mean about so many ("twenty thirty people"), or are a code.
+  if (numbers.length > 1) {
+    // "Үш бүтін іі он оннан бір": the whole number is elsewhere.
+    if (DENOMINATORS.has(words[end - 1]!) && kazakhNumberWord(words[end] ?? "") !== null) {
+      return { first, end, forms: [] };
+    }
+    const isCounted = numerals === "all" || MEASURE.test(words[end] ?? "");
+    const isRest = kazakhNumberWord(words[first - 1] ?? "")?.ending === "";
+    const forms = isRest ? [] : timeOrRange(run, numbers, isCounted);
+    // Behind a run that was cut the last number may go on.
+    if (forms.length > 0) return { first, end, forms };
+    if (!areSeparate(run, numbers, numerals)) {
+      return { first, end: run.length === LONGEST_RUN ? first + numbers.at(-1)!.first : end, forms };
+    }
+    return { first, end: stop, forms: formsOf(number.value, last, "") };
+  }
   const isSure =
-    (last.isOrdinal && (MONTH.test(next) || YEAR.test(next) || CENTURY.test(next))) ||
+    (last.isOrdinal && (MONTH.test(next) || CENTURY.test(next))) ||
     (!last.isOrdinal && last.ending === "" && MEASURE.test(next));
+  const place = placeOf(words, { words: run, first }, number);
+  const isUnclear = numerals === "auto" && (isUnclearSum(number.value) || isJoinedToWord(place));
+  if (isUnclear || isArticle(place, numerals) || isOtherMeaning(place, isSure)) {
+    return { first, end: stop, forms: [] };
+  }
   const isScaleAlone = number.end - number.first === 1 && (last.role === "scale" || last.role === "hundred");
   if (numerals === "auto" && !isSure && (number.value < LEAST_FIGURE || isScaleAlone)) {
     return { first, end: stop, forms: [] };
@@ -129,15 +205,42 @@ function plainNumber(
   return { first, end: stop, forms: formsOf(number.value, last, next) };
 }
 
+/** Whether numbers in a row may each be written: "1946 1957", but not "7 750 498", which would be one number. */
+function areSeparate(
+  run: readonly KazakhNumberWord[],
+  numbers: readonly SpelledNumber[],
+  numerals: "auto" | "all",
+): boolean {
+  const [from, to] = numbers;
+  if (
+    numerals === "auto" &&
+    numbers.length === 2 &&
+    LOCATIVE.test(run.at(-1)!.ending) &&
+    isClose(from!, to!)
+  ) {
+    return false;
+  }
+  // "Бір жеті" is a week.
+  if (numbers.length === 2 && run.at(-1)!.stem === "жеті" && run.at(-1)!.ending === "") return false;
+  return numbers.every(({ value }, nth) => {
+    const isLikeGroup = nth > 0 && value >= 100 && value < 1_000;
+    // "Алты жүз елу елу бір мың" is 650 to 651 thousand.
+    const isOfScale = nth > 0 && scaleSaidOnce(numbers[nth - 1]!.value, value) !== null;
+    return !isLikeGroup && !isOfScale && (numerals === "all" || value >= LEAST_FIGURE);
+  });
+}
+
 function percentForms(value: number, ending: string): string[] {
   const number = grouped(value);
   return ending === "" ? [`${number} %`] : [`${number} %-${ending}`, `${number}%-${ending}`];
 }
 
-function formsOf(value: number, { isOrdinal, ending }: KazakhNumberWord, next: string): string[] {
+function formsOf(value: number, { stem, isOrdinal, ending }: KazakhNumberWord, next: string): string[] {
   if (!isOrdinal) {
-    const forms = [...roundSums(value), grouped(value), String(value)];
-    return ending === "" ? forms : forms.map((form) => `${form}-${ending}`);
+    if (ending === "") return [...roundSums(value), grouped(value), String(value)];
+    const scaled = [...SCALE_NAMES.keys()].find((scale) => value >= scale && value % scale === 0);
+    const forms = [`${grouped(value)}-${ending}`, `${value}-${ending}`];
+    return scaled === undefined ? forms : [`${grouped(value / scaled)} ${stem}${ending}`, ...forms];
   }
   const bare = String(value);
   if (ending === "" && DECADE.test(next) && value < 100) return [`${bare}-`, bare];
@@ -166,8 +269,10 @@ function decimal(words: readonly string[], { words: run, first }: Run): Found | 
   const at = first + run.length;
   if (words[at] !== "бүтін") return null;
   const digits = DENOMINATORS.get(words[at + 1] ?? "");
-  const behind = digits === undefined ? null : runAt(words, at + 2);
-  if (digits === undefined || behind === null) return null;
+  const behind = runAt(words, at + (digits === undefined ? 1 : 2));
+  if (behind === null) return null;
+  // "Тоқсан үш бүтін төрт миллиард" leaves the tenths out.
+  if (digits === undefined) return { first, end: at + 1 + behind.words.length, forms: [] };
   const scaleAt = behind.words.findIndex(({ role }) => role === "scale");
   const fraction = scaleAt === -1 ? behind.words : behind.words.slice(0, scaleAt);
   const scale = scaleAt === -1 ? null : behind.words[scaleAt]!;
@@ -185,50 +290,50 @@ function decimal(words: readonly string[], { words: run, first }: Run): Found | 
   return { first, end: end + 1, forms: [percent[1] === "" ? `${number} %` : `${number} %-${percent[1]}`] };
 }
 
-/** "Отыз тоғыз қырық градус" is 39–40, an approximation. */
-function range(
+/** "Отыз тоғыз қырық градус" is 39–40: a few more or less; "он жеті отызда" is 17:30-да. */
+function timeOrRange(
   run: readonly KazakhNumberWord[],
   numbers: readonly SpelledNumber[],
-  numerals: "auto" | "all",
+  isSure: boolean,
 ): string[] {
   const [from, to] = numbers;
   const { ending, isOrdinal } = run.at(-1)!;
   if (numbers.length !== 2 || from === undefined || to === undefined || isOrdinal) return [];
-  // "Жиырма төрт жиырма бес мың": the scale is spoken once.
-  const shared = [...SCALE_NAMES.keys(), 1_000].find((scale) => to.value % scale === 0 && from.value < 1_000);
-  const last = shared === undefined ? to.value : to.value / shared;
-  if (from.value >= last || last > 3 * from.value || (numerals === "auto" && last < LEAST_FIGURE)) return [];
-  const name = shared === undefined ? "" : ` ${SCALE_NAMES.get(shared) ?? "мың"}`;
-  const tail = ending === "" ? name : `${name}-${ending}`;
-  return [`${grouped(from.value)}–${grouped(last)}${tail}`];
+  if (LOCATIVE.test(ending) && isTime(from.value, to.value))
+    return isClose(from, to) ? [] : [`${from.value}:${to.value}-${ending}`];
+  // "Жиырма төрт жиырма бес мың": the scale is said once.
+  const scale = scaleSaidOnce(from.value, to.value);
+  const last = to.value / (scale ?? 1);
+  if (!isRange(from.value, last) || (scale === null && !isSure && last < LEAST_FIGURE)) return [];
+  const pair = `${grouped(from.value)}–${grouped(last)}`;
+  if (scale === null) return [ending === "" ? pair : `${pair}-${ending}`];
+  return [`${pair} ${scaleName(run.at(-1)!)}`];
 }
 
 /** "Сағат он төрт отызда" is сағат 14:30-да. */
 function clock(words: readonly string[], { words: run, first }: Run): Found | null {
-  if (words[first - 1] !== "сағат") return null;
+  if (!isAfterHour(words, first)) return null;
   const numbers = splitNumbers(run);
   if (numbers?.length !== 2) return null;
   const [hour, minute] = [numbers[0]!.value, numbers[1]!.value];
   const { ending, isOrdinal } = run.at(-1)!;
-  if (
-    isOrdinal ||
-    hour > 23 ||
-    minute < 10 ||
-    minute > 59 ||
-    /^минут/.test(words[first + run.length] ?? "")
-  ) {
-    return null;
-  }
+  if (isOrdinal || !isTime(hour, minute)) return null;
   const time = `${hour}:${minute}`;
   return { first, end: first + run.length, forms: [ending === "" ? time : `${time}-${ending}`] };
 }
 
-/** Ten or eleven digits spoken in groups after a word such as "number". */
-function phone(words: readonly string[], { words: run, first }: Run): Found | null {
-  const isPlus = words[first - 1] === "плюс";
-  const before = words.slice(Math.max(0, first - 4), first);
-  if (!isPlus && !before.some((word) => PHONE_BEFORE.test(word))) return null;
-  if (run.some(({ ending, isOrdinal }) => ending !== "" || isOrdinal)) return null;
+function isClose(from: SpelledNumber, to: SpelledNumber): boolean {
+  return to.value >= from.value && to.value <= from.value + CLOSE;
+}
+
+function isTime(hour: number, minute: number): boolean {
+  return hour <= LAST_HOUR && minute >= 10 && minute <= 59;
+}
+
+/** Eleven digits said in groups, as nobody says anything else. */
+function phone({ words: run, first }: Run): Found | null {
+  if (run.length < LEAST_PHONE_WORDS || run.some(({ ending, isOrdinal }) => ending !== "" || isOrdinal))
+    return null;
   const digits = saidDigits(run);
   const groups = PHONE.exec(digits);
   if (groups === null) return null;
@@ -236,7 +341,11 @@ function phone(words: readonly string[], { words: run, first }: Run): Found | nu
   return {
     first,
     end: first + run.length,
-    forms: [`${country} ${area} ${rest.join(" ")}`, `${country} ${area} ${rest.join("-")}`],
+    forms: [
+      `${country} ${area} ${rest.join(" ")}`,
+      `${country} ${area} ${rest.join("-")}`,
+      [...digits].join(" "),
+    ],
   };
 }
 

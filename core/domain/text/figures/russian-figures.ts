@@ -1,6 +1,16 @@
 import { knownFormsOf } from "../russian/nouns.js";
 import { roman } from "../russian/roman.js";
-import { grouped, onlyNumber, type SpelledNumber, saidDigits, splitNumbers } from "./number-words.js";
+import {
+  grouped,
+  isRange,
+  isUnclearSum,
+  LONGEST_RUN,
+  onlyNumber,
+  type SpelledNumber,
+  saidDigits,
+  scaleSaidOnce,
+  splitNumbers,
+} from "./number-words.js";
 import { compoundOf } from "./russian-compounds.js";
 import { acceptsRussian } from "./russian-read-back.js";
 import { type RussianNumberWord, russianNumberWord } from "./russian-words.js";
@@ -16,8 +26,8 @@ const CENTURY = /^век(?:|а|у|ом|е|ов|ах|ами)$/;
 const LONGEST_ROMAN = 21;
 /** Nouns that are always written with figures: money, units, per cent. */
 const MEASURE =
-  /^(?:тенге|тиын\p{Ll}*|рубл\p{Ll}*|копе\p{Ll}*|доллар\p{Ll}*|цент\p{Ll}{0,3}|евро|юан\p{Ll}*|сом\p{Ll}{0,2}|процент\p{Ll}*|градус\p{Ll}*|(?:кило|санти|милли)?метр(?:|а|ов|у|ам|ами|ах|е|ом)|(?:кило|милли)?грамм?(?:|а|ов|у|ам|ами|ах|е|ом)|тонн\p{Ll}{0,3}|литр\p{Ll}{0,3}|гектар\p{Ll}{0,3}|секунд\p{Ll}{0,3}|минут\p{Ll}{0,3}|час(?:|а|ов|у|ам|ами|ах|е|ом)|(?:кило|мега|гига)?ватт\p{Ll}*|(?:мега|гига|кило)?байт\p{Ll}*|балл(?:|а|ов))$/u;
-/** "Сорока" is a magpie, "семью" a family, "одни" also alone: numbers only next to words that count. */
+  /^(?:тенге|тиын\p{Ll}*|рубл\p{Ll}*|копе\p{Ll}*|доллар\p{Ll}*|цент\p{Ll}{0,3}|евро|юан\p{Ll}*|сом\p{Ll}{0,2}|процент\p{Ll}*|градус\p{Ll}*|(?:кило|санти|милли)?метр(?:|а|ов|у|ам|ами|ах|е|ом)|(?:кило|милли)?грамм?(?:|а|ов|у|ам|ами|ах|е|ом)|тонн\p{Ll}{0,3}|литр\p{Ll}{0,3}|гектар\p{Ll}{0,3}|(?:секунд|минут)(?:|а|ы|у|е|ой|ам|ами|ах)|час(?:|а|ов|у|ам|ами|ах|е|ом)|(?:кило|мега|гига)?ватт\p{Ll}*|(?:мега|гига|кило)?байт\p{Ll}*|балл(?:|а|ов))$/u;
+/** "Сорока" is a magpie, "семью" a family, "одни" also alone: numbers only where the words around them count. */
 const AMBIGUOUS = new Set(["сорока", "семью", "три", "сот", "тысячах", "одни", "одних", "одними"]);
 const COUNTING_BEFORE =
   /^(?:около|до|от|из|с|со|после|более|менее|свыше|больше|меньше|порядка|почти|примерно|из-за|для|без|не|на|в|к|по|между|через|за|под|над|перед)$/;
@@ -34,14 +44,21 @@ const DENOMINATORS: readonly (readonly [RegExp, number])[] = [
   [/^тысячн(?:ых|ая|ой|ую|ыми|ым)$/, 3],
 ];
 const CLOCK_BEFORE = /^(?:в|к|до|с|со|после|около|на|с|часов|время)$/;
-const PHONE_BEFORE = /^(?:телефон|номер|мобильн|сотов|звоните|плюс)\p{Ll}*$/u;
+const LEAST_PHONE_WORDS = 5;
 const PHONE = /^([78])(\d{3})(\d{3})(\d{2})(\d{2})$/;
 const SCALE_NAMES: ReadonlyMap<number, string> = new Map([
   [1e12, "трлн"],
   [1e9, "млрд"],
   [1e6, "млн"],
 ]);
-const ROUND_SCALES = new Set([1e3, 1e6, 1e9]);
+const ROUND_SCALES = new Set([1e2, 1e3, 1e6, 1e9]);
+/** "Столетний", "тысячелетний", "стократно" are words of their own. */
+const WORDS_OF_THEIR_OWN = new Set([100, 1_000]);
+/** "Десятая часть" is a tenth. */
+const PART = /^(?:част|дол[яеию])/;
+/** "Одну минуту" asks to wait. */
+const A_MOMENT = /^(?:секунд|минут)[уы]$/;
+const NOT_A_TIME = /^(?:раз|лет|дней|человек|штук|вёрст|верст|тысяч)$/;
 const LEAST_FIGURE = 10;
 const SCORE_BEFORE = /^(?:сч[её]т(?:|ом|а|е)|выигра\p{Ll}*|проигра\p{Ll}*|побед\p{Ll}*)$/u;
 
@@ -90,7 +107,7 @@ function numberAt(words: readonly string[], at: number, numerals: "auto" | "all"
   const run = runAt(words, at);
   if (run === null) return compoundWord(words[at]!, at, numerals);
   return (
-    phone(words, run) ??
+    phone(run) ??
     commonFraction(run, numerals) ??
     decimal(words, run) ??
     clock(words, run) ??
@@ -105,7 +122,7 @@ function runAt(words: readonly string[], first: number): Run | null {
     const word = russianNumberWord(words[at]!);
     if (word === null) break;
     found.push(word);
-    if (word.isOrdinal) break;
+    if (word.isOrdinal || found.length === LONGEST_RUN) break;
   }
   return found.length === 0 ? null : { words: found, first };
 }
@@ -131,21 +148,50 @@ function plainNumber(words: readonly string[], { words: run, first }: Run, numer
   }
   const { value } = number;
   if (last.isOrdinal) {
-    // "Миллионный город", "тысячная доля".
-    if (isShort && ROUND_SCALES.has(value)) return { end, text: null };
+    // "Миллионный город", "сотый раз", "десятая часть".
+    const isWord = ROUND_SCALES.has(value) || PART.test(next) || isSaying(words, first, value);
+    if (isShort && numerals === "auto" && isWord) return { end, text: null };
+    if (isShort && ROUND_SCALES.has(value) && value > 100) return { end, text: null };
     const isHour = PART_OF_HOUR.test(words[first - 1] ?? "") && last.suffix === "го";
     const isOfMonth = MONTH.test(words[first - 1] ?? "");
+    const isDay = isFirstDay(words, end) && value <= 31;
+    if (isDay) return { end, text: `${value}-${last.suffix}` };
     return { end, text: isHour ? null : ordinal(value, last, { next, isOfMonth }, numerals) };
   }
+  if (numerals === "auto" && isJoinedToWord(words, first, false)) return { end, text: null };
+  if (isShort && numerals === "auto" && isSaying(words, first, value)) return { end, text: null };
   const isSure = MEASURE.test(next) || (MONTH_GENITIVE.test(next) && value <= 31);
   // "Тысячи людей", "миллион раз": a scale alone is a word.
   if (isShort && last.role === "scale" && !isThousand(words, first, isSure || numerals === "all")) {
     return { end, text: null };
   }
-  if (numerals === "auto" && !isSure && value < LEAST_FIGURE) return { end, text: null };
+  if (numerals === "auto" && ((!isSure && value < LEAST_FIGURE) || isUnclearSum(value)))
+    return { end, text: null };
   if (PERCENT.test(next))
     return { end: end + 1, text: `${grouped(value)} %`, otherwise: { end, text: grouped(value) } };
   return { end, text: sum(value) };
+}
+
+/** "Ни одной минуты", "одну минуту", "во сто раз", "сто раз говорила", "из пятого в десятое". */
+function isSaying(words: readonly string[], at: number, value: number): boolean {
+  const before = words[at - 1] ?? "";
+  if (value === 1) return before === "ни" || (words[at] === "одну" && A_MOMENT.test(words[at + 1] ?? ""));
+  if (value === 100) return before === "во" || (words[at] === "сто" && words[at + 1] === "раз");
+  return words[at] === "десятое" && /^пято[ег]/.test(words[at - 2] ?? "");
+}
+
+/** "Семь или десять минут": a number below ten stays a word, and so does the one joined to it. */
+function isJoinedToWord(words: readonly string[], at: number, isOrdinal: boolean): boolean {
+  if (!/^(?:или|либо|и)$/.test(words[at - 1] ?? "")) return false;
+  const [earlier, other] = [words[at - 3], words[at - 2]].map((word) => russianNumberWord(word ?? ""));
+  return earlier === null && other?.role === "digit" && other.isOrdinal === isOrdinal;
+}
+
+/** "С первого по десятое мая". */
+function isFirstDay(words: readonly string[], end: number): boolean {
+  if (!/^(?:по|до|и)$/.test(words[end] ?? "")) return false;
+  const run = runAt(words, end + 1)?.words ?? [];
+  return run.at(-1)?.isOrdinal === true && MONTH.test(words[end + 1 + run.length] ?? "");
 }
 
 /** "Тысячу тенге", "более тысячи". */
@@ -163,10 +209,8 @@ function ordinal(
   // "В мае 1998"; a year without its century keeps its ending.
   if (isOfMonth && value >= FIRST_YEAR && suffix === "го") return String(value);
   if (MONTH.test(next) && value <= 31) return String(value);
-  if (YEAR.test(next))
-    return suffix === "го" || suffix === "м" || suffix === "й" || suffix === "му"
-      ? String(value)
-      : `${value}-${suffix}`;
+  const isBare = suffix === "го" || suffix === "м" || suffix === "й" || suffix === "му";
+  if (YEAR.test(next) && value >= FIRST_YEAR) return isBare ? String(value) : `${value}-${suffix}`;
   if (DECADE.test(next)) return `${value}-${suffix}`;
   if (CENTURY.test(next) && value <= LONGEST_ROMAN) return roman(value);
   if (numerals === "auto" && value < LEAST_FIGURE) return null;
@@ -194,44 +238,60 @@ function severalNumbers(
   if (isScore && numbers.length === 2 && !run.at(-1)!.isOrdinal) {
     return { end, text: `${one!.value}:${other!.value}` };
   }
-  const text = range(run, numbers, numerals);
+  const isRest = russianNumberWord(words[first - 1] ?? "") !== null;
+  const found = isRest ? null : range(words, { words: run, first }, numbers, numerals);
+  if (found !== null) return found;
   // "7 750 498" would be one number.
   const isLikeGroups = numbers.some(({ value }, index) => index > 0 && value >= 100 && value < 1_000);
-  if (text !== null || numerals === "auto" || isLikeGroups) return { end, text };
+  const isCut = run.length === LONGEST_RUN;
+  // Behind a run that was cut the last number may go on.
+  if (numerals === "auto" || isLikeGroups)
+    return { end: isCut ? first + numbers.at(-1)!.first : endOfList(words, end), text: null };
   return { end: first + one!.end, text: grouped(one!.value) };
 }
 
-/** "Две третьих" is 2/3. */
+/** "Девять двенадцать и восемьдесят четыре" is a list: all of it stays. */
+function endOfList(words: readonly string[], end: number): number {
+  const rest = words[end] === "и" ? runAt(words, end + 1) : null;
+  return rest === null || rest.words.at(-1)!.isOrdinal ? end : end + 1 + rest.words.length;
+}
+
+/** "Две третьих" is 2/3, "одна вторая" 1/2. */
 function commonFraction({ words: run, first }: Run, numerals: "auto" | "all"): Found | null {
   const [parts, whole] = run;
-  if (numerals === "auto" || run.length !== 2 || whole?.suffix !== "х" || !whole.isOrdinal) return null;
-  if (parts!.value < 2 || parts!.value >= whole.value || whole.value > 12) return null;
+  if (numerals === "auto" || run.length !== 2 || whole?.isOrdinal !== true) return null;
+  if (parts!.value === 1 ? !/^[яю]$/.test(whole.suffix) : whole.suffix !== "х") return null;
+  if (parts!.value < 1 || parts!.value >= whole.value || whole.value > 12) return null;
   return { end: first + 2, text: `${parts!.value}/${whole.value}` };
 }
 
 /** "Тридцатипятилетний" is 35-летний. */
 function compoundWord(word: string, at: number, numerals: "auto" | "all"): Found | null {
   const compound = compoundOf(word);
-  if (compound === null || (numerals === "auto" && compound.value < LEAST_FIGURE)) return null;
+  if (compound === null) return null;
+  const isWord = compound.value < LEAST_FIGURE || WORDS_OF_THEIR_OWN.has(compound.value);
+  if (numerals === "auto" && isWord) return null;
   return { end: at + 1, text: `${compound.value}-${compound.rest}` };
 }
 
-/** "Двадцать тридцать человек" is 20–30. */
+/** "Двадцать тридцать человек" is 20–30; "две три тысячи" 2–3, and the thousands are a word behind it. */
 function range(
-  run: readonly RussianNumberWord[],
+  words: readonly string[],
+  { words: run, first }: Run,
   numbers: readonly SpelledNumber[],
   numerals: "auto" | "all",
-): string | null {
+): Found | null {
   const [from, to] = numbers;
   if (numbers.length !== 2 || from === undefined || to === undefined || run.at(-1)!.isOrdinal) return null;
-  const shared = [...SCALE_NAMES.keys(), 1_000].find((scale) => to.value % scale === 0 && from.value < 1_000);
-  const last = shared === undefined ? to.value : to.value / shared;
-  if (from.value < 1 || from.value >= last || last > 3 * from.value) return null;
-  if (numerals === "auto" && to.value < LEAST_FIGURE) return null;
-  const name = shared === undefined ? "" : ` ${SCALE_NAMES.get(shared) ?? "тысяч"}`;
-  // "Тысячи" in another form than the last number's would change the spoken words.
-  if (shared === 1_000) return null;
-  return `${grouped(from.value)}–${grouped(last)}${name}`;
+  const scale = scaleSaidOnce(from.value, to.value);
+  const last = to.value / (scale ?? 1);
+  const end = first + run.length;
+  const next = words[end] ?? "";
+  // A list continues behind "и".
+  if (!isRange(from.value, last) || next === "и") return null;
+  const isSure = numerals === "all" || scale !== null || MEASURE.test(next);
+  if (!isSure && last < LEAST_FIGURE) return null;
+  return { end: scale === null ? end : end - 1, text: `${grouped(from.value)}–${grouped(last)}` };
 }
 
 /** "Двенадцать целых пять десятых миллиона" is 12,5 млн. */
@@ -276,7 +336,7 @@ function clock(words: readonly string[], { words: run, first }: Run): Found | nu
   const end = first + run.length;
   if (run.some(({ isOrdinal, value }) => isOrdinal || value >= 100)) return null;
   const next = words[end] ?? "";
-  if (MEASURE.test(next)) return null;
+  if (MEASURE.test(next) || NOT_A_TIME.test(next)) return null;
   const zero = run.findIndex(({ value }, index) => index > 0 && value === 0);
   const hourWords = zero > 0 ? run.slice(0, zero) : (splitRun(run)?.[0] ?? []);
   const hour = onlyNumber(hourWords);
@@ -299,11 +359,9 @@ function zeroMinutes(run: readonly RussianNumberWord[]): number | null {
     : null;
 }
 
-/** Ten or eleven digits spoken in groups after a word such as "number". */
-function phone(words: readonly string[], { words: run, first }: Run): Found | null {
-  const before = words.slice(Math.max(0, first - 3), first);
-  if (!before.some((word) => PHONE_BEFORE.test(word))) return null;
-  if (run.some(({ isOrdinal }) => isOrdinal)) return null;
+/** Eleven digits said in groups, as nobody says anything else. */
+function phone({ words: run, first }: Run): Found | null {
+  if (run.length < LEAST_PHONE_WORDS || run.some(({ isOrdinal }) => isOrdinal)) return null;
   const groups = PHONE.exec(saidDigits(run));
   if (groups === null) return null;
   const [, country, area, ...rest] = groups;

@@ -61,6 +61,19 @@ test("the mark of a number's last word follows its figure", () => {
   assert.equal(shown("жүз жиырма мың бала", { мың: ",", бала: "?" }), "120 000, бала?");
 });
 
+test("a figure starts a sentence, ends one, and takes no hyphen of the model", () => {
+  assert.equal(shown("жүз жиырма адам келді", { келді: "." }), "120 адам келді.");
+  assert.equal(shown("олар жүз жиырма сосын келді", { жиырма: "." }), "Олар 120. Сосын келді");
+  assert.equal(shown("бізде жиырма бес адам", { бес: "-" }), "Бізде 25 адам");
+  assert.equal(shown("тоқсаныншы жылдары туған", { туған: "." }), "90-жылдары туған.");
+});
+
+test("an empty text and one word are displayed", () => {
+  assert.equal(shown("", {}), "");
+  assert.equal(shown("сәлем", { сәлем: "." }), "Сәлем.");
+  assert.equal(shown("ёлка", { ёлка: "?" }), "Ёлка?");
+});
+
 test("displayed words cover every spoken word once", () => {
   let at = 0;
   for (const { first, end } of displayedWords(SAID.split(" "), null, { numerals: "auto" })) {

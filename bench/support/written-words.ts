@@ -1,0 +1,77 @@
+import type { Case, Mark } from "../../core/domain/text/display/marks.js";
+import { normalizeKazakh } from "../../core/domain/text/kazakh/normalize.js";
+import { normalizeRussian } from "../../core/domain/text/russian/normalize.js";
+
+/** A spoken word with how it was written, in the terms of the punctuation model. */
+export interface WrittenWord {
+  /** Lower case, "ё" as "е". */
+  readonly word: string;
+  readonly mark: Mark;
+  /** Null where it was written as a figure. */
+  readonly cased: Case | null;
+}
+
+const MARKS: ReadonlyMap<string, Mark> = new Map([
+  [",", ","],
+  [";", ","],
+  [".", "."],
+  ["…", "."],
+  ["!", "."],
+  ["?", "?"],
+  [":", ":"],
+  ["—", "-"],
+  ["–", "-"],
+  ["-", "-"],
+]);
+
+const TAIL_MARKS = /[\s.,;:?!…—–"«»()-]{0,20}$/u;
+const EDGE_MARKS = /^[\s.,;:?!…—–"«»()-]+|[\s.,;:?!…—–"«»()-]+$/gu;
+
+/**
+ * Spells a written line out, as the recipe of the punctuation model does (`prepare.mjs`): hyphens part words and
+ * are marks.
+ */
+export function writtenWords(line: string, language: "kk" | "ru"): WrittenWord[] {
+  if (!/\d/.test(line)) return plainWords(line);
+  const normalize = language === "ru" ? normalizeRussian : normalizeKazakh;
+  const { spoken, words } = normalize(line, { expand: true });
+  return words.flatMap(({ spokenStart, spokenEnd, start, end }, at) => {
+    const next = words[at + 1];
+    const isLast = next?.start !== start;
+    const whole = line.slice(start, end);
+    // Words that are only copied keep their marks.
+    const source = whole.replace(EDGE_MARKS, "");
+    const tail = whole.slice(whole.search(TAIL_MARKS));
+    const behind = isLast ? tail + line.slice(end, next?.start) : "";
+    const parts = spoken.slice(spokenStart, spokenEnd).replace(EDGE_MARKS, "").split("-");
+    const cases = /\d/.test(source) ? [] : source.split("-").map(caseOf);
+    return parts.map((part, nth): WrittenWord => {
+      const mark = nth < parts.length - 1 ? "-" : markIn(behind);
+      const cased = /\d/.test(source) ? null : (cases[nth] ?? "lower");
+      return { word: part.toLowerCase().replaceAll("ё", "е"), mark, cased };
+    });
+  });
+}
+
+function plainWords(line: string): WrittenWord[] {
+  return [...line.matchAll(/[\p{L}\p{M}]+/gu)].map(({ 0: word, index }) => {
+    const behind = /^[^\p{L}\p{M}]*/u.exec(line.slice(index + word.length))![0];
+    return { word: word.toLowerCase().replaceAll("ё", "е"), mark: markIn(behind), cased: caseOf(word) };
+  });
+}
+
+/** A full stop or question mark wins over others; a hyphen joins words only where no space is. */
+function markIn(behind: string): Mark {
+  const marks = [...behind].flatMap((sign) => MARKS.get(sign) ?? []);
+  const stop = marks.find((mark) => mark === "?" || mark === ".");
+  if (stop !== undefined) return stop;
+  if (marks[0] !== "-") return marks[0] ?? "";
+  return /^[-–]/.test(behind) && !/\s/.test(behind) ? "-" : "—";
+}
+
+function caseOf(word: string): Case {
+  const letters = word.replace(/[^\p{L}]/gu, "");
+  const first = letters.charAt(0);
+  if (first === first.toLowerCase()) return "lower";
+  return letters.length > 1 && letters === letters.toUpperCase() ? "upper" : "capital";
+}
