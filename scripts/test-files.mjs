@@ -171,7 +171,7 @@ function importsOfAll(files) {
   return files.map((file) => `import ${JSON.stringify(join(root, file))};\n`).join("");
 }
 
-/** Turns each file into a suite and imports it there. @throws for a file with an await at its top level */
+/** Turns each file into a suite and imports it there. @throws for a file with a top-level await */
 function suitesOf(files) {
   const awaiting = files.find((file) => TOP_LEVEL_AWAIT.test(readFileSync(join(root, file), "utf8")));
   if (awaiting !== undefined) {

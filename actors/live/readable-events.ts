@@ -11,7 +11,7 @@ import type { TranscriptReader } from "../../core/ports/transcript-reader.js";
 /** A silence that ends a sentence, regardless of its words. */
 const SURE_PAUSE_SECONDS = 1;
 /**
- * A final ends its sentence immediately if the causal network is at least this confident: 19 of 20 such ends
+ * If the causal network is at least this confident, a final ends its sentence immediately: 19 of 20 such ends
  * are correct, 9 of 10 in code-switched text (`npm run bench -- readable`).
  */
 const SURE_END = 0.75;
@@ -212,7 +212,7 @@ function wordsOf(text: string): readonly string[] {
   return text.split(" ").filter((word) => word !== "");
 }
 
-/** The pause after each word; unknown after the last, and where the model gives no times. */
+/** The pause after each word; unknown after the last word and for models without word times. */
 function pausesOf(words: readonly ScoredWord[], count: number): readonly number[] {
   return words.length === count ? [...pausesAfter(words)] : Array.from({ length: count }, () => -1);
 }

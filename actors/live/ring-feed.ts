@@ -42,9 +42,9 @@ export class RingFeed implements LiveFeed {
   #nextUtterance = 0;
   /** The last utterance of which a partial was sent. */
   #shownUtterance = -1;
-  /** Marks that another worker would need again. */
+  /** Marks that a replacement worker would need again. */
   #finalizeMarks: number[] = [];
-  /** The same without those whose `finalized` was emitted. */
+  /** The marks whose `finalized` was not emitted yet. */
   #openMarks: number[] = [];
   #markCount = 0;
   #finishMark: number | null = null;
@@ -197,8 +197,8 @@ export class RingFeed implements LiveFeed {
   }
 
   /**
-   * Emits `finalized` for marks up to a sample. A mark that the session's resume point has passed is reached
-   * too: the worker that would have said so is lost, or older.
+   * Emits `finalized` for all marks up to a sample. A mark before the session's resume point counts as
+   * reached too: its worker was lost, or is an older version that does not report marks.
    */
   #closeMarks(upToSample: number): void {
     while (this.#openMarks.length > 0 && this.#openMarks[0]! <= upToSample) {

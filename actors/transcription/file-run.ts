@@ -30,7 +30,7 @@ export interface FileRunOptions {
   readonly forgets: boolean;
   /** Called with the finished share, 0 to 1. */
   readonly onProgress: (share: number) => void;
-  /** Called with segments as soon as all audio before their end is transcribed, in order, each once. */
+  /** Called once per segment, in order, as soon as all audio before its end is transcribed. */
   readonly onSegments?: ((segments: readonly TranscribedSegment[]) => void) | undefined;
   /** Called when the file is given up, with the cell that tells workers so. */
   readonly onGiveUp?: (cell: SharedArrayBuffer) => void;

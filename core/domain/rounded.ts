@@ -3,7 +3,7 @@ export function seconds(value: number): number {
   return Math.round(value * 1_000) / 1_000;
 }
 
-/** Rounds the times of a word or span, as `seconds` does. */
+/** Rounds the times of a word or span like `seconds`. */
 export function roundedTimes<T extends { readonly start: number; readonly end: number }>(timed: T): T {
   return { ...timed, start: seconds(timed.start), end: seconds(timed.end) };
 }

@@ -18,7 +18,7 @@ interface Dialect {
   readonly id: string;
   /** Binary messages; null without them. */
   readonly audio: string | null;
-  /** Audio is sent by the service, not by the client. */
+  /** The service sends the audio, not the client. */
   readonly isAudioSent?: boolean;
   readonly fromClient: Messages;
   readonly fromServer: Messages;

@@ -3,7 +3,7 @@ import { LISTEN_QUERY } from "./listen-query.js";
 import { SPEAK_QUERY, SPEAK_STREAM_QUERY } from "./speak-query.js";
 import { TURNS_QUERY } from "./turns-query.js";
 
-/** Endpoints of Deepgram's interface, for the table of all. */
+/** Endpoints of Deepgram's interface, for the complete table. */
 export const DEEPGRAM_ENDPOINTS = [
   {
     method: "POST",

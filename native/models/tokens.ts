@@ -40,7 +40,10 @@ export function alphabetOf(vocabulary: readonly string[]): ReadonlySet<string> {
   return new Set(isPerCharacter ? characters : []);
 }
 
-/** Returns whether a model writes punctuation or capitals: it has marks, or letters in both cases. */
+/**
+ * Returns whether a model writes punctuation or capitals: whether its vocabulary has marks, or letters in
+ * both cases.
+ */
 export function writesMarks(vocabulary: readonly string[]): boolean {
   const has = (pattern: RegExp) => vocabulary.some((token) => pattern.test(token));
   return has(/[.,?!]/) || (has(/\p{Lu}/u) && has(/\p{Ll}/u));

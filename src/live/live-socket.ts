@@ -28,8 +28,8 @@ interface OpenSocket {
 }
 
 /**
- * Connects one socket with its live session: joins small messages, translates the client's dialect, and cuts
- * a client that does not read.
+ * Connects one socket with its live session: joins small messages, translates the client's dialect, and
+ * disconnects a client that does not read.
  */
 export class LiveSocket {
   readonly #parts: SocketParts;
@@ -43,8 +43,8 @@ export class LiveSocket {
   }
 
   /**
-   * Opens the session, or sends the client the error.
-   * @param onFlood called if the client sends too many messages that the front could not count as such
+   * Opens the session, or sends the client the error. @param onFlood called if the client sends too many
+   * messages of a kind the front cannot count
    */
   start(
     deps: SessionDeps,

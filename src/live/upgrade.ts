@@ -111,17 +111,17 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
   };
 }
 
-/** What a dialect makes of a handshake. */
+/** A dialect's answer to a handshake. */
 interface Begun {
   readonly ignored: readonly string[];
-  /** Text messages may hold audio, so the front must not count them. */
+  /** Text messages may carry audio, so the front must not count them. */
   readonly hasAudioInText: boolean;
   toClient(error: ErrorMessage): readonly WireMessage[];
   /** @param onFlood called if the client sends too many messages that the front could not count */
   start(caller: Caller, parts: SocketParts, onFlood: () => void): SocketEvents;
 }
 
-/** @throws {ServiceError} as `begin` of the dialects */
+/** @throws {ServiceError} as the dialects' `begin` */
 function begin(
   dialect: LiveDialect | SpeakDialect,
   handshake: Handshake,
@@ -158,7 +158,7 @@ function protocolOf(credential: StreamCredential): string | null {
   return "name" in credential ? (credential.name ?? null) : null;
 }
 
-/** Who a client is, and the configuration that its client secret grants. */
+/** The client's identity, and the configuration that its client secret grants. */
 interface Known {
   readonly identity: KeyIdentity;
   readonly config: RealtimeConfig | null;

@@ -43,7 +43,7 @@ export interface ConversationParts {
 }
 
 interface SpeakingParts extends ConversationParts {
-  /** Shared by both ways to speak; null without one. */
+  /** Shared by both ways to speak; null without a synthesizer. */
   readonly cache: SentenceCache | null;
 }
 
@@ -76,7 +76,7 @@ function speak(parts: SpeakingParts): Conversations["synthesis"] {
   };
 }
 
-/** `SpeakSession` cuts sentences as their text arrives, and charges a turn of them at a time. */
+/** `SpeakSession` cuts sentences as their text arrives, and charges one turn at a time. */
 function speakPieces(parts: SpeakingParts): Conversations["speaking"] {
   const { metrics } = parts;
   const observer: SpeakObserver = {
@@ -175,7 +175,7 @@ export interface ListenParts {
   readonly meter: UsageMeter;
   /** Without it, every model's text gets our punctuation. */
   readonly catalog?: Pick<Catalog, "hearing">;
-  /** Without it, readable text has figures and capitals, and no punctuation. */
+  /** Without it, readable text has figures and capitals, but no punctuation. */
   readonly reader?: TranscriptReader;
   readonly metrics: Metrics;
   readonly log: Log;
@@ -234,7 +234,7 @@ export function listen({
   };
 }
 
-/** Keeps the punctuation of a model that writes its own. */
+/** Keeps the punctuation of a model that writes it. */
 function readingBy(
   models: ModelList<HearingModel> | undefined,
   model: string,

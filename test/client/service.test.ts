@@ -200,7 +200,7 @@ test("work with an idempotency key is charged once", async () => {
   assert.throws(() => toSrt({}), /transcribe with timestamps: true/);
 });
 
-test("subtitles have readable text where the transcription has it, or plain words", async () => {
+test("subtitles use readable text if the transcription has it, or plain words", async () => {
   const transcription = await client.transcribe({ path }, { timestamps: true, display: true });
   const { text, display_text } = transcription;
   assert.match(display_text ?? "", /^[А-Я].*[.?]$/);

@@ -1108,7 +1108,7 @@ function transcribe(wav: Buffer): {
   };
 }
 
-/** Switches the text between its forms. */
+/** Switches the text to the other form. */
 async function choose(form: "Readable" | "As spoken"): Promise<void> {
   await page.getByRole("button", { name: form, exact: true }).click();
 }

@@ -55,7 +55,7 @@ describe("realtime transcription through a gateway and engine nodes", { skip: WI
     assert.deepEqual(codes, [0, 0]);
   });
 
-  /** Sends two turns with a pause of the caller's making between them, and returns their transcripts. */
+  /** Sends two turns with a pause that the caller controls between them, and returns their transcripts. */
   async function turns(between: () => Promise<void>): Promise<readonly string[]> {
     const socket = new WebSocket(`${gateway.url.replace("http", "ws")}/v1/realtime`, {
       headers: { authorization: `Bearer ${gateway.key}` },
@@ -93,7 +93,7 @@ describe("realtime transcription through a gateway and engine nodes", { skip: WI
   });
 });
 
-/** The light models transcribe no words, but two turns of speech have some letters each. */
+/** The light models transcribe no words, but each of the two turns has some letters. */
 function assertHeard(texts: readonly string[]): void {
   assert.ok(texts.length === 2 && texts.every((text) => text !== ""), texts.join(" | "));
 }

@@ -21,7 +21,7 @@ export const LONGEST_WAV_HEADER_BYTES = 1 << 20;
 
 /** Header length of files that we write. */
 const HEAD_BYTES = 44;
-/** Readers take the samples up to the end of the file. */
+/** Readers take all samples up to the end of the file. */
 const UNKNOWN_BYTES = 0xffff_ffff;
 const NO_SAMPLES = new Int16Array(0);
 const RATE_HZ = { min: 4_000, max: 384_000 };
@@ -104,14 +104,14 @@ function wavHead(sampleCount: number, sampleRateHz: number, moreBytes = 0): Uint
   return head;
 }
 
-/** Codes of the sample formats that a streamed file may have, with their bits per sample. */
+/** Codes of the sample formats allowed in a streamed file, with their bits per sample. */
 const STREAMED_FORMATS = {
   linear16: { code: 1, bits: 16 },
   alaw: { code: 6, bits: 8 },
   mulaw: { code: 7, bits: 8 },
 } as const;
 
-/** Writes the header of a WAVE file whose length is not known yet: it lasts until the end of the file. */
+/** Writes the header of a WAVE file of unknown length; its data lasts until the end of the file. */
 export function streamedWavHead(
   format: keyof typeof STREAMED_FORMATS,
   sampleRateHz: number,

@@ -26,7 +26,10 @@ export interface EndpointerOptions {
   readonly cutWindowFrames: number;
   /** Speech without a new letter for this long ends the utterance; infinite if letters are not known frame by frame. */
   readonly wordlessFrames: number;
-  /** Evidence that only someone far behind the speaker still talks, which ends the utterance; see `DISTANT_DOUBT`. */
+  /**
+   * Evidence that only a voice far behind the speaker is still talking, which ends the utterance; see
+   * `DISTANT_DOUBT`.
+   */
   readonly doubtLimit: number;
 }
 
@@ -53,9 +56,9 @@ interface UtteranceSpan {
 }
 
 /**
- * `endFrame` is exclusive: one past the last speech frame, or the frame where a longest utterance was cut. `startFrame` of
- * `halfway` and `ended` is later than that of `started` if farther voices preceded the speaker. `speechMean` is the mean
- * probability of speech from the speaker's first frame to the end.
+ * `endFrame` is exclusive: one past the last speech frame, or the frame where a longest utterance was cut.
+ * `startFrame` of `halfway` and `ended` is later than that of `started` if farther voices came before the
+ * speaker. `speechMean` is the mean probability of speech from the speaker's first frame to the end.
  */
 export type EndpointEvent =
   | { readonly type: "started" | "resumed"; readonly utterance: number; readonly startFrame: number }
@@ -84,7 +87,7 @@ export interface HeardFrame {
 
 export const NOTHING_MORE: HeardFrame = { levelDb: 0, hasLetter: true };
 
-/** A speaker's last syllables are quiet, so they raise doubt. */
+/** A speaker's last syllables are quiet, so they raise the doubt. */
 const TRAILING_FRAMES = 5;
 /** How much longer than a pause voice activity without letters may last, 1 s. */
 const WORDLESS_FRAMES = 25;
@@ -123,7 +126,7 @@ export class Endpointer {
   #startFrame = 0;
   /** One past the last speech frame of the open utterance. */
   #speechEnd = 0;
-  /** Probability sum before that end. */
+  /** Sum of probabilities up to that end. */
   #endSum = 0;
   /** No utterance may begin before this frame. */
   #earliestStart = 0;
@@ -269,13 +272,13 @@ export class Endpointer {
     return this.#patience === null || silenceFrames >= pauseFrames * this.#patience();
   }
 
-  /** The speaker has been away for a pause, and someone farther away has talked. */
+  /** The speaker has paused, and a farther voice was heard since. */
   #isDistant(): boolean {
     const { doubt, nearEnd } = this.#speaker;
     return doubt >= this.#options.doubtLimit && this.#isOver(this.#frameCount - nearEnd);
   }
 
-  /** Returns the speaker's part of the open utterance up to an end. */
+  /** Returns the speaker's part of the open utterance, up to an end. */
   #span({ end, sum }: SpeechEnd): UtteranceSpan {
     const { frame, sumBefore } = this.#speaker.onsetBefore(end);
     return {
@@ -350,7 +353,7 @@ export class Endpointer {
     return this.#end({ end, sum: this.#frames.sumBefore(end) }, "wordless", false);
   }
 
-  /** Ends an utterance that only farther voices continue. */
+  /** Ends an utterance that only farther voices keep open. */
   #endDistant(): EndpointEvent {
     const end = Math.min(this.#speechEnd, this.#speaker.nearEnd + TRAILING_FRAMES);
     return this.#end({ end, sum: this.#frames.sumBefore(end) }, "distant", false);

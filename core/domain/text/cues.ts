@@ -47,11 +47,9 @@ const LAST_MARKS = /[.,;:!?…»”")\]–—-]{1,6}$/u;
  * characters a second where the speech leaves time.
  *
  * Cues end with sentences, else with clauses, else before conjunctions; inside a number and after a word that
- * belongs to the next, only if nothing else fits. A cue stays after its speech until it can be read, up to
- * 0.08 s before the next one.
- *
- * @param words as they are displayed, in order of time, in seconds; a word longer than a line is cut, one that
- * ends in a hyphen is joined to the next
+ * belongs to the next, only if nothing else fits. A cue stays on screen after its speech until it can be
+ * read, up to 0.08 s before the next one. @param words as displayed, in order of time, in seconds; a word
+ * longer than a line is cut, one that ends in a hyphen is joined to the next
  */
 export function readingCues(words: readonly TimedWord[]): readonly Cue[] {
   const steps = readingCuesInSteps(words);
@@ -61,7 +59,7 @@ export function readingCues(words: readonly TimedWord[]): readonly Cue[] {
   }
 }
 
-/** `readingCues` in short steps, so that a server can do other work between them. */
+/** `readingCues` in short steps, so that a server can do other work in between. */
 export function* readingCuesInSteps(words: readonly TimedWord[]): Generator<void, readonly Cue[]> {
   const pieces = words.flatMap(fitToLine);
   const layouts = new Layouts(pieces, yield* breaksAfter(pieces.map(({ word }) => word)));
@@ -99,7 +97,7 @@ function endsOfSentences(words: readonly string[]): ReadonlySet<number> {
 function breakBetween(word: string, next: string): number {
   const [here, there] = [bare(word), bare(next)];
   if (isJoined(word)) return BREAK.bound;
-  // A dash that stands alone ends the line before it.
+  // Words with the sizes needed for every layout.
   if (there === "") return BREAK.bound;
   if (/[,;:–—]["»”)]?$/u.test(word) || here === "") return BREAK.clause;
   if (isNumber(here) && (isNumber(there) || SCALE_OR_UNIT.test(there)) && !/[.!?]$/u.test(word))
@@ -125,7 +123,7 @@ function isNumber(word: string): boolean {
 class Layouts {
   readonly words: readonly TimedWord[];
   readonly breaks: readonly number[];
-  /** Characters of the words before each, with the spaces after them. */
+  /** Characters of all words before each one, including the spaces after them. */
   readonly #offsets: Int32Array;
   /** Whether a space follows each word. */
   readonly #gaps: Uint8Array;
@@ -150,7 +148,7 @@ class Layouts {
     return this.#offsets[end]! - this.#offsets[first]! - this.#gaps[end - 1]!;
   }
 
-  /** Whether a cue that ends before `end` may begin with a word: one word always may. */
+  /** Whether a cue that ends before `end` may begin with `first`; a single word always may. */
   mayStart(first: number, end: number): boolean {
     if (first === end - 1) return true;
     if (this.width(first, end) > 2 * LINE_CHARACTERS + 1) return false;
@@ -214,7 +212,7 @@ class Layouts {
     return { startSeconds, endSeconds, readingSeconds };
   }
 
-  /** The word with which the second line begins, `end` for one line; null where two are not enough. */
+  /** The first word of the second line; `end` for one line; null if two lines are not enough. */
   #split(first: number, end: number): { readonly at: number; readonly cost: number } | null {
     if (this.width(first, end) <= LINE_CHARACTERS) return { at: end, cost: 0 };
     let [best, bestCost] = [-1, Number.POSITIVE_INFINITY];
@@ -230,7 +228,7 @@ class Layouts {
   }
 }
 
-/** A word or a figure that is continued by the next one: "90-", "северо-". */
+/** A word or figure that the next one continues: "90-", "северо-". */
 function isJoined(word: string): boolean {
   return word.length > 1 && word.endsWith("-");
 }

@@ -15,7 +15,7 @@ export interface Result {
   readonly model: string | null;
   /** The voice, or the recording's name; null for live sessions. */
   readonly title: string | null;
-  /** In the chosen form. */
+  /** In the selected form. */
   readonly text: () => string;
   readonly seconds: number;
   /** Null if the response did not say; the ledger has the amount. */
