@@ -13,8 +13,8 @@ const NOTHING_TO_CHARGE = {
 
 /**
  * Meters repeated work that a client has already paid for, completely or up to some point: only the rest is
- * held and charged. The charges never add up to more than the price of the work, and fall short of it by less
- * than one unit.
+ * held and charged. The charges never exceed the price of the work, and fall short of it by less than one
+ * unit.
  */
 export class PrepaidMeter implements UsageMeter {
   readonly #meter: UsageMeter;

@@ -190,7 +190,7 @@ export class RemoteLiveWorker implements LiveWorker {
     clearInterval(this.#aliveTimer);
     clearTimeout(this.#refusedTimer);
     this.#parts.observer.inFlight(-this.#window.inFlightBytes);
-    // Discard unsent data, and notify the node, which may still exist.
+    // Discards unsent data, and notifies the node, which may still exist.
     this.#bundle.take(0);
     this.#bundle.add(RECORD.leave, OF_LANE);
     this.#parts.bus.publish(

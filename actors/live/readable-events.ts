@@ -17,7 +17,7 @@ const SURE_PAUSE_SECONDS = 1;
 const SURE_END = 0.75;
 /** Words of an open sentence that the network reads again with the next final. */
 const MAX_CONTEXT = 60;
-/** A mark up to this long after the last word of an utterance still belongs to it. */
+/** A mark this soon after the last word of an utterance still belongs to it. */
 const MARK_SECONDS = 1.5;
 
 type FinalEvent = Extract<LiveEvent, { type: "final" }>;
@@ -114,7 +114,7 @@ export class ReadableEvents {
   #partial(event: Extract<LiveEvent, { type: "partial" }>): ReadableEvent {
     const { display, redact } = this.#parts.options;
     const shown = redact.length === 0 ? event : { ...event, text: "", stable: 0 };
-    // While someone speaks, nothing ends.
+    // Nothing ends while someone speaks.
     if (!display || event.isPause !== true) return shown;
     const words = wordsOf(event.text);
     return { ...shown, endOfTurn: words.length === 0 ? 0 : this.#endAfter(words) };

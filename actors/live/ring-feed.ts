@@ -112,7 +112,7 @@ export class RingFeed implements LiveFeed {
   }
 
   /**
-   * Opens the session on the lane's worker, in a new epoch; the worker decodes the audio since the last
+   * Opens the session on the lane's worker, in a new epoch; the worker decodes all audio since the last
    * final.
    */
   attach(): void {
@@ -207,7 +207,7 @@ export class RingFeed implements LiveFeed {
     }
   }
 
-  /** Rejoins, if requested: between utterances, changing the worker decodes nothing twice. */
+  /** Rejoins, if requested: between utterances, nothing is decoded twice by a change of worker. */
   #pause(): void {
     if (this.#rejoinTimer !== undefined && this.#finishMark === null) this.attach();
   }

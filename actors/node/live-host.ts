@@ -209,7 +209,7 @@ export class LiveHost {
         placed.lane.isNext(bundle.nth, bytes.length) &&
         bundle.records.every((record) => this.#take(placed, record));
     } finally {
-      // Also after an exception, because the rest of the bundle would be missing unnoticed.
+      // Also on an exception: otherwise the rest of the bundle would go missing unnoticed.
       if (!isWhole) this.#drop(placed, "gap");
     }
     if (!isWhole) return;

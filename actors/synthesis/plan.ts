@@ -49,8 +49,8 @@ export interface SynthesisPlan {
 }
 
 /**
- * Limit of speech that waits for a slow reader; beyond it no further piece is started. It never causes an
- * underrun at the pace of speech, since synthesis takes about a tenth of a piece's length.
+ * Limit of speech that waits for a slow reader; beyond it no further piece is started. This never causes an
+ * underrun at normal playback speed, because synthesis takes about a tenth of a piece's length.
  */
 export const SECONDS_AHEAD = 60;
 const BYTES_PER_SAMPLE = 2;
@@ -90,7 +90,8 @@ export async function planSynthesis(
     const where = reader === "kazakh" ? " in Kazakh" : "";
     throw new ServiceError("NOTHING_TO_SAY", `text must hold something that can be spoken${where}`);
   }
-  // A voice's pace stays within the range of requests: beyond it models are untrained and lose words.
+  // A voice's pace stays within the range allowed for requests; models are untrained beyond it and drop
+  // words.
   const speed = Math.min(SPEED_RULE.max, Math.max(SPEED_RULE.min, request.speed * pace));
   requireSpeakable(quantityOf(sentences, model.sample_rate, breath), { speed, asked: request.speed });
   const seed = request.seed ?? seedOf(request.text);

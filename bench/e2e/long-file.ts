@@ -118,7 +118,7 @@ function decoderResidentBytes(servicePid: number): number {
       const isDecoder = /^Name:\tffmpeg$/m.test(status) && status.includes(`\nPPid:\t${servicePid}\n`);
       return isDecoder ? total + Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) * 1_024 : total;
     } catch {
-      // It ended between the two reads.
+      // The process ended between the two reads.
       return total;
     }
   }, 0);

@@ -16,7 +16,7 @@ import {
 const STUB_SERVICE = fileURLToPath(new URL("../support/stub-service.js", import.meta.url));
 const MESSAGE_MS = 100;
 const MESSAGE_BYTES = 3_200;
-/** Period over which the paced sockets begin to speak. */
+/** Period over which the paced sockets start sending. */
 const SPREAD_MS = 2_000;
 /** Sockets opened at the same time. */
 const WAVE = 100;

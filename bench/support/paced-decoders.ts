@@ -117,7 +117,7 @@ async function feed(
       if (end === pcm.length) left--;
     }
     decode();
-    // Unpaced, a thousand frames a turn would fill backlogs faster than any decoder empties them.
+    // Unpaced, a thousand frames per turn would fill backlogs faster than any decoder could empty them.
     await (isPaced ? sleep(1) : new Promise((resolve) => setImmediate(resolve)));
   }
 }

@@ -72,9 +72,8 @@ export type Claim =
 /** Idempotency keys, per organization. */
 export interface Idempotency {
   /**
-   * Claims a key for an attempt. Of several simultaneous attempts, on any number of services, only one may
-   * begin.
-   * @throws {ServiceError} `AUTH_UNAVAILABLE`
+   * Claims a key for an attempt. Of several simultaneous attempts, across any number of services, only one
+   * may start. @throws {ServiceError} `AUTH_UNAVAILABLE`
    */
   claim(request: KeyedRequest): Promise<Claim>;
   /** Returns whether the key has been used. @throws {ServiceError} `AUTH_UNAVAILABLE` */

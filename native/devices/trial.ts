@@ -46,7 +46,7 @@ export interface Placed {
 }
 
 export interface TrialOptions {
-  /** Least duration per shape; at least `LEAST_RUNS` runs. */
+  /** Minimum duration per shape; at least `LEAST_RUNS` runs. */
   readonly shapeMs: number;
   readonly threads: number;
   /** Also runs the CPU's graph on the same inputs. */

@@ -109,7 +109,7 @@ export class Beds {
       this.#talkers.filter(({ speaker }) => speaker !== near?.speaker),
       random,
     );
-    // Prefer people in the background of a synthetic voice, and the reverse.
+    // Prefers people in the background of a synthetic voice, and the reverse.
     others.sort((a, b) => Number(a.who === near?.who) - Number(b.who === near?.who));
     if (room.isTelevision === true) {
       return cut(this.#televisions.get(others[0]!.speaker)!, length, random);

@@ -297,7 +297,7 @@ interface TokenSearch {
   /** Tokens found so far, and in all. */
   readonly size: number;
   readonly count: number;
-  /** Sum that the back-offs to this level add to a log-prob code. */
+  /** Amount that the back-offs to this level add to a log-prob code. */
   readonly shift: number;
 }
 

@@ -57,10 +57,10 @@ const SPEAKER_RULES: SpeakerRules = {
 
 /** A threshold that no probability reaches. */
 const NEVER = 2;
-/** Fall of the level in a quieter frame, 2.5 dB a second, to follow a speaker who becomes quieter. */
+/** How fast the level falls in quieter frames, 2.5 dB a second, to follow a speaker who becomes quieter. */
 const FALL_DB = 0.1;
 /**
- * Largest fall of the level from one utterance to the next, so that a background voice cannot lower it step
+ * How far the level may fall from one utterance to the next, so that a background voice cannot lower it step
  * by step.
  */
 const MOST_FALL_DB = 2;

@@ -41,7 +41,7 @@ export function sharedRun(frames: readonly number[], table: readonly RowsOfLengt
   return run;
 }
 
-/** Pure: groups all passes into runs, the longest first, for little padding. @returns their indices */
+/** Pure: groups all passes into runs, the longest first, to keep padding low. @returns their indices */
 export function sharedRuns(frames: readonly number[], table: readonly RowsOfLength[]): number[][] {
   let left = frames.map((_, at) => at).sort((a, b) => frames[b]! - frames[a]! || a - b);
   const runs: number[][] = [];

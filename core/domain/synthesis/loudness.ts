@@ -9,7 +9,7 @@ export interface LoudnessModel {
   readonly intercepts: readonly number[];
   /** Largest normalized log-mel that the vocoder follows: its training had nothing louder. */
   readonly ceiling: number;
-  /** Difference in LUFS by voice: the vocoder renders each slightly louder or softer than its mel. */
+  /** Difference in LUFS by voice: the vocoder renders each voice slightly louder or softer than its mel. */
   readonly voiceLufs: Readonly<Record<string, number>>;
 }
 

@@ -14,7 +14,7 @@ const TABLE_SEED = 0x726f6f6d;
 export interface RoomToneSource {
   /** The tone falls off above it by 12 dB per octave. */
   readonly cutoffHz: number;
-  /** Determines where in the tone the answer starts. */
+  /** Determines where in the tone the response starts. */
   readonly seed: number;
 }
 
@@ -54,7 +54,7 @@ export class RoomTone {
   }
 }
 
-/** Generates a loop of noise, whose end continues at its start. */
+/** Generates a loop of noise whose end continues at its start. */
 function makeTable(cutoffHz: number): Int16Array {
   const noise = gaussianNoise(TABLE_SAMPLES, TABLE_SEED);
   const share = 1 - Math.exp((-2 * Math.PI * cutoffHz) / SPEECH_RATE_HZ);

@@ -18,7 +18,7 @@ const PAUSE_SECONDS = 1;
 /** Costs of a break between two words; a break between words that belong together is the last resort. */
 const BREAK = { sentence: 0, clause: 10, conjunction: 22, word: 40, bound: 1_000 } as const;
 const CUE_COST = 12;
-/** Cost of a sentence that continues in the cue of another. */
+/** Cost of a sentence that continues in another sentence's cue. */
 const PASSED_SENTENCE_COST = 30;
 /** Cost for each second below the shortest time, and for each second missing for reading. */
 const SHORT_COST = 60;
@@ -35,7 +35,7 @@ const LEANS_AHEAD =
 /** Words that belong to the previous one. */
 const LEANS_BACK =
   /^(?:да|де|та|те|ма|ме|ба|бе|па|пе|ғой|қой|ғана|қана|үшін|туралы|жайлы|дейін|шейін|кейін|бойынша|арқылы|сияқты|секілді|сайын|же|ж|ли|ль|бы|б)$/;
-/** None of these begins a phrase, so a cue may end with it. */
+/** None of these begins a phrase, so a cue may end with one. */
 const SHORT_ENDS = /^(?:да|де|та|те|ма|ме|ба|бе|па|пе|же|ж|ли|ль|бы|б|иә|ия|жә|эх|ах|эй)$/;
 const SHORT_LETTERS = 2;
 const SCALE_OR_UNIT =
@@ -46,8 +46,8 @@ const LAST_MARKS = /[.,;:!?…»”")\]–—-]{1,6}$/u;
  * Lays out words as cues for reading: at most two balanced lines of 42 characters, 1 to 7 s, at most 17
  * characters a second where the speech leaves time.
  *
- * Cues end with sentences, else with clauses, else before conjunctions; inside a number and after a word that
- * belongs to the next, only if nothing else fits. A cue stays on screen after its speech until it can be
+ * Cues end at sentences, otherwise at clauses or before conjunctions; inside a number or after a word that
+ * belongs to the next one, only as a last resort. A cue stays on screen after its speech until it can be
  * read, up to 0.08 s before the next one. @param words as displayed, in order of time, in seconds; a word
  * longer than a line is cut, one that ends in a hyphen is joined to the next
  */

@@ -313,7 +313,7 @@ function slowProcesses(): number {
     try {
       return readFileSync(`/proc/${id}/cmdline`, "latin1").startsWith(`sleep\0${SLOW_SECONDS}\0`);
     } catch {
-      // It ended between the two reads.
+      // The process ended between the two reads.
       return false;
     }
   }).length;

@@ -79,7 +79,7 @@ export const kazakhFigures: Figures = (words, numerals) => {
     const found = numberAt(words, at, numerals);
     const text = found === null ? null : firstReadBack(words, found);
     if (found === null || text === null) {
-      // Keep a number in words unless all of it is understood.
+      // Keeps a number in words unless all of it is understood.
       const end = found?.end ?? at + 1;
       for (; at < end; at++) written.push({ text: words[at]!, first: at, end: at + 1 });
       continue;

@@ -88,7 +88,7 @@ export const russianFigures: Figures = (words, numerals) => {
     const found = numberAt(words, at, numerals);
     const taken = [found, found?.otherwise].find((form) => isReadBack(words, at, form));
     if (taken?.text == null) {
-      // Keep the words unless the figures read back identically.
+      // Keeps the words unless the figures read back identically.
       const end = found?.end ?? at + 1;
       for (; at < end; at++) written.push({ text: words[at]!, first: at, end: at + 1 });
       continue;
@@ -225,7 +225,7 @@ function sum(value: number): string {
   return grouped(value);
 }
 
-/** A range, a score, or, if every number is to be written, the first of them. */
+/** A range, a score, or the first number if every number is to be written. */
 function severalNumbers(
   words: readonly string[],
   { words: run, first }: Run,
