@@ -37,9 +37,9 @@ const OF_SOURCES = [
 ];
 
 /**
- * Tests that are not quick but leave no state behind: those of a group share a process, and so the modules
- * that they load. A process start, the service's modules and onnxruntime cost 0.5 s each; users of
- * `sharedService()` also share the service.
+ * Tests that are not quick but leave no state behind: each group shares a process, and so the modules that it
+ * loads. A process start, the service's modules and onnxruntime cost 0.5 s each; users of `sharedService()`
+ * also share the service.
  */
 const SHARING = {
   service: [

@@ -115,7 +115,7 @@ export class LaneWorker implements LiveWorker {
 
   /** Returns the earlier place where the lane continues; null when the lane is over. */
   #nextAfter(reason: Error | null): RemoteLiveWorker | null {
-    // A session may have killed the worker: the supervisor, which counts such ends, must see it.
+    // A session may have killed the worker, so the supervisor, which counts such ends, must see it.
     if (reason === null || (reason instanceof LaneLost && reason.ending === "worker")) return null;
     const staying = [...this.#before].findLast(([place, withinMs]) => withinMs === STAY && !place.isEnded);
     return staying?.[0] ?? null;

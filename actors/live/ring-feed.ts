@@ -40,7 +40,7 @@ export class RingFeed implements LiveFeed {
   #writtenSamples = 0;
   #resume: ResumePoint = { sample: 0, isMidSpeech: false };
   #nextUtterance = 0;
-  /** The last utterance of which a partial was sent. */
+  /** The last utterance that a partial was sent for. */
   #shownUtterance = -1;
   /** Marks that a replacement worker would need again. */
   #finalizeMarks: number[] = [];
@@ -242,7 +242,7 @@ export class RingFeed implements LiveFeed {
     this.#finalizeMarks = this.#finalizeMarks.filter((atSample) => atSample > resume.sample);
     const releaseSample = resume.sample - this.#parts.contextSamples;
     if (releaseSample > 0) ring.release(releaseSample);
-    // Shrink the ring after a long utterance or a backlog.
+    // Shrinks the ring after a long utterance or a backlog.
     const enough = ringCapacityFor(2 * ring.usedSamples);
     if (2 * enough <= ring.capacitySamples) this.#moveRing(enough);
   }

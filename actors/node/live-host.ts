@@ -134,7 +134,9 @@ export class LiveHost {
     return !this.#isDraining && this.capacity > 0;
   }
 
-  /** Accepts no more work; fronts move their sessions. Resolves when none is left, or after `withinMs`. */
+  /**
+   * Accepts no more work; fronts move their sessions. Resolves when no calls are left, or after `withinMs`.
+   */
   async drain(withinMs: number): Promise<void> {
     this.#isDraining = true;
     this.#heartbeat();
@@ -268,7 +270,7 @@ export class LiveHost {
       case RECORD.leave:
         this.#drop(placed, null);
         return true;
-      // `join`, which was handled before, and records of later versions.
+      // `join`, already handled, and records of later versions.
       default:
         return true;
     }

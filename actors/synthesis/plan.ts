@@ -57,7 +57,7 @@ const BYTES_PER_SAMPLE = 2;
 /** Silence between sentences, and at the end of a paragraph, of a voice whose breath is 1. */
 const SENTENCE_PAUSE_MS = 250;
 const PARAGRAPH_PAUSE_MS = 500;
-/** Characters read in one turn of the event loop, about 1 ms. A longer sentence takes its own turn. */
+/** Characters read in one turn of the event loop, about 1 ms. A longer sentence gets a turn to itself. */
 const CHARACTERS_PER_TURN = 500;
 /** Shared by all long texts. */
 const turns = new Turns();
@@ -137,7 +137,7 @@ function planSentences(
   for (const { start, end, pieces, pauseMs } of spoken) {
     const written = text.slice(start, end);
     charactersThrough += countCodePoints(written);
-    // A sentence of emoji or quotes has nothing to say: it is dropped, its characters stay billed.
+    // A sentence of emoji or quotes has nothing to speak: it is dropped, but its characters are still billed.
     if (pieces.length > 0) said.push({ written, pieces, charactersThrough, markedMs: null });
     if (pauseMs === null) continue;
     // Pauses with no speech between them add up.

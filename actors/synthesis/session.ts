@@ -56,7 +56,7 @@ export class SynthesisSession implements UnbilledSynthesis {
   readonly #startedAtMs: number;
   #samplesMade = 0;
   #hasDelivered = false;
-  /** Continues the synthesis when fewer samples wait, or after a failure. */
+  /** Continues the synthesis when fewer samples are waiting, or after a failure. */
   #resume: (() => void) | null = null;
   /** When the client first received something to play. */
   #heardFromMs: number | null = null;

@@ -94,7 +94,7 @@ export class FileQueue {
     for (const run of this.#begun) {
       const work = this.#workOf(run);
       if (work === null) continue;
-      // Its next turn comes after the others'.
+      // Its next turn comes after those of the other files.
       this.#begun.splice(this.#begun.indexOf(run), 1);
       this.#begun.push(run);
       return work;

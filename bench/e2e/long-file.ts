@@ -81,7 +81,7 @@ async function makeFile(service: ServiceProcess, folder: string, seconds: number
   return file;
 }
 
-/** `fetch` gives up on an answer after five minutes. */
+/** `fetch` gives up on a response after five minutes. */
 async function transcribe(
   service: ServiceProcess,
   file: string,

@@ -109,7 +109,7 @@ async function openSockets(
   while (sockets.length < count) {
     const wave = Array.from({ length: Math.min(WAVE, count - sockets.length) }, (_, nth) => {
       const index = sockets.length + nth;
-      // `ready` is the first message: the session is there.
+      // `ready` is the first message: the session is open.
       return RawWebSocket.open({
         port,
         path: "/v1/stream",

@@ -130,7 +130,7 @@ async function measured(
   const { sessions } = options;
   const cpuBefore = process.cpuUsage();
   const beganMs = performance.now();
-  // People do not start to speak at the same moment.
+  // People do not all start speaking at the same moment.
   const startsAtMs = Array.from({ length: sessions }, (_, index) => beganMs + (index * 2_000) / sessions);
   const heard = await run(startsAtMs);
   const { user, system } = process.cpuUsage(cpuBefore);

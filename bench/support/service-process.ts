@@ -171,7 +171,7 @@ export async function untilReady(
   try {
     await Promise.race([answer(), ending]);
   } catch (error) {
-    // No caller has a handle to it, and it would keep this process alive.
+    // Nobody else has a handle to it, and it would keep this process alive.
     child.kill("SIGKILL");
     throw error;
   } finally {

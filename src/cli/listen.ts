@@ -137,7 +137,7 @@ async function send(
   live.close().catch(() => {});
 }
 
-/** Prints the results of a session. */
+/** A failed source would leave the session open. */
 interface Output {
   status(status: LiveStatus): void;
   result(result: LiveResult): void;

@@ -6,7 +6,7 @@ import type { LiveFinal, LiveMessage, LivePartial, LiveResult } from "./types.js
 const CONTEXT_SAMPLES = 40 * FRAME_SAMPLES;
 /** A longer utterance may have been cut at 30 s, within speech; sent from earlier, it is cut elsewhere. */
 const MAYBE_CUT_SAMPLES = 24 * LIVE_RATE_HZ;
-/** A final this close to the end of the audio that a stopping service accepted was ended by the stop. */
+/** A final this close to the end of the audio accepted by a stopping service was ended by the stop. */
 const STOP_MARGIN_SAMPLES = LIVE_RATE_HZ;
 
 type DoneMessage = Extract<LiveMessage, { readonly type: "done" }>;

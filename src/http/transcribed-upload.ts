@@ -177,7 +177,7 @@ export class FormUpload {
     throw new ServiceError("NO_AUDIO", "no audio supplied: the form has no part file", { param: FILE_PART });
   }
 
-  /** The bytes of the file; reads the form to its end. */
+  /** The bytes of the file; also reads the form to its end. */
   get bytes(): AsyncIterable<Uint8Array> {
     return this.#readFile();
   }

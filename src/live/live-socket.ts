@@ -18,7 +18,7 @@ import {
   sendAll,
 } from "./session-socket.js";
 
-/** A client that leaves more unread is cut: finals are never dropped, so they would pile up. */
+/** A client with more unread data is disconnected: finals are never dropped, so they would pile up. */
 const MAX_UNREAD_BYTES = 1 << 20;
 
 interface OpenSocket {

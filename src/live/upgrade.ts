@@ -75,7 +75,7 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
       if (deps.running.isDraining) throw new ServiceError("SHUTTING_DOWN", "the service is stopping");
       const { identity, config } = await inSpan(span.child("admission"), async () => {
         const known = await identify(credential, dialect, deps, keys);
-        // Check this first: a client without a free slot then costs little.
+        // Checked first, so that a client without a free slot costs little.
         deps.slots.check(known.identity, dialect.work);
         return known;
       });
@@ -279,8 +279,7 @@ const MOST_CLIENTS = 10_000;
 
 /**
  * Remembers clients whose live sockets were closed for floods, and makes them wait after a few. A client that
- * reconnects immediately would get a whole budget each time, thirty times a second, which others would
- * notice.
+ * reconnects immediately would get a full budget each time, thirty times a second, and slow down others.
  */
 export class Floods {
   readonly #clock: Clock;

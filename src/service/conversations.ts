@@ -54,7 +54,7 @@ export function makeConversations(given: ConversationParts): Conversations {
   return {
     catalog,
     requireCredit: (caller, kind) => {
-      // A file's response may be a kept one, which needs no slot: its hold checks the limit instead.
+      // A file's response may be a stored one, which needs no slot: its hold checks the limit instead.
       const mostAtOnce = kind === "live" ? caller.mostAtOnce : undefined;
       return meter.requireCredit(caller.identity.organizationId, kind, mostAtOnce);
     },
@@ -107,7 +107,7 @@ function synthesisOptions(parts: SpeakingParts, caller: Caller, modelId: string)
   };
 }
 
-/** Returns cached pieces, and synthesizes others with a leased model. */
+/** Returns cached pieces, and synthesizes all others with a leased model. */
 function pieceSpeaker(
   { synthesis }: SynthesizerEngine,
   cache: SentenceCache | null,

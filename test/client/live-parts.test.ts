@@ -204,7 +204,7 @@ test("a slow reader gets the last partial and every final", async () => {
   await assert.rejects(queue.next(), /gone/);
 });
 
-test("retries follow the headers of the service", () => {
+test("retries follow the service's headers", () => {
   const refusal = { status: 503, code: "engine_busy", retryAfterMs: null, shouldRetry: null };
   assert.ok(isRetryable(refusal));
   assert.ok(isRetryable({ ...refusal, status: 429, retryAfterMs: 1_000 }));

@@ -276,7 +276,7 @@ for (const front of FRONTS) {
       assert.equal((await spent()) - before, CREDITS);
     });
 
-    test("a client that left midway gets the whole answer later for one payment", async () => {
+    test("a client that left midway gets the whole response later for one payment", async () => {
       const body = JSON.stringify({ text: LONG_TEXT, nfe: 16 });
       const [before, key, leaving] = [await spent(), newKey(), new AbortController()];
       const ask = (init: RequestInit = {}) => post("/v1/tts/stream", key, body, init);

@@ -8,7 +8,7 @@ import { openVoices, type Voices } from "./voices.js";
 
 /** Loud level of every near speaker. */
 export const NEAR_LEVEL_DB = -26;
-/** Kept around the speech, so that it has no hard edges. */
+/** Margin around the speech, so that it has no abrupt edges. */
 const MARGIN_SAMPLES = 0.1 * RATE_HZ;
 const TALK_PAUSE_SECONDS = { least: 0.2, most: 0.9 };
 /** Bounds on the length of recordings used near the microphone. */

@@ -45,7 +45,9 @@ export class UwsCorkHost {
     }
   }
 
-  /** Calls `write` in the cork, or outside if the connection was lost: the library then prints a warning. */
+  /**
+   * Calls `write` in the cork, or outside it if the connection was lost; the library then prints a warning.
+   */
   run(write: () => void): void {
     if (this.#response === null) write();
     else this.#response.cork(write);

@@ -165,7 +165,7 @@ async function answerEncoded(
       if (head !== null) parts.unshift(head);
     }
     const bytes = Buffer.concat(parts);
-    // An empty write would end the answer.
+    // An empty write would end the response.
     if (bytes.length === 0) continue;
     const departure = endsSentence ? conversation.sentence : undefined;
     // A cached piece arrives as a whole: up to half a minute.

@@ -68,7 +68,7 @@ async function answerWithPcm(exchange: Exchange, { conversation }: HeldSpeech): 
       ...speechHeaders(conversation),
     });
   for await (const { pcm, endsSentence } of conversation.chunks()) {
-    // An empty write would end the answer.
+    // An empty write would end the response.
     if (pcm.length === 0) continue;
     if (exchange.status === null) {
       await conversation.charge();

@@ -4,7 +4,7 @@ import type { Clock } from "../../../core/ports/clock.js";
 import { TooManyAtOnce } from "./hold-changes.js";
 import type { HoldId, HoldLimit, NewHold } from "./holds.js";
 
-/** Pauses between tries: a hold is settled moments after its answer, also on other services. */
+/** Pauses between tries: a hold is settled moments after its response, also on other services. */
 const PAUSES_MS = [20, 60, 120, 300];
 /** No try starts later; otherwise a slow database would look unavailable to clients before the fifth. */
 const LAST_TRY_MS = PAUSES_MS.reduce((sum, pauseMs) => sum + pauseMs, 0);

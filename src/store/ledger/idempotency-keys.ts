@@ -43,7 +43,7 @@ export class IdempotencyKeys {
     }
   }
 
-  /** Keeps the answer of a running attempt. False when the attempt was presumed over meanwhile. */
+  /** Stores the response of a running attempt. False if the attempt was meanwhile presumed over. */
   async answer(
     requestId: string,
     { status, headers, bytes, body }: Pick<KeptAnswer, "status" | "headers" | "bytes" | "body">,
@@ -64,7 +64,7 @@ export class IdempotencyKeys {
       where request_id = ${requestId} and state = 'running'`;
   }
 
-  /** Lists organizations of answers on disk, by the request id under which each is stored. */
+  /** Lists organizations with responses on disk, by the request id under which each is stored. */
   async ownersOfLongAnswers(): Promise<Map<string, string>> {
     const rows = await this.#sql<{ request_id: string; organization_id: string }[]>`
       select request_id, organization_id from idempotency_keys where state = 'answered' and answer_body is null`;

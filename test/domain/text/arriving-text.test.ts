@@ -69,7 +69,7 @@ test("text in pieces of any size gives all of its characters, each once, in orde
   );
 });
 
-test("text that arrives by letters, or by words with the space first, has the sentences of the whole", () => {
+test("text that arrives by letters, or by words with the space first, has the same sentences as the whole", () => {
   for (const text of TEXTS) {
     // An empty line may belong to the sentence after it.
     const trimmed = (sentences: readonly string[]) => sentences.map((sentence) => sentence.trim());

@@ -53,7 +53,7 @@ test("the gate closes at too many descriptors and retries until it can open", {
 test("counts descriptors by name if the system does not count them", {
   skip,
 }, async () => {
-  // Like /proc/self/fd before Linux 6.2: an entry for each, and no size.
+  // Like /proc/self/fd before Linux 6.2: one entry per descriptor, and no size.
   const FOLDER = "/proc/self/fdinfo";
   assert.equal(statSync(FOLDER).size, 0);
   const counted = await countDescriptors(FOLDER);

@@ -99,7 +99,7 @@ async function hear(model: RecognizerModel, pcm: Float32Array, frames: number): 
   return heard;
 }
 
-/** Maps utterances to recordings; a recording with a pause inside may be several. */
+/** Assigns utterances to recordings; a recording with a pause inside may have several. */
 function sentencesOf(utterances: readonly { readonly words: readonly { readonly start: number }[] }[]) {
   const pauseSeconds = 0.6 + SPOKEN[0]!.length / 16_000 + 0.6;
   return [...new Set(utterances.map(({ words }) => (words[0]!.start < pauseSeconds ? 0 : 1)))];
