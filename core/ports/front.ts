@@ -34,7 +34,7 @@ export interface FrontRequest {
 
 /** Observes the sending of bytes, for code that must record it before the client can read them. */
 export interface Departure {
-  /** The last of the bytes are about to be handed to the operating system. */
+  /** The last bytes are about to be handed to the operating system. */
   leaving(): void;
   /** The client reads slowly and they wait. `leaving` follows again, at the latest when they have left. */
   held(): void;

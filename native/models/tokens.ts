@@ -32,7 +32,7 @@ export async function readTokens(model: PackageFolder<PublicRecognizerManifest>)
 
 /**
  * Returns the characters that hot words may contain: none if outputs are word pieces. Word pieces may include
- * single characters, so every output must be one.
+ * single characters, so hot words require that every output is one.
  */
 export function alphabetOf(vocabulary: readonly string[]): ReadonlySet<string> {
   const characters = vocabulary.filter((token) => token !== "");

@@ -26,7 +26,7 @@ for (const front of FRONTS) {
     });
 
     const client = (address?: string) => new ConsoleClient(service.port, address);
-    /** A new user from an unused address. */
+    /** A new user with an unused address. */
     const person = async (more?: object) => {
       people++;
       const who = client(`127.0.3.${people}`);

@@ -296,7 +296,7 @@ interface Exchanged {
   readonly outcome: Outcome | "open";
 }
 
-/** Sends a text and returns what arrives until the other side closes. */
+/** Sends a text and returns everything that arrives until the other side closes. */
 async function exchange(port: number, text: string): Promise<Exchanged> {
   const socket = await open(port);
   const received: string[] = [];

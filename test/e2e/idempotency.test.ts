@@ -174,7 +174,7 @@ for (const front of FRONTS) {
       assert.equal(answer.headers.get("idempotent-replayed"), "true");
       assert.equal(answer.headers.get("original-request"), first.headers.get("x-request-id"));
       assert.notEqual(answer.headers.get("x-request-id"), first.headers.get("x-request-id"));
-      // Only the request that did the work may have waited for a model.
+      // Only the request that did the work can have waited for a model.
       const own = ([name]: [string, string]) => /^x-(?!request-id|svc-cold-start)|^content-type/.test(name);
       assert.deepEqual([...answer.headers].filter(own), [...first.headers].filter(own));
     };
@@ -432,7 +432,7 @@ for (const front of FRONTS) {
       ["5", OpenAI5],
       ["6", OpenAI6 as unknown as typeof OpenAI5],
     ] as const) {
-      test(`a retry of the openai client ${version} after a lost answer is not charged`, async () => {
+      test(`a retry of the openai client ${version} after a lost response is not charged`, async () => {
         const [before, key] = [await spent(), newKey()];
         const losing = await loseFirstAnswer(service.port);
         const client = new OpenAI({ apiKey: service.key, baseURL: `${losing.base}/v1`, maxRetries: 2 });

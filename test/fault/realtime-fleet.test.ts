@@ -48,7 +48,7 @@ describe("realtime transcription through a gateway and engine nodes", { skip: WI
     pcm = littleEndianBytes(toInt16(resampler.push(samples)));
   });
   after(async () => {
-    // Whatever a start that failed has left.
+    // Whatever a failed start has left behind.
     const codes = await Promise.all([gateway, ...nodes.slice(1)].map((started) => started?.stop()));
     await nodes[0]?.kill();
     await nats?.kill();

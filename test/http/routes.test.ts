@@ -597,7 +597,7 @@ for (const front of FRONTS) {
   });
 }
 
-/** The answer may arrive a moment before the upload is deleted. */
+/** The response may arrive shortly before the upload is deleted. */
 async function spoolIsEmpty(spoolDir: string): Promise<void> {
   await eventually("nothing is left", async () => (await readdir(spoolDir)).length === 0);
 }

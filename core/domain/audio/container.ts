@@ -12,7 +12,7 @@ export type Container =
   | "amr"
   | "au";
 
-/** Bytes of a file that suffice to detect its container. */
+/** Number of bytes of a file that are enough to detect its container. */
 export const CONTAINER_HEAD_BYTES = 1 << 16;
 
 const MPEG_KBPS = {

@@ -16,7 +16,7 @@ export interface WavHeader {
   readonly dataBytes: number | null;
 }
 
-/** Most bytes before the samples (tags, cover art). */
+/** Maximum number of bytes before the samples (tags, cover art). */
 export const LONGEST_WAV_HEADER_BYTES = 1 << 20;
 
 /** Header length of files that we write. */
@@ -42,13 +42,10 @@ type WavFields = Omit<WavHeader, "dataOffset" | "dataBytes">;
  * Reads the header of a RIFF/WAVE file from its first bytes.
  *
  * A data size of 0 or 0xFFFFFFFF, as written by recorders that never updated it, means until the end of the
- * file; a larger size than the file is cut.
- *
- * @param prefix the first bytes of the file, as many as are available
- * @param totalBytes length of the whole file, when known
- * @returns null while more bytes are needed
- * @throws {ServiceError} `AUDIO_UNREADABLE` when the file has another format, or ends before its samples
- * @see Multimedia Programming Interface and Data Specifications 1.0, IBM and Microsoft, 1991
+ * file; a size larger than the file is reduced. @param prefix the first bytes of the file, as many as are
+ * available @param totalBytes length of the whole file, when known @returns null while more bytes are needed
+ * @throws {ServiceError} `AUDIO_UNREADABLE` when the file has another format, or ends before its samples @see
+ * Multimedia Programming Interface and Data Specifications 1.0, IBM and Microsoft, 1991
  */
 export function parseWavHeader(prefix: Uint8Array, totalBytes?: number): WavHeader | null {
   const view = new DataView(prefix.buffer, prefix.byteOffset, prefix.byteLength);
@@ -187,7 +184,7 @@ function formatFields(view: DataView, body: number, size: number): WavFields {
     throw unreadable(`sampleRateHz must be ${RATE_HZ.min} to ${RATE_HZ.max}, received ${sampleRateHz}`);
   }
   const bits = view.getUint16(body + 14, true);
-  // 12-bit or 20-bit samples fill the high bits of their bytes, so they read as 16 or 24 bits.
+  // Samples of 12 or 20 bits fill the high bits of their bytes, so they read as 16 or 24 bits.
   const bitsPerSample = known.format === "pcm" ? Math.ceil(bits / 8) * 8 : bits;
   if (!known.bits.includes(bitsPerSample)) {
     throw unreadable(`bitsPerSample of ${known.format} must be ${known.bits.join(", ")}, received ${bits}`);

@@ -22,7 +22,7 @@ export interface EndpointerOptions {
   readonly pauseFrames: number;
   /** Longest utterance, lead included. */
   readonly longestFrames: number;
-  /** A longest utterance is cut at the least likely speech within this many of its last frames. */
+  /** An utterance that is too long is cut at the least likely speech within this many of its last frames. */
   readonly cutWindowFrames: number;
   /** Speech without a new letter for this long ends the utterance; infinite if letters are not known frame by frame. */
   readonly wordlessFrames: number;
@@ -71,7 +71,7 @@ export type EndpointEvent =
       readonly hasLetters: boolean;
       /** The speaker's level at the end, to resume a session from there. */
       readonly speaker: SpeakerState | null;
-      /** The utterance was ended in the middle of speech; the next frames continue it. */
+      /** The utterance was cut in the middle of speech; the next frames continue it. */
       readonly isMidSpeech: boolean;
     });
 
@@ -150,7 +150,7 @@ export class Endpointer {
     this.#speaker = new SpeakerLevel(speaker);
     this.#options = checkedOptions({ ...ENDPOINTER_DEFAULTS, ...options });
     this.#halfwayFrames = Math.ceil(this.#options.pauseFrames / 2);
-    // Keep one frame more than the window, because a cut reads the frame before it; an opening reads back
+    // Keeps one frame more than the window, because a cut reads the frame before it; an opening reads back
     // over its lead.
     const { cutWindowFrames, leadFrames, openingFrames, pauseFrames, wordlessFrames } = this.#options;
     const longestPause = patience === null ? pauseFrames : pauseFrames * MOST_PATIENCE;
@@ -191,7 +191,9 @@ export class Endpointer {
     return Math.max(this.#earliestStart, onset - this.#options.leadFrames, 0);
   }
 
-  /** Returns the speaker's level needed to resume a session from this frame, which is between utterances. */
+  /**
+   * Returns the speaker's level needed to resume a session from this frame, which must be between utterances.
+   */
   speakerAt(frame: number): SpeakerState | null {
     return this.#speaker.at(frame);
   }
@@ -226,7 +228,7 @@ export class Endpointer {
       const event = this.#step(frame);
       if (event !== null) events = [...(events ?? []), event];
       if (!this.#isOpen) continue;
-      // Silence after a longest utterance ends it anyway; only more speech must be cut.
+      // Silence after an utterance of maximum length ends it anyway; only further speech must be cut.
       if (this.#speechEnd - this.#startFrame > this.#options.longestFrames) {
         events = [...(events ?? []), this.#cut(before)];
       } else if (this.#frameCount - this.#lettersEnd >= this.#options.wordlessFrames) {
@@ -338,7 +340,7 @@ export class Endpointer {
     };
   }
 
-  /** Cuts a longest utterance in its best gap. */
+  /** Cuts an utterance of maximum length in its best gap. */
   #cut(before: SpeechEnd): EndpointEvent {
     const cutFrame = this.#bestGap();
     const isMidSpeech = this.#frames.isSpeech(cutFrame - 1);
@@ -348,7 +350,7 @@ export class Endpointer {
 
   /** Ends an utterance whose letters have stopped. */
   #endWordless(): EndpointEvent {
-    // Letters arrive late, so speech ended before the last of them. Without letters none of it was speech.
+    // Letters arrive late, so speech ended before the last of them. Without letters, none of it was speech.
     const end = this.#hasLetters ? Math.min(this.#speechEnd, this.#lettersEnd) : this.#frameCount;
     return this.#end({ end, sum: this.#frames.sumBefore(end) }, "wordless", false);
   }

@@ -34,13 +34,13 @@ interface SpeakerRules {
   readonly opening: DoubtRange;
   /** Distance below an utterance's own loud frames for a voice that would extend it. */
   readonly holding: DoubtRange;
-  /** The loudest of this many frames counts; vowels are closer together than that. */
+  /** The loudest of this many frames counts, because vowels are closer together than that. */
   readonly recentFrames: number;
   /** A single frame this far below the utterance's loud frames is not part of it. */
   readonly faintDb: number;
   /** Speech this far below the loudest, with nothing louder before it, is not the speaker's. */
   readonly leadingDb: number;
-  /** After this time without an utterance the limit falls by this much a frame. */
+  /** After this time without an utterance, the limit falls by this much per frame. */
   readonly forgetAfterFrames: number;
   readonly forgetDbPerFrame: number;
 }
@@ -177,8 +177,8 @@ export class SpeakerLevel {
 
   /** Adds the utterance's next speech frame. */
   follow(frame: number, frames: RecentFrames): void {
-    // Two frames in a row must be as loud: a bang is shorter. The level rises at once, so it depends little on where
-    // the utterance starts, which a session resumed in the middle of a word does not know.
+    // Two frames in a row must be as loud: a bang is shorter. The level rises immediately, so it hardly
+    // depends on where the utterance starts, which a session resumed in mid-word does not know.
     const levelDb = frames.level(frame);
     const pairDb = Math.min(levelDb, this.#lastDb);
     this.#utteranceDb = Math.max(this.#utteranceDb - FALL_DB, pairDb);

@@ -7,7 +7,7 @@ import {
 } from "../../../core/ports/idempotency.js";
 import { decideClaim, type LastAttempt } from "./claim-decision.js";
 
-/** Most rows that one statement removes, to keep it short. */
+/** Maximum number of rows that one statement removes, to keep it short. */
 const REMOVED_AT_ONCE = 1_000;
 
 export interface NewAttempt extends KeyedRequest {
@@ -17,7 +17,10 @@ export interface NewAttempt extends KeyedRequest {
 /** The port's `Claim`, without the functions of a running service. */
 export type ClaimedRow =
   | { readonly type: "begun"; readonly paid: Paid | null }
-  /** `isSettling`: the work has ended and only its hold is still active, as briefly after every answer. */
+  /**
+   * `isSettling`: the work has ended and only its hold is still active, as it briefly is after every
+   * response.
+   */
   | { readonly type: "in-use"; readonly isSettling: boolean }
   | { readonly type: "reused" }
   | { readonly type: "answered"; readonly answer: KeptAnswer };
@@ -85,7 +88,7 @@ export class IdempotencyKeys {
     return rows.length;
   }
 
-  /** Ends a running attempt without keeping an answer. */
+  /** Ends a running attempt without storing a response. */
   async endAttempt(requestId: string): Promise<void> {
     await this.#sql`
       update idempotency_keys set state = 'over' where request_id = ${requestId} and state = 'running'`;

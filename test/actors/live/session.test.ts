@@ -62,7 +62,7 @@ function openedCold(t: TestContext): Opened {
   return opened(t, OPTIONS, new RecordingSink(), new FreeMeter(), false);
 }
 
-/** Checks that an ending leaves nothing behind. */
+/** Asserts that no resources remain after the end. */
 function assertEnded(
   { decoder, sink, timers, endings, meter }: Opened,
   chargedSamples = decoder.samples.length,

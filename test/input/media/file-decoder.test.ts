@@ -53,7 +53,7 @@ for (const [program, searchPath, names] of [
 ] as const) {
   describe(`with ${program}`, () => {
     for (const name of names) {
-      test(`${name} becomes a WAV of the same length and sound`, async () => {
+      test(`${name} becomes a WAV with the same length and sound`, async () => {
         const source = await makeClip(name, SPEECH, folder);
         const target = newTarget();
         const path = await decoderOf(searchPath).decode(source, target, NEVER);

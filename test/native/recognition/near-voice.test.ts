@@ -65,7 +65,7 @@ test("a public recogniser without a file of voice activity finds the utterances 
 });
 
 for (const { id } of TINY_RECOGNIZERS) {
-  test(`${id} without it hears the same bits in batches, and after a replay of its context`, async () => {
+  test(`${id} without it recognises the same bits in batches, and after a replay of its context`, async () => {
     const model = await load(await tinyWithNearVoice(id));
     const { contextFrames } = model.manifest;
     const pcm = toFloat(AUDIO);

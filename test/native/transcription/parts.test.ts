@@ -74,7 +74,7 @@ async function pieceOf(
   endFrame: number,
   changes: Partial<FilePiece>,
 ): Promise<FilePiece> {
-  // In two parts, as when a part ends inside it.
+  // In two parts, as when a part ends inside the piece.
   const middle = startFrame + 20;
   const parts = await Promise.all(
     [[startFrame, middle] as const, [middle, endFrame + 9] as const].map(async ([start, end]) => {

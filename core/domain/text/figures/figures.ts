@@ -15,10 +15,10 @@ const BY_LANGUAGE: Readonly<Record<SpokenLanguage, Figures>> = {
 /**
  * Writes the numbers of a transcript as figures, in Kazakh, Russian, or both.
  *
- * The majority language goes first; the other language gets what it leaves, so a Russian date inside a Kazakh
- * sentence is also written in figures. Some words are a number in one language and something else in the
- * other ("он"). They count as numbers only where their language clearly dominates. @param words lower case,
- * as the recogniser returns them @returns pieces in order; together they cover every word once
+ * The majority language goes first and the other gets the rest, so a Russian date inside a Kazakh sentence is
+ * also written in figures. Some words are a number in one language and something else in the other ("он").
+ * They count as numbers only where their language clearly dominates. @param words lower case, as the
+ * recogniser returns them @returns pieces in order; together they cover every word once
  */
 export function writtenFigures(words: readonly string[], numerals: Numerals): readonly Written[] {
   if (numerals === "none") return words.map((text, at) => ({ text, first: at, end: at + 1 }));
@@ -50,7 +50,7 @@ function isClearlyKazakh(words: readonly string[]): boolean {
   return words.some((word) => /[әғқңөұүһі]/.test(word));
 }
 
-/** Offers runs of words that stayed words to the other language. */
+/** Offers the runs that stayed words to the other language. */
 function withOther(
   words: readonly string[],
   pieces: readonly Written[],

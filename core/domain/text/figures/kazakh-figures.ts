@@ -46,7 +46,7 @@ const SCALE_NAMES: ReadonlyMap<number, string> = new Map([
   [1e6, "млн"],
 ]);
 const LEAST_PHONE_WORDS = 6;
-/** Digits of a telephone number in the groups of how it is written. */
+/** Digits of a telephone number, in groups as it is written. */
 const PHONE = /^([78])(7\d\d)(\d{3})(\d{2})(\d{2})$/;
 const LAST_HOUR = 23;
 /** "Он бес он алтыда" is an age, not 15:16. */
@@ -172,7 +172,7 @@ function plainNumber(
   const stop = first + number.end;
   const last = run[number.end - 1]!;
   const next = words[stop] ?? "";
-  // Numbers in a row mean about so many ("twenty thirty people"), or are a code.
+  // Consecutive numbers mean an approximate count ("twenty thirty people"), or are a code.
   if (numbers.length > 1) {
     // "Үш бүтін іі он оннан бір": the whole number is elsewhere.
     if (DENOMINATORS.has(words[end - 1]!) && kazakhNumberWord(words[end] ?? "") !== null) {
@@ -254,7 +254,10 @@ function formsOf(value: number, { stem, isOrdinal, ending }: KazakhNumberWord, n
   return [`${bare}-${suffix}${ending}`];
 }
 
-/** Of tens ten, twenty, thirty, forty, sixty and ninety have back vowels, fifty, seventy, eighty and a hundred front ones. */
+/**
+ * Among the tens, ten, twenty, thirty, forty, sixty and ninety have back vowels; fifty, seventy, eighty and a
+ * hundred have front vowels.
+ */
 function isBackTen(value: number): boolean {
   return value % 10 === 0 && [10, 20, 30, 40, 60, 90].includes(value % 100);
 }
@@ -304,7 +307,7 @@ function timeOrRange(
   if (numbers.length !== 2 || from === undefined || to === undefined || isOrdinal) return [];
   if (LOCATIVE.test(ending) && isTime(from.value, to.value))
     return isClose(from, to) ? [] : [`${from.value}:${to.value}-${ending}`];
-  // "Жиырма төрт жиырма бес мың": the scale is said once.
+  // "Жиырма төрт жиырма бес мың": the scale is spoken once.
   const scale = scaleSaidOnce(from.value, to.value);
   const last = to.value / (scale ?? 1);
   if (!isRange(from.value, last) || (scale === null && !isSure && last < LEAST_FIGURE)) return [];
