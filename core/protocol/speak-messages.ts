@@ -50,7 +50,7 @@ export type SpeakServerMessage = DeepReadonly<z.output<typeof SPEAK_SERVER_MESSA
 export const SPEAK_CLIENT_MESSAGE = z.discriminatedUnion("type", [
   z
     .object({ type: z.literal("Speak"), text: z.string() })
-    .meta({ description: "A piece of text, in any cut: pieces are joined as they are" }),
+    .meta({ description: "A piece of text of any length; pieces are joined without a separator" }),
   z.object({ type: z.literal("Flush") }).meta({ description: "Speak the rest now; answered by `Flushed`" }),
   z
     .object({ type: z.literal("Clear") })

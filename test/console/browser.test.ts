@@ -150,7 +150,7 @@ describe("the console in a browser", () => {
     await network.detach();
   });
 
-  test("an unknown address says so, even when signed out", async () => {
+  test("an unknown address shows an error, even when signed out", async () => {
     const answer = await page.goto(`${service.url}/console/nope`);
     assert.equal(answer?.status(), 404);
     await page.getByRole("heading", { name: "Page not found" }).waitFor();

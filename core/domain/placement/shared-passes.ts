@@ -6,7 +6,7 @@ export interface RowsOfLength {
 
 /** Smallest ratio of the shortest to the longest pass of a run; the rest is padding. */
 const MIN_SHARE = 2 / 3;
-/** Padded lengths per octave, where a provider prepares each shape. */
+/** Padded lengths per octave, for providers that prepare each shape. */
 const LENGTHS_PER_OCTAVE = 4;
 const SHORTEST_FRAMES = 16;
 

@@ -31,7 +31,7 @@ export const SIGN_UPS_OF_ADDRESS: LimitedAttempts = {
 const MOST_BLOCKED = 50_000;
 /**
  * How often a flood of attempts for a blocked name queries the database. A `clear` on another service takes
- * this long.
+ * this long to apply here.
  */
 const BLOCKED_FOR_MS = 1_000;
 

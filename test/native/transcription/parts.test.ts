@@ -149,7 +149,7 @@ test("an unreadable file fails only its own pieces", async () => {
   const piece = await pieceOf(5, 100, {});
   const [alone] = await decodePieces([piece], recognizer);
   const gone = { ...source, path: `${source.path}.gone` };
-  // Its samples would be after its end.
+  // Its samples would lie beyond the end of the file.
   const path = join(await temporaryFolder(), "shorter.wav");
   await writeFile(path, wavOf(AUDIO.subarray(0, 100), 24_000, 1));
   const pieces = [{ ...piece, source: gone }, piece, { ...piece, source: { ...source, path } }];
