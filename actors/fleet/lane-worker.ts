@@ -42,8 +42,8 @@ export class LaneWorker implements LiveWorker {
   }
 
   /**
-   * Sends new sessions to another place immediately, and existing ones at their next pause. @param withinMs
-   * time after which a session moves even in the middle of an utterance
+   * Sends new sessions to another place immediately, and existing ones at their next pause.
+   * @param withinMs time after which a session moves even in the middle of an utterance
    */
   moveTo(remote: RemoteLiveWorker, withinMs: number): void {
     const leaving = this.#remote;

@@ -149,9 +149,9 @@ export class ResidentModel<E extends Engine> {
   }
 
   /**
-   * Runs `work` with the engine once its models are loaded, and always releases the lease. @param onWait
-   * called with the milliseconds spent waiting for the models @throws {ServiceError} as `acquire`, and
-   * everything that `work` throws
+   * Runs `work` with the engine once its models are loaded, and always releases the lease.
+   * @param onWait called with the milliseconds spent waiting for the models
+   * @throws {ServiceError} as `acquire`, and everything that `work` throws
    */
   async use<T>(
     signal: AbortSignal,

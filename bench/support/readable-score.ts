@@ -25,8 +25,8 @@ interface Gap {
 
 /**
  * Compares the marks and capitals of a text with those of its reference. Words are aligned by edit distance,
- * so a misrecognised word keeps its mark and its capital. @param isStart whether a sentence of the reference
- * begins with its nth word
+ * so a misrecognised word keeps its mark and its capital.
+ * @param isStart whether a sentence of the reference begins with its nth word
  */
 export function scoreText(
   reference: readonly WrittenWord[],

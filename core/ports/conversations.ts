@@ -79,7 +79,8 @@ export interface TranscriptionConversation {
   readonly transcript: Promise<BilledTranscript>;
   /**
    * Charges the whole file, for a response that starts before the transcript is complete. May be called more
-   * than once. @throws {ServiceError} `CANCELLED`, `AUTH_UNAVAILABLE`
+   * than once.
+   * @throws {ServiceError} `CANCELLED`, `AUTH_UNAVAILABLE`
    */
   charge(): Promise<void>;
   /** For the last bytes of the answer. */

@@ -73,7 +73,8 @@ export type Claim =
 export interface Idempotency {
   /**
    * Claims a key for an attempt. Of several simultaneous attempts, across any number of services, only one
-   * may start. @throws {ServiceError} `AUTH_UNAVAILABLE`
+   * may start.
+   * @throws {ServiceError} `AUTH_UNAVAILABLE`
    */
   claim(request: KeyedRequest): Promise<Claim>;
   /** Returns whether the key has been used. @throws {ServiceError} `AUTH_UNAVAILABLE` */

@@ -60,8 +60,9 @@ export interface LiveMeter {
  */
 export interface SpeechMeter {
   /**
-   * Extends the hold to `characters` in total. @throws {ServiceError} `OUT_OF_CREDITS`, `TOO_MANY_REQUESTS`,
-   * `AUTH_UNAVAILABLE`; `CANCELLED` if it is settled meanwhile
+   * Extends the hold to `characters` in total.
+   * @throws {ServiceError} `OUT_OF_CREDITS`, `TOO_MANY_REQUESTS`, `AUTH_UNAVAILABLE`; `CANCELLED` if it is
+   * settled meanwhile
    */
   cover(characters: number): Promise<void>;
   /**

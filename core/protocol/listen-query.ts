@@ -127,7 +127,8 @@ export function refuseFeatures(query: URLSearchParams, missing: readonly string[
 }
 
 /**
- * Finds a model by name; Deepgram's model names mean the default. @throws {ServiceError} `INVALID_REQUEST`
+ * Finds a model by name; Deepgram's model names mean the default.
+ * @throws {ServiceError} `INVALID_REQUEST`
  */
 export function listenModel(
   name: string | null,

@@ -8,9 +8,10 @@ const MARKS_BEFORE = /^[«“"(]{1,3}/u;
 const MARKS_AFTER = /(?: —|[.,:;!?…»”")]{1,6}|(?<=\p{L})-)$/u;
 
 /**
- * Returns a transcript's words, one per displayed word. @param said words of the plain transcript; without a
- * confidence it counts as 0 @param readable their displayed words; null for the plain transcript @param
- * hasMarks adds `punctuated_word`
+ * Returns a transcript's words, one per displayed word.
+ * @param said words of the plain transcript; without a confidence it counts as 0
+ * @param readable their displayed words; null for the plain transcript
+ * @param hasMarks adds `punctuated_word`
  */
 export function listenWords(
   said: readonly FileWord[],

@@ -113,8 +113,8 @@ export function defaultRealtimeConfig(model: HearingModel, name: string | null =
 }
 
 /**
- * Applies a client's `session`, in either form. Silence outside the supported range is clamped to it. @throws
- * {ServiceError} `INVALID_REQUEST`, with the member's path as `param`
+ * Applies a client's `session`, in either form. Silence outside the supported range is clamped to it.
+ * @throws {ServiceError} `INVALID_REQUEST`, with the member's path as `param`
  */
 export function updatedConfig(
   config: RealtimeConfig,

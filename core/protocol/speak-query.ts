@@ -87,8 +87,8 @@ export interface SpeakOptions extends SpeechFormat {
 }
 
 /**
- * Parses the options of a WebSocket. Unknown names are ignored, except near misses of ours. @throws
- * {ServiceError} `INVALID_REQUEST`, `UNSUPPORTED_FORMAT`, `UNKNOWN_PARAMETER`
+ * Parses the options of a WebSocket. Unknown names are ignored, except near misses of ours.
+ * @throws {ServiceError} `INVALID_REQUEST`, `UNSUPPORTED_FORMAT`, `UNKNOWN_PARAMETER`
  */
 export function parseSpeakStreamQuery(
   query: URLSearchParams,

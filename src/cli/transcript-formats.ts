@@ -18,8 +18,9 @@ export function formatOfName(path: string): TranscriptFormat | null {
 }
 
 /**
- * Formats a transcript, including the last line break. @param transcription with words for subtitles, with
- * segments for text with times; uses readable text if present
+ * Formats a transcript, including the last line break.
+ * @param transcription with words for subtitles, with segments for text with times; uses readable text if
+ * present
  */
 export function formatTranscript(
   format: TranscriptFormat,

@@ -12,8 +12,8 @@ export interface SubtitleOptions {
 
 /**
  * Formats SubRip subtitles as the service does: cues break at sentences and clauses, and have at most two
- * lines of 42 characters, 1 to 7 s, and at most 17 characters a second where the speech leaves time. @throws
- * {TypeError} if the transcription has no words; request it with `timestamps: true`
+ * lines of 42 characters, 1 to 7 s, and at most 17 characters a second where the speech leaves time.
+ * @throws {TypeError} if the transcription has no words; request it with `timestamps: true`
  */
 export function toSrt(transcription: WordsToShow, options: SubtitleOptions = {}): string {
   return formatSrt(readingCues(wordsOf(transcription, options)));

@@ -43,8 +43,8 @@ export class ClientSecrets {
   }
 
   /**
-   * Returns what a secret grants; null if it is unknown, expired, or its key was revoked. @throws
-   * {ServiceError} `AUTH_UNAVAILABLE` if the store cannot check the key
+   * Returns what a secret grants; null if it is unknown, expired, or its key was revoked.
+   * @throws {ServiceError} `AUTH_UNAVAILABLE` if the store cannot check the key
    */
   async read(secret: string): Promise<SecretGrant | null> {
     const content = this.#texts.read(secret) as Content | null;

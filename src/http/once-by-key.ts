@@ -43,7 +43,8 @@ export interface BilledRequest {
 }
 
 /**
- * Reports which audio the work will use, before it costs anything. @returns the caller who pays for it
+ * Reports which audio the work will use, before it costs anything.
+ * @returns the caller who pays for it
  * @throws {ServiceError} `IDEMPOTENCY_KEY_REUSED` if other audio was paid for under the key,
  * `AUTH_UNAVAILABLE`
  */

@@ -43,8 +43,8 @@ export class LiveSocket {
   }
 
   /**
-   * Opens the session, or sends the client the error. @param onFlood called if the client sends too many
-   * messages of a kind the front cannot count
+   * Opens the session, or sends the client the error.
+   * @param onFlood called if the client sends too many messages of a kind the front cannot count
    */
   start(
     deps: SessionDeps,

@@ -39,8 +39,8 @@ interface OpenSession<S> {
 
 /**
  * Opens the session of a socket: checks that its key is valid, takes one of the organization's slots, and
- * ends the session with its key or with the service. @throws {ServiceError} `KEY_INVALID`,
- * `TOO_MANY_REQUESTS`, and what `open` throws
+ * ends the session with its key or with the service.
+ * @throws {ServiceError} `KEY_INVALID`, `TOO_MANY_REQUESTS`, and what `open` throws
  */
 export function openSession<S extends Session>(
   { socket, log }: SocketParts,

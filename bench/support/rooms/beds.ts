@@ -99,8 +99,8 @@ export class Beds {
   }
 
   /**
-   * Makes a background of `length` samples; the caller sets its level. @param near the speaker at the
-   * microphone, who cannot also be in the background; null for none
+   * Makes a background of `length` samples; the caller sets its level.
+   * @param near the speaker at the microphone, who cannot also be in the background; null for none
    */
   bed(room: Room, near: Pick<Talker, "who" | "speaker"> | null, length: number, seed: number): Float32Array {
     const random = uniformRandom(seed);

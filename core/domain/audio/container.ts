@@ -65,7 +65,8 @@ export function detectContainer(head: Uint8Array): Container | null {
 
 /**
  * Detects a live client that sends a file instead of samples. Samples may have any value, so a signature has
- * at least 32 bits; one session in four billion would match by chance. @param head the first bytes so far
+ * at least 32 bits; one session in four billion would match by chance.
+ * @param head the first bytes so far
  * @returns null for samples; `open` while more bytes could still complete a signature
  */
 export function detectStreamedFile(head: Uint8Array): Container | "open" | null {

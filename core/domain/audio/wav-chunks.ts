@@ -3,7 +3,8 @@ const HEAD_BYTES = 8;
 
 /**
  * Writes a chunk of a RIFF file, padded to an even length. It is placed after the samples, where it does not
- * disturb readers that expect a header of 44 bytes. @param id four ASCII characters
+ * disturb readers that expect a header of 44 bytes.
+ * @param id four ASCII characters
  */
 export function riffChunk(id: string, body: Uint8Array): Uint8Array {
   const chunk = new Uint8Array(HEAD_BYTES + body.length + (body.length & 1));

@@ -42,10 +42,12 @@ type WavFields = Omit<WavHeader, "dataOffset" | "dataBytes">;
  * Reads the header of a RIFF/WAVE file from its first bytes.
  *
  * A data size of 0 or 0xFFFFFFFF, as written by recorders that never updated it, means until the end of the
- * file; a size larger than the file is reduced. @param prefix the first bytes of the file, as many as are
- * available @param totalBytes length of the whole file, when known @returns null while more bytes are needed
- * @throws {ServiceError} `AUDIO_UNREADABLE` when the file has another format, or ends before its samples @see
- * Multimedia Programming Interface and Data Specifications 1.0, IBM and Microsoft, 1991
+ * file; a size larger than the file is reduced.
+ * @param prefix the first bytes of the file, as many as are available
+ * @param totalBytes length of the whole file, when known
+ * @returns null while more bytes are needed
+ * @throws {ServiceError} `AUDIO_UNREADABLE` when the file has another format, or ends before its samples
+ * @see Multimedia Programming Interface and Data Specifications 1.0, IBM and Microsoft, 1991
  */
 export function parseWavHeader(prefix: Uint8Array, totalBytes?: number): WavHeader | null {
   const view = new DataView(prefix.buffer, prefix.byteOffset, prefix.byteLength);

@@ -69,8 +69,8 @@ export function unpackSections(
 }
 
 /**
- * Codes gaps between word hashes: their bit lengths, then all bits but the first. @public for the packing
- * recipe
+ * Codes gaps between word hashes: their bit lengths, then all bits but the first.
+ * @public for the packing recipe
  */
 export function walkGaps(coder: StateCoder, gaps: Uint32Array): void {
   for (let word = 0; word < gaps.length; word++) {

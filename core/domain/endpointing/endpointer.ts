@@ -26,10 +26,7 @@ export interface EndpointerOptions {
   readonly cutWindowFrames: number;
   /** Speech without a new letter for this long ends the utterance; infinite if letters are not known frame by frame. */
   readonly wordlessFrames: number;
-  /**
-   * Evidence that only a voice far behind the speaker is still talking, which ends the utterance; see
-   * `DISTANT_DOUBT`.
-   */
+  /** Evidence that ends the utterance: only a voice far behind the speaker still talks; see `DISTANT_DOUBT`. */
   readonly doubtLimit: number;
 }
 
@@ -191,9 +188,7 @@ export class Endpointer {
     return Math.max(this.#earliestStart, onset - this.#options.leadFrames, 0);
   }
 
-  /**
-   * Returns the speaker's level needed to resume a session from this frame, which must be between utterances.
-   */
+  /** Returns the speaker's level that a session needs to resume at this frame, between two utterances. */
   speakerAt(frame: number): SpeakerState | null {
     return this.#speaker.at(frame);
   }

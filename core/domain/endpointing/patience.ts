@@ -17,7 +17,8 @@ const RARELY_AN_END = 0.05;
 /**
  * Returns how many thresholds a pause may last after a text. Of 1,211 held-out sentences, 4 % end where an
  * end is hardly possible, and another 4 % where it is rare. Inside sentences, 64 % and 13 % of the words are
- * followed by such places. @param endProbability probability that a sentence ends with the text
+ * followed by such places.
+ * @param endProbability probability that a sentence ends with the text
  */
 export function patienceAfter(endProbability: number): number {
   if (endProbability < HARDLY_AN_END) return MOST_PATIENCE;

@@ -199,9 +199,10 @@ export class SpeakerLevel {
   }
 
   /**
-   * Ends the utterance. @param isSpeaker true if it had letters, so it was not noise @param endFrame
-   * exclusive @param isDistant ended by doubt: the voice that continues counts from now on, because it may be
-   * the speaker turned away
+   * Ends the utterance. @param isSpeaker true if it had letters, so it was not noise
+   * @param endFrame exclusive
+   * @param isDistant ended by doubt: the voice that continues counts from now on, because it may be the
+   * speaker turned away
    */
   end(isSpeaker: boolean, endFrame: number, isDistant: boolean): void {
     if (isSpeaker) {

@@ -38,8 +38,8 @@ export class RoomTone {
   }
 
   /**
-   * Returns a copy of the samples with the tone added, clipped at full scale. @param startSample position of
-   * `pcm` in its response
+   * Returns a copy of the samples with the tone added, clipped at full scale.
+   * @param startSample position of `pcm` in its response
    */
   under(pcm: Int16Array, startSample: number): Int16Array {
     const table = this.#table;

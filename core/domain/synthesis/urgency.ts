@@ -31,9 +31,9 @@ const FIRST_CHUNK_CHARACTERS = 15;
  * would run dry, a piece of a whole response a little later than alone. The earliest deadline runs first.
  *
  * Deadlines are fixed on arrival, and later arrivals have later ones, so no piece waits forever. A listener
- * about to run dry comes before a new one. @see Liu and Layland, "Scheduling algorithms for multiprogramming
- * in a hard-real-time environment", 1973: serving the earliest deadline first meets all deadlines that can be
- * met
+ * about to run dry comes before a new one.
+ * @see Liu and Layland, "Scheduling algorithms for multiprogramming in a hard-real-time environment", 1973:
+ * serving the earliest deadline first meets all deadlines that can be met
  */
 export function dueAtMs(urgency: Urgency, nowMs: number, workMs: number): number {
   switch (urgency.kind) {

@@ -48,8 +48,9 @@ const LAST_MARKS = /[.,;:!?…»”")\]–—-]{1,6}$/u;
  *
  * Cues end at sentences, otherwise at clauses or before conjunctions; inside a number or after a word that
  * belongs to the next one, only as a last resort. A cue stays on screen after its speech until it can be
- * read, up to 0.08 s before the next one. @param words as displayed, in order of time, in seconds; a word
- * longer than a line is cut, one that ends in a hyphen is joined to the next
+ * read, up to 0.08 s before the next one.
+ * @param words as displayed, in order of time, in seconds; a word longer than a line is cut, one that ends in
+ * a hyphen is joined to the next
  */
 export function readingCues(words: readonly TimedWord[]): readonly Cue[] {
   const steps = readingCuesInSteps(words);

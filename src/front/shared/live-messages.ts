@@ -44,8 +44,8 @@ export class MessageBudget {
   readonly #hasAudioInText: boolean;
 
   /**
-   * @param burstShare of the audio and pings allowed at once, from `FloodWatch` @param hasAudioInText text
-   * messages count like audio; the owner limits other text itself
+   * @param burstShare of the audio and pings allowed at once, from `FloodWatch`
+   * @param hasAudioInText text messages count like audio; the owner limits other text itself
    */
   constructor(nowMs?: () => number, burstShare?: number, hasAudioInText = false) {
     this.#hasAudioInText = hasAudioInText;

@@ -14,8 +14,8 @@ import {
 const LONGEST_PIECE = 5_000;
 
 /**
- * Deepgram's protocol for speaking text that arrives in pieces. @see
- * https://developers.deepgram.com/reference/text-to-speech/speak-streaming
+ * Deepgram's protocol for speaking text that arrives in pieces.
+ * @see https://developers.deepgram.com/reference/text-to-speech/speak-streaming
  */
 export const SPEAK_DIALECT: SpeakDialect = {
   path: "/v1/speak",

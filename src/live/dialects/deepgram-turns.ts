@@ -17,8 +17,8 @@ import {
 import { type TurnEvent, Turns } from "./turns.js";
 
 /**
- * Deepgram's protocol for conversation turns. @see
- * https://developers.deepgram.com/reference/speech-to-text/listen-flux
+ * Deepgram's protocol for conversation turns.
+ * @see https://developers.deepgram.com/reference/speech-to-text/listen-flux
  */
 export const TURNS_DIALECT: LiveDialect = {
   path: "/v2/listen",

@@ -66,8 +66,8 @@ export interface Handshake {
 export interface SpeakDialect extends SocketDialect {
   readonly work: "synthesis";
   /**
-   * @param models those that the client may request @throws {ServiceError} `INVALID_REQUEST`,
-   * `UNSUPPORTED_FORMAT`, `UNKNOWN_PARAMETER`
+   * @param models those that the client may request
+   * @throws {ServiceError} `INVALID_REQUEST`, `UNSUPPORTED_FORMAT`, `UNKNOWN_PARAMETER`
    */
   begin(query: URLSearchParams, requestId: string, models: ModelList<SpeakingModel>): SpeakTranslation;
 }

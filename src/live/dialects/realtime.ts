@@ -43,8 +43,8 @@ const ENCODINGS = { pcm16: "linear16", g711_ulaw: "mulaw", g711_alaw: "alaw" } a
 const LEAST_COMMIT_MS = 100;
 
 /**
- * OpenAI's protocol for live transcription, in its current form and the beta's. @see
- * https://platform.openai.com/docs/guides/realtime-transcription
+ * OpenAI's protocol for live transcription, in its current form and the beta's.
+ * @see https://platform.openai.com/docs/guides/realtime-transcription
  */
 export const REALTIME_DIALECT: LiveDialect = {
   path: "/v1/realtime",

@@ -138,8 +138,8 @@ async function fetchRest(job: DownloadJob, part: PartFile, options: DownloadOpti
 }
 
 /**
- * Checks the response's status and headers, and sets `part` to where the response starts. @returns bytes of
- * the whole file; null if unknown
+ * Checks the response's status and headers, and sets `part` to where the response starts.
+ * @returns bytes of the whole file; null if unknown
  */
 async function startBody(job: DownloadJob, part: PartFile, answer: Answer): Promise<number | null> {
   const { status, headers } = answer;

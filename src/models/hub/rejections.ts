@@ -11,8 +11,8 @@ interface Requested {
 const TOO_MANY = 429;
 
 /**
- * Turns a response that is neither 200 nor 206 into an error. @see huggingface_hub, `utils/_http.py`: the hub
- * gives the reason in `X-Error-Code`
+ * Turns a response that is neither 200 nor 206 into an error.
+ * @see huggingface_hub, `utils/_http.py`: the hub gives the reason in `X-Error-Code`
  */
 export function rejectionOf(
   { url, name, termsUrl }: Requested,

@@ -11,7 +11,8 @@ const ANSWER_MS = 5_000;
 export const BUSY = Symbol("busy");
 
 /**
- * Runs one statement for all queries. @param isWaiting whether to wait for locks rather than return `BUSY`
+ * Runs one statement for all queries.
+ * @param isWaiting whether to wait for locks rather than return `BUSY`
  * @returns a result for each query, in order
  */
 export type AskTogether<Question, Answer> = (

@@ -43,8 +43,8 @@ export class ConcurrencySlots {
   }
 
   /**
-   * Runs `open`, and retries it for half a second while there is no free slot. @throws {ServiceError}
-   * `TOO_MANY_REQUESTS`, and any other error of `open`
+   * Runs `open`, and retries it for half a second while there is no free slot.
+   * @throws {ServiceError} `TOO_MANY_REQUESTS`, and any other error of `open`
    */
   async acquire<T>({ kind, limit }: Pick<NewHold, "kind" | "limit">, open: () => Promise<T>): Promise<T> {
     const startedAtMs = this.#clock.nowMs();

@@ -24,8 +24,8 @@ export interface ThreadRun<Result> {
 
 /**
  * Calls `module`'s export `name` with `args`, which are copied, and a `ThreadControl`, on a separate thread,
- * so that floods and probes do not wait for each other. @param module `import.meta.url` of the file that
- * exports the function, or an address made from it
+ * so that floods and probes do not wait for each other.
+ * @param module `import.meta.url` of the file that exports the function, or an address made from it
  */
 export function runInThread<Args, Result>(module: string | URL, name: string, args: Args): ThreadRun<Result> {
   const stopped = new Int32Array(new SharedArrayBuffer(4));

@@ -6,8 +6,8 @@ const PARTING = ",";
 
 /**
  * Displays the words of a recogniser that writes capitals and marks itself. They are kept; numbers become
- * figures only if the client wants all of them as figures. @returns displayed words in order; together they
- * cover every word once
+ * figures only if the client wants all of them as figures.
+ * @returns displayed words in order; together they cover every word once
  */
 export function keptWords(own: readonly string[], numerals: Numerals): DisplayedWord[] {
   return numerals === "all" ? withFigures(own) : own.map(alone);

@@ -17,8 +17,9 @@ const BY_LANGUAGE: Readonly<Record<SpokenLanguage, Figures>> = {
  *
  * The majority language goes first and the other gets the rest, so a Russian date inside a Kazakh sentence is
  * also written in figures. Some words are a number in one language and something else in the other ("он").
- * They count as numbers only where their language clearly dominates. @param words lower case, as the
- * recogniser returns them @returns pieces in order; together they cover every word once
+ * They count as numbers only where their language clearly dominates.
+ * @param words lower case, as the recogniser returns them
+ * @returns pieces in order; together they cover every word once
  */
 export function writtenFigures(words: readonly string[], numerals: Numerals): readonly Written[] {
   if (numerals === "none") return words.map((text, at) => ({ text, first: at, end: at + 1 }));
