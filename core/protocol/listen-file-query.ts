@@ -35,7 +35,7 @@ const MISSING = [
   ...["intents", "replace", "search", "sentiment", "summarize", "topics"],
 ];
 
-/** Other parameters of Deepgram's clients, which do not change the meaning of an answer. */
+/** Other Deepgram parameters, which do not change the meaning of a response. */
 const IGNORED = [
   ...["alternatives", "callback_method", "custom_intent_mode", "custom_topic_mode", "diarize_version"],
   ...["extra", "filler_words", "measurements", "mip_opt_out", "profanity_filter", "tag", "tier", "version"],

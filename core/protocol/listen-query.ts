@@ -28,7 +28,7 @@ const MISSING = [
   "search",
 ] as const;
 
-/** Other parameters of Deepgram's clients, which do not change the meaning of an answer. */
+/** Other Deepgram parameters, which do not change the meaning of a response. */
 const IGNORED = [
   ...["alternatives", "callback_method", "diarize_model", "diarize_version", "extra", "filler_words"],
   ...["measurements", "mip_opt_out", "no_delay", "profanity_filter", "tag", "tier", "version"],

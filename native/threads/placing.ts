@@ -75,7 +75,8 @@ export class Placing {
 
   /**
    * Handles a provider's failure: moves to the next one, unless another worker has already reported it or the
-   * failure is tolerated. @param when failures at load or warm-up are never tolerated
+   * failure is tolerated.
+   * @param when failures at load or warm-up are never tolerated
    * @returns whether there is a provider to start on
    */
   failed(error: ProviderError, when: "at load" | "later"): boolean {

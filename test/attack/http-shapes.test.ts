@@ -255,7 +255,7 @@ function open(port: number): Promise<Socket> {
     socket.once("error", reject);
     socket.once("connect", () => {
       socket.off("error", reject);
-      // Some connections are closed with a reset.
+      // Some connections are reset.
       socket.on("error", () => {});
       socket.resume();
       resolve(socket);

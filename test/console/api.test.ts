@@ -349,7 +349,7 @@ describe("access", () => {
     assert.match(query.json.detail, /"day": did you mean "days"\?/);
   });
 
-  test("every route answers 404 to a foreign id without changing anything", async () => {
+  test("every route returns 404 for a foreign id without changing anything", async () => {
     const stranger = running.visitor();
     const own = await stranger.signUp("stranger@example.org");
     const key = (await owner.ask("POST", `${at}/keys`, { name: "mine" })).json.id;

@@ -223,7 +223,7 @@ for (const front of FRONTS) {
       server.close();
     });
 
-    test("a repeated answer in events is only the result, charged once", async () => {
+    test("a repeated response in events is only the result, charged once", async () => {
       const [before, key] = [await spent(), newKey()];
       const ask = (accept: string) =>
         fetch(`${service.url}/v1/transcribe`, {
@@ -392,7 +392,7 @@ for (const front of FRONTS) {
       });
     });
 
-    test("an answer that used the last credits is repeated without credits", async () => {
+    test("a response that used the last credits is repeated without credits", async () => {
       const operator = async (...args: readonly string[]) => {
         const { code, stdout, stderr } = await dauysInTurn([...args, "--json"], {
           env: { DATA_DIR: dataDir },

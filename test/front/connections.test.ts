@@ -360,7 +360,7 @@ class Client {
 
   private constructor(socket: Socket) {
     this.#socket = socket;
-    // Some connections are closed with a reset.
+    // Some connections are reset.
     socket.on("error", () => {});
     // It keeps its end open: only a socket closed by the other side rejects more bytes.
     socket.once("end", () => {

@@ -102,7 +102,7 @@ export class SpeakerLevel {
   /** One past its last frame without doubt, and the level of the loud frames since then. */
   #nearEnd = 0;
   #distantDb = Number.NEGATIVE_INFINITY;
-  /** Levels of its last frames, each at its number modulo the length. */
+  /** Levels of its last frames, indexed by frame number modulo the length. */
   readonly #recent: Float32Array;
   #recentAt = 0;
 
@@ -199,7 +199,8 @@ export class SpeakerLevel {
   }
 
   /**
-   * Ends the utterance. @param isSpeaker true if it had letters, so it was not noise
+   * Ends the utterance.
+   * @param isSpeaker true if it had letters, so it was not noise
    * @param endFrame exclusive
    * @param isDistant ended by doubt: the voice that continues counts from now on, because it may be the
    * speaker turned away

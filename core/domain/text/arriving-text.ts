@@ -20,7 +20,8 @@ type GoesOn = (before: string, after: string) => boolean;
  *
  * A sentence is complete when the next word is, or when the text stops after a mark and a space, which is how
  * clients send whole sentences. However the text is chunked, a sentence is complete no later than the one
- * after it. @param isWhole whether no more text follows, so that the last sentence is complete
+ * after it.
+ * @param isWhole whether no more text follows, so that the last sentence is complete
  * @returns the sentence with the white space after it; null if none is complete
  */
 export function firstSentence(text: string, isWhole: boolean, goesOn?: GoesOn): string | null {
