@@ -7,7 +7,7 @@ import type { Bench } from "tinybench";
 /** The repository's `bench/results`, seen from `dist/bench`. */
 const RESULTS = fileURLToPath(new URL("../../bench/results/", import.meta.url));
 
-/** Significant digits of a figure, and of raw samples: runs already differ in the second digit. */
+/** Significant digits of a figure and of raw samples; runs differ from the second digit on. */
 const DIGITS = 5;
 const SAMPLE_DIGITS = 4;
 /** A list with this many numbers holds raw samples. */

@@ -28,7 +28,10 @@ if (built.status === 0) {
   );
 }
 
-/** Returns whether the addon is older than a source. If it was never built, `npm ci` has already said so. */
+/**
+ * Returns whether the addon is older than a source. If it was never built, `npm ci` has already reported
+ * that.
+ */
 function isStale() {
   const built = join(folder, "build/Release/beam.node");
   if (!existsSync(built)) return false;

@@ -17,7 +17,7 @@ const root = fileURLToPath(new URL("../", import.meta.url));
 const RUN_TESTS = join(root, "scripts/runtimes/run-tests.mjs");
 const TRY_SERVICE = join(root, "scripts/runtimes/try-service.mjs");
 const WHICH_FRONT = join(root, "scripts/runtimes/which-front.mjs");
-/** Tests of the table. */
+/** Tests for the table. */
 const TABLE_TESTS = ["dist/test/front/", "dist/test/attack/"];
 /** Time limit for the tests of one runtime, which mostly wait. */
 const TESTS_WITHIN_MS = 1_800_000;

@@ -37,9 +37,9 @@ const OF_SOURCES = [
 ];
 
 /**
- * Tests that are not quick but leave no state behind: those of a group share a process, and so the modules
- * that they load. A process start, the service's modules and onnxruntime cost 0.5 s each; users of
- * `sharedService()` also share the service.
+ * Tests that are not quick but leave no state behind: each group shares a process, and so the modules that it
+ * loads. A process start, the service's modules and onnxruntime cost 0.5 s each; users of `sharedService()`
+ * also share the service.
  */
 const SHARING = {
   service: [
@@ -171,7 +171,7 @@ function importsOfAll(files) {
   return files.map((file) => `import ${JSON.stringify(join(root, file))};\n`).join("");
 }
 
-/** Turns each file into a suite and imports it there. @throws for a file with an await at its top level */
+/** Turns each file into a suite and imports it there. @throws for a file with a top-level await */
 function suitesOf(files) {
   const awaiting = files.find((file) => TOP_LEVEL_AWAIT.test(readFileSync(join(root, file), "utf8")));
   if (awaiting !== undefined) {

@@ -27,7 +27,7 @@ const LONGER_RUNS = ["LEDGER_HISTORIES", "FLEET_ROUNDS", "UPLOAD_MUTANTS", "PROP
 const FILE_TIMEOUT_MS = 900_000;
 /** Processes append their CPU time here. */
 const CPU_FILE = fileURLToPath(new URL("../build/test-cpu.jsonl", import.meta.url));
-/** Files often wait: with four at a time, two cores were idle for 10 %; six are no faster. */
+/** Files often wait: with four at a time, two cores were idle 10 % of the time; six are no faster. */
 const AT_A_TIME = 5;
 
 const root = fileURLToPath(new URL("../", import.meta.url));

@@ -229,7 +229,7 @@ async function startCalls(
   };
 }
 
-/** Awaits a start; if it fails, stops what it left and rethrows. */
+/** Awaits a start; if it fails, stops the parts that had started, and rethrows. */
 async function started(starting: Promise<void>, stop: () => Promise<void>): Promise<void> {
   try {
     await starting;

@@ -31,7 +31,7 @@ export class BilledTranscription implements TranscriptionConversation {
     this.#billing = new Billing(meter, reference, "transcription");
     this.#session = start((length) => this.#holdFor(length));
     this.transcript = this.#charged();
-    // A client may leave before anyone awaits the answer.
+    // The client may leave before anyone awaits the result.
     this.transcript.catch(() => {});
   }
 

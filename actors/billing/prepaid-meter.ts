@@ -13,8 +13,8 @@ const NOTHING_TO_CHARGE = {
 
 /**
  * Meters repeated work that a client has already paid for, completely or up to some point: only the rest is
- * held and charged. The charges never add up to more than the price of the work, and fall short of it by less
- * than one unit.
+ * held and charged. The charges never exceed the price of the work, and fall short of it by less than one
+ * unit.
  */
 export class PrepaidMeter implements UsageMeter {
   readonly #meter: UsageMeter;
@@ -51,9 +51,10 @@ export class PrepaidMeter implements UsageMeter {
     if (kind === "file" && this.#paid.isAudioUnknown !== true) return 0;
     const tariff = this.#tariffs[kind];
     const credits = Math.max(0, creditsFor(quantity, tariff) - this.#paid.credits);
-    // Each charge is rounded up, so the remaining credits limit the units, not only the remaining units.
+    // Each charge is rounded up, so the units are limited by the remaining credits as well as by the
+    // remaining units.
     const affordable = Math.floor((credits * tariff.perUnits * quantity.unitsPerSecond) / tariff.credits);
-    // Paid samples of a file may have had another rate, so only its credits count.
+    // The paid samples of a file may have had another rate, so only the credits count.
     const unpaid = kind === "file" ? quantity.units : quantity.units - this.#paid.units;
     return Math.max(0, Math.min(unpaid, affordable));
   }

@@ -1,11 +1,11 @@
 // Messages of calls, which synthesize a piece of speech or do a task of a file. MessagePack; readers ignore
-// members that they do not know.
+// unknown members.
 import { decode, encode } from "@msgpack/msgpack";
 import type { ErrorCode } from "../../core/domain/errors.js";
 
 /** Protocol version of calls; a node without it is not called. */
 export const CALL_VERSION = 1;
-/** Most bytes of audio or results in one message, well below the bus's limit of 1 MB. */
+/** Maximum bytes of audio or results in one message, well below the bus's limit of 1 MB. */
 export const MAX_PART_BYTES = 262_144;
 
 /** A numbered message from a front to a host; a gap ends all of the front's calls there. */
@@ -34,7 +34,7 @@ export type ToHost =
   | { readonly type: "cancel"; readonly call: number }
   /**
    * All of the front's calls on the host: the host ends all others, and reports those that it does not know.
-   * With `isAsking` it also answers how many messages it has sent.
+   * With `isAsking`, the host also reports how many messages it has sent.
    */
   | { readonly type: "alive"; readonly calls: readonly number[]; readonly isAsking: boolean };
 

@@ -122,7 +122,7 @@ export class FleetDirectory {
     const heartbeat = this.place(wanted, random);
     if (heartbeat === null) return null;
     const { node, zone, protocol } = heartbeat;
-    // Count immediately, so that the second of two waiting lanes sees the first one's place.
+    // Counts immediately, so that the second of two waiting lanes sees the first one's place.
     const vacate = this.#count(node);
     const unwatch = this.#watch(node, watcher);
     const leave = () => {

@@ -14,7 +14,7 @@ export type Item =
 const READ_SAMPLES = 65_536;
 const SAMPLE_BYTES = Int16Array.BYTES_PER_ELEMENT;
 
-/** Reads the items of a call on a node's request. */
+/** Reads the items of a call at a node's request. */
 export class FileBytes {
   readonly #items: readonly Item[];
   readonly #open = new Map<WavSource, Promise<WavAudio>>();

@@ -11,13 +11,13 @@ export type CallEnding =
   | "gone"
   /** Its node sent no heartbeat. */
   | "silent"
-  /** A message of its node is missing. */
+  /** A message from its node is missing. */
   | "gap"
-  /** Its node does not know it. */
+  /** Its node does not know the call. */
   | "unknown"
   /** The connection to the bus was lost during the call. */
   | "reconnect"
-  /** Its node has no room for it. */
+  /** Its node has no room for the call. */
   | "refused";
 
 export class CallLost extends Error {

@@ -33,7 +33,7 @@ interface Work {
 
 /** A pool of file workers on nodes of the fleet. The audio stays here; nodes request it. */
 export class FleetFilePool {
-  /** One more than in one process: nodes also end for reasons other than their tasks. */
+  /** One attempt more than in one process: nodes also end for reasons other than their tasks. */
   readonly mostAttempts = 3;
   readonly #places: NodePlaces;
   readonly #sampleRateHz: number;
@@ -175,7 +175,7 @@ export class FleetFilePool {
             onPart,
             bytesOf: (item, start, count) => bytes.read(item, start, count),
           });
-          // Some files may have been given up before the call.
+          // Some files may have been abandoned before the call.
           if (body.type === "decode")
             for (const cell of work.cells) if (isGivenUp(cell)) this.#heed(work, cell);
           return await work.call.answer;

@@ -49,7 +49,7 @@ interface PlacedLane {
   readonly stopping: AbortSignal;
   /** The place of each of its connections to a node. */
   readonly places: Map<RemoteLiveWorker, Place>;
-  /** Null before it is placed for the first time. */
+  /** Null before the first placement. */
   worker: LaneWorker | null;
   isJoining: boolean;
 }
@@ -140,7 +140,7 @@ export class FleetLanes {
         return this.#wanted;
       case "draining":
         return { ...this.#wanted, except: remote.node };
-      // The move is optional, so no session may have to wait on the new node.
+      // The move is optional, so no session should wait for the new node.
       case "balance":
         return { ...this.#wanted, except: remote.node, room: Math.max(1, sessionCount) };
     }
@@ -169,7 +169,7 @@ export class FleetLanes {
 
   /** Finds another place for a session for which a node has no room. */
   #onRefused(placed: PlacedLane, remote: RemoteLiveWorker): void {
-    // The room in its last heartbeat is out of date, or belongs to another of its workers.
+    // The free capacity in its last heartbeat is outdated, or belongs to another of its workers.
     this.#parts.directory.avoid(remote.node);
     if (remote === placed.worker?.remote) void this.#move(placed, "full");
     else placed.worker?.callRefused(remote);

@@ -132,7 +132,7 @@ export class BundleWriter {
       this.#view.setUint32(start + 4 * index, value, true);
     const body = start + RECORD_HEAD_BYTES;
     this.#length = body + roundUp(bodyBytes);
-    // Never send padding with bytes of an earlier bundle.
+    // Padding must never carry bytes of an earlier bundle.
     this.#bytes.fill(0, body + bodyBytes, this.#length);
     return body;
   }

@@ -1,7 +1,7 @@
 import { decode, encode } from "@msgpack/msgpack";
 import type { LiveWorkerAnswer } from "../../native/threads/protocol.js";
 
-/** State of a lane. After any state but `open` its front replays the sessions on another lane. */
+/** State of a lane. After any state but `open`, the front replays the sessions on another lane. */
 export type LaneState =
   | "open"
   /** The node does not accept the lane. */

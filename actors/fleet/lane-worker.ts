@@ -42,9 +42,8 @@ export class LaneWorker implements LiveWorker {
   }
 
   /**
-   * Sends new sessions to another place immediately, and the present ones at their next pause.
-   *
-   * @param withinMs time after which a session leaves in the middle of an utterance
+   * Sends new sessions to another place immediately, and existing ones at their next pause.
+   * @param withinMs time after which a session moves even in the middle of an utterance
    */
   moveTo(remote: RemoteLiveWorker, withinMs: number): void {
     const leaving = this.#remote;
@@ -116,7 +115,7 @@ export class LaneWorker implements LiveWorker {
 
   /** Returns the earlier place where the lane continues; null when the lane is over. */
   #nextAfter(reason: Error | null): RemoteLiveWorker | null {
-    // A session may have killed the worker: the supervisor, which counts such ends, must see it.
+    // A session may have killed the worker, so the supervisor, which counts such ends, must see it.
     if (reason === null || (reason instanceof LaneLost && reason.ending === "worker")) return null;
     const staying = [...this.#before].findLast(([place, withinMs]) => withinMs === STAY && !place.isEnded);
     return staying?.[0] ?? null;

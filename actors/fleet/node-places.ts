@@ -15,7 +15,7 @@ export interface NodePlacesParts {
   readonly manifest: string;
   /** Time after which work without a node is rejected. */
   readonly waitMs: number;
-  /** Called with the change in work that waits for a node or is on one. */
+  /** Called when the amount of work that waits for a node or runs on one changes, with the difference. */
   readonly onWork?: (change: number) => void;
   readonly random?: () => number;
 }

@@ -15,9 +15,9 @@ export interface Wanted {
 }
 
 /**
- * Pure: chooses the node for another lane; null when none fits. Prefers nodes of the front's zone, then those
- * with the fewest lanes of this front; of these, picks two at random and takes the less loaded one. All
- * fronts see the same heartbeats, so choosing the least loaded of all would send every lane to the same node.
+ * Pure: chooses the node for another lane; null when none fits. Prefers nodes in the front's zone, then those
+ * with the fewest lanes of this front; picks two of these at random and takes the less loaded one. All fronts
+ * see the same heartbeats, so choosing the least loaded of all would send every lane to the same node.
  *
  * @param lanesOn the front's lanes on a node
  * @param random from 0 to 1, exclusive

@@ -14,9 +14,9 @@ export type LaneEnding =
   | "gone"
   /** Its node sent no heartbeat. */
   | "silent"
-  /** A message of one side is missing. */
+  /** A message in either direction is missing. */
   | "gap"
-  /** Its node no longer knows it. */
+  /** Its node does not know the lane any more. */
   | "unknown"
   /** The connection to the bus was lost. */
   | "reconnect"
@@ -190,7 +190,7 @@ export class RemoteLiveWorker implements LiveWorker {
     clearInterval(this.#aliveTimer);
     clearTimeout(this.#refusedTimer);
     this.#parts.observer.inFlight(-this.#window.inFlightBytes);
-    // Discard unsent data, and notify the node, which may still exist.
+    // Discards unsent data, and notifies the node, which may still exist.
     this.#bundle.take(0);
     this.#bundle.add(RECORD.leave, OF_LANE);
     this.#parts.bus.publish(
@@ -211,7 +211,7 @@ export class RemoteLiveWorker implements LiveWorker {
     }
   }
 
-  /** Sends at the end of this turn, or a little later when there are many sessions. */
+  /** Sends at the end of this turn, or slightly later if there are many sessions. */
   #soon(): void {
     if (this.#isDue || this.#isEnded) return;
     this.#isDue = true;
@@ -274,7 +274,7 @@ export class RemoteLiveWorker implements LiveWorker {
     if (wasFull) this.#soon();
   }
 
-  /** Handles answers to the lane, and leaves those to its sessions. */
+  /** Handles answers for the lane, and passes all others to its sessions. */
   #isForSession(answer: LaneAnswer): answer is LiveWorkerAnswer {
     if (answer.type !== "refused") return true;
     const session = this.#sessions.get(answer.session);

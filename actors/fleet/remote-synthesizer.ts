@@ -86,7 +86,7 @@ export class RemoteSynthesizer implements Synthesizer {
       } catch (error) {
         if (!(error instanceof CallLost)) throw error;
         run.set({ lost: error.ending });
-        // A refusal is not an attempt.
+        // A rejection does not count as an attempt.
         if (error.ending !== "refused" && ++attempt > MAX_ATTEMPTS) throw lost(error);
       } finally {
         run.end();
@@ -104,7 +104,7 @@ export class RemoteSynthesizer implements Synthesizer {
       return await this.#places.take(signal);
     } catch (error) {
       const isBusy = error instanceof ServiceError && error.code === "ENGINE_BUSY";
-      // To a listener who has heard the start, this is a lost worker.
+      // For a listener who has heard the start, this counts as a lost worker.
       throw isBusy && isHeard ? lost(error) : error;
     } finally {
       this.#waiting--;

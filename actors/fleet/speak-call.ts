@@ -14,7 +14,7 @@ export interface SpeakCall {
   readonly skipSamples: number;
 }
 
-/** A part of an unfinished piece: one of both members. */
+/** A part of an unfinished piece, with exactly one of the two members. */
 export interface SpeakPart {
   /** `[characters + 1]`, as bytes; see `SpeakOptions.onBounds`. */
   readonly bounds?: Uint8Array | Int32Array;

@@ -127,7 +127,7 @@ export function decideLive(
     case "bad-message":
       return onBadMessage(state, message);
     case "unauthorized":
-      // Only the charge is outstanding, so there is nothing left to deny.
+      // Only the charge is outstanding, so there is nothing left to reject.
       if (state.phase === "settling") return { state, effects: NO_EFFECTS };
       return stopWith(state, CLOSE.unauthorized, "unauthorized", message.detail);
     case "idle":
@@ -154,7 +154,7 @@ function onAudio(
 ): Decision<LiveState, LiveEffect> {
   if (state.phase !== "listening") return { state, effects: NO_EFFECTS };
   const acceptedSamples = state.acceptedSamples + message.sampleCount;
-  // Audio and partials are most of all messages: listing members is many times cheaper than a spread.
+  // Audio and partials make up most messages, and listing members is many times cheaper than a spread.
   const { isReady, shown, bad } = state;
   const next: OpenState = {
     phase: "listening",
@@ -174,7 +174,7 @@ function onAudio(
   return { state: next, effects: NO_EFFECTS };
 }
 
-/** Ignored without new audio, so clients cannot pile up marks faster than audio. */
+/** Ignored without new audio, so that clients cannot queue marks faster than audio. */
 function onFinalize(state: OpenState): Decision<LiveState, LiveEffect> {
   if (state.phase !== "listening" || !state.hasUnfinalized) return { state, effects: NO_EFFECTS };
   return { state: { ...state, hasUnfinalized: false }, effects: [{ type: "finalize" }] };

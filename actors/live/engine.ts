@@ -164,7 +164,7 @@ export class LiveEngine implements LiveDecoder {
         isExcused: ({ servedMs, reason }) => servedMs >= PROVEN_AFTER_MS || isExcused(reason),
         onUp: () => {
           for (const feed of feeds) feed.attach();
-          // Sessions without audio only wait for some worker.
+          // Sessions without audio can use any worker.
           for (const feed of this.#feeds.values()) feed.ready();
         },
         onDown: (error) => log.error({ worker: id, sessions: feeds.size, err: error }, "live worker ended"),

@@ -11,13 +11,13 @@ import type { TranscriptReader } from "../../core/ports/transcript-reader.js";
 /** A silence that ends a sentence, regardless of its words. */
 const SURE_PAUSE_SECONDS = 1;
 /**
- * A final ends its sentence immediately if the causal network is at least this confident: 19 of 20 such ends
+ * If the causal network is at least this confident, a final ends its sentence immediately: 19 of 20 such ends
  * are correct, 9 of 10 in code-switched text (`npm run bench -- readable`).
  */
 const SURE_END = 0.75;
 /** Words of an open sentence that the network reads again with the next final. */
 const MAX_CONTEXT = 60;
-/** A mark up to this long after the last word of an utterance still belongs to it. */
+/** A mark this soon after the last word of an utterance still belongs to it. */
 const MARK_SECONDS = 1.5;
 
 type FinalEvent = Extract<LiveEvent, { type: "final" }>;
@@ -114,7 +114,7 @@ export class ReadableEvents {
   #partial(event: Extract<LiveEvent, { type: "partial" }>): ReadableEvent {
     const { display, redact } = this.#parts.options;
     const shown = redact.length === 0 ? event : { ...event, text: "", stable: 0 };
-    // While someone speaks, nothing ends.
+    // Nothing ends while someone speaks.
     if (!display || event.isPause !== true) return shown;
     const words = wordsOf(event.text);
     return { ...shown, endOfTurn: words.length === 0 ? 0 : this.#endAfter(words) };
@@ -212,7 +212,7 @@ function wordsOf(text: string): readonly string[] {
   return text.split(" ").filter((word) => word !== "");
 }
 
-/** The pause after each word; unknown after the last, and where the model gives no times. */
+/** The pause after each word; unknown after the last word and for models without word times. */
 function pausesOf(words: readonly ScoredWord[], count: number): readonly number[] {
   return words.length === count ? [...pausesAfter(words)] : Array.from({ length: count }, () => -1);
 }

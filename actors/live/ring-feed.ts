@@ -40,11 +40,11 @@ export class RingFeed implements LiveFeed {
   #writtenSamples = 0;
   #resume: ResumePoint = { sample: 0, isMidSpeech: false };
   #nextUtterance = 0;
-  /** The last utterance of which a partial was sent. */
+  /** The last utterance that a partial was sent for. */
   #shownUtterance = -1;
-  /** Marks that another worker would need again. */
+  /** Marks that a replacement worker would need again. */
   #finalizeMarks: number[] = [];
-  /** The same without those whose `finalized` was emitted. */
+  /** The marks whose `finalized` was not emitted yet. */
   #openMarks: number[] = [];
   #markCount = 0;
   #finishMark: number | null = null;
@@ -112,7 +112,7 @@ export class RingFeed implements LiveFeed {
   }
 
   /**
-   * Opens the session on the lane's worker, in a new epoch; the worker decodes the audio since the last
+   * Opens the session on the lane's worker, in a new epoch; the worker decodes all audio since the last
    * final.
    */
   attach(): void {
@@ -197,8 +197,8 @@ export class RingFeed implements LiveFeed {
   }
 
   /**
-   * Emits `finalized` for marks up to a sample. A mark that the session's resume point has passed is reached
-   * too: the worker that would have said so is lost, or older.
+   * Emits `finalized` for all marks up to a sample. A mark before the session's resume point counts as
+   * reached too: its worker was lost, or is an older version that does not report marks.
    */
   #closeMarks(upToSample: number): void {
     while (this.#openMarks.length > 0 && this.#openMarks[0]! <= upToSample) {
@@ -207,7 +207,7 @@ export class RingFeed implements LiveFeed {
     }
   }
 
-  /** Rejoins, if requested: between utterances, changing the worker decodes nothing twice. */
+  /** Rejoins, if requested: between utterances, nothing is decoded twice by a change of worker. */
   #pause(): void {
     if (this.#rejoinTimer !== undefined && this.#finishMark === null) this.attach();
   }
@@ -242,7 +242,7 @@ export class RingFeed implements LiveFeed {
     this.#finalizeMarks = this.#finalizeMarks.filter((atSample) => atSample > resume.sample);
     const releaseSample = resume.sample - this.#parts.contextSamples;
     if (releaseSample > 0) ring.release(releaseSample);
-    // Shrink the ring after a long utterance or a backlog.
+    // Shrinks the ring after a long utterance or a backlog.
     const enough = ringCapacityFor(2 * ring.usedSamples);
     if (2 * enough <= ring.capacitySamples) this.#moveRing(enough);
   }

@@ -76,8 +76,8 @@ export class LiveSession implements LiveConversation {
   /** First byte of a sample whose second byte has not arrived yet. */
   #oddByte: number | null = null;
   /**
-   * Amount that may be written to the ring, and the reason for the limit; null until the first credit check
-   * has finished.
+   * How much may be written to the ring, and the reason for the limit; null until the first credit check has
+   * finished.
    */
   #funds: LiveFunds | null = null;
   #early: Early[] = [];

@@ -115,7 +115,7 @@ export class CallHost {
     this.#heartbeat();
   }
 
-  /** Accepts no more calls. Resolves when none is left, or after `withinMs`. */
+  /** Accepts no more calls. Resolves when no calls are left, or after `withinMs`. */
   async drain(withinMs: number): Promise<void> {
     this.#isDraining = true;
     this.#heartbeat();
@@ -270,7 +270,7 @@ export class CallHost {
   #end(running: Running | undefined): void {
     if (running === undefined || !this.#running.delete(keyOf(running.front, running.id))) return;
     running.abort.abort();
-    // Report the free place to waiting fronts immediately.
+    // Reports the free place to waiting fronts immediately.
     if (this.#running.size === this.capacity - 1) this.#heartbeat();
     if (this.#running.size === 0) this.#drained.notify();
   }

@@ -58,7 +58,7 @@ export class HostedSession {
   /** Passes a mark to the worker; false if earlier audio is missing. */
   mark(type: "finalize" | "finish", atSample: number): boolean {
     if (atSample !== this.writtenSamples) return false;
-    // Count it before any sample after it is written.
+    // Counted before any later sample is written.
     if (type === "finalize") this.#ring.marks++;
     this.#parts.post({ type, session: this.local, atSample });
     return true;

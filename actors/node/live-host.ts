@@ -134,7 +134,9 @@ export class LiveHost {
     return !this.#isDraining && this.capacity > 0;
   }
 
-  /** Accepts no more work; fronts move their sessions. Resolves when none is left, or after `withinMs`. */
+  /**
+   * Accepts no more work; fronts move their sessions. Resolves when no calls are left, or after `withinMs`.
+   */
   async drain(withinMs: number): Promise<void> {
     this.#isDraining = true;
     this.#heartbeat();
@@ -209,7 +211,7 @@ export class LiveHost {
         placed.lane.isNext(bundle.nth, bytes.length) &&
         bundle.records.every((record) => this.#take(placed, record));
     } finally {
-      // Also after an exception, because the rest of the bundle would be missing unnoticed.
+      // Also on an exception: otherwise the rest of the bundle would go missing unnoticed.
       if (!isWhole) this.#drop(placed, "gap");
     }
     if (!isWhole) return;
@@ -268,7 +270,7 @@ export class LiveHost {
       case RECORD.leave:
         this.#drop(placed, null);
         return true;
-      // `join`, which was handled before, and records of later versions.
+      // `join`, already handled, and records of later versions.
       default:
         return true;
     }

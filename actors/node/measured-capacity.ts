@@ -1,13 +1,13 @@
 /** A worker busy for this share of the time accepts no more sessions. */
 const FULL_SHARE = 0.8;
 /**
- * Share of the sessions below which load is not informative: a step of few costs nearly as much as one of
+ * Share of the sessions below which load is not informative: a step with few costs nearly as much as one with
  * many.
  */
 const MIN_LOADED_SHARE = 0.25;
 /** Weight of the latest report in the running mean. */
 const LATEST_WEIGHT = 0.3;
-/** A worker without reports for this long has little to do. */
+/** A worker that has not reported for this long has little to do. */
 const KEPT_MS = 10_000;
 
 /** Estimates how many sessions a worker can take, from the share of its time that its sessions use. */

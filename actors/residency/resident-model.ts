@@ -149,9 +149,8 @@ export class ResidentModel<E extends Engine> {
   }
 
   /**
-   * Runs `work` with the engine once its models are loaded, and releases the lease in every outcome.
-   *
-   * @param onWait called with the milliseconds of the wait for the models
+   * Runs `work` with the engine once its models are loaded, and always releases the lease.
+   * @param onWait called with the milliseconds spent waiting for the models
    * @throws {ServiceError} as `acquire`, and everything that `work` throws
    */
   async use<T>(

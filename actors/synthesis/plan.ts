@@ -49,15 +49,15 @@ export interface SynthesisPlan {
 }
 
 /**
- * Limit of speech that waits for a slow reader; beyond it no further piece is started. It never causes an
- * underrun at the pace of speech, since synthesis takes about a tenth of a piece's length.
+ * Limit of speech that waits for a slow reader; beyond it no further piece is started. This never causes an
+ * underrun at normal playback speed, because synthesis takes about a tenth of a piece's length.
  */
 export const SECONDS_AHEAD = 60;
 const BYTES_PER_SAMPLE = 2;
 /** Silence between sentences, and at the end of a paragraph, of a voice whose breath is 1. */
 const SENTENCE_PAUSE_MS = 250;
 const PARAGRAPH_PAUSE_MS = 500;
-/** Characters read in one turn of the event loop, about 1 ms. A longer sentence takes its own turn. */
+/** Characters read in one turn of the event loop, about 1 ms. A longer sentence gets a turn to itself. */
 const CHARACTERS_PER_TURN = 500;
 /** Shared by all long texts. */
 const turns = new Turns();
@@ -90,7 +90,8 @@ export async function planSynthesis(
     const where = reader === "kazakh" ? " in Kazakh" : "";
     throw new ServiceError("NOTHING_TO_SAY", `text must hold something that can be spoken${where}`);
   }
-  // A voice's pace stays within the range of requests: beyond it models are untrained and lose words.
+  // A voice's pace stays within the range allowed for requests; models are untrained beyond it and drop
+  // words.
   const speed = Math.min(SPEED_RULE.max, Math.max(SPEED_RULE.min, request.speed * pace));
   requireSpeakable(quantityOf(sentences, model.sample_rate, breath), { speed, asked: request.speed });
   const seed = request.seed ?? seedOf(request.text);
@@ -136,7 +137,7 @@ function planSentences(
   for (const { start, end, pieces, pauseMs } of spoken) {
     const written = text.slice(start, end);
     charactersThrough += countCodePoints(written);
-    // A sentence of emoji or quotes has nothing to say: it is dropped, its characters stay billed.
+    // A sentence of emoji or quotes has nothing to speak: it is dropped, but its characters are still billed.
     if (pieces.length > 0) said.push({ written, pieces, charactersThrough, markedMs: null });
     if (pauseMs === null) continue;
     // Pauses with no speech between them add up.

@@ -56,7 +56,7 @@ export class SynthesisSession implements UnbilledSynthesis {
   readonly #startedAtMs: number;
   #samplesMade = 0;
   #hasDelivered = false;
-  /** Continues the synthesis when fewer samples wait, or after a failure. */
+  /** Continues the synthesis when fewer samples are waiting, or after a failure. */
   #resume: (() => void) | null = null;
   /** When the client first received something to play. */
   #heardFromMs: number | null = null;
@@ -167,7 +167,7 @@ export class SynthesisSession implements UnbilledSynthesis {
     };
     try {
       for (const [at, piece] of pieces.entries()) {
-        // One sentence may be the whole text, so pieces also wait and leave the synthesizer to others.
+        // A single sentence may be the whole text, so pieces also wait, and let others use the synthesizer.
         if (this.#isFarAhead) await this.#readerCatchesUp();
         const job = { ...this.#plan.voicing, spokenText: piece.text, ...this.#chunking };
         const startSample = this.#samplesMade - samplesBefore + silenceSamples;
@@ -180,7 +180,7 @@ export class SynthesisSession implements UnbilledSynthesis {
           urgency: this.#urgency(samplesBefore),
           onBounds,
           onPcm: (pcm) => {
-            // Held back until now: before any audio is sent, a failure can still set the HTTP status.
+            // Held back until then: before any audio is sent, a failure can still set the HTTP status.
             if (silenceSamples > 0) add(new Int16Array(silenceSamples));
             silenceSamples = 0;
             add(pcm);
@@ -195,7 +195,9 @@ export class SynthesisSession implements UnbilledSynthesis {
     }
   }
 
-  /** Growing chunks give a stream's listener the first audio sooner, at the cost of more total work. */
+  /**
+   * With growing chunks, a stream's listener gets the first audio sooner, at the cost of more work in total.
+   */
   get #chunking(): Pick<SynthesisJob, "chunking"> {
     return this.#options.delivery === "chunks" ? { chunking: "growing" } : {};
   }

@@ -8,19 +8,19 @@ import { CLOSE_CODE, isRetryable, publicDetail } from "../../core/protocol/error
 
 // Limits of a speaking session; docs/api-deepgram.md documents them.
 
-/** A client that sends nothing for this long, while there is nothing to speak, is considered gone. */
+/** A client that sends nothing for this long while there is nothing to speak is considered gone. */
 export const SPEAK_IDLE_SECONDS = 600;
-/** Text, in UTF-16 units, and messages that may wait to be spoken. */
+/** Limits on text (in UTF-16 units) and messages that wait to be spoken. */
 export const MOST_WAITING = 20_000;
 const MOST_ITEMS = 1_000;
 /** A session ends at this many unintelligible messages within `BAD_MESSAGES_WITHIN_MS` of the first. */
 const MAX_BAD_MESSAGES = 10;
 const BAD_MESSAGES_WITHIN_MS = 60_000;
 
-/** Text that waits, or the place of a `Flush` in it. */
+/** Waiting text, or a `Flush` at its place in the text. */
 type Item = { readonly type: "text"; readonly text: string } | { readonly type: "flush" };
 
-/** The sentence that is being spoken. */
+/** The sentence being spoken. */
 interface Current {
   readonly id: number;
   /** Characters of the turn up to its end. */
@@ -31,9 +31,9 @@ interface Current {
 /** Characters of the text since the last `Flush` or `Clear`, each up to the end of a sentence. */
 interface Turn {
   readonly cut: number;
-  /** Sentences whose sound was sent to its end. */
+  /** Sentences whose audio was sent completely. */
   readonly delivered: number;
-  /** The same, and the sentence of which the client has the start. */
+  /** The same, plus the sentence whose audio has started to reach the client. */
   readonly sounded: number;
 }
 
@@ -46,13 +46,13 @@ interface OpenState {
   readonly phase: "open";
   readonly items: readonly Item[];
   readonly current: Current | null;
-  /** Length of the first text when it was last found to have no complete sentence. */
+  /** Length of the first waiting text when it was last searched without finding a complete sentence. */
   readonly lookedAt: number;
   readonly turn: Turn;
   /** Number of the next sentence, and of the next `Flushed` or `Cleared`. */
   readonly nextId: number;
   readonly sequence: number;
-  /** Set when the client has closed or the service stops: what was flushed is still spoken. */
+  /** Set when the client has closed or the service stops; flushed text is still spoken. */
   readonly ending: Ending | null;
   readonly bad: { readonly count: number; readonly sinceMs: number };
 }
@@ -79,9 +79,9 @@ export type SpeakMessage =
   | { readonly type: "clear" }
   | { readonly type: "close" }
   | { readonly type: "going-away" }
-  /** Sound of a sentence; samples may be empty at its end. */
+  /** Audio of a sentence; the last chunk may be empty. */
   | { readonly type: "sound"; readonly id: number; readonly pcm: Int16Array; readonly isLast: boolean }
-  /** A sentence that cannot be spoken, such as one of emoji. */
+  /** A sentence without anything to speak, such as an emoji. */
   | { readonly type: "unspeakable"; readonly id: number; readonly error: ServiceError }
   | { readonly type: "failed"; readonly id: number; readonly error: ServiceError }
   /** `atMs` is monotonic. */
@@ -91,7 +91,7 @@ export type SpeakMessage =
   | { readonly type: "disconnected" };
 
 export type SpeakEffect =
-  /** `through`: characters of the turn up to the end of this sentence. `continues`: speech follows it. */
+  /** `through`: characters of the turn up to the end of this sentence. `continues`: more speech follows. */
   | { readonly type: "begin"; readonly sentence: Sentence }
   | { readonly type: "cancel" }
   | { readonly type: "sound"; readonly pcm: Int16Array; readonly isLast: boolean }
@@ -107,7 +107,7 @@ export interface Sentence {
   readonly text: string;
   /** Characters of the turn up to its end. */
   readonly through: number;
-  /** Speech follows it, so it ends with a pause. */
+  /** More speech follows, so the sentence ends with a pause. */
   readonly continues: boolean;
 }
 
@@ -163,7 +163,7 @@ function onText(state: OpenState, text: string, goesOn?: GoesOn): Decided {
   return waiting({ ...state, items }, goesOn);
 }
 
-/** Continues unless too much waits. */
+/** Continues unless too much is waiting. */
 function waiting(state: OpenState, goesOn?: GoesOn): Decided {
   const units = state.items.reduce((sum, item) => sum + (item.type === "text" ? item.text.length : 0), 0);
   if (units <= MOST_WAITING && state.items.length <= MOST_ITEMS) return advance(state, [], goesOn);
@@ -171,7 +171,10 @@ function waiting(state: OpenState, goesOn?: GoesOn): Decided {
   return stopWith(state, { code: CLOSE_CODE.TOO_FAST, name: errorName("TOO_FAST"), detail });
 }
 
-/** Drops everything that was not sent. What the client has the start of is charged, and nothing else. */
+/**
+ * Drops everything that has not been sent. Charges only for sentences whose audio has started to reach the
+ * client.
+ */
 function onClear(state: OpenState): Decided {
   const { sequence, turn } = state;
   return {
@@ -189,7 +192,7 @@ function onEnding(state: OpenState, ending: Ending, goesOn?: GoesOn): Decided {
   if (state.ending !== null) return { state, effects: [] };
   const lastFlush = state.items.findLastIndex(({ type }) => type === "flush");
   const isFlushed = lastFlush >= 0;
-  // A sentence that began before any flush is dropped with the rest of its turn.
+  // A sentence that started before a flush is dropped with the rest of its turn.
   const current = isFlushed ? state.current : null;
   const effects = isFlushed ? [] : cancelled(state);
   return advance({ ...state, items: state.items.slice(0, lastFlush + 1), current, ending }, effects, goesOn);
@@ -209,7 +212,7 @@ function onSound(
     return { state: { ...state, current: next, turn: { ...turn, sounded } }, effects: [sound] };
   }
   const over = { ...state, current: null, turn: { ...turn, sounded, delivered: sounded } };
-  // Noted before the last bytes can be read, so that a crash does not give them away.
+  // Recorded before the client can read the last bytes, so that a crash does not give them away for free.
   return advance(over, [{ type: "delivered", characters: sounded }, sound], goesOn);
 }
 
@@ -223,7 +226,7 @@ function onUnspeakable(
   return advance({ ...state, current: null }, [{ type: "send", message: warning }], goesOn);
 }
 
-/** Our failure, or no credits: the sentence is not charged. */
+/** The service failed, or credits ran out: the sentence is not charged. */
 function onFailed(state: OpenState, { id, error }: Extract<SpeakMessage, { type: "failed" }>): Decided {
   if (state.current?.id !== id) return { state, effects: [] };
   const { code } = error;
@@ -252,7 +255,7 @@ function onBadMessage(
   return stopWith(state, { code: CLOSE.badRequest, name: "too_many_messages", detail: rule });
 }
 
-/** Answers flushes whose text is spoken, and begins the next sentence once it is complete. */
+/** Acknowledges flushes whose text has been spoken, and starts the next sentence once it is complete. */
 function advance(from: OpenState, before: readonly SpeakEffect[], goesOn?: GoesOn): Decided {
   const effects = [...before];
   let state = from;
@@ -287,7 +290,7 @@ function advance(from: OpenState, before: readonly SpeakEffect[], goesOn?: GoesO
   return { state, effects };
 }
 
-/** The longer a text without an end is, the more of it must arrive before it is searched again. */
+/** The longer the text without a sentence end, the more of it must arrive before the next search. */
 function nextLook(lookedAt: number): number {
   return lookedAt + Math.max(1, lookedAt >> 6);
 }
@@ -329,7 +332,7 @@ function stopWith(state: OpenState, { code, name, detail, retryable = false }: F
   ]);
 }
 
-/** @param last effects after the turn is settled */
+/** @param last effects to run after the turn is settled */
 function stop(state: OpenState, last: readonly SpeakEffect[]): Decided {
   return {
     state: { phase: "stopped" },

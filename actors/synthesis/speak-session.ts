@@ -21,10 +21,10 @@ import {
   type SpeakState,
 } from "./speak-decision.js";
 
-/** Counts a session, for metrics. */
+/** Counts a session in the metrics. */
 export interface SpeakObserver {
   opened(): void;
-  /** The client has dropped speech of a sentence that it had begun to receive. */
+  /** The client cleared a sentence whose audio had started. */
   interrupted(): void;
   /** An error was sent. */
   failed(code: string): void;
@@ -36,7 +36,7 @@ export interface SpeakSessionParts {
   readonly wishes: SpeakWishes;
   /** Of each sentence. */
   readonly synthesis: Omit<SynthesisSessionOptions, "delivery">;
-  /** Creates the meter of a turn; `turn` counts from 0. */
+  /** Creates the meter of a turn; `turn` starts at 0. */
   readonly meterOf: (turn: number) => SpeechMeter;
   readonly sink: SpeakSink;
   readonly log: Log;
@@ -46,25 +46,26 @@ export interface SpeakSessionParts {
 /** Shared by all sessions. */
 const turns = new Turns();
 
-/** Errors of a text; the session continues after the sentence. */
+/** Errors in a text: the session skips the sentence and continues. */
 const OF_THE_TEXT: ReadonlySet<ErrorCode> = new Set(["NOTHING_TO_SAY", "TEXT_TOO_LONG", "INVALID_REQUEST"]);
 
 /**
- * Speaks text that arrives in pieces, one sentence after another, each as soon as it is complete. A turn, the
- * text between two flushes, is charged once: for the sentences of which the client has the start.
+ * Speaks text that arrives in pieces, one sentence after another, each as soon as it is complete. The text
+ * between two flushes is a turn. A turn is charged once, for the sentences whose audio started to reach the
+ * client.
  */
 export class SpeakSession implements SpeakConversation {
   readonly #parts: SpeakSessionParts;
   readonly #actor: Actor<SpeakState, SpeakMessage, SpeakEffect>;
   readonly #idleTimer: NodeJS.Timeout;
   #turns = 0;
-  /** Of the current turn; null until its first sentence. */
+  /** Belongs to the current turn; null before its first sentence. */
   #meter: SpeechMeter | null = null;
-  /** Text that the actor does not have yet. */
+  /** Text not yet passed to the actor. */
   #arrived = "";
-  /** Characters of the current turn whose sound was sent. */
+  /** Characters of the current turn whose audio was sent. */
   #delivered = 0;
-  /** Ends the sentence that is being spoken. */
+  /** Stops the sentence being spoken. */
   #cancel: (() => void) | null = null;
   #hasEnded = false;
 
@@ -83,7 +84,9 @@ export class SpeakSession implements SpeakConversation {
     parts.observer?.opened();
   }
 
-  /** Pieces of one turn of the event loop are joined: searching for sentences costs more than their length. */
+  /* Joins the pieces that arrive in one turn of the event loop, because every piece passed on causes a search
+   * for sentences.
+   */
   speak(text: string): void {
     this.keepalive();
     if (this.#arrived === "") setImmediate(() => this.#takeText());
@@ -204,7 +207,7 @@ export class SpeakSession implements SpeakConversation {
     }
   }
 
-  /** Takes a turn of the event loop, and waits for a slow reader: a text may have many such sentences. */
+  /** Yields to the event loop, and waits for a slow reader: a text may contain many such sentences. */
   async #skip(id: number, error: ServiceError): Promise<void> {
     await turns.next();
     await this.#parts.sink.ready();
@@ -228,7 +231,7 @@ export class SpeakSession implements SpeakConversation {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     clearTimeout(this.#idleTimer);
-    // After a crash only: otherwise the turn was settled before.
+    // Needed only after a crash; otherwise the turn is settled already.
     this.#meter?.settle(this.#delivered);
     this.#parts.observer?.ended();
   }

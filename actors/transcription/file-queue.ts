@@ -13,7 +13,10 @@ export interface FilePool {
   readonly mostAttempts?: number;
   /** @param spans spans of the task's files: a worker in another process continues their traces */
   run(task: FileTask, spans?: readonly Span[]): Promise<unknown>;
-  /** Notifies workers without shared memory that the file with this cell was given up, as the cell states. */
+  /**
+   * Notifies workers without shared memory that the file with this cell was abandoned; the cell states the
+   * same.
+   */
   gaveUp?(cell: SharedArrayBuffer): void;
   close(): Promise<void>;
 }
@@ -91,7 +94,7 @@ export class FileQueue {
     for (const run of this.#begun) {
       const work = this.#workOf(run);
       if (work === null) continue;
-      // Its next turn comes after the others'.
+      // Its next turn comes after those of the other files.
       this.#begun.splice(this.#begun.indexOf(run), 1);
       this.#begun.push(run);
       return work;

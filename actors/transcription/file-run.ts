@@ -18,7 +18,9 @@ import { FILE_END_FRAMES, type FoundPiece, PieceFinder } from "./piece-finder.js
 const PART_FRAMES = { least: 250, most: 1_500 };
 /** Parts of a short file, enough for several workers. */
 const MIN_PARTS = 4;
-/** Maximum number of parts that a piece of 30 s touches, including the next one, which may show its end. */
+/**
+ * Maximum number of parts that a piece of 30 s overlaps, including the next one, which may contain its end.
+ */
 export const MIN_PARTS_HELD = 6;
 
 export interface FileRunOptions {
@@ -30,7 +32,7 @@ export interface FileRunOptions {
   readonly forgets: boolean;
   /** Called with the finished share, 0 to 1. */
   readonly onProgress: (share: number) => void;
-  /** Called with segments as soon as all audio before their end is transcribed, in order, each once. */
+  /** Called once per segment, in order, as soon as all audio before its end is transcribed. */
   readonly onSegments?: ((segments: readonly TranscribedSegment[]) => void) | undefined;
   /** Called when the file is given up, with the cell that tells workers so. */
   readonly onGiveUp?: (cell: SharedArrayBuffer) => void;
@@ -100,7 +102,7 @@ export class FileRun {
     return this.#isOver;
   }
 
-  /** Parts in memory, including those in work. */
+  /** Parts in memory, including those being processed. */
   get heldParts(): number {
     return this.#nextPart - this.#forgottenParts;
   }

@@ -6,11 +6,14 @@ import {
 } from "../../core/domain/endpointing/endpointer.js";
 import type { FilePiece } from "../../native/threads/protocol.js";
 
-/** Silence between two pieces of a file, longer than live because nobody waits for the first words. */
+/** Silence between two pieces of a file; longer than live, because nobody is waiting for the first words. */
 const PAUSE_FRAMES = pauseFramesFor(480);
 /** Frames of a pause that belong to the speech before it. */
 const TAIL_FRAMES = PAUSE_FRAMES / 2;
-/** Letters are late, so a piece that starts this close to a cut would start with letters of the last one. */
+/**
+ * Letters arrive late, so a piece that starts this close to a cut would begin with letters of the previous
+ * one.
+ */
 const LATE_FRAMES = 5;
 
 /** Frames of silence added to a file, so that speech at its very end is followed by a pause too. */

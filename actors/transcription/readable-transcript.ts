@@ -65,7 +65,7 @@ export async function readableTranscript(
   };
 }
 
-/** Returns the word with the lowest confidence, where words have one. */
+/** Returns the word with the lowest confidence, if words have one. */
 function leastSure(words: readonly FileWord[]): FileWord {
   return words.reduce((least, word) => ((word.confidence ?? 0) < (least.confidence ?? 0) ? word : least));
 }

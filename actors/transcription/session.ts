@@ -10,7 +10,7 @@ export class TranscriptionSession {
   readonly #abort = new AbortController();
   #isOver = false;
 
-  /** @param transcribe must end early when its signal aborts */
+  /** @param transcribe must stop early when its signal aborts */
   constructor(clock: Clock, transcribe: (signal: AbortSignal) => Promise<FileTranscript>) {
     const startedAtMs = clock.nowMs();
     const { signal } = this.#abort;

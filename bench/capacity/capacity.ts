@@ -24,7 +24,7 @@ const CHOSEN = {
   synthesisStreamsPerSession: 0.1,
 } as const;
 
-/** As `ledger` measures them: with many organizations, and with one. */
+/** As measured by `ledger`: with many organizations, and with one. */
 const LEDGER_ORGANIZATIONS = 200;
 
 /** Inputs from saved results, and the ones above. */

@@ -19,7 +19,7 @@ const LOAD_MS = 1_500;
 const CONNECTIONS = 16;
 const LIVE_SESSIONS = 64;
 const MESSAGE_SAMPLES = 640;
-/** Repetitions of the same sentences that make a file of several minutes. */
+/** Repetitions of the same sentences, for a file of several minutes. */
 const FILE_REPEATS = 10;
 
 type Side = (typeof TURNS)[number];
@@ -69,7 +69,7 @@ export async function run({
     }
     const samples: Sample[] = [];
     for (const workload of await workloads(services.get("own uws")!, smoke)) {
-      // Warm up: the first run of code is not part of the comparison.
+      // Warms up, because the first run of code is not part of the comparison.
       for (const side of ["base", "own"]) await workload.run(services.get(`${side} ${workload.front}`)!);
       for (let round = 0; round < Math.min(rounds, workload.rounds ?? rounds); round++) {
         for (const side of TURNS) {

@@ -81,7 +81,7 @@ export async function run(options: {
     utteranceSeconds: UTTERANCE_SECONDS,
     sentences: SENTENCES,
     texts: TEXTS,
-    /** Load average of a minute, before and after: other work on the two cores. */
+    /** Load average over one minute, before and after: other work on the two cores. */
     loadAverages: [loadBefore, loadavg()[0]],
   };
   console.log(tables(families));

@@ -20,7 +20,7 @@ import {
 import { type SteppedSession, stepSession } from "../support/stepped-session.js";
 
 const MODEL = fileURLToPath(new URL("../../../models/svc-kk-ru-v2", import.meta.url));
-/** Short utterances, as in conversation: their ends weigh most. */
+/** Short utterances, as in conversation, where ends matter most. */
 const SENTENCES = [
   "Бүгін күн жылы.",
   "Мен дүкенге барамын.",

@@ -81,7 +81,7 @@ async function makeFile(service: ServiceProcess, folder: string, seconds: number
   return file;
 }
 
-/** `fetch` gives up on an answer after five minutes. */
+/** `fetch` gives up on a response after five minutes. */
 async function transcribe(
   service: ServiceProcess,
   file: string,
@@ -118,7 +118,7 @@ function decoderResidentBytes(servicePid: number): number {
       const isDecoder = /^Name:\tffmpeg$/m.test(status) && status.includes(`\nPPid:\t${servicePid}\n`);
       return isDecoder ? total + Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) * 1_024 : total;
     } catch {
-      // It ended between the two reads.
+      // The process ended between the two reads.
       return total;
     }
   }, 0);

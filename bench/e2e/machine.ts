@@ -11,7 +11,7 @@ import { streamPcm } from "../support/speech-client.js";
 import { SAMPLE_RATE_HZ, SENTENCES, type SpokenStream, speakStream } from "../support/spoken-stream.js";
 import { threadTimes, ticksByNiceness } from "../support/thread-times.js";
 
-/** On one core: the load that keeps a live worker less than half busy. */
+/** On one core; this load keeps a live worker less than half busy. */
 const SESSIONS_PER_CORE = 32;
 /** More than there are workers, so that none is ever idle. */
 const LISTENERS_PER_CORE = 4;
@@ -164,7 +164,7 @@ function repeated({ pcm, utterances }: SpokenStream, times: number): SpokenStrea
   return { pcm: whole, utterances: shifted.flat() };
 }
 
-/** The load may end it at any point. */
+/** The process may end at any point during the load. */
 async function transcribe(service: ServiceProcess, wav: Uint8Array, signal: AbortSignal): Promise<void> {
   try {
     const answer = await fetch(`${service.url}/v1/transcribe?timestamps=true`, {

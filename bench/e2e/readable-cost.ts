@@ -14,8 +14,8 @@ const WAYS = { plain: "?display=false", readable: "?display=true" } as const;
 type Way = keyof typeof WAYS;
 
 /**
- * `npm run bench -- readable-cost`: finals and files with `display=true` and without, alternating in one service.
- * Six minutes.
+ * `npm run bench -- readable-cost`: finals and files with and without `display=true`, alternating in one
+ * service. Six minutes.
  */
 export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
   const operatorPort = await freePort();

@@ -16,7 +16,7 @@ import { writtenWords } from "../support/written-words.js";
 
 const SEED = 20_261_125;
 const ENOUGH_CREDITS = 100_000_000;
-/** A line that ends a sentence and is said as it is written. */
+/** A line that ends a sentence and is spoken exactly as written. */
 const USABLE = /^(?!.*[A-Za-z]).*[.?!…]["»)]*$/;
 
 const HELD_OUT = {
@@ -32,10 +32,10 @@ interface Spoken {
 }
 
 /**
- * `npm run bench -- readable [--heard FILE] [--limit 60]`: marks, capitals and figures on the recogniser's own output
- * of held-out sentences, with pauses used in several ways, and live compared with files. Kazakh by the shipped
- * voices, Russian by espeak-ng (which it needs) and by the recordings of the repository. With `--heard` what was heard
- * is kept in a file, and not spoken again. 25 minutes.
+ * `npm run bench -- readable [--heard FILE] [--limit 60]`: marks, capitals and figures in the recogniser's
+ * output for held-out sentences, with several ways of using pauses, live compared with files. Kazakh is
+ * spoken by the shipped voices, Russian by espeak-ng (required) and by recordings in the repository.
+ * `--heard` saves what was recognised to a file and reuses it. Takes 25 minutes.
  */
 export async function run(options: {
   readonly smoke: boolean;
@@ -117,13 +117,13 @@ function usable(file: string): string[] {
 
 const FIGURE_LINES = 60;
 
-/** Lines with figures, evenly spread; the recogniser's language model knows them. */
+/** Lines with figures, evenly sampled; the recogniser's language model has seen them. */
 function withFigures(file: string): string[] {
   const all = usable(file).filter((line) => /\d/.test(line));
   return all.filter((_, nth) => nth % Math.floor(all.length / FIGURE_LINES) === 0).slice(0, FIGURE_LINES);
 }
 
-/** Sentences of people with their written text. */
+/** Sentences recorded by people, with their written text. */
 function recordings(): { readonly text: string; readonly path: string }[] {
   return ["asterisk-ru-core", "asterisk-ru-additional", "pisets-ru-test"].flatMap((set) => {
     const folder = `${RECORDINGS}${set}/`;

@@ -16,7 +16,7 @@ import {
 const STUB_SERVICE = fileURLToPath(new URL("../support/stub-service.js", import.meta.url));
 const MESSAGE_MS = 100;
 const MESSAGE_BYTES = 3_200;
-/** Period over which the paced sockets begin to speak. */
+/** Period over which the paced sockets start sending. */
 const SPREAD_MS = 2_000;
 /** Sockets opened at the same time. */
 const WAVE = 100;
@@ -109,7 +109,7 @@ async function openSockets(
   while (sockets.length < count) {
     const wave = Array.from({ length: Math.min(WAVE, count - sockets.length) }, (_, nth) => {
       const index = sockets.length + nth;
-      // `ready` is the first message: the session is there.
+      // `ready` is the first message: the session is open.
       return RawWebSocket.open({
         port,
         path: "/v1/stream",

@@ -15,7 +15,7 @@ import {
 const PACKAGES = "test/fixtures/adapters";
 /** Digital silence after the audio, so that the peer reads all of it. */
 const TAIL_SECONDS = 2;
-/** T-one is trained with this silence before the audio; ours reads it at load. */
+/** T-one was trained with this silence before the audio; our engine reads it while loading. */
 const T_ONE_LEAD_SECONDS = 0.3;
 
 interface Streamed {
@@ -53,9 +53,9 @@ const STREAMED: readonly Streamed[] = [
 ];
 
 /**
- * `npm run bench -- streaming-peer`: sherpa-onnx and ours on the tiny packages of graphs that stream, and the
- * same audio: tokens, their times and, where the peer reports them, their log-probs. Saves the peer's results
- * for the tests, which need no peer then. A smoke run compares with the saved ones.
+ * `npm run bench -- streaming-peer`: sherpa-onnx and our engine on the tiny packages of streaming graphs,
+ * with the same audio: tokens, their times and, where the peer reports them, their log-probs. Saves the
+ * peer's results, so that the tests need no peer. A smoke run compares with the saved ones.
  */
 export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
   const saved = smoke ? readStreamingReference().packages : {};
@@ -113,14 +113,17 @@ function peerPath({ OnlineRecognizer }: PeerModule, { id, config, rateHz, leadSe
   const { tokens, timestamps, ys_probs: logProbs } = recognizer.getResult(stream);
   const kept = [...tokens.keys()].filter((i) => timestamps[i]! >= leadSeconds);
   return {
-    // As ours, without what is not text.
+    // In our format, without tokens that are not text.
     tokens: kept.map((i) => tokens[i]!.trim().replace(/^<.{1,20}>$/u, "")),
     seconds: kept.map((i) => Number((timestamps[i]! - leadSeconds).toFixed(3))),
     logProbs: logProbs.length === 0 ? [] : kept.map((i) => logProbs[i]!),
   };
 }
 
-/** The graph's samples: the peer multiplies by 32,767 and cuts, so half a step more gives the same integers. */
+/**
+ * The graph's samples: the peer multiplies by 32,767 and truncates, so adding half a step gives the same
+ * integers.
+ */
 function eightKilohertz(): Float32Array {
   const samples = toInt16(resample(referencePcm(), { fromHz: 16_000, toHz: 8_000 }));
   return Float32Array.from(samples, (sample) => (sample + 0.5 * Math.sign(sample)) / 32_767);

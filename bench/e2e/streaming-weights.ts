@@ -9,15 +9,15 @@ import { talk } from "../support/saturated-stepper.js";
 
 const TINY = fileURLToPath(new URL("../../../test/fixtures/adapters/tiny-t-one-ctc", import.meta.url));
 const COUNTS = [1, 2, 4, 8, 12, 16, 24, 32];
-/** Sessions with which finals are also measured as they were: read again from the start of the utterance. */
+/** Sessions in which finals are also measured the old way: read again from the start of the utterance. */
 const REREAD_COUNTS = [1, 4, 8];
 const SECONDS = 30;
-/** A worker that is this late with finals at p95 cannot serve more sessions. */
+/** A worker whose p95 of finals is this late cannot serve more sessions. */
 const REACH_P95_MS = 1_000;
 
 /**
- * `npm run bench -- streaming-weights FOLDER...`: delay of finals and cost of packages whose graphs stream, by
- * sessions of one worker, until finals are a second late at p95. The same loop and clock as in
+ * `npm run bench -- streaming-weights FOLDER...`: delay of finals and cost of packages with streaming graphs,
+ * by sessions per worker, until finals are a second late at p95. The same loop and clock as in
  * `growing-partials`.
  */
 export async function run(options: {
@@ -57,7 +57,7 @@ export async function run(options: {
   );
 }
 
-/** The same recogniser, whose second passes start from nothing. */
+/** The same recogniser, with second passes that start without a state. */
 function rereading({ model, utterances }: Recognizer): Recognizer {
   const changed = Object.create(model, {
     refine: { value: (encoded: readonly Float32Array[]) => model.refine(encoded) },

@@ -42,7 +42,7 @@ const BURST_STREAMS = 8;
 const FIRST_BURSTS = 2;
 const BURSTS = 8;
 const NFE = 16;
-/** Load below which no underruns may occur. */
+/** Load up to which no underruns may occur. */
 const UNDERRUN_LOAD = 0.7;
 const UNDERRUN_STREAMS = 8;
 

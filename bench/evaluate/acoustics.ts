@@ -55,7 +55,7 @@ export async function hear(recognizer: LoadedRecognizer, item: SpokenItem): Prom
   const before = performance.now();
   const { logProbs: full, frames } = await graphs.decodeUtterance(pcm);
   const fullMs = performance.now() - before;
-  // The same frames again through the streaming head; its output does not depend on how audio is split.
+  // Runs the same frames through the streaming head; its output does not depend on how the audio is split.
   const batch = graphs.stepBatch(1, frames);
   batch.pcm.set(pcm.subarray(0, batch.pcm.length));
   await batch.run();

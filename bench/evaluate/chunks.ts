@@ -23,7 +23,7 @@ const RULES: readonly ChunkRules[] = [
 
 /** One way to cut pieces into chunks, compared with solving each piece as a whole. */
 interface ChunkRow extends ChunkRules {
-  /** Patches of the first chunk with its context, and seconds of sound that it yields; means over pieces. */
+  /** Patches of the first chunk with its context, and seconds of audio it yields; means over pieces. */
   readonly firstPatches: number;
   readonly firstSeconds: number;
   /** Patches solved, divided by the patches in the pieces. */
@@ -119,7 +119,7 @@ function jobsOf({ id, voices }: MelSynthesizerManifest, count: number): Synthesi
 
 interface Spoken {
   readonly piece: SolverPiece;
-  /** As sent, without the surrounding silence. */
+  /** As sent, without the silence around it. */
   readonly pcm: Float32Array;
   /** At the model's own level, before any gain. */
   readonly rawPcm: Float32Array;

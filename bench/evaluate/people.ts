@@ -43,7 +43,7 @@ interface PeopleReport {
   /** One per set, and one for all if there are several. */
   readonly rows: readonly PeopleRow[];
   /**
-   * Relative to the length of the audio, without container decoding; cached results count with their original
+   * Relative to the length of the audio, excluding container decoding; cached results keep their original
    * time.
    */
   readonly realTimeFactor: number;

@@ -15,7 +15,7 @@ const RATE_HZ = 16_000;
 const SPEECH = 0.5;
 /** Root mean square above which a frame of a studio recording holds only speech. */
 const LOUD = 0.03;
-/** Digital silence counts as such from its sixth frame on: a detector may need that long to react. */
+/** Digital silence counts as silence from its sixth frame on: a detector may need that long to react. */
 const HELD_FRAMES = 5;
 const NOISE_SECONDS = 10;
 const NOISE_LEVEL = 0.03;

@@ -32,7 +32,7 @@ export interface EvaluatedPackage {
 }
 
 /**
- * Identifies a package's weights, voice activity and decoding: other files or settings give another name.
+ * Identifies a package's weights, voice activity and decoding; changing a file or setting changes the name.
  */
 export function weightsOf(manifest: ModelManifest): string {
   const hash = createHash("sha256");

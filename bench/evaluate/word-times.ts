@@ -18,7 +18,7 @@ interface WordTimesRow {
   readonly group: string;
   readonly sentences: number;
   readonly words: number;
-  /** Words that the recogniser understood; only these can be compared. */
+  /** Words that the recogniser got right; only these can be compared. */
   readonly heard: number;
   /**
    * Milliseconds, minus the recogniser's own lag; `mean` is the mean absolute difference, `bias` the signed

@@ -37,9 +37,9 @@ const BUDGET_MS = {
   // A new session waits for the step in progress.
   solver: 25,
   window: 25,
-  // The duration of a batch of the longest backlog on one core.
+  // The duration of a batch with the longest backlog on one core.
   live: 20,
-  // Second passes between two live steps; the steps' sessions wait meanwhile.
+  // Second passes between two live steps; the sessions of the steps wait meanwhile.
   final: 8,
   // Pieces of files and the encoder over them, while another worker runs live steps on the same device.
   file: 25,

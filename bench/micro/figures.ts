@@ -10,8 +10,8 @@ const AROUND = 5;
 const SMOKE_LINES = 200;
 
 /**
- * `npm run bench -- figures [--seed 1204]`: numbers that `auto` writes as figures in text without digits: how many,
- * and 100 of each language, drawn at random, to be read by a person. Half a minute.
+ * `npm run bench -- figures [--seed 1204]`: counts the numbers that `auto` writes as figures in text without
+ * digits, and prints 100 random ones per language for a person to check. Half a minute.
  */
 export async function run({
   smoke,
@@ -43,7 +43,7 @@ export async function run({
   if (!smoke) console.log(await saveResult("figures", { parameters: { seed, drawn: DRAWN }, languages }));
 }
 
-/** Words of lines without digits and Latin letters. */
+/** Words of lines that have neither digits nor Latin letters. */
 function linesOf(language: string): string[][] {
   return [`${language}.txt.br`, `${language}-heldout.txt.br`]
     .flatMap(corpusLines)

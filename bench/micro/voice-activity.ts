@@ -121,7 +121,10 @@ async function cpuPerSecond(
   return (user + system) / 1_000 / seconds;
 }
 
-/** Audio from a different position in each row, so that windows end alike but sounds differ. */
+/**
+ * Audio from a different position for each row, so that windows end at the same time but contain different
+ * sounds.
+ */
 function pcmOf(pcm: Float32Array, rows: number, frames: number, firstFrame = 0): Float32Array {
   const length = frames * FRAME_SAMPLES;
   const all = new Float32Array(rows * length);

@@ -21,7 +21,7 @@ const SYSTEMS = [
 
 /**
  * Draws, for each room, the delay of utterance ends and the share that never ends. Both systems only detect
- * voice activity, so an utterance in which the recogniser understood nothing counts as ended.
+ * voice activity, so utterances in which the recogniser understood nothing count as ended.
  */
 export function roomsPlot(): string {
   const { cells, ...result } = resultOf<RoomsResult>("rooms");

@@ -8,7 +8,7 @@ export interface CapacityInputs {
   readonly framesPerSecond: number;
   /** CPU time of a bus server for one frame, bundled, with TLS. */
   readonly busMicrosPerFrame: number;
-  /** Additional CPU time if servers of a cluster pass frames to each other. */
+  /** Additional CPU time when servers of a cluster forward frames to each other. */
   readonly busRouteFactor: number;
   readonly busServerCores: number;
   readonly busServers: number;

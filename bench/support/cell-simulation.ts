@@ -16,7 +16,7 @@ export interface CellOptions {
   readonly seconds: number;
   /** Interval at which nodes are lost once the cell is full. */
   readonly lossEverySeconds: number;
-  /** Time until another node takes its place. */
+  /** Time until a replacement node starts. */
   readonly replacedAfterSeconds: number;
   readonly rule: Rule;
 }
@@ -44,7 +44,7 @@ const LOOK_TICKS = 10;
 
 interface Node {
   used: number;
-  /** As reported by the last heartbeat. */
+  /** As reported in the last heartbeat. */
   reported: number;
   isLost: boolean;
 }
@@ -153,7 +153,7 @@ function joinNode(nodes: Node[], fronts: readonly Front[], random: () => number)
   }
 }
 
-/** Two random choices here as well, among the nodes where the front has no lane. */
+/** Also chooses between two random nodes, among those where the front has no lane. */
 function addLane({ lanes }: Front, nodes: readonly Node[], random: () => number): void {
   const others = nodes.filter((node) => !lanes.includes(node));
   const [one, other] = [pick(others, random), pick(others, random)];

@@ -24,7 +24,7 @@ const FLOOR = 1e-4;
  * 1.6 to 2.6 this one has the smallest errors on sentences that are neither fitted to nor measured.
  */
 const CEILING = 2.2;
-/** Frames at both ends of a piece are faded, or their window is half silence. */
+/** Frames at both ends of a piece are faded, or half of their window is silence. */
 const EDGE_FRAMES = 3;
 
 /**

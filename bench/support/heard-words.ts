@@ -16,7 +16,7 @@ export interface HeardSpeech {
   readonly text: string;
   /** Number of words spoken exactly as written. */
   readonly wordCount: number;
-  /** The ones that the recogniser understood. */
+  /** The words that the recogniser got right. */
   readonly heard: readonly HeardWord[];
   /**
    * Seconds from the first sound in the audio to the recogniser's start of the first word: it outputs letters

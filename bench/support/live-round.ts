@@ -5,7 +5,7 @@ import { GAP_SAMPLES, SAMPLE_RATE_HZ, type SpokenStream } from "./spoken-stream.
 
 /** Size of usual client messages: 40 ms. */
 export const MESSAGE_SAMPLES = 640;
-/** People do not start to speak at the same moment. */
+/** People do not all start speaking at the same moment. */
 const SPREAD_MS = 2_000;
 
 /** Paced sessions that all receive the same stream. */

@@ -117,7 +117,7 @@ async function feed(
       if (end === pcm.length) left--;
     }
     decode();
-    // Unpaced, a thousand frames a turn would fill backlogs faster than any decoder empties them.
+    // Unpaced, a thousand frames per turn would fill backlogs faster than any decoder could empty them.
     await (isPaced ? sleep(1) : new Promise((resolve) => setImmediate(resolve)));
   }
 }
@@ -130,7 +130,7 @@ async function measured(
   const { sessions } = options;
   const cpuBefore = process.cpuUsage();
   const beganMs = performance.now();
-  // People do not start to speak at the same moment.
+  // People do not all start speaking at the same moment.
   const startsAtMs = Array.from({ length: sessions }, (_, index) => beganMs + (index * 2_000) / sessions);
   const heard = await run(startsAtMs);
   const { user, system } = process.cpuUsage(cpuBefore);

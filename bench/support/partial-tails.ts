@@ -10,7 +10,7 @@ const SOONEST_SECONDS = 0.08;
  * agrees.
  */
 const SOON_SECONDS = 0.12;
-/** A final that begins farther than this from every known onset began at none of them. */
+/** A final that begins farther than this from every known onset matches none of them. */
 const NEAR_SECONDS = 0.3;
 
 /** An utterance as shown to a listener. */

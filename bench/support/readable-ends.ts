@@ -12,27 +12,33 @@ const MODEL = new URL("../../../models/svc-kk-ru-v2/lm.bin", import.meta.url);
 const MISSED = [0.02, 0.05, 0.1];
 const THRESHOLDS = [0.5, 0.6, 0.75, 0.9];
 const JOINED = 3;
-/** Clauses that a speaker ends with a pause long enough for a final. */
+/** Share of clauses that the speaker ends with a pause long enough for a final. */
 const CLAUSE_PAUSES = 0.5;
 const MAX_CONTEXT = 60;
 const SEED = 7;
 
-/** How well words inside sentences are told from their ends, from the words before alone. */
+/** How well the preceding words alone distinguish words inside a sentence from its last word. */
 export interface EndScore {
   readonly set: string;
   readonly ends: number;
   readonly innerWords: number;
-  /** Share of inner words that are held when so many ends are missed, by way: 0.02, 0.05, 0.1. */
+  /** Share of inner words that are recognised as such if 2, 5 or 10 % of the ends are missed, by method. */
   readonly held: Readonly<Record<"nGram" | "network", readonly number[]>>;
-  /** The rule of adaptive endpointing: ends that wait longer than others, and inner words that do. */
+  /**
+   * The rule of adaptive endpointing: sentence ends that wait longer than necessary, and inner words that do
+   * not end the utterance.
+   */
   readonly rule: { readonly missed: number; readonly held: number };
-  /** Finals that end at sentences and at half of the clauses: of those that the network calls an end at once. */
+  /**
+   * Among finals at all sentence ends and half of the clauses, those that the network immediately calls an
+   * end.
+   */
   readonly sure: readonly {
     readonly threshold: number;
     readonly finals: number;
-    /** Share of these that are ends. */
+    /** Share of these that are sentence ends. */
     readonly right: number;
-    /** Share of all ends that get their mark at once. */
+    /** Share of all sentence ends that get their mark immediately. */
     readonly found: number;
   }[];
 }
@@ -79,7 +85,7 @@ export async function scoreEnds(
   };
 }
 
-/** What the language model expects after each word. */
+/** The language model's prediction after each word. */
 function expectations(line: readonly WrittenWord[], model: LanguageModel) {
   let state = model.startState;
   const space = model.vocabulary.indexOf(" ");
@@ -92,7 +98,9 @@ function expectations(line: readonly WrittenWord[], model: LanguageModel) {
   });
 }
 
-/** Lines joined by three, cut as a live session cuts them; see `ReadableEvents` for what a final continues. */
+/**
+ * Groups of three lines, cut as a live session cuts them; see `ReadableEvents` for what a final continues.
+ */
 async function sureEnds(
   lines: readonly (readonly WrittenWord[])[],
   parts: { readonly ends: SentenceEnds; readonly punctuator: Punctuator; readonly threshold: number },

@@ -6,7 +6,7 @@ import { runLive } from "./live-client.js";
 import type { ServiceProcess } from "./service-process.js";
 import { SAMPLE_RATE_HZ } from "./spoken-stream.js";
 
-/** A text as the service heard it: as a file, and live. */
+/** A text as the service recognised it, as a file and live. */
 export interface HeardText {
   readonly set: string;
   readonly lines: readonly string[];
@@ -17,7 +17,7 @@ export interface HeardText {
 }
 
 interface LiveText {
-  /** Texts of the finals, as they were recognised. */
+  /** Texts of the finals, as recognised. */
   readonly said: string;
   /** `display_before`, `display_text` and `display_end`, joined. */
   readonly displayText: string;

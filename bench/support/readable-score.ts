@@ -1,7 +1,7 @@
 import type { Case, Mark } from "../../core/domain/text/display/marks.js";
 import type { WrittenWord } from "./written-words.js";
 
-/** What is counted of a text: right, too many, missing. */
+/** Counts for a text: correct, extra, missing. */
 type Counts = readonly [right: number, extra: number, missed: number];
 
 export const FIGURES = ["comma", "stop", "question", "anyEnd", "capitals", "inside"] as const;
@@ -9,12 +9,12 @@ export type Figure = (typeof FIGURES)[number];
 
 export interface TextScore {
   readonly counts: Readonly<Record<Figure, Counts>>;
-  /** Of the recogniser: wrong words, and words that were said. */
+  /** Errors of the recogniser: wrong words, and words spoken. */
   readonly wordEdits: number;
   readonly words: number;
 }
 
-/** Strongest first: words that were lost or inserted leave their marks to the gap they stood in. */
+/** Strongest first: the marks of lost or inserted words move to the gap where those words were. */
 const STRENGTH: readonly Mark[] = ["?", ".", ":", "—", ",", "-", ""];
 
 interface Gap {
@@ -24,9 +24,8 @@ interface Gap {
 }
 
 /**
- * Compares the marks and capitals of a text with those of its reference. Words are aligned by edit distance, so a
- * word that was recognised wrong still has its mark and its capital.
- *
+ * Compares the marks and capitals of a text with those of its reference. Words are aligned by edit distance,
+ * so a misrecognised word keeps its mark and its capital.
  * @param isStart whether a sentence of the reference begins with its nth word
  */
 export function scoreText(

@@ -8,7 +8,7 @@ import type { HeardText } from "./readable-hearing.js";
 import { FIGURES, type Figure, scoreText, type TextScore } from "./readable-score.js";
 import { type WrittenWord, writtenWords } from "./written-words.js";
 
-/** Ways to tell the punctuation model of the silence after a word, in seconds. */
+/** Ways to pass the silence after each word, in seconds, to the punctuation model. */
 const PAUSES: Readonly<Record<string, (seconds: number) => number>> = {
   unknown: () => -1,
   "as heard": (seconds) => seconds,
@@ -27,20 +27,23 @@ export interface SetScore {
   readonly lines: number;
   readonly words: number;
   readonly wordErrorRate: number;
-  /** Of the words that were written, without a recogniser and without pauses. */
+  /** Scores on the written words, without a recogniser and without pauses. */
   readonly written: F1;
   /** Of `display_words`. */
   readonly shown: F1;
-  /** Of the recognised words, by {@link PAUSES}. */
+  /** Scores on the recognised words, by {@link PAUSES}. */
   readonly ways: Readonly<Record<string, F1>>;
-  /** Of figures from ten on: those written, written again from the words that were said, found again, others shown. */
+  /**
+   * Numbers from ten up: written in the text, restored from the spoken words, restored from recognised words,
+   * and displayed but not in the text.
+   */
   readonly figures: {
     readonly written: number;
     readonly recognised: number;
     readonly right: number;
     readonly extra: number;
   };
-  /** Compared with the file: texts with the same words, and displayed words of these that are alike. */
+  /** Compared with the file: texts with the same words, and the share of their displayed words that match. */
   readonly live: {
     readonly texts: number;
     readonly sameText: number;
@@ -101,7 +104,7 @@ function scoreOne(lines: readonly (readonly WrittenWord[])[], shown: readonly Wr
   return scoreText(lines.flat(), shown, (nth) => starts.has(nth));
 }
 
-/** The model's marks and cases, a text that is over ending in a mark. */
+/** The model's marks and cases; the text is complete, so it ends with a mark. */
 function restored(words: readonly string[], { marks, cases, stops }: Punctuation): WrittenWord[] {
   return words.flatMap((word, at) => {
     const mark = marks[at]!;
@@ -110,7 +113,7 @@ function restored(words: readonly string[], { marks, cases, stops }: Punctuation
   });
 }
 
-/** Takes marks and capitals from the words that a client shows. */
+/** Reads marks and capitals from the words that a client displays. */
 function displayed(words: readonly TimedWord[], shown: readonly DisplayWord[]): WrittenWord[] {
   return shown.flatMap(({ word, spoken: [first, end] }) => {
     const mark = (/(?: (—)|([,.?:-]))$/.exec(word)?.slice(1).find(Boolean) ?? "") as Mark;
@@ -128,7 +131,7 @@ function caseOf(word: string): Case {
   return /\p{Lu}{2}/u.test(word) ? "upper" : "capital";
 }
 
-/** A recognised word with hyphens is several of the reference. */
+/** A recognised word with hyphens corresponds to several words of the reference. */
 function parts(word: string, mark: Mark, cased: Case | null): WrittenWord[] {
   const all = word.replaceAll("ё", "е").split("-");
   return all.map((part, nth) => ({ word: part, mark: nth === all.length - 1 ? mark : "-", cased }));
@@ -141,7 +144,9 @@ function pausesAfter(words: readonly TimedWord[], pauseOf: (seconds: number) => 
   });
 }
 
-/** F1 over texts, with its interval: twice the right ones over twice the right ones and all errors. */
+/**
+ * F1 over all texts, with its interval: twice the correct ones over twice the correct ones plus all errors.
+ */
 function f1(scores: readonly TextScore[]): F1 {
   const entries = FIGURES.map((figure): [Figure, Estimate] => {
     const counts = scores.map((score) => score.counts[figure]);
@@ -173,7 +178,7 @@ function figuresOf(texts: readonly HeardText[], references: readonly (readonly W
   return { written, recognised, right, extra };
 }
 
-/** Figures from ten on, groups of digits put together. */
+/** Numbers from ten up, with groups of digits joined. */
 function amounts(text: string): string[] {
   const plain = text.replace(/(?<=\d)[\u00a0 ](?=\d{3}(?!\d))/g, "").replace(/(?<=\d)\.(?=\d)/g, ",");
   return (plain.match(/\d+(?:[,:]\d+)*/g) ?? []).filter((digits) => digits.length > 1);

@@ -26,7 +26,7 @@ export interface SaturatedRun {
   readonly partials: number;
 }
 
-/** Recordings of people with pauses between them; each session gets a different part. */
+/** Recordings of people with pauses in between; each session gets a different part. */
 export async function talk(sampleRateHz: number): Promise<Int16Array> {
   const items = (await readRecordings()).filter(({ set }) => set === SPEECH_SET).slice(0, RECORDINGS);
   const parts: Int16Array[] = [];

@@ -24,7 +24,7 @@ const DEFAULTS = {
   LOG_LEVEL: "warn",
   // The development organization uses its free grant, whose limits must not affect measurements.
   ...{ FREE_SYNTHESIS_PER_ORG: "20", FREE_FILES_PER_ORG: "10", FREE_LIVE_PER_ORG: "20" },
-  // One worker per kind on any machine: results and tests assume it.
+  // One worker of each kind on any machine, as results and tests assume.
   ...{ LIVE_WORKERS: "1", FILE_WORKERS: "1", SYNTHESIS_WORKERS: "1" },
   // Off, because tests and benches repeat sentences to run the model.
   SENTENCE_CACHE_MB: "0",
@@ -171,7 +171,7 @@ export async function untilReady(
   try {
     await Promise.race([answer(), ending]);
   } catch (error) {
-    // No caller has a handle to it, and it would keep this process alive.
+    // Nobody else has a handle to it, and it would keep this process alive.
     child.kill("SIGKILL");
     throw error;
   } finally {

@@ -7,7 +7,7 @@ export interface SpeechRun {
   readonly totalMs: number;
   readonly audioSeconds: number;
   /**
-   * Number of times that a player started with the first part would run dry, and the longest of these gaps.
+   * How often a player that starts with the first part would run dry, and the longest gap.
    */
   readonly underruns: number;
   readonly longestGapMs: number;

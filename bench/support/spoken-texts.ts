@@ -8,23 +8,23 @@ import type { ServiceProcess } from "./service-process.js";
 import { SAMPLE_RATE_HZ, speak, speechOf } from "./spoken-stream.js";
 import { uniformRandom } from "./uniform-random.js";
 
-/** Lines that were spoken one after another. */
+/** Lines spoken one after another. */
 export interface SpokenText {
   readonly lines: readonly string[];
   readonly pcm: Int16Array;
 }
 
-/** Makes the sound of a line at 16 kHz; `nth` chooses the voice. */
+/** Synthesizes a line at 16 kHz; `nth` selects the voice. */
 export type SpeakLine = (line: string, nth: number) => Promise<Int16Array>;
 
-/** Of the shipped voices, all of them in turn. */
+/** Rotates through all shipped voices. */
 const KAZAKH_VOICES = ["aigul", "dauren", "saule", "timur"];
-/** Variants of espeak-ng that the recogniser has never heard. */
+/** Variants of espeak-ng that the recogniser was not trained on. */
 const RUSSIAN_VARIANTS = ["f4", "m7", "klatt4", "Andrea", "Hugo", "linda", "Michael", "quincy"];
 const RUSSIAN_WORDS_PER_MINUTE = 150;
 /**
- * Pauses between sentences: their median in seconds, the standard deviation of their logarithm, and bounds. People who
- * talk pause for 0.3 to 1 s between sentences.
+ * Pauses between sentences: their median in seconds, the standard deviation of their logarithm, and bounds.
+ * Conversational speakers pause for 0.3 to 1 s between sentences.
  */
 const PAUSE = { median: 0.55, deviation: 0.45, least: 0.15, most: 1.6 };
 const EDGE_SECONDS = 0.3;
@@ -36,7 +36,7 @@ export function kazakhVoices(service: Pick<ServiceProcess, "url" | "key">): Spea
 
 export const russianVoices: SpeakLine = async (line, nth) => {
   const voice = `ru+${RUSSIAN_VARIANTS[nth % RUSSIAN_VARIANTS.length]}`;
-  // The service's own reading of figures: espeak-ng declines none.
+  // Figures as the service reads them: espeak-ng does not inflect numbers.
   const { spoken } = normalizeRussian(line, { expand: true });
   const args = ["-v", voice, "-s", String(RUSSIAN_WORDS_PER_MINUTE), "--stdout", "--", spoken];
   const { stdout } = await promisify(execFile)("espeak-ng", args, { encoding: "buffer", maxBuffer: 1 << 26 });
@@ -45,7 +45,7 @@ export const russianVoices: SpeakLine = async (line, nth) => {
   return toInt16(resample(samples, { fromHz: reader.header!.sampleRateHz, toHz: SAMPLE_RATE_HZ }));
 };
 
-/** Joins lines that stand next to each other by three and two, with pauses as between sentences. */
+/** Joins adjacent lines in groups of three and two, with pauses between sentences. */
 export async function* spokenTexts(
   lines: readonly string[],
   say: SpeakLine,

@@ -24,7 +24,7 @@ export interface SteppedSession {
 
 /**
  * A session of a live worker without its thread; each frame is decoded before the next one arrives, so that
- * the result does not depend on time.
+ * results do not depend on timing.
  */
 export async function stepSession(
   recognizer: Recognizer,

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { uniformRandom } from "./uniform-random.js";
 
-/** Results of sherpa-onnx on the tiny packages of graphs that stream; `npm run bench -- streaming-peer`. */
+/** Results of sherpa-onnx on the tiny packages of streaming graphs; see `npm run bench -- streaming-peer`. */
 export const REFERENCE_FILE = fileURLToPath(
   new URL("../../../test/fixtures/adapters/streaming-reference.json", import.meta.url),
 );
@@ -28,7 +28,10 @@ export function readStreamingReference(): StreamingReference {
 const SECONDS = 12;
 const RATE_HZ = 16_000;
 
-/** Makes twelve seconds that change all the time: sweeps whose loudness varies, and noise; 16 bits, -1 to 1. */
+/**
+ * Generates twelve seconds of constantly changing audio: sweeps of varying loudness, and noise; 16 bits, -1
+ * to 1.
+ */
 export function referencePcm(): Float32Array {
   const random = uniformRandom(35);
   return Float32Array.from({ length: SECONDS * RATE_HZ }, (_, i) => {

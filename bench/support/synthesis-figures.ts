@@ -37,7 +37,7 @@ export function summary({ nfe, streams, shared, serial }: Round) {
     serialRealTimeFactor: serialTotal.wallMs / serialTotal.audioMs,
     /** Audio per second, shared / serial. */
     throughputRatio: serialTotal.wallMs / sharedTotal.wallMs,
-    /** The same for each half of the round, to judge the machine's noise. */
+    /** The same for each half of the round, to estimate the machine's noise. */
     throughputRatios: shared.map(({ wallMs }, pass) => serial[pass]!.wallMs / wallMs),
     /** Audio per second of CPU, shared / serial. */
     cpuRatio: serialTotal.cpuMs / sharedTotal.cpuMs,

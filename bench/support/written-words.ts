@@ -2,12 +2,12 @@ import type { Case, Mark } from "../../core/domain/text/display/marks.js";
 import { normalizeKazakh } from "../../core/domain/text/kazakh/normalize.js";
 import { normalizeRussian } from "../../core/domain/text/russian/normalize.js";
 
-/** A spoken word with how it was written, in the terms of the punctuation model. */
+/** A spoken word with its written form, in the terms of the punctuation model. */
 export interface WrittenWord {
   /** Lower case, "ё" as "е". */
   readonly word: string;
   readonly mark: Mark;
-  /** Null where it was written as a figure. */
+  /** Null if it was written as a figure. */
   readonly cased: Case | null;
 }
 
@@ -28,8 +28,8 @@ const TAIL_MARKS = /[\s.,;:?!…—–"«»()-]{0,20}$/u;
 const EDGE_MARKS = /^[\s.,;:?!…—–"«»()-]+|[\s.,;:?!…—–"«»()-]+$/gu;
 
 /**
- * Spells a written line out, as the recipe of the punctuation model does (`prepare.mjs`): hyphens part words and
- * are marks.
+ * Spells out a written line like the recipe of the punctuation model (`prepare.mjs`): hyphens separate words
+ * and count as marks.
  */
 export function writtenWords(line: string, language: "kk" | "ru"): WrittenWord[] {
   if (!/\d/.test(line)) return plainWords(line);
@@ -39,7 +39,7 @@ export function writtenWords(line: string, language: "kk" | "ru"): WrittenWord[]
     const next = words[at + 1];
     const isLast = next?.start !== start;
     const whole = line.slice(start, end);
-    // Words that are only copied keep their marks.
+    // Words that are copied unchanged keep their marks.
     const source = whole.replace(EDGE_MARKS, "");
     const tail = whole.slice(whole.search(TAIL_MARKS));
     const behind = isLast ? tail + line.slice(end, next?.start) : "";
@@ -60,7 +60,9 @@ function plainWords(line: string): WrittenWord[] {
   });
 }
 
-/** A full stop or question mark wins over others; a hyphen joins words only where no space is. */
+/**
+ * A full stop or question mark overrides other marks; a hyphen joins words only if no space is next to it.
+ */
 function markIn(behind: string): Mark {
   const marks = [...behind].flatMap((sign) => MARKS.get(sign) ?? []);
   const stop = marks.find((mark) => mark === "?" || mark === ".");

@@ -4,7 +4,9 @@
  */
 export type Product = (matrix: Float32Array, vector: Float32Array, out: Float32Array) => void;
 
-/** The reference, bit-identical to the native addon: sums in double precision, four at a time. */
+/**
+ * The reference implementation, bit-identical to the native addon: sums in double precision, four at a time.
+ */
 export const product: Product = (matrix, vector, out) => {
   const width = vector.length;
   for (let row = 0, at = 0; row < out.length; row++) {

@@ -124,7 +124,8 @@ export class Supervisor<C extends Child> {
         await this.#startChild();
         return;
       } catch (error) {
-        // A failed start counts against the same budget, so a broken model file does not spin forever.
+        // A failed start counts against the same budget, so that a broken model file does not cause endless
+        // restarts.
         end = { reason: error instanceof Error ? error : new Error(String(error)), servedMs: 0 };
       }
     }

@@ -1,7 +1,6 @@
 /**
  * Gives one waiter at a time a turn of the event loop, for work that is cut into slices. With plain
- * `setImmediate` the slices of all waiters would run in the same iteration, one long delay for everything
- * else.
+ * `setImmediate`, the slices of all waiters would run in the same iteration and add up to one long delay.
  */
 export class Turns {
   readonly #waiting: (() => void)[] = [];

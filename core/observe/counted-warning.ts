@@ -2,7 +2,10 @@ import type { Log } from "./log.js";
 
 const EVERY_MS = 1_000;
 
-/** Logs an event that may happen at any rate: at most one line a second, with the count since the last. */
+/**
+ * Logs an event that may occur at any rate: at most one line a second, with the number of events since the
+ * last line.
+ */
 export class CountedWarning {
   readonly #log: Log;
   readonly #message: string;

@@ -9,7 +9,7 @@ import type { Log } from "./log.js";
 const MAX_WAITING = 8_192;
 const SENT_EVERY_MS = 1_000;
 const SEND_WITHIN_MS = 5_000;
-/** `traceparent` of W3C Trace Context, version 00; later versions start the same way. */
+/** `traceparent` of W3C Trace Context, version 00; later versions begin with the same fields. */
 const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/;
 
 export interface TraceOptions {

@@ -163,7 +163,7 @@ export interface ConsoleKey {
 
 interface ConsoleKeys {
   list(organizationId: string): Promise<ConsoleKey[]>;
-  /** `rawKey` is never stored. Null when the maker no longer belongs to the organization. */
+  /** `rawKey` is never stored. Null when the creator no longer belongs to the organization. */
   create(key: {
     organizationId: string;
     name: string;

@@ -78,7 +78,8 @@ export interface TranscriptionConversation {
   /** Charged when it resolves, so the answer must be sent immediately. */
   readonly transcript: Promise<BilledTranscript>;
   /**
-   * Charges the whole file, for an answer that starts before the transcript is complete. May be called again.
+   * Charges the whole file, for a response that starts before the transcript is complete. May be called more
+   * than once.
    * @throws {ServiceError} `CANCELLED`, `AUTH_UNAVAILABLE`
    */
   charge(): Promise<void>;
@@ -92,7 +93,9 @@ export interface TranscriptionConversation {
 /** Receives a live session's messages. */
 export interface LiveSink {
   send(message: StreamServerMessage): void;
-  /** The finals of all audio before a `finalize()` were sent; called once for each that had new audio. */
+  /**
+   * All finals of the audio before a `finalize()` were sent; called once per `finalize()` that had new audio.
+   */
   finalized?(): void;
   /** Closes the socket after all messages. */
   close(code: number, reason: string): void;
@@ -130,51 +133,53 @@ export interface FileWishes {
   readonly reading?: ReadingOptions | null;
   /** Called with the finished share, 0 to 1, once the credits are held. */
   readonly onProgress?: (share: number) => void;
-  /** Called with the transcript's segments as they are known, in order; `charge` before they are sent. */
+  /**
+   * Called with the transcript's segments in order, as they become known; call `charge` before sending them.
+   */
   readonly onSegments?: (segments: readonly TranscribedSegment[]) => void;
 }
 
-/** Messages of a speaking session, for every wire. */
+/** Messages of a speaking session, independent of the wire format. */
 export type SpeakMessageOut =
-  /** All speech of the text before a flush was sent; `sequence` counts these and the next from 0. */
+  /** All speech of the text before a flush was sent; `sequence` counts these and `cleared` from 0. */
   | { readonly type: "flushed"; readonly sequence: number }
   /** No speech of earlier text follows. */
   | { readonly type: "cleared"; readonly sequence: number }
   | { readonly type: "warning"; readonly code: string; readonly detail: string }
   | Extract<StreamServerMessage, { readonly type: "error" }>;
 
-/** Receives a speaking session's sound and messages, in order. */
+/** Receives a speaking session's audio and messages, in order. */
 export interface SpeakSink {
   send(message: SpeakMessageOut): void;
-  /** Samples of a sentence, mono, at the model's rate; may be empty with the last ones. */
+  /** Samples of a sentence, mono, at the model's rate; the last call may pass none. */
   sound(pcm: Int16Array, isLast: boolean): void;
-  /** Resolves when the client has taken enough for more to be sent. */
+  /** Resolves when the client has read enough for more to be sent. */
   ready(): Promise<void>;
   /** Closes the socket after all messages. */
   close(code: number, reason: string): void;
 }
 
-/** A session that speaks text which arrives in pieces. */
+/** A session that speaks text as it arrives in pieces. */
 export interface SpeakConversation {
-  /** Adds a piece of text; sentences are spoken as soon as they are complete. */
+  /** Adds a piece of text; each sentence is spoken as soon as it is complete. */
   speak(text: string): void;
-  /** Speaks the rest; `flushed` follows its last sound. */
+  /** Speaks the rest; `flushed` follows its last audio. */
   flush(): void;
-  /** Drops text and sound that were not sent; `cleared` follows. */
+  /** Drops text and audio that were not sent; `cleared` follows. */
   clear(): void;
   /** Speaks what was flushed, drops the rest, and closes with 1000. */
   close(): void;
   keepalive(): void;
-  /** Reports a message that cannot be understood: `warning bad_message`. */
+  /** Reports an unintelligible message: `warning bad_message`. */
   badMessage(detail: string): void;
   disconnected(): void;
-  /** The service stops: finish what was flushed, 1012. */
+  /** The service stops: finishes what was flushed, closes with 1012. */
   goingAway(): void;
   /** The key has ended: `error unauthorized`, 4401. */
   unauthorized(detail: string): void;
 }
 
-/** Options of a speaking session: a synthesis without its text. */
+/** Options of a speaking session: those of a synthesis, without the text. */
 export type SpeakWishes = Omit<SynthesisRequest, "text">;
 
 /** All work that clients can start; put together in `src/service/conversations.ts`. */

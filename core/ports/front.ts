@@ -34,7 +34,7 @@ export interface FrontRequest {
 
 /** Observes the sending of bytes, for code that must record it before the client can read them. */
 export interface Departure {
-  /** The last of the bytes are about to be handed to the operating system. */
+  /** The last bytes are about to be handed to the operating system. */
   leaving(): void;
   /** The client reads slowly and they wait. `leaving` follows again, at the latest when they have left. */
   held(): void;
@@ -109,7 +109,7 @@ export type UpgradeDecision =
        * messages and calls `flooded`. By default the front closes with 1008 and no message.
        */
       readonly floodClosing?: FloodClosing | undefined;
-      /** Text messages hold audio, and count as binary ones in the front's message limit. */
+      /** Text messages carry audio, so the front's message limit counts them as binary. */
       readonly hasAudioInText?: boolean | undefined;
       /** Called once the socket is open; returns the listener for its events. */
       readonly open: (socket: FrontSocket) => SocketEvents;

@@ -72,8 +72,8 @@ export type Claim =
 /** Idempotency keys, per organization. */
 export interface Idempotency {
   /**
-   * Claims a key for an attempt. Of several simultaneous attempts, on any number of services, only one may
-   * begin.
+   * Claims a key for an attempt. Of several simultaneous attempts, across any number of services, only one
+   * may start.
    * @throws {ServiceError} `AUTH_UNAVAILABLE`
    */
   claim(request: KeyedRequest): Promise<Claim>;

@@ -25,7 +25,9 @@ export type LiveEvent =
       readonly endSample: number;
       readonly words: readonly ScoredWord[];
     }
-  /** All audio before a `finalize()` is decoded and its finals are delivered; one for each call. */
+  /**
+   * All audio before a `finalize()` is decoded and its finals are delivered; called once per `finalize()`.
+   */
   | { readonly type: "finalized" }
   /** All audio before `finish()` is decoded and its finals are delivered. */
   | { readonly type: "finished" }

@@ -20,7 +20,7 @@ export interface SynthesisJob {
   readonly seed: number;
   /**
    * `whole` by default. Growing chunks let a listener hear the start before the rest is synthesized. Both
-   * sound alike but have different samples.
+   * sound the same but have different samples.
    */
   readonly chunking?: Chunking;
 }

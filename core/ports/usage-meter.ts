@@ -55,19 +55,22 @@ export interface LiveMeter {
 }
 
 /**
- * The meter of speech whose text arrives in pieces: holds credits ahead of the sound and charges once for
- * all of it, so that the sum is the price of the whole text.
+ * Meters speech whose text arrives in pieces: holds credits ahead of the audio and charges once for all of
+ * it, so that the total is the price of the whole text.
  */
 export interface SpeechMeter {
   /**
-   * Holds the price of `characters` in all.
-   * @throws {ServiceError} `OUT_OF_CREDITS`, `TOO_MANY_REQUESTS`, `AUTH_UNAVAILABLE`; `CANCELLED` when it is
-   *   settled meanwhile
+   * Extends the hold to `characters` in total.
+   * @throws {ServiceError} `OUT_OF_CREDITS`, `TOO_MANY_REQUESTS`, `AUTH_UNAVAILABLE`; `CANCELLED` if it is
+   * settled meanwhile
    */
   cover(characters: number): Promise<void>;
-  /** Notes that the sound of `characters` in all is about to be sent, so that a crash charges for it. Cheap. */
+  /**
+   * Records that audio for `characters` in total is about to be sent, so that a crash still charges for it.
+   * Cheap.
+   */
   delivered(characters: number): void;
-  /** Charges once, for `characters` in all, which must be covered; later calls do nothing. */
+  /** Charges once, for `characters` in total, which must be covered; later calls do nothing. */
   settle(characters: number): void;
 }
 
@@ -83,7 +86,7 @@ export interface UsageMeter {
    * @throws {ServiceError} `OUT_OF_CREDITS`, `TOO_MANY_REQUESTS`, `AUTH_UNAVAILABLE`
    */
   hold(reference: UsageReference, kind: UsageKind, quantity: Quantity): Promise<Hold>;
-  /** Meters speech; nothing is held until the first `cover`. */
+  /** Meters speech; holds nothing until the first `cover`. */
   openSpeech(reference: UsageReference): SpeechMeter;
   /** Starts a live session's hold; `onFunds` receives the first limit within seconds, and every change. */
   openLive(

@@ -18,7 +18,7 @@ interface Dialect {
   readonly id: string;
   /** Binary messages; null without them. */
   readonly audio: string | null;
-  /** Audio is sent by the service, not by the client. */
+  /** The service sends the audio, not the client. */
   readonly isAudioSent?: boolean;
   readonly fromClient: Messages;
   readonly fromServer: Messages;
@@ -30,7 +30,8 @@ interface Dialect {
 const DIALECTS: Readonly<Record<LivePath, Dialect>> = {
   "/v1/stream": {
     id: "stream",
-    audio: "16-bit little-endian PCM, mono, 16 kHz, in any cut; an empty one keeps the session alive",
+    audio:
+      "16-bit little-endian PCM, mono, 16 kHz, in messages of any size; an empty one keeps the session alive",
     fromClient: STREAM_CLIENT_MESSAGE as unknown as Messages,
     fromServer: STREAM_SERVER_MESSAGE as unknown as Messages,
     subprotocol: "svc-bearer",

@@ -82,7 +82,7 @@ export const OPENAI_ERROR = ERROR.extend({
   }),
 });
 
-/** Body of errors on the paths of Deepgram's interface. */
+/** Error body on the paths of Deepgram's interface. */
 export const DEEPGRAM_ERROR = ERROR.extend({
   err_code: z.string().meta({ description: "Deepgram's name of the failure, such as `INVALID_AUTH`" }),
   err_msg: z.string().meta({ description: "The same as `detail`" }),

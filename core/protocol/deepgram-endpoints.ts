@@ -3,7 +3,7 @@ import { LISTEN_QUERY } from "./listen-query.js";
 import { SPEAK_QUERY, SPEAK_STREAM_QUERY } from "./speak-query.js";
 import { TURNS_QUERY } from "./turns-query.js";
 
-/** Endpoints of Deepgram's interface, for the table of all. */
+/** Endpoints of Deepgram's interface, for the complete table. */
 export const DEEPGRAM_ENDPOINTS = [
   {
     method: "POST",
@@ -88,7 +88,7 @@ export const DEEPGRAM_ENDPOINTS = [
     group: "Speech",
     summary: "Speech of text that arrives in pieces, over WebSocket",
     description:
-      "Deepgram's messages (`SpeakClientMessage`, `SpeakServerMessage`): `Speak` adds text in any cut, and each sentence is spoken " +
+      "Deepgram's messages (`SpeakClientMessage`, `SpeakServerMessage`): `Speak` adds text in pieces of any size, and each sentence is spoken " +
       "as soon as it is complete; `Flush` speaks the rest, `Clear` drops what was not sent, `Close` ends. Speech is sent in binary " +
       "messages of samples without a header. The text between two flushes is charged once, up to the last sentence that has begun " +
       "to sound. The key comes as for `/v1/listen`. Close codes are those of `/v1/stream`; 4408 after ten minutes without a message.",

@@ -2,10 +2,10 @@ import type { ErrorCode, ServiceError } from "../domain/errors.js";
 import type { DeepgramErrorBody } from "./catalog-schemas.js";
 import { HTTP_STATUS, publicDetail } from "./error-status.js";
 
-/** Paths whose errors Deepgram's clients read. */
+/** Paths whose errors are in Deepgram's shape. */
 const PATHS = ["/v1/listen", "/v1/speak", "/v2/listen"];
 
-/** Deepgram's names of failures; others are named by their status. */
+/** Deepgram's codes of failures; other failures use the name of their status. */
 const CODES: Partial<Record<ErrorCode, string>> = {
   KEY_INVALID: "INVALID_AUTH",
   OUT_OF_CREDITS: "ASR_PAYMENT_REQUIRED",

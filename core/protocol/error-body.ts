@@ -38,7 +38,7 @@ export function openAiError(error: ServiceError): OpenAiErrorBody["error"] {
   return { message: detail, type: typeOf(code), param, code: OPENAI_CODES[code] ?? errorName(code) };
 }
 
-/** Errors that end live sessions and are no `ServiceError`s, or mean something else as one. */
+/** Errors that end live sessions and either are no `ServiceError` or mean something else there. */
 const LIVE_TYPES: Readonly<Record<string, string>> = {
   unauthorized: "authentication_error",
   too_fast: "rate_limit_error",

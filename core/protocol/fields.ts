@@ -116,7 +116,7 @@ export function flag(name: string, otherwise: boolean) {
   return z.preprocess(toFlag, z.boolean({ error: flagRule(name) }).default(otherwise));
 }
 
-/** A boolean in a query or form whose default depends on other fields. */
+/** A boolean query or form field whose default depends on other fields. */
 export function optionalFlag(name: string) {
   return z.preprocess(toFlag, z.boolean({ error: flagRule(name) }).optional());
 }

@@ -35,7 +35,7 @@ const MISSING = [
   ...["intents", "replace", "search", "sentiment", "summarize", "topics"],
 ];
 
-/** Other parameters of Deepgram's clients, which do not change the meaning of an answer. */
+/** Other Deepgram parameters, which do not change the meaning of a response. */
 const IGNORED = [
   ...["alternatives", "callback_method", "custom_intent_mode", "custom_topic_mode", "diarize_version"],
   ...["extra", "filler_words", "measurements", "mip_opt_out", "profanity_filter", "tag", "tier", "version"],
@@ -94,7 +94,7 @@ export interface ListenFileOptions extends ListenReading {
   readonly model: HearingModel;
   readonly isModelNamed: boolean;
   readonly hotWords: readonly HotWord[];
-  /** How a body that is no file is read; null if the client did not say. */
+  /** Format of a body without a file header; null if the client did not specify it. */
   readonly raw: RawAudio | null;
   readonly detectsLanguage: boolean;
   readonly isMultichannel: boolean;
@@ -136,7 +136,7 @@ export function parseListenFileQuery(
 
 const REMOTE_FILE = body({ url: z.string({ error: "url must be a string: the address of the audio" }) });
 
-/** Parses the JSON body that names an address. @throws {ServiceError} `INVALID_REQUEST`, `UNKNOWN_PARAMETER` */
+/** Parses a JSON body with an address. @throws {ServiceError} `INVALID_REQUEST`, `UNKNOWN_PARAMETER` */
 export function parseListenUrl(value: unknown): string {
   return parseWith(REMOTE_FILE, value).url;
 }

@@ -16,10 +16,10 @@ const MIXED = {
   message: "all channels of the recording were mixed into one: channels are not transcribed separately",
 } as const;
 
-/** Facts of a request that its transcript does not have. */
+/** Facts about a request that the transcript does not contain. */
 export interface ListenRequestFacts {
   readonly requestId: string;
-  /** Of the submitted audio, hexadecimal. */
+  /** Hash of the submitted audio, hexadecimal. */
   readonly sha256: string;
   readonly createdAt: Date;
 }
@@ -87,7 +87,7 @@ function metadataOf(
   };
 }
 
-/** Splits words where there is silence of at least `splitSeconds` between two of them. */
+/** Splits words at silences of at least `splitSeconds`. */
 function runsOf(words: readonly ListenFileWord[], splitSeconds: number): readonly ListenFileWord[][] {
   const runs: ListenFileWord[][] = [];
   let lastEnd = Number.NEGATIVE_INFINITY;
@@ -99,7 +99,7 @@ function runsOf(words: readonly ListenFileWord[], splitSeconds: number): readonl
   return runs;
 }
 
-/** Splits words after the marks that end sentences. */
+/** Splits words after marks that end sentences. */
 function sentencesOf(words: readonly ListenFileWord[]): readonly ListenFileWord[][] {
   const sentences: ListenFileWord[][] = [];
   let isOver = true;
@@ -111,7 +111,7 @@ function sentencesOf(words: readonly ListenFileWord[]): readonly ListenFileWord[
   return sentences;
 }
 
-/** Joins sentences to paragraphs, which silence separates. */
+/** Joins sentences into paragraphs, which are separated by silence. */
 function paragraphsOf(runs: readonly (readonly ListenFileWord[])[]) {
   const paragraphs: ListenParagraph[] = [];
   for (const run of runs) {

@@ -18,7 +18,7 @@ const PARAGRAPH = z.object({
   end: z.number(),
 });
 
-/** Answer of `POST /v1/listen`, member by member as Deepgram names them. */
+/** Response of `POST /v1/listen`, with Deepgram's member names. */
 export const LISTEN_TRANSCRIPT = z.object({
   metadata: z.object({
     transaction_key: z.literal("deprecated"),

@@ -28,7 +28,7 @@ const MISSING = [
   "search",
 ] as const;
 
-/** Other parameters of Deepgram's clients, which do not change the meaning of an answer. */
+/** Other Deepgram parameters, which do not change the meaning of a response. */
 const IGNORED = [
   ...["alternatives", "callback_method", "diarize_model", "diarize_version", "extra", "filler_words"],
   ...["measurements", "mip_opt_out", "no_delay", "profanity_filter", "tag", "tier", "version"],
@@ -118,7 +118,7 @@ export function parseListenQuery(query: URLSearchParams, models: ModelList<Heari
   };
 }
 
-/** Rejects features that this service does not have. @throws {ServiceError} `INVALID_REQUEST` */
+/** Rejects features that this service does not offer. @throws {ServiceError} `INVALID_REQUEST` */
 export function refuseFeatures(query: URLSearchParams, missing: readonly string[]): void {
   for (const name of missing) {
     const isAsked = query.getAll(name).some((value) => value !== "" && value !== "false");
@@ -126,7 +126,10 @@ export function refuseFeatures(query: URLSearchParams, missing: readonly string[
   }
 }
 
-/** Finds the model of a name; Deepgram's names mean the default. @throws {ServiceError} `INVALID_REQUEST` */
+/**
+ * Finds a model by name; Deepgram's model names mean the default.
+ * @throws {ServiceError} `INVALID_REQUEST`
+ */
 export function listenModel(
   name: string | null,
   models: ModelList<HearingModel>,

@@ -3,7 +3,7 @@ import type { ReadingOptions } from "../domain/text/display/reading.js";
 import { flag, parseWith } from "./fields.js";
 import { READING_FIELDS, readingOf } from "./reading-query.js";
 
-/** Parameters of Deepgram's clients that make transcripts readable. */
+/** Deepgram's parameters for readable transcripts. */
 export const LISTEN_READING_FIELDS = {
   punctuate: flag("punctuate", false).meta({
     description: "Capitals and punctuation in `transcript`, and `punctuated_word` with them",
@@ -18,7 +18,7 @@ export const LISTEN_READING_FIELDS = {
   }),
 };
 
-/** How a client of Deepgram's interface wants to read text. */
+/** How a client of Deepgram's interface wants to receive text. */
 export interface ListenReading {
   /** Null for the plain transcript. */
   readonly reading: ReadingOptions | null;
@@ -34,7 +34,7 @@ interface ListenReadingFields {
 
 const REDACT = z.object({ redact: READING_FIELDS.redact });
 
-/** @throws {ServiceError} `INVALID_REQUEST` for kinds of data that are not recognized */
+/** @throws {ServiceError} `INVALID_REQUEST` for unknown kinds of data */
 export function listenReading(
   query: URLSearchParams,
   { punctuate, smart_format, numerals }: ListenReadingFields,

@@ -3,13 +3,12 @@ import { ratio, seconds } from "../domain/rounded.js";
 import { displayLine } from "../domain/text/display/display-text.js";
 import type { ListenFileWord } from "./listen-file-schemas.js";
 
-/** Quotes before a word, and marks after it; a hyphen after a figure belongs to it. */
+/** Quotes before a word, and marks after it; a hyphen after a figure is part of the figure. */
 const MARKS_BEFORE = /^[«“"(]{1,3}/u;
 const MARKS_AFTER = /(?: —|[.,:;!?…»”")]{1,6}|(?<=\p{L})-)$/u;
 
 /**
- * Returns the words of a transcript, one for each displayed word.
- *
+ * Returns a transcript's words, one per displayed word.
  * @param said words of the plain transcript; without a confidence it counts as 0
  * @param readable their displayed words; null for the plain transcript
  * @param hasMarks adds `punctuated_word`
@@ -35,7 +34,7 @@ export function listenText(words: readonly ListenFileWord[]): string {
   return displayLine(words.map(({ word, punctuated_word }) => punctuated_word ?? word));
 }
 
-/** Returns a displayed word in lower case without marks; labels of masked data stay as they are. */
+/** Returns a displayed word in lower case without marks; labels of masked data stay unchanged. */
 export function plainWord(text: string): string {
   const word = text.replace(MARKS_BEFORE, "").replace(MARKS_AFTER, "");
   if (word === "") return text;

@@ -101,7 +101,7 @@ export const REALTIME_SERVER_EVENT = z.discriminatedUnion("type", [
   }),
 ]);
 
-/** Limits and default of OpenAI's client secrets. */
+/** Limits and default lifetime of OpenAI's client secrets. */
 export const SECRET_SECONDS = { min: 10, max: 7_200, otherwise: 600 };
 
 /** Body of `/v1/realtime/client_secrets`. */
@@ -144,7 +144,7 @@ export type UnsentEvent = RealtimeServerEvent extends infer Event
     : never
   : never;
 
-/** A client's event before its content is checked. */
+/** A client's event before its content is validated. */
 export interface ClientEvent {
   readonly type: string;
   readonly eventId: string | null;
@@ -169,10 +169,10 @@ export function parseRealtimeEvent(text: string): ClientEvent | null {
 }
 
 const APPEND = "input_audio_buffer.append";
-/** A longer message is not parsed as JSON: it must hold one long string, which is cut out before. */
+/** A longer message is not parsed as JSON: it must contain one long string, which is cut out first. */
 const LONGEST_PARSED = 8_192;
 
-/** Returns the audio of an `append`, or null for other messages and for audio that is not base64. */
+/** Returns the audio of an `append`; null for other messages and for invalid base64. */
 export function appendedAudio(message: string): Uint8Array | null {
   const cut = message.length > LONGEST_PARSED ? withoutAudio(message) : { rest: message, audio: null };
   if (cut === null || !cut.rest.includes(APPEND)) return null;
@@ -182,7 +182,7 @@ export function appendedAudio(message: string): Uint8Array | null {
   return typeof audio === "string" ? fromBase64(audio) : null;
 }
 
-/** Cuts the string out that follows `"audio":`; null if the message has none, or is long without it. */
+/** Cuts out the string after `"audio":`; null if the message has none, or is long without it. */
 function withoutAudio(message: string): { readonly rest: string; readonly audio: string } | null {
   const name = message.indexOf('"audio"');
   if (name === -1 || name > LONGEST_PARSED) return null;
@@ -190,14 +190,14 @@ function withoutAudio(message: string): { readonly rest: string; readonly audio:
   const to = message.indexOf('"', from);
   if (from === 0 || to === -1 || message.length - (to - from) > LONGEST_PARSED) return null;
   const audio = message.slice(from, to);
-  // Some writers of JSON escape slashes.
+  // Some JSON encoders escape slashes.
   return {
     rest: message.slice(0, from) + message.slice(to),
     audio: audio.includes("\\/") ? audio.replaceAll("\\/", "/") : audio,
   };
 }
 
-/** Node's decoder skips what is not base64, so the length tells whether there was any. */
+/** Node's decoder skips invalid characters, so the length shows whether there were any. */
 function fromBase64(text: string): Uint8Array | null {
   const bytes = Buffer.from(text, "base64");
   const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;

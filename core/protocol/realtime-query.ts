@@ -6,8 +6,8 @@ import { type Query, readQuery } from "./query.js";
 import { RECOGNIZER_MEANS } from "./transcribe-query.js";
 
 /**
- * OpenAI's models that transcribe or converse, which mean the default model. Its clients must name one in the
- * URL, and the URL of a transcription often names a model that converses.
+ * OpenAI's transcription and conversation models; all mean the default model. Clients must specify a model in
+ * the URL, and for transcription it is often a conversation model.
  */
 const OPENAI_NAME = /^(?:whisper|gpt)-[\w.-]{1,60}$/;
 const OPENAI_TASK = /transcribe|realtime|whisper/;

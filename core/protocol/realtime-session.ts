@@ -11,7 +11,7 @@ import { realtimeModel } from "./realtime-query.js";
 export const REALTIME_FORMATS = ["pcm16", "g711_ulaw", "g711_alaw"] as const;
 type RealtimeFormat = (typeof REALTIME_FORMATS)[number];
 
-/** The only rate of `audio/pcm`. */
+/** The only rate supported for `audio/pcm`. */
 export const REALTIME_PCM_HZ = 24_000;
 const MEDIA_TYPES = { pcm16: "audio/pcm", g711_ulaw: "audio/pcmu", g711_alaw: "audio/pcma" } as const;
 
@@ -19,7 +19,7 @@ const SILENCE_MS = { min: 100, max: 2_000, otherwise: 500 };
 const PADDING_MS = 300;
 const THRESHOLD = 0.5;
 const EAGERNESS = ["low", "medium", "high", "auto"] as const;
-/** Shortest silence that ends a turn; with the language model's doubt it is up to three times as long. */
+/** Shortest silence that ends a turn; the language model's doubt extends it up to three times. */
 const EAGER_MS = { high: 200, medium: 300, auto: 300, low: 600 } as const;
 const LOGPROBS = "item.input_audio_transcription.logprobs";
 const MOST_KEYWORDS = 100;
@@ -44,7 +44,7 @@ const FORMAT = z.object({
 });
 const INCLUDE = z.array(text(100)).max(20).nullish();
 
-/** A session's configuration as clients send it, in either form; absent members stay as they are. */
+/** A session's configuration as clients send it, in either form; absent members keep their value. */
 export const REALTIME_SESSION = z
   .object({
     type: text(40).optional().meta({ description: "`transcription`" }),
@@ -95,10 +95,10 @@ export interface RealtimeConfig {
   readonly logprobs: boolean;
 }
 
-/** OpenAI's models without turn detection: their clients commit. */
+/** OpenAI's models without turn detection: their clients commit turns. */
 const COMMITTED_MODEL = /^gpt-(?:realtime-whisper|live-transcribe)/;
 
-/** OpenAI's defaults. @param name of the model, as the client wrote it */
+/** OpenAI's defaults. @param name the model's name as the client wrote it */
 export function defaultRealtimeConfig(model: HearingModel, name: string | null = null): RealtimeConfig {
   const detects = name === null || !COMMITTED_MODEL.test(name);
   return {
@@ -113,8 +113,7 @@ export function defaultRealtimeConfig(model: HearingModel, name: string | null =
 }
 
 /**
- * Applies a client's `session`, of either form. Silence beyond what sessions know counts as their limit.
- *
+ * Applies a client's `session`, in either form. Silence outside the supported range is clamped to it.
  * @throws {ServiceError} `INVALID_REQUEST`, with the member's path as `param`
  */
 export function updatedConfig(
@@ -146,7 +145,7 @@ export function updatedConfig(
   return updated;
 }
 
-/** Options of the session behind the socket. @throws {ServiceError} `INVALID_REQUEST` */
+/** Options of the live session. @throws {ServiceError} `INVALID_REQUEST` */
 export function hotWordsOf(
   { model, keywords }: RealtimeConfig,
   models: ModelList<HearingModel>,
@@ -154,7 +153,7 @@ export function hotWordsOf(
   return keywords.length === 0 ? [] : hotWordsIn("keywords", keywords.join(","), models.require(model));
 }
 
-/** The silence that ends an utterance; without turn detection the longest one. */
+/** Silence that ends an utterance; the longest allowed if there is no turn detection. */
 export function endpointingOf({ turnDetection }: RealtimeConfig): {
   readonly endOfUtteranceMs: number;
   readonly endpointing: Endpointing;
@@ -166,7 +165,7 @@ export function endpointingOf({ turnDetection }: RealtimeConfig): {
   return { endOfUtteranceMs: EAGER_MS[turnDetection.eagerness], endpointing: "adaptive" };
 }
 
-/** Renders the effective configuration in the form of the general interface. */
+/** Renders the effective configuration in the current form. */
 export function sessionObject(config: RealtimeConfig, id: string): object {
   const { format, logprobs } = config;
   return {
@@ -188,7 +187,7 @@ export function sessionObject(config: RealtimeConfig, id: string): object {
   };
 }
 
-/** The same in the form of the beta. */
+/** Renders the effective configuration in the beta's form. */
 export function betaSessionObject(config: RealtimeConfig, id: string): object {
   return {
     object: "realtime.transcription_session",
@@ -209,7 +208,7 @@ function sessionFields(value: unknown): SessionFields {
   throw new ServiceError("INVALID_REQUEST", `${param} is invalid: ${issue?.message ?? "unknown"}`, { param });
 }
 
-/** Returns the members of either form; those of the general form count first. */
+/** Returns the members of either form; those of the current form take precedence. */
 function inputOf(fields: SessionFields) {
   const { audio, input_audio_format, input_audio_transcription, input_audio_noise_reduction } = fields;
   const input = audio?.input;

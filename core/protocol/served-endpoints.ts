@@ -22,7 +22,9 @@ const BY_GROUP: Readonly<Record<Endpoint["group"], ServedPart | null>> = {
 
 type Operation = Readonly<Record<"method" | "path", string>>;
 
-/** Returns the part of the interface that an operation belongs to; null for those of every service. */
+/**
+ * Returns the part of the interface that an operation belongs to; null for operations that every service has.
+ */
 function partOf({ method, path }: Operation): ServedPart | null {
   const own = PARTS[path];
   if (own !== undefined) return own;
@@ -40,7 +42,7 @@ export function isServed(operation: Operation, serve: readonly ServedPart[]): bo
   return part === null || serve.includes(part);
 }
 
-/** Error detail for an operation that only another service has. */
+/** Error detail for an operation that this service does not offer but another does. */
 export function servedElsewhere(operation: Operation, serve: readonly ServedPart[]): string {
   const here = SERVED_PARTS.filter((part) => serve.includes(part)).join(" and ");
   const there = partOf(operation) ?? "the rest";

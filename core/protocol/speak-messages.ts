@@ -6,7 +6,7 @@ const SEQUENCE = z.int().meta({
   description: "Counts the `Flushed` and `Cleared` of a socket, from 0",
 });
 
-/** Text messages of the WebSocket `/v1/speak` to the client; speech is sent in binary messages. */
+/** Text messages from the WebSocket `/v1/speak` to the client; audio is binary. */
 export const SPEAK_SERVER_MESSAGE = z.discriminatedUnion("type", [
   z
     .object({
@@ -46,11 +46,11 @@ export const SPEAK_SERVER_MESSAGE = z.discriminatedUnion("type", [
 
 export type SpeakServerMessage = DeepReadonly<z.output<typeof SPEAK_SERVER_MESSAGE>>;
 
-/** Text messages of the WebSocket `/v1/speak` from the client. */
+/** Text messages from the client to the WebSocket `/v1/speak`. */
 export const SPEAK_CLIENT_MESSAGE = z.discriminatedUnion("type", [
   z
     .object({ type: z.literal("Speak"), text: z.string() })
-    .meta({ description: "A piece of text, in any cut: pieces are joined as they are" }),
+    .meta({ description: "A piece of text of any length; pieces are joined without a separator" }),
   z.object({ type: z.literal("Flush") }).meta({ description: "Speak the rest now; answered by `Flushed`" }),
   z
     .object({ type: z.literal("Clear") })

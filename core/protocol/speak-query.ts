@@ -9,20 +9,20 @@ import { SPEED_RULE, type SynthesisRequest, textField, withText } from "./synthe
 
 const ENCODINGS = ["linear16", "mulaw", "alaw"] as const satisfies readonly StreamedFormat[];
 const CONTAINERS = ["wav", "none"] as const;
-/** By encoding; the first is the default. */
+/** Sample rates by encoding; the first is the default. */
 const SAMPLE_RATES_HZ: Readonly<Record<StreamedFormat, readonly number[]>> = {
   linear16: [24_000, 8_000, 16_000, 32_000, 48_000],
   mulaw: [8_000, 16_000],
   alaw: [8_000, 16_000],
 };
-/** Deepgram's voices, which mean the default voice. */
+/** Deepgram's voice names, which mean the default voice. */
 const VOICE_ALIAS = /^aura(?:-\d)?-[a-z]{1,30}(?:-[a-z]{2})?$/;
-/** Listeners hear the first sound after half the time; see `/v1/audio/speech`. */
+/** With half the usual steps, the first audio arrives in half the time; see `/v1/audio/speech`. */
 const STREAMED_NFE = 16;
 
-/** Results would be sent elsewhere, which this service never does. */
+/** Would send results to another address, which this service never does. */
 const MISSING = ["callback"];
-/** Other parameters of Deepgram's clients, without effect here. */
+/** Other Deepgram parameters, ignored here. */
 const IGNORED = ["bit_rate", "callback_method", "mip_opt_out", "tag"];
 
 const SHARED = {
@@ -71,7 +71,7 @@ export const SPEAK_QUERY = {
 /** Body of `POST /v1/speak`. */
 export const SPEAK_REQUEST = looseBody({ text: textField("text") });
 
-/** How speech is sent. */
+/** How audio is sent. */
 export interface SpeechFormat {
   readonly encoding: StreamedFormat;
   readonly sampleRateHz: number;
@@ -87,8 +87,7 @@ export interface SpeakOptions extends SpeechFormat {
 }
 
 /**
- * Parses the options of a socket. Names that are not ours are ignored, except near misses.
- *
+ * Parses the options of a WebSocket. Unknown names are ignored, except near misses of ours.
  * @throws {ServiceError} `INVALID_REQUEST`, `UNSUPPORTED_FORMAT`, `UNKNOWN_PARAMETER`
  */
 export function parseSpeakStreamQuery(
@@ -99,7 +98,7 @@ export function parseSpeakStreamQuery(
   return optionsOf(query, readQuery(SPEAK_STREAM_QUERY, query), models);
 }
 
-/** Does the same for a request. */
+/** Parses the options of an HTTP request. */
 export function parseSpeakQuery(
   query: URLSearchParams,
   models: ModelList<SpeakingModel>,
@@ -132,7 +131,7 @@ function optionsOf(query: URLSearchParams, fields: Fields, models: ModelList<Spe
   return { encoding, sampleRateHz, manner, model, ignored: ignoredNames(query) };
 }
 
-/** Finds a voice by its name, its model's, or both. @throws {ServiceError} `INVALID_REQUEST` */
+/** Finds a voice by its name, its model's id, or both. @throws {ServiceError} `INVALID_REQUEST` */
 function voiceOf(
   name: string | null,
   models: ModelList<SpeakingModel>,

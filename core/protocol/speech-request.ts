@@ -41,7 +41,7 @@ export const SPEECH_REQUEST = looseBody({
   }),
 });
 
-/** Event of streamed speech: audio to append. */
+/** Event of streamed speech: a chunk of audio. */
 export const SPEECH_DELTA = z.object({
   type: z.literal("speech.audio.delta"),
   audio: z.string().meta({ contentEncoding: "base64" }),
@@ -66,7 +66,7 @@ const KNOWN = Object.keys(SPEECH_REQUEST.shape).filter((name) => !PASSED.include
 export interface SpeechRequest {
   readonly synthesis: SynthesisRequest;
   readonly format: (typeof FORMATS)[number];
-  /** The answer is events. */
+  /** The response is a stream of events. */
   readonly isEvents: boolean;
   /** Fields without effect. */
   readonly ignored: readonly string[];

@@ -10,7 +10,7 @@ const FORMATS = ["json", "text", "verbose_json", "srt", "vtt"] as const;
 /** OpenAI's model ids, which mean the default model. */
 const ALIASES = ["whisper-1", "gpt-4o-transcribe", "gpt-4o-mini-transcribe"];
 
-/** People read these, so their text is readable unless the client asks for plain words. */
+/** People read these formats, so their text is readable unless the client asks for plain words. */
 const SUBTITLES: readonly TranscriptFormat[] = ["srt", "vtt"];
 
 type TranscriptFormat = (typeof FORMATS)[number];
@@ -77,9 +77,9 @@ export interface TranscriptionForm {
   readonly format: TranscriptFormat;
   /** Null for the plain transcript. */
   readonly reading: ReadingOptions | null;
-  /** Whether `reading` is that of a form with no other field than the format. */
+  /** Whether `reading` is what a form with only the format would give. */
   readonly isReadingDefault: boolean;
-  /** The answer is events. */
+  /** The response is a stream of events. */
   readonly isStreamed: boolean;
   /** What `verbose_json` contains. */
   readonly granularities: readonly Granularity[];
@@ -117,7 +117,7 @@ export function parseTranscriptionForm(
   return { model, isModelNamed, format, reading, isReadingDefault, isStreamed, granularities, ignored };
 }
 
-/** Readable text is known when the whole file is, and masked numbers too. */
+/** Readable text and masking need the whole file. */
 function requireStreamable(format: TranscriptFormat, reading: ReadingOptions | null): void {
   const isPlain = format === "json" || format === "text";
   if (isPlain && reading === null) return;

@@ -102,7 +102,7 @@ export const VERBOSE_TRANSCRIPT = z.object({
   }),
 });
 
-/** Event of a streamed transcription: text to append. */
+/** Event of a streamed transcription: a piece of text. */
 export const TRANSCRIPT_DELTA = z.object({
   type: z.literal("transcript.text.delta"),
   delta: z.string(),

@@ -10,14 +10,14 @@ import { type Query, readQuery } from "./query.js";
 import { RECOGNIZER_MEANS } from "./transcribe-query.js";
 
 const ENCODINGS = ["linear16", "mulaw", "alaw"] as const satisfies readonly StreamedFormat[];
-/** Names of Deepgram's models for turns, which mean the default model. */
+/** Deepgram's model names for turns, which mean the default model. */
 const MODEL_ALIAS = /^flux(?:-[a-z]{1,20}){0,3}$/;
 const END = { min: 0.5, max: 1, otherwise: 0.7 };
 const EAGER = { min: 0.3, max: 0.9 };
 const TIMEOUT_MS = { min: 500, max: 60_000, otherwise: 5_000 };
-/** Silence at which no more speech is expected at all: a confidence is a share of it. */
+/** Silence after which no more speech is expected; a confidence is a share of it. */
 const SURE_MS = 700;
-/** Limits of a session's silence that ends an utterance. */
+/** Limits of the silence that ends an utterance. */
 const UTTERANCE_MS = { min: 100, max: 2_000 };
 
 const MISSING = ["redact"];
@@ -66,7 +66,7 @@ export interface TurnsOptions {
   readonly utteranceMs: number;
   /** Silence that ends a turn. */
   readonly turnMs: number;
-  /** Whether an utterance's end is reported before the turn's. */
+  /** Whether the end of an utterance is reported before the end of the turn. */
   readonly isEager: boolean;
   /** Silence at which the confidence is 1. */
   readonly sureMs: number;

@@ -1,4 +1,5 @@
-// Speaks a text as an assistant writes it, over Deepgram's socket, and transcribes it: node deepgram.mjs TEXT FILE
+// Speaks a text in pieces, as an assistant would send it, over Deepgram's socket, and transcribes the result:
+// node deepgram.mjs TEXT FILE
 import { writeFile } from "node:fs/promises";
 import { WebSocket } from "ws";
 
@@ -18,7 +19,7 @@ const isSpoken = new Promise((resolve, reject) => {
     else console.log(message.type);
   });
   socket.on("open", () => {
-    // An assistant sends each piece as soon as it is written.
+    // An assistant sends each piece as soon as it has it.
     for (const piece of text.match(/\s*\S+/g)) socket.send(JSON.stringify({ type: "Speak", text: piece }));
     socket.send(JSON.stringify({ type: "Flush" }));
   });
@@ -37,7 +38,7 @@ if (!answer.ok) throw new Error(err_msg);
 for (const { start, transcript } of results.utterances) console.log(start.toFixed(2), transcript);
 await writeFile(file, Buffer.concat([wavHeader(samples.length), samples]));
 
-/** A header of mu-law at 8 kHz. */
+/** WAV header for mu-law at 8 kHz. */
 function wavHeader(bytes) {
   const header = Buffer.alloc(44);
   header.write("RIFF", 0);

@@ -17,7 +17,7 @@ const server = createServer(async (request, response) => {
     response.writeHead(404).end();
     return;
   }
-  // Authenticate visitors here: you pay for the audio of anyone who has a token.
+  // Authenticate visitors here: you pay for the audio of anyone with a token.
   try {
     const { token } = await client.streamToken();
     response.writeHead(200, { "content-type": "application/json", "cache-control": "no-store" });

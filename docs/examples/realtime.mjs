@@ -9,7 +9,7 @@ const send = (event) => socket.send(JSON.stringify(event));
 let isLast = false;
 
 socket.on("open", () => {
-  // Commits end turns. Leave this out, and pauses of half a second do.
+  // Commits end turns. Without this, pauses of half a second end turns.
   send({
     type: "session.update",
     session: { type: "transcription", audio: { input: { turn_detection: null } } },

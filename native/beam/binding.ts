@@ -72,7 +72,9 @@ export interface NativeBinding {
     hotWords: HotWords | null,
     outputBias: Float32Array | null,
   ): Promise<NativeHypotheses>;
-  /** Makes another search over the same model and its cache; neither may then run on another thread. */
+  /**
+   * Makes another search over the same model and its cache; afterwards, neither may run on another thread.
+   */
   withBeam(search: NativeSearch, beamWidth: number): NativeSearch;
   /** See `GrowingSearch`, also for the methods below. */
   begin(search: NativeSearch): void;

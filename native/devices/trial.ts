@@ -46,7 +46,7 @@ export interface Placed {
 }
 
 export interface TrialOptions {
-  /** Least duration per shape; at least `LEAST_RUNS` runs. */
+  /** Minimum duration per shape; at least `LEAST_RUNS` runs. */
   readonly shapeMs: number;
   readonly threads: number;
   /** Also runs the CPU's graph on the same inputs. */
@@ -71,7 +71,7 @@ export type TrialAnswer =
   | { readonly type: "shape"; readonly figures: ShapeFigures }
   | { readonly type: "placed"; readonly placed: Placed }
   | { readonly type: "speech"; readonly figures: SpeechFigures }
-  /** A graph that cannot be loaded or run; the next ones follow. */
+  /** A graph that cannot be loaded or run; the trial continues with the next ones. */
   | { readonly type: "failed"; readonly graph: string; readonly reason: string };
 
 const LEAST_RUNS = 3;

@@ -111,7 +111,7 @@ export class LiveFinals {
   /** Records the end of an utterance, to be published by `publishEndings`. */
   end(track: LiveTrack, event: Ended): void {
     const startFrame = track.toSessionFrame(event.startFrame);
-    // These end in the past, but a prepared pass reads up to the present.
+    // These passes end in the past, but a prepared pass reads up to the present.
     if (event.reason !== "pause" && event.reason !== "finalize") track.dropPass();
     const pass = track.takePass();
     const { endFrame } = track.encoded;
@@ -169,7 +169,7 @@ export class LiveFinals {
     flush: PauseInput,
     endSample: number,
   ): SecondPass {
-    // A reading that began with a farther voice is read again from the speaker's first words, as in files.
+    // A reading that started with a farther voice is repeated from the speaker's first words, as in files.
     const reading = read !== null && read.startFrame === flush.startFrame ? read.reading : null;
     const input = { ...flush, encoded, hotWords, reading, endSample: Math.min(endSample, audioEnd) };
     return new SecondPass(input, this.#runner);

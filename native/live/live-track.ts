@@ -375,7 +375,7 @@ export class LiveTrack {
       this.#pendingFinals--;
     });
     this.#lastFinal.catch((error: unknown) => {
-      // End the thread, like a failed step: its owner replays the sessions on another.
+      // Ends the thread, like a failed step: its owner replays the sessions on another.
       queueMicrotask(() => {
         throw error;
       });

@@ -7,7 +7,7 @@ import type { OpenText, PartialText } from "./hypothesis.js";
 
 const GROWING_BEAM_WIDTH = 8;
 const BLANK = 0;
-/** Log-prob of the other outputs in a frame of which only the best output is known. */
+/** Log-prob of all other outputs in a frame whose best output alone is known. */
 const UNLIKELY = -30;
 const LEAST_PROBABILITY = 1e-9;
 

@@ -54,7 +54,7 @@ export class SecondPass {
     copyState(input.state, this.state);
   }
 
-  /** After the run: the best outputs that follow those in the utterance's text. */
+  /** After the run: the best outputs that continue the utterance's text. */
   get flush(): FlushOutputs {
     return this.#flush;
   }
@@ -167,7 +167,7 @@ export class SecondPassRunner {
     }
   }
 
-  /** Returns the outputs that follow those in the utterance's text. */
+  /** Returns the outputs that continue the utterance's text. */
   #outputsOf(
     pass: SecondPass,
     run: {
@@ -179,7 +179,7 @@ export class SecondPassRunner {
   ): FlushOutputs {
     const { reading, refined, flush, row } = run;
     if (reading !== null) return this.#unreadOutputsOf(refined, reading.rowCount);
-    // What was read began elsewhere, so nothing continues it.
+    // The reading began elsewhere, so nothing continues it.
     if (this.#model.reader !== null) return NO_OUTPUTS;
     return this.#flushOutputsOf(pass, flush, row);
   }
@@ -210,7 +210,7 @@ export class SecondPassRunner {
     return { startFrame: input.endFrame, best };
   }
 
-  /** Returns the best output of each row that was read only by the second pass. */
+  /** Returns the best output of each row that only the second pass read. */
   #unreadOutputsOf({ logProbs, frames }: LogProbs, readRows: number): FlushOutputs {
     return { startFrame: readRows, best: this.#bestOf(logProbs, readRows, frames) };
   }

@@ -55,7 +55,7 @@ export class DeviceCells {
     try {
       return await work();
     } finally {
-      // Without a hand-over, a worker that starts its next run immediately would always win the lock again.
+      // Without a hand-over, a worker that immediately starts its next run would always win the lock again.
       this.releaseLockOf(thread);
       if (Atomics.load(this.#cells, WAITING) > 0) Atomics.wait(this.#cells, HOLDER, 0, HAND_OVER_MS);
     }

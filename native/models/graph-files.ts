@@ -76,8 +76,8 @@ export async function checkGraphFiles(
 }
 
 /**
- * The attributes that change when a file is written or replaced. Not its ctime, which changes with every new
- * hard link: packages share files that way.
+ * The attributes that change when a file is written or replaced. Excludes the ctime, which changes with every
+ * new hard link, because packages share files that way.
  */
 interface FileIdentity {
   readonly dev: bigint;

@@ -22,7 +22,8 @@ export function publicRecognizer<M extends PublicRecognizerManifest>(family: {
   return {
     name,
     task: "transcription",
-    // Only the near voice forgets: Silero's state has no horizon. The head's starts with each utterance.
+    // Only the near voice forgets: Silero's state depends on all earlier audio. The head's starts with each
+    // utterance.
     can: { livePartials: true, streams, forget: (manifest) => voiceSource(manifest) === "near-voice" },
     voiceSource,
     schema,

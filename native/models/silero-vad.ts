@@ -224,7 +224,7 @@ async function givesSameBits(runs: WindowRuns): Promise<boolean> {
   return true;
 }
 
-/** Makes a stream with some memory and a full window. */
+/** Creates a stream with some memory and a full window. */
 function triedStream(row: number): Float32Array {
   const state = Float32Array.from({ length: PENDING + 1 }, (_, at) => {
     return 0.2 * Math.sin(at * 0.04 * (1 + row / 10)) * Math.sin(at * 1.7 + row);

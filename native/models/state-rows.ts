@@ -4,7 +4,7 @@ import { Tensor } from "onnxruntime-node";
 export interface EncoderState {
   /** `[rows, stateSize]` */
   readonly values: Float32Array;
-  /** `[rows, stateBytes]`, quantized by the graph; empty for graphs without. */
+  /** `[rows, stateBytes]`, quantized by the graph; empty for graphs without such a tensor. */
   readonly bytes: Uint8Array;
 }
 

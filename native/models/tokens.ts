@@ -32,7 +32,7 @@ export async function readTokens(model: PackageFolder<PublicRecognizerManifest>)
 
 /**
  * Returns the characters that hot words may contain: none if outputs are word pieces. Word pieces may include
- * single characters, so every output must be one.
+ * single characters, so hot words require that every output is one.
  */
 export function alphabetOf(vocabulary: readonly string[]): ReadonlySet<string> {
   const characters = vocabulary.filter((token) => token !== "");
@@ -40,7 +40,10 @@ export function alphabetOf(vocabulary: readonly string[]): ReadonlySet<string> {
   return new Set(isPerCharacter ? characters : []);
 }
 
-/** Returns whether a model writes punctuation or capitals: it has marks, or letters in both cases. */
+/**
+ * Returns whether a model writes punctuation or capitals: whether its vocabulary has marks, or letters in
+ * both cases.
+ */
 export function writesMarks(vocabulary: readonly string[]): boolean {
   const has = (pattern: RegExp) => vocabulary.some((token) => pattern.test(token));
   return has(/[.,?!]/) || (has(/\p{Lu}/u) && has(/\p{Ll}/u));

@@ -11,7 +11,9 @@ export interface VoiceFrames {
   readonly states: readonly EncoderState[];
 }
 
-/** Voice activity for recognisers without. A row's results are bit-identical in any batch and chunking. */
+/**
+ * Voice activity for recognisers that have none. A row's results are bit-identical in any batch and chunking.
+ */
 export interface VoiceActivity {
   /** Floats in a stream's state; a stream starts with zeros. */
   readonly stateSize: number;

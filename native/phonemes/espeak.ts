@@ -47,7 +47,7 @@ export function findEspeak(searchPath: string): string | null {
  * Debian's espeak-ng as a phonemizer.
  *
  * Each child process answers one piece and exits, which marks the end of its answer; the next child is
- * started in advance. So no text can affect the answer to another.
+ * started in advance. So no text can affect the output for another.
  */
 export class Espeak {
   readonly #programs = new LimitedSpawn();

@@ -109,7 +109,7 @@ export class SharedSolver {
     } catch (thrown) {
       const error = asServiceError(thrown);
       if (error instanceof ProviderError) {
-        // Not caused by a piece: another worker takes over all of them.
+        // No piece is to blame: another worker takes over all of them.
         this.#flights.clear();
         this.#sink.lost(error);
         return;
@@ -164,8 +164,7 @@ export class SharedSolver {
   }
 
   /**
-   * Sets the due time of the next chunk: the end of playback of the samples sent. Does not apply to whole
-   * pieces.
+   * Due time of the next chunk: the end of playback of the samples sent. Does not apply to whole pieces.
    */
   #dueAgain(flight: Flight): void {
     if (flight.job.chunking !== "growing") return;

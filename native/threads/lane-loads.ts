@@ -1,8 +1,8 @@
 import type { DeviceCells } from "../models/device-cells.js";
 
-/** Least duration of a measurement. */
+/** Minimum duration of a measurement. */
 const MEASURE_MS = 500;
-/** Least share, so that idle devices compare by the work they were given. */
+/** Minimum share, so that idle devices compare by the work they were given. */
 const IDLE_SHARE = 0.05;
 
 interface Measured {

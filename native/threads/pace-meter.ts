@@ -1,7 +1,7 @@
 import type { LivePace } from "./protocol.js";
 
 const REPORT_EVERY_MS = 1_000;
-/** More than any number of steps in a second. */
+/** More than the number of steps possible in a second. */
 const CAPACITY = 2_048;
 
 /** Measures how a live worker spends its time, and reports it about every second while it works. */

@@ -76,7 +76,7 @@ export class Placing {
   /**
    * Handles a provider's failure: moves to the next one, unless another worker has already reported it or the
    * failure is tolerated.
-   * @param when a failure to load or warm up is never tolerated
+   * @param when failures at load or warm-up are never tolerated
    * @returns whether there is a provider to start on
    */
   failed(error: ProviderError, when: "at load" | "later"): boolean {

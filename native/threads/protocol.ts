@@ -145,7 +145,7 @@ export type LiveWorkerAnswer =
     }
   /** No utterance is open, and the audio before `resume` is no longer needed. */
   | { readonly type: "idle"; readonly session: number; readonly epoch: number; readonly resume: ResumePoint }
-  /** A mark of `finalize` is reached, and the finals before it are reported. Older processes never say so. */
+  /** A `finalize` mark is reached, and the finals before it are reported. Older processes never report it. */
   | {
       readonly type: "finalized";
       readonly session: number;

@@ -39,7 +39,7 @@ export class WorkerHandle<To> {
 
   /**
    * Starts a thread; settles once it is loaded and warmed up.
-   * @throws {ServiceError} the worker's own error, or `WORKER_LOST` if it ends or times out before
+   * @throws {ServiceError} the worker's own error, or `WORKER_LOST` if it ends or times out first
    */
   static async start<To, From extends { readonly type: string }>(
     options: WorkerHandleOptions<From>,

@@ -137,12 +137,12 @@ async function send(
   live.close().catch(() => {});
 }
 
-/** Prints what a session delivers. */
+/** A failed source would leave the session open. */
 interface Output {
   status(status: LiveStatus): void;
   result(result: LiveResult): void;
   done(done: LiveDone): void;
-  /** Ends an open line, before the error is printed. */
+  /** Ends an open line before the error is printed. */
   failed(): void;
 }
 

@@ -2,10 +2,10 @@ import { countCodePoints } from "../../core/domain/text/code-points.js";
 import { additionOf, type SentencePart } from "../client/live-sentences.js";
 
 const DEFAULT_COLUMNS = 80;
-/** A partial with less room than this gets the next row. */
+/** A partial with less room than this goes to the next row. */
 const LEAST_ROOM = 24;
 
-/** The part of standard output that is used. */
+/** The methods of standard output that are used. */
 export interface TextOutput {
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
@@ -13,18 +13,18 @@ export interface TextOutput {
 }
 
 /**
- * Writes the text of a live session, a sentence per line. Text is only appended: a final whose sentence may go on
- * leaves its line open, and the next final or the end of the session writes the mark. A terminal also shows
- * partials after it, which the next result erases.
+ * Prints the text of a live session, one sentence per line. Text is only appended: if its sentence may
+ * continue, a final leaves its line open, and the next final or the end of the session writes the mark. A
+ * terminal also shows partials after it; the next result erases them.
  */
 export class LiveText {
   readonly #output: TextOutput;
-  /** The last text, of the open line if there is one. */
+  /** The last text, which is that of the open line if there is one. */
   #text = "";
   #isOpen = false;
   /** Characters of the open line since the start of its first row. */
   #written = 0;
-  /** Erases the partial, and moves back to the end of the open line. */
+  /** Erases the partial, and moves the cursor back to the end of the open line. */
   #erase = "";
 
   constructor(output: TextOutput) {
@@ -47,7 +47,7 @@ export class LiveText {
     this.#text = text;
   }
 
-  /** Shows the end of a partial, because that changes most: a wrapped row could not be erased. */
+  /** Shows only the end of a long partial, which changes most: a wrapped row could not be erased. */
   partial(text: string): void {
     this.#write("");
     const { isTTY = false, columns = DEFAULT_COLUMNS } = this.#output;
@@ -61,7 +61,7 @@ export class LiveText {
     this.#erase = isBelow ? `\r\x1b[K\x1b[A${home}` : `${home}\x1b[K`;
   }
 
-  /** Calls `write`, which writes lines to the same terminal, below the text so far. */
+  /** Calls `write`, which prints lines to the same terminal, below the text so far. */
   above(write: () => void): void {
     if (this.#output.isTTY === true) {
       this.#write(this.#isOpen ? "\n" : "");

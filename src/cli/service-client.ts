@@ -42,13 +42,13 @@ export interface ReadingChoice {
   readonly redact: readonly RedactedKind[];
 }
 
-/** @throws {UsageError} for `--numerals` without the text that has them */
+/** @throws {UsageError} for `--numerals` with plain words */
 export function readingChoice({ options }: CommandInput): ReadingChoice {
   const display = !options.isSet("plain");
   const numerals = options.text("numerals");
   if (!display && numerals !== null) throw new UsageError("--numerals has no effect with --plain");
   const redact = options.text("redact")?.split(",") ?? [];
-  // The service checks the names, and its errors list them.
+  // The service validates the names, and its errors list them.
   return {
     display,
     numerals: (numerals ?? undefined) as ReadingChoice["numerals"],

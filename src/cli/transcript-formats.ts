@@ -19,8 +19,8 @@ export function formatOfName(path: string): TranscriptFormat | null {
 
 /**
  * Formats a transcript, including the last line break.
- *
- * @param transcription with words for subtitles, with segments for text with times; readable text where it has it
+ * @param transcription with words for subtitles, with segments for text with times; uses readable text if
+ * present
  */
 export function formatTranscript(
   format: TranscriptFormat,
@@ -34,7 +34,7 @@ export function formatTranscript(
   if (!hasTimes || segments === undefined) return `${display_text ?? text}\n`;
   const lines = segments.map(({ start, end, ...segment }) => {
     const said = segment.display_text ?? segment.text;
-    // A number that began in the segment before has all its words there.
+    // All spoken words of a number belong to the segment where it began.
     return said === "" && segment.text !== "" ? "" : `[${clock(start)} - ${clock(end)}] ${said}\n`;
   });
   return lines.join("");

@@ -62,7 +62,7 @@ export interface LiveDone {
   readonly sessionIds: readonly string[];
   /** Connections whose charge is missing from `creditsCharged`. */
   readonly unsettledConnections: number;
-  /** The mark that ends the last `display_text`; empty if that has one, and without `display`. */
+  /** The mark that ends the last `display_text`; empty if that has one, or without `display`. */
   readonly displayEnd: string;
 }
 

@@ -7,13 +7,13 @@ export interface LiveSentence {
   /** Seconds from the start of the session. */
   readonly start: number;
   readonly end: number;
-  /** Words of `text`; the whole text as one word if the session was opened without `words`. */
+  /** Words of `text`; if the session was opened without `words`, the whole text as one word. */
   readonly words: readonly TimedWord[];
 }
 
-/** What a final adds to a text that has grown so far. */
+/** What a final adds to the text so far. */
 export interface LiveAddition {
-  /** Completes the text so far: a mark that was open, without the space after it. */
+  /** Completes the text so far: an open mark, without the space after it. */
   readonly mark: string;
   /** Whether the text so far ends here, so that the final starts another sentence. */
   readonly isNewSentence: boolean;
@@ -22,7 +22,7 @@ export interface LiveAddition {
   readonly isComplete: boolean;
 }
 
-/** Parts of a final that a sentence is made of. */
+/** Parts of a final that make up a sentence. */
 export type SentencePart = Pick<
   LiveFinal,
   "text" | "start" | "end" | "words" | "display_text" | "display_before" | "display_words"
@@ -32,8 +32,8 @@ export type SentencePart = Pick<
 export const STOP = /[.?!…]$/u;
 
 /**
- * Joins the finals of a live session to sentences, in order: readable text if the session was opened with
- * `display`, otherwise a sentence for each final. Finals without text add nothing.
+ * Joins the finals of a live session into sentences, in order: readable text if the session was opened with
+ * `display`, otherwise one sentence per final. Finals without text add nothing.
  *
  * @param done of the ended session; adds the mark at the end
  */

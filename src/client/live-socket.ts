@@ -83,7 +83,7 @@ export class LiveSocket {
   }
 }
 
-/** Returns null for anything but an object with a type. The service is trusted with the other fields. */
+/** Returns null for anything but an object with a type. The service is trusted for the other fields. */
 function parseMessage(data: unknown): LiveMessage | null {
   if (typeof data !== "string") return null;
   try {

@@ -6,7 +6,7 @@ import type { LiveFinal, LiveMessage, LivePartial, LiveResult } from "./types.js
 const CONTEXT_SAMPLES = 40 * FRAME_SAMPLES;
 /** A longer utterance may have been cut at 30 s, within speech; sent from earlier, it is cut elsewhere. */
 const MAYBE_CUT_SAMPLES = 24 * LIVE_RATE_HZ;
-/** A final this close to the end of the audio that a stopping service accepted was ended by the stop. */
+/** A final this close to the end of the audio accepted by a stopping service was ended by the stop. */
 const STOP_MARGIN_SAMPLES = LIVE_RATE_HZ;
 
 type DoneMessage = Extract<LiveMessage, { readonly type: "done" }>;
@@ -31,9 +31,9 @@ export class LiveTranscript {
   #held: LiveFinal | null = null;
   /** `display_text` of the last final that has one. */
   #lastText = "";
-  /** The mark after it as a socket has reported it, empty for none; null if unknown. */
+  /** The closing mark that the socket reported, empty for none; null if unknown. */
   #openMark: string | null = null;
-  /** Whether that final is of the current socket. */
+  /** Whether that final came from the current socket. */
   #isLastOfSocket = false;
 
   get offsetSamples(): number {
@@ -49,7 +49,7 @@ export class LiveTranscript {
     return Math.max(0, Math.floor(endSample / FRAME_SAMPLES) * FRAME_SAMPLES - context);
   }
 
-  /** The mark that ends the whole text; empty if it has one, or is not readable text. */
+  /** The mark that ends the whole text; empty if it has one, or the text is not readable. */
   get displayEnd(): string {
     if (this.#lastText === "" || STOP.test(this.#lastText)) return "";
     const mark = this.#openMark;
@@ -101,7 +101,7 @@ export class LiveTranscript {
     return held === null ? [] : [this.#forward(held)];
   }
 
-  /** Another socket will produce the held final again, but not what joins it to the one before. */
+  /** The next socket will produce the held final again, but not the text that joins it to the one before. */
   #dropHeld(): void {
     const mark = this.#held?.display_before?.trimEnd() ?? "";
     if (mark !== "") this.#openMark = mark;
@@ -126,7 +126,7 @@ export class LiveTranscript {
     return final;
   }
 
-  /** Joins a final to the one before, which the service does within a socket. */
+  /** Joins a final to the one before, as the service does within a socket. */
   #joined(final: LiveFinal): LiveFinal {
     const { display_text, display_before = "" } = final;
     if (display_text === undefined || display_text === "") return final;

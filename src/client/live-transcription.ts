@@ -26,7 +26,7 @@ const DEFAULT_BUFFER_SECONDS = 60;
 const DEFAULT_CLOSE_TIMEOUT_MS = 120_000;
 /** `endpointing=adaptive` waits at most this many times the threshold. */
 const ADAPTIVE_FACTOR = 3;
-/** Few, because a first connection usually fails due to a wrong address. */
+/** Few, because a first connection usually fails because of a wrong address. */
 const FIRST_CONNECTION_RETRIES = 2;
 /** Losing a connection that lasted this long restarts the backoff. */
 const STABLE_AFTER_MS = 10_000;

@@ -6,14 +6,13 @@ import type { TimedWord, Transcription } from "./types.js";
 export type WordsToShow = Pick<Transcription, "words" | "display_words">;
 
 export interface SubtitleOptions {
-  /** Shows `display_words` where the transcription has them (default), or always the plain `words`. */
+  /** Uses `display_words` if the transcription has them (default), or always the plain `words`. */
   readonly display?: boolean | undefined;
 }
 
 /**
- * Formats SubRip subtitles as the service does: cues end with sentences and clauses, and have at most two lines
- * of 42 characters, 1 to 7 s, and at most 17 characters a second where the speech leaves time.
- *
+ * Formats SubRip subtitles as the service does: cues break at sentences and clauses, and have at most two
+ * lines of 42 characters, 1 to 7 s, and at most 17 characters a second where the speech leaves time.
  * @throws {TypeError} if the transcription has no words; request it with `timestamps: true`
  */
 export function toSrt(transcription: WordsToShow, options: SubtitleOptions = {}): string {

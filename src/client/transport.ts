@@ -37,7 +37,7 @@ export interface TransportResponse {
 /** Sends a request. Rejects with the platform's own errors. */
 export type Transport = (request: TransportRequest) => Promise<TransportResponse>;
 
-/** The members of a WebSocket that the client uses, of browsers and of `ws`. */
+/** The WebSocket members that the client uses, present in browsers and in `ws`. */
 export interface SocketLike {
   binaryType: string;
   readonly bufferedAmount: number;

@@ -15,8 +15,9 @@ export const EVENT_HEADERS = {
 };
 
 /**
- * Sends a response as server-sent events in OpenAI's shape: each is one JSON object with its `type`. Failures
- * after the first event become an event `error`. Comments keep the connection open, and are not kept for retries.
+ * Sends a response as server-sent events in OpenAI's shape: each event is a JSON object with a `type`.
+ * A failure after the first event is sent as an `error` event. Comments keep the connection open, and are not
+ * stored for retries.
  */
 export class OpenAiEvents {
   readonly #exchange: Exchange;
@@ -24,7 +25,7 @@ export class OpenAiEvents {
   #heartbeat: NodeJS.Timeout | undefined;
   #isWriting = false;
 
-  /** @param headers more headers, read when the response starts */
+  /** @param headers additional headers, read when the response starts */
   constructor(exchange: Exchange, headers: () => Readonly<Record<string, string>> = () => ({})) {
     this.#exchange = exchange;
     this.#headers = headers;
@@ -61,7 +62,7 @@ export class OpenAiEvents {
 
   #beat(): void {
     if (this.#isWriting || this.#exchange.isOver) return;
-    // The next event reports that a client has left.
+    // The next write reports that the client has left.
     this.#exchange.writeAside(Buffer.from(":\n\n")).catch(() => {});
   }
 }

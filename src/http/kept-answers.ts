@@ -112,8 +112,8 @@ interface KeptFile {
 
 /**
  * Stores the long bodies of kept responses, one file each, until their keys expire or newer ones need the
- * space. An owner gets at most half of the capacity. If all of it is used, the owner with the most loses its
- * oldest file, so nobody can push out the files of smaller owners.
+ * space. An owner gets at most half of the capacity. If all of it is used, the owner with the most data loses
+ * its oldest file, so nobody can push out the files of smaller owners.
  */
 export class AnswerFiles {
   readonly #options: AnswerFilesOptions;

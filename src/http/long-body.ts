@@ -90,7 +90,7 @@ function* joinedParts(bodies: readonly LongBody[]): Generator<Uint8Array, void, 
 /** List entries serialized in one turn of the event loop: words and segments take a microsecond each. */
 const ENTRIES_PER_TURN = 2_000;
 
-/** Lists of up to this many entries may have long lists inside, such as the channels of a recording. */
+/** Lists of up to this many entries may contain long lists, such as the channels of a recording. */
 const OUTER_ENTRIES = 4;
 
 /** Serializes like `JSON.stringify`, but spreads the object's long lists over turns of the event loop. */

@@ -44,10 +44,9 @@ export interface BilledRequest {
 
 /**
  * Reports which audio the work will use, before it costs anything.
- *
  * @returns the caller who pays for it
  * @throws {ServiceError} `IDEMPOTENCY_KEY_REUSED` if other audio was paid for under the key,
- *   `AUTH_UNAVAILABLE`
+ * `AUTH_UNAVAILABLE`
  */
 export type ReportAudio = (audioSha256: () => Uint8Array) => Promise<Caller>;
 
@@ -169,7 +168,7 @@ function paidHeaders(paid: Paid, { kind, units }: BilledRequest): Record<string,
 
 /**
  * The only models when ids were added to requests. Requests that name none, or one of these, keep the
- * fingerprint that they had before, regardless of which model answers them now.
+ * fingerprint they had before, regardless of which model serves them now.
  */
 const FIRST_SPEAKING = "svc-kk-v1";
 const FIRST_HEARING = "svc-kk-ru-v2";

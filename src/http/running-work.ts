@@ -178,8 +178,8 @@ function stopReason(reason: unknown): StopReason {
 }
 
 /**
- * Limits how much of each kind of work runs for each organization in this service. Excess is rejected, never
- * queued, before it costs anything; holds are limited over all services when they are opened.
+ * Limits how much of each kind of work runs for each organization in this service. Excess work is rejected at
+ * no cost, never queued; holds are limited across all services when they are opened.
  */
 export class OrganizationSlots {
   readonly #limitsOf: (identity: KeyIdentity) => ConcurrencyLimits;

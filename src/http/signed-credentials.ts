@@ -29,8 +29,9 @@ const INVALID_FOR_MS = 5_000;
 const REMEMBERED_PLACES = 10_000;
 
 /**
- * Checks whether a credential with this lifetime is still valid at `nowMs`. One with more time left than it
- * was issued with is not: the shared clock was set back, and the credential must not last that much longer.
+ * Checks whether a credential with this lifetime is still valid at `nowMs`. A credential with more time left
+ * than it was issued with is invalid: the shared clock was set back, and the credential must not outlive its
+ * term.
  */
 export function isCurrent(untilMs: number, lifetimeMs: number, nowMs: number): boolean {
   const leftMs = untilMs - nowMs;

@@ -38,7 +38,7 @@ export interface WantedAnswer {
   /** Everything besides the audio that determines the response. */
   readonly fingerprintParts: readonly unknown[];
   readonly wishes: FileWishes;
-  /** Called when the work has begun, before any of its callbacks. */
+  /** Called when the work has started, before any of its callbacks. */
   begun?(conversation: TranscriptionConversation): void;
   answer(transcript: BilledTranscript, departure: Departure): Promise<void>;
 }
@@ -139,7 +139,10 @@ export function isMultipart(request: FrontRequest): boolean {
 
 /** A form with one file, read as it arrives. Fields may come before and after the file. */
 export class FormUpload {
-  /** Complete once `bytes` has been read to its end. A trailing `[]` of a name is dropped, and the values of such a list are joined. */
+  /**
+   * Complete once `bytes` has been read to its end. Drops a trailing `[]` of a name, and joins the values of
+   * such a list.
+   */
   readonly fields = new Map<string, string>();
   readonly #events: AsyncGenerator<MultipartEvent, void, undefined>;
   readonly #known: readonly string[] | null;
@@ -174,7 +177,7 @@ export class FormUpload {
     throw new ServiceError("NO_AUDIO", "no audio supplied: the form has no part file", { param: FILE_PART });
   }
 
-  /** The bytes of the file; reads the form to its end. */
+  /** The bytes of the file; also reads the form to its end. */
   get bytes(): AsyncIterable<Uint8Array> {
     return this.#readFile();
   }
@@ -210,7 +213,7 @@ export class FormUpload {
     }
   }
 
-  /** Of a repeated field the last value counts, unless its name is that of a list: then all do. */
+  /** For a repeated field the last value counts; if its name is that of a list, all do. */
   #set(name: string, value: string): void {
     const base = name.replace(/\[\]$/, "");
     const before = base === name ? undefined : this.fields.get(base);

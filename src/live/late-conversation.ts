@@ -1,13 +1,13 @@
 import { CLOSE } from "../../core/domain/close-codes.js";
 import type { LiveConversation, LiveSink } from "../../core/ports/conversations.js";
 
-/** As for sessions that have started. */
+/** As in sessions that have started. */
 const IDLE_SECONDS = 60;
 const MOST_BAD_MESSAGES = 10;
 
 /**
- * A conversation whose session starts with its first audio. Until then it costs no worker and no credits, and
- * ends like a session without audio.
+ * A conversation whose session starts with its first audio. Until then it uses no worker and no credits, and
+ * it ends like a session without audio.
  */
 export class LateConversation implements LiveConversation {
   readonly #sink: LiveSink;

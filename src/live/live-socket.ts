@@ -18,7 +18,7 @@ import {
   sendAll,
 } from "./session-socket.js";
 
-/** A client that leaves more unread is cut: finals are never dropped, so they would pile up. */
+/** A client with more unread data is disconnected: finals are never dropped, so they would pile up. */
 const MAX_UNREAD_BYTES = 1 << 20;
 
 interface OpenSocket {
@@ -28,8 +28,8 @@ interface OpenSocket {
 }
 
 /**
- * Connects one socket with its live session: joins small messages, translates the client's dialect, and cuts
- * a client that does not read.
+ * Connects one socket with its live session: joins small messages, translates the client's dialect, and
+ * disconnects a client that does not read.
  */
 export class LiveSocket {
   readonly #parts: SocketParts;
@@ -44,7 +44,7 @@ export class LiveSocket {
 
   /**
    * Opens the session, or sends the client the error.
-   * @param onFlood called if the client sends too many messages that the front could not count as such
+   * @param onFlood called if the client sends too many messages of a kind the front cannot count
    */
   start(
     deps: SessionDeps,

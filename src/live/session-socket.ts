@@ -24,7 +24,7 @@ export interface SocketParts {
   readonly toRefusal: (error: ErrorMessage) => WireMessage;
 }
 
-/** What every session can be told by its socket. */
+/** What a socket can tell any kind of session. */
 interface Session {
   disconnected(): void;
   goingAway(deadlineSeconds: number): void;
@@ -38,9 +38,8 @@ interface OpenSession<S> {
 }
 
 /**
- * Opens the session of a socket: checks that its key has not ended, takes the organization's slot, and ends
- * the session with its key or with the service.
- *
+ * Opens the session of a socket: checks that its key is valid, takes one of the organization's slots, and
+ * ends the session with its key or with the service.
  * @throws {ServiceError} `KEY_INVALID`, `TOO_MANY_REQUESTS`, and what `open` throws
  */
 export function openSession<S extends Session>(
@@ -82,7 +81,7 @@ export function openSession<S extends Session>(
   };
 }
 
-/** Sends a client why its session did not start, and closes. */
+/** Sends the client the reason why its session did not start, and closes. */
 export function refuseSession(parts: SocketParts, caller: Caller, thrown: unknown): SocketEvents {
   const error = asServiceError(thrown);
   caller.span?.end(errorName(error.code));
@@ -116,7 +115,7 @@ export function sendAll(socket: FrontSocket, messages: readonly WireMessage[]): 
   }
 }
 
-/** Returns what a client with too many messages gets before its socket closes. */
+/** Returns the message for a client that sends too many messages, before its socket closes. */
 export function floodClosing(render: (message: ErrorMessage) => readonly WireMessage[]): FloodClosing {
   return {
     messages: render({ type: "error", code: FLOOD, detail: FLOOD_DETAIL, retryable: false }),

@@ -11,14 +11,14 @@ import {
   sendAll,
 } from "./session-socket.js";
 
-/** With more unread, no further sound is sent: five seconds at the default rate. */
+/** No more audio is sent while this much is unread: five seconds at the default rate. */
 const MOST_UNREAD_BYTES = 256 * 1024;
-/** How often an unread socket is looked at, and for how long before its client is cut. */
+/** How often an unread socket is checked, and how long before its client is disconnected. */
 const LOOK_MS = 20;
 const STALLED_MS = 60_000;
 /**
- * Upper bound on the samples that a session holds: a minute ahead of its client, and the pieces that are made
- * then.
+ * Upper bound on the samples that a session holds: a minute ahead of its client, plus the pieces being
+ * synthesized.
  */
 const MOST_HELD_BYTES = 6 * 2 ** 20;
 
@@ -33,7 +33,7 @@ export class SpeakSocket {
     this.#parts = parts;
   }
 
-  /** Opens the session, or sends the client the error. */
+  /** Waits while the client reads slowly; disconnects one that reads nothing for a minute. */
   start(deps: SpeakDeps, caller: Caller, translation: SpeakTranslation): SocketEvents {
     const { socket } = this.#parts;
     try {

@@ -75,7 +75,7 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
       if (deps.running.isDraining) throw new ServiceError("SHUTTING_DOWN", "the service is stopping");
       const { identity, config } = await inSpan(span.child("admission"), async () => {
         const known = await identify(credential, dialect, deps, keys);
-        // Check this first: a client without a free slot then costs little.
+        // Checked first, so that a client without a free slot costs little.
         deps.slots.check(known.identity, dialect.work);
         return known;
       });
@@ -111,17 +111,17 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
   };
 }
 
-/** What a dialect makes of a handshake. */
+/** A dialect's answer to a handshake. */
 interface Begun {
   readonly ignored: readonly string[];
-  /** Text messages may hold audio, so the front must not count them. */
+  /** Text messages may carry audio, so the front must not count them. */
   readonly hasAudioInText: boolean;
   toClient(error: ErrorMessage): readonly WireMessage[];
   /** @param onFlood called if the client sends too many messages that the front could not count */
   start(caller: Caller, parts: SocketParts, onFlood: () => void): SocketEvents;
 }
 
-/** @throws {ServiceError} as `begin` of the dialects */
+/** @throws {ServiceError} as the dialects' `begin` */
 function begin(
   dialect: LiveDialect | SpeakDialect,
   handshake: Handshake,
@@ -158,7 +158,7 @@ function protocolOf(credential: StreamCredential): string | null {
   return "name" in credential ? (credential.name ?? null) : null;
 }
 
-/** Who a client is, and the configuration that its client secret grants. */
+/** The client's identity, and the configuration that its client secret grants. */
 interface Known {
   readonly identity: KeyIdentity;
   readonly config: RealtimeConfig | null;
@@ -279,8 +279,7 @@ const MOST_CLIENTS = 10_000;
 
 /**
  * Remembers clients whose live sockets were closed for floods, and makes them wait after a few. A client that
- * reconnects immediately would get a whole budget each time, thirty times a second, which others would
- * notice.
+ * reconnects immediately would get a full budget each time, thirty times a second, and slow down others.
  */
 export class Floods {
   readonly #clock: Clock;

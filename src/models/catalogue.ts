@@ -64,7 +64,7 @@ const VARIANT = z.strictObject({ files: z.record(z.string(), FILE) });
 const ENTRY = z.strictObject({
   /** The package's id. */
   name: NAME,
-  /** A part is not a package; packages need it. */
+  /** A part is not a package, but packages need it. */
   task: z.enum(["transcription", "synthesis", "part"]),
   family: z.string().nullable(),
   languages: z.array(z.string()).default([]),

@@ -185,7 +185,7 @@ export class SentencePlayer {
       source.onended = () => {
         source.disconnect();
         if (!this.#sources.delete(source)) return;
-        // Nothing has arrived in time to follow the last source.
+        // No audio has arrived in time to follow the last source.
         if (this.#sources.size === 0) this.#runDry();
       };
     }

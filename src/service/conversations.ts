@@ -43,7 +43,7 @@ export interface ConversationParts {
 }
 
 interface SpeakingParts extends ConversationParts {
-  /** Shared by both ways to speak; null without one. */
+  /** Shared by both ways to speak; null without a synthesizer. */
   readonly cache: SentenceCache | null;
 }
 
@@ -54,7 +54,7 @@ export function makeConversations(given: ConversationParts): Conversations {
   return {
     catalog,
     requireCredit: (caller, kind) => {
-      // A file's response may be a kept one, which needs no slot: its hold checks the limit instead.
+      // A file's response may be a stored one, which needs no slot: its hold checks the limit instead.
       const mostAtOnce = kind === "live" ? caller.mostAtOnce : undefined;
       return meter.requireCredit(caller.identity.organizationId, kind, mostAtOnce);
     },
@@ -76,7 +76,7 @@ function speak(parts: SpeakingParts): Conversations["synthesis"] {
   };
 }
 
-/** `SpeakSession` cuts sentences as their text arrives, and charges a turn of them at a time. */
+/** `SpeakSession` cuts sentences as their text arrives, and charges one turn at a time. */
 function speakPieces(parts: SpeakingParts): Conversations["speaking"] {
   const { metrics } = parts;
   const observer: SpeakObserver = {
@@ -107,7 +107,7 @@ function synthesisOptions(parts: SpeakingParts, caller: Caller, modelId: string)
   };
 }
 
-/** Returns cached pieces, and synthesizes others with a leased model. */
+/** Returns cached pieces, and synthesizes all others with a leased model. */
 function pieceSpeaker(
   { synthesis }: SynthesizerEngine,
   cache: SentenceCache | null,
@@ -175,7 +175,7 @@ export interface ListenParts {
   readonly meter: UsageMeter;
   /** Without it, every model's text gets our punctuation. */
   readonly catalog?: Pick<Catalog, "hearing">;
-  /** Without it, readable text has figures and capitals, and no punctuation. */
+  /** Without it, readable text has figures and capitals, but no punctuation. */
   readonly reader?: TranscriptReader;
   readonly metrics: Metrics;
   readonly log: Log;
@@ -234,7 +234,7 @@ export function listen({
   };
 }
 
-/** Keeps the punctuation of a model that writes its own. */
+/** Keeps the punctuation of a model that writes it. */
 function readingBy(
   models: ModelList<HearingModel> | undefined,
   model: string,

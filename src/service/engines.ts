@@ -74,7 +74,7 @@ export interface EngineParts {
   readonly fleet?: Fleet | null;
 }
 
-/** For workers in this process. */
+/** For workers that are threads of this process. */
 export type WorkerParts = Omit<EngineParts, "installed" | "fleet">;
 
 /** One engine of one model, for operators. */

@@ -59,7 +59,7 @@ export class Placements {
     this.lost = new Promise((resolve) => {
       this.#setLost = resolve;
     });
-    for (const [provider, reason] of missing) log.warn({ provider, reason }, "provider not usable");
+    for (const [provider, reason] of missing) log.warn({ provider, reason }, "provider unusable");
     for (const kind of ENGINE_KINDS) {
       const [from] = this.#lists[kind];
       const [to] = this.#usable(kind);

@@ -28,7 +28,7 @@ export interface ProcessParts extends ServiceParts {
  */
 export function runService(parts: ProcessParts = {}): void {
   run(parts).catch((error: unknown) => {
-    // Messages of our own errors say enough; others are bugs and need a stack.
+    // Messages of our own errors are sufficient; other errors are bugs and need a stack.
     const isOurs = !(error instanceof TypeError || error instanceof RangeError);
     const reason = error instanceof Error ? (isOurs ? error.message : error.stack) : String(error);
     process.stderr.write(`dauys: cannot start: ${reason}\n`);

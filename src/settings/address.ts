@@ -10,7 +10,7 @@ export function reachableUrl(host: string, port: number): string {
 /** Writes the service's URL into its data folder, for local clients that do not know its port. */
 export async function publishAddress(dataDir: string, url: string): Promise<void> {
   const path = addressPath(dataDir);
-  // Renamed, so that readers never see half an address.
+  // Renamed into place, so that readers never see half an address.
   await writeFile(`${path}.new`, `${url}\n`);
   await rename(`${path}.new`, path);
 }

@@ -81,7 +81,7 @@ export function readTree<Tree extends SettingTree>(
   return Object.freeze(Object.fromEntries(members)) as Values<Tree>;
 }
 
-/** Flattens a tree of settings, in its order. */
+/** Flattens a tree of settings, keeping its order. */
 export function settingsOf(tree: SettingTree): readonly Setting<unknown>[] {
   return Object.values(tree).flatMap((node) => (isSetting(node) ? [node] : settingsOf(node)));
 }

@@ -36,7 +36,7 @@ export async function ensureDevelopmentKey(
   const candidate = (nth: number) => (keyPepper === null ? newRawKey() : sharedRawKey(keyPepper, nth));
   const remembered = await rememberedSecret(path, () => candidate(0));
   if (await isUsable(remembered)) return remembered;
-  // The remembered key was revoked, or the file holds something else: replace it by the next usable one.
+  // The remembered key was revoked, or the file holds something else: it is replaced by the next usable key.
   for (let nth = 0; ; nth++) {
     const rawKey = candidate(nth);
     if (!(await isUsable(rawKey))) continue;

@@ -26,7 +26,7 @@ for (const front of FRONTS) {
     });
 
     const client = (address?: string) => new ConsoleClient(service.port, address);
-    /** A new user from an unused address. */
+    /** A new user with an unused address. */
     const person = async (more?: object) => {
       people++;
       const who = client(`127.0.3.${people}`);
@@ -133,7 +133,7 @@ for (const front of FRONTS) {
     });
 
     // Issue 12: open invitations outlived the removal of their owner.
-    test("invitations of an owner who was removed, was demoted or left become invalid", async () => {
+    test("invitations become invalid when their owner is removed, is demoted or leaves", async () => {
       const first = await person();
       const second = await person({ invitation: await invitation(first, "owner") });
       const kept = await invitation(second, "owner");

@@ -109,7 +109,7 @@ describe("a service on a small disk", { skip: reason ?? false, concurrency: 1 },
     assert.equal(await statusOf(upload()), 200);
   });
 
-  test("on a full disk every answer is 200 or 503, and the ledger stays exact", async () => {
+  test("on a full disk every response is 200 or 503, and the ledger stays exact", async () => {
     const sql = await databaseOf(disk.path);
     const clients = new PayingClients(service);
     clients.start();

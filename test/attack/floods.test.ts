@@ -93,7 +93,7 @@ for (const front of ATTACKED_FRONTS) {
     const open = (path = "/v1/stream") =>
       WebSocketClient.open({ port: service.port, path, key: attacker.key });
 
-    /** Sends until the service closes the socket, which must be soon. */
+    /** Sends until the service closes the socket, which must happen soon. */
     async function flood(
       unit: Buffer,
       { path, units = UNITS }: { readonly path?: string | undefined; readonly units?: number } = {},

@@ -255,7 +255,7 @@ function open(port: number): Promise<Socket> {
     socket.once("error", reject);
     socket.once("connect", () => {
       socket.off("error", reject);
-      // Some connections are closed with a reset.
+      // Some connections are reset.
       socket.on("error", () => {});
       socket.resume();
       resolve(socket);
@@ -296,7 +296,7 @@ interface Exchanged {
   readonly outcome: Outcome | "open";
 }
 
-/** Sends a text and returns what arrives until the other side closes. */
+/** Sends a text and returns everything that arrives until the other side closes. */
 async function exchange(port: number, text: string): Promise<Exchanged> {
   const socket = await open(port);
   const received: string[] = [];

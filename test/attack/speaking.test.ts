@@ -1,4 +1,4 @@
-// Hostile clients of a speaking socket: floods, broken frames, readers that stand still, and clients that leave.
+// Hostile clients of a speaking socket: floods, invalid frames, readers that stall, and clients that leave.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, before, describe, test } from "node:test";
@@ -34,7 +34,7 @@ const FLOODS: readonly {
   { name: "keepalives", unit: text('{"type":"KeepAlive"}') },
   { name: "pings", unit: frame(new Uint8Array(0), { opcode: OPCODE.ping }) },
 ];
-/** Ends, in any of which the socket closes without a flood. */
+/** Possible outcomes; in any of them the socket closes without a flood. */
 const GARBAGE: readonly {
   readonly name: string;
   readonly unit: Buffer;
@@ -94,7 +94,7 @@ for (const front of ATTACKED_FRONTS) {
       return closeFrame;
     }
 
-    test("every kind of flood is closed with a reason, while another customer is spoken to and pays for that", async () => {
+    test("every kind of flood is closed with a reason, while another customer's speech continues and is charged", async () => {
       const other = await service.newCustomer();
       const said = "Сәлеметсіз бе! Бұл басқа адам. Оған ешкім кедергі жасамайды.";
       const probe = new HealthProbe(service.port);
@@ -125,7 +125,7 @@ for (const front of ATTACKED_FRONTS) {
       assert.equal(await service.chargedTo(other.id), answers * synthesisCredits(countCodePoints(said)));
     });
 
-    test("broken frames, and clients that leave in the middle of a word, leave nothing running", async () => {
+    test("invalid frames, and clients that leave in mid-word, leave nothing running", async () => {
       for (const bytes of BROKEN_FRAMES) {
         const client = await open();
         await client.untilMessage("Metadata");
@@ -145,12 +145,12 @@ for (const front of ATTACKED_FRONTS) {
       assert.deepEqual(await service.brokenRules(), []);
     });
 
-    test("a reader that stands still pays for what it was sent, and not for the rest", async () => {
+    test("a reader that stalls pays only for what it was sent", async () => {
       const customer = await service.newCustomer();
       const client = await WebSocketClient.open({ port: service.port, path: PATH, key: customer.key });
       await client.untilMessage("Metadata");
       client.connection.socket.pause();
-      // Silence costs no model anything: two minutes a text, 5.8 MB.
+      // Silence is cheap to synthesize: two minutes per text, 5.8 MB.
       const still = `Сәлем. ${"[pause 10s] ".repeat(12)}Сәлем. `;
       await client.write(Buffer.concat([speak(still.repeat(4)), FLUSH]));
       await eventually(
@@ -165,7 +165,7 @@ for (const front of ATTACKED_FRONTS) {
   });
 }
 
-/** Speaks a text in pieces, and returns the bytes of its sound. */
+/** Speaks a text in pieces, and returns the bytes of its audio. */
 async function spoken(url: string, key: string, said: string): Promise<number> {
   const headers = { authorization: `Token ${key}` };
   const socket = new WebSocket(`${url.replace("http", "ws")}${PATH}`, { headers });

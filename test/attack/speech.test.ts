@@ -108,7 +108,7 @@ test("a text for hours of speech is rejected on every path before anything is ch
   assert.equal((await chargesSince(since)).size, 0);
 });
 
-test("a long answer has the same samples and exact length in every format, and repeats byte for byte", async () => {
+test("a long response has the same samples and exact length in every format, and repeats byte for byte", async () => {
   const request = { text: LONG_TEXT, nfe: 4 };
   const whole = await post("/v1/tts", request, { "idempotency-key": "long" });
   assert.equal(whole.status, 200, whole.body.toString());

@@ -43,7 +43,7 @@ async function main(requests: number, isSaved: boolean): Promise<void> {
   try {
     const good = service.key.slice(-DIGITS);
     for (let nth = 0; nth < requests; nth++) {
-      // Each kind is first equally often.
+      // Each kind comes first equally often.
       for (let turn = 0; turn < kinds.length; turn++) {
         const kind = kinds[(nth + turn) % kinds.length]!;
         // No key is used twice, because the service caches wrong keys.

@@ -17,7 +17,7 @@ const SECOND = {
 };
 
 describe("versions of weights", () => {
-  test("the figures of an evaluation without versions become the first one", () => {
+  test("an evaluation without versions becomes the first version", () => {
     const versions = addVersion(FIRST, SECOND);
     assert.deepEqual(
       versions.map(({ weights, figures }) => [weights, figures["kk"]]),

@@ -50,7 +50,7 @@ before(async () => {
   );
   env = { DAUYS_URL: stub.url, DAUYS_API_KEY: STUB_KEY, TMPDIR: join(folder, "tmp") };
   await mkdir(join(folder, "tmp"));
-  // A link: a program that deletes a file that it could not write must not delete the device.
+  // A symbolic link: a program that deletes a file it could not write must not delete the device.
   await symlink("/dev/full", join(folder, "full"));
   await mkdir(join(folder, "folder"));
   await writeFile(join(folder, "empty.wav"), "");

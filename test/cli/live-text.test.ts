@@ -13,7 +13,7 @@ function piped(show: (text: LiveText) => void): string {
   return written;
 }
 
-/** A terminal with the controls that the command uses, and an endless screen. */
+/** A terminal with the control sequences that the command uses, and an endless screen. */
 class Terminal {
   readonly isTTY = true;
   readonly rows: string[][] = [[]];
@@ -39,7 +39,7 @@ class Terminal {
     }
   }
 
-  /** Rows as text; those that only a partial used are empty again. */
+  /** Rows as text; rows that only a partial used are empty again. */
   get text(): string {
     return this.rows
       .map((cells) => cells.join("").trimEnd())
@@ -57,7 +57,7 @@ class Terminal {
     while (this.rows.length <= this.#row) this.rows.push([]);
   }
 
-  /** A character after the last column wraps, and one in it does not yet. */
+  /** A character after the last column wraps; one in the last column does not yet. */
   #put(character: string): void {
     if (this.#column === this.columns) this.#down();
     while (this.#cells.length < this.#column) this.#cells.push(" ");
@@ -65,7 +65,7 @@ class Terminal {
   }
 }
 
-test("a pipe gets a sentence per line, each mark once the words after it tell it", () => {
+test("a pipe gets one sentence per line, each mark once the following words determine it", () => {
   const parts: string[] = [];
   const text = new LiveText({ write: (part) => parts.push(part) });
   const after = (show: () => void) => {
@@ -113,7 +113,7 @@ test("a pipe gets a sentence per line, each mark once the words after it tell it
   );
 });
 
-test("a failed session ends its open line, and plain finals are a line each", () => {
+test("a failed session ends its open line, and plain finals are one line each", () => {
   assert.equal(
     piped((text) => {
       text.final(final("Мен кеше"));

@@ -112,7 +112,7 @@ test("organizations and keys are created, listed and revoked", async (t) => {
       [unknownKey.code, unknownKey.stderr],
       [1, 'dauys: no such key: "key_x"; see `dauys keys list`\n'],
     );
-    // The development organization exists too, so the choice is ambiguous.
+    // The development organization also exists, so the choice is ambiguous.
     const ambiguous = await dauysInTurn(["keys", "create"], { env });
     assert.equal(ambiguous.code, 2);
     assert.match(ambiguous.stderr, /--org is missing; choose one of 2 organizations/);

@@ -25,7 +25,7 @@ before(async () => {
   const wav = speechAsWav(SPOKEN);
   await writeFile(join(lectures, "a.wav"), wav);
   await copyFile(join("test/fixtures/speech", SPOKEN), join(lectures, "a.flac"));
-  // One sample differs: other bytes are charged separately.
+  // One sample differs, and other bytes are charged separately.
   await writeFile(join(lectures, "екінші күн", "сөз.wav"), wav.fill(1, wav.length - 2));
   await writeFile(join(lectures, "broken.wav"), "no sound");
   await writeFile(join(lectures, "notes.txt"), "no recording");

@@ -167,7 +167,7 @@ test("transcribe passes on the options of readable text, each with its own idemp
   );
 });
 
-test("listen prints a sentence per line, and its open marks as they become known", async (t) => {
+test("listen prints one sentence per line, and open marks as they become known", async (t) => {
   const said = [
     { text: "мен келдім", display_text: "Мен келдім", display_before: "" },
     { text: "бірақ сен жоқ", display_text: "бірақ сен жоқ", display_before: ", " },

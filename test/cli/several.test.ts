@@ -134,7 +134,7 @@ test("a closed pipe ends the work without leaving a partial file", async () => {
   assert.match(texts.join(), /^[ab]\.wav\.txt$/);
 });
 
-test("without credits, no other recording is tried", async () => {
+test("without credits, no further recording is tried", async () => {
   const paths = await recordings(["a.wav", "b.wav", "c.wav"]);
   transcribe = (_, response) => {
     response

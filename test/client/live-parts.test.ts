@@ -100,7 +100,7 @@ const lastBefore = (results: readonly object[]) =>
 const DONE = { type: "done", audio_seconds: 10, credits_charged: 60 } as const;
 const RULES = { endOfUtteranceMs: 200, isAll: false };
 
-test("readable finals of another connection are joined with a space, or with what a repeat has told", () => {
+test("readable finals of another connection are joined with a space, or with what a repeated final shows", () => {
   const transcript = new LiveTranscript();
   assert.deepEqual(lastBefore(transcript.accept(shown("Мен келдім", "", 1, 2))), [""]);
   assert.equal(transcript.displayEnd, ".");
@@ -115,7 +115,7 @@ test("readable finals of another connection are joined with a space, or with wha
   assert.deepEqual(lastBefore(transcript.accept(shown("Жақсы", ". ", 2.2, 2.9))), [" "], "no second mark");
 });
 
-test("the mark that a stopping service reports stands before the next connection's text", () => {
+test("the mark that a stopping service reports precedes the next connection's text", () => {
   const transcript = new LiveTranscript();
   transcript.accept(shown("Сен қайда болдың", "", 1, 2));
   transcript.serviceStopping();
@@ -156,7 +156,7 @@ test("readable words and masked data get the session's times", () => {
   assert.deepEqual(received.redactions, [{ kind: "phone", start: 1.5, end: 2 }]);
 });
 
-test("finals become sentences with every mark, silence adds nothing", () => {
+test("finals become sentences with every mark, and silence adds nothing", () => {
   const finals = [
     shown("Мен кеше келдім", "", 0, 1),
     shown("", "", 1, 2),
@@ -204,7 +204,7 @@ test("a slow reader gets the last partial and every final", async () => {
   await assert.rejects(queue.next(), /gone/);
 });
 
-test("retries follow the headers of the service", () => {
+test("retries follow the service's headers", () => {
   const refusal = { status: 503, code: "engine_busy", retryAfterMs: null, shouldRetry: null };
   assert.ok(isRetryable(refusal));
   assert.ok(isRetryable({ ...refusal, status: 429, retryAfterMs: 1_000 }));

@@ -42,7 +42,7 @@ export async function installPacked(): Promise<PackedProject> {
   ];
   assert.equal(archives.length, 1 + PACKAGES.length);
   await writeFile(join(folder, "package.json"), '{"private":true,"type":"module"}');
-  // An empty cache: packages cached on this machine must not help.
+  // An empty cache, because packages cached on this machine must not help.
   await npm(folder, "install", "--offline", "--cache", join(top, "cache"), ...archives);
   return {
     folder,

@@ -59,7 +59,7 @@ test("whole speech and its sentences have the same length", async () => {
   );
 });
 
-test("word times do not change the audio", async () => {
+test("requesting word times does not change the audio", async () => {
   const request = { text: "Бірінші сөйлем. 2-сөйлем 😀 осы!", voice: "dauren", nfe: 4 };
   const plain = await client.speak(request);
   assert.equal(plain.words, undefined);
@@ -131,7 +131,7 @@ test("hot words are sent for files and live speech", async () => {
   await assert.rejects(refused, /hotwords must be written in the model's letters/);
 });
 
-test("a seed selects another take of the text, the same one each time", async () => {
+test("a seed selects another take of the text, always the same one", async () => {
   const speak = async (seed?: number) => (await client.speak({ text: "Сәлем!", nfe: 4, seed })).wav;
   const [own, first, again] = [await speak(), await speak(7), await speak(7)];
   assert.deepEqual(again, first);
@@ -200,7 +200,7 @@ test("work with an idempotency key is charged once", async () => {
   assert.throws(() => toSrt({}), /transcribe with timestamps: true/);
 });
 
-test("subtitles have readable text where the transcription has it, or plain words", async () => {
+test("subtitles use readable text if the transcription has it, or plain words", async () => {
   const transcription = await client.transcribe({ path }, { timestamps: true, display: true });
   const { text, display_text } = transcription;
   assert.match(display_text ?? "", /^[А-Я].*[.?]$/);

@@ -5,7 +5,7 @@ import type { LiveFinal, LiveResult } from "../../src/client/types.js";
 import { cut, joined, RATE_HZ, silence, speech } from "../support/audio.js";
 import { pace as waitAs } from "../support/pace.js";
 
-/** Four utterances with pauses, one of them ended early by finalize. */
+/** Four utterances with pauses between them, one of them ended early by finalize. */
 export const DIALOGUE = joined(
   silence(0.3),
   speech("kazakh-speech-commands/example_1.flac"),

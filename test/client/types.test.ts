@@ -13,7 +13,7 @@ import type * as client from "../../src/client/types.js";
 
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
 
-// The compiler compares them: a member on one side only does not build.
+// The compiler compares them: a member that only one side has does not compile.
 const SAME: readonly true[] = [
   true satisfies Same<client.Transcription, Transcription>,
   true satisfies Same<Required<client.Transcription>, Required<Transcription>>,

@@ -131,7 +131,7 @@ describe("accounts", () => {
     const long = await visitor.ask("POST", "/sign-in", { email: "a@b.example", password: "x".repeat(8_200) });
     assert.deepEqual([long.status, long.json.detail], [413, "a JSON body must be at most 8192 bytes"]);
     const token = (await owner.ask("POST", `${at}/invitations`, { role: "member" })).json.path.split("#")[1];
-    // Valid links do not count.
+    // Valid links do not count as attempts.
     for (let look = 0; look < 120; look++)
       assert.equal((await visitor.ask("POST", "/invitations/look-up", { token })).status, 200);
     const [{ id }] = (await owner.ask("GET", `${at}/invitations`)).json.data;
@@ -349,7 +349,7 @@ describe("access", () => {
     assert.match(query.json.detail, /"day": did you mean "days"\?/);
   });
 
-  test("every route answers 404 to a foreign id without changing anything", async () => {
+  test("every route returns 404 for a foreign id without changing anything", async () => {
     const stranger = running.visitor();
     const own = await stranger.signUp("stranger@example.org");
     const key = (await owner.ask("POST", `${at}/keys`, { name: "mine" })).json.id;

@@ -100,8 +100,8 @@ async function assertHeardOnce(): Promise<void> {
   );
 }
 
-// Each test starts with an unloaded model. The gate holds the answer until the page shows what it waits for,
-// however fast this machine loads the model.
+// Each test starts with an unloaded model. The gate holds the response until the page shows what it is
+// waiting for, however fast this machine loads the model.
 describe("a cold service", () => {
   test("status shows which engines are cold", async () => {
     await page.getByRole("link", { name: "Status" }).click();
@@ -132,7 +132,7 @@ describe("a cold service", () => {
     assert.deepEqual(await page.locator(".state-of strong").allTextContents(), ["Warm", "Cold", "Cold"]);
   });
 
-  test("transcribe says so after the upload", async () => {
+  test("transcribe says after the upload that the model is loading", async () => {
     await open("Transcribe");
     gate.hold();
     await page.locator("input[type=file]").setInputFiles(speech);
@@ -157,7 +157,7 @@ describe("a cold service", () => {
 });
 
 describe("a lost connection", () => {
-  test("listen says so, reconnects, and loses nothing", async () => {
+  test("listen reports the lost connection, reconnects, and loses nothing", async () => {
     await startSpeaking(page);
     gate.cut();
     await page.getByText(LOST).waitFor();
@@ -178,7 +178,7 @@ describe("a lost connection", () => {
     assert.ok(texts.includes(LOST), texts.join(" | "));
   });
 
-  test("a page that cannot load says so, and Try again loads it", async () => {
+  test("a page that cannot load shows an error, and Try again loads it", async () => {
     gate.hold();
     await open("Usage");
     await page.locator(".skeleton").waitFor();
@@ -235,7 +235,7 @@ describe("the microphone", () => {
   before(async () => {
     own = await page.context().newPage();
     own.on("pageerror", (error) => errors.push(error.message));
-    // Grants the microphone when the test says so, and records the streams.
+    // Grants the microphone when the test decides, and records the streams.
     await own.addInitScript(`
       const real = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
       globalThis.streams = [];

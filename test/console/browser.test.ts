@@ -33,7 +33,7 @@ import {
 } from "./browser-speech.js";
 
 const DAUYS = fileURLToPath(new URL("../../../bin/dauys.js", import.meta.url));
-/** Covers the service's own errors on clean speech, and the browser's audio processing. */
+/** Tolerance for the service's own errors on clean speech, and for the browser's audio processing. */
 const MAX_CHARACTER_ERROR_RATE = 0.15;
 const FIRST_LOAD_BYTES = 200_000;
 /** Slow enough to see the upload's progress even on a busy machine; after 20 s the limit is lifted. */
@@ -67,7 +67,7 @@ const folder = mkdtempSync(join(tmpdir(), "dauys-console-"));
 const speech = join(folder, "speech.wav");
 const models = mkdtempSync(join(tmpdir(), "dauys-models-"));
 const faults: string[] = [];
-/** Charged requests, as their answers report them. */
+/** Charged requests, as their responses report them. */
 const charges: Charge[] = [];
 /** IDs of all requests and live sessions of the page and of these tests. */
 const asked = new Set<string>();
@@ -150,7 +150,7 @@ describe("the console in a browser", () => {
     await network.detach();
   });
 
-  test("an unknown address says so, even when signed out", async () => {
+  test("an unknown address shows an error, even when signed out", async () => {
     const answer = await page.goto(`${service.url}/console/nope`);
     assert.equal(answer?.status(), 404);
     await page.getByRole("heading", { name: "Page not found" }).waitFor();
@@ -211,7 +211,7 @@ describe("the console in a browser", () => {
     await inspect(page, "status");
   });
 
-  test("empty pages say so", async () => {
+  test("empty pages say that there is nothing yet", async () => {
     await open("Usage");
     await page.getByText("No usage yet").waitFor();
     await inspect(page, "usage-empty");
@@ -260,7 +260,7 @@ describe("the console in a browser", () => {
     faults.splice(0);
   });
 
-  test("a page served at another address says so and is not in the menu", async () => {
+  test("the page of a part served elsewhere says so and is not in the menu", async () => {
     const session = /\/console\/api\/session$/;
     await page.route(session, async (route) => {
       const response = await route.fetch();
@@ -594,7 +594,7 @@ describe("the console in a browser", () => {
     assert.match(listed, /5000 .* redeemed 2/);
   });
 
-  test("ledger and usage agree with the answers", async () => {
+  test("ledger and usage agree with the responses", async () => {
     await page.reload();
     const rows = page.locator(".ledger tbody tr");
     await rows.first().waitFor();
@@ -1108,7 +1108,7 @@ function transcribe(wav: Buffer): {
   };
 }
 
-/** Switches the text between its forms. */
+/** Switches the text to the other form. */
 async function choose(form: "Readable" | "As spoken"): Promise<void> {
   await page.getByRole("button", { name: form, exact: true }).click();
 }

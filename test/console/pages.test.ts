@@ -92,7 +92,7 @@ for (const front of FRONTS) {
   });
 }
 
-test("without a build the console says how to build it", async () => {
+test("without a build, the console explains how to build it", async () => {
   const folder = await mkdtemp(join(tmpdir(), "dauys-pages-"));
   const bare = await startTransport("node", { extraRoutes: pageRoutes(folder) });
   try {

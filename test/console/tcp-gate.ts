@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type Socket, connect as tcpConnect } from "node:net";
 
-/** A TCP proxy to a local service that a test can hold, cut and close. */
+/** A TCP proxy to a local service that a test can pause, cut and close. */
 export interface TcpGate {
   readonly url: string;
   /** Holds back the service's answers from now on. */

@@ -64,7 +64,7 @@ test("text in pieces is spoken over Deepgram's socket, and transcribed in its sh
   const lines = (await run("node", "deepgram.mjs", "Қайырлы таң! Бүгін күн ашық.", file)).trim().split("\n");
   assert.equal(lines[0], "Metadata");
   assert.match(lines[1]!, /^\d\.\d\d [а-яәіңғүұқөһё ]+$/);
-  // Telephone quality: a byte a sample, 8,000 a second.
+  // Telephone quality: one byte per sample, 8,000 samples a second.
   await assertWav(file, 8_000);
 });
 

@@ -176,7 +176,7 @@ const MESSAGES = [
   { heading: "## Deepgram's messages: `/v1/listen`", schema: LISTEN_SERVER_MESSAGE },
 ];
 
-test("docs/api-deepgram.md names every message, and what its query refuses", () => {
+test("docs/api-deepgram.md names every message, and what its query rejects", () => {
   for (const [heading, schema] of [
     ["## Speak text in pieces: `GET /v1/speak` (WebSocket)", SPEAK_CLIENT_MESSAGE],
     ["## Speak text in pieces: `GET /v1/speak` (WebSocket)", SPEAK_SERVER_MESSAGE],

@@ -10,7 +10,7 @@ const PAGE = "docs/readable-text.md";
 
 interface Step {
   readonly args: readonly string[];
-  /** What the page says that it prints. */
+  /** The output that the page shows. */
   readonly output: string;
 }
 
@@ -51,7 +51,7 @@ for (const steps of examples()) {
       const placed = args.map((arg) => (arg === "a.wav" ? join(folder, arg) : arg));
       const { code, stdout, stderr } = await dauys(placed, { env });
       assert.equal(code, 0, stderr);
-      // Figures have spaces that do not break, the page has ordinary ones.
+      // Figures have non-breaking spaces, the page has ordinary ones.
       assert.equal(stdout.replaceAll("\u00a0", " ").trim(), output);
     }
   });

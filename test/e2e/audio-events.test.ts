@@ -47,7 +47,7 @@ for (const { version, OpenAI, toFile } of CLIENTS) {
   describe(`events of /v1/audio with the openai client ${version}`, () => {
     const client = () => new OpenAI({ apiKey: service.key, baseURL: `${service.url}/v1` });
 
-    test("a transcription arrives as deltas that make up its text", async () => {
+    test("a transcription arrives as deltas that add up to its text", async () => {
       const request = { model: "gpt-4o-transcribe", file: await toFile(spoken, "speech.wav") } as const;
       const whole = await client().audio.transcriptions.create(request);
       const stream = await client().audio.transcriptions.create({ ...request, stream: true });
@@ -112,7 +112,7 @@ for (const { version, OpenAI, toFile } of CLIENTS) {
   });
 }
 
-test("events are charged once, and kept for retries with the same key", async () => {
+test("events are charged once, and stored for retries with the same key", async () => {
   const customer = await sharedService();
   const post = (path: string, body: string | FormData) =>
     fetch(`${customer.url}${path}`, {

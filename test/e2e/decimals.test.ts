@@ -1,4 +1,4 @@
-// Answers contain seconds to the millisecond and ratios to four decimals; only billed amounts are exact.
+// Responses contain seconds to the millisecond and ratios to four decimals; only billed amounts are exact.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { before, test } from "node:test";
@@ -36,7 +36,7 @@ let operatorUrl: string;
 let visitor: Visitor;
 let organization: string;
 let authorization: string;
-/** Answer of `/v1/tts` with word times. */
+/** Response of `/v1/tts` with word times. */
 let speech: string;
 /** The speech in a WAV, whose length is not a whole number of milliseconds. */
 let wav: Buffer;
@@ -61,7 +61,7 @@ before(async () => {
   wav.writeUInt32LE(wav.length - 8, 4);
 });
 
-/** Returns the numbers of an answer with too many decimals for their kind, each with its path. */
+/** Returns the numbers of a response with too many decimals for their kind, each with its path. */
 function longNumbers(value: unknown, path = ""): string[] {
   if (typeof value === "object" && value !== null)
     return Object.entries(value).flatMap(([key, member]) => longNumbers(member, `${path}.${key}`));

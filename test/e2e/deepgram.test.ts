@@ -14,7 +14,7 @@ import { type SharedService, sharedService } from "../support/shared-service.js"
 
 const TEXT = "Кітапхана таңертең ашылып, кешке дейін жұмыс істейді. Бүгін ауа райы жақсы. Ертең келіңіз!";
 
-/** Sentences of an answer that nobody hears to its end. */
+/** Sentences of an answer that the listener interrupts. */
 const OTHERS = 150;
 
 let service: SharedService;
@@ -40,7 +40,7 @@ function clientOf({ url, key }: Pick<SharedService, "url" | "key">): DeepgramCli
   });
 }
 
-/** The SDK's types lack this member in words of the whole transcript. */
+/** The SDK's types do not have this member in the words of the whole transcript. */
 function punctuated(word: object): unknown {
   return "punctuated_word" in word ? word.punctuated_word : undefined;
 }
@@ -48,11 +48,11 @@ function punctuated(word: object): unknown {
 async function creditsOf({ url, key }: SharedService): Promise<number> {
   const answer = await fetch(`${url}/v1/balance`, { headers: { authorization: `Bearer ${key}` } });
   const { balance, held } = (await answer.json()) as { balance: number; held: number };
-  // Work that is not settled yet has no final price.
+  // Unsettled work has no final price.
   return held === 0 ? balance : Number.NaN;
 }
 
-test("Deepgram's client transcribes a file, for the price of /v1/transcribe", async () => {
+test("Deepgram's client transcribes a file, at the price of /v1/transcribe", async () => {
   const ours = await fetch(`${service.url}/v1/transcribe?timestamps=true&display=true`, {
     method: "POST",
     headers: { authorization: `Bearer ${service.key}`, "content-type": "application/octet-stream" },
@@ -173,7 +173,7 @@ function hasCode(error: unknown, status: number, code: string): boolean {
   return true;
 }
 
-test("Deepgram's client speaks a text, for the price of /v1/tts", async () => {
+test("Deepgram's client synthesizes a text, at the price of /v1/tts", async () => {
   const customer = await sharedService();
   const before = await creditsOf(customer);
   const { audio } = clientOf(customer).speak.v1;
@@ -194,7 +194,7 @@ test("Deepgram's client speaks a text, for the price of /v1/tts", async () => {
 
 interface Listened {
   readonly types: string[];
-  /** Bytes of sound before each message. */
+  /** Bytes of audio before each message. */
   readonly bytesBefore: number[];
   readonly sound: Blob[];
   readonly closed: Promise<number>;
@@ -224,7 +224,7 @@ async function speaker(customer: Pick<SharedService, "url" | "key">, options: Re
   return { socket, heard };
 }
 
-test("Deepgram's client speaks text as an assistant writes it, for the price of /v1/tts", async () => {
+test("Deepgram's client synthesizes text in the pieces an assistant sends, at the price of /v1/tts", async () => {
   const customer = await sharedService();
   const before = await creditsOf(customer);
   const { socket, heard } = await speaker(customer, { model: "aura-2-thalia-en", sample_rate: "16000" });
@@ -240,7 +240,7 @@ test("Deepgram's client speaks text as an assistant writes it, for the price of 
   assert.equal(await heard.closed, 1000);
 });
 
-test("a cleared answer is charged up to the sentence that has begun, and never again", async () => {
+test("a cleared answer is charged up to the sentence that has started, and never again", async () => {
   const customer = await sharedService();
   const before = await creditsOf(customer);
   const { socket, heard } = await speaker(customer, { encoding: "alaw" });

@@ -44,7 +44,7 @@ test("a missing provider is skipped with one warning, and operators see where ea
   const warnings = service
     .output()
     .split("\n")
-    .filter((line) => line.includes('"provider not usable"'));
+    .filter((line) => line.includes('"provider unusable"'));
   assert.equal(warnings.length, 1);
   const { provider, reason } = JSON.parse(warnings[0]!) as { provider: string; reason: string };
   assert.equal(provider, MISSING);

@@ -174,7 +174,7 @@ for (const front of FRONTS) {
       assert.equal(answer.headers.get("idempotent-replayed"), "true");
       assert.equal(answer.headers.get("original-request"), first.headers.get("x-request-id"));
       assert.notEqual(answer.headers.get("x-request-id"), first.headers.get("x-request-id"));
-      // Only the request that did the work may have waited for a model.
+      // Only the request that did the work can have waited for a model.
       const own = ([name]: [string, string]) => /^x-(?!request-id|svc-cold-start)|^content-type/.test(name);
       assert.deepEqual([...answer.headers].filter(own), [...first.headers].filter(own));
     };
@@ -223,7 +223,7 @@ for (const front of FRONTS) {
       server.close();
     });
 
-    test("a repeated answer in events is only the result, charged once", async () => {
+    test("a repeated response in events is only the result, charged once", async () => {
       const [before, key] = [await spent(), newKey()];
       const ask = (accept: string) =>
         fetch(`${service.url}/v1/transcribe`, {
@@ -276,7 +276,7 @@ for (const front of FRONTS) {
       assert.equal((await spent()) - before, CREDITS);
     });
 
-    test("a client that left midway gets the whole answer later for one payment", async () => {
+    test("a client that left midway gets the whole response later for one payment", async () => {
       const body = JSON.stringify({ text: LONG_TEXT, nfe: 16 });
       const [before, key, leaving] = [await spent(), newKey(), new AbortController()];
       const ask = (init: RequestInit = {}) => post("/v1/tts/stream", key, body, init);
@@ -392,7 +392,7 @@ for (const front of FRONTS) {
       });
     });
 
-    test("an answer that used the last credits is repeated without credits", async () => {
+    test("a response that used the last credits is repeated without credits", async () => {
       const operator = async (...args: readonly string[]) => {
         const { code, stdout, stderr } = await dauysInTurn([...args, "--json"], {
           env: { DATA_DIR: dataDir },
@@ -432,7 +432,7 @@ for (const front of FRONTS) {
       ["5", OpenAI5],
       ["6", OpenAI6 as unknown as typeof OpenAI5],
     ] as const) {
-      test(`a retry of the openai client ${version} after a lost answer is not charged`, async () => {
+      test(`a retry of the openai client ${version} after a lost response is not charged`, async () => {
         const [before, key] = [await spent(), newKey()];
         const losing = await loseFirstAnswer(service.port);
         const client = new OpenAI({ apiKey: service.key, baseURL: `${losing.base}/v1`, maxRetries: 2 });

@@ -145,7 +145,7 @@ test("Deepgram's client gets an error for a recorder's file sent as samples", as
   assert.equal(code, 4400);
 });
 
-test("Deepgram's client hears the turns of a conversation", async () => {
+test("Deepgram's client receives the turns of a conversation", async () => {
   const base = service.url.replace("http", "ws");
   const client = new DeepgramClient({
     apiKey: service.key,

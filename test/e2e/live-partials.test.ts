@@ -64,7 +64,7 @@ test("no partial of /v1/stream begins with the tail of the previous utterance, h
   }
 });
 
-test("nor does an interim result of /v1/listen", async () => {
+test("no interim result of /v1/listen begins with it either", async () => {
   for (const pcm of streams) {
     const query = "encoding=linear16&sample_rate=16000&interim_results=true&endpointing=200";
     const socket = new WebSocket(`${service.url.replace("http", "ws")}/v1/listen?${query}`, {

@@ -36,7 +36,7 @@ before(async () => {
   pcm = Buffer.concat([Buffer.from(await answer.arrayBuffer()), Buffer.alloc(2 * SPOKEN_RATE_HZ)]);
 });
 
-/** The library always dials `wss:`; here the connection below it is a plain one. */
+/** The library always connects with `wss:`; here the connection underneath is unencrypted. */
 function plain() {
   const { hostname, port } = new URL(service.url);
   return { createConnection: () => connect(Number(port), hostname) };
@@ -115,7 +115,7 @@ test("OpenAI's client transcribes with turn detection, and deltas only append", 
   realtime.close();
 });
 
-test("OpenAI's client commits turns itself, and clears", async () => {
+test("OpenAI's client commits and clears turns itself", async () => {
   const realtime = new OpenAIRealtimeWS({ model: "whisper-1", options: plain() }, clientOf());
   const events = new RealtimeEvents(realtime.socket);
   const errors: (string | null | undefined)[] = [];
@@ -129,7 +129,7 @@ test("OpenAI's client commits turns itself, and clears", async () => {
   realtime.send({ type: "input_audio_buffer.commit" });
   await events.seen("error");
   assert.deepEqual(errors, ["input_audio_buffer_commit_empty"]);
-  // A turn without speech, one that is cleared, and one with speech.
+  // Three turns: without speech, cleared, and with speech.
   sendAll((audio) => realtime.send({ type: "input_audio_buffer.append", audio }), Buffer.alloc(24_000));
   realtime.send({ type: "input_audio_buffer.commit" });
   const silent = await events.seen(`${TRANSCRIPTION}.completed`);
@@ -151,7 +151,7 @@ test("OpenAI's client commits turns itself, and clears", async () => {
   realtime.close();
 });
 
-test("OpenAI's client of the beta gets the beta's events", async () => {
+test("OpenAI's beta client gets the beta's events", async () => {
   const client = new OpenAI5({ apiKey: service.key, baseURL: `${service.url}/v1` });
   const realtime = new BetaRealtimeWS({ model: "gpt-4o-realtime-preview", options: plain() }, client);
   const events = new RealtimeEvents(realtime.socket);
@@ -240,7 +240,7 @@ describe("credentials of realtime sockets", () => {
     );
   });
 
-  test("wrong bodies of client secrets get OpenAI's errors", async () => {
+  test("invalid bodies of client secrets get OpenAI's errors", async () => {
     const { clientSecrets } = clientOf().realtime;
     assert.match((await clientSecrets.create({})).value, /^ek_svc_/);
     for (const body of [

@@ -142,7 +142,7 @@ describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () 
       });
       return { run, isHeard };
     });
-    // One that is rejected is never heard.
+    // A session that is rejected is never transcribed.
     await Promise.all(speaking.map(({ run, isHeard }) => Promise.race([isHeard, run])));
     for (let round = 0; round < ROUNDS; round++) {
       const killed = await takeOneWithLanes();

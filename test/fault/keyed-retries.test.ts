@@ -38,7 +38,7 @@ test(`over ${ROUNDS} kill -9 every request repeated under its key is answered fo
   let isOver = false;
   const counts = { answered: 0, repeated: 0, inUse: 0, unpaid: 0 };
   let credits = 0;
-  /** Settles with the answer's bytes; null if it is incomplete. */
+  /** Settles with the response's bytes; null if it is incomplete. */
   const ask = async (path: string, body: string | Uint8Array, key: string) => {
     try {
       const answer = await fetch(service.url + path, {

@@ -43,7 +43,7 @@ const fileLength = uniform(SEED + 1);
 interface Seen {
   /** Before the first request. */
   readonly since: Date;
-  /** Credits of each complete answer, by request id. */
+  /** Credits of each complete response, by request id. */
   readonly answered: Map<string, number>;
   /** Credits for the received sentences of each interrupted stream, by request id. */
   readonly broken: Map<string, number>;

@@ -48,14 +48,14 @@ describe("realtime transcription through a gateway and engine nodes", { skip: WI
     pcm = littleEndianBytes(toInt16(resampler.push(samples)));
   });
   after(async () => {
-    // Whatever a start that failed has left.
+    // Whatever a failed start has left behind.
     const codes = await Promise.all([gateway, ...nodes.slice(1)].map((started) => started?.stop()));
     await nodes[0]?.kill();
     await nats?.kill();
     assert.deepEqual(codes, [0, 0]);
   });
 
-  /** Sends two turns with a pause of the caller's making between them, and returns their transcripts. */
+  /** Sends two turns with a pause that the caller controls between them, and returns their transcripts. */
   async function turns(between: () => Promise<void>): Promise<readonly string[]> {
     const socket = new WebSocket(`${gateway.url.replace("http", "ws")}/v1/realtime`, {
       headers: { authorization: `Bearer ${gateway.key}` },
@@ -93,7 +93,7 @@ describe("realtime transcription through a gateway and engine nodes", { skip: WI
   });
 });
 
-/** The light models transcribe no words, but two turns of speech have some letters each. */
+/** The light models transcribe no words, but each of the two turns has some letters. */
 function assertHeard(texts: readonly string[]): void {
   assert.ok(texts.length === 2 && texts.every((text) => text !== ""), texts.join(" | "));
 }

@@ -20,9 +20,9 @@ const SPOKEN = [
 /** Longer than an utterance may be, so that one is cut in speech. */
 const LONG = joined(...Array<Int16Array>(8).fill(KAZAKH));
 const MESSAGE_SAMPLES = [1_600, 1_000, 2_311];
-/** A worker serves this long before it is killed. */
+/** Time for which a worker serves before it is killed. */
 const KILL_MS = 2_000;
-/** Few enough that a slow machine reads the long utterance after the last one. */
+/** Few enough that even a slow machine can read the long utterance after the last kill. */
 const KILLS = 6;
 
 const orders = new FaultOrders();

@@ -30,7 +30,7 @@ before(async () => {
 
 after(() => engine.stop());
 
-/** The work that the engine had started when its session was stopped because the client had left. */
+/** Work that the engine had started before its session was stopped because the client left. */
 interface Left {
   readonly runs: number;
   readonly reason: string;

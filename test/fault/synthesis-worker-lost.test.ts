@@ -150,7 +150,7 @@ test("a dead worker's last output does not leak into the repeated piece", async 
   first!.queue.write(Int16Array.of(7, 7, 7));
   first!.fail(new Error("heap"));
   await settled();
-  // An error may overtake a message on its way between threads.
+  // An error may overtake a message in flight between threads.
   first!.say({ type: "pcm", jobId: 0, sampleCount: 3 });
   const second = workers[1]!;
   assert.equal(second.posted.length, 1);

@@ -257,7 +257,7 @@ function connectionsOf(name: string, makeFront: (typeof fronts)[string]): void {
     try {
       const ask = async () => {
         const client = await Client.connect(port);
-        // None waits for the others: one that is silent for 10 s is closed.
+        // They run concurrently: a connection that is silent for 10 s is closed.
         for (let round = 0; round < 3; round++) {
           client.send(`GET /at-once HTTP/1.1\r\n${HOST}\r\n\r\n`);
           await client.received("/at-once");
@@ -360,7 +360,7 @@ class Client {
 
   private constructor(socket: Socket) {
     this.#socket = socket;
-    // Some connections are closed with a reset.
+    // Some connections are reset.
     socket.on("error", () => {});
     // It keeps its end open: only a socket closed by the other side rejects more bytes.
     socket.once("end", () => {

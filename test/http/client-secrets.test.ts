@@ -19,7 +19,7 @@ const CONFIG: RealtimeConfig = {
 };
 const GRANT = { identity: IDENTITY, config: CONFIG };
 
-test("a client secret grants its configuration, as often as it is used, until it expires", async () => {
+test("a client secret grants its configuration any number of times until it expires", async () => {
   const clock = new ManualClock();
   const secrets = clientSecrets(clock);
   const { value, untilMs } = secrets.issue(GRANT, 10_000)!;
@@ -33,7 +33,7 @@ test("a client secret grants its configuration, as often as it is used, until it
   assert.equal(await secrets.read(value), null);
 });
 
-test("a clock that was set back does not make a client secret last", async () => {
+test("setting the clock back does not extend a client secret", async () => {
   const clock = new ManualClock();
   const secrets = clientSecrets(clock);
   const { value } = secrets.issue(GRANT, 10_000)!;
@@ -60,7 +60,7 @@ test("a changed secret, or one of another service, grants nothing", async () => 
   }
 });
 
-test("a configuration that does not fit is not signed", () => {
+test("a configuration that is too large is not signed", () => {
   const keywords = Array.from({ length: 100 }, () => "а".repeat(60));
   assert.equal(clientSecrets().issue({ identity: IDENTITY, config: { ...CONFIG, keywords } }, 10_000), null);
 });

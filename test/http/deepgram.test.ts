@@ -84,7 +84,7 @@ for (const front of FRONTS) {
       assert.equal(answer.headers.get("x-svc-audio-seconds"), String(24_001 / 8_000));
     });
 
-    test("without options the answer has neither utterances nor marks", async () => {
+    test("without options the response has neither utterances nor marks", async () => {
       const answer = await post("/v1/listen", AUDIO);
       const { results } = (await answer.json()) as { results: { channels: Json[] } };
       assert.deepEqual(Object.keys(results), ["channels"]);
@@ -131,7 +131,7 @@ for (const front of FRONTS) {
       }
     });
 
-    test("hot words, models and languages reach the recogniser; channels are mixed, and the answer says so", async () => {
+    test("hot words, models and languages reach the recogniser; channels are mixed, and the response says so", async () => {
       const query = "model=svc-kk-ru-v2&language=ru&multichannel=true&keyterm=сәлем&keywords=әлем:2&tag=x";
       const answer = await post(`/v1/listen?${query}`, AUDIO);
       const { metadata } = (await answer.json()) as { metadata: { warnings: Json[] } };
@@ -161,7 +161,7 @@ for (const front of FRONTS) {
       assert.deepEqual(running.conversations.uploads.at(-1)!.bytes, flac);
     });
 
-    test("the audio may be behind an address, under the rules of /v1/transcribe", async () => {
+    test("the audio may be at an address, under the rules of /v1/transcribe", async () => {
       const server = createServer((_request, response) => response.end(AUDIO)).listen(0, "127.0.0.1");
       await once(server, "listening");
       const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/a.wav`;
@@ -183,7 +183,7 @@ for (const front of FRONTS) {
       }
     });
 
-    test("what this service cannot do is refused in Deepgram's shape", async () => {
+    test("unsupported features are rejected in Deepgram's shape", async () => {
       for (const [query, code, rule] of [
         ["callback=https://service.test/", "Bad Request", /^callback is not supported$/],
         ["diarize=true", "Bad Request", /^diarize is not supported$/],
@@ -210,7 +210,7 @@ for (const front of FRONTS) {
       assert.match(String(((await empty.json()) as Json)["err_msg"]), /^no audio supplied/);
     });
 
-    test("keys are refused as everywhere, in Deepgram's shape", async () => {
+    test("keys are rejected as on every path, in Deepgram's shape", async () => {
       for (const [authorization, status, code] of [
         [`Bearer ${GOOD_KEY}`, 200, undefined],
         [`token ${GOOD_KEY}`, 200, undefined],
@@ -232,7 +232,7 @@ for (const front of FRONTS) {
       assert.equal(elsewhere.status, 401, "only Deepgram's paths take keys as Token");
     });
 
-    test("a text is spoken as a WAV that is sent as it is made, or as samples", async () => {
+    test("a text is synthesized as a streamed WAV, or as samples", async () => {
       const wav = await post("/v1/speak?model=aigul", '{"text":"a.b."}', {
         "content-type": "application/json",
       });
@@ -263,7 +263,7 @@ for (const front of FRONTS) {
       await aura.arrayBuffer();
     });
 
-    test("speech that cannot be made is refused in Deepgram's shape, or breaks off", async () => {
+    test("failed speech is rejected in Deepgram's shape, or breaks off", async () => {
       for (const [query, body, status, rule] of [
         ["", "{}", 400, /^text is required$/],
         ["", '{"text":" "}', 400, /^text is required$/],

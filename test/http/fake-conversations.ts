@@ -29,7 +29,7 @@ import { ToneSynthesizer } from "../support/tone-synthesizer.js";
 export const GOOD_KEY = `sk-svc-${"0a".repeat(24)}`;
 export const DOWN_KEY = `sk-svc-${"dd".repeat(24)}`;
 
-/** The rules of readable text without the model: figures, capitals and the last mark. */
+/** Readable text by rules, without the model: figures, capitals and the last mark. */
 const UNPUNCTUATED: TranscriptReader = { read: async (task) => readWords(task, null) };
 
 /** Nobody pays here. */

@@ -65,7 +65,7 @@ test("a playground key opens no live socket after its ten minutes", async () => 
   assert.equal(await live.find(key), null);
 });
 
-test("every service with the same secret accepts a playground key, and no other text", async () => {
+test("every service with the same secret accepts a playground key, and rejects any other text", async () => {
   const clock = new ManualClock();
   const key = issuing(clock).keys.issue(SESSION, "usr_1", ORGANIZATION);
   const { keys, lookUps } = issuing(clock);

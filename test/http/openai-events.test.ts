@@ -35,7 +35,7 @@ for (const front of FRONTS) {
         signal,
       });
     };
-    /** Waits for the work, which then knows its first segment. */
+    /** Waits for work that has its first segment. */
     const segmentKnown = async () => {
       await eventually("the work", () => running.conversations.uploads.length === 1);
       running.conversations.wishes?.onSegments?.([SEGMENT]);

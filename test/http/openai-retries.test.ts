@@ -20,7 +20,7 @@ for (const [version, OpenAI] of [
   ["6", OpenAI6 as unknown as typeof OpenAI5],
 ] as const) {
   for (const { error, attempts, name } of REFUSALS) {
-    test(`the openai client ${version} tries ${attempts} times when the answer is ${name}`, async () => {
+    test(`the openai client ${version} tries ${attempts} times when the response is ${name}`, async () => {
       const running = await startTransport("node");
       running.conversations.nextTranscription = error;
       const client = new OpenAI({ apiKey: GOOD_KEY, baseURL: `${running.base}/v1`, maxRetries: 1 });

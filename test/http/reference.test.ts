@@ -269,7 +269,7 @@ test("answers have the members, content types and headers of the reference", asy
   running.conversations.modelWaitMs = 1_500;
   for (const { method, path, status, answer, answerHeaders = [] } of ENDPOINTS) {
     if (status === 101) continue;
-    // For answers that say what had no effect.
+    // For responses that report ignored parameters.
     const query = isDeepgramPath(path) ? "?tag=x" : "";
     const given = await fetch(running.base + path + query, { method, headers, ...requests[path] });
     assert.equal(given.status, 200, path);

@@ -528,7 +528,7 @@ for (const front of FRONTS) {
       assert.equal(body["duration"], 3);
     });
 
-    test("the OpenAI shape answers readable text if the form asks for it, plain subtitles too", async () => {
+    test("the OpenAI shape returns readable text if the form requests it, and plain subtitles too", async () => {
       const textOf = async (fields: Record<string, string>) => (await transcriptions(fields)).text();
       assert.equal(await textOf({ display: "true" }), '{"text":"Сәлем әлем привет."}');
       assert.equal(await textOf({ display: "1", response_format: "text" }), "Сәлем әлем привет.");
@@ -561,7 +561,7 @@ for (const front of FRONTS) {
       });
     });
 
-    test("the OpenAI shape rejects broken options of readable text before anything is transcribed", async () => {
+    test("the OpenAI shape rejects invalid options of readable text before anything is transcribed", async () => {
       for (const [fields, rule] of [
         [{ display: "yes" }, /^display must be true, false, 1 or 0, received "yes"$/],
         [{ numerals: "some" }, /^numerals must be one of auto, all, none, received "some"$/],
@@ -597,7 +597,7 @@ for (const front of FRONTS) {
   });
 }
 
-/** The answer may arrive a moment before the upload is deleted. */
+/** The response may arrive shortly before the upload is deleted. */
 async function spoolIsEmpty(spoolDir: string): Promise<void> {
   await eventually("nothing is left", async () => (await readdir(spoolDir)).length === 0);
 }

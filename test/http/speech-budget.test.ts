@@ -45,7 +45,7 @@ test("a lone response always fits; others share the budget, at most half per org
   budget.take("a", 500);
 });
 
-test("shares never exceed the budget or one response", () => {
+test("no share exceeds the budget or the size of one response", () => {
   const step = fc.tuple(fc.constantFrom("a", "b", "c"), fc.nat({ max: 150 }), fc.nat({ max: 9 }));
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {

@@ -15,7 +15,7 @@ type Message = Readonly<Record<string, unknown>>;
 
 interface Listener {
   readonly socket: WebSocket;
-  /** Messages, and the bytes of sound in a row. */
+  /** Messages, and the byte counts of consecutive audio. */
   readonly received: (Message | Buffer)[];
   readonly closed: Promise<[number, Buffer]>;
   send(message: Message): void;
@@ -68,7 +68,7 @@ for (const front of FRONTS) {
       return [answer, JSON.parse(Buffer.concat(body).toString()) as Message];
     }
 
-    test("a text in pieces is answered by its sound, Flushed, and metadata first", async () => {
+    test("a text in pieces is answered with metadata first, then audio and Flushed", async () => {
       const listener = await opened("model=aigul");
       for (const text of ["Сә", "лем. Жа", "қсы."]) listener.send({ type: "Speak", text });
       listener.send({ type: "Flush" });
@@ -88,7 +88,7 @@ for (const front of FRONTS) {
       assert.deepEqual(typesOf(listener), ["Metadata", "sound", "Flushed"]);
     });
 
-    test("sound has the encoding and rate that the client requested", async () => {
+    test("audio has the encoding and rate that the client requested", async () => {
       for (const [query, bytesPerSecond] of [
         ["encoding=alaw", 8_000],
         ["encoding=mulaw&sample_rate=16000", 16_000],
@@ -108,7 +108,7 @@ for (const front of FRONTS) {
       }
     });
 
-    test("a clear stops the sound, and a new answer follows in order", async () => {
+    test("a clear stops the audio, and a new answer follows in order", async () => {
       const listener = await opened();
       listener.send({ type: "Speak", text: "Бұл жерде ждет. Ал бұл естілмейді. " });
       await eventually("sound", has(listener, "sound"));
@@ -121,7 +121,7 @@ for (const front of FRONTS) {
       listener.socket.terminate();
     });
 
-    test("keys are accepted as a subprotocol too; wrong keys and options are refused in Deepgram's shape", async () => {
+    test("keys are accepted as a subprotocol too; wrong keys and options are rejected in Deepgram's shape", async () => {
       const listener = await opened("", ["token", GOOD_KEY]);
       assert.equal(listener.socket.protocol, "token");
       listener.socket.terminate();
@@ -160,14 +160,14 @@ for (const front of FRONTS) {
       assert.match(String(error!["request_id"]), /^req_/);
     });
 
-    test("names without effect are reported", async () => {
+    test("ignored parameters are reported", async () => {
       const { socket } = connect("mip_opt_out=true&bit_rate=48000&tag=x");
       const [answer] = (await once(socket, "upgrade")) as [IncomingMessage];
       assert.equal(answer.headers["x-svc-ignored"], "mip_opt_out,bit_rate,tag");
       socket.terminate();
     });
 
-    test("messages that cannot be understood are skipped with a warning, and the tenth closes", async () => {
+    test("invalid messages are skipped with a warning, and the tenth closes the socket", async () => {
       const listener = await opened();
       const bad: (string | Buffer)[] = [
         ...[
@@ -192,7 +192,7 @@ for (const front of FRONTS) {
       }
     });
 
-    test("a session that hears bad messages speaks on", async () => {
+    test("a session with invalid messages continues to speak", async () => {
       const listener = await opened();
       listener.socket.send("{");
       listener.send({ type: "KeepAlive" });
@@ -203,7 +203,7 @@ for (const front of FRONTS) {
       listener.socket.terminate();
     });
 
-    test("floods end in an Error of Deepgram's shape, and leave nothing running", async () => {
+    test("floods end in a Deepgram-shaped Error, and leave nothing running", async () => {
       for (const unit of ['{"type":"Flush"}', '{"type":"Clear"}', '{"type":"Speak","text":"а"}']) {
         const listener = await opened();
         while (listener.socket.readyState === WebSocket.OPEN) {
@@ -217,7 +217,7 @@ for (const front of FRONTS) {
       }
     });
 
-    test("text beyond the limit of what may wait closes the socket", async () => {
+    test("text beyond the waiting limit closes the socket", async () => {
       const listener = await opened();
       listener.send({ type: "Speak", text: "Бұл жерде ждет. " });
       await eventually("sound", has(listener, "sound"));
@@ -226,11 +226,11 @@ for (const front of FRONTS) {
       assert.match(String((listener.received.at(-1) as Message)["description"]), /^at most 20000 characters/);
     });
 
-    test("a client that does not read is not sent everything", async () => {
+    test("a client that stops reading is not sent everything", async () => {
       const listener = await opened("sample_rate=48000");
       const { begun } = running.conversations.synthesizer;
       const ended = () => begun.filter((piece) => piece.endsWith("соңы.")).length;
-      // Half a megabyte of sound each, more than the buffers of a connection hold.
+      // Half a megabyte of audio each, more than a connection's buffers hold.
       const sentence = `${"сөз ".repeat(130)}соңы. `;
       const sentences = 24;
       listener.socket.pause();
@@ -243,7 +243,7 @@ for (const front of FRONTS) {
       listener.socket.terminate();
     });
 
-    test("an upgrade to another kind of request is told apart", async () => {
+    test("an upgrade with another path is distinguished", async () => {
       const answer = await fetch(`${running.base}/v1/speak`, {
         headers: { authorization: `Token ${GOOD_KEY}` },
       });

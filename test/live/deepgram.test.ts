@@ -146,7 +146,7 @@ for (const front of FRONTS) {
       ]);
     });
 
-    test("finals are readable text with one word for each displayed word", async () => {
+    test("finals are readable text with one word per displayed word", async () => {
       const said = ["бағасы", "екі", "мың", "теңге"].map((word, nth) => {
         return { word, start: nth, end: nth + 0.5, confidence: 0.9 - nth / 10 };
       });

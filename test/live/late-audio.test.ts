@@ -66,7 +66,7 @@ async function opened(path: string, audio: (bytes: Uint8Array) => void = () => {
   return { events, sink, closes, logLines };
 }
 
-test("drops audio that was gathered while its session ended, on both protocols", async () => {
+test("drops audio that arrived while its session was ending, on both protocols", async () => {
   for (const path of ["/v1/stream", "/v1/listen"]) {
     const { events, sink, closes, logLines } = await opened(path);
     sink.send({ type: "done", audio_seconds: 1, credits_charged: 6 });

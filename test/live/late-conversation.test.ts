@@ -89,7 +89,7 @@ test("a client that sends nothing for a minute is closed as idle, one with messa
   assert.deepEqual(sink.closes, [{ code: 4408, reason: "idle" }]);
 });
 
-test("a session that cannot start says so to the caller of the audio", () => {
+test("a session that cannot start reports it to the caller of `audio`", () => {
   const late = new LateConversation(new RecordingSink(), () => {
     throw new ServiceError("ENGINE_BUSY", "no worker");
   });

@@ -51,7 +51,7 @@ for (const front of FRONTS) {
         await eventually("a session", () => sessions.length === 1);
         return sessions[0]!;
       };
-      /** Every message before has been handled when this unknown one is answered. */
+      /** Every earlier message has been handled when this unknown one is answered. */
       const handled = async () => {
         socket.send('{"type":"probe","event_id":"probe"}');
         const isAnswer = ({ error }: ReceivedEvent) => error?.event_id === "probe";
@@ -139,7 +139,7 @@ for (const front of FRONTS) {
       });
     }
 
-    test("deltas never contradict each other: a transcript that differs is sent whole", async () => {
+    test("deltas never contradict each other: a transcript that differs is sent in full", async () => {
       const { socket, events, started } = await opened();
       socket.send(append(PIECE));
       const { sink } = await started();
@@ -221,7 +221,7 @@ for (const front of FRONTS) {
       socket.terminate();
     });
 
-    test("G.711 and PCM are resampled to the session's rate, in any cut", async () => {
+    test("G.711 and PCM are resampled to the session's rate, however they are chunked", async () => {
       for (const [format, bytesPerSecond] of [
         [{ type: "audio/pcm", rate: 24_000 }, 48_000],
         [{ type: "audio/pcmu" }, 8_000],
@@ -238,7 +238,7 @@ for (const front of FRONTS) {
       }
     });
 
-    test("the beta's forms are understood, and answered in its form", async () => {
+    test("the beta's forms are accepted, and answered in its form", async () => {
       const { socket, events } = await opened("intent=transcription", { "openai-beta": "realtime=v1" });
       const { session } = await events.seen("transcription_session.created");
       assert.equal(session.input_audio_format, "pcm16");
@@ -259,7 +259,7 @@ for (const front of FRONTS) {
       socket.terminate();
     });
 
-    test("models that commit on their own have no turn detection unless it is requested", async () => {
+    test("models whose clients commit have no turn detection unless it is requested", async () => {
       const detectionOf = async (session: object, query = "") => {
         const { socket, events } = await opened(query);
         socket.send(update(session));
@@ -275,7 +275,7 @@ for (const front of FRONTS) {
       assert.equal(await detectionOf({ audio: { input: both } }), "server_vad");
     });
 
-    test("wrong events get an error with their id, and change nothing", async () => {
+    test("invalid events get an error with their id, and change nothing", async () => {
       const { socket, events } = await opened();
       const wrong: readonly (readonly [object, param: string, RegExp])[] = [
         [{ type: "session.update" }, "session", /session is invalid/],
@@ -318,7 +318,7 @@ for (const front of FRONTS) {
       socket.terminate();
     });
 
-    test("what the session was opened with cannot change after the first audio, the rest can", async () => {
+    test("options of the session are fixed after the first audio, the rest may change", async () => {
       const { socket, events, handled } = await opened();
       socket.send(append(PIECE));
       socket.send(update({ audio: { input: { turn_detection: { silence_duration_ms: 900 } } } }));
@@ -366,7 +366,7 @@ for (const front of FRONTS) {
       });
     });
 
-    test("a rejected handshake says why: a wrong key, intent or model, a call, a key in the query", async () => {
+    test("a rejected handshake gives the reason: a wrong key, intent or model, a call, a key in the query", async () => {
       for (const [query, key, status, pattern] of [
         ["", `sk-svc-${"ab".repeat(24)}`, 401, /API key/],
         ["intent=conversation", GOOD_KEY, 400, /intent must be transcription/],
@@ -388,7 +388,7 @@ for (const front of FRONTS) {
       }
     });
 
-    test("hostile messages get errors and leave the session as it was", async () => {
+    test("hostile messages get errors and leave the session unchanged", async () => {
       const { socket, events, handled } = await opened();
       const hostile = [
         "",
@@ -413,7 +413,7 @@ for (const front of FRONTS) {
       socket.terminate();
     });
 
-    test("a binary message is refused, and ten of them end the socket", async () => {
+    test("a binary message is rejected, and ten of them close the socket", async () => {
       const { socket, events, closed } = await opened();
       for (let nth = 0; nth < 10; nth++) socket.send(PIECE);
       assert.deepEqual((await closed)[0], 4400);
@@ -422,11 +422,11 @@ for (const front of FRONTS) {
       assert.equal(sessions.length, 0);
     });
 
-    test("audio faster than real time is no flood, in long messages too; commands are limited", async () => {
+    test("audio faster than real time is no flood, even in long messages; commands are limited", async () => {
       const { socket, events, closed, handled } = await opened();
       for (let nth = 0; nth < 500; nth++) socket.send(append(PIECE));
       socket.send(append(new Uint8Array(470_400)));
-      // JSON writers of some languages escape slashes, which are everywhere in this audio.
+      // JSON encoders of some languages escape slashes, which are frequent in this audio.
       const escaped = append(new Uint8Array(9_600).fill(255)).replaceAll("/", "\\/");
       assert.ok(escaped.length > 20_000);
       socket.send(escaped);
@@ -467,7 +467,7 @@ for (const front of FRONTS) {
       await limited.stop();
     });
 
-    test("a stopping service closes sockets without audio, too", async () => {
+    test("a stopping service also closes sockets without audio", async () => {
       const stopping = await startTransport(front);
       const socket = new WebSocket(`ws://127.0.0.1:${stopping.port}/v1/realtime`, {
         headers: { authorization: `Bearer ${GOOD_KEY}` },

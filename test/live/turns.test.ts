@@ -84,7 +84,7 @@ test("a turn that only time or the client ends joins its utterances", () => {
   assert.deepEqual(turns.finish(13.5), []);
 });
 
-/** What a session may report, in any order. */
+/** Reports of a session, in any order. */
 const anyReports = fc.array(
   fc.record({
     kind: fc.constantFrom("partial", "final", "heard", "force"),
@@ -206,7 +206,7 @@ for (const front of FRONTS) {
       ]);
     });
 
-    test("options that break their rule are refused", async () => {
+    test("invalid options are rejected", async () => {
       for (const [query, rule] of [
         ["eot_threshold=0.2", /^eot_threshold must be 0.5 to 1/],
         ["eager_eot_threshold=0.95", /^eager_eot_threshold must be 0.3 to 0.9/],

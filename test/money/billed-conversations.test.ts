@@ -152,7 +152,7 @@ test("holds nothing for a client who has already left", async () => {
   assert.deepEqual(meter.calls, []);
 });
 
-test("a file that is charged for its first text is charged once", async () => {
+test("a file that is charged at its first text is charged once", async () => {
   const { meter, work, billed, tellLength } = transcribing();
   await tellLength(TRANSCRIPT);
   await Promise.all([billed.charge(), billed.charge()]);
@@ -162,7 +162,7 @@ test("a file that is charged for its first text is charged once", async () => {
   assert.deepEqual(meter.calls, ["hold", "charge", "complete"]);
 });
 
-test("after its first text a file is paid by a client who leaves, and refunded if the work fails", async () => {
+test("after its first text, a client that leaves pays for the file, and failed work is refunded", async () => {
   for (const [end, last] of [
     ["client-left", "complete"],
     ["service-stops", "refund 0"],

@@ -88,7 +88,7 @@ function fairPayment(told: readonly BillingEvent[]): Payment | null {
   return told[end] === "service-stops" ? "the part" : "all";
 }
 
-test("settles a hold once, by the first ending and whether the work was charged by then", () => {
+test("a hold is settled once, by the first ending and by whether the work was charged before it", () => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...EVENTS), { maxLength: 12 }), (events) => {
       const work = new Work();

@@ -102,7 +102,7 @@ const HIGHEST_PROBE = 2 ** 30;
 
 type Probed = Pick<Setting<unknown>, "name" | "schema" | "absent">;
 
-/** Defaults of settings, the whole numbers and some other texts that they accept, by name. */
+/** Defaults of settings, and the whole numbers and other texts that they accept, by name. */
 export function settingShapes(settings: readonly Probed[]): Shape {
   return Object.fromEntries(
     settings.map(({ name, schema, absent }) => {

@@ -12,7 +12,7 @@ const READABLE = [
   { word: "[PHONE].", start: 3, end: 3.12345, spoken: [3, 4] },
 ] as const;
 
-test("displayed words have marks, and without them are lower case", () => {
+test("displayed words have marks, and are lower case without them", () => {
   const words = listenWords(SAID, READABLE, true);
   assert.deepEqual(words[0], {
     ...{ word: "он", start: 0, end: 0.123, confidence: 0.5 },
@@ -24,7 +24,7 @@ test("displayed words have marks, and without them are lower case", () => {
   assert.ok(plain.every((word) => !("punctuated_word" in word)));
 });
 
-test("a displayed word has the lowest confidence of the words it stands for", () => {
+test("a displayed word has the lowest confidence of its spoken words", () => {
   const readable = [{ word: "2000", start: 0, end: 1, spoken: [1, 3] as const }];
   assert.equal(listenWords(SAID, readable, true)[0]!.confidence, 0.6);
 });

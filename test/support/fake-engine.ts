@@ -1,10 +1,10 @@
 import type { Engine, ResidencyObserver } from "../../actors/residency/resident-model.js";
 import { type Deferred, deferred } from "./deferred.js";
 
-/** Engines whose starts and stops end when the test says so, and that record misuse. */
+/** Engines whose starts and stops end when the test decides, and that record misuse. */
 export class FakeEngines {
   readonly made: FakeEngine[] = [];
-  /** Violated rules; there must be none. */
+  /** Violated rules; must stay empty. */
   readonly faults: string[] = [];
   readonly observed: string[] = [];
   readonly observer: ResidencyObserver = {

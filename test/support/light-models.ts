@@ -14,8 +14,8 @@ import {
 
 /**
  * Returns settings of a service with the shipped models, but a language model of one word and no weight: the
- * shipped one takes a second of CPU to unpack at each start. For tests of requests and credits; transcripts
- * come from the graphs alone.
+ * shipped one takes a second of CPU to unpack at each start. For tests of requests and credits, since
+ * transcripts come from the graphs alone.
  */
 export async function lightModels(): Promise<{ readonly MODELS_DIR: string }> {
   const folder = await temporaryFolder();

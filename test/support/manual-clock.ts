@@ -1,6 +1,6 @@
 import type { Clock } from "../../core/ports/clock.js";
 
-/** A clock that moves only when the test says so. */
+/** A clock that moves only when the test advances it. */
 export class ManualClock implements Clock {
   #nowMs = 1_000;
 

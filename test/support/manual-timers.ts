@@ -1,6 +1,6 @@
 import type { TestContext } from "node:test";
 
-/** A timer that runs when the test says so. `refresh` restarts its delay, as in Node. */
+/** A timer that runs when the test fires it. `refresh` restarts its delay, as in Node. */
 class ManualTimer {
   readonly #timers: ManualTimers;
   readonly callback: () => void;

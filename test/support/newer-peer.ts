@@ -35,7 +35,7 @@ function moreRecords(bytes: Uint8Array): Uint8Array {
   return writer.take(nth);
 }
 
-/** Adds a key and an answer that are not defined yet to a heartbeat, a report or the body of a record. */
+/** Adds a key and an answer from a future version to a heartbeat, a report or the body of a record. */
 function moreKeys(bytes: Uint8Array): Uint8Array {
   const known = decode(bytes) as { readonly answers?: readonly unknown[] };
   const later = { type: "later", session: 0, epoch: 1, of: "a release to come" };

@@ -17,8 +17,8 @@ const PREPARED_FOLDER = "build/test-database";
 /** Parts of a private database: its files and its password. */
 const PARTS = ["postgres", "postgres-password"];
 /**
- * Added to the settings: the data must survive killed processes, but not a power loss, and on a disk that all
- * tests share, each commit would wait for all writes.
+ * Additional settings: the data must survive killed processes but not a power loss, and on a disk shared by
+ * all tests each commit would wait for every other write.
  */
 const SETTINGS = "fsync = off\nfull_page_writes = off\n";
 /** Deletes the second template database, a third of the 1,065 files that each test copies. */

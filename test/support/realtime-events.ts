@@ -1,7 +1,7 @@
 import type { WebSocket } from "ws";
 import { within } from "./pace.js";
 
-/** Far beyond what a slow machine needs. */
+/** Far more time than a slow machine needs. */
 const DEADLINE_MS = 20_000;
 
 /** An event of `/v1/realtime`, as received. */
@@ -12,7 +12,7 @@ export interface ReceivedEvent {
   readonly [member: string]: any;
 }
 
-/** Collects the events of a realtime socket, and waits for some of them. */
+/** Collects the events of a realtime socket, and lets tests wait for them. */
 export class RealtimeEvents {
   readonly all: ReceivedEvent[] = [];
   #waiters: (() => void)[] = [];

@@ -11,11 +11,11 @@ const RATE_HZ = 24_000;
 const SAMPLES_PER_LETTER = 240;
 
 /**
- * Speaks each letter as ten milliseconds of its code, in two parts. Pieces with "ждет" wait in the middle until
- * the test calls `go`; those with "сбой" fail there.
+ * Speaks each letter as ten milliseconds of its character code, in two parts. Pieces with "ждет" pause in the
+ * middle until the test calls `go`; those with "сбой" fail there.
  */
 export class ToneSynthesizer implements Synthesizer {
-  /** Texts of all pieces that were begun. */
+  /** Texts of all pieces that were started. */
   readonly begun: string[] = [];
   /** Texts of pieces whose listener left. */
   readonly aborted: string[] = [];

@@ -86,7 +86,7 @@ export class Beds {
   readonly #sounds = new Map<string, Float32Array>();
   readonly #televisions = new Map<string, Float32Array>();
 
-  /** Does the slow work here, so that making a bed later only cuts and adds. */
+  /** Does the slow work here, so that making a bed later only takes cuts and sums. */
   constructor(talkers: readonly Talker[], rooms: readonly Room[]) {
     this.#talkers = talkers;
     for (const { name, crowd, sound, isTelevision } of rooms) {
@@ -100,8 +100,7 @@ export class Beds {
 
   /**
    * Makes a background of `length` samples; the caller sets its level.
-   *
-   * @param near who is at the microphone and so cannot be in the background; null for nobody
+   * @param near the speaker at the microphone, who cannot also be in the background; null for none
    */
   bed(room: Room, near: Pick<Talker, "who" | "speaker"> | null, length: number, seed: number): Float32Array {
     const random = uniformRandom(seed);
@@ -109,7 +108,7 @@ export class Beds {
       this.#talkers.filter(({ speaker }) => speaker !== near?.speaker),
       random,
     );
-    // Prefer people in the background of a synthetic voice, and the reverse.
+    // Prefers people in the background of a synthetic voice, and the reverse.
     others.sort((a, b) => Number(a.who === near?.who) - Number(b.who === near?.who));
     if (room.isTelevision === true) {
       return cut(this.#televisions.get(others[0]!.speaker)!, length, random);
@@ -139,7 +138,7 @@ export class Beds {
 
   #sound({ name, sound }: Room, length: number, random: Random): Float32Array {
     const kept = this.#sounds.get(name);
-    // A piece this long would leave few different places to cut it from.
+    // A longer piece would leave too few different places to cut it from.
     if (kept === undefined || length > kept.length / 2) return sound!(length, Math.floor(random() * 2 ** 31));
     const first = Math.floor(random() * (kept.length - length));
     return kept.slice(first, first + length);

@@ -13,7 +13,7 @@ const MARGIN_SAMPLES = 0.1 * RATE_HZ;
 export interface Utterance {
   readonly start: number;
   readonly end: number;
-  /** Audio heard by the time the end was known; null if the utterance never ended. */
+  /** Audio received by the time the end was known; null if the utterance never ended. */
   readonly decidedAt: number | null;
 }
 

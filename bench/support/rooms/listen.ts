@@ -28,8 +28,8 @@ export interface Final extends Utterance {
 export type Listener = (takes: readonly Take[], mix: (take: Take) => Int16Array) => Promise<Final[][]>;
 
 /**
- * Streams takes to the real service in real time, `sessions` of them at a time. Some are streamed once before
- * they count, since a service that has just started is slower.
+ * Streams takes to the real service in real time, `sessions` of them at a time. Some takes are streamed first
+ * without being counted, because a service that has just started is slower.
  */
 export function pacedListener(sessions: number): Listener {
   return async (takes, mix) => {

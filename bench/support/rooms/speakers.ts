@@ -8,12 +8,12 @@ import { openVoices, type Voices } from "./voices.js";
 
 /** Loud level of every near speaker. */
 export const NEAR_LEVEL_DB = -26;
-/** Kept around the speech, so that it has no hard edges. */
+/** Margin around the speech, so that it has no abrupt edges. */
 const MARGIN_SAMPLES = 0.1 * RATE_HZ;
 const TALK_PAUSE_SECONDS = { least: 0.2, most: 0.9 };
-/** Recordings of people used near the microphone last this long. */
+/** Bounds on the length of recordings used near the microphone. */
 const NEAR_SECONDS = { least: 1, most: 6 };
-/** Recordings of one person used in the background. */
+/** Number of recordings of one person used in the background. */
 const RECORDINGS_BEHIND = 40;
 /** Held-out sentences to choose from, near and in the background. */
 const SENTENCES = 96;

@@ -17,7 +17,7 @@ const TYPING_DB = 15;
 /** Clips in one stream, with long pauses between them. */
 const CLIPS_IN_STREAM = 4;
 const PAUSE_SAMPLES = 3 * RATE_HZ;
-/** Voice activity may continue this long after speech, and start this early before it. */
+/** How long voice activity may continue after speech, and how early it may start. */
 const HELD_SAMPLES = 0.2 * RATE_HZ;
 const EARLY_SAMPLES = 0.08 * RATE_HZ;
 

@@ -10,7 +10,7 @@ const AFTER_SAMPLES = 2 * RATE_HZ;
 /** Time after the speaker in which voices in the background may open utterances. */
 const AFTERMATH_SECONDS = 10;
 const AFTERMATH_DB = 20;
-/** Speakers of each kind used for that. */
+/** Number of speakers of each kind used for that. */
 const AFTERMATH_CLIPS = 8;
 /** Every room has the hiss of a microphone this far below the speaker. */
 const HISS_DB = 50;

@@ -12,7 +12,7 @@ export type Container =
   | "amr"
   | "au";
 
-/** Bytes of a file that suffice to detect its container. */
+/** Number of bytes of a file that are enough to detect its container. */
 export const CONTAINER_HEAD_BYTES = 1 << 16;
 
 const MPEG_KBPS = {
@@ -65,8 +65,7 @@ export function detectContainer(head: Uint8Array): Container | null {
 
 /**
  * Detects a live client that sends a file instead of samples. Samples may have any value, so a signature has
- * at least 32 bits: one in four thousand million sessions would match by chance.
- *
+ * at least 32 bits; one session in four billion would match by chance.
  * @param head the first bytes so far
  * @returns null for samples; `open` while more bytes could still complete a signature
  */

@@ -3,11 +3,13 @@ import { littleEndianBytes, toFloat, toInt16 } from "./pcm.js";
 import { type ResampleOptions, Resampler } from "./resample.js";
 import type { StreamedFormat } from "./streamed-pcm.js";
 
-/** Converts 16-bit mono PCM of a voice, in any cut, to the format and rate that a client plays. */
+/**
+ * Converts a voice's 16-bit mono PCM, in chunks of any size, to the format and rate that the client plays.
+ */
 export class EncodedPcm {
   readonly #format: StreamedFormat;
   readonly #rates: ResampleOptions;
-  /** Null until the first samples, and between two stretches of speech. */
+  /** Null before the first samples and between two stretches of speech. */
   #resampler: Resampler | null = null;
 
   constructor(format: StreamedFormat, fromHz: number, toHz: number) {
@@ -15,14 +17,14 @@ export class EncodedPcm {
     this.#rates = { fromHz, toHz };
   }
 
-  /** May return no bytes: the resampler holds back as many samples as its filter needs. */
+  /** May return nothing: the resampler holds back as many samples as its filter needs. */
   push(pcm: Int16Array): Uint8Array {
     if (this.#rates.fromHz === this.#rates.toHz) return this.#encode(pcm);
     this.#resampler ??= new Resampler(this.#rates);
     return this.#encode(toInt16(this.#resampler.push(toFloat(pcm))));
   }
 
-  /** Returns what the resampler holds back, as if silence followed; more speech may come. */
+  /** Returns the samples that the resampler holds back, as if silence followed; more speech may come. */
   flush(): Uint8Array {
     const rest = this.#resampler?.flush();
     this.#resampler = null;

@@ -17,7 +17,7 @@ function mulawSample(byte: number): number {
 }
 
 const MULAW_BIAS = 0x84;
-/** The largest magnitude, with its bias, that mu-law can write. */
+/** The largest magnitude, including the bias, that mu-law can encode. */
 const MULAW_CLIP = 0x7fff - MULAW_BIAS;
 
 /** Encodes 16-bit samples as mu-law. */
@@ -32,7 +32,8 @@ export function toAlaw(pcm: Int16Array): Uint8Array {
 
 function mulawByte(sample: number): number {
   const biased = Math.min(Math.abs(sample), MULAW_CLIP) + MULAW_BIAS;
-  // The highest bit, 7 to 14, is the segment; the four below it are the place in it.
+  // The highest bit, 7 to 14, selects the segment; the four bits below it are the position within the
+  // segment.
   const segment = 24 - Math.clz32(biased);
   const place = (biased >> (segment + 3)) & 0x0f;
   return ~((sample < 0 ? 0x80 : 0) | (segment << 4) | place) & 0xff;
@@ -40,7 +41,7 @@ function mulawByte(sample: number): number {
 
 function alawByte(sample: number): number {
   const isPositive = sample >= 0;
-  // Negative samples count from -1, so that both signs have the same steps.
+  // Negative samples count from -1, so that both signs have equal steps.
   const magnitude = isPositive ? sample : -sample - 1;
   const segment = Math.max(0, 24 - Math.clz32(magnitude));
   const place = segment === 0 ? magnitude >> 4 : (magnitude >> (segment + 3)) & 0x0f;

@@ -23,7 +23,7 @@ export interface LogMelOptions {
 
 /**
  * Computes log-mel features, `[frames, bins]`, natural log of power; `front-ends.ts` has the options of each
- * model. Adds no dither, which is only for training. Not re-entrant.
+ * model. Adds no dither, which only training needs. Not re-entrant.
  */
 export class LogMel {
   readonly options: LogMelOptions;

@@ -2,7 +2,7 @@ const FORM_BYTES = 12;
 const HEAD_BYTES = 8;
 
 /**
- * Writes a chunk of a RIFF file, padded to an even length. It goes after the samples, where it does not
+ * Writes a chunk of a RIFF file, padded to an even length. It is placed after the samples, where it does not
  * disturb readers that expect a header of 44 bytes.
  * @param id four ASCII characters
  */

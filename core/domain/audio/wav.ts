@@ -16,12 +16,12 @@ export interface WavHeader {
   readonly dataBytes: number | null;
 }
 
-/** Most bytes before the samples (tags, cover art). */
+/** Maximum number of bytes before the samples (tags, cover art). */
 export const LONGEST_WAV_HEADER_BYTES = 1 << 20;
 
 /** Header length of files that we write. */
 const HEAD_BYTES = 44;
-/** Readers take the samples up to the end of the file. */
+/** Readers take all samples up to the end of the file. */
 const UNKNOWN_BYTES = 0xffff_ffff;
 const NO_SAMPLES = new Int16Array(0);
 const RATE_HZ = { min: 4_000, max: 384_000 };
@@ -42,8 +42,7 @@ type WavFields = Omit<WavHeader, "dataOffset" | "dataBytes">;
  * Reads the header of a RIFF/WAVE file from its first bytes.
  *
  * A data size of 0 or 0xFFFFFFFF, as written by recorders that never updated it, means until the end of the
- * file; a larger size than the file is cut.
- *
+ * file; a size larger than the file is reduced.
  * @param prefix the first bytes of the file, as many as are available
  * @param totalBytes length of the whole file, when known
  * @returns null while more bytes are needed
@@ -104,14 +103,14 @@ function wavHead(sampleCount: number, sampleRateHz: number, moreBytes = 0): Uint
   return head;
 }
 
-/** Codes of the sample formats that a streamed file may have, with their bits per sample. */
+/** Codes of the sample formats allowed in a streamed file, with their bits per sample. */
 const STREAMED_FORMATS = {
   linear16: { code: 1, bits: 16 },
   alaw: { code: 6, bits: 8 },
   mulaw: { code: 7, bits: 8 },
 } as const;
 
-/** Writes the header of a WAVE file whose length is not known yet: it lasts until the end of the file. */
+/** Writes the header of a WAVE file of unknown length; its data lasts until the end of the file. */
 export function streamedWavHead(
   format: keyof typeof STREAMED_FORMATS,
   sampleRateHz: number,
@@ -187,7 +186,7 @@ function formatFields(view: DataView, body: number, size: number): WavFields {
     throw unreadable(`sampleRateHz must be ${RATE_HZ.min} to ${RATE_HZ.max}, received ${sampleRateHz}`);
   }
   const bits = view.getUint16(body + 14, true);
-  // 12-bit or 20-bit samples fill the high bits of their bytes, so they read as 16 or 24 bits.
+  // Samples of 12 or 20 bits fill the high bits of their bytes, so they read as 16 or 24 bits.
   const bitsPerSample = known.format === "pcm" ? Math.ceil(bits / 8) * 8 : bits;
   if (!known.bits.includes(bitsPerSample)) {
     throw unreadable(`bitsPerSample of ${known.format} must be ${known.bits.join(", ")}, received ${bits}`);

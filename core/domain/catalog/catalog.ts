@@ -42,7 +42,7 @@ export interface HearingModel extends ModelEntry {
   readonly family: string;
   /** Characters of hot words: those of its transcripts, or none for a model that outputs word pieces. */
   readonly alphabet: ReadonlySet<string>;
-  /** Whether it writes punctuation and capitals itself; readable text then keeps them. */
+  /** Whether the model writes punctuation and capitals itself; readable text then keeps them. */
   readonly writes_marks: boolean;
   /** Whether it sends partials before an utterance has ended. */
   readonly live_partials: boolean;

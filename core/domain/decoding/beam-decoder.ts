@@ -34,7 +34,7 @@ export interface SpeechDoubt {
 export interface BeamDecoderOptions {
   /**
    * Evidence that each character of a text needs: how much likelier than silence it is by the acoustic model
-   * alone, natural log; else the result is empty. Without it the language model turns wind and rain into
+   * alone, natural log; else the result is empty. Without this, the language model turns wind and rain into
    * sentences.
    */
   readonly evidencePerCharacter?: number | undefined;

@@ -1,6 +1,6 @@
 /**
- * Fits a later transcript of the same audio to a client that was promised a text starting with `promised`:
- * the words of `text` nearest to the promise are replaced by it.
+ * Fits a later transcript of the same audio to a client that was promised a text starting with `promised`, by
+ * replacing the words of `text` nearest to the promise with it.
  */
 export function continuedText(promised: string, text: string): string {
   if (text.startsWith(promised)) return text;

@@ -22,7 +22,7 @@ interface TrieNode {
 
 /**
  * Hot words as an automaton over output tokens. They match from the start of a word, and stay matched when
- * letters follow, so a stem is found with its endings.
+ * letters follow, so a stem is also found with its endings.
  *
  * A path earns each character's score when it matches. The score of an incomplete word is a credit, taken
  * back when the next token or the end of the text breaks the match; the score of a complete word is kept.

@@ -21,7 +21,7 @@ export interface TokenModel {
   hasWord(wordHash: number): boolean;
 }
 
-/** First part of a model file. */
+/** The first part of a model file. */
 export interface LanguageModelHeader {
   readonly version: number;
   readonly order: number;
@@ -185,7 +185,7 @@ function runStarts(counts: Uint8Array, arcCount: number): Uint32Array {
 
 /**
  * Computes the targets of arcs and the suffixes of states. States are in breadth-first order, so a suffix,
- * which is shorter, is complete before it is used. Clears the state bit of `tokens`.
+ * being shorter, is complete before it is used. Clears the state bit of `tokens`.
  */
 function linkStates(
   firstArc: Uint32Array,

@@ -1,19 +1,20 @@
 import { countCodePoints } from "../text/code-points.js";
 import type { TimedWord } from "./words.js";
 
-/** Silence after the last word of a hypothesis from which the word is complete. */
+/** Silence after the last word of a hypothesis that makes the word complete. */
 const SETTLED_SECONDS = 0.4;
 
 /** The text of an unfinished utterance. */
 export interface AgreedText {
   readonly text: string;
-  /** Code points at its start on which two hypotheses in a row agree: no later text changes them. */
+  /** Code points at its start on which two consecutive hypotheses agree; no later text changes them. */
   readonly stable: number;
 }
 
 /**
- * Finds the words on which successive hypotheses of a growing utterance agree. A word is agreed when two in a
- * row have it after the same words, and the later one has more after it: the last word may be incomplete.
+ * Finds the words on which successive hypotheses of a growing utterance agree. A word is agreed when two
+ * consecutive hypotheses have it after the same words, and the later one has more after it, since the last
+ * word may be incomplete.
  *
  * Hypotheses may start later than the utterance, as long as they contain everything after `agreedSeconds`.
  * Words are compared by their middles, so a word that moves by a frame stays the same.

@@ -10,7 +10,10 @@ import {
 import { SHARE_BITS, SYMBOLS, SymbolReader } from "./packed-symbols.js";
 import type { SectionReader } from "./section-reader.js";
 
-/** Most arcs, states or words per byte, which bounds the memory of a file; ours has fewer than one. */
+/**
+ * Maximum number of arcs, states or words per byte, which bounds the memory of a file; ours has fewer than
+ * one.
+ */
 const MAX_PER_BYTE = 8;
 
 /**
@@ -66,7 +69,7 @@ export function unpackSections(
 }
 
 /**
- * Codes gaps between word hashes: their number of bits, then all but the first.
+ * Codes gaps between word hashes: their bit lengths, then all bits but the first.
  * @public for the packing recipe
  */
 export function walkGaps(coder: StateCoder, gaps: Uint32Array): void {

@@ -3,7 +3,7 @@ import { brokenLanguageModel } from "./broken-language-model.js";
 /** The upper bit of a token says that its n-gram is a state. @public for the recipe that packs */
 export const STATE_BIT = 128;
 const MAX_ARCS_OF_A_STATE = 256;
-/** Longest chain of suffixes, far more than any order. */
+/** Limit on the length of suffix chains, far above any order. */
 const MAX_LEVELS = 64;
 /** Probability 1. Probabilities are integers, so their sums are exact. */
 const ONE = 1 << 24;
@@ -48,7 +48,9 @@ export interface StateTables {
   readonly backoffs: Uint8Array;
   readonly logProbCodes: Float32Array;
   readonly backoffCodes: Float32Array;
-  /** Probability of each log-prob code, 2^24 for 1, and 256 times the binary logarithm of 1 + i / 256. */
+  /**
+   * The probability of each log-prob code (2^24 for 1), and 256 times the binary logarithm of 1 + i / 256.
+   */
   readonly masses: Uint32Array;
   readonly logs: Uint8Array;
 }
@@ -297,7 +299,7 @@ interface TokenSearch {
   /** Tokens found so far, and in all. */
   readonly size: number;
   readonly count: number;
-  /** Sum that the back-offs to this level add to a log-prob code. */
+  /** Amount that the back-offs to this level add to a log-prob code. */
   readonly shift: number;
 }
 
@@ -309,7 +311,7 @@ function logOf(logs: Uint8Array, value: number, drop = 4): number {
   return ((exponent << 8) + logs[mantissa]!) >> drop;
 }
 
-/** Steps of the file's codes, as integers, so that every reader makes the same guesses. */
+/** Increments of the file's codes, as integers, so that every reader predicts the same values. */
 function scalesOf({ logProbCodes, backoffCodes, masses }: StateTables): {
   shifts: Int32Array;
   backoffOfOne: number;

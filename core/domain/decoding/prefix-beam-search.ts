@@ -12,14 +12,14 @@ const IMPOSSIBLE = Number.NEGATIVE_INFINITY;
 export interface BeamSearchOptions {
   readonly beamWidth: number;
   readonly languageModelWeight: number;
-  /** Added for every character, because the language model prefers short texts. */
+  /** Added for every character, because the language model favours short texts. */
   readonly characterBonus: number;
   /**
-   * Advantage of a word of the lexicon over an unknown one, as a penalty of unknown words: a bonus of known
-   * words would reward splitting long words into short ones.
+   * Advantage of a lexicon word over an unknown one, applied as a penalty for unknown words: a bonus for
+   * known words would reward splitting long words into short ones.
    */
   readonly wordBonus: number;
-  /** Most outputs of a frame that may extend a prefix. */
+  /** Maximum number of outputs of a frame that may extend a prefix. */
   readonly candidatesPerFrame?: number;
   /** Log-prob below which outputs do not extend a prefix. */
   readonly candidateFloor?: number;
@@ -29,7 +29,7 @@ export interface BeamSearchOptions {
 
 const DEFAULTS = {
   candidatesPerFrame: 12,
-  /** Found by `bench/evaluate/tune.ts`: with a lower floor the error stays the same and the time doubles. */
+  /** Found by `bench/evaluate/tune.ts`: a lower floor doubles the time at the same error. */
   candidateFloor: Math.log(2e-4),
   /**
    * Changes none of 600 development utterances and takes 30 % less time; a margin of 10 changes one, of 8
@@ -55,7 +55,7 @@ export interface Hypothesis {
 /** The texts of the beam, best first; at least one. */
 export type Hypotheses = readonly [Hypothesis, ...Hypothesis[]];
 
-/** A search for the text of an utterance; not re-entrant. */
+/** Searches for the text of an utterance; not re-entrant. */
 export interface TokenSearch {
   /** @param logProbs `[frames, vocabulary]`, natural log; may be longer than `frames` rows */
   search(logProbs: Float32Array, frames: number, hotWords: HotWords | null): Hypotheses;

@@ -65,7 +65,7 @@ export class Ranking {
   ): void {
     const { order } = this;
     if (score <= this.worst) return;
-    // A full ranking writes over its worst entry.
+    // A full ranking overwrites its worst entry.
     const entry = this.count < order.length ? this.count : order[this.count - 1]!;
     let at = this.count < order.length ? this.count++ : this.count - 1;
     for (; at > 0 && this.score[order[at - 1]!]! < score; at--) order[at] = order[at - 1]!;

@@ -6,7 +6,7 @@ export class SectionReader {
   #position = 0;
 
   constructor(bytes: Uint8Array) {
-    // A Node buffer's `slice` does not copy, that of a plain array does.
+    // A Node buffer's `slice` does not copy, a plain array's does.
     this.#bytes = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 

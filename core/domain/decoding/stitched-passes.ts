@@ -24,7 +24,7 @@ export interface PassRows {
 }
 
 const BLANK = 0;
-/** Rows on both sides of a seam, half a second at 40 ms, that must read as in one of the two passes. */
+/** Rows on both sides of a seam, half a second at 40 ms, that must match one of the two passes. */
 const NEIGHBOUR_ROWS = 12;
 /** Rows around a seam that should be silent in both passes. */
 const GAP_ROWS = 2;
@@ -75,7 +75,7 @@ export function stitchPasses(
   return { logProbs, rows };
 }
 
-/** Chooses the first row that is taken from the second pass. */
+/** Chooses the first row to take from the second pass. */
 function seamRow(first: PassRows, second: PassRows, width: number): number {
   const end = first.startRow + first.rows;
   const quarter = Math.floor((end - second.startRow) / 4);

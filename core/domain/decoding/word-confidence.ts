@@ -10,11 +10,10 @@ const MARGIN = 10;
  * clarity.
  *
  * The share sums the probabilities of the texts with the word in its place: it accounts for alternatives, as
- * far as the beam has them. The clarity, the geometric mean of the best frames of its letters and the spaces
- * around it, shows where the language model overruled the acoustics. Both together separate right from wrong
- * words better than either alone (`bench/evaluate/confidence.ts`); the root keeps the product near the share
- * of words that are right.
- *
+ * far as the beam has them. The clarity, the geometric mean of the best frames of its letters and of the
+ * spaces around it, shows where the language model overruled the acoustics. Together they separate correct
+ * from wrong words better than either alone (`bench/evaluate/confidence.ts`); the root keeps the product near
+ * the share of words that are right.
  * @see Wessel et al., 2001, "Confidence Measures for Large Vocabulary Continuous Speech Recognition", for the
  * first part.
  */

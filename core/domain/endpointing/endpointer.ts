@@ -22,11 +22,11 @@ export interface EndpointerOptions {
   readonly pauseFrames: number;
   /** Longest utterance, lead included. */
   readonly longestFrames: number;
-  /** A longest utterance is cut at the least likely speech within this many of its last frames. */
+  /** An utterance that is too long is cut at the least likely speech within this many of its last frames. */
   readonly cutWindowFrames: number;
   /** Speech without a new letter for this long ends the utterance; infinite if letters are not known frame by frame. */
   readonly wordlessFrames: number;
-  /** Evidence that only someone far behind the speaker still talks, which ends the utterance; see `DISTANT_DOUBT`. */
+  /** Evidence that ends the utterance: only a voice far behind the speaker still talks; see `DISTANT_DOUBT`. */
   readonly doubtLimit: number;
 }
 
@@ -53,9 +53,9 @@ interface UtteranceSpan {
 }
 
 /**
- * `endFrame` is exclusive: one past the last speech frame, or the frame where a longest utterance was cut. `startFrame` of
- * `halfway` and `ended` is later than that of `started` if farther voices preceded the speaker. `speechMean` is the mean
- * probability of speech from the speaker's first frame to the end.
+ * `endFrame` is exclusive: one past the last speech frame, or the frame where a longest utterance was cut.
+ * `startFrame` of `halfway` and `ended` is later than that of `started` if farther voices came before the
+ * speaker. `speechMean` is the mean probability of speech from the speaker's first frame to the end.
  */
 export type EndpointEvent =
   | { readonly type: "started" | "resumed"; readonly utterance: number; readonly startFrame: number }
@@ -68,7 +68,7 @@ export type EndpointEvent =
       readonly hasLetters: boolean;
       /** The speaker's level at the end, to resume a session from there. */
       readonly speaker: SpeakerState | null;
-      /** The utterance was ended in the middle of speech; the next frames continue it. */
+      /** The utterance was cut in the middle of speech; the next frames continue it. */
       readonly isMidSpeech: boolean;
     });
 
@@ -84,7 +84,7 @@ export interface HeardFrame {
 
 export const NOTHING_MORE: HeardFrame = { levelDb: 0, hasLetter: true };
 
-/** A speaker's last syllables are quiet, so they raise doubt. */
+/** A speaker's last syllables are quiet, so they raise the doubt. */
 const TRAILING_FRAMES = 5;
 /** How much longer than a pause voice activity without letters may last, 1 s. */
 const WORDLESS_FRAMES = 25;
@@ -123,7 +123,7 @@ export class Endpointer {
   #startFrame = 0;
   /** One past the last speech frame of the open utterance. */
   #speechEnd = 0;
-  /** Probability sum before that end. */
+  /** Sum of probabilities up to that end. */
   #endSum = 0;
   /** No utterance may begin before this frame. */
   #earliestStart = 0;
@@ -147,7 +147,7 @@ export class Endpointer {
     this.#speaker = new SpeakerLevel(speaker);
     this.#options = checkedOptions({ ...ENDPOINTER_DEFAULTS, ...options });
     this.#halfwayFrames = Math.ceil(this.#options.pauseFrames / 2);
-    // Keep one frame more than the window, because a cut reads the frame before it; an opening reads back
+    // Keeps one frame more than the window, because a cut reads the frame before it; an opening reads back
     // over its lead.
     const { cutWindowFrames, leadFrames, openingFrames, pauseFrames, wordlessFrames } = this.#options;
     const longestPause = patience === null ? pauseFrames : pauseFrames * MOST_PATIENCE;
@@ -188,7 +188,7 @@ export class Endpointer {
     return Math.max(this.#earliestStart, onset - this.#options.leadFrames, 0);
   }
 
-  /** Returns the speaker's level needed to resume a session from this frame, which is between utterances. */
+  /** Returns the speaker's level that a session needs to resume at this frame, between two utterances. */
   speakerAt(frame: number): SpeakerState | null {
     return this.#speaker.at(frame);
   }
@@ -223,7 +223,7 @@ export class Endpointer {
       const event = this.#step(frame);
       if (event !== null) events = [...(events ?? []), event];
       if (!this.#isOpen) continue;
-      // Silence after a longest utterance ends it anyway; only more speech must be cut.
+      // Silence after an utterance of maximum length ends it anyway; only further speech must be cut.
       if (this.#speechEnd - this.#startFrame > this.#options.longestFrames) {
         events = [...(events ?? []), this.#cut(before)];
       } else if (this.#frameCount - this.#lettersEnd >= this.#options.wordlessFrames) {
@@ -269,13 +269,13 @@ export class Endpointer {
     return this.#patience === null || silenceFrames >= pauseFrames * this.#patience();
   }
 
-  /** The speaker has been away for a pause, and someone farther away has talked. */
+  /** The speaker has paused, and a farther voice was heard since. */
   #isDistant(): boolean {
     const { doubt, nearEnd } = this.#speaker;
     return doubt >= this.#options.doubtLimit && this.#isOver(this.#frameCount - nearEnd);
   }
 
-  /** Returns the speaker's part of the open utterance up to an end. */
+  /** Returns the speaker's part of the open utterance, up to an end. */
   #span({ end, sum }: SpeechEnd): UtteranceSpan {
     const { frame, sumBefore } = this.#speaker.onsetBefore(end);
     return {
@@ -335,7 +335,7 @@ export class Endpointer {
     };
   }
 
-  /** Cuts a longest utterance in its best gap. */
+  /** Cuts an utterance of maximum length in its best gap. */
   #cut(before: SpeechEnd): EndpointEvent {
     const cutFrame = this.#bestGap();
     const isMidSpeech = this.#frames.isSpeech(cutFrame - 1);
@@ -345,12 +345,12 @@ export class Endpointer {
 
   /** Ends an utterance whose letters have stopped. */
   #endWordless(): EndpointEvent {
-    // Letters arrive late, so speech ended before the last of them. Without letters none of it was speech.
+    // Letters arrive late, so speech ended before the last of them. Without letters, none of it was speech.
     const end = this.#hasLetters ? Math.min(this.#speechEnd, this.#lettersEnd) : this.#frameCount;
     return this.#end({ end, sum: this.#frames.sumBefore(end) }, "wordless", false);
   }
 
-  /** Ends an utterance that only farther voices continue. */
+  /** Ends an utterance that only farther voices keep open. */
   #endDistant(): EndpointEvent {
     const end = Math.min(this.#speechEnd, this.#speaker.nearEnd + TRAILING_FRAMES);
     return this.#end({ end, sum: this.#frames.sumBefore(end) }, "distant", false);

@@ -15,10 +15,9 @@ const HARDLY_AN_END = 0.02;
 const RARELY_AN_END = 0.05;
 
 /**
- * Returns how many thresholds a pause may last after a text. Of 1,211 held-out sentences 4 % end where an end is
- * hardly possible, and 4 % more where it is rare. Of the words inside sentences, 64 % and 13 % are followed by such
- * places.
- *
+ * Returns how many thresholds a pause may last after a text. Of 1,211 held-out sentences, 4 % end where an
+ * end is hardly possible, and another 4 % where it is rare. Inside sentences, 64 % and 13 % of the words are
+ * followed by such places.
  * @param endProbability probability that a sentence ends with the text
  */
 export function patienceAfter(endProbability: number): number {

@@ -14,7 +14,7 @@ interface DoubtRange {
   readonly toDb: number;
 }
 
-/** Where a voice starts: its first speech frame, and the sum of the probabilities before that frame. */
+/** Where a voice starts: its first speech frame, and the sum of the probabilities before it. */
 export interface Onset {
   readonly frame: number;
   readonly sumBefore: number;
@@ -34,13 +34,13 @@ interface SpeakerRules {
   readonly opening: DoubtRange;
   /** Distance below an utterance's own loud frames for a voice that would extend it. */
   readonly holding: DoubtRange;
-  /** The loudest of this many frames counts; vowels are closer together than that. */
+  /** The loudest of this many frames counts, because vowels are closer together than that. */
   readonly recentFrames: number;
   /** A single frame this far below the utterance's loud frames is not part of it. */
   readonly faintDb: number;
-  /** Speech this far below the loudest, before anything louder, is not the speaker's. */
+  /** Speech this far below the loudest, with nothing louder before it, is not the speaker's. */
   readonly leadingDb: number;
-  /** After this time without an utterance the limit falls by this much a frame. */
+  /** After this time without an utterance, the limit falls by this much per frame. */
   readonly forgetAfterFrames: number;
   readonly forgetDbPerFrame: number;
 }
@@ -57,24 +57,25 @@ const SPEAKER_RULES: SpeakerRules = {
 
 /** A threshold that no probability reaches. */
 const NEVER = 2;
-/** Fall of the level in a quieter frame, 2.5 dB a second, to follow a speaker who becomes quieter. */
+/** How fast the level falls in quieter frames, 2.5 dB a second, to follow a speaker who becomes quieter. */
 const FALL_DB = 0.1;
 /**
- * Largest fall of the level from one utterance to the next, so that a background voice cannot lower it step
+ * How far the level may fall from one utterance to the next, so that a background voice cannot lower it step
  * by step.
  */
 const MOST_FALL_DB = 2;
 
 /**
- * Evidence of a speech frame that the speaker has stopped and someone farther away talks, in nats. Speakers come within 3 dB
- * of their loud frames several times a second, voices 10 dB below in a frame of fifty; voice activity is below 0.8 in half
- * of the frames of such a voice, and in a twentieth of the speaker's. Neighbouring frames are alike, so a voice must stay
- * distant for about a second to reach `DISTANT_DOUBT`.
+ * Evidence from a speech frame that the speaker has stopped and a farther voice is talking, in nats. A
+ * speaker comes within 3 dB of their own loud frames several times a second, a voice 10 dB below in one frame
+ * of fifty. Voice activity is below 0.8 in half of such a voice's frames, and in one of twenty of the
+ * speaker's. Neighbouring frames are similar, so a voice must stay distant for about a second to reach
+ * `DISTANT_DOUBT`.
  */
 const DISTANCE = { evenDb: 7, natsPerDb: 0.5, least: -4, most: 0.9, sureFrom: 0.8, sure: -0.9, unsure: 2.5 };
-/** Doubt that ends an utterance in live sessions. */
+/** Doubt at which a live session ends the utterance. */
 export const DISTANT_DOUBT = 28;
-/** Most frames between the speaker's last frame and an end by doubt: as long as the longest pause. */
+/** Maximum number of frames between the speaker's last frame and an end by doubt: the longest pause. */
 export const MOST_DOUBT_FRAMES = 150;
 /** Steps between records. */
 const RECORD_DB = 1;
@@ -95,13 +96,13 @@ export class SpeakerLevel {
   /** Its last speech frame, and the level of that frame. */
   #lastFrame = 0;
   #lastDb = Number.NEGATIVE_INFINITY;
-  /** Its first speech frame, then frames that were louder than all before them. */
+  /** Its first speech frame, then each frame louder than all before it. */
   #records: LoudFrame[] = [];
   #doubt = 0;
-  /** One past its last frame without doubt, and the level of the loud frames since. */
+  /** One past its last frame without doubt, and the level of the loud frames since then. */
   #nearEnd = 0;
   #distantDb = Number.NEGATIVE_INFINITY;
-  /** Levels of its last frames, each at its number modulo the length. */
+  /** Levels of its last frames, indexed by frame number modulo the length. */
   readonly #recent: Float32Array;
   #recentAt = 0;
 
@@ -141,7 +142,9 @@ export class SpeakerLevel {
     return needed(threshold, this.#utteranceDb - loudest, this.#rules.holding);
   }
 
-  /** Evidence that only someone farther away than the speaker still talks, in nats; see `DISTANT_DOUBT`. */
+  /**
+   * Evidence that only a voice farther away than the speaker is still talking, in nats; see `DISTANT_DOUBT`.
+   */
   get doubt(): number {
     return this.#doubt;
   }
@@ -151,7 +154,7 @@ export class SpeakerLevel {
     return this.#nearEnd;
   }
 
-  /** Returns where the speaker starts in the open utterance, judged by the frames before `end`. */
+  /** Returns where the speaker starts in the open utterance, judged from the frames before `end`. */
   onsetBefore(end: number): Onset {
     const records = this.#records.filter(({ frame }) => frame < end);
     const loudDb = (records.at(-1)?.levelDb ?? 0) - this.#rules.leadingDb;
@@ -172,10 +175,10 @@ export class SpeakerLevel {
     this.#distantDb = Number.NEGATIVE_INFINITY;
   }
 
-  /** Takes the utterance's next speech frame. */
+  /** Adds the utterance's next speech frame. */
   follow(frame: number, frames: RecentFrames): void {
-    // Two frames in a row must be as loud: a bang is shorter. The level rises at once, so it depends little on where
-    // the utterance starts, which a session resumed in the middle of a word does not know.
+    // Two frames in a row must be as loud: a bang is shorter. The level rises immediately, so it hardly
+    // depends on where the utterance starts, which a session resumed in mid-word does not know.
     const levelDb = frames.level(frame);
     const pairDb = Math.min(levelDb, this.#lastDb);
     this.#utteranceDb = Math.max(this.#utteranceDb - FALL_DB, pairDb);
@@ -199,7 +202,8 @@ export class SpeakerLevel {
    * Ends the utterance.
    * @param isSpeaker true if it had letters, so it was not noise
    * @param endFrame exclusive
-   * @param isDistant ended by doubt: the voice that goes on counts from now on, perhaps the speaker has turned away
+   * @param isDistant ended by doubt: the voice that continues counts from now on, because it may be the
+   * speaker turned away
    */
   end(isSpeaker: boolean, endFrame: number, isDistant: boolean): void {
     if (isSpeaker) {
@@ -218,7 +222,7 @@ function needed(threshold: number, belowDb: number, { fromDb, toDb }: DoubtRange
   return threshold + ((1 - threshold) * (belowDb - fromDb)) / (toDb - fromDb);
 }
 
-/** Returns the evidence of one frame, see `DISTANCE`. */
+/** Returns the evidence from one frame, see `DISTANCE`. */
 function distanceNats(belowDb: number, probability: number): number {
   const { evenDb, natsPerDb, least, most, sureFrom, sure, unsure } = DISTANCE;
   const nats = Math.max(least, Math.min(most, natsPerDb * (belowDb - evenDb)));

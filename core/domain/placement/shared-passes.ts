@@ -6,7 +6,7 @@ export interface RowsOfLength {
 
 /** Smallest ratio of the shortest to the longest pass of a run; the rest is padding. */
 const MIN_SHARE = 2 / 3;
-/** Padded lengths per octave, where a provider prepares each shape. */
+/** Padded lengths per octave, for providers that prepare each shape. */
 const LENGTHS_PER_OCTAVE = 4;
 const SHORTEST_FRAMES = 16;
 
@@ -41,7 +41,7 @@ export function sharedRun(frames: readonly number[], table: readonly RowsOfLengt
   return run;
 }
 
-/** Pure: groups all passes into runs, the longest first, for little padding. @returns their indices */
+/** Pure: groups all passes into runs, the longest first, to keep padding low. @returns their indices */
 export function sharedRuns(frames: readonly number[], table: readonly RowsOfLength[]): number[][] {
   let left = frames.map((_, at) => at).sort((a, b) => frames[b]! - frames[a]! || a - b);
   const runs: number[][] = [];

@@ -1,12 +1,12 @@
 import { ServiceError } from "../errors.js";
 
 /**
- * Most spoken characters of a request. Figures and signs become longer when spoken: 5,000 characters of prose
- * stay 5,000, a price list becomes 14,000, telephone numbers 18,000, dates 21,000, numbers of twelve figures
- * 34,000. Only runs of symbols become longer, up to 84,500.
+ * Maximum number of spoken characters in a request. Figures and signs become longer when spoken. From 5,000
+ * characters, prose stays at 5,000; a price list becomes 14,000, telephone numbers 18,000, dates 21,000,
+ * numbers of twelve digits 34,000. Only runs of symbols become longer, up to 84,500.
  */
 export const LONGEST_SPOKEN_CHARACTERS = 40_000;
-/** Longest answer, 173 MB of samples; an answer that is sent as a whole is in memory until it is sent. */
+/** Longest response, 173 MB of samples; a response that is sent as a whole is in memory until it is sent. */
 export const LONGEST_SPEECH_SECONDS = 3_600;
 
 /**

@@ -9,7 +9,7 @@ export interface LoudnessModel {
   readonly intercepts: readonly number[];
   /** Largest normalized log-mel that the vocoder follows: its training had nothing louder. */
   readonly ceiling: number;
-  /** Difference in LUFS by voice: the vocoder renders each slightly louder or softer than its mel. */
+  /** Difference in LUFS by voice: the vocoder renders each voice slightly louder or softer than its mel. */
   readonly voiceLufs: Readonly<Record<string, number>>;
 }
 
@@ -26,7 +26,7 @@ interface GainPoint {
 const BLOCK_SECONDS = 0.4;
 const STEP_SECONDS = 0.1;
 const RELATIVE_GATE_DB = -10;
-/** Limit of the gain: a piece that needs more is unlike speech. */
+/** Limit of the gain: a piece that needs more is hardly speech. */
 const LARGEST_GAIN_DB = 3;
 
 /** Known frames at which a piece's gain counts half: the first half second overstates differences. */
@@ -77,7 +77,7 @@ export function pieceGain(levelDb: number, voice: string, { targetLufs, voiceLuf
   return 10 ** (Math.max(-LARGEST_GAIN_DB, Math.min(LARGEST_GAIN_DB, gainDb)) / 20);
 }
 
-/** Adds a gain to the curve from `frame` on, which is after all points. */
+/** Appends a gain to the curve from `frame` on, which must be after all its points. */
 export function withGain(curve: GainCurve, frame: number, gain: number): GainCurve {
   return [...curve, { frame, from: curve.length === 0 ? gain : gainAt(curve, frame), gain }];
 }

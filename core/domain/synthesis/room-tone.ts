@@ -14,7 +14,7 @@ const TABLE_SEED = 0x726f6f6d;
 export interface RoomToneSource {
   /** The tone falls off above it by 12 dB per octave. */
   readonly cutoffHz: number;
-  /** Determines where in the tone the answer starts. */
+  /** Determines where in the tone the response starts. */
   readonly seed: number;
 }
 
@@ -39,7 +39,7 @@ export class RoomTone {
 
   /**
    * Returns a copy of the samples with the tone added, clipped at full scale.
-   * @param startSample position of `pcm` in its answer
+   * @param startSample position of `pcm` in its response
    */
   under(pcm: Int16Array, startSample: number): Int16Array {
     const table = this.#table;
@@ -54,7 +54,7 @@ export class RoomTone {
   }
 }
 
-/** Generates a loop of noise, whose end continues at its start. */
+/** Generates a loop of noise whose end continues at its start. */
 function makeTable(cutoffHz: number): Int16Array {
   const noise = gaussianNoise(TABLE_SAMPLES, TABLE_SEED);
   const share = 1 - Math.exp((-2 * Math.PI * cutoffHz) / SPEECH_RATE_HZ);

@@ -12,7 +12,7 @@ export interface PieceInFlight {
   readonly id: number;
   /** Deadline, from `dueAtMs`; the earliest runs first. */
   readonly dueAtMs: number;
-  /** True if a listener waits for the first sound of its first chunk, which costs the same in any piece. */
+  /** True if a listener waits for the first audio of its first chunk, which costs the same in any piece. */
   readonly isFirstChunk: boolean;
   readonly stage: PieceStage;
 }

@@ -17,7 +17,7 @@ export type Urgency =
 const HEARD_MARGIN_MS = 300;
 /** The same for a chunk inside a piece, for the network only. */
 const CHUNK_MARGIN_MS = 150;
-/** Extra time of a piece of a whole answer before it precedes first pieces. */
+/** Extra time that a piece of a whole response gets, so that first pieces go before it. */
 const WHOLE_PATIENCE_MS = 2_000;
 /**
  * Work for a character in a solver step on one core. Only the order of pieces depends on it, never a result.
@@ -27,11 +27,11 @@ const CHARACTER_STEP_MS = 0.5;
 const FIRST_CHUNK_CHARACTERS = 15;
 
 /**
- * Returns when a piece is due: a first piece as early as it can be alone, the next ones when their listener
- * would run dry, a piece of a whole answer a little later than alone. The earliest deadline runs first.
+ * Returns when a piece is due: a first piece as early as it could be alone, later ones when their listener
+ * would run dry, a piece of a whole response a little later than alone. The earliest deadline runs first.
  *
- * Deadlines are fixed on arrival and later arrivals have later ones, so no piece waits forever. A listener
- * about to run dry precedes a new one.
+ * Deadlines are fixed on arrival, and later arrivals have later ones, so no piece waits forever. A listener
+ * about to run dry comes before a new one.
  * @see Liu and Layland, "Scheduling algorithms for multiprogramming in a hard-real-time environment", 1973:
  * serving the earliest deadline first meets all deadlines that can be met
  */

@@ -32,7 +32,7 @@ export function vocoderWindow(options: {
   const needed = Math.min(known, stop + reach) - Math.max(0, start - reach);
   const wanted = SIZES.find((one) => one >= needed) ?? LARGEST_SIZE;
   const size = wanted <= known ? wanted : (SIZES.findLast((one) => one <= known) ?? known);
-  // At the end of the known frames, move the window back instead of cutting it, to keep its size.
+  // At the end of the known frames, moves the window back instead of cutting it, to keep its size.
   const contextStart = Math.min(Math.max(0, start - reach), known - size);
   const contextEnd = contextStart + size;
   const reached = contextEnd === frames ? frames : contextEnd - reach;

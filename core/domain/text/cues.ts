@@ -18,7 +18,7 @@ const PAUSE_SECONDS = 1;
 /** Costs of a break between two words; a break between words that belong together is the last resort. */
 const BREAK = { sentence: 0, clause: 10, conjunction: 22, word: 40, bound: 1_000 } as const;
 const CUE_COST = 12;
-/** Cost of a sentence that continues in the cue of another. */
+/** Cost of a sentence that continues in another sentence's cue. */
 const PASSED_SENTENCE_COST = 30;
 /** Cost for each second below the shortest time, and for each second missing for reading. */
 const SHORT_COST = 60;
@@ -35,7 +35,7 @@ const LEANS_AHEAD =
 /** Words that belong to the previous one. */
 const LEANS_BACK =
   /^(?:да|де|та|те|ма|ме|ба|бе|па|пе|ғой|қой|ғана|қана|үшін|туралы|жайлы|дейін|шейін|кейін|бойынша|арқылы|сияқты|секілді|сайын|же|ж|ли|ль|бы|б)$/;
-/** None of these begins a phrase, so a cue may end with it. */
+/** None of these begins a phrase, so a cue may end with one. */
 const SHORT_ENDS = /^(?:да|де|та|те|ма|ме|ба|бе|па|пе|же|ж|ли|ль|бы|б|иә|ия|жә|эх|ах|эй)$/;
 const SHORT_LETTERS = 2;
 const SCALE_OR_UNIT =
@@ -46,12 +46,11 @@ const LAST_MARKS = /[.,;:!?…»”")\]–—-]{1,6}$/u;
  * Lays out words as cues for reading: at most two balanced lines of 42 characters, 1 to 7 s, at most 17
  * characters a second where the speech leaves time.
  *
- * Cues end with sentences, else with clauses, else before conjunctions; inside a number and after a word that
- * belongs to the next, only if nothing else fits. A cue stays after its speech until it can be read, up to
- * 0.08 s before the next one.
- *
- * @param words as they are displayed, in order of time, in seconds; a word longer than a line is cut, one that
- * ends in a hyphen is joined to the next
+ * Cues end at sentences, otherwise at clauses or before conjunctions; inside a number or after a word that
+ * belongs to the next one, only as a last resort. A cue stays on screen after its speech until it can be
+ * read, up to 0.08 s before the next one.
+ * @param words as displayed, in order of time, in seconds; a word longer than a line is cut, one that ends in
+ * a hyphen is joined to the next
  */
 export function readingCues(words: readonly TimedWord[]): readonly Cue[] {
   const steps = readingCuesInSteps(words);
@@ -61,7 +60,7 @@ export function readingCues(words: readonly TimedWord[]): readonly Cue[] {
   }
 }
 
-/** `readingCues` in short steps, so that a server can do other work between them. */
+/** `readingCues` in short steps, so that a server can do other work in between. */
 export function* readingCuesInSteps(words: readonly TimedWord[]): Generator<void, readonly Cue[]> {
   const pieces = words.flatMap(fitToLine);
   const layouts = new Layouts(pieces, yield* breaksAfter(pieces.map(({ word }) => word)));
@@ -99,7 +98,7 @@ function endsOfSentences(words: readonly string[]): ReadonlySet<number> {
 function breakBetween(word: string, next: string): number {
   const [here, there] = [bare(word), bare(next)];
   if (isJoined(word)) return BREAK.bound;
-  // A dash that stands alone ends the line before it.
+  // Words with the sizes needed for every layout.
   if (there === "") return BREAK.bound;
   if (/[,;:–—]["»”)]?$/u.test(word) || here === "") return BREAK.clause;
   if (isNumber(here) && (isNumber(there) || SCALE_OR_UNIT.test(there)) && !/[.!?]$/u.test(word))
@@ -125,7 +124,7 @@ function isNumber(word: string): boolean {
 class Layouts {
   readonly words: readonly TimedWord[];
   readonly breaks: readonly number[];
-  /** Characters of the words before each, with the spaces after them. */
+  /** Characters of all words before each one, including the spaces after them. */
   readonly #offsets: Int32Array;
   /** Whether a space follows each word. */
   readonly #gaps: Uint8Array;
@@ -150,7 +149,7 @@ class Layouts {
     return this.#offsets[end]! - this.#offsets[first]! - this.#gaps[end - 1]!;
   }
 
-  /** Whether a cue that ends before `end` may begin with a word: one word always may. */
+  /** Whether a cue that ends before `end` may begin with `first`; a single word always may. */
   mayStart(first: number, end: number): boolean {
     if (first === end - 1) return true;
     if (this.width(first, end) > 2 * LINE_CHARACTERS + 1) return false;
@@ -214,7 +213,7 @@ class Layouts {
     return { startSeconds, endSeconds, readingSeconds };
   }
 
-  /** The word with which the second line begins, `end` for one line; null where two are not enough. */
+  /** The first word of the second line; `end` for one line; null if two lines are not enough. */
   #split(first: number, end: number): { readonly at: number; readonly cost: number } | null {
     if (this.width(first, end) <= LINE_CHARACTERS) return { at: end, cost: 0 };
     let [best, bestCost] = [-1, Number.POSITIVE_INFINITY];
@@ -230,7 +229,7 @@ class Layouts {
   }
 }
 
-/** A word or a figure that is continued by the next one: "90-", "северо-". */
+/** A word or figure that the next one continues: "90-", "северо-". */
 function isJoined(word: string): boolean {
   return word.length > 1 && word.endsWith("-");
 }

@@ -13,8 +13,8 @@ const RUSSIAN =
 const TEXTS: Readonly<Partial<Record<Reader, string>>> = { kazakh: KAZAKH, russian: RUSSIAN };
 
 /**
- * Reads a text, so that the rules' patterns are compiled before the first request: with a long text this
- * would block the event loop for 0.1 s. Twice, because a pattern becomes machine code on its second use.
+ * Reads a text so that the rules' patterns are compiled before the first request: a long text would otherwise
+ * block the event loop for 0.1 s. Twice, because a pattern becomes machine code on its second use.
  *
  * @param readers the readers that the voices need
  */

@@ -1,8 +1,8 @@
 // Measures the ranges of the products' inputs over the development speech, for quantize.py:
 //   node calibrate.mjs FOLDER EVERY_NTH ROOT
 // FOLDER contains the probes, or the shipped stream.onnx if only full.onnx is new; stream.json and full.json
-// are written there; ROOT has onnxruntime-node in node_modules; the audio is that of .cache/dev. A range
-// leaves out a hundred-thousandth of the values on each side.
+// are written there; ROOT has onnxruntime-node in node_modules; the audio is that of .cache/dev. Ignores the
+// most extreme hundred-thousandth of the values on each side.
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";

@@ -10,7 +10,7 @@ import { number, refuse } from "../rules.js";
 export interface CtcTwoPassContents {
   /** Outputs: the blank, then characters. */
   readonly vocabulary: readonly string[];
-  /** Prior of each output, 0 to 1; removed as far as `decoding.priorWeight` says. */
+  /** Prior of each output, 0 to 1; removed in part, as given by `decoding.priorWeight`. */
   readonly priors?: readonly number[] | undefined;
 }
 

@@ -87,7 +87,7 @@ interface SynthesisParameters {
   readonly vocoderReach: number;
   /** Frames on each side on which a frame's condition depends; if null, one run computes all of it. */
   readonly conditionReach: number | null;
-  /** A frame with a lower mean of its normalised log-mel is silent. */
+  /** A frame whose normalised log-mel has a lower mean is silent. */
   readonly silenceBelow: number;
   /** Null: pieces keep the model's own loudness. */
   readonly loudness: LoudnessModel | null;

@@ -41,7 +41,7 @@ function contents({ melBins, voices }: MelSynthesizerManifest) {
       vocoder_context_frames: whole(0),
       /** The same for the condition; without it, one run makes a piece's whole condition. */
       condition_context_frames: whole(0).optional(),
-      /** A frame with a lower mean of its normalised log-mel is silent. */
+      /** A frame whose normalised log-mel has a lower mean is silent. */
       silence: z.object({ mel_mean_below: number() }),
     }),
     /** Without it, pieces keep the model's own loudness. */

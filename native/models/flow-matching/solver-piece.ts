@@ -25,7 +25,7 @@ export interface SolverPiece {
   readonly voicing: Float32Array;
   /** `nfe + 1` times from 0 to 1. */
   readonly schedule: Float64Array;
-  /** The solver's start, `[patches, 2 * melBins]`, unit variance; independent of how chunks are cut. */
+  /** The solver's start, `[patches, 2 * melBins]`, unit variance; does not depend on how chunks are cut. */
   readonly noise: GaussianNoise;
   readonly chunks: readonly SolverChunk[];
   /** Null once all chunks are solved. */
@@ -34,8 +34,8 @@ export interface SolverPiece {
   mel: Float32Array;
   solvedFrames: number;
   /**
-   * Solved frames and the last chunk's right context, which is less exact but sufficient as context of the
-   * vocoder.
+   * The solved frames plus the last chunk's right context, which is less exact but good enough as context for
+   * the vocoder.
    */
   knownFrames: number;
   /** Known up to `solvedFrames`; see `trimSoFar`. */

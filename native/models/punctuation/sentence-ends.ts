@@ -36,12 +36,12 @@ export class SentenceEnds {
     this.#endBias = words.floats("end_bias")[0]!;
   }
 
-  /** Returns the place before the first word of a text. */
+  /** Returns the state before the first word of a text. */
   start(): Place {
     return { state: new Float32Array(SIZE), gates: null };
   }
 
-  /** Returns the place after one more word; the given place stays valid. */
+  /** Returns the state after one more word; the given state stays valid. */
   after(place: Place, word: string): Place {
     this.#words.embed(word, this.#embedded, 0);
     multiply(this.#inputWeights, this.#embedded, this.#fromInput);
@@ -86,7 +86,7 @@ interface Place {
 export class GrowingSentence {
   readonly #ends: SentenceEnds;
   #words: string[] = [];
-  /** The place after each word, and before the first. */
+  /** The state after each word, and before the first. */
   readonly #places: Place[];
 
   constructor(ends: SentenceEnds) {

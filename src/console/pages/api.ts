@@ -8,7 +8,7 @@ import { Store } from "./store.js";
 export class Problem extends Error {
   readonly code: string;
   readonly requestId: string | null;
-  /** The service's own English text; null where the code says enough. */
+  /** The service's own English text; null where the code is sufficient. */
   readonly detail: string | null;
 
   constructor(code: string, requestId: string | null, detail: string | null = null) {

@@ -28,7 +28,7 @@ export function App() {
   }, []);
   useEffect(() => void load(), [load]);
   useEffect(() => {
-    // The next user to sign in must not see this one's results.
+    // The next user to sign in must not see this user's results.
     if (session?.user === null) clearResults();
   }, [session]);
   useEffect(() => {

@@ -44,7 +44,7 @@ export function wavDownload(wav: Blob): Download {
   return { ending: "wav", content: () => wav };
 }
 
-/** Files in the form of text that is chosen when they are saved. */
+/** Files in the form of text that is selected when they are saved. */
 export function transcriptDownloads(transcript: Transcribed): readonly Download[] {
   const shown = () => ({ display: textForm.value === "readable" });
   return [
@@ -59,7 +59,7 @@ export function transcriptText({ text, display_text = text }: Transcribed): stri
   return textForm.value === "readable" ? display_text : text;
 }
 
-/** Files in the form of text that is chosen when they are saved. */
+/** Files in the form of text that is selected when they are saved. */
 export function liveDownloads(said: LiveSaid): readonly Download[] {
   const timed = () => ({ words: linesOf(said, textForm.value).flatMap(({ words }) => words) });
   return [

@@ -11,11 +11,11 @@ export type RecordingSource = File | { readonly url: string };
 export interface Result {
   readonly kind: ResultKind;
   readonly organizationId: string;
-  /** The model that answered; null if the answer did not name it. */
+  /** The model that was used; null if the response did not name it. */
   readonly model: string | null;
   /** The voice, or the recording's name; null for live sessions. */
   readonly title: string | null;
-  /** In the chosen form. */
+  /** In the selected form. */
   readonly text: () => string;
   readonly seconds: number;
   /** Null if the response did not say; the ledger has the amount. */
@@ -33,7 +33,7 @@ export interface StoredResult extends Result {
 }
 
 const MOST_RESULTS = 20;
-/** Audio held in memory. The user's files stay on disk, and do not count. */
+/** Audio held in memory. The user's files stay on disk and do not count. */
 const MOST_SOUND_BYTES = 100 * 2 ** 20;
 
 /** Newest first, in the page's memory only: a reload drops them. */

@@ -42,7 +42,7 @@ interface Running {
   readonly recording: Recording;
   /** Closes the microphone. */
   readonly microphone: AbortController;
-  /** Drops the session: nothing was said whose transcript could still arrive. */
+  /** Drops the session: it has no speech whose transcript could still arrive. */
   readonly session: AbortController;
   readonly finals: SentencePart[];
   /** When the first sample was recorded; null before that. */

@@ -75,7 +75,7 @@ async function currentSession({ exchange, deps }: OpenCall): Promise<ConsoleAnsw
   return { body: user === null ? SIGNED_OUT : await sessionBody(deps, user) };
 }
 
-/** Answers with `use` of the body's invitation. A valid one does not count as an attempt of its address. */
+/** Responds with `use` of the body's invitation. A valid one does not count as an attempt of its address. */
 async function withInvitation(
   call: OpenCall,
   byAddress: AttemptLimiter,

@@ -29,7 +29,10 @@ export const SIGN_UPS_OF_ADDRESS: LimitedAttempts = {
 };
 /** Blocked names that are cached; the least recently used is evicted. */
 const MOST_BLOCKED = 50_000;
-/** How often a flood of a blocked name queries the database. A `clear` on another service takes this long. */
+/**
+ * How often a flood of attempts for a blocked name queries the database. A `clear` on another service takes
+ * this long to apply here.
+ */
 const BLOCKED_FOR_MS = 1_000;
 
 interface Blocked {

@@ -53,7 +53,7 @@ export interface ConsoleAnswer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Null when the handler has answered itself. */
+/** Null if the handler has responded itself. */
 type Handled = Promise<ConsoleAnswer | null>;
 
 /** One route of the console's API; paths of `member` and `owner` routes contain `:organization`. */

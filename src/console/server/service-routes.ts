@@ -40,7 +40,7 @@ export function serviceRoutes({ facts }: ConsoleDeps): readonly ConsoleRoute[] {
     };
   };
   return [
-    // Open, because a user who has lost the password looks for the operator's contact.
+    // Open, because a user who has lost the password needs the operator's contact.
     { method: "GET", path: `${API}/prices`, access: "open", handle: prices },
     { method: "GET", path: `${API}/status`, access: "user", handle: status },
     { method: "GET", path: `${ORGANIZATION}/limits`, access: "member", handle: limits },

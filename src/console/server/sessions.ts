@@ -8,7 +8,7 @@ const NAME = "dauys_session";
 const TOKEN_PATTERN = /^[A-Za-z0-9_-]{43}$/;
 export const SESSION_LIFETIME_S = 14 * 86_400;
 
-/** Starts a session, replaces the request's own, and answers as `sessionBody`. */
+/** Starts a session, replaces the request's own, and responds like `sessionBody`. */
 export async function openSession(
   { exchange, deps }: OpenCall,
   user: User,
@@ -71,7 +71,7 @@ export function endedCookie(request: FrontRequest): string {
 
 /** No script can read it, no other site can send it, and only the console's paths receive it. */
 function cookie(request: FrontRequest, value: string, maxAgeSeconds: number): string {
-  // TLS ends at a proxy, which says so.
+  // TLS ends at a proxy, which reports it.
   const isSecure = request.header("x-forwarded-proto")?.split(",")[0]?.trim() === "https";
   const flags = `Path=/console; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`;
   return `${NAME}=${value}; ${flags}${isSecure ? "; Secure" : ""}`;

@@ -67,7 +67,7 @@ function replace(
   for (const name of names) {
     const place = parser.constructor[name];
     const callback = typeof place === "number" ? parser[place] : null;
-    // Another version of Node may number them differently: then nothing is ignored.
+    // Another version of Node may number them differently; in that case nothing is ignored.
     if (typeof place !== "number" || typeof callback !== "function") continue;
     callbacks.set(place, callback);
     parser[place] = replacement(name, callback, restore);

@@ -42,7 +42,7 @@ export class NodeAnswer implements FrontResponse {
     if (chunk.length === 0 || this.#res.req.method === "HEAD") return;
     departure?.leaving();
     if (this.#res.write(chunk)) return this.#reader.took(chunk.length);
-    // `write` also returns false for a chunk above the high-water mark that was sent at once.
+    // `write` also returns false for a chunk above the high-water mark that was sent immediately.
     const isKept = (this.#res.socket?.writableLength ?? 0) > 0;
     if (isKept) departure?.held();
     await this.#drained();

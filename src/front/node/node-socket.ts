@@ -154,7 +154,8 @@ const MESSAGES_PER_TURN = 8;
 /**
  * A private field of `ws`: whether it may emit several messages in a row, or waits a turn before each. The
  * option `allowSynchronousEvents` is only its initial value, and no public call changes it. Without the
- * field, all messages of a read are delivered at once, and the floods of `npm test -- attack` take too long.
+ * field, all messages of a read are delivered immediately, and the floods of `npm test -- attack` take too
+ * long.
  */
 interface Receiver {
   _allowSynchronousEvents?: boolean;

@@ -19,9 +19,8 @@ export function openDescriptors(): number | null {
 
 /**
  * Counts descriptors on another thread: on older kernels, reading 10,000 names blocks for 8 ms or more.
- *
  * @param folder set by tests
- * @returns infinity if no descriptor is left to count with, null if the system does not tell
+ * @returns infinity if no descriptor is left to count with, null if the system does not report it
  */
 export async function countDescriptors(folder = OWN): Promise<number | null> {
   try {

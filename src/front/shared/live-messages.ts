@@ -45,7 +45,7 @@ export class MessageBudget {
 
   /**
    * @param burstShare of the audio and pings allowed at once, from `FloodWatch`
-   * @param hasAudioInText text counts like audio; its owner limits other text itself
+   * @param hasAudioInText text messages count like audio; the owner limits other text itself
    */
   constructor(nowMs?: () => number, burstShare?: number, hasAudioInText = false) {
     this.#hasAudioInText = hasAudioInText;
@@ -81,7 +81,7 @@ export class MessageBudget {
 const RUN_MESSAGES = 16;
 /** A client that sends them within this time is ahead of real time, regardless of their size. */
 const RUN_MS = 16;
-/** With fewer messages in one turn of the event loop, joining ends. */
+/** Joining ends when a turn of the event loop brings fewer messages than this. */
 const LEAST_GATHERED = 4;
 const BLOCK_BYTES = 64 * 1024;
 

@@ -5,7 +5,7 @@ export interface FrontThreadData {
   readonly host: string;
   readonly port: number;
   readonly limits: FrontLimits;
-  /** Descriptors of the process that are not connections; null if the system does not tell. */
+  /** Descriptors of the process that are not connections; null if the system does not report it. */
   readonly ownDescriptors: number | null;
   /** A ring of `SOCKET_RECORD`s, written by the thread: messages of sockets and their ends. */
   readonly inbox: SharedArrayBuffer;
@@ -77,7 +77,7 @@ export type ToFrontThread =
   | ExchangeOrder
   | { readonly type: "sockets"; readonly orders: readonly SocketOrder[] }
   | { readonly type: "decided"; readonly id: number; readonly decision: WireDecision }
-  /** Take no new connections, wait up to `graceMs` for running ones, cut the rest and end. */
+  /** Accept no new connections, wait up to `graceMs` for running ones, close the rest, and end. */
   | { readonly type: "close"; readonly graceMs: number };
 
 /** Front thread to main thread, about one request or upgrade. */

@@ -30,7 +30,7 @@ export interface ThreadedFrontOptions {
  */
 export class ThreadedFront implements Front {
   readonly kind = "uws";
-  /** Settles when all threads are given up. */
+  /** Settles when no thread can be restarted any more. */
   readonly lost: Promise<Error>;
   readonly #options: ThreadedFrontOptions;
   readonly #supervisors: Supervisor<FrontThreadHandle>[] = [];

@@ -4,7 +4,7 @@ import type { UwsApp, UwsBinding, UwsResponse } from "./uws-binding.js";
 const LOOPBACK = "127.0.0.1";
 
 /**
- * Keeps a response open in whose cork late upgrades are written.
+ * Keeps a response open, so that late upgrades can be written inside its cork.
  *
  * The library wants every late write inside a cork. But an upgrade inside its own response's cork makes it
  * read freed memory when the cork ends, and sometimes it closes the new socket
@@ -45,7 +45,9 @@ export class UwsCorkHost {
     }
   }
 
-  /** Calls `write` in the cork, or outside if the connection was lost: the library then prints a warning. */
+  /**
+   * Calls `write` in the cork, or outside it if the connection was lost; the library then prints a warning.
+   */
   run(write: () => void): void {
     if (this.#response === null) write();
     else this.#response.cork(write);

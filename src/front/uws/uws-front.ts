@@ -19,7 +19,7 @@ import { UwsGate } from "./uws-gate.js";
 import { UwsAnswer, UwsReading } from "./uws-response.js";
 import { UwsFrontSocket, type UwsSocketData } from "./uws-socket.js";
 
-/** Messages up to this multiple of the limit get a close code; beyond it the library just cuts. */
+/** Messages up to this multiple of the limit get a close code; beyond it the library just disconnects. */
 const HARD_LIMIT_FACTOR = 4;
 const IDLE_SECONDS = 120;
 /** The library's HTTP timer, in steps of 4 s. Built into the fork; the default of 20.57 is 30 s. */
@@ -77,7 +77,7 @@ export class UwsFront implements Front {
     this.#corkHost = new UwsCorkHost(binding, handlers.failed);
     this.#app.ws("/*", {
       maxPayloadLength: limits.messageBytes * HARD_LIMIT_FACTOR,
-      // The socket's owner limits unread messages; here none may be dropped.
+      // The socket's owner limits unread messages; none may be dropped here.
       maxBackpressure: 0x7fff_ffff,
       idleTimeout: IDLE_SECONDS,
       sendPingsAutomatically: true,

@@ -78,7 +78,7 @@ export class UwsGate {
     const found = Number.isFinite(connections)
       ? `there are ${connections} of ${this.#options.maxConnections}`
       : "no descriptor is left";
-    this.#options.failed(new Error(`no connections are taken: ${found}`));
+    this.#options.failed(new Error(`no connections accepted: ${found}`));
   }
 
   #open(): void {

@@ -163,7 +163,7 @@ export class UwsAnswer implements FrontResponse {
       const res = this.#live();
       const offset = res.getWriteOffset();
       if (offset + rest.length > totalBytes) throw new Error("Cannot write more than the content-length");
-      // The rest of the upload stays unread until the library's timer cuts the connection.
+      // The rest of the upload stays unread until the library's timer closes the connection.
       if (offset + rest.length === totalBytes) this.#options.reading.pause();
       let isTaken = true;
       let isDone = false;

@@ -86,7 +86,7 @@ async function* hashed(
   }
 }
 
-/** Puts a WAV header before raw samples; a file stays as it is, whatever its sender calls it. */
+/** Puts a WAV header before raw samples; a file stays unchanged, whatever its declared encoding. */
 async function* withHeader(
   bytes: AsyncIterable<Uint8Array>,
   { format, sampleRateHz, channels }: RawAudio,
@@ -145,12 +145,12 @@ async function speak(exchange: Exchange, deps: SpeechDeps): Promise<void> {
 }
 
 interface EncodedAnswer extends SpeechFormat {
-  /** Bytes before the samples. */
+  /** Bytes sent before the samples. */
   readonly head: Uint8Array | null;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Streams speech in a client's format as it is synthesized. */
+/** Streams speech in the client's format while it is synthesized. */
 async function answerEncoded(
   exchange: Exchange,
   { conversation }: HeldSpeech,
@@ -165,7 +165,7 @@ async function answerEncoded(
       if (head !== null) parts.unshift(head);
     }
     const bytes = Buffer.concat(parts);
-    // An empty write would end the answer.
+    // An empty write would end the response.
     if (bytes.length === 0) continue;
     const departure = endsSentence ? conversation.sentence : undefined;
     // A cached piece arrives as a whole: up to half a minute.

@@ -21,7 +21,7 @@ type SecretDeps = AdmitDeps & Pick<RouteDeps, "secrets" | "conversations">;
 
 const NO_STORE = { "cache-control": "no-store" };
 
-/** Issues the secrets with which pages open realtime sessions. */
+/** Issues the secrets that let pages open realtime sessions. */
 export function realtimeHandlers(
   deps: SecretDeps,
 ): Handlers<"POST /v1/realtime/client_secrets" | "POST /v1/realtime/transcription_sessions"> {

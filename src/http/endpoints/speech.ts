@@ -41,7 +41,7 @@ async function speakOpenAi(exchange: Exchange, deps: SpeechDeps): Promise<void> 
     caller,
     key,
     request: synthesis,
-    // Requests without events keep the fingerprint from before these existed.
+    // Requests without events keep their earlier fingerprint.
     fingerprintParts: [speechForFingerprint(synthesis), format, ...(isEvents ? ["events"] : [])],
     delivery,
   } as const;
@@ -68,7 +68,7 @@ async function answerWithPcm(exchange: Exchange, { conversation }: HeldSpeech): 
       ...speechHeaders(conversation),
     });
   for await (const { pcm, endsSentence } of conversation.chunks()) {
-    // An empty write would end the answer.
+    // An empty write would end the response.
     if (pcm.length === 0) continue;
     if (exchange.status === null) {
       await conversation.charge();
@@ -85,10 +85,10 @@ async function answerWithPcm(exchange: Exchange, { conversation }: HeldSpeech): 
   conversation.complete();
 }
 
-/** Samples of one event: half a second, or less. */
+/** Samples per event: half a second or less. */
 const EVENT_BYTES = 24_000;
 
-/** Streams the samples in base64, after a header if they are a WAV. */
+/** Streams the samples in base64, after a header for a WAV. */
 function answerWithEvents(format: SpeechRequest["format"]) {
   return async (exchange: Exchange, { conversation }: HeldSpeech): Promise<void> => {
     const events = new OpenAiEvents(exchange, () => speechHeaders(conversation));

@@ -93,7 +93,7 @@ async function hasBytes(request: FrontRequest): Promise<boolean> {
   return false;
 }
 
-/** The smallest step worth an event: a progress bar shows no finer ones. */
+/** The smallest step worth an event; progress bars show nothing finer. */
 const LEAST_STEP = 0.005;
 
 /**

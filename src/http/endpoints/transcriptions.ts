@@ -58,7 +58,7 @@ async function transcribeForm(exchange: Exchange, deps: FileDeps): Promise<void>
 function whole(exchange: Exchange, asked: TranscriptionForm): WantedAnswer {
   const { format, granularities, reading, isReadingDefault } = asked;
   return {
-    // Requests for both keep the fingerprint from before there was a choice.
+    // Requests for both lists keep the fingerprint from before the parameter existed.
     fingerprintParts: [
       format,
       ...modelForFingerprint(asked),
@@ -96,7 +96,7 @@ function streamed(exchange: Exchange, asked: TranscriptionForm): WantedAnswer {
       hotWords: [],
       onSegments(segments) {
         sent = sent.then(() => send(segments));
-        // The answer awaits it, unless the transcript fails first.
+        // The response awaits it, unless the transcript fails first.
         sent.catch(() => {});
       },
     },
@@ -136,7 +136,7 @@ async function render(
       const { segments, words, ...rest } = verbose(transcription, text);
       const body = await jsonInTurns({
         ...rest,
-        // Both members are part of the interface; one that was not requested is empty.
+        // Both members are part of the interface; the one not requested is empty.
         segments: granularities.includes("segment") ? segments : [],
         words: granularities.includes("word") ? words : [],
       });
@@ -145,7 +145,7 @@ async function render(
   }
 }
 
-/** Lays out subtitles in turns: two hours of speech would hold up other clients for a tenth of a second. */
+/** Lays out subtitles in steps: two hours of speech would block other clients for a tenth of a second. */
 async function cuesOf({ words = [], display_words }: Transcription): Promise<readonly Cue[]> {
   const steps = readingCuesInSteps(display_words ?? words);
   for (;;) {
@@ -155,7 +155,7 @@ async function cuesOf({ words = [], display_words }: Transcription): Promise<rea
   }
 }
 
-/** With readable text, segments and words have it too, so that all texts of the answer agree. */
+/** Readable text applies to segments and words too, so that all texts of the response agree. */
 function verbose(transcription: Transcription, text: string): VerboseTranscript {
   const { words = [], display_words, segments = [], redactions } = transcription;
   return {

@@ -203,7 +203,7 @@ export function openDecoder(options: {
   const packaged = wasmDecoder(children);
   return new FileDecoder({
     decoder: program === null ? packaged : ffmpegOr(packaged, program, children, options.log),
-    // Decoding is a few percent of the work on a file; more processes would only compete with speech.
+    // Decoding is a few per cent of the work on a file; more processes would only compete with speech.
     permits: new DecoderPermits(Math.max(2, Math.floor(availableParallelism() / 4))),
     maxSeconds: options.maxSeconds,
   });

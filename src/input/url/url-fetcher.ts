@@ -124,7 +124,7 @@ export class UrlFetcher implements UrlSource {
     });
   }
 
-  /** Called by the socket, which connects to the addresses returned. */
+  /** Called by the socket, which connects to the returned addresses. */
   readonly #lookup: LookupFunction = (host, options, callback) => {
     this.#publicAddresses(host).then(
       (addresses) => {

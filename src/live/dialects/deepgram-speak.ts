@@ -10,12 +10,11 @@ import {
   type WireMessage,
 } from "./dialect.js";
 
-/** The longest text of a `Speak`, in UTF-16 units. */
+/** The longest text in a `Speak`, in UTF-16 units. */
 const LONGEST_PIECE = 5_000;
 
 /**
- * Deepgram's protocol for speech of text that arrives in pieces.
- *
+ * Deepgram's protocol for speaking text that arrives in pieces.
  * @see https://developers.deepgram.com/reference/text-to-speech/speak-streaming
  */
 export const SPEAK_DIALECT: SpeakDialect = {
@@ -56,7 +55,7 @@ class DeepgramSpeakTranslation implements SpeakTranslation {
   }
 
   toClient(message: SpeakMessageOut): readonly WireMessage[] {
-    // What was held back belongs to sound that the client does not want any more.
+    // The samples held back belong to audio that the client has cleared.
     if (message.type === "cleared") this.#encoder = this.#newEncoder();
     return [JSON.stringify(toMessage(message, this.#requestId))];
   }

@@ -17,8 +17,7 @@ import {
 import { type TurnEvent, Turns } from "./turns.js";
 
 /**
- * Deepgram's protocol for turns of a conversation.
- *
+ * Deepgram's protocol for conversation turns.
  * @see https://developers.deepgram.com/reference/speech-to-text/listen-flux
  */
 export const TURNS_DIALECT: LiveDialect = {
@@ -81,7 +80,7 @@ class TurnsTranslation implements LiveTranslation {
       case "error":
         return [this.#message({ type: "Error", code: message.code, description: message.detail })];
       case "going_away":
-        // The close code says it.
+        // The close code tells why.
         return [];
     }
   }
@@ -131,7 +130,7 @@ class TurnsTranslation implements LiveTranslation {
   #message(message: WithoutSequence<TurnsServerMessage>): WireMessage {
     const { type, ...rest } = message;
     const sequence_id = this.#sequence;
-    // An error before the first message may be one that is kept for a flood, and never sent.
+    // An error before the first message may be one prepared for a flood, and never sent.
     if (type !== "Error" || sequence_id > 0) this.#sequence++;
     return JSON.stringify({ type, sequence_id, ...rest });
   }

@@ -197,12 +197,12 @@ class ListenTranslation implements LiveTranslation {
     };
   }
 
-  /** Returns a word for each displayed one; none from a model without word times. */
+  /** Returns one word per displayed word; none for models without word times. */
   #words({ words = [], display_words }: Final): readonly ListenFileWord[] {
     return words.length === 0 ? [] : listenWords(words, display_words ?? null, this.#asked.hasMarks);
   }
 
-  /** A mark that only the next final knows has no place in Deepgram's messages. */
+  /** Deepgram's messages have no place for a mark that only the next final can supply. */
   #text({ text, display_text = text, display_words = [] }: Final): string {
     if (this.#asked.reading?.display !== true || this.#asked.hasMarks) return display_text;
     return displayLine(display_words.map(({ word }) => plainWord(word)));

@@ -19,7 +19,7 @@ const BEARER_PROTOCOL = "svc-bearer";
 const LISTEN_PROTOCOLS = ["token", "bearer"];
 
 export type StreamCredential =
-  /** `name` is a subprotocol that the client offers besides, and that the 101 response repeats. */
+  /** `name` is a subprotocol that the client also offers, and that the 101 response repeats. */
   | { readonly type: "header"; readonly key: string | null; readonly name?: string }
   /** The subprotocol `name`, which the 101 response repeats, and the key as the next subprotocol. */
   | { readonly type: "protocol"; readonly name: string; readonly key: string | null }
@@ -30,7 +30,7 @@ export type WireMessage = string | Uint8Array;
 
 export type ErrorMessage = Extract<StreamServerMessage, { readonly type: "error" }>;
 
-/** A protocol on a socket: one path with its own messages. */
+/** A protocol on a socket: one path with its messages. */
 interface SocketDialect {
   readonly path: LivePath;
   credential(request: FrontRequest): StreamCredential;
@@ -40,7 +40,7 @@ interface SocketDialect {
   refusal(query: URLSearchParams, error: ErrorMessage, requestId: string): WireMessage;
 }
 
-/** A protocol for live sessions, which hear. All dialects use the same sessions. */
+/** A protocol for live transcription sessions. All dialects use the same sessions. */
 export interface LiveDialect extends SocketDialect {
   readonly work: "live";
   /**
@@ -55,7 +55,7 @@ export interface LiveDialect extends SocketDialect {
   ): LiveTranslation;
 }
 
-/** What a client says before its socket is open, besides the query. */
+/** What a client sends before its socket opens, besides the query. */
 export interface Handshake {
   readonly request: FrontRequest;
   /** The configuration that its client secret grants; null without one. */
@@ -66,7 +66,7 @@ export interface Handshake {
 export interface SpeakDialect extends SocketDialect {
   readonly work: "synthesis";
   /**
-   * @param models those that a client may request
+   * @param models those that the client may request
    * @throws {ServiceError} `INVALID_REQUEST`, `UNSUPPORTED_FORMAT`, `UNKNOWN_PARAMETER`
    */
   begin(query: URLSearchParams, requestId: string, models: ModelList<SpeakingModel>): SpeakTranslation;
@@ -106,11 +106,11 @@ export interface LiveTranslation {
   /** Called as `LiveSink.finalized`. */
   finalized?(): readonly WireMessage[];
   /**
-   * Returns the audio that a text message holds; null for others. A dialect with this method has no binary
-   * messages.
+   * Returns the audio that a text message carries; null for other messages. A dialect with this method has no
+   * binary messages.
    */
   audioIn?(text: string): Uint8Array | null;
-  /** @returns messages that the text itself causes */
+  /** @returns the replies to the text message itself */
   text(conversation: LiveConversation, text: string): readonly WireMessage[];
   /** @returns messages that the audio itself causes */
   binary(conversation: LiveConversation, bytes: Uint8Array): readonly WireMessage[];
@@ -118,7 +118,7 @@ export interface LiveTranslation {
 
 const LONGEST_HEADER = 500;
 
-/** Explains a rejected handshake to clients of Deepgram, which show these headers. */
+/** Explains a rejected handshake to Deepgram clients, which display these headers. */
 export function deepgramHeaders(detail: string, requestId: string): Headers {
   // Headers must be visible ASCII; the text may quote a client.
   const text = detail.replace(/[^ -~]/g, "?").slice(0, LONGEST_HEADER);
@@ -146,11 +146,11 @@ export function listenCredential(request: FrontRequest): StreamCredential {
   return credentialOf(request, LISTEN_PROTOCOLS, tokenKey(request));
 }
 
-/** The subprotocol of OpenAI's clients, and what its others begin with. */
+/** The subprotocol of OpenAI's clients, and the prefixes of the others they offer. */
 const REALTIME_PROTOCOL = "realtime";
 const KEY_PROTOCOL = "openai-insecure-api-key.";
 
-/** The same for `/v1/realtime`, whose clients offer `realtime` and send the key with a prefix, in any order. */
+/** The same for `/v1/realtime`, whose clients offer `realtime` and the key with a prefix, in any order. */
 export function realtimeCredential(request: FrontRequest): StreamCredential {
   if (hasKeyInQuery(request)) return { type: "key-in-query" };
   const protocols = protocolsOf(request);

@@ -6,28 +6,28 @@ type Partial = Extract<StreamServerMessage, { readonly type: "partial" }>;
 type Final = Extract<StreamServerMessage, { readonly type: "final" }>;
 type Utterance = Partial | Final;
 
-/** A turn of the speaker, which becomes an item of the conversation. */
+/** A turn of the speaker, which becomes a conversation item. */
 interface Turn {
   readonly id: string;
   readonly texts: string[];
   readonly logprobs: RealtimeLogprob[];
   hasStarted: boolean;
-  /** Some of its text was sent as deltas. */
+  /** Part of its text was sent as deltas. */
   hasDeltas: boolean;
-  /** The utterance of the last delta, and its text that was sent. */
+  /** The utterance of the last delta, and the text already sent. */
   utterance: number;
   sent: string;
 }
 
-/** A commit or a clear that the session has not reached yet; results before it belong to `turn`. */
+/** A commit or a clear that the session has not reached yet; earlier results belong to `turn`. */
 interface Mark {
-  /** Null for a clear: the results are discarded. */
+  /** Null for a clear: its results are discarded. */
   readonly turn: Turn | null;
   readonly seconds: number;
 }
 
 export interface TurnRules {
-  /** The ends of utterances end turns. */
+  /** Whether the end of an utterance ends the turn. */
   readonly detectsTurns: boolean;
   readonly logprobs: boolean;
   /** Events of the beta. */
@@ -37,8 +37,9 @@ export interface TurnRules {
 const NO_EVENTS: readonly UnsentEvent[] = [];
 
 /**
- * Translates partials and finals of a session to turns. A turn ends with an utterance, or where the client
- * commits. Its deltas are the stable text of partials, so they only append; the transcript is that of the finals.
+ * Translates a session's partials and finals into turns. A turn ends with an utterance, or where the client
+ * commits. Deltas are the stable text of partials, so they only append; the transcript is the text of the
+ * finals.
  */
 export class RealtimeTurns {
   readonly #prefix: string;
@@ -55,7 +56,7 @@ export class RealtimeTurns {
     this.#turn = this.#newTurn();
   }
 
-  /** Seconds of audio that no turn contains yet. @param heardSeconds all audio so far */
+  /** Seconds of audio that belong to no turn yet. @param heardSeconds all audio so far */
   openSeconds(heardSeconds: number): number {
     return Math.max(0, heardSeconds - this.#endSeconds);
   }
@@ -155,7 +156,7 @@ export class RealtimeTurns {
   }
 }
 
-/** Returns the part of an utterance's text that was not sent; none if the text contradicts what was. */
+/** Returns the unsent part of an utterance's text; none if the text contradicts what was sent. */
 function deltaOf(turn: Turn, utterance: number, text: string): readonly UnsentEvent[] {
   if (turn.utterance !== utterance) {
     turn.utterance = utterance;
@@ -189,7 +190,7 @@ function completed(turn: Turn, turnSeconds: number, { logprobs }: TurnRules): re
   ];
 }
 
-/** Confidences below this count as this, so that logarithms are finite. */
+/** Lower confidences count as this, so that logarithms are finite. */
 const LEAST_CONFIDENCE = 0.000_1;
 
 function logprobsOf({ words = [] }: Final): readonly RealtimeLogprob[] {

@@ -39,12 +39,11 @@ import { RealtimeTurns, type TurnRules } from "./realtime-turns.js";
 
 const TELEPHONE_HZ = 8_000;
 const ENCODINGS = { pcm16: "linear16", g711_ulaw: "mulaw", g711_alaw: "alaw" } as const;
-/** Shortest audio of a commit, as in OpenAI's service. */
+/** Minimum audio for a commit, as in OpenAI's service. */
 const LEAST_COMMIT_MS = 100;
 
 /**
- * OpenAI's protocol for live transcription, in its general form and that of the beta.
- *
+ * OpenAI's protocol for live transcription, in its current form and the beta's.
  * @see https://platform.openai.com/docs/guides/realtime-transcription
  */
 export const REALTIME_DIALECT: LiveDialect = {
@@ -60,7 +59,7 @@ export const REALTIME_DIALECT: LiveDialect = {
   },
 };
 
-/** The beta's name for transcriptions' own events is used only where the client asks for one. */
+/** The beta's own names of events are used only if the client requests one. */
 interface Beta {
   readonly isBeta: boolean;
   readonly isTranscription: boolean;
@@ -75,7 +74,7 @@ function betaOf(query: URLSearchParams, { request }: Handshake): Beta {
 
 class RealtimeTranslation implements LiveTranslation {
   readonly ignored: readonly string[] = [];
-  /** The client always says its format. */
+  /** The client always specifies its format. */
   readonly mayBeFile = false;
   readonly startsLate = true;
   readonly #models: ModelList<HearingModel>;
@@ -85,9 +84,12 @@ class RealtimeTranslation implements LiveTranslation {
   #config: RealtimeConfig;
   #pcm: StreamedPcm;
   #eventCount = 0;
-  /** Audio of the client. The session has heard a few milliseconds less: the resampler keeps them. */
+  /**
+   * Audio received from the client. The session has received a few milliseconds less, which the resampler
+   * holds back.
+   */
   #heardSeconds = 0;
-  /** Samples of the session since the last mark. */
+  /** Samples sent to the session since the last mark. */
   #unmarkedSamples = 0;
 
   constructor(config: RealtimeConfig, models: ModelList<HearingModel>, beta: Beta) {
@@ -125,7 +127,7 @@ class RealtimeTranslation implements LiveTranslation {
       case "ready":
       case "going_away":
       case "done":
-        // OpenAI has no messages for them: the close code says the last two.
+        // OpenAI has no messages for these events; the close code reports the last two.
         return [];
     }
   }
@@ -190,7 +192,7 @@ class RealtimeTranslation implements LiveTranslation {
     return { type, session: this.#session() } as UnsentEvent;
   }
 
-  /** The session that transcribes has started: options that it was opened with cannot change. */
+  /** The transcription session has started: its options cannot change. */
   #requireSameEngine(config: RealtimeConfig): void {
     const [now, wanted] = [this.options, wishesOf(config, this.#models)];
     if (JSON.stringify(now) === JSON.stringify(wanted)) return;
@@ -209,13 +211,13 @@ class RealtimeTranslation implements LiveTranslation {
         `received ${openMs.toFixed(2)} ms`;
       return [rejected(message, { code: "input_audio_buffer_commit_empty", eventId })];
     }
-    // That audio is newer than the last mark, so the session answers this one.
+    // This audio is newer than the last mark, so the session will confirm this mark.
     this.#mark(conversation);
     return this.#turns.commit(this.#heardSeconds, this.#rules);
   }
 
   #clear(conversation: LiveConversation): readonly UnsentEvent[] {
-    // Without audio since the last mark the buffer is empty, and the session would not answer another.
+    // Without audio since the last mark the buffer is empty, and the session would not confirm another mark.
     if (this.#unmarkedSamples > 0) {
       this.#mark(conversation);
       this.#turns.clear(this.#heardSeconds);
@@ -264,7 +266,7 @@ function bytesPerSecond({ format }: RealtimeConfig): number {
   return format === "pcm16" ? 2 * REALTIME_PCM_HZ : TELEPHONE_HZ;
 }
 
-/** Ids of one session's events and items share a part that no other session has. */
+/** Ids of one session's events and items share a prefix that no other session uses. */
 function randomId(): string {
   return randomBytes(8).toString("hex");
 }

@@ -6,7 +6,7 @@ import type { TurnInfo } from "../../../core/protocol/turns-messages.js";
 type Partial = Extract<StreamServerMessage, { readonly type: "partial" }>;
 type Final = Extract<StreamServerMessage, { readonly type: "final" }>;
 type Word = TurnInfo["words"][number];
-/** A turn's event without the members that every message has. */
+/** A turn event without the members common to all messages. */
 export type TurnEvent = Omit<TurnInfo, "type" | "request_id" | "sequence_id">;
 
 export interface TurnRules {
@@ -23,8 +23,8 @@ export interface TurnRules {
 const LANGUAGES = { kazakh: "kk", russian: "ru" } as const;
 
 /**
- * Joins the utterances of a live session to turns. `idle` waits for speech, `ongoing` hears an utterance, and
- * `awaiting` has its final and waits for more speech or for silence.
+ * Joins the utterances of a live session into turns. `idle`: no speech yet; `ongoing`: in an utterance;
+ * `awaiting`: after its final, until more speech or enough silence.
  */
 export class Turns {
   readonly #rules: TurnRules;
@@ -35,9 +35,9 @@ export class Turns {
   #endSeconds = 0;
   /** Words of finished utterances. */
   #words: readonly Word[] = [];
-  /** Text of the utterance that is being heard. */
+  /** Text of the open utterance. */
   #partial = "";
-  /** The client has ended the turn: its next final does. */
+  /** The client has ended the turn: the next final completes it. */
   #isForced = false;
 
   constructor(rules: TurnRules) {
@@ -52,7 +52,7 @@ export class Turns {
     this.#partial = text;
     this.#phase = "ongoing";
     if (before === "idle") return [this.#event("StartOfTurn", heardSeconds)];
-    // Without eager ends, clients do not know that the speaker had paused.
+    // Without eager ends, clients do not know that the speaker paused.
     const isResumed = before === "awaiting" && this.#rules.isEager;
     return [this.#event(isResumed ? "TurnResumed" : "Update", heardSeconds)];
   }
@@ -71,7 +71,7 @@ export class Turns {
     if (before === "awaiting" && this.#rules.isEager) events.push(this.#event("TurnResumed", heardSeconds));
     if (wasForced) return [...events, this.#end("manual", heardSeconds)];
     const { isEager, turnMs, utteranceMs } = this.#rules;
-    // The session's endpointer, which may wait longer in the middle of a sentence, decides by itself.
+    // The session's endpointer, which may wait longer in the middle of a sentence, decides alone.
     if (!isEager && utteranceMs >= turnMs) return [...events, this.#end("model", heardSeconds)];
     if (this.#words.length > 0) events.push(this.#event(isEager ? "EagerEndOfTurn" : "Update", heardSeconds));
     return [...events, ...this.heard(heardSeconds)];
@@ -84,7 +84,7 @@ export class Turns {
     return [this.#end(this.#rules.turnMs > this.#rules.sureMs ? "timeout" : "model", heardSeconds)];
   }
 
-  /** @returns the end of a turn whose speech is final; an utterance that goes on ends with its final */
+  /** @returns the end of a turn whose speech is final; an open utterance ends with its final */
   force(heardSeconds: number): readonly TurnEvent[] {
     if (this.#phase === "awaiting") return [this.#end("manual", heardSeconds)];
     this.#isForced = this.#phase === "ongoing";

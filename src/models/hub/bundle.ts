@@ -10,7 +10,7 @@ import { isInnerPath } from "../catalogue.js";
 import { syncPath } from "../durable.js";
 import { AddError } from "./add-error.js";
 
-/** Files of a package that its manifest does not list. */
+/** Files that are part of a package but not listed in its manifest. */
 const UNLISTED = ["manifest.json", "CARD.md"];
 /** More than any package has; bounds what a malicious bundle creates on the disk. */
 const MOST_FILES = 1_000;

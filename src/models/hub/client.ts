@@ -26,11 +26,11 @@ export interface HubOptions {
   readonly stallMs: number;
 }
 
-/** The answer after all redirects. */
+/** The response after all redirects. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  /** Headers of the first answer, the hub's own when it redirects to another server. */
+  /** Headers of the first response, the hub's own if it redirects to another server. */
   readonly firstHeaders: Headers;
   readonly isFromHub: boolean;
   readonly body: AsyncIterable<Uint8Array>;
@@ -113,7 +113,7 @@ export class HubClient {
     const isForHub = token !== null && url.origin === this.#hubOrigin;
     try {
       return await request(url, {
-        // Compressed bodies could be neither counted nor resumed.
+        // Compressed bodies could neither be counted nor resumed.
         headers: {
           "user-agent": "dauys",
           "accept-encoding": "identity",

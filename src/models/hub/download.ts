@@ -58,7 +58,7 @@ export async function download(job: DownloadJob, options: DownloadOptions): Prom
     options.onBytes(part.bytes, job.bytes);
     let { commit, sha256 } = await fetchAll(job, part, options);
     if (sha256 !== null && part.sha256 !== sha256 && part.isResumed) {
-      // The start is from an earlier run, and may have been damaged by a power failure.
+      // The bytes come from an earlier run, and may have been damaged by a power failure.
       options.onRetry(`${job.name}: what an earlier run left is damaged, starting over`);
       await part.restart(null);
       ({ commit, sha256 } = await fetchAll(job, part, options));
@@ -80,7 +80,7 @@ export async function download(job: DownloadJob, options: DownloadOptions): Prom
 /** The server's report about a file. */
 interface FileFacts {
   readonly commit: string | null;
-  /** The job's, else the server's. */
+  /** The job's value, or the server's. */
   readonly sha256: string | null;
 }
 
@@ -138,7 +138,7 @@ async function fetchRest(job: DownloadJob, part: PartFile, options: DownloadOpti
 }
 
 /**
- * Checks the answer's status and headers, and sets `part` to where the answer starts.
+ * Checks the response's status and headers, and sets `part` to where the response starts.
  * @returns bytes of the whole file; null if unknown
  */
 async function startBody(job: DownloadJob, part: PartFile, answer: Answer): Promise<number | null> {

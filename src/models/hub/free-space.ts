@@ -1,7 +1,7 @@
 import { statfs } from "node:fs/promises";
 import { AddError } from "./add-error.js";
 
-/** Left free, because nothing works on a full disk. */
+/** Space left free, because nothing works on a full disk. */
 const LEFT_BYTES = 16 << 20;
 
 /**

@@ -11,9 +11,8 @@ interface Requested {
 const TOO_MANY = 429;
 
 /**
- * Turns an answer that is neither 200 nor 206 into an error.
- *
- * @see huggingface_hub, `utils/_http.py`: the hub names the reason in `X-Error-Code`
+ * Turns a response that is neither 200 nor 206 into an error.
+ * @see huggingface_hub, `utils/_http.py`: the hub gives the reason in `X-Error-Code`
  */
 export function rejectionOf(
   { url, name, termsUrl }: Requested,
@@ -32,7 +31,7 @@ export function rejectionOf(
   // An expired signed URL of another server; the hub issues a new one.
   if (!isFromHub && (status === 401 || status === 403))
     return new TransientError(`its server answers ${shown}`);
-  // Without a token the hub answers 401 for a missing repository, too.
+  // Without a token, the hub also returns 401 for a missing repository.
   if ((status === 401 || status === 403) && code !== "RepoNotFound") {
     const where = termsUrl === null ? "" : `, which has accepted the terms at ${termsUrl}`;
     return new AddError(

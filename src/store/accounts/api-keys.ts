@@ -37,7 +37,7 @@ export class ApiKeys {
   async createBy(makerId: string, { organizationId, name }: NewApiKey): Promise<CreatedApiKey | null> {
     const rawKey = newRawKey();
     const { hash, prefix, lastFour } = toStoredKey(rawKey, this.#pepper);
-    // Locks the maker's row: either their removal sees this key, or this sees their removal.
+    // Locks the creator's row: either their removal sees this key, or this statement sees their removal.
     const [made] = await this.#sql<{ id: string }[]>`
       with maker as (
         select user_id from memberships

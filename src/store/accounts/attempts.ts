@@ -42,7 +42,7 @@ export class PostgresAttempts implements Attempts {
         (select extract(epoch from until - ${now})::float8 from attempts where name = ${hash}) as "leftS"`;
     const [row] = await within(ANSWER_MS, taking);
     if (row?.isTaken === true) return null;
-    // Never longer than a window, although another service's clock may be slightly ahead.
+    // Never longer than a window, even if another service's clock is slightly ahead.
     const windowS = windowMs / 1_000;
     return Math.ceil(Math.min(row?.leftS ?? windowS, windowS));
   }

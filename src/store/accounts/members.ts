@@ -69,7 +69,8 @@ export class PostgresMembers implements Members {
   async invite(invitation: Parameters<Members["invite"]>[0]): Promise<Invitation | null> {
     const { organizationId, role, createdBy, hash, lifetimeSeconds } = invitation;
     const id = `inv_${randomBytes(12).toString("hex")}`;
-    // Locks the inviter's row: either their removal sees this invitation, or this sees their removal.
+    // Locks the inviter's row: either their removal sees this invitation, or this statement sees their
+    // removal.
     const [row] = await this.#sql<Invitation[]>`
       with inviter as (
         select user_id from memberships

@@ -7,14 +7,13 @@ const MOST_CHANGES = 64;
 /** Longer than clients and locks are waited for; a statement lost by the driver must not block the others. */
 const ANSWER_MS = 5_000;
 
-/** The answer to a change that was not made because another transaction holds the lock. */
+/** The result of a change that was not made because another transaction holds the lock. */
 export const BUSY = Symbol("busy");
 
 /**
- * Runs one statement for all questions.
- *
- * @param isWaiting whether to wait for locks, rather than answer `BUSY`
- * @returns an answer to each question, in order
+ * Runs one statement for all queries.
+ * @param isWaiting whether to wait for locks rather than return `BUSY`
+ * @returns a result for each query, in order
  */
 export type AskTogether<Question, Answer> = (
   questions: readonly Question[],
@@ -28,11 +27,11 @@ interface Asked<Question, Answer> {
 }
 
 /**
- * Batches questions to the database: the first is sent immediately, those that arrive during a statement go
- * into the next. There is no timer.
+ * Batches queries to the database: the first is sent immediately; those that arrive during a statement go
+ * into the next one. There is no timer.
  *
  * One organization never has two statements in flight, which would wait for each other. Statements do not
- * wait for locks: questions about accounts locked by another service are asked again, per organization, in a
+ * wait for locks: queries about accounts locked by another service are repeated, per organization, in a
  * statement that waits.
  */
 export class Batches<Question extends { readonly organizationId: string }, Answer> {

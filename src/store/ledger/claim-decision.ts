@@ -11,7 +11,7 @@ export interface LastAttempt {
   readonly paidUnits: number;
   /** Whether all units have been charged. */
   readonly isWhollyPaid: boolean;
-  /** Its kept answer was found missing. */
+  /** Its stored response was found missing. */
   readonly isAnswerLost: boolean;
 }
 
@@ -38,7 +38,7 @@ export function decideClaim(last: LastAttempt): ClaimDecision {
   if (!last.isSameRequest && !isExpired) return { type: "reused" };
   if (isRunning || isInWork) return { type: "in-use" };
   const isPaid = last.paidUnits > 0;
-  // After a crash the charge of an answer may have been refunded in part; then the rest must be paid first.
+  // After a crash, the charge of a response may have been refunded in part; then the rest must be paid first.
   const isReplayable = last.state === "answered" && last.isWhollyPaid && !last.isAnswerLost;
   if (isReplayable && !isExpired) return { type: "replay" };
   const mayOpenHold = last.state === "running" && last.holdState === null;

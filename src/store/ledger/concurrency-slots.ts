@@ -4,7 +4,7 @@ import type { Clock } from "../../../core/ports/clock.js";
 import { TooManyAtOnce } from "./hold-changes.js";
 import type { HoldId, HoldLimit, NewHold } from "./holds.js";
 
-/** Pauses between tries: a hold is settled moments after its answer, also on other services. */
+/** Pauses between tries: a hold is settled moments after its response, also on other services. */
 const PAUSES_MS = [20, 60, 120, 300];
 /** No try starts later; otherwise a slow database would look unavailable to clients before the fifth. */
 const LAST_TRY_MS = PAUSES_MS.reduce((sum, pauseMs) => sum + pauseMs, 0);
@@ -44,7 +44,7 @@ export class ConcurrencySlots {
 
   /**
    * Runs `open`, and retries it for half a second while there is no free slot.
-   * @throws {ServiceError} `TOO_MANY_REQUESTS`, and what else `open` throws
+   * @throws {ServiceError} `TOO_MANY_REQUESTS`, and any other error of `open`
    */
   async acquire<T>({ kind, limit }: Pick<NewHold, "kind" | "limit">, open: () => Promise<T>): Promise<T> {
     const startedAtMs = this.#clock.nowMs();

@@ -28,7 +28,7 @@ export class HeartbeatMonitor {
     });
   }
 
-  /** Restarts every service's time, after the database was unreachable and no heartbeat could arrive. */
+  /** Restarts every service's timer, after the database was unreachable and no heartbeat could arrive. */
   reset(): void {
     this.#seen.clear();
   }

@@ -56,7 +56,7 @@ interface Changed {
 /**
  * Opens, extends and posts holds for a running service, batching concurrent changes into one statement. Each
  * change has the effect of a separate statement, and a failure for one organization does not affect others.
- * Like those of `Holds`, changes are safe to repeat after a lost answer.
+ * Like those of `Holds`, changes are safe to repeat after a lost reply.
  */
 export class HoldChanges {
   readonly #sql: Sql;

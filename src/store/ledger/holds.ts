@@ -44,7 +44,7 @@ export interface UsageSum {
 /** The credits of an open hold after it was opened or extended. */
 export interface Cover {
   readonly held: number;
-  /** Credits that the organization has left besides. */
+  /** Credits that the organization has left in addition. */
   readonly available: number;
 }
 

@@ -7,7 +7,7 @@ import {
 } from "../../../core/ports/idempotency.js";
 import { decideClaim, type LastAttempt } from "./claim-decision.js";
 
-/** Most rows that one statement removes, to keep it short. */
+/** Maximum number of rows that one statement removes, to keep it short. */
 const REMOVED_AT_ONCE = 1_000;
 
 export interface NewAttempt extends KeyedRequest {
@@ -17,7 +17,10 @@ export interface NewAttempt extends KeyedRequest {
 /** The port's `Claim`, without the functions of a running service. */
 export type ClaimedRow =
   | { readonly type: "begun"; readonly paid: Paid | null }
-  /** `isSettling`: the work has ended and only its hold is still active, as briefly after every answer. */
+  /**
+   * `isSettling`: the work has ended and only its hold is still active, as it briefly is after every
+   * response.
+   */
   | { readonly type: "in-use"; readonly isSettling: boolean }
   | { readonly type: "reused" }
   | { readonly type: "answered"; readonly answer: KeptAnswer };
@@ -43,7 +46,7 @@ export class IdempotencyKeys {
     }
   }
 
-  /** Keeps the answer of a running attempt. False when the attempt was presumed over meanwhile. */
+  /** Stores the response of a running attempt. False if the attempt was meanwhile presumed over. */
   async answer(
     requestId: string,
     { status, headers, bytes, body }: Pick<KeptAnswer, "status" | "headers" | "bytes" | "body">,
@@ -64,7 +67,7 @@ export class IdempotencyKeys {
       where request_id = ${requestId} and state = 'running'`;
   }
 
-  /** Lists organizations of answers on disk, by the request id under which each is stored. */
+  /** Lists organizations with responses on disk, by the request id under which each is stored. */
   async ownersOfLongAnswers(): Promise<Map<string, string>> {
     const rows = await this.#sql<{ request_id: string; organization_id: string }[]>`
       select request_id, organization_id from idempotency_keys where state = 'answered' and answer_body is null`;
@@ -85,7 +88,7 @@ export class IdempotencyKeys {
     return rows.length;
   }
 
-  /** Ends a running attempt without keeping an answer. */
+  /** Ends a running attempt without storing a response. */
   async endAttempt(requestId: string): Promise<void> {
     await this.#sql`
       update idempotency_keys set state = 'over' where request_id = ${requestId} and state = 'running'`;

@@ -194,7 +194,7 @@ export class LiveHold implements LiveMeter {
       return 0;
     }
     if (totalSamples > this.#coveredSamples) await changes.extend(this.#hold, price);
-    // Null: an earlier try charged the same price, but its answer was lost.
+    // Null: an earlier try charged the same price, but its reply was lost.
     return (await changes.post(this.#hold, totalSamples, "settled")) ?? price;
   }
 

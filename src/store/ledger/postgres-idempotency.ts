@@ -6,7 +6,7 @@ import type { ClaimedRow, IdempotencyKeys } from "./idempotency-keys.js";
 import { METERING_UNAVAILABLE } from "./metering-errors.js";
 import { Settlements } from "./settlements.js";
 
-/** A hold is settled moments after its answer; a claim waits for it this long, this often. */
+/** A hold is settled moments after its response; a claim waits for it this long, this often. */
 const SETTLING_PAUSE_MS = 50;
 const SETTLING_PAUSES = 10;
 /** Time for which shutdown waits until the end of every attempt is written. */
@@ -48,7 +48,7 @@ export class PostgresIdempotency implements Idempotency {
       if (claimed.type !== "begun") this.#running.delete(requestId);
       return claimed;
     } catch (error) {
-      // The attempt may have been registered although no answer arrived, or still be.
+      // The attempt may have been registered, or still be, although no reply arrived.
       void claiming.catch(() => {}).then(() => this.#end(requestId));
       throw error;
     }
@@ -67,7 +67,7 @@ export class PostgresIdempotency implements Idempotency {
       (requestId) => !this.#running.has(requestId),
     );
     if (suspects.length === 0) return 0;
-    // Query again: some attempts may have ended while the first result was in flight.
+    // Queries again: some attempts may have ended while the first result was in flight.
     const still = new Set(await this.#keys.listRunning(this.#serviceId));
     const forgotten = suspects.filter((requestId) => still.has(requestId));
     for (const requestId of forgotten) await this.#keys.endAttempt(requestId);
@@ -87,7 +87,7 @@ export class PostgresIdempotency implements Idempotency {
           if (isKept) this.#running.delete(requestId);
           return isKept;
         } catch (error) {
-          // The client still gets the answer; a repeated request is processed again, without a charge.
+          // The client still gets the response; a repeated request is processed again, without a charge.
           this.#log.warn({ err: error, requestId }, "answer not kept");
           return false;
         }

@@ -3,7 +3,7 @@ import type { Holds, LeftHold } from "./holds.js";
 /**
  * Settles holds of stopped services. Live sessions are charged for the journaled audio, other work for what
  * had reached its client. Only the file journal of the service that did the work knows the latter; without
- * it, incomplete answers are not charged. Concurrent sweeps are safe, because each step checks the state it
+ * it, incomplete responses are not charged. Concurrent sweeps are safe, because each step checks the state it
  * starts from.
  *
  * @param journaled units by hold, from the file journal of a stopped service
@@ -33,7 +33,7 @@ export async function sweepOwn(
 ): Promise<number> {
   const suspects = (await holds.listOf(serviceId)).filter(({ id }) => !isActive(id));
   if (suspects.length === 0) return 0;
-  // Query again, because some may have ended while the first answer was in flight.
+  // Queries again, because some may have ended while the first result was in flight.
   const open = new Set((await holds.listOf(serviceId)).map(({ id }) => id));
   const forgotten = suspects.filter(({ id }) => open.has(id));
   await settleAll(holds, forgotten, new Map());

@@ -44,7 +44,9 @@ const DEFAULT_RULES = {
 
 export type MeterRules = Readonly<typeof DEFAULT_RULES>;
 
-/** Answer bodies that one organization may keep in the database; dropped ones are produced again for free. */
+/**
+ * Response bodies that one organization may keep in the database; dropped ones are produced again for free.
+ */
 const KEPT_BODIES_BYTES = 64 * 2 ** 20;
 /** Once a minute. */
 const HEARTBEATS_PER_DROP = 12;
@@ -187,7 +189,7 @@ export class PostgresUsageMeter implements UsageMeter {
     } catch (error) {
       if (isRejection(error)) this.#active.delete(hold.id);
       else {
-        // The hold may have been opened although its answer did not arrive.
+        // The hold may have been opened although its reply did not arrive.
         const voided = this.#settlements.settle(hold.id, () => holds.void(hold));
         this.#leave(hold, voided);
       }

@@ -35,7 +35,7 @@ export class Vouchers implements TopUps {
     this.#pepper = pepper;
   }
 
-  /** Creates a voucher. Only this answer has its code: 100 random bits as `XXXXX-XXXXX-XXXXX-XXXXX`. */
+  /** Creates a voucher. Only this response has its code: 100 random bits as `XXXXX-XXXXX-XXXXX-XXXXX`. */
   async create({ credits, note, lifetimeDays }: NewVoucher): Promise<Voucher & { readonly code: string }> {
     const id = `vch_${randomBytes(12).toString("hex")}`;
     const letters = Array.from({ length: CODE_LETTERS }, () => ALPHABET[randomInt(ALPHABET.length)]).join("");

@@ -49,7 +49,7 @@ export async function untilReachable(sql: Sql, limitMs: number): Promise<void> {
   }
 }
 
-/** Whether a later attempt may succeed; not with a wrong password or a missing database. */
+/** Whether a later attempt may succeed; false for a wrong password or a missing database. */
 function isTransient(error: unknown): boolean {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   const startingUp = "57P03";

@@ -8,9 +8,8 @@ export interface DriverGuard {
 
 /**
  * Logs and counts unhandled rejections of the database driver instead of ending the process: a last resort
- * after `scripts/patch-postgres.mjs`. By then the caller has an answer or a deadline. All other rejections
- * end the process, and so do exceptions, the driver's too, because they leave a connection in an undefined
- * state.
+ * after `scripts/patch-postgres.mjs`. By then the caller has a result or a deadline. All other rejections end
+ * the process, and so do exceptions, the driver's too, because they leave a connection in an undefined state.
  */
 export function guardAgainstDriver({ log, onFault }: DriverGuard): void {
   process.on("unhandledRejection", (reason) => {

@@ -107,7 +107,8 @@ async function osUsers(): Promise<OsUser[]> {
 
 async function endWithParent(): Promise<readonly string[]> {
   const [file, ...rest] = [...END_WITH_PARENT, "true"];
-  // Without setpriv (not Linux, or a minimal userland) a killed service leaves the server to its next start.
+  // Without setpriv (not Linux, or a minimal userland), the server of a killed service keeps running until
+  // the next start.
   return await run(file!, rest, { timeout: PROBE_TIMEOUT_MS }).then(
     () => END_WITH_PARENT,
     () => [],

@@ -47,7 +47,7 @@ function fleet() {
       clock.advance(ms);
       look();
     },
-    /** Places a lane on a node. Returns the messages it receives, and a function that ends it. */
+    /** Places a lane on a node. Returns the messages received, and a function that ends it. */
     lane: async () => {
       const told: string[] = [];
       const watcher = {

@@ -94,7 +94,7 @@ for (const nth of [1, 3]) {
   });
 }
 
-test("overtaken bundles count as lost, and are ignored when they arrive", async (t) => {
+test("late bundles count as lost, and are ignored when they arrive", async (t) => {
   const { engine, endings, bus } = await gateway(t, (nth) => (nth === 2 ? "hold" : "send"));
   const finals = await speak(engine, async () => {
     await eventually("the gap is noticed", () => endings.length === 1);

@@ -37,7 +37,7 @@ before(async () => {
   await alone.stop();
   assert.ok(expected.length > 0);
   for (const [release, { protocol, isLater }] of Object.entries(RELEASES)) {
-    // Each in a separate cell, so that a gateway reaches the one it requests.
+    // One cell per version, so that a gateway reaches the engine it requests.
     const host = await liveHost(connect(isLater), {
       ...{ protocol, cell: release },
       startWorker: (cells, hear) => startLiveWorker(settings, cells, hear),

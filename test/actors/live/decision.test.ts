@@ -291,7 +291,7 @@ for (const [code, closeCode, retryable] of [
   ["TOO_MANY_REQUESTS", 4429, true],
   ["AUTH_UNAVAILABLE", 4503, true],
 ] as const) {
-  test(`audio that ${code} leaves unpaid ends with ${closeCode}, after the paid audio`, () => {
+  test(`when ${code} leaves audio unpaid, the session ends with ${closeCode} after the paid audio`, () => {
     const { state, effects } = run([
       { type: "unfunded", error: new ServiceError(code, "not paid") },
       { type: "event", event: { type: "finished" } },

@@ -62,7 +62,7 @@ function openedCold(t: TestContext): Opened {
   return opened(t, OPTIONS, new RecordingSink(), new FreeMeter(), false);
 }
 
-/** Checks that an ending leaves nothing behind. */
+/** Asserts that no resources remain after the end. */
 function assertEnded(
   { decoder, sink, timers, endings, meter }: Opened,
   chargedSamples = decoder.samples.length,
@@ -105,7 +105,7 @@ test("the same bytes give the same samples, however they are chunked", (t) => {
   );
 });
 
-test("the sink hears of each finalize after its finals, and of none after the end", (t) => {
+test("the sink is notified of each finalize after its finals, and of none after the end", (t) => {
   const heard: string[] = [];
   class OrderedSink extends RecordingSink {
     override send(message: StreamServerMessage): void {

@@ -45,7 +45,7 @@ test("a pause mark replaces the pause between sentences, minus the silence at th
     [0, 500],
     [0, 0],
   ]);
-  // 48 ms at the end of a piece, 30 ms at the start of the next.
+  // 48 ms at the end of a piece, 30 ms at the start of the next one.
   assert.deepEqual(await pauses("Бір. [pause 1s] Екі.\n[pause 300ms]\nҮш."), [
     [0, 922],
     [0, 222],

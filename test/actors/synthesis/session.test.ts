@@ -172,7 +172,7 @@ test("at most two sentences are synthesized for a reader that stops reading", as
   await iterator.return?.();
 });
 
-/** At this rate a sample lasts ten seconds, and so does a letter. */
+/** A sample lasts ten seconds, and so does a letter. */
 const SLOW_RATE_HZ = 0.1;
 
 for (const delivery of ["chunks", "sentences"] as const) {
@@ -342,7 +342,7 @@ test("a reader of sentences has a deadline for the first sentence, a reader of t
 
 test("speech ends after an hour, regardless of the plan's estimate", async () => {
   const synthesizer = new FakeSynthesizer({ isPatient: false });
-  // A sample takes ten seconds, and so does a letter.
+  // A sample lasts ten seconds, and so does a letter.
   const slowly = (...texts: readonly string[]) => ({ ...planOf(...texts), sampleRateHz: 0.1 });
   const session = sessionOf(slowly("a".repeat(300), "b".repeat(50), "c".repeat(9)), synthesizer, "whole");
   let samples = 0;
@@ -357,7 +357,7 @@ test("speech ends after an hour, regardless of the plan's estimate", async () =>
   assert.equal(heard, 360);
 });
 
-test("room tone is under the whole answer, independent of its delivery and chunks", async () => {
+test("room tone runs under the whole response, however it is delivered and chunked", async () => {
   const source = { cutoffHz: 800, seed: 3 };
   const tone = new RoomTone(source);
   const plan = { ...planOf("ab,|c", "d"), roomTone: source };

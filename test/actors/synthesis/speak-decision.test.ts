@@ -93,7 +93,7 @@ test("sentences are spoken one after another, and the turn is charged once", () 
   ]);
 });
 
-test("every flush is answered in its place, without text too", () => {
+test("every flush is answered in order, even without text", () => {
   const { effects } = run([FLUSH, speak("Бір."), FLUSH, FLUSH, speak("  "), FLUSH, sound(0, true)]);
   assert.deepEqual(shown(effects), [
     "settle 0",
@@ -110,7 +110,7 @@ test("every flush is answered in its place, without text too", () => {
   ]);
 });
 
-test("a clear drops text and sound, and charges for the sentence that has begun to sound", () => {
+test("a clear drops text and audio, and charges for the sentence whose audio has started", () => {
   const { effects, state } = run([
     speak("Бір. Екі. Үш. "),
     sound(0, true),
@@ -136,7 +136,7 @@ test("a clear drops text and sound, and charges for the sentence that has begun 
   assert.equal(state.phase, "open");
 });
 
-test("a sentence that was made but not sent costs nothing", () => {
+test("a sentence that was synthesized but not sent costs nothing", () => {
   const { effects } = run([speak("Бір. Екі. "), sound(0, true), CLEAR]);
   assert.deepEqual(shown(effects).slice(-3), ["cancel", "settle 5", "cleared 0"]);
 });
@@ -158,7 +158,7 @@ test("a close finishes what was flushed and drops the rest", () => {
   assert.deepEqual(shown(run([{ type: "going-away" }]).effects), ["settle 0", "close 1012", "release"]);
 });
 
-test("our failure is not charged, sound that was sent before is", () => {
+test("a failure of the service is not charged, audio sent before it is", () => {
   const { effects } = run([
     speak("Бір. Екі. "),
     sound(0, true),
@@ -174,7 +174,7 @@ test("our failure is not charged, sound that was sent before is", () => {
   ]);
 });
 
-test("a sentence without anything to say is skipped, and its characters belong to the next", () => {
+test("a sentence with nothing to speak is skipped, and its characters belong to the next", () => {
   const { effects } = run([
     speak("漢字. Бір. "),
     { type: "unspeakable", id: 0, error: EMOJI },
@@ -188,7 +188,7 @@ test("a sentence without anything to say is skipped, and its characters belong t
   assert.deepEqual(rest, ["delivered 9", "last sound", "settle 9", "flushed 0"]);
 });
 
-test("too much waiting text, or ten broken messages, end the session", () => {
+test("too much waiting text, or ten invalid messages, end the session", () => {
   const long = "сөз ".repeat(MOST_WAITING / 4);
   assert.deepEqual(shown(run([speak(long), speak(long)]).effects).slice(1), [
     "cancel",
@@ -216,7 +216,7 @@ test("an idle session closes, unless it is speaking", () => {
   assert.deepEqual(shown(run([{ type: "idle" }]).effects).slice(1), ["error idle", "close 4408", "release"]);
 });
 
-/** Whatever clients and the synthesizer do, in any order. */
+/** Clients and the synthesizer may do anything, in any order. */
 const anyMessages = fc.array(
   fc.oneof(
     {
@@ -238,7 +238,7 @@ const anyMessages = fc.array(
   { maxLength: 60 },
 );
 
-test("whatever happens, a turn is settled once, for no more than its text, and sound is in order", () => {
+test("whatever happens, a turn is settled once, for no more than its text, and audio is in order", () => {
   fc.assert(
     fc.property(anyMessages, (messages) => {
       const all = [...messages, { type: "disconnected" } as const];

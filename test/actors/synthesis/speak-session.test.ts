@@ -17,7 +17,7 @@ const PAUSE_SAMPLES = 6_000;
 function openSession() {
   const synthesizer = new ToneSynthesizer();
   const meter = new FreeMeter();
-  /** Messages by name, and `sound` for samples in a row. */
+  /** Messages by name; consecutive samples are one `sound`. */
   const sent: string[] = [];
   const closed: number[] = [];
   const counted: string[] = [];
@@ -58,7 +58,7 @@ function openSession() {
   return { session, synthesizer, meter, sent, closed, counted, gate, heard: () => samples };
 }
 
-test("text in pieces sounds as its sentences, with pauses between them, and is charged once", async () => {
+test("text in pieces is spoken as its sentences, with pauses between them, and is charged once", async () => {
   const { session, synthesizer, meter, sent, heard } = openSession();
   for (const piece of ["Сә", "лем. Қал", "айсыз? Жақ", "сы"]) session.speak(piece);
   session.flush();
@@ -79,14 +79,14 @@ test("text in pieces sounds as its sentences, with pauses between them, and is c
   ]);
 });
 
-test("the first sentence sounds before the rest of the text has arrived", async () => {
+test("the first sentence is spoken before the rest of the text has arrived", async () => {
   const { session, sent } = openSession();
   session.speak("Сәлем. ");
   await eventually("sound", () => sent.includes("sound"));
   session.disconnected();
 });
 
-test("a clear in the middle of a sentence ends its synthesis, and its sound never follows", async () => {
+test("a clear in mid-sentence ends its synthesis, and no more of its audio follows", async () => {
   const { session, synthesizer, meter, sent, counted, heard } = openSession();
   session.speak("Бұл жерде ждет. Келесі сөйлем. Тағы бір сөйлем. ");
   await eventually("sound", () => sent.includes("sound"));
@@ -106,7 +106,7 @@ test("a clear in the middle of a sentence ends its synthesis, and its sound neve
   assert.deepEqual(counted, ["opened", "interrupted"]);
 });
 
-test("a sentence that was cleared before its sound could be sent costs nothing", async () => {
+test("a sentence cleared before its audio could be sent costs nothing", async () => {
   const { session, meter, sent, gate, synthesizer } = openSession();
   const slow = deferred<void>();
   gate.ready = slow.promise;
@@ -120,7 +120,7 @@ test("a sentence that was cleared before its sound could be sent costs nothing",
   assert.deepEqual(meter.calls, ["turn 0", "cover 16", "settle 0"]);
 });
 
-test("a client that leaves pays for what has sounded, and its synthesis ends", async () => {
+test("a client that leaves pays for the audio sent, and its synthesis ends", async () => {
   const { session, meter, sent, synthesizer, counted } = openSession();
   session.speak("Бұл жерде ждет. ");
   await eventually("sound", () => sent.includes("sound"));
@@ -131,7 +131,7 @@ test("a client that leaves pays for what has sounded, and its synthesis ends", a
   assert.deepEqual(counted, ["opened", "ended"]);
 });
 
-test("a worker that is lost ends the session with an error, and the sentence is not charged", async () => {
+test("a lost worker ends the session with an error, and the sentence is not charged", async () => {
   const { session, meter, sent, closed, counted } = openSession();
   session.speak("Жақсы. Мынау сбой. ");
   await eventually("closed", () => closed.length === 1);
@@ -141,7 +141,7 @@ test("a worker that is lost ends the session with an error, and the sentence is 
   assert.deepEqual(counted, ["opened", "worker_lost", "ended"]);
 });
 
-test("without credits the session ends before anything sounds", async () => {
+test("without credits the session ends before any audio", async () => {
   const { session, meter, sent, closed, synthesizer } = openSession();
   meter.refusal = new ServiceError("OUT_OF_CREDITS", "out of credits: needs 3 credits, 0 left");
   session.speak("Жақсы. ");
@@ -149,7 +149,7 @@ test("without credits the session ends before anything sounds", async () => {
   assert.deepEqual([sent, closed, synthesizer.begun], [["error out_of_credits"], [4429], []]);
 });
 
-test("other scripts, and pauses that break their rule, are skipped with a warning", async () => {
+test("other scripts and invalid pauses are skipped with a warning", async () => {
   const { session, synthesizer, sent } = openSession();
   session.speak("漢字. 😀😀. Жақсы. Күте [pause 60s] тұрыңыз. Болды.");
   session.flush();
@@ -174,7 +174,7 @@ test("when the service stops, flushed text is finished first", async () => {
   assert.deepEqual([sent, closed], [["sound", "flushed 0"], [1012]]);
 });
 
-test("a key that ends closes the session", async () => {
+test("a revoked key closes the session", async () => {
   const { session, sent, closed } = openSession();
   session.unauthorized("the API key has ended");
   assert.deepEqual([sent, closed], [["error unauthorized"], [4401]]);

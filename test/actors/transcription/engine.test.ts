@@ -65,8 +65,8 @@ test("word times do not depend on sample rate or on a second, equal channel", as
     [48_000, 1],
   ] as const) {
     const transcript = await at(rateHz, channels);
-    // 8 kHz lacks half of the band, and resampling is not exact: words may differ, but not the position of
-    // speech.
+    // Audio at 8 kHz lacks half of the band, and resampling is not exact: words may differ, but not the
+    // position of speech.
     assert.ok(transcript.segments.length > 0);
     const shiftSeconds = transcript.segments[0]!.startSeconds - expected.segments[0]!.startSeconds;
     assert.ok(Math.abs(shiftSeconds) < 0.5, `${rateHz} Hz begins ${shiftSeconds} s later`);

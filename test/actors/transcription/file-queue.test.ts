@@ -44,7 +44,7 @@ function fakePool(files: readonly FakeFile[], workerCount: number) {
       const room = task.room ?? new SharedArrayBuffer(4 * (task.endFrame - task.startFrame));
       const heard = new Float32Array(task.endFrame - task.startFrame);
       heard.set(speech.subarray(task.startFrame, task.endFrame));
-      // The encoder's output of a frame is its number.
+      // The encoder's output for a frame is the frame's number.
       new Float32Array(room).set(heard.map((_, i) => task.startFrame + i));
       return { speech: heard, encoded: room, encodedSize: 1, state: task.state };
     }
@@ -85,7 +85,7 @@ function runOf(
   });
 }
 
-/** Results of one worker that transcribes the file from its first frame to its last. */
+/** Results of a single worker that transcribes the file from its first to its last frame. */
 function expectedTexts({ source, speech }: FakeFile): string[] {
   const finder = new PieceFinder({ frameSamples: FRAME_SAMPLES, sampleCount: source.sampleCount });
   const pieces = [...finder.push(speech), ...finder.push(new Float32Array(12)), ...finder.finish()];

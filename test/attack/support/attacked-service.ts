@@ -125,7 +125,7 @@ export class AttackedService {
     });
   }
 
-  /** Credits that were charged to an organization, or are held for its running work. */
+  /** Credits charged to an organization, or held for its running work. */
   async chargedOrHeld(organizationId: string): Promise<number> {
     return this.#withDatabase(async (sql) => {
       const [row] = await sql<{ credits: string }[]>`

@@ -36,7 +36,7 @@ export class HealthProbe {
 }
 
 /**
- * Runs on its thread, which finds it by name (@public). A slow request also stands for all the requests that
+ * Runs on its thread, which finds it by name (@public). A slow request also represents all the requests that
  * would have been sent meanwhile.
  */
 export async function probe(

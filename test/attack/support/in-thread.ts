@@ -24,8 +24,7 @@ export interface ThreadRun<Result> {
 
 /**
  * Calls `module`'s export `name` with `args`, which are copied, and a `ThreadControl`, on a separate thread,
- * so that neither a flood nor a probe waits for the other.
- *
+ * so that floods and probes do not wait for each other.
  * @param module `import.meta.url` of the file that exports the function, or an address made from it
  */
 export function runInThread<Args, Result>(module: string | URL, name: string, args: Args): ThreadRun<Result> {

@@ -15,7 +15,7 @@ import type { ServiceProcess } from "../../support/service-process.js";
 import { SILENT } from "../../support/silent-log.js";
 
 const SETTLED_WITHIN_MS = 60_000;
-/** The service has forgotten a request that has neither a response nor an error by then. */
+/** A request with neither a response nor an error by then was lost by the service. */
 const ANSWER_WITHIN_MS = 60_000;
 /** Shorter than any work; without it, immediately rejected requests would be repeated thousands of times. */
 const PAUSE_MS = 40;

@@ -23,7 +23,7 @@ export class SmallDisk {
     const path = await mkdtemp(join(tmpdir(), "dauys-disk-"));
     mountOrThrow(["-t", "tmpfs", "-o", `size=${megabytes}m,mode=0711`, "tmpfs", path]);
     process.on("exit", () => {
-      // A failed test may have left it read-only, which is a separate mount.
+      // A failed test may have left it read-only, as a separate mount.
       while (spawnSync("umount", ["-l", path]).status === 0);
       rmSync(path, { recursive: true, force: true });
     });

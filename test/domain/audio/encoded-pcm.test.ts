@@ -16,7 +16,7 @@ for (const { name, encode, table } of [
   test(`every byte of ${name} survives decoding and encoding`, () => {
     const decoded = Int16Array.from(table, (sample) => Math.round(sample * 32_768));
     const again = encode(decoded);
-    // Mu-law has two bytes for silence, 0xff and 0x7f.
+    // Mu-law encodes silence as two bytes, 0xff and 0x7f.
     const expected = Array.from({ length: 256 }, (_, byte) => (decoded[byte] === 0 ? again[byte]! : byte));
     assert.deepEqual([...again], expected);
   });
@@ -43,7 +43,7 @@ test("the values of G.711 are those of the recommendation", () => {
   assert.deepEqual([...toAlaw(Int16Array.of(8, 32_256, -32_256, 1_008))], [0xd5, 0xaa, 0x2a, 0xfa]);
 });
 
-test("speech in any cut has the bytes of the whole, for every format", () => {
+test("speech gives the same bytes however it is chunked, in every format", () => {
   const pcm = Int16Array.from({ length: 4_800 }, (_, index) => 9_000 * Math.sin(index / 17));
   const cuts = fc.array(fc.nat({ max: pcm.length }), { maxLength: 12 });
   fc.assert(
@@ -74,7 +74,7 @@ test("speech in any cut has the bytes of the whole, for every format", () => {
   );
 });
 
-test("a flushed encoder speaks on", () => {
+test("a flushed encoder continues", () => {
   const encoder = new EncodedPcm("mulaw", 24_000, 8_000);
   const pcm = new Int16Array(2_400).fill(1_000);
   const sentence = () => Buffer.concat([encoder.push(pcm), encoder.flush()]);
@@ -83,7 +83,7 @@ test("a flushed encoder speaks on", () => {
   assert.deepEqual(sentence(), first);
 });
 
-test("the header of a stream says that it lasts until its end", () => {
+test("the header of a stream says that the data lasts until its end", () => {
   for (const [format, name, bits] of [
     ["linear16", "pcm", 16],
     ["mulaw", "mulaw", 8],

@@ -55,7 +55,7 @@ for (const [name, expected] of Object.entries(REFERENCE.frontEnds)) {
   });
 }
 
-test("normalized bins have mean 0 and deviation 1", () => {
+test("normalized bins have mean 0 and standard deviation 1", () => {
   const bins = 3;
   const features = Float32Array.from({ length: 3 * 40 }, (_, i) => Math.sin(i * 1.7) * (1 + (i % bins)) + i);
   normalizeBins(features, bins);

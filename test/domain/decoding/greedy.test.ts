@@ -80,7 +80,7 @@ test("skipped frames and runs that continue from them give no letters", () => {
   );
 });
 
-test("a reset clears the old text and counts frames from zero", () => {
+test("a reset clears the old text and counts frames from zero again", () => {
   const decoder = new GreedyDecoder(SMALL_VOCABULARY);
   const letter = logProbsOf([0.01, 0.01, 1, 0.01], WIDTH);
   decoder.push(letter, 1);

@@ -16,7 +16,7 @@ const UNPRUNED = {
   candidateFloor: Number.NEGATIVE_INFINITY,
   beamMargin: Number.POSITIVE_INFINITY,
 };
-/** Log-probs are stored in 32 bits; five frames of them and a few sums stay well inside this. */
+/** Log-probs are stored in 32 bits; the sums over five frames stay well within this tolerance. */
 const TOLERANCE = 1e-4;
 
 const weight = fc.double({ min: 0.01, max: 1, noNaN: true });

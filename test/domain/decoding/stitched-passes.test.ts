@@ -30,7 +30,7 @@ test("passes cover all audio with enough overlap, within the longest length, fro
   );
 });
 
-/** Rows with these outputs, one per row, with confidence `sure`. */
+/** Rows with these best outputs, one per row, each with confidence `sure`. */
 function rowsOf(startRow: number, best: readonly number[], sure = 0.9): PassRows {
   const logProbs = new Float32Array(best.length * WIDTH).fill(Math.log((1 - sure) / (WIDTH - 1)));
   for (const [row, token] of best.entries()) logProbs[row * WIDTH + token] = Math.log(sure);

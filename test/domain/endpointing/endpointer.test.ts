@@ -411,30 +411,30 @@ test("a voice 10 dB below the speaker that never comes near ends the utterance s
   assert.deepEqual(endsOf(heard), []);
   const [end] = endsOf(heard, { doubtLimit: DISTANT_DOUBT });
   assert.equal(end, "28 ended #0 0-25 distant");
-  // Not before the pause that the client has chosen.
+  // Not before the pause that the client requested.
   const [later] = endsOf(heard, { doubtLimit: DISTANT_DOUBT, pauseFrames: 20 });
   assert.equal(later, "39 ended #0 0-25 distant");
 });
 
-test("a voice that goes on after a distant end is the next utterance", () => {
+test("a voice that continues after a distant end is the next utterance", () => {
   const heard = `${"#".repeat(20)}${"d".repeat(60)}......`;
   const ends = endsOf(heard, { doubtLimit: DISTANT_DOUBT });
   assert.deepEqual(ends.slice(1), ["84 ended #1 25-80 pause"]);
 });
 
-test("a speaker who comes near now and then, or is surely heard, is not taken for a distant voice", () => {
+test("a speaker who comes near occasionally, or is clearly near, is not taken for a distant voice", () => {
   const options = { doubtLimit: DISTANT_DOUBT };
   assert.deepEqual(endsOf(`${"#".repeat(20)}${"dd##".repeat(20)}`, options), []);
   assert.deepEqual(endsOf(`${"#".repeat(20)}${"q".repeat(100)}`, options), []);
 });
 
-test("voices far below the speaker do not belong to the utterance when they precede the speaker", () => {
+test("voices far quieter than the speaker are not part of the utterance if they come first", () => {
   assert.deepEqual(endsOf(`${"b".repeat(30)}${"#".repeat(20)}.....`), ["54 ended #0 22-50 pause"]);
-  // The speaker's own quiet beginning does.
+  // The speaker's own quiet beginning is included.
   assert.deepEqual(endsOf(`${"d".repeat(30)}${"#".repeat(20)}.....`), ["54 ended #0 0-50 pause"]);
 });
 
-test("the mean probability of speech leaves out voices that precede the speaker", () => {
+test("the mean probability of speech excludes voices before the speaker", () => {
   const endpointer = new Endpointer();
   const frames = [
     ...Array<HeardFrame & { probability: number }>(30).fill({ ...HEARD["b"]!, probability: 0.6 }),

@@ -45,7 +45,7 @@ test("pauses and trimmed frames are not measured", () => {
   const speech = Array<number>(80).fill(0);
   const pause = Array<number>(600).fill(-9);
   const level = levelOf(melOf(...speech, ...pause, ...speech));
-  // Blocks that contain both count; over the whole time it would be 6.8 dB less.
+  // Only blocks that contain both are counted; averaged over the whole time, the level would be 6.8 dB lower.
   assert.ok(level < 10 * Math.log10(3) && level > 10 * Math.log10(3) - 1.5, `${level} dB`);
   const loudEnd = melOf(...speech, 5, 5, 5);
   isNear(levelOf(loudEnd, { stop: 80 }), 10 * Math.log10(3));

@@ -32,7 +32,7 @@ test("without sway all steps are equal", () => {
 test("full sway follows a cosine, with its shortest steps at the noisy end", () => {
   const times = swaySchedule(16, -1);
   for (const [step, time] of times.entries()) {
-    // Two forms of the same number: their last bits differ.
+    // The same number computed in two ways, which differ in the last bits.
     assert.ok(Math.abs(time - (1 - Math.cos((Math.PI / 2) * (step / 16)))) < 1e-15);
   }
   const lengths = [...times.slice(1)].map((time, step) => time - times[step]!);

@@ -105,7 +105,7 @@ test("waiting first chunks start before the first one continues, unless they are
   });
 });
 
-/** Simulates equal pieces on a machine that needs `stepMs` a step, and returns when each was done. */
+/** Simulates equal pieces on a machine that needs `stepMs` per step, and returns when each was done. */
 function simulate(arrivals: readonly { atMs: number; urgency: Urgency; steps: number }[], stepMs: number) {
   const waiting = arrivals.map((arrival, id) => ({ ...arrival, id, stepsLeft: arrival.steps }));
   const doneAtMs = new Map<number, number>();
@@ -143,7 +143,7 @@ test("no piece starves, however many follow it", () => {
   assert.ok((done.get(1) ?? Number.NaN) < 3_500, `heard at ${done.get(1)} ms`);
 });
 
-test("a new listener goes first, unless another would run dry", () => {
+test("a new listener goes first, unless another one would run dry", () => {
   const first = { atMs: 100, urgency: { kind: "first" } as const, steps: 20 };
   const heard = (runsDryAtMs: number) => ({
     atMs: 0,
@@ -175,7 +175,7 @@ test("serving the earliest due first meets every deadline if that is possible at
   }
 });
 
-/** Chunks of a sentence of 7.7 s: milliseconds of work, and of sound. */
+/** Chunks of a sentence of 7.7 s: milliseconds of work, and of audio. */
 const CHUNKS = [
   { workMs: 60, soundMs: 500 },
   { workMs: 120, soundMs: 1_000 },

@@ -4,7 +4,7 @@ import { firstSentence, LONGEST_OPEN_SENTENCE } from "../../../core/domain/text/
 import { splitIntoSentences } from "../../../core/domain/text/sentences.js";
 import * as fc from "../../support/properties.js";
 
-/** Sentences of a text that arrives in pieces, in the order in which they are cut. */
+/** Sentences of a text that arrives in pieces, in the order they are cut. */
 function arriving(pieces: readonly string[]): string[] {
   const sentences: string[] = [];
   let waiting = "";
@@ -44,7 +44,7 @@ test("a sentence is complete with the next word, or with a space after its mark"
   }
 });
 
-test("a flush completes whatever there is", () => {
+test("a flush completes the remaining text", () => {
   assert.equal(firstSentence("Сәлем", true), "Сәлем");
   assert.equal(firstSentence("Сәлем. Қал", true), "Сәлем. ");
   assert.equal(firstSentence("Қал", true), "Қал");
@@ -56,7 +56,7 @@ const TEXTS = [
   "Привет! Как дела? Всё хорошо. И т. д. Конец",
 ];
 
-test("text in any cut gives all of its characters, each once, in order", () => {
+test("text in pieces of any size gives all of its characters, each once, in order", () => {
   const cut = fc
     .constantFrom(...TEXTS)
     .chain((text) => fc.tuple(fc.constant(text), fc.array(fc.nat({ max: text.length }), { maxLength: 40 })));
@@ -69,9 +69,9 @@ test("text in any cut gives all of its characters, each once, in order", () => {
   );
 });
 
-test("text that arrives letter by letter, or in words with the space before, has the sentences of the whole", () => {
+test("text that arrives by letters, or by words with the space first, has the same sentences as the whole", () => {
   for (const text of TEXTS) {
-    // An empty line may count to the sentence after it.
+    // An empty line may belong to the sentence after it.
     const trimmed = (sentences: readonly string[]) => sentences.map((sentence) => sentence.trim());
     const expected = trimmed(splitIntoSentences(text));
     assert.deepEqual(trimmed(arriving(text.match(/\s*\S+/gu)!)), expected, text);
@@ -79,7 +79,7 @@ test("text that arrives letter by letter, or in words with the space before, has
   }
 });
 
-test("marks and emoji belong to the sentence after them, and are cut only when they are long", () => {
+test("marks and emoji belong to the following sentence, and are cut only if they are long", () => {
   assert.equal(firstSentence("… 😀. ! ? ", false), null);
   assert.equal(firstSentence("… 😀. Сәлем. Қалай ", false), "… 😀. Сәлем. ");
   assert.equal(firstSentence("5 %. Ал енді ", false), "5 %. ");
@@ -87,7 +87,7 @@ test("marks and emoji belong to the sentence after them, and are cut only when t
   assert.ok(firstSentence("! ? ".repeat(500), false)!.length > 900);
 });
 
-test("text without an end is cut at a space, and never inside a character", () => {
+test("text without a sentence end is cut at a space, never inside a character", () => {
   const long = "сөз ".repeat(1_000);
   const first = firstSentence(long, false)!;
   assert.ok(first.length <= LONGEST_OPEN_SENTENCE && first.endsWith(" "));

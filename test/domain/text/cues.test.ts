@@ -112,7 +112,7 @@ test("figures with spaces do not shift the ends of sentences", () => {
   );
 });
 
-test("steps give the same cues", () => {
+test("layout in steps gives the same cues", () => {
   const said = spoken("Бүгін жаңа көпір ашылды, бірақ ол әлі бос. ".repeat(200).trim());
   const steps = readingCuesInSteps(said);
   let [count, result] = [0, steps.next()];

@@ -9,7 +9,7 @@ const LONG = 1_000;
 /**
  * Limit of attempts and matched characters per character of a text; a rule that rescans the text needs
  * hundreds. Work that grows with the text's length and dominates the longest text also shows at the middle
- * length, so only texts that exceed the middle limit are tried at full length. Some rules look back a few
+ * length, so only texts that exceed the limit there are tried at full length. Some rules look back a few
  * hundred characters.
  */
 const MOST_GROWTH = 1.6;

@@ -31,7 +31,7 @@ async function read(queue: BodyQueue): Promise<Buffer[]> {
   return chunks;
 }
 
-test("chunks of one byte wait in a few blocks, and the limit counts the memory of these", () => {
+test("chunks of one byte wait in a few blocks, whose memory counts towards the limit", () => {
   const source = new Source();
   const queue = new BodyQueue(source, STALL_MS);
   pushOneByOne(queue, 2_000);

@@ -42,7 +42,7 @@ test("the gate closes at too many descriptors and retries until it can open", {
     await stays("open again", () => told.length <= 5, 500);
     assert.deepEqual(told, ["shut", "open", "open", "open", "open"]);
     assert.equal(failures.length, 2, failures.join());
-    assert.match(failures[0]!, /^no connections are taken: there are 1\d\d of 100$/);
+    assert.match(failures[0]!, /^no connections accepted: there are 1\d\d of 100$/);
     assert.equal(failures[1], "the port cannot be listened on again");
   } finally {
     gate.close();
@@ -53,7 +53,7 @@ test("the gate closes at too many descriptors and retries until it can open", {
 test("counts descriptors by name if the system does not count them", {
   skip,
 }, async () => {
-  // Like /proc/self/fd before Linux 6.2: an entry for each, and no size.
+  // Like /proc/self/fd before Linux 6.2: one entry per descriptor, and no size.
   const FOLDER = "/proc/self/fdinfo";
   assert.equal(statSync(FOLDER).size, 0);
   const counted = await countDescriptors(FOLDER);
@@ -87,7 +87,7 @@ test("the gate closes when no descriptor is left for counting", async () => {
   gate.watch();
   try {
     await eventually("the gate shuts", () => told.length === 1);
-    assert.deepEqual(failures, ["no connections are taken: no descriptor is left"]);
+    assert.deepEqual(failures, ["no connections accepted: no descriptor is left"]);
     // An unknown number of descriptors has no effect.
     found = null;
     const before = looks;

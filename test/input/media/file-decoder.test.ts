@@ -53,7 +53,7 @@ for (const [program, searchPath, names] of [
 ] as const) {
   describe(`with ${program}`, () => {
     for (const name of names) {
-      test(`${name} becomes a WAV of the same length and sound`, async () => {
+      test(`${name} becomes a WAV with the same length and sound`, async () => {
         const source = await makeClip(name, SPEECH, folder);
         const target = newTarget();
         const path = await decoderOf(searchPath).decode(source, target, NEVER);
@@ -313,7 +313,7 @@ function slowProcesses(): number {
     try {
       return readFileSync(`/proc/${id}/cmdline`, "latin1").startsWith(`sleep\0${SLOW_SECONDS}\0`);
     } catch {
-      // It ended between the two reads.
+      // The process ended between the two reads.
       return false;
     }
   }).length;

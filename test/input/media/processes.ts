@@ -10,7 +10,7 @@ export function childrenOf(pid: number): readonly string[] {
         const parent = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
         return parent === pid ? [readFileSync(`/proc/${id}/cmdline`, "latin1").replaceAll("\0", " ")] : [];
       } catch {
-        // It ended between the two reads.
+        // The process ended between the two reads.
         return [];
       }
     });

@@ -105,7 +105,7 @@ describe("damaged files", () => {
           const outcome = await outcomeOf(mutant, where);
           slowestMs = Math.max(slowestMs, performance.now() - startMs);
           statuses.set(outcome, (statuses.get(outcome) ?? 0) + 1);
-          // A reader of the pipe would still be blocked, so checking afterwards is early enough.
+          // A reader of the pipe would still be blocked by then, so this check is early enough.
           assert.equal(canaries.isPipeOpen(), false, `a file was opened, during ${where}`);
           assert.equal(canaries.connections, 0, `an address was called, during ${where}`);
         }

@@ -217,7 +217,7 @@ async function ask(path: string, body?: Uint8Array, name?: string): Promise<Answ
   return { status: answer.status, ...((await answer.json()) as object) };
 }
 
-/** The answer may arrive a moment before the upload is deleted. */
+/** The response may arrive shortly before the upload is deleted. */
 async function spoolIsEmpty(): Promise<void> {
   const folder = join(dataDir, "data", "spool");
   await eventually("the spool is empty", () => readdirSync(folder).length === 0);

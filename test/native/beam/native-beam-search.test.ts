@@ -70,7 +70,7 @@ test("the native search is bit-identical to the reference", { skip }, async () =
         const { native, reference } = await searchesOf(has ? fileOf(file) : null, search);
         const frames = weights.length / WIDTH;
         const expected = reference.search(logProbs, frames, hotWords);
-        // Twice, since the workspace is kept.
+        // Twice, because the workspace is reused.
         for (let round = 0; round < 2; round++) {
           const found = native.search(logProbs, frames, hotWords);
           assert.deepEqual(plain(found), plain(expected));
@@ -92,7 +92,7 @@ test("both searches agree on a growing text", { skip }, async () => {
         const logProbs = possible(weights);
         const { native, reference } = await searchesOf(fileOf(file), search);
         const ways = [native.growing(6)!, reference.growing(6)!];
-        // Twice, since the workspace is kept; the others share its model's answers.
+        // Twice, because the workspace is reused; the others share its model's answers.
         for (let round = 0; round < 2; round++) {
           const results = ways.map((growing) => {
             growing.begin();

@@ -32,7 +32,8 @@ before(async () => {
   // The recipe's own program, which verifies its output.
   const paths = [join(folder, "plain.bin"), join(folder, "packed.bin")];
   execFileSync(process.execPath, ["models/recipes/language-model/pack.mjs", ...paths]);
-  // A plain array, because a buffer's `slice` is a view: damaging it would damage the file of later tests.
+  // A plain array, because a buffer's `slice` is a view, and damage to it would spread to the file of later
+  // tests.
   packed = new Uint8Array(gunzipSync(readFileSync(join(folder, "packed.bin"))));
 });
 

@@ -21,7 +21,7 @@ const BEHIND = "kazakh-speech-commands/example_1.flac";
 /** Times of words are those of frames. */
 const MARGIN_SECONDS = 0.1;
 
-test("finals leave out a voice 20 dB below that talks before the speaker does", async () => {
+test("finals leave out a voice 20 dB below the speaker that talks first", async () => {
   const rooms = ROOMS.filter(({ name }) => name === "one").map((room) => ({ ...room, levelsDb: [20] }));
   const clipOf = (speaker: string, path: string) =>
     nearClip({ who: "people", speaker, text: path }, toFloat(speech(path)));

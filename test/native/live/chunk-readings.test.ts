@@ -73,7 +73,7 @@ class Watched {
 
   async untilQuiet(): Promise<void> {
     while (await this.stepper.step());
-    // Messages that waited for a finished search are reported in a separate turn.
+    // Messages that waited for a finished search arrive in a separate turn.
     await new Promise((resolve) => setImmediate(resolve));
   }
 

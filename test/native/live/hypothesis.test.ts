@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { firstOwnFrame } from "../../../native/live/hypothesis.js";
 
-/** As the shipped recogniser's: 0.18 s of frames of 40 ms. */
+/** The shipped recogniser's: 0.18 s in frames of 40 ms. */
 const PROMPT = { delayFrames: 4.5 };
 
 test("all letters belong to the first utterance", () => {

@@ -91,7 +91,7 @@ async function transcribed(pcm: Int16Array, hearing: Hearing = {}): Promise<Tran
   );
   const untilQuiet = async () => {
     while (await stepper.step());
-    // Messages that waited for a finished search are reported in a separate turn.
+    // Messages that waited for a finished search arrive in a separate turn.
     await new Promise((resolve) => setImmediate(resolve));
   };
   let written = 0;

@@ -25,7 +25,7 @@ function settings(id: string): WorkerSettings {
   return { modelFolder: `test/fixtures/adapters/${id}`, intraOpThreads: 1 };
 }
 
-// Random weights make up words from sounds: what is tested is the way through the workers.
+// Random weights turn sounds into arbitrary words: the test checks the path through the workers.
 for (const { id, livePartials, streams } of TINY_RECOGNIZERS) {
   test(`${id} transcribes a file in the file workers`, async () => {
     const pool = startFilePool({ ...settings(id), workerCount: 1 });

@@ -65,7 +65,7 @@ test("a public recogniser without a file of voice activity finds the utterances 
 });
 
 for (const { id } of TINY_RECOGNIZERS) {
-  test(`${id} without it hears the same bits in batches, and after a replay of its context`, async () => {
+  test(`${id} without it recognises the same bits in batches, and after a replay of its context`, async () => {
     const model = await load(await tinyWithNearVoice(id));
     const { contextFrames } = model.manifest;
     const pcm = toFloat(AUDIO);
@@ -99,7 +99,7 @@ async function hear(model: RecognizerModel, pcm: Float32Array, frames: number): 
   return heard;
 }
 
-/** Maps utterances to recordings; a recording with a pause inside may be several. */
+/** Assigns utterances to recordings; a recording with a pause inside may have several. */
 function sentencesOf(utterances: readonly { readonly words: readonly { readonly start: number }[] }[]) {
   const pauseSeconds = 0.6 + SPOKEN[0]!.length / 16_000 + 0.6;
   return [...new Set(utterances.map(({ words }) => (words[0]!.start < pauseSeconds ? 0 : 1)))];

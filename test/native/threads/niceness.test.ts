@@ -13,7 +13,7 @@ import { temporaryFolder } from "../../support/folders.js";
 import { LiveListener } from "../../support/live-listener.js";
 
 const PHRASE = joined(speech("kazakh-speech-commands/example_1.flac"), silence(0.8));
-/** A session may be a minute behind. */
+/** A session may lag by a minute. */
 const BACKLOG = joined(...Array.from({ length: Math.floor((55 * RATE_HZ) / PHRASE.length) }, () => PHRASE));
 const SESSIONS = 3;
 const JOB: SynthesisJob = {

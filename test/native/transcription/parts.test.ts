@@ -74,7 +74,7 @@ async function pieceOf(
   endFrame: number,
   changes: Partial<FilePiece>,
 ): Promise<FilePiece> {
-  // In two parts, as when a part ends inside it.
+  // In two parts, as when a part ends inside the piece.
   const middle = startFrame + 20;
   const parts = await Promise.all(
     [[startFrame, middle] as const, [middle, endFrame + 9] as const].map(async ([start, end]) => {
@@ -148,7 +148,7 @@ test("an unreadable file fails only its own pieces", async () => {
   const piece = await pieceOf(5, 100, {});
   const [alone] = await decodePieces([piece], recognizer);
   const gone = { ...source, path: `${source.path}.gone` };
-  // Its samples would be after its end.
+  // Its samples would lie beyond the end of the file.
   const path = join(await temporaryFolder(), "shorter.wav");
   await writeFile(path, wavOf(AUDIO.subarray(0, 100), 24_000, 1));
   const pieces = [{ ...piece, source: gone }, piece, { ...piece, source: { ...source, path } }];

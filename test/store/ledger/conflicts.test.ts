@@ -9,7 +9,7 @@ const LOST = Object.assign(
   },
 );
 
-/** A change that first fails with these errors. */
+/** A change that fails with these errors at first. */
 function failing(errors: readonly Error[]): {
   readonly run: () => Promise<string>;
   readonly tries: () => number;

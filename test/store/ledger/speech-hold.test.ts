@@ -63,7 +63,7 @@ async function customer() {
 
 const priceOf = (units: number) => creditsFor({ units, unitsPerSecond: 1 }, SYNTHESIS_TARIFF);
 
-test("sentences cost together what their text costs at once", async (t) => {
+test("sentences cost the same as their whole text", async (t) => {
   const { meter } = await startMeter(t);
   await fc.assert(
     fc.asyncProperty(
@@ -91,7 +91,7 @@ test("sentences cost together what their text costs at once", async (t) => {
   assert.deepEqual(await brokenRules(ledger.sql), []);
 });
 
-test("what was covered and not spoken is released", async (t) => {
+test("the covered part that was not spoken is released", async (t) => {
   const { meter } = await startMeter(t);
   const { reference, state } = await customer();
   const spoken = meter.openSpeech(reference());
@@ -105,7 +105,7 @@ test("what was covered and not spoken is released", async (t) => {
   assert.deepEqual(await state(), { balance: CREDITS - priceOf(40), held: 0 });
 });
 
-test("beyond the last credits nothing is covered, and what was is charged", async (t) => {
+test("nothing is covered beyond the last credits, and covered speech is charged", async (t) => {
   const { meter } = await startMeter(t);
   const { reference, state } = await customer();
   const speech = meter.openSpeech(reference());
@@ -120,7 +120,7 @@ test("beyond the last credits nothing is covered, and what was is charged", asyn
   await assert.rejects(second.cover(1), isCode("CANCELLED"));
 });
 
-test("as many turns are covered at once as the organization may have syntheses", async (t) => {
+test("an organization may cover as many turns at the same time as it may run syntheses", async (t) => {
   const { meter } = await startMeter(t);
   const { reference } = await customer();
   const first = meter.openSpeech(reference(1));
@@ -141,7 +141,7 @@ test("a turn that is settled while it is being covered leaves nothing held", asy
   assert.deepEqual(await state(), { balance: CREDITS, held: 0 });
 });
 
-test("after a crash the next start charges for what had sounded", async (t) => {
+test("after a crash the next start charges for the audio that was sent", async (t) => {
   const { meter, path } = await startMeter(t);
   const { organizationId, reference, state } = await customer();
   const speech = meter.openSpeech(reference());
@@ -149,7 +149,7 @@ test("after a crash the next start charges for what had sounded", async (t) => {
   speech.delivered(20);
   await speech.cover(90);
   speech.delivered(50);
-  // As a service that was killed: its registration goes, its holds and its journal stay.
+  // As a service that was killed: its registration is removed, its holds and its journal remain.
   const { journal, left } = HoldJournal.open(path, SILENT);
   journal.close();
   await ledger.instances.remove(meter.serviceId);

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import type { WorkerEntries } from "../../../native/start-workers.js";
 
-/** Worker entries with simulated CUDA; CUDA and WebGPU are lost when `FaultOrders` says so. */
+/** Worker entries with simulated CUDA; CUDA and WebGPU are lost when `FaultOrders` requests it. */
 export const DEVICE_ENTRIES: WorkerEntries = {
   live: new URL("./live-worker.js", import.meta.url),
   synthesis: new URL("./synthesis-worker.js", import.meta.url),

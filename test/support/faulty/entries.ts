@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import type { ThreadEntries } from "../../../src/service/base.js";
 
-/** Entries of threads that fail when `FaultOrders` says so. */
+/** Entries of threads that fail when `FaultOrders` requests it. */
 export const FAULTY_ENTRIES: ThreadEntries = {
   live: new URL("./live-worker.js", import.meta.url),
   synthesis: new URL("./synthesis-worker.js", import.meta.url),

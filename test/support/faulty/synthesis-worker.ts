@@ -1,4 +1,4 @@
-// The synthesis worker, which fails in the middle of its work on the order of a test.
+// The synthesis worker, which fails in mid-work when a test requests it.
 import { parentPort, workerData } from "node:worker_threads";
 import { SYNTHESIS_CELL, type WorkerData } from "../../../native/threads/protocol.js";
 import { failThread, onOrder, whenReady } from "./orders.js";

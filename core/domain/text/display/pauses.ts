@@ -1,4 +1,6 @@
-/** Word times end with the letters that a recogniser emits, so most words that are not parted have a gap too. */
+/**
+ * Word times end with the letters that a recogniser emits, so most words spoken without a break have a gap too.
+ */
 const SHORTEST_PAUSE_SECONDS = 0.2;
 
 interface Timed {
@@ -7,8 +9,8 @@ interface Timed {
 }
 
 /**
- * Returns the pause after each word in seconds as the punctuation model takes it: 0 for gaps below 0.2 s, -1 after the
- * last word.
+ * Returns the pause after each word in seconds, in the form the punctuation model expects: 0 for gaps below
+ * 0.2 s, -1 after the last word.
  */
 export function pausesAfter(words: readonly Timed[]): Float32Array {
   return Float32Array.from(words, ({ end }, at) => {
@@ -17,7 +19,7 @@ export function pausesAfter(words: readonly Timed[]): Float32Array {
   });
 }
 
-/** Returns a gap between words as a pause, both in seconds. */
+/** Converts a gap between words to a pause, both in seconds. */
 export function pauseOf(gap: number): number {
   return gap < SHORTEST_PAUSE_SECONDS ? 0 : gap;
 }

@@ -13,7 +13,7 @@ export interface ReadingOptions {
   readonly numerals: Numerals;
   /** Personal data to mask. */
   readonly redact: readonly RedactedKind[];
-  /** The recogniser writes capitals and marks itself, and they stay. */
+  /** The recogniser writes capitals and marks itself; they are kept. */
   readonly isWritten?: boolean;
 }
 
@@ -22,7 +22,7 @@ export type PreviousEnd = "none" | "ended" | "open" | "paused";
 
 /** Words to make readable. */
 export interface ReadingTask extends ReadingOptions {
-  /** As the recogniser gives them: lower case, unless `isWritten`. */
+  /** As the recogniser returns them: lower case, unless `isWritten`. */
   readonly words: readonly string[];
   /** Seconds after each word, -1 where unknown. */
   readonly pauses: Float32Array | null;
@@ -47,7 +47,7 @@ export interface Reading {
   readonly redactions: readonly Redaction[];
   /** What joins the previous text to this one. */
   readonly before: string;
-  /** The mark that would end the text if it were over; empty if the text has its own marks. */
+  /** The mark that would end the text if it were complete; empty if the text has its own marks. */
   readonly stop: Stop | "";
   /** Words after the last end of a sentence, context included. */
   readonly openWords: number;
@@ -84,7 +84,7 @@ export function readWords(task: ReadingTask, punctuation: Punctuation | null): R
   };
 }
 
-/** Keeps text as its recogniser has written it: only spaces join it, and no mark is open. */
+/** Keeps text as its recogniser wrote it: words are joined with spaces, and no mark is open. */
 function readWritten({ words, context, display, numerals, previous, ...task }: ReadingTask): Reading {
   const own = words.slice(context);
   const redactions = task.redact.length === 0 ? [] : redact(own.map(bare), task.redact);
@@ -98,7 +98,7 @@ function readWritten({ words, context, display, numerals, previous, ...task }: R
   };
 }
 
-/** Joins the text before with this one. */
+/** Joins this text to the one before it. */
 function between(mark: Mark): string {
   if (mark === "—") return " — ";
   return mark === "-" ? " " : `${mark} `;

@@ -15,11 +15,10 @@ const BY_LANGUAGE: Readonly<Record<SpokenLanguage, Figures>> = {
 /**
  * Writes the numbers of a transcript as figures, in Kazakh, Russian, or both.
  *
- * The majority language goes first; the other language gets what it leaves, so a Russian date inside a Kazakh
- * sentence is also written in figures. Words that mean a number in one language and something else in the
- * other ("он") are numbers only where their language clearly prevails.
- *
- * @param words lower case, as the recogniser gives them
+ * The majority language goes first and the other gets the rest, so a Russian date inside a Kazakh sentence is
+ * also written in figures. Some words are a number in one language and something else in the other ("он").
+ * They count as numbers only where their language clearly dominates.
+ * @param words lower case, as the recogniser returns them
  * @returns pieces in order; together they cover every word once
  */
 export function writtenFigures(words: readonly string[], numerals: Numerals): readonly Written[] {
@@ -30,7 +29,10 @@ export function writtenFigures(words: readonly string[], numerals: Numerals): re
   return pieces.length === 0 ? [] : withOther(words, pieces, first, numerals);
 }
 
-/** Takes "он" back where it may be a Russian "he": next to a Russian word, or where nothing is clearly Kazakh. */
+/**
+ * Turns "он" back into a word where it may be Russian for "he": next to a Russian word, or where nothing is
+ * clearly Kazakh.
+ */
 function withoutPronouns(pieces: readonly Written[], words: readonly string[]): readonly Written[] {
   let isKazakh: boolean | null = null;
   return pieces.map((piece) => {
@@ -44,12 +46,12 @@ function withoutPronouns(pieces: readonly Written[], words: readonly string[]): 
   });
 }
 
-/** Whether a word has a letter that Russian lacks: endings alone look alike ("Лизавета"). */
+/** Whether a word has a letter that Russian lacks: endings alone are ambiguous ("Лизавета"). */
 function isClearlyKazakh(words: readonly string[]): boolean {
   return words.some((word) => /[әғқңөұүһі]/.test(word));
 }
 
-/** Offers runs of words that stayed words to the other language. */
+/** Offers the runs that stayed words to the other language. */
 function withOther(
   words: readonly string[],
   pieces: readonly Written[],

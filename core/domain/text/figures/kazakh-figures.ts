@@ -19,7 +19,7 @@ const MONTH =
 const YEAR =
   /^жыл(?:ы|ғы|дың|ды|ға|да|дан|мен|дағы\p{Ll}{0,4}|дар\p{Ll}{0,12}|ының|ында|ындағы\p{Ll}{0,4}|ынан|ына|ын|ымен)?$/u;
 const DECADE = /^жылдар\p{Ll}{0,12}$/u;
-/** "Екі де тоғыз" is 2,9, which nobody reads so. */
+/** "Екі де тоғыз" is 2,9, a form nobody reads that way. */
 const AND_TENTHS = /^[дт][ае]$/;
 const LOCATIVE = /^[дт][ае]$/;
 const CENTURY = /^ғасыр\p{Ll}*$/u;
@@ -46,7 +46,7 @@ const SCALE_NAMES: ReadonlyMap<number, string> = new Map([
   [1e6, "млн"],
 ]);
 const LEAST_PHONE_WORDS = 6;
-/** Digits of a telephone number in the groups of how it is written. */
+/** Digits of a telephone number, in groups as it is written. */
 const PHONE = /^([78])(7\d\d)(\d{3})(\d{2})(\d{2})$/;
 const LAST_HOUR = 23;
 /** "Он бес он алтыда" is an age, not 15:16. */
@@ -79,7 +79,7 @@ export const kazakhFigures: Figures = (words, numerals) => {
     const found = numberAt(words, at, numerals);
     const text = found === null ? null : firstReadBack(words, found);
     if (found === null || text === null) {
-      // Keep a number in words unless all of it is understood.
+      // Keeps a number in words unless all of it is understood.
       const end = found?.end ?? at + 1;
       for (; at < end; at++) written.push({ text: words[at]!, first: at, end: at + 1 });
       continue;
@@ -122,7 +122,7 @@ function hyphenedPair(words: readonly string[], at: number): Found | null {
   return { first: at, end: at + 2, forms };
 }
 
-/** "Млн", and "миллионнан" with its ending. */
+/** "Млн", or "миллионнан" with its ending. */
 function scaleName({ value, stem, ending }: KazakhNumberWord): string {
   return ending === "" ? (SCALE_NAMES.get(value) ?? stem) : stem + ending;
 }
@@ -143,7 +143,7 @@ function runAt(words: readonly string[], first: number): Run | null {
   return found.length === 0 ? null : { words: found, first };
 }
 
-/** "Сағат онда" is at ten, "бір сағат онда" an hour there. */
+/** "Сағат онда" means at ten, "бір сағат онда" an hour there. */
 function isAfterHour(words: readonly string[], at: number): boolean {
   return words[at - 1] === "сағат" && kazakhNumberWord(words[at - 2] ?? "") === null;
 }
@@ -172,7 +172,7 @@ function plainNumber(
   const stop = first + number.end;
   const last = run[number.end - 1]!;
   const next = words[stop] ?? "";
-  // Numbers in a row mean about so many ("twenty thirty people"), or are a code.
+  // Consecutive numbers mean an approximate count ("twenty thirty people"), or are a code.
   if (numbers.length > 1) {
     // "Үш бүтін іі он оннан бір": the whole number is elsewhere.
     if (DENOMINATORS.has(words[end - 1]!) && kazakhNumberWord(words[end] ?? "") !== null) {
@@ -181,7 +181,7 @@ function plainNumber(
     const isCounted = numerals === "all" || MEASURE.test(words[end] ?? "");
     const isRest = kazakhNumberWord(words[first - 1] ?? "")?.ending === "";
     const forms = isRest ? [] : timeOrRange(run, numbers, isCounted);
-    // Behind a run that was cut the last number may go on.
+    // After a run that was cut, the last number may continue.
     if (forms.length > 0) return { first, end, forms };
     if (!areSeparate(run, numbers, numerals)) {
       return { first, end: run.length === LONGEST_RUN ? first + numbers.at(-1)!.first : end, forms };
@@ -205,7 +205,10 @@ function plainNumber(
   return { first, end: stop, forms: formsOf(number.value, last, next) };
 }
 
-/** Whether numbers in a row may each be written: "1946 1957", but not "7 750 498", which would be one number. */
+/**
+ * Whether consecutive numbers may each be written as figures: "1946 1957", but not "7 750 498", which would
+ * read as one number.
+ */
 function areSeparate(
   run: readonly KazakhNumberWord[],
   numbers: readonly SpelledNumber[],
@@ -251,7 +254,10 @@ function formsOf(value: number, { stem, isOrdinal, ending }: KazakhNumberWord, n
   return [`${bare}-${suffix}${ending}`];
 }
 
-/** Of tens ten, twenty, thirty, forty, sixty and ninety have back vowels, fifty, seventy, eighty and a hundred front ones. */
+/**
+ * Among the tens, ten, twenty, thirty, forty, sixty and ninety have back vowels; fifty, seventy, eighty and a
+ * hundred have front vowels.
+ */
 function isBackTen(value: number): boolean {
   return value % 10 === 0 && [10, 20, 30, 40, 60, 90].includes(value % 100);
 }
@@ -271,7 +277,7 @@ function decimal(words: readonly string[], { words: run, first }: Run): Found | 
   const digits = DENOMINATORS.get(words[at + 1] ?? "");
   const behind = runAt(words, at + (digits === undefined ? 1 : 2));
   if (behind === null) return null;
-  // "Тоқсан үш бүтін төрт миллиард" leaves the tenths out.
+  // "Тоқсан үш бүтін төрт миллиард" omits "оннан".
   if (digits === undefined) return { first, end: at + 1 + behind.words.length, forms: [] };
   const scaleAt = behind.words.findIndex(({ role }) => role === "scale");
   const fraction = scaleAt === -1 ? behind.words : behind.words.slice(0, scaleAt);
@@ -301,7 +307,7 @@ function timeOrRange(
   if (numbers.length !== 2 || from === undefined || to === undefined || isOrdinal) return [];
   if (LOCATIVE.test(ending) && isTime(from.value, to.value))
     return isClose(from, to) ? [] : [`${from.value}:${to.value}-${ending}`];
-  // "Жиырма төрт жиырма бес мың": the scale is said once.
+  // "Жиырма төрт жиырма бес мың": the scale is spoken once.
   const scale = scaleSaidOnce(from.value, to.value);
   const last = to.value / (scale ?? 1);
   if (!isRange(from.value, last) || (scale === null && !isSure && last < LEAST_FIGURE)) return [];
@@ -330,7 +336,7 @@ function isTime(hour: number, minute: number): boolean {
   return hour <= LAST_HOUR && minute >= 10 && minute <= 59;
 }
 
-/** Eleven digits said in groups, as nobody says anything else. */
+/** Eleven digits spoken in groups can only be a telephone number. */
 function phone({ words: run, first }: Run): Found | null {
   if (run.length < LEAST_PHONE_WORDS || run.some(({ ending, isOrdinal }) => ending !== "" || isOrdinal))
     return null;

@@ -48,7 +48,7 @@ export function kazakhNumberWord(word: string): KazakhNumberWord | null {
 
 /**
  * Words with another meaning when alone: a pronoun (оны, онда), "for" (үшін), a quarter (тоқсаны), a face
- * (жүзі), a week (жетіде). With an ending they are numbers only at the end of a longer one.
+ * (жүзі), a week (жетіде). With an ending, they are numbers only at the end of a longer one.
  */
 export function isAmbiguousAlone({ stem, ending, isOrdinal }: KazakhNumberWord): boolean {
   return !isOrdinal && ending !== "" && AMBIGUOUS.has(stem);

@@ -22,7 +22,10 @@ export interface SpelledNumber {
   readonly value: number;
 }
 
-/** Words read as one run: the longest number, telephone or range is shorter, and time grows with the square. */
+/**
+ * Words read as one run. The longest number, telephone number or range is shorter, and the time grows with
+ * the square.
+ */
 export const LONGEST_RUN = 24;
 const LARGEST = 999_999_999_999_999;
 /**
@@ -148,18 +151,21 @@ export function onlyNumber(run: readonly NumberWord[]): number | null {
 const SCALES = [1e12, 1e9, 1e6, 1e3];
 const FEW = 5;
 
-/** Returns the scale of "twenty twenty-five thousand", which the first of two numbers shares; null without one. */
+/**
+ * Returns the scale that the first of two numbers shares, as in "twenty twenty-five thousand"; null without
+ * one.
+ */
 export function scaleSaidOnce(from: number, to: number): number | null {
   return from < 1_000 ? (SCALES.find((scale) => to % scale === 0) ?? null) : null;
 }
 
-/** Whether two numbers in a row mean "from so many to so many": not a time ("13 20"), nor two years. */
+/** Whether two consecutive numbers are a range: not a time ("13 20"), and not two years. */
 export function isRange(from: number, to: number): boolean {
   if (from < 1 || to <= from || to > 3 * from) return false;
   return to - from <= FEW || (from % FEW === 0 && to % FEW === 0);
 }
 
-/** "A million two hundred" mostly leaves "thousand" out. */
+/** "A million two hundred" usually omits "thousand". */
 export function isUnclearSum(value: number): boolean {
   return value > 1e6 && value % 1e6 > 0 && value % 1e6 < 1_000;
 }

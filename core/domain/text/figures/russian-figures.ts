@@ -52,7 +52,7 @@ const SCALE_NAMES: ReadonlyMap<number, string> = new Map([
   [1e6, "млн"],
 ]);
 const ROUND_SCALES = new Set([1e2, 1e3, 1e6, 1e9]);
-/** "Столетний", "тысячелетний", "стократно" are words of their own. */
+/** "Столетний", "тысячелетний", "стократно" are ordinary words. */
 const WORDS_OF_THEIR_OWN = new Set([100, 1_000]);
 /** "Десятая часть" is a tenth. */
 const PART = /^(?:част|дол[яеию])/;
@@ -88,7 +88,7 @@ export const russianFigures: Figures = (words, numerals) => {
     const found = numberAt(words, at, numerals);
     const taken = [found, found?.otherwise].find((form) => isReadBack(words, at, form));
     if (taken?.text == null) {
-      // Keep the words unless the figures read back identically.
+      // Keeps the words unless the figures read back identically.
       const end = found?.end ?? at + 1;
       for (; at < end; at++) written.push({ text: words[at]!, first: at, end: at + 1 });
       continue;
@@ -180,7 +180,7 @@ function isSaying(words: readonly string[], at: number, value: number): boolean 
   return words[at] === "десятое" && /^пято[ег]/.test(words[at - 2] ?? "");
 }
 
-/** "Семь или десять минут": a number below ten stays a word, and so does the one joined to it. */
+/** "Семь или десять минут": a number below ten stays a word, and so does its partner. */
 function isJoinedToWord(words: readonly string[], at: number, isOrdinal: boolean): boolean {
   if (!/^(?:или|либо|и)$/.test(words[at - 1] ?? "")) return false;
   const [earlier, other] = [words[at - 3], words[at - 2]].map((word) => russianNumberWord(word ?? ""));
@@ -225,7 +225,7 @@ function sum(value: number): string {
   return grouped(value);
 }
 
-/** A range, a score, or, if every number is to be written, the first of them. */
+/** A range, a score, or the first number if every number is to be written. */
 function severalNumbers(
   words: readonly string[],
   { words: run, first }: Run,
@@ -244,13 +244,13 @@ function severalNumbers(
   // "7 750 498" would be one number.
   const isLikeGroups = numbers.some(({ value }, index) => index > 0 && value >= 100 && value < 1_000);
   const isCut = run.length === LONGEST_RUN;
-  // Behind a run that was cut the last number may go on.
+  // After a run that was cut, the last number may continue.
   if (numerals === "auto" || isLikeGroups)
     return { end: isCut ? first + numbers.at(-1)!.first : endOfList(words, end), text: null };
   return { end: first + one!.end, text: grouped(one!.value) };
 }
 
-/** "Девять двенадцать и восемьдесят четыре" is a list: all of it stays. */
+/** "Девять двенадцать и восемьдесят четыре" is a list and stays in words. */
 function endOfList(words: readonly string[], end: number): number {
   const rest = words[end] === "и" ? runAt(words, end + 1) : null;
   return rest === null || rest.words.at(-1)!.isOrdinal ? end : end + 1 + rest.words.length;
@@ -274,7 +274,7 @@ function compoundWord(word: string, at: number, numerals: "auto" | "all"): Found
   return { end: at + 1, text: `${compound.value}-${compound.rest}` };
 }
 
-/** "Двадцать тридцать человек" is 20–30; "две три тысячи" 2–3, and the thousands are a word behind it. */
+/** "Двадцать тридцать человек" is 20–30; "две три тысячи" is 2–3 followed by the word for thousands. */
 function range(
   words: readonly string[],
   { words: run, first }: Run,
@@ -287,7 +287,7 @@ function range(
   const last = to.value / (scale ?? 1);
   const end = first + run.length;
   const next = words[end] ?? "";
-  // A list continues behind "и".
+  // A list continues after "и".
   if (!isRange(from.value, last) || next === "и") return null;
   const isSure = numerals === "all" || scale !== null || MEASURE.test(next);
   if (!isSure && last < LEAST_FIGURE) return null;
@@ -359,7 +359,7 @@ function zeroMinutes(run: readonly RussianNumberWord[]): number | null {
     : null;
 }
 
-/** Eleven digits said in groups, as nobody says anything else. */
+/** Eleven digits spoken in groups can only be a telephone number. */
 function phone({ words: run, first }: Run): Found | null {
   if (run.length < LEAST_PHONE_WORDS || run.some(({ isOrdinal }) => isOrdinal)) return null;
   const groups = PHONE.exec(saidDigits(run));

@@ -17,7 +17,7 @@ const VARIANTS: readonly (readonly [pattern: RegExp, by: string])[] = [
   [/ою$/, "ой"],
 ];
 
-/** Made when the first word is read: most pages that load this module never cut subtitles. */
+/** Created with the first word: most pages that load this module never cut subtitles. */
 let known: ReadonlyMap<string, RussianNumberWord> | null = null;
 
 /** Parses a lower-case word as a number word in any case and gender; null if it is not one. */

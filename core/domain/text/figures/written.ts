@@ -1,6 +1,6 @@
 /** A piece of written text, and the spoken words [first, end) it stands for. */
 export interface Written {
-  /** A hyphen at its end joins it to the next piece. */
+  /** If it ends in a hyphen, it is joined to the next piece. */
   readonly text: string;
   readonly first: number;
   readonly end: number;

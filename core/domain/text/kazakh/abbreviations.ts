@@ -165,7 +165,7 @@ export const openingRule: Rule = dotted(OPENING, TEXT_END, (written, before, aft
 /** "Абай ат. ҚазҰПУ"; otherwise "ат" is a horse at the end of a sentence. */
 const INSTITUTION =
   /^ ?(?:Қаз\p{Lu}|\p{Lu}{2}|мектеп|мемл|театр|ун-т|ин-т|унив|инст|кітапхана|колледж|гимназия|лицей)/u;
-/** Also complete words, which end sentences: abbreviations only where the sentence continues. */
+/** Also complete words that can end a sentence: abbreviations only where the sentence continues. */
 const WORDS_TOO = new Set("атын. қос. кес. бат. шам. ұлт. орт. шығ. авт. мед. сур.".split(" "));
 const GOES_ON = /^ ?[\p{Ll}\d]/u;
 export const placeRule: Rule = dotted(PLACES, TEXT_END, (written, before, after) => {

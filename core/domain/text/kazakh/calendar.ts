@@ -233,7 +233,7 @@ const HOURS_BEFORE = /(?<![\d.,])(?:2[0-4]|[01]?\d)\.(?:00|15|30|45) ?[-–—] 
 const MEASURE_AFTER = /^ ?(?:[%₸$€₽]|(?:теңге|млн|млрд|мың|кг|км|м|см|мм|пайыз|балл)(?!\p{L}))/u;
 const PROGRAMME = /^(?:0\d|1\d|2[0-3])\.(?:00|30)(?: [-–—])? \p{Lu}\p{Ll}/u;
 
-/** Rules at a digit, in order. */
+/** Rules for positions at a digit, in order. */
 export const CALENDAR_RULES: readonly Rule[] = [
   dateRule,
   timeRule,
@@ -248,7 +248,7 @@ export const CALENDAR_RULES: readonly Rule[] = [
   centuryRule,
   yearAfterMonthRule,
 ];
-/** The rule at a letter. */
+/** The rule for positions at a letter. */
 export const YEAR_MARK_RULE: Rule = yearMarkRule;
 
 function ordinals(numbers: readonly string[]): string {

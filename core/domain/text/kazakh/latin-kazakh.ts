@@ -79,7 +79,7 @@ const FOREIGN_LETTERS = /[wx]|c(?!h|')|ck|ph(?!ana)|th|oo|ee|ou|ea|gh/;
 const SURE_SIGN = /[ǵńığŋūşğ]|q(?!u)/;
 const SIGN = /[äöüñáóúý]/;
 
-/** Foreign words that make a sentence of a Kazakh text foreign. */
+/** Foreign words that mark a sentence in a Kazakh text as foreign. */
 const FOREIGN_SENTENCE = 3;
 
 interface Votes {

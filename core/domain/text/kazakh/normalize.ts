@@ -218,7 +218,7 @@ function readOnce(raw: string, { expand, dictionary, latin }: NormalizeOptions):
   let at = 0;
   while (at < text.length) {
     const named = names.readAt(at);
-    // No other rule may read beyond the start of a name.
+    // No other rule may read past the start of a name.
     const before = text.slice(0, names.nextAt);
     const runEnd = named === null ? ordinaryRunEnd(before, at) : at;
     if (runEnd > at) {

@@ -37,7 +37,7 @@ const STAND_INS: ReadonlyMap<string, string> = new Map([
 
 /** An O typed for a zero: "2О24". */
 const ZERO_BETWEEN_DIGITS = /(?<=\d)[OО](?=\d)/gu;
-/** Powers after a digit, but for the squares and cubes of units. */
+/** Powers after a digit, except the squares and cubes of units. */
 const SUPERSCRIPTS = /(?<=\d)(?![²³](?![⁰¹²³⁴-⁹⁻]))⁻?[⁰¹²³⁴-⁹]+/gu;
 const FRACTION = /^\d+\u2044\d+$/;
 /**

@@ -2,7 +2,7 @@ import type { PronunciationDictionary } from "./dictionary.js";
 import { normalizeKazakh } from "./normalize.js";
 import { prepare } from "./prepare.js";
 
-/** Returns the form in which a dictionary's word is looked up; empty if nothing of it can occur in a text. */
+/** Returns the form in which a dictionary's word is looked up; empty if no part of it can occur in a text. */
 export function soughtWord(word: string): string {
   const { text } = prepare(word).mapped;
   const sought = text.replace(/\s+/g, " ").replace(/^[ ,]+|(?<![ ,])[ ,]+$/g, "");

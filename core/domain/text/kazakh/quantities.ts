@@ -104,7 +104,7 @@ const powerRule: Rule = patternRule(`(\\d{1,40})\\^([-−]?)(\\d+)`, (match) => 
   return `${cardinal(base)} ${minus === "" ? "" : "минус "}${ordinal(cardinal(exponent))} дәрежеде`;
 });
 
-/** Rules at a digit in order, after those of the calendar and telephone numbers. */
+/** Rules for positions at a digit, in order, after those for the calendar and telephone numbers. */
 export const NUMBER_RULES: readonly Rule[] = [powerRule, dottedRule, fractionRule, ratioRule, quantityRule];
 
 function readQuantity(number: WrittenNumber, currencyBefore: Currency | null, text: string): Reading {

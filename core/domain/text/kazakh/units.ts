@@ -4,7 +4,7 @@ import { wordTable } from "./word-table.js";
 /**
  * Units of measure after a number, and their readings.
  *
- * Source: unit rows of facts-kk.tsv (Unicode CLDR 37 main/kk). A case ending goes to the last word.
+ * Source: unit rows of facts-kk.tsv (Unicode CLDR 37 main/kk). A case ending attaches to the last word.
  */
 const PLAIN_UNITS = wordTable(`
 км: километр; м: метр; дм: дециметр; см: сантиметр; мм: миллиметр; мкм: микрометр; км²: шаршы километр;

@@ -113,8 +113,8 @@ function secondTldEnd(clean: readonly string[], end: number): number {
 }
 
 /**
- * Returns the start of the local part before the sign. After a cue such as "почта" it takes all words up to
- * the sign; otherwise one word, plus those that joints, digits, spelled and Latin letters join to it.
+ * Returns the start of the local part before the sign. After a cue such as "почта", takes all words up to the
+ * sign; otherwise one word, plus words connected to it by joints, digits, spelled or Latin letters.
  */
 function localStart(clean: readonly string[], sign: number, from: number): number | null {
   for (let at = sign - 1; at >= Math.max(from, sign - CUE_DISTANCE); at--) {

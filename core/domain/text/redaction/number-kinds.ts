@@ -5,7 +5,7 @@ export interface NumberKind {
   readonly hasThousands: boolean;
   /** Returns true if digits can start such a number. */
   canStart(digits: string): boolean;
-  /** Digits with the same state continue alike, so one of them represents all. */
+  /** Digits with the same state continue in the same way, so one of them represents all. */
   stateOf(digits: string): string;
   isWhole(digits: string): boolean;
 }
@@ -72,7 +72,7 @@ function hasBirthDate(digits: string): boolean {
     Number(digits[6]),
   ];
   if (century > 6 || month < 1 || month > 12 || day < 1) return false;
-  // A foreigner's century is unknown; 2000 allows every leap day of the 20th and the 21st.
+  // A foreigner's century is unknown; 2000 permits every leap day of the 20th and 21st centuries.
   const hundreds = century === 0 ? 2_000 : 1_700 + 100 * Math.ceil(century / 2);
   return day <= new Date(Date.UTC(hundreds + year, month, 0)).getUTCDate();
 }

@@ -3,8 +3,8 @@ import type { DigitRun } from "./spoken-digits.js";
 
 /**
  * Numbers that a reading may have in excess of the simplest one: "жиырма үш" hardly ever means 20, 3. Without
- * a cue only a telephone number may have any, because one in ten readings has a card's check digit by chance.
- * A thousand belongs to the number around it; otherwise every sum would become digits.
+ * a cue only a telephone number may have any, because one in ten readings passes a card's check digit by
+ * chance. A thousand belongs to the number around it; otherwise every sum would become digits.
  */
 export const MOST_EXCESS = 2;
 export const MOST_EXCESS_OF_CUED_PHONE = 6;

@@ -15,7 +15,7 @@ export interface Redaction {
 
 type NumberName = Exclude<RedactedKind, "email">;
 
-/** Of equally likely numbers the first kind is chosen, one with a check digit. */
+/** Among equally likely numbers the first kind wins, one with a check digit. */
 const NUMBERS: readonly (readonly [NumberName, NumberKind])[] = [
   ["iin", iinKind],
   ["card", cardKind],
@@ -68,7 +68,7 @@ export function redact(words: readonly string[], kinds: Iterable<RedactedKind>):
   const emails = wanted.has("email") ? emailRanges(rest) : [];
   for (const { first, end } of emails) rest.fill("", first, end);
   const found: Redaction[] = emails.map((range) => ({ kind: "email", ...range }));
-  // Also search kinds that were not requested: their digits are not a number of another kind.
+  // Also searches kinds that were not requested, because their digits are not a number of another kind.
   for (const run of wanted.has("phone") || wanted.has("iin") || wanted.has("card") ? digitRuns(rest) : []) {
     found.push(...numbersOf(rest, run).filter(({ kind }) => wanted.has(kind)));
   }
@@ -252,7 +252,10 @@ function strayEnds(run: DigitRun, at: number): number[] {
     .map(({ end }) => end);
 }
 
-/** Returns the fewest digits of any reading of a run: twelve are hardly a telephone number and a digit. */
+/**
+ * Returns the fewest digits of any reading of a run: twelve are unlikely to be a telephone number and a
+ * digit.
+ */
 function shortestReading(run: DigitRun): number {
   const fewest: number[] = run.at.map(() => Number.POSITIVE_INFINITY);
   fewest.push(0);

@@ -39,7 +39,7 @@ const PLACE = new RegExp(
 );
 
 /**
- * Reads the figures, signs and abbreviations of a Russian text; everything else stays as written.
+ * Reads figures, signs and abbreviations in a Russian text; everything else stays as written.
  *
  * Numbers agree with the preposition before them and the noun after them, and are nominative if neither
  * decides.

@@ -83,7 +83,9 @@ export function actionColumn<Row>(
   return { id: "act", title: text, isTitleHidden: true, isEnd: true, cell };
 }
 
-/** A table in its own card. In narrow windows each row becomes a block, so that everything stays visible. */
+/**
+ * A table in a separate card. In narrow windows each row becomes a block, so that everything stays visible.
+ */
 export function DataTable<Row>({ label, ...table }: TableProps<Row> & { readonly label: string }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reached by keyboard

@@ -8,7 +8,10 @@ import { Button, ErrorNotice } from "./parts.js";
 
 interface DialogProps {
   readonly title: string;
-  /** The user wants to close it, by Escape or as their device does; it stays open until its owner removes it. */
+  /**
+   * The user wants to close it, by Escape or the device's own gesture; it stays open until its owner removes
+   * it.
+   */
   readonly onClose: () => void;
   readonly children: ComponentChildren;
 }
@@ -86,19 +89,19 @@ interface SecretDialogProps {
   readonly onClose: () => void;
 }
 
-/** Shows a secret once; asks before it closes unless the secret was copied or the user says so. */
+/** Shows a secret once; asks before closing unless the secret was copied or the user confirms. */
 export function SecretDialog({ title, lead, secret, label, warning, onClose }: SecretDialogProps) {
   const [isCopied, setCopied] = useState(false);
   const [isAsking, setAsking] = useState(false);
   useEffect(() => {
     if (isCopied) return;
-    // A reload loses the secret too: let the browser ask, with its own text.
+    // A reload loses the secret too, so the browser asks, with its own text.
     const confirmLeaving = (event: BeforeUnloadEvent) => event.preventDefault();
     addEventListener("beforeunload", confirmLeaving);
     return () => removeEventListener("beforeunload", confirmLeaving);
   }, [isCopied]);
   useLayoutEffect(() => {
-    // The focused button may have been removed; focus the safe answer.
+    // The focused button may have been removed, so the safe answer gets the focus.
     if (isAsking) document.querySelector<HTMLElement>(".question .primary")?.focus();
   }, [isAsking]);
   const copied = () => {

@@ -10,7 +10,10 @@ interface SignedOutPageProps {
   readonly children: ComponentChildren;
 }
 
-/** Shown until the page knows what to show; blank for half a second, so that quick answers do not flicker. */
+/**
+ * Shown until the page knows what to show; blank for half a second, so that quick responses do not cause
+ * flicker.
+ */
 export function LoadingPage() {
   return (
     <main class="gate" aria-busy="true">

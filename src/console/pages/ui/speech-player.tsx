@@ -83,7 +83,7 @@ interface SpokenTextProps {
   readonly word: WordTime | null;
 }
 
-/** Marks the word being spoken. Screen readers are not told: their users hear the speech. */
+/** Marks the word being spoken. Screen readers are not notified: their users hear the speech. */
 function SpokenText({ text, word }: SpokenTextProps) {
   const box = useRef<HTMLElement>(null);
   const letters = useMemo(() => [...text], [text]);

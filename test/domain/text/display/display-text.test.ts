@@ -61,7 +61,7 @@ test("the mark of a number's last word follows its figure", () => {
   assert.equal(shown("жүз жиырма мың бала", { мың: ",", бала: "?" }), "120 000, бала?");
 });
 
-test("a figure starts a sentence, ends one, and takes no hyphen of the model", () => {
+test("a figure starts a sentence, ends one, and gets no hyphen from the model", () => {
   assert.equal(shown("жүз жиырма адам келді", { келді: "." }), "120 адам келді.");
   assert.equal(shown("олар жүз жиырма сосын келді", { жиырма: "." }), "Олар 120. Сосын келді");
   assert.equal(shown("бізде жиырма бес адам", { бес: "-" }), "Бізде 25 адам");

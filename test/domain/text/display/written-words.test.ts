@@ -22,13 +22,13 @@ function lineOf(text: string, task: Partial<ReadingTask> = {}): string {
 
 const WRITTEN = "Сәлем, Айгүл! Ол екі мың жиырма алтыншы жылы келді. Қайда?";
 
-test("text that a recogniser has punctuated stays as it is", () => {
+test("text that a recogniser has punctuated stays unchanged", () => {
   assert.equal(lineOf(WRITTEN), WRITTEN);
   assert.equal(lineOf(WRITTEN, { numerals: "none" }), WRITTEN);
   assert.equal(lineOf("без точки в конце"), "без точки в конце");
 });
 
-test("its numbers become figures where the client wants all of them, and keep the marks after them", () => {
+test("its numbers become figures if the client wants all of them, and keep the marks after them", () => {
   assert.equal(lineOf(WRITTEN, { numerals: "all" }), "Сәлем, Айгүл! Ол 2026 жылы келді. Қайда?");
   assert.equal(
     lineOf("Нажмите два, три. Это стоит сто двадцать тысяч.", { numerals: "all" }),
@@ -36,7 +36,7 @@ test("its numbers become figures where the client wants all of them, and keep th
   );
 });
 
-test("no number goes on behind a mark", () => {
+test("no number continues after a mark", () => {
   assert.equal(lineOf("Двадцать, пять тысяч.", { numerals: "all" }), "20, 5000.");
   assert.equal(
     lineOf("Конечно, он, что пришёл, хочет этого.", { numerals: "all" }),
@@ -49,7 +49,7 @@ test("personal data is masked in it", () => {
   assert.equal(lineOf(phone, { redact: ["phone"] }), "Менің телефоным: [PHONE]. Рақмет!");
 });
 
-test("nothing but a space joins it to the text before, and no mark follows", () => {
+test("it is joined to the text before with a space, and no mark follows", () => {
   const task = { ...TASK, words: ["ол", "Келді."], context: 1, previous: "open", isOver: false } as const;
   const { before, stop, pieces } = readWords(
     task,

@@ -185,7 +185,7 @@ test("writes every number of a very long run", () => {
   assert.equal(written("жиырма бес ".repeat(40).trim(), "auto"), "25 ".repeat(40).trim());
 });
 
-test("figures without context stay what they are: no words, one word", () => {
+test("figures stay correct without context: no words, one word", () => {
   for (const text of ["он", "бес", "пять", "три", "сорока", "hello", "-"]) {
     assert.equal(written(text), text);
     for (const numerals of ["auto", "all", "none"] as const)

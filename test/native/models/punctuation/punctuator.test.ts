@@ -78,7 +78,7 @@ test("returns nothing for no words", async () => {
   assert.deepEqual(await punctuator.read([]), { marks: [], cases: [], stops: [] });
 });
 
-/** Words of a line with the first stop or comma after each. */
+/** Words of a line, each with the first stop or comma after it. */
 function markedWords(line: string): { word: string; mark: string }[] {
   return [...line.matchAll(/([\p{L}\p{M}]+)([^\p{L}\p{M}]*)/gu)].map(([, word = "", behind = ""]) => ({
     word: word.toLowerCase(),
