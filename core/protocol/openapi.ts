@@ -1,12 +1,5 @@
-import {
-  ANSWER_HEADERS,
-  COMPONENTS,
-  type Content,
-  ENDPOINTS,
-  type Endpoint,
-  GROUPS,
-  IDEMPOTENCY,
-} from "./endpoints.js";
+import { COMPONENTS } from "./components.js";
+import { ANSWER_HEADERS, type Content, ENDPOINTS, type Endpoint, GROUPS, IDEMPOTENCY } from "./endpoints.js";
 import { componentSchemas, jsonSchema } from "./json-schema.js";
 import { SERVICE_VERSION } from "./service-version.js";
 

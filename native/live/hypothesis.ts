@@ -96,6 +96,34 @@ export class LiveHypothesis implements OpenText {
   }
 }
 
+/** An utterance begins before it is detected: by its lead, or at a cut within the cut window. */
+const REMEMBERED_FRAMES =
+  ENDPOINTER_DEFAULTS.cutWindowFrames + ENDPOINTER_DEFAULTS.leadFrames + ENDPOINTER_DEFAULTS.openingFrames;
+
+/** Best outputs of the last frames of a session, for utterances that are detected after their start. */
+export class RecentOutputs {
+  readonly #tokens = new Uint16Array(REMEMBERED_FRAMES);
+  readonly #logProbs = new Float32Array(REMEMBERED_FRAMES);
+
+  /** Returns the first frame that is remembered after `frame` was taken. */
+  static firstFrame(frame: number): number {
+    return frame - REMEMBERED_FRAMES + 1;
+  }
+
+  take(frame: number, best: number, logProb: number): void {
+    this.#tokens[frame % REMEMBERED_FRAMES] = best;
+    this.#logProbs[frame % REMEMBERED_FRAMES] = logProb;
+  }
+
+  /** Passes the outputs of remembered frames to a text, the last frame included. */
+  giveTo(text: OpenText, firstFrame: number, lastFrame: number): void {
+    for (let frame = firstFrame; frame <= lastFrame; frame++) {
+      const index = frame % REMEMBERED_FRAMES;
+      text.take(this.#tokens[index]!, this.#logProbs[index]!);
+    }
+  }
+}
+
 /** Delay of the streaming head's letters, in frames. */
 export interface LetterTiming {
   /** Mean delay from a sound to the row with its letter. */

@@ -2,7 +2,6 @@ import { bestToken } from "../../core/domain/decoding/greedy.js";
 import type { GrowingSearch } from "../../core/domain/decoding/growing-search.js";
 import { HotWords } from "../../core/domain/decoding/hot-words.js";
 import {
-  ENDPOINTER_DEFAULTS,
   Endpointer,
   FINISH_FRAMES,
   pauseFramesFor,
@@ -21,16 +20,13 @@ import {
   LiveHypothesis,
   type OpenText,
   type PartialText,
+  RecentOutputs,
   type UtteranceEnd,
 } from "./hypothesis.js";
 import { ReadUtterance } from "./read-utterance.js";
 import { SearchedUtterance } from "./searched-utterance.js";
 import type { SecondPass } from "./second-pass.js";
 import type { TrackModel } from "./track-model.js";
-
-/** An utterance begins before it is detected: by its lead, or at a cut within the cut window. */
-const REMEMBERED_FRAMES =
-  ENDPOINTER_DEFAULTS.cutWindowFrames + ENDPOINTER_DEFAULTS.leadFrames + ENDPOINTER_DEFAULTS.openingFrames;
 
 /**
  * The worker's part of a session: its position in the ring, the encoder's state and output, the open
@@ -60,9 +56,7 @@ export class LiveTrack {
   #nextFrame: number;
   /** 1 for each output with text. */
   readonly #isLetter: Uint8Array;
-  /** Best outputs of the last frames, for utterances that are detected after their start. */
-  readonly #bestTokens = new Uint16Array(REMEMBERED_FRAMES);
-  readonly #bestLogProbs = new Float32Array(REMEMBERED_FRAMES);
+  readonly #recent = new RecentOutputs();
   #hypothesis: OpenText | null = null;
   /** Reused by all utterances of the session. */
   #search: GrowingSearch | null = null;
@@ -216,8 +210,7 @@ export class LiveTrack {
   take(frame: number, logProbs: Float32Array, logProbOffset: number, width: number): boolean {
     const best = bestToken(logProbs, logProbOffset, width);
     const logProb = logProbs[logProbOffset + best]!;
-    this.#bestTokens[frame % REMEMBERED_FRAMES] = best;
-    this.#bestLogProbs[frame % REMEMBERED_FRAMES] = logProb;
+    this.#recent.take(frame, best, logProb);
     this.#hypothesis?.take(best, logProb, logProbs, logProbOffset);
     return this.#isLetter[best] === 1;
   }
@@ -253,14 +246,10 @@ export class LiveTrack {
       this.#wasShown = false;
       return;
     }
-    const firstFrame = Math.max(startFrame, frame - REMEMBERED_FRAMES + 1, this.#baseFrame);
+    const firstFrame = Math.max(startFrame, RecentOutputs.firstFrame(frame), this.#baseFrame);
     const firstOwn = firstOwnFrame(this.#model.letters, this.#lastEnd, frame);
-    const hypothesis = this.#makeText(firstFrame, firstOwn);
-    for (let kept = firstFrame; kept <= frame; kept++) {
-      const index = kept % REMEMBERED_FRAMES;
-      hypothesis.take(this.#bestTokens[index]!, this.#bestLogProbs[index]!);
-    }
-    this.#hypothesis = hypothesis;
+    this.#hypothesis = this.#makeText(firstFrame, firstOwn);
+    this.#recent.giveTo(this.#hypothesis, firstFrame, frame);
   }
 
   #makeText(firstFrame: number, firstOwn: number): OpenText {
@@ -287,17 +276,10 @@ export class LiveTrack {
   }
 
   /** Makes the message with an utterance's text between two frames of the session. */
-  partial({
-    text,
-    stable,
-    isPause,
-    startFrame,
-    endFrame,
-  }: PartialText & {
-    readonly isPause?: boolean;
-    readonly startFrame: number;
-    readonly endFrame: number;
-  }): LiveWorkerAnswer {
+  partial(
+    shown: PartialText & { isPause?: boolean; startFrame: number; endFrame: number },
+  ): LiveWorkerAnswer {
+    const { text, stable, isPause, startFrame, endFrame } = shown;
     const { frameSamples } = this.#model;
     this.#reported = { text, ...(stable !== undefined && { stable }) };
     return {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { writeWav } from "../../core/domain/audio/wav.js";
-import { COMPONENTS, ENDPOINTS } from "../../core/protocol/endpoints.js";
+import { COMPONENTS } from "../../core/protocol/components.js";
+import { ENDPOINTS } from "../../core/protocol/endpoints.js";
 import type { SpeakOptions } from "../../src/client/client.js";
 import { DauysClient } from "../../src/client/node.js";
 import type { SpeechRequest } from "../../src/client/types.js";
