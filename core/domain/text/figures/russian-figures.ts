@@ -162,7 +162,7 @@ function plainNumber(words: readonly string[], { words: run, first }: Run, numer
     if (isShort && ROUND_SCALES.has(value) && value > 100) return { end, text: null };
     const isOfMonth = MONTH.test(words[first - 1] ?? "");
     const isInPair = isInRange(words, first, end, () => false) || isFirstDay(words, end);
-    if (isInPair && value <= 31) return { end, text: `${value}-${last.suffix}` };
+    if (isInPair && value <= 31 && !MONTH.test(next)) return { end, text: `${value}-${last.suffix}` };
     const isWordOnly = isHour(words, first, last, numerals);
     return { end, text: isWordOnly ? null : ordinal(value, last, { next, isOfMonth }, numerals) };
   }
