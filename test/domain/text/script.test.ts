@@ -32,3 +32,11 @@ test("an ambiguous word has no language", () => {
   assert.equal(wordLanguage("қала"), "kazakh");
   assert.equal(wordLanguage("что"), "russian");
 });
+
+test("a Russian word that ends like a Kazakh one is not Kazakh", () => {
+  for (const word of ["цветы", "годы", "минуты", "работа", "однажды"])
+    assert.equal(wordLanguage(word), "russian");
+  assert.equal(wordLanguage("да"), null);
+  for (const line of ["да он пришёл", "он купил цветы", "цветы он принёс"])
+    assert.equal(majorityLanguage(wordsOf(line)), "russian", line);
+});

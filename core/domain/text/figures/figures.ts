@@ -39,7 +39,10 @@ function withoutPronouns(pieces: readonly Written[], words: readonly string[]): 
     const { first, end } = piece;
     const said = words[first]!;
     if (end - first > 1 || said === piece.text || !PRONOUN.test(said)) return piece;
-    const [before, after] = [words[first - 1], words[end]].map((word) => wordLanguage(word ?? ""));
+    const [before, next, second] = [words[first - 1], words[end], words[end + 1]].map((word) =>
+      wordLanguage(word ?? ""),
+    );
+    const after = next ?? second;
     isKazakh ??= isClearlyKazakh(words);
     const isRussian = after === "russian" || (before === "russian" && after !== "kazakh");
     return isRussian || !isKazakh ? { ...piece, text: said } : piece;

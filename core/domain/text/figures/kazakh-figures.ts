@@ -1,6 +1,9 @@
 import { normalizeKazakh } from "../kazakh/normalize.js";
-import { isArticle, isJoinedToWord, isOtherMeaning, placeOf } from "./kazakh-meanings.js";
+import { CENTURY, formsOf, MONTH, percentForms, SCALE_NAMES, scaleName, YEAR } from "./kazakh-forms.js";
+import { isArticle, isDayOfMonth, isOtherMeaning, isProverb, placeOf } from "./kazakh-meanings.js";
+import { endOfRange, ordinalRange, startsRange } from "./kazakh-ranges.js";
 import { isAmbiguousAlone, type KazakhNumberWord, kazakhNumberWord } from "./kazakh-words.js";
+import { type Joints, withoutMixedPairs } from "./mixed-pairs.js";
 import {
   grouped,
   isRange,
@@ -14,15 +17,9 @@ import {
 } from "./number-words.js";
 import type { Figures, Written } from "./written.js";
 
-const MONTH =
-  /^(?:қаңтар|ақпан|наурыз|сәуір|мамыр|маусым|шілде|тамыз|қыркүйе[кг]|қазан|қараша|желтоқсан)(?:с?[ыі])?(?:[ндт][ыі]ң|н?[дт][ае]|[ндт][ае]н|н[ае]?|[ғгқк][ае]|[ндт][ыі]|[мбп]ен|(?:н?[дт][ае])?[ғг][ыі])?$/;
-const YEAR =
-  /^жыл(?:ы|ғы|дың|ды|ға|да|дан|мен|дағы\p{Ll}{0,4}|дар\p{Ll}{0,12}|ының|ында|ындағы\p{Ll}{0,4}|ынан|ына|ын|ымен)?$/u;
-const DECADE = /^жылдар\p{Ll}{0,12}$/u;
-/** "Екі де тоғыз" is 2,9, a form nobody reads that way. */
+/** "Екі де тоғыз" is 2,9, which nobody reads so. */
 const AND_TENTHS = /^[дт][ае]$/;
 const LOCATIVE = /^[дт][ае]$/;
-const CENTURY = /^ғасыр\p{Ll}*$/u;
 /** Nouns that always take figures: money, units, per cent. */
 const MEASURE =
   /^(?:теңге|тиын|доллар|еуро|евро|рубль|юань|фунт|сом|пайыз|процент|градус|(?:кило|санти|милли)?метр|(?:кило|милли)?грам|тонна|литр|гектар|шақырым|секунд|минут|сағат|(?:кило|мега|гига)?ватт|(?:мега|гига|кило)?байт|бит|балл|ұпай|пайыздық)/;
@@ -33,6 +30,8 @@ const DATIVE = /^[ғгқк][ае]$/;
 /** "Жүзден астам" is more than a hundred. */
 const COMPARED =
   /^(?:астам|аса|артық|ас\p{Ll}{1,4}|кем|тарта|жуық\p{Ll}*|жет\p{Ll}{2,5}|дейін|шейін|таман)$/u;
+/** "For", a unit, "as many as", and shears. */
+const OTHER_WORDS = /^(?:үшін$|бірлік|бірдей|қырықтық)/;
 const FROM_OR_TO = /^(?:[дтн][ае]н|[ғгқк][ае])$/;
 const PERCENT = /^пайыз(.*)$/;
 const DENOMINATORS: ReadonlyMap<string, number> = new Map([
@@ -40,18 +39,12 @@ const DENOMINATORS: ReadonlyMap<string, number> = new Map([
   ["жүзден", 2],
   ["мыңнан", 3],
 ]);
-const SCALE_NAMES: ReadonlyMap<number, string> = new Map([
-  [1e12, "трлн"],
-  [1e9, "млрд"],
-  [1e6, "млн"],
-]);
 const LEAST_PHONE_WORDS = 6;
 /** Digits of a telephone number, in groups as it is written. */
 const PHONE = /^([78])(7\d\d)(\d{3})(\d{2})(\d{2})$/;
 const LAST_HOUR = 23;
 /** "Он бес он алтыда" is an age, not 15:16. */
 const CLOSE = 5;
-const FRONT_LAST = new Set([0, 1, 2, 3, 4, 5, 7, 8]);
 const LEAST_FIGURE = 10;
 
 interface Run {
@@ -87,7 +80,20 @@ export const kazakhFigures: Figures = (words, numerals) => {
     written.push({ text, first: found.first, end: found.end });
     at = found.end;
   }
-  return written;
+  if (numerals === "all") return written;
+  if (isProverb(words, written)) return words.map((text, at) => ({ text, first: at, end: at + 1 }));
+  return withoutMixedPairs(words, written, JOINTS);
+};
+
+const JOINTS: Joints = {
+  numberWord: (word) => {
+    const found = kazakhNumberWord(word);
+    return found === null || isAmbiguousAlone(found) ? null : found;
+  },
+  joint: /^(?:және|немесе|не|әлде|яки|мен|бен|пен)$/,
+  until: /^(?:немесе|не|әлде)$/,
+  from: /[дтн][ае]н$/,
+  preposition: null,
 };
 
 function numberAt(words: readonly string[], at: number, numerals: "auto" | "all"): Found | null {
@@ -95,9 +101,35 @@ function numberAt(words: readonly string[], at: number, numerals: "auto" | "all"
   if (run === null) return hyphenedPair(words, at);
   const end = at + run.words.length;
   // "Үш жарым миллиард" is three and a half, "үштен бір" one third, "жеті-сегіз миллион" not a million.
-  const isPart = HALF.test(words[at - 1] ?? "") || isPartOf(words[at - 1], run) || isPair(words[at - 1]);
+  const isFraction = isPartOf(words[at - 1], run) && endOfRange(words, at) === null;
+  // "Он төрт-ақ" goes on after the run.
+  const goesOn = /^\p{L}+(?=-)/u.exec(words[end] ?? "")?.[0] ?? "";
+  const isPart =
+    isFraction ||
+    HALF.test(words[at - 1] ?? "") ||
+    isPair(words[at - 1]) ||
+    kazakhNumberWord(goesOn)?.role === "digit";
   if (isPart || hasTenths(words, end) || hasTenths(words, at - 1)) return { first: at, end, forms: [] };
-  return phone(run) ?? decimal(words, run) ?? clock(words, run) ?? plainNumber(words, run, numerals);
+  return (
+    phone(run) ??
+    decimal(words, run) ??
+    clock(words, run) ??
+    twoOrdinals(words, run) ??
+    plainNumber(words, run, numerals)
+  );
+}
+
+/** "Жиырма төртінші жиырма жетінші маусым" is 24–27 маусым. */
+function twoOrdinals(words: readonly string[], { words: run, first }: Run): Found | null {
+  const middle = first + run.length;
+  const other = runAt(words, middle)?.words ?? [];
+  const end = middle + other.length;
+  const isOrdinal = [run, other].every((part) => part.at(-1)?.isOrdinal && part.at(-1)?.ending === "");
+  const [from, to] = [onlyNumber(run), onlyNumber(other)];
+  if (!isOrdinal || from === null || to === null) return null;
+  const next = words[end] ?? "";
+  const range = ordinalRange(from, to, next, MONTH.test(next));
+  return range === null ? null : { first, end, forms: [range] };
 }
 
 /** Whether the word at `at` joins tenths to a whole number. */
@@ -122,21 +154,19 @@ function hyphenedPair(words: readonly string[], at: number): Found | null {
   return { first: at, end: at + 2, forms };
 }
 
-/** "Млн", or "миллионнан" with its ending. */
-function scaleName({ value, stem, ending }: KazakhNumberWord): string {
-  return ending === "" ? (SCALE_NAMES.get(value) ?? stem) : stem + ending;
-}
-
 /** Number words in a row; only the last may have an ending. */
 function runAt(words: readonly string[], first: number): Run | null {
   const found: KazakhNumberWord[] = [];
   for (let at = first; at < words.length; at++) {
     const word = kazakhNumberWord(words[at]!);
     if (word === null || SCORES.test(word.ending)) break;
-    const isClear = isAfterHour(words, at) || isCompared(word, words[at + 1]);
+    const isClear =
+      isAfterHour(words, at) ||
+      isCompared(word, words[at + 1]) ||
+      isDayOfMonth(words[at - 1], word) ||
+      startsRange(words, at + 1);
     if (found.length === 0 && isAmbiguousAlone(word) && !isClear) return null;
-    // "Үшін" after a number still means "for".
-    if (words[at] === "үшін") break;
+    if (OTHER_WORDS.test(words[at]!)) break;
     found.push(word);
     if (word.isOrdinal || word.ending !== "" || found.length === LONGEST_RUN) break;
   }
@@ -190,14 +220,24 @@ function plainNumber(
   }
   const isSure =
     (last.isOrdinal && (MONTH.test(next) || CENTURY.test(next))) ||
-    (!last.isOrdinal && last.ending === "" && MEASURE.test(next));
+    (!last.isOrdinal && last.ending === "" && MEASURE.test(next)) ||
+    isDayOfMonth(words[first - 1], last) ||
+    startsRange(words, stop) ||
+    isJoinedToFigure(words, first, number.value);
   const place = placeOf(words, { words: run, first }, number);
-  const isUnclear = numerals === "auto" && (isUnclearSum(number.value) || isJoinedToWord(place));
-  if (isUnclear || isArticle(place, numerals) || isOtherMeaning(place, isSure)) {
+  const isUnclear = numerals === "auto" && isUnclearSum(number.value);
+  if (isUnclear || isArticle(place, numerals) || isOtherMeaning(place, isSure, numerals)) {
     return { first, end: stop, forms: [] };
   }
-  const isScaleAlone = number.end - number.first === 1 && (last.role === "scale" || last.role === "hundred");
-  if (numerals === "auto" && !isSure && (number.value < LEAST_FIGURE || isScaleAlone)) {
+  // "Жүз", "бір жүз".
+  const isAlone = number.end - number.first === 1 || (number.value === 100 && last.role === "hundred");
+  const isScaleAlone = isAlone && (last.role === "scale" || last.role === "hundred");
+  // "Бес жүз мыңыншы".
+  const isWord =
+    number.value < LEAST_FIGURE ||
+    isScaleAlone ||
+    (last.isOrdinal && last.role === "scale" && !YEAR.test(next));
+  if (numerals === "auto" && !isSure && isWord) {
     return { first, end: stop, forms: [] };
   }
   const percent = last.isOrdinal || last.ending !== "" ? null : PERCENT.exec(next);
@@ -205,16 +245,23 @@ function plainNumber(
   return { first, end: stop, forms: formsOf(number.value, last, next) };
 }
 
-/**
- * Whether consecutive numbers may each be written as figures: "1946 1957", but not "7 750 498", which would
- * read as one number.
- */
+/** "Он жеті аудан мен үш қала": both are figures. */
+function isJoinedToFigure(words: readonly string[], first: number, value: number): boolean {
+  if (value < 2 || value >= LEAST_FIGURE || !JOINTS.joint.test(words[first - 1] ?? "")) return false;
+  const number = kazakhNumberWord(words[first - 3] ?? "");
+  if (number === null || number.isOrdinal || number.ending !== "") return false;
+  return number.role === "ten" || kazakhNumberWord(words[first - 4] ?? "") !== null;
+}
+
+/** Whether numbers in a row may each be written: "1946 1957", but not "7 750 498", which would be one number. */
 function areSeparate(
   run: readonly KazakhNumberWord[],
   numbers: readonly SpelledNumber[],
   numerals: "auto" | "all",
 ): boolean {
   const [from, to] = numbers;
+  // "Мың тоғыз он төртінші жылы" lacks its hundreds.
+  if (numerals === "auto" && run.at(-1)!.isOrdinal && numbers.at(-1)!.value < 1_000) return false;
   if (
     numerals === "auto" &&
     numbers.length === 2 &&
@@ -231,43 +278,6 @@ function areSeparate(
     const isOfScale = nth > 0 && scaleSaidOnce(numbers[nth - 1]!.value, value) !== null;
     return !isLikeGroup && !isOfScale && (numerals === "all" || value >= LEAST_FIGURE);
   });
-}
-
-function percentForms(value: number, ending: string): string[] {
-  const number = grouped(value);
-  return ending === "" ? [`${number} %`] : [`${number} %-${ending}`, `${number}%-${ending}`];
-}
-
-function formsOf(value: number, { stem, isOrdinal, ending }: KazakhNumberWord, next: string): string[] {
-  if (!isOrdinal) {
-    if (ending === "") return [...roundSums(value), grouped(value), String(value)];
-    const scaled = [...SCALE_NAMES.keys()].find((scale) => value >= scale && value % scale === 0);
-    const forms = [`${grouped(value)}-${ending}`, `${value}-${ending}`];
-    return scaled === undefined ? forms : [`${grouped(value / scaled)} ${stem}${ending}`, ...forms];
-  }
-  const bare = String(value);
-  if (ending === "" && DECADE.test(next) && value < 100) return [`${bare}-`, bare];
-  if (ending === "" && MONTH.test(next)) return [bare];
-  if (ending === "" && YEAR.test(next)) return [bare, `${bare}-`];
-  if (ending === "" && CENTURY.test(next)) return [`${bare}-`, bare];
-  const suffix = FRONT_LAST.has(value % 10) && !isBackTen(value) ? "ші" : "шы";
-  return [`${bare}-${suffix}${ending}`];
-}
-
-/**
- * Among the tens, ten, twenty, thirty, forty, sixty and ninety have back vowels; fifty, seventy, eighty and a
- * hundred have front vowels.
- */
-function isBackTen(value: number): boolean {
-  return value % 10 === 0 && [10, 20, 30, 40, 60, 90].includes(value % 100);
-}
-
-/** "5 млн": spoken as a round number of at least a million. */
-function roundSums(value: number): string[] {
-  for (const [scale, name] of SCALE_NAMES) {
-    if (value >= scale && value % scale === 0) return [`${grouped(value / scale)} ${name}`];
-  }
-  return [];
 }
 
 /** "Үш бүтін оннан бес миллион" is 3,5 млн. */
@@ -310,7 +320,7 @@ function timeOrRange(
   // "Жиырма төрт жиырма бес мың": the scale is spoken once.
   const scale = scaleSaidOnce(from.value, to.value);
   const last = to.value / (scale ?? 1);
-  if (!isRange(from.value, last) || (scale === null && !isSure && last < LEAST_FIGURE)) return [];
+  if (!isRange(from.value, last, isSure) || (scale === null && !isSure && last < LEAST_FIGURE)) return [];
   const pair = `${grouped(from.value)}–${grouped(last)}`;
   if (scale === null) return [ending === "" ? pair : `${pair}-${ending}`];
   return [`${pair} ${scaleName(run.at(-1)!)}`];

@@ -83,8 +83,7 @@ export function numbersFrom(run: readonly NumberWord[], first: number): { end: n
       total += (isGroupEmpty ? 1 : group) * value;
       [group, room, isGroupEmpty, smallestScale] = [0, "hundred", true, value];
     } else if (role === "hundred") {
-      // "One" is not spoken before a hundred.
-      if (!isGroupEmpty && (group < 2 || group >= 10)) break;
+      if (!isGroupEmpty && (group < 2 || group >= 10) && !isOneHundred(run, at)) break;
       group = isGroupEmpty ? value : group * value;
       [room, isGroupEmpty] = ["ten", false];
     } else if (role === "hundreds") {
@@ -103,6 +102,14 @@ export function numbersFrom(run: readonly NumberWord[], first: number): { end: n
     found.push({ end: at + 1, value: total + group });
   }
   return found;
+}
+
+/**
+ * "One hundred" where a number or its group starts; "seven hundred one hundred twenty" is 701 and 120, as in
+ * telephone numbers.
+ */
+function isOneHundred(run: readonly NumberWord[], at: number): boolean {
+  return run[at - 1]!.value === 1 && (at === 1 || run[at - 2]!.role === "scale");
 }
 
 /** Returns true if a scale is in the form that the number before it requires. */
@@ -150,6 +157,8 @@ export function onlyNumber(run: readonly NumberWord[]): number | null {
 
 const SCALES = [1e12, 1e9, 1e6, 1e3];
 const FEW = 5;
+const TEN = 10;
+const FARTHEST_TENS = 15;
 
 /**
  * Returns the scale that the first of two numbers shares, as in "twenty twenty-five thousand"; null without
@@ -159,9 +168,13 @@ export function scaleSaidOnce(from: number, to: number): number | null {
   return from < 1_000 ? (SCALES.find((scale) => to % scale === 0) ?? null) : null;
 }
 
-/** Whether two consecutive numbers are a range: not a time ("13 20"), and not two years. */
-export function isRange(from: number, to: number): boolean {
+/**
+ * Whether two numbers in a row mean "from so many to so many": not a time ("13 20"), nor two years. Tens far
+ * apart ("here twenty forty people") may be two counts, unless a unit follows.
+ */
+export function isRange(from: number, to: number, isSure: boolean): boolean {
   if (from < 1 || to <= from || to > 3 * from) return false;
+  if (!isSure && from > TEN && to < 100 && to - from > FARTHEST_TENS) return false;
   return to - from <= FEW || (from % FEW === 0 && to % FEW === 0);
 }
 

@@ -1,5 +1,6 @@
 import { knownFormsOf } from "../russian/nouns.js";
 import { roman } from "../russian/roman.js";
+import { type Joints, withoutMixedPairs } from "./mixed-pairs.js";
 import {
   grouped,
   isRange,
@@ -12,6 +13,8 @@ import {
   splitNumbers,
 } from "./number-words.js";
 import { compoundOf } from "./russian-compounds.js";
+import { isHour, isJoinedToFigure, isSaying } from "./russian-meanings.js";
+import { isInRange } from "./russian-ranges.js";
 import { acceptsRussian } from "./russian-read-back.js";
 import { type RussianNumberWord, russianNumberWord } from "./russian-words.js";
 import type { Figures, Written } from "./written.js";
@@ -22,7 +25,7 @@ const MONTH_GENITIVE =
   /^(?:января|февраля|марта|апреля|мая|июня|июля|августа|сентября|октября|ноября|декабря)$/;
 const YEAR = /^год(?:|а|у|ом|е)$/;
 const DECADE = /^год(?:ы|ов|ам|ами|ах)$/;
-const CENTURY = /^век(?:|а|у|ом|е|ов|ах|ами)$/;
+const CENTURY = /^век(?:|а|у|ом|е|ов|ах|ами)$|^столети(?:е|я|ю|ем|и|й)$/;
 const LONGEST_ROMAN = 21;
 /** Nouns that are always written with figures: money, units, per cent. */
 const MEASURE =
@@ -34,8 +37,6 @@ const COUNTING_BEFORE =
 const GENITIVE_BEFORE = /^(?:около|до|от|более|менее|свыше|больше|меньше|порядка)$/;
 const FIRST_YEAR = 1_000;
 const A_THOUSAND = /^тысяч(?:а|у|ей)$/;
-/** "Половина десятого" is half past nine. */
-const PART_OF_HOUR = /^(?:половин|четверт|минут)/;
 const PERCENT = /^процент(?:|а|ов)$/;
 const WHOLE = /^цел(?:ых|ая|ой|ую|ыми|ым)$/;
 const DENOMINATORS: readonly (readonly [RegExp, number])[] = [
@@ -56,8 +57,6 @@ const ROUND_SCALES = new Set([1e2, 1e3, 1e6, 1e9]);
 const WORDS_OF_THEIR_OWN = new Set([100, 1_000]);
 /** "Десятая часть" is a tenth. */
 const PART = /^(?:част|дол[яеию])/;
-/** "Одну минуту" asks to wait. */
-const A_MOMENT = /^(?:секунд|минут)[уы]$/;
 const NOT_A_TIME = /^(?:раз|лет|дней|человек|штук|вёрст|верст|тысяч)$/;
 const LEAST_FIGURE = 10;
 const SCORE_BEFORE = /^(?:сч[её]т(?:|ом|а|е)|выигра\p{Ll}*|проигра\p{Ll}*|побед\p{Ll}*)$/u;
@@ -96,7 +95,16 @@ export const russianFigures: Figures = (words, numerals) => {
     written.push({ text: taken.text, first: at, end: taken.end });
     at = taken.end;
   }
-  return written;
+  return numerals === "auto" ? withoutMixedPairs(words, written, JOINTS) : written;
+};
+
+const COLLECTIVE = /^(?:двое|трое|четверо|пятеро|шестеро|семеро|восьмеро|девятеро|десятеро)$/;
+const JOINTS: Joints = {
+  numberWord: (word) => russianNumberWord(COLLECTIVE.test(word) ? "пять" : word),
+  joint: /^(?:или|либо|иль|и|на|из|по)$/,
+  until: /^(?:до|по|или|либо|иль)$/,
+  from: null,
+  preposition: /^(?:в|из|с|до|на|за|к)$/,
 };
 
 function isReadBack(words: readonly string[], at: number, found: Found | null | undefined): boolean {
@@ -149,18 +157,21 @@ function plainNumber(words: readonly string[], { words: run, first }: Run, numer
   const { value } = number;
   if (last.isOrdinal) {
     // "Миллионный город", "сотый раз", "десятая часть".
-    const isWord = ROUND_SCALES.has(value) || PART.test(next) || isSaying(words, first, value);
+    const isWord = value % 1_000 === 0 || value === 100 || PART.test(next) || isSaying(words, first, value);
     if (isShort && numerals === "auto" && isWord) return { end, text: null };
     if (isShort && ROUND_SCALES.has(value) && value > 100) return { end, text: null };
-    const isHour = PART_OF_HOUR.test(words[first - 1] ?? "") && last.suffix === "го";
     const isOfMonth = MONTH.test(words[first - 1] ?? "");
-    const isDay = isFirstDay(words, end) && value <= 31;
-    if (isDay) return { end, text: `${value}-${last.suffix}` };
-    return { end, text: isHour ? null : ordinal(value, last, { next, isOfMonth }, numerals) };
+    const isInPair = isInRange(words, first, end, () => false) || isFirstDay(words, end);
+    if (isInPair && value <= 31 && !MONTH.test(next)) return { end, text: `${value}-${last.suffix}` };
+    const isWordOnly = isHour(words, first, last, numerals);
+    return { end, text: isWordOnly ? null : ordinal(value, last, { next, isOfMonth }, numerals) };
   }
-  if (numerals === "auto" && isJoinedToWord(words, first, false)) return { end, text: null };
   if (isShort && numerals === "auto" && isSaying(words, first, value)) return { end, text: null };
-  const isSure = MEASURE.test(next) || (MONTH_GENITIVE.test(next) && value <= 31);
+  const isSure =
+    MEASURE.test(next) ||
+    (MONTH_GENITIVE.test(next) && value <= 31) ||
+    isInRange(words, first, end, (word) => MEASURE.test(word)) ||
+    isJoinedToFigure(words, first, value);
   // "Тысячи людей", "миллион раз": a scale alone is a word.
   if (isShort && last.role === "scale" && !isThousand(words, first, isSure || numerals === "all")) {
     return { end, text: null };
@@ -170,21 +181,6 @@ function plainNumber(words: readonly string[], { words: run, first }: Run, numer
   if (PERCENT.test(next))
     return { end: end + 1, text: `${grouped(value)} %`, otherwise: { end, text: grouped(value) } };
   return { end, text: sum(value) };
-}
-
-/** "Ни одной минуты", "одну минуту", "во сто раз", "сто раз говорила", "из пятого в десятое". */
-function isSaying(words: readonly string[], at: number, value: number): boolean {
-  const before = words[at - 1] ?? "";
-  if (value === 1) return before === "ни" || (words[at] === "одну" && A_MOMENT.test(words[at + 1] ?? ""));
-  if (value === 100) return before === "во" || (words[at] === "сто" && words[at + 1] === "раз");
-  return words[at] === "десятое" && /^пято[ег]/.test(words[at - 2] ?? "");
-}
-
-/** "Семь или десять минут": a number below ten stays a word, and so does its partner. */
-function isJoinedToWord(words: readonly string[], at: number, isOrdinal: boolean): boolean {
-  if (!/^(?:или|либо|и)$/.test(words[at - 1] ?? "")) return false;
-  const [earlier, other] = [words[at - 3], words[at - 2]].map((word) => russianNumberWord(word ?? ""));
-  return earlier === null && other?.role === "digit" && other.isOrdinal === isOrdinal;
 }
 
 /** "С первого по десятое мая". */
@@ -211,7 +207,7 @@ function ordinal(
   if (MONTH.test(next) && value <= 31) return String(value);
   const isBare = suffix === "го" || suffix === "м" || suffix === "й" || suffix === "му";
   if (YEAR.test(next) && value >= FIRST_YEAR) return isBare ? String(value) : `${value}-${suffix}`;
-  if (DECADE.test(next)) return `${value}-${suffix}`;
+  if (DECADE.test(next) && value >= LEAST_FIGURE) return `${value}-${suffix}`;
   if (CENTURY.test(next) && value <= LONGEST_ROMAN) return roman(value);
   if (numerals === "auto" && value < LEAST_FIGURE) return null;
   return `${value}-${suffix}`;
@@ -287,9 +283,9 @@ function range(
   const last = to.value / (scale ?? 1);
   const end = first + run.length;
   const next = words[end] ?? "";
-  // A list continues after "и".
-  if (!isRange(from.value, last) || next === "и") return null;
+  // A list continues behind "и".
   const isSure = numerals === "all" || scale !== null || MEASURE.test(next);
+  if (!isRange(from.value, last, isSure) || next === "и") return null;
   if (!isSure && last < LEAST_FIGURE) return null;
   return { end: scale === null ? end : end - 1, text: `${grouped(from.value)}–${grouped(last)}` };
 }

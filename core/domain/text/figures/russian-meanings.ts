@@ -1,0 +1,52 @@
+import { type RussianNumberWord, russianNumberWord } from "./russian-words.js";
+
+/** "Половина десятого" is half past nine. */
+const PART_OF_HOUR = /^(?:половин|четверт|минут)/;
+const AN_HOUR = /^час(?:|а|у|е|ом)$/;
+const A_MOMENT = /^(?:секунд|минут)[уы]$/;
+const PERCENT = /^процент/;
+const HALF = /^половин/;
+const LEAST_FIGURE = 10;
+
+/** Whether an ordinal is an hour: "в половине десятого"; with `auto` also "в одиннадцатом часу". */
+export function isHour(
+  words: readonly string[],
+  at: number,
+  { suffix }: RussianNumberWord,
+  numerals: "auto" | "all",
+): boolean {
+  if (PART_OF_HOUR.test(words[at - 1] ?? "") && suffix === "го") return true;
+  return numerals === "auto" && [words[at + 1], words[at - 2]].some((word) => AN_HOUR.test(word ?? ""));
+}
+
+/** Whether one number word at `at` is part of a phrase, or of a number with a fraction. */
+export function isSaying(words: readonly string[], at: number, value: number): boolean {
+  const before = words[at - 1] ?? "";
+  const next = words[at + 1] ?? "";
+  // "Рубль сорок".
+  if (before === "рубль") return true;
+  // "Два часа с половиной".
+  if (HALF.test(words[at + 2] ?? "") || HALF.test(words[at + 3] ?? "")) return true;
+  if (before === "и" && value <= LEAST_FIGURE) {
+    // "Семьдесят четыре и шесть процентов" is 74,6 %.
+    if (PERCENT.test(next) && russianNumberWord(words[at - 2] ?? "") !== null) return true;
+    // "Не прошло и двух минут".
+    if (words[at - 2] === "не" || words[at - 3] === "не") return true;
+  }
+  // "Ни одной минуты", "одну минуту", "делом одной секунды".
+  if (value === 1) return before === "ни" || (/^одн(?:у|ой)$/.test(words[at]!) && A_MOMENT.test(next));
+  if (value === 100) return before === "во" || (words[at] === "сто" && next === "раз");
+  if (words[at] === "двадцати" && before.startsWith("групп")) return true;
+  // "В десятый раз", "из пятого в десятое".
+  if (words[at] === "десятый" && next === "раз") return true;
+  return words[at] === "десятое" && /^пято[ег]/.test(words[at - 2] ?? "");
+}
+
+/** "Двадцать лет и три месяца": both are figures. */
+export function isJoinedToFigure(words: readonly string[], first: number, value: number): boolean {
+  if (value < 2 || value >= LEAST_FIGURE || words[first - 1] !== "и") return false;
+  if (russianNumberWord(words[first - 2] ?? "") !== null) return false;
+  const number = russianNumberWord(words[first - 3] ?? "");
+  if (number === null || number.isOrdinal || number.role === "scale") return false;
+  return number.role !== "digit" || russianNumberWord(words[first - 4] ?? "") !== null;
+}
