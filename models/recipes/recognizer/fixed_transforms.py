@@ -2,9 +2,13 @@
 
     fixed_transforms.py IN.onnx OUT.onnx
 
-The windowed DFT [400, 514] comes out of tables of 512 cosines and sines and of the window, in doubles and rounded once; the
-mel bank, which meets real and imaginary parts, is kept once. Numbers are what they were, to the bit, but for 3,488 that stand
-for zero: there 1e-13 was left of the angle's rounding, which no sum of fp32 samples could show. 0.9 MB less.
+Replaces the product with the windowed DFT [400, 514] and with the mel bank [514, 80] by half of the work. The periodic
+window is symmetric about sample 200, and a power spectrum does not depend on where its phase starts. So with the phase
+at sample 200, real parts need only the sums of samples at equal distance from there, and imaginary parts only their
+differences: two products [200, 243] instead of one [400, 514]. Bins without a mel filter are left out. The result
+differs from the direct product in the last bits of fp32.
+
+The matrices come out of tables of 512 cosines and sines and of the window, in doubles and rounded once, 0.9 MB less.
 """
 import sys
 
@@ -12,61 +16,80 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-import augment as A
+N, WINDOW = 512, 400
+HALF = WINDOW // 2
+FRAMES, POWER = "/mel/Concat_2_output_0", "/mel/MatMul_1_output_0"
+END = np.iinfo(np.int64).max
 
-N = 512
-BINS = N // 2 + 1
+
+def half_window():
+    """Periodic Hann from its centre on [200, 1]. The centre is halved, because the sum there counts it twice."""
+    window = (0.5 - 0.5 * np.cos(2 * np.pi * np.arange(WINDOW) / WINDOW)).astype(np.float32)[HALF:].astype(np.float64)
+    window[0] /= 2
+    return window[:, None]
 
 
-def tables():
-    """Doubles: one turn of a cosine and of a sine, as the trained front end has them, and the window [400, 1]."""
+def tables(bins):
+    """Doubles: one turn of a cosine and of a sine, the window, and integers that place them."""
     angle = 2 * np.pi * np.arange(N) / N
-    return {"cosine": np.cos(angle), "sine": np.sin(angle), "window": np.asarray(A.hann(), np.float64)[:, None]}
+    return {"cosine": np.cos(angle), "sine": np.sin(angle), "window": half_window(), "bins": bins.astype(np.int64),
+            "samples": np.arange(HALF, dtype=np.int64), "turn": np.array(N, np.int64), "across": np.array([0], np.int64),
+            "down": np.array([1], np.int64), "axis": np.array([2], np.int64), "before": np.array([HALF], np.int64),
+            "first": np.array([0], np.int64), "after": np.array([END], np.int64), "forward": np.array([1], np.int64),
+            "back": np.array([-1], np.int64)}
 
 
 def nodes(bank):
-    """Nodes that make `mel.basis` and `mel.bank`, and their initializers."""
-    constants = {**tables(), "samples": np.arange(A.WINDOW, dtype=np.int64), "bins": np.arange(BINS, dtype=np.int64),
-                 "turn": np.array(N, np.int64), "across": np.array([0], np.int64), "down": np.array([1], np.int64),
-                 "bank": bank}
+    """Nodes from FRAMES [B, T, 400] to POWER [B, T, 80], and their initializers. @param bank mel filters [257, 80]"""
+    bins = np.flatnonzero(bank.any(1))
+    constants = {**tables(bins), "bank": bank[bins]}
     made = []
 
     def node(op, inputs, output, **attributes):
-        made.append(helper.make_node(op, ["fixed." + i for i in inputs], [output], **attributes))
+        made.append(helper.make_node(op, ["fixed." + i if i in constants else i for i in inputs], [output], **attributes))
+        return output
 
     node("Unsqueeze", ["bins", "across"], "fixed.columns")
     node("Unsqueeze", ["samples", "down"], "fixed.rows")
-    node("Mul", ["rows", "columns"], "fixed.product")
-    node("Mod", ["product", "turn"], "fixed.turns")
-    node("Gather", ["cosine", "turns"], "fixed.real")
-    node("Gather", ["sine", "turns"], "fixed.imaginary")
-    node("Concat", ["real", "imaginary"], "fixed.both", axis=1)
-    node("Mul", ["both", "window"], "fixed.exact")
-    node("Cast", ["exact"], "mel.basis", to=TensorProto.FLOAT)
-    node("Concat", ["bank", "bank"], "mel.bank", axis=0)
+    node("Mul", ["fixed.rows", "fixed.columns"], "fixed.product")
+    node("Mod", ["fixed.product", "turn"], "fixed.turns")
+    right = node("Slice", [FRAMES, "before", "after", "axis", "forward"], "fixed.right")
+    left = node("Slice", [FRAMES, "before", "first", "axis", "back"], "fixed.left")
+    squares = []
+    for table, op, name in (("cosine", "Add", "real"), ("sine", "Sub", "imaginary")):
+        turned = node("Gather", [table, "fixed.turns"], "fixed.%s.turned" % name)
+        windowed = node("Mul", [turned, "window"], "fixed.%s.windowed" % name)
+        basis = node("Cast", [windowed], "fixed.%s.basis" % name, to=TensorProto.FLOAT)
+        halves = node(op, [right, left], "fixed.%s.halves" % name)
+        part = node("MatMul", [halves, basis], "fixed.%s" % name)
+        squares.append(node("Mul", [part, part], "fixed.%s.square" % name))
+    node("MatMul", [node("Add", squares, "fixed.power"), "bank"], POWER)
     return made, [numpy_helper.from_array(value, "fixed." + name) for name, value in constants.items()]
 
 
-def expected_basis():
-    t = tables()
-    turns = np.arange(A.WINDOW)[:, None] * np.arange(BINS)[None] % N
-    return (np.concatenate([t["cosine"][turns], t["sine"][turns]], 1) * t["window"]).astype(np.float32)
+def held_bank(graph):
+    """The mel filters [257, 80] of a graph as torch exports it, or as this file has written it before."""
+    held = {t.name: numpy_helper.to_array(t) for t in graph.initializer}
+    if "mel.bank" in held:
+        return held["mel.bank"][: N // 2 + 1]
+    bank = np.zeros((N // 2 + 1, held["fixed.bank"].shape[1]), np.float32)
+    bank[held["fixed.bins"]] = held["fixed.bank"]
+    return bank
 
 
 def compact(model):
-    """Replaces the initializers `mel.basis` and `mel.bank`, in place."""
+    """Replaces all nodes between FRAMES and POWER, in place."""
     graph = model.graph
-    held = {t.name: numpy_helper.to_array(t) for t in graph.initializer}
-    bank = held["mel.bank"][:BINS]
-    assert np.abs(held["mel.basis"] - expected_basis()).max() < 1e-12
-    assert np.array_equal(held["mel.bank"], np.concatenate([bank, bank]))
-    made, initializers = nodes(bank)
-    kept = [t for t in graph.initializer if t.name not in ("mel.basis", "mel.bank")]
+    made, initializers = nodes(held_bank(graph))
+    replaced = ("mel.basis", "mel.bank", "/mel/MatMul_output_0", "/mel/Mul_output_0", POWER)
+    is_old = lambda name: name.startswith("fixed.") or name in replaced
+    kept = [t for t in graph.initializer if not is_old(t.name)]
+    read = [n for n in graph.node if not is_old(n.output[0])]
+    place = next(i for i, n in enumerate(read) if FRAMES in n.output) + 1
     del graph.initializer[:]
     graph.initializer.extend(kept + initializers)
-    read = list(graph.node)
     del graph.node[:]
-    graph.node.extend(made + read)
+    graph.node.extend(read[:place] + made + read[place:])
 
 
 if __name__ == "__main__":
