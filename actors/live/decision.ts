@@ -1,6 +1,6 @@
 import { CLOSE } from "../../core/domain/close-codes.js";
 import { errorName, type ServiceError } from "../../core/domain/errors.js";
-import { countCodePoints } from "../../core/domain/text/code-points.js";
+import { countCodePoints, firstCodePoints } from "../../core/domain/text/code-points.js";
 import type { Decision } from "../../core/kernel/actor.js";
 import { CLOSE_CODE } from "../../core/protocol/error-status.js";
 import type { StreamServerMessage } from "../../core/protocol/stream-messages.js";
@@ -233,16 +233,13 @@ function onPartial(
   const { utterance, text, startSample, endSample } = event;
   const before = state.shown?.utterance === utterance ? state.shown.text : "";
   if (!text.startsWith(before)) return { state, effects: NO_EFFECTS };
-  const agreed = event.stable === undefined ? text : [...text].slice(0, event.stable).join("");
+  const agreed = event.stable === undefined ? text : firstCodePoints(text, event.stable);
   // Another worker may have a shorter agreed text.
   const shown = { utterance, text: agreed.length >= before.length ? agreed : before };
   const stable = countCodePoints(shown.text);
   const { endOfTurn } = event;
-  const shownEvent = {
-    ...({ type: "partial" } as const),
-    ...{ utterance, text, stable, startSample, endSample },
-    ...(endOfTurn !== undefined && { endOfTurn }),
-  };
+  const partial = { type: "partial", utterance, text, stable, startSample, endSample } as const;
+  const shownEvent = endOfTurn === undefined ? partial : { ...partial, endOfTurn };
   const effects: readonly LiveEffect[] = [{ type: "send-event", event: shownEvent }];
   if (state.phase !== "listening") return { state: { ...state, isReady: true, shown }, effects };
   const { phase, acceptedSamples, hasUnfinalized, bad } = state;

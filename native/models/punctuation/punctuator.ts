@@ -45,14 +45,11 @@ export class Punctuator {
    * @param pauses seconds after each word, -1 where unknown
    */
   async read(words: readonly string[], pauses: Float32Array | null = null): Promise<Punctuation> {
-    const starts = [0];
-    while (starts.at(-1)! + WINDOW < words.length) starts.push(starts.at(-1)! + WINDOW - OVERLAP);
+    const starts = startsOfWindows(words.length);
     const decided: Punctuation = { marks: [], cases: [], stops: [] };
-    for (let nth = 0; nth < starts.length; ) {
-      // All but the last window are full.
-      const count = nth === starts.length - 1 ? 1 : Math.min(ROWS, starts.length - 1 - nth);
+    for (let nth = 0; nth < starts.length; nth += ROWS) {
       const rows = starts
-        .slice(nth, nth + count)
+        .slice(nth, nth + ROWS)
         .map((first) => [first, Math.min(words.length, first + WINDOW)] as const);
       for (const [row, read] of (await this.#readRows(words, pauses, rows)).entries()) {
         const [first, end] = rows[row]!;
@@ -62,7 +59,6 @@ export class Punctuator {
         (decided.cases as Case[]).push(...read.cases.slice(from, to));
         (decided.stops as Stop[]).push(...read.stops.slice(from, to));
       }
-      nth += count;
     }
     return decided;
   }
@@ -96,4 +92,11 @@ export class Punctuator {
       (data as Float32Array).subarray((row * size) / rows.length, ((row + 1) * size) / rows.length);
     return rows.map((_, row) => decidePunctuation(part(marks!, row), part(cases!, row)));
   }
+}
+
+/** All windows of a long text have the same length: the last one ends with the text. */
+function startsOfWindows(words: number): readonly number[] {
+  const starts: number[] = [];
+  for (let start = 0; start + WINDOW < words; start += WINDOW - OVERLAP) starts.push(start);
+  return [...starts, Math.max(0, words - WINDOW)];
 }

@@ -1,11 +1,14 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { LRUCache } from "lru-cache";
 import { WORD_FEATURES, writeWordFeatures } from "../../../core/domain/text/display/word-features.js";
 
 /** The shipped package, from `dist/native/models/punctuation`. */
 export const PUNCTUATION_FOLDER = join(import.meta.dirname, "../../../../models/punctuation-v1");
 /** Length of a word's embedding. */
 export const WORD_WIDTH = 88;
+/** Embeddings kept: 1.5 MB. */
+const KEPT_WORDS = 4_096;
 
 interface TensorEntry {
   readonly dtype: "F32" | "I8";
@@ -25,6 +28,8 @@ export class WordWeights {
   readonly #table: Int8Array;
   readonly #scales: Float32Array;
   readonly #features = new Int32Array(WORD_FEATURES);
+  /** Half of the words of a text are repetitions. */
+  readonly #embedded = new LRUCache<string, Float32Array>({ max: KEPT_WORDS });
 
   /** Reads 4 MB, synchronously. */
   constructor(path = join(PUNCTUATION_FOLDER, "words.safetensors")) {
@@ -47,13 +52,23 @@ export class WordWeights {
 
   /** Writes the embedding of a lower-case word, `WORD_WIDTH` numbers, to `out` at `at`. */
   embed(word: string, out: Float32Array, at: number): void {
+    let embedded = this.#embedded.get(word);
+    if (embedded === undefined) {
+      embedded = this.#sum(word);
+      this.#embedded.set(word, embedded);
+    }
+    out.set(embedded, at);
+  }
+
+  #sum(word: string): Float32Array {
+    const sum = new Float32Array(WORD_WIDTH);
     writeWordFeatures(word, this.#features, 0);
-    out.fill(0, at, at + WORD_WIDTH);
     for (const row of this.#features) {
       const scale = this.#scales[row]!;
       const from = row * WORD_WIDTH;
-      for (let nth = 0; nth < WORD_WIDTH; nth++) out[at + nth]! += this.#table[from + nth]! * scale;
+      for (let nth = 0; nth < WORD_WIDTH; nth++) sum[nth]! += this.#table[from + nth]! * scale;
     }
+    return sum;
   }
 
   #slice(name: string): Buffer {
