@@ -11,7 +11,7 @@ const GROUPS = 4;
 const ROUNDS = 4;
 /** Between the starts of two sessions; not a multiple of any message or frame. */
 const STAGGER_MS = 53;
-const SPEECH_ROUNDS = 20;
+const SPEECH_ROUNDS = 12;
 
 /** What one wire adds to ours, paired by session or by request. */
 interface WireFigure {
@@ -106,8 +106,10 @@ async function speechFigures(
     for (const wire of wires) await wire.speak(sentences[0]!);
     for (let round = 0; round < rounds; round++) {
       for (const text of sentences) {
-        for (let nth = 0; nth < wires.length; nth++) {
-          const wire = wires[(nth + round) % wires.length]!;
+        // Each wire follows each other one.
+        const order = round % 2 === 0 ? wires : wires.toReversed();
+        for (let nth = 0; nth < order.length; nth++) {
+          const wire = order[(nth + (round >> 1)) % order.length]!;
           delays.get(wire.name)!.push(await wire.speak(text));
         }
       }
