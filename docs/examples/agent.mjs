@@ -28,7 +28,8 @@ async function say(text) {
   answer = speech;
   for await (const piece of think(text)) speech.pushText(piece);
   speech.endInput();
-  for await (const audio of speech) if (audio !== tts.SynthesizeStream.END_OF_STREAM) file.write(audio.frame.data);
+  for await (const audio of speech)
+    if (audio !== tts.SynthesizeStream.END_OF_STREAM) file.write(audio.frame.data);
 }
 
 process.stdin.on("data", (bytes) => {

@@ -47,7 +47,11 @@ const FLOODS: readonly { readonly name: string; readonly path?: string; readonly
   { name: "listen, Finalize", path: "/v1/listen", unit: text('{"type":"Finalize"}') },
   { name: "listen, KeepAlive", path: "/v1/listen", unit: text('{"type":"KeepAlive"}') },
   { name: "turns, one-byte audio", path: "/v2/listen", unit: binary(1) },
-  { name: "turns, audio and ForceEndTurn", path: "/v2/listen", unit: Buffer.concat([binary(640), FORCE_END]) },
+  {
+    name: "turns, audio and ForceEndTurn",
+    path: "/v2/listen",
+    unit: Buffer.concat([binary(640), FORCE_END]),
+  },
   { name: "turns, Configure", path: "/v2/listen", unit: text('{"type":"Configure","thresholds":{}}') },
   { name: "turns, pings", path: "/v2/listen", unit: frame(EMPTY, { opcode: OPCODE.ping }) },
 ];

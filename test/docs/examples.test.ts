@@ -85,7 +85,8 @@ test("PCM is transcribed with OpenAI's realtime events", async () => {
 
 test("an agent of LiveKit's plugins answers what it hears", async () => {
   const file = join(folder, "answers.pcm");
-  const command = 'ffmpeg -v error -i "$1" -af apad=pad_dur=1 -f s16le -ac 1 -ar 16000 - | node agent.mjs "$2"';
+  const command =
+    'ffmpeg -v error -i "$1" -af apad=pad_dur=1 -f s16le -ac 1 -ar 16000 - | node agent.mjs "$2"';
   const heard = await run("sh", "-c", command, "sh", recording, file);
   assert.match(heard, /^[а-яәіңғүұқөһё \n]{20,}$/);
   const pcm = await readFile(file);

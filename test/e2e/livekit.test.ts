@@ -175,9 +175,13 @@ describe("LiveKit's plugins", { concurrency: 1 }, () => {
 
   test("Deepgram's TTS sends whole texts to port 443, whatever its address says", async () => {
     // In a process, because the plugin leaves the rejection unhandled.
-    const { stderr } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", WHOLE_TEXT], {
-      env: { ...process.env, DAUYS_URL: service.url, DAUYS_API_KEY: service.key },
-    }).catch((failed: { readonly stderr: string }) => failed);
+    const { stderr } = await promisify(execFile)(
+      process.execPath,
+      ["--input-type=module", "-e", WHOLE_TEXT],
+      {
+        env: { ...process.env, DAUYS_URL: service.url, DAUYS_API_KEY: service.key },
+      },
+    ).catch((failed: { readonly stderr: string }) => failed);
     assert.match(stderr, /ECONNREFUSED 127\.0\.0\.1:443/);
   });
 });
