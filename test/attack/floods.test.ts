@@ -55,10 +55,14 @@ const FLOODS: readonly { readonly name: string; readonly path?: string; readonly
   { name: "turns, Configure", path: "/v2/listen", unit: text('{"type":"Configure","thresholds":{}}') },
   { name: "turns, pings", path: "/v2/listen", unit: frame(EMPTY, { opcode: OPCODE.ping }) },
 ];
+const FORM = "multipart/form-data; boundary=b";
 const FORM_HEAD = '--b\r\nContent-Disposition: form-data; name="file"; filename="a.wav"\r\n\r\n';
+const EVENTS_FIELD = '--b\r\nContent-Disposition: form-data; name="stream"\r\n\r\ntrue\r\n';
 const UPLOADS = [
   ["a raw upload", "/v1/transcribe", "application/octet-stream", ""],
-  ["a form", "/v1/audio/transcriptions", "multipart/form-data; boundary=b", FORM_HEAD],
+  ["a form", "/v1/audio/transcriptions", FORM, FORM_HEAD],
+  ["a form for events", "/v1/audio/transcriptions", FORM, EVENTS_FIELD + FORM_HEAD],
+  ["an upload in Deepgram's shape", "/v1/listen", "application/octet-stream", ""],
 ] as const;
 const UNITS = 60_000;
 /** Frames that no client may send, with the RFC 6455 code for each. */
