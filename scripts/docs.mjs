@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { capacityTable } from "../dist/bench/capacity/capacity.js";
 import { roomTable } from "../dist/bench/plots/rooms.js";
+import { wireTable } from "../dist/bench/plots/wires.js";
 import { FAMILIES } from "../dist/native/models/families.js";
 import { SETTINGS } from "../dist/src/settings/settings.js";
 import { wrapProse } from "./wrap-prose.mjs";
@@ -17,6 +18,7 @@ const PARTS = {
   families: familyTable,
   capacity: () => `${capacityTable()}\n`,
   rooms: () => `${roomTable()}\n`,
+  wires: () => `${wireTable()}\n`,
 };
 
 const isCheck = process.argv.includes("--check");

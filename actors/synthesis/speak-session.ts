@@ -184,6 +184,9 @@ export class SpeakSession implements SpeakConversation {
     this.#meter ??= this.#parts.meterOf(this.#turns++);
     const meter = this.#meter;
     try {
+      // A clear that arrives with the text cancels the sentence before it costs anything.
+      await new Promise((resolve) => setImmediate(resolve));
+      if (isCancelled) return;
       const brokenPause = brokenPauseRule(text);
       if (brokenPause !== null) throw new ServiceError("INVALID_REQUEST", `text: ${brokenPause}`);
       const plan = await planSynthesis({ ...wishes, text: text.toWellFormed() }, model, { continues });

@@ -16,6 +16,8 @@ const ONE = new Uint8Array(1);
 const text = (content: string) => frame(content, { opcode: OPCODE.text });
 const binary = (bytes: number) => frame(new Uint8Array(bytes), { opcode: OPCODE.binary });
 
+const FORCE_END = text('{"type":"ForceEndTurn"}');
+const SESSION_UPDATE = '{"type":"session.update","session":{"type":"transcription"}}';
 const ONE_SAMPLE = '{"type":"input_audio_buffer.append","audio":"AAA="}';
 
 /** Each in its name what the service must say to more of it than anybody needs. */
@@ -39,14 +41,28 @@ const FLOODS: readonly { readonly name: string; readonly path?: string; readonly
   { name: "realtime, commit", path: "/v1/realtime", unit: text('{"type":"input_audio_buffer.commit"}') },
   { name: "realtime, one sample", path: "/v1/realtime", unit: text(ONE_SAMPLE) },
   { name: "realtime, garbage text", path: "/v1/realtime", unit: text("{") },
+  { name: "realtime, clear", path: "/v1/realtime", unit: text('{"type":"input_audio_buffer.clear"}') },
+  { name: "realtime, session.update", path: "/v1/realtime", unit: text(SESSION_UPDATE) },
   { name: "listen, one-byte audio", path: "/v1/listen", unit: binary(1) },
   { name: "listen, Finalize", path: "/v1/listen", unit: text('{"type":"Finalize"}') },
   { name: "listen, KeepAlive", path: "/v1/listen", unit: text('{"type":"KeepAlive"}') },
+  { name: "turns, one-byte audio", path: "/v2/listen", unit: binary(1) },
+  {
+    name: "turns, audio and ForceEndTurn",
+    path: "/v2/listen",
+    unit: Buffer.concat([binary(640), FORCE_END]),
+  },
+  { name: "turns, Configure", path: "/v2/listen", unit: text('{"type":"Configure","thresholds":{}}') },
+  { name: "turns, pings", path: "/v2/listen", unit: frame(EMPTY, { opcode: OPCODE.ping }) },
 ];
+const FORM = "multipart/form-data; boundary=b";
 const FORM_HEAD = '--b\r\nContent-Disposition: form-data; name="file"; filename="a.wav"\r\n\r\n';
+const EVENTS_FIELD = '--b\r\nContent-Disposition: form-data; name="stream"\r\n\r\ntrue\r\n';
 const UPLOADS = [
   ["a raw upload", "/v1/transcribe", "application/octet-stream", ""],
-  ["a form", "/v1/audio/transcriptions", "multipart/form-data; boundary=b", FORM_HEAD],
+  ["a form", "/v1/audio/transcriptions", FORM, FORM_HEAD],
+  ["a form for events", "/v1/audio/transcriptions", FORM, EVENTS_FIELD + FORM_HEAD],
+  ["an upload in Deepgram's shape", "/v1/listen", "application/octet-stream", ""],
 ] as const;
 const UNITS = 60_000;
 /** Frames that no client may send, with the RFC 6455 code for each. */
@@ -63,6 +79,19 @@ const BROKEN_FRAMES: readonly (readonly [name: string, bytes: Buffer, code: numb
   ["a fragment of nothing", frame(ONE, { opcode: OPCODE.continuation }), 1002],
   ["text that is not UTF-8", frame(Uint8Array.of(0xff), { opcode: OPCODE.text }), 1007],
 ];
+/** Live protocols, each with the message that follows a handshake, if any. */
+const LIVE_PATHS: readonly (readonly [path: string, first: string | null])[] = [
+  ["/v1/stream", "ready"],
+  ["/v1/listen", null],
+  ["/v2/listen", "Connected"],
+  ["/v1/realtime", "session.created"],
+];
+/** Protocols whose sessions count invalid messages, and the code in their errors. */
+const COUNTING_PATHS = [
+  ["/v1/stream", "error", "code"],
+  ["/v1/listen", "Error", "variant"],
+  ["/v2/listen", "Error", "code"],
+] as const;
 /**
  * At least one too many, but few enough that the longest are not a flood, which would be reported
  * immediately.
@@ -142,11 +171,14 @@ for (const front of ATTACKED_FRONTS) {
     });
 
     test("ten invalid messages end a session; each gets an error until then", async () => {
-      for (const garbage of ["{", "", "\u0000", "[".repeat(10_000), "[".repeat(100_000)]) {
-        const { client, closeFrame } = await flood(text(garbage), { units: GARBAGE_UNITS });
-        assert.deepEqual(closeFrame, { code: 4400, reason: "too_many_messages" });
-        const codes = client.messages("error").map(({ code }) => code);
-        assert.deepEqual(codes, [...Array.from({ length: 10 }, () => "bad_message"), "too_many_messages"]);
+      for (const [path, type, member] of COUNTING_PATHS) {
+        for (const garbage of ["{", "", "\u0000", "[".repeat(10_000), "[".repeat(100_000)]) {
+          const { client, closeFrame } = await flood(text(garbage), { path, units: GARBAGE_UNITS });
+          assert.deepEqual(closeFrame, { code: 4400, reason: "too_many_messages" });
+          const codes = client.messages(type).map((error) => error[member]);
+          const expected = [...Array.from({ length: 10 }, () => "bad_message"), "too_many_messages"];
+          assert.deepEqual(codes, expected, path);
+        }
       }
     });
 
@@ -172,14 +204,16 @@ for (const front of ATTACKED_FRONTS) {
 
     test("frames that break the protocol end the connection and are not transcribed", async () => {
       const charged = await service.chargedTo(attacker.id);
-      for (const [name, bytes, code] of BROKEN_FRAMES) {
-        const client = await open();
-        await client.untilMessage("ready");
-        await client.write(bytes);
-        await client.connection.until(() => client.closeFrame !== null || client.connection.isClosed);
-        // The native library ignores the mask and ends the connection without a close frame.
-        if (front.name === "node") assert.equal(client.closeFrame?.code, code, name);
-        client.connection.destroy();
+      for (const [path, first] of LIVE_PATHS) {
+        for (const [name, bytes, code] of BROKEN_FRAMES) {
+          const client = await open(path);
+          if (first !== null) await client.untilMessage(first);
+          await client.write(bytes);
+          await client.connection.until(() => client.closeFrame !== null || client.connection.isClosed);
+          // The native library ignores the mask and ends the connection without a close frame.
+          if (front.name === "node") assert.equal(client.closeFrame?.code, code, `${path}, ${name}`);
+          client.connection.destroy();
+        }
       }
       await service.untilIdle();
       if (front.name === "node") assert.equal(await service.chargedTo(attacker.id), charged);

@@ -103,8 +103,15 @@ test("a text for hours of speech is rejected on every path before anything is ch
       assert.match(detail, /^text must be at most (?:40000 characters|3600 s).* received .*\d{4}/, what);
     }
   }
-  const { status } = await post("/v1/audio/speech", { input: mixed[0] });
-  assert.equal(status, 400);
+  for (const [path, body] of [
+    ["/v1/audio/speech", { input: mixed[0] }],
+    ["/v1/audio/speech", { input: mixed[0], stream_format: "sse" }],
+    ["/v1/speak?speed=0.5", { text: mixed[0] }],
+  ] as const) {
+    const { status, body: answer } = await post(path, body);
+    assert.equal(status, 400, path);
+    assert.match(answer.toString(), /text must be at most/, path);
+  }
   assert.equal((await chargesSince(since)).size, 0);
 });
 

@@ -27,3 +27,10 @@ test("the bench of rooms scores every part", async () => {
   assert.match(stdout, /\| background alone /);
   assert.match(stdout, /\| voices: pauses with typing \| \d+ \|/);
 });
+
+test("the bench of protocols times every one", async () => {
+  const { code, stdout, stderr } = await runProgram(BENCH, ["wires", "--smoke"]);
+  assert.equal(code, 0, stderr);
+  for (const wire of ["/v1/listen", "/v1/realtime", "/v2/listen", "POST /v1/speak", "/v1/audio/speech"])
+    assert.match(stdout, new RegExp(`\\| ${wire} \\| [\\d.]+ / [\\d.]+ \\| -?[\\d.]+ / -?[\\d.]+ \\| 0 \\|`));
+});

@@ -35,8 +35,8 @@ test("docs/examples/README.md lists every program", () => {
     [...names.matchAll(/\]\(([^)]+)\)/g)].map((match) => match[1]!),
   );
   assert.deepEqual(listed.toSorted(), [
-    ...["client.mjs", "deepgram.mjs", "live.mjs", "microphone.sh", "openai_shape.py", "page-server.mjs"],
-    ...["page.html", "realtime.mjs", "speak-and-transcribe.sh"],
+    ...["agent.mjs", "client.mjs", "deepgram.mjs", "live.mjs", "microphone.sh", "openai_shape.py"],
+    ...["page-server.mjs", "page.html", "realtime.mjs", "speak-and-transcribe.sh"],
   ]);
 });
 
@@ -81,6 +81,17 @@ test("ffmpeg pipes audio into live transcription", async () => {
 test("PCM is transcribed with OpenAI's realtime events", async () => {
   const command = 'ffmpeg -v error -i "$1" -f s16le -ac 1 -ar 24000 - | node realtime.mjs';
   assert.match(await run("sh", "-c", command, "sh", recording), /^[а-яәіңғүұқөһё ]{20,}\n$/);
+});
+
+test("an agent of LiveKit's plugins answers what it hears", async () => {
+  const file = join(folder, "answers.pcm");
+  const command =
+    'ffmpeg -v error -i "$1" -af apad=pad_dur=1 -f s16le -ac 1 -ar 16000 - | node agent.mjs "$2"';
+  const heard = await run("sh", "-c", command, "sh", recording, file);
+  assert.match(heard, /^[а-яәіңғүұқөһё \n]{20,}$/);
+  const pcm = await readFile(file);
+  // The answer repeats what was heard.
+  assert.ok(pcm.length > 2 * 24_000, `${pcm.length} bytes`);
 });
 
 test("a page transcribes its microphone, and its server keeps the key", async () => {

@@ -14,12 +14,18 @@ export interface ResampleOptions {
   readonly toHz: number;
 }
 
+interface StreamOptions extends ResampleOptions {
+  /** No output waits for later input, but the sound is late by half the filter: 2 ms from 24 to 16 kHz. */
+  readonly isPrompt?: boolean;
+}
+
 /**
  * Changes the sample rate of a stream, band-limited.
  *
  * Output sample n corresponds to input position `n * fromHz / toHz`: the filter's delay is removed. After
  * `flush()`, `n` inputs have given `ceil(n * toHz / fromHz)` outputs, bit-identical for any chunking of the
- * input.
+ * input. A prompt stream has given them before `flush()`: it starts with the filter's delay as silence, and
+ * never outputs as much of its end.
  *
  * @see Smith, "Digital Audio Resampling", CCRMA; Kaiser window design after Oppenheim and Schafer, 1989
  */
@@ -34,18 +40,20 @@ export class Resampler {
   #inputCount = 0;
   #outputCount = 0;
   /** Input position of the next output: whole samples, and a fraction in units of 1 / up. */
-  #position = 0;
+  #position: number;
   #phase = 0;
 
   /** @throws {ServiceError} `AUDIO_UNREADABLE` for rates that are not integers from 4 to 384 kHz */
-  constructor(options: ResampleOptions) {
+  constructor({ isPrompt = false, ...options }: StreamOptions) {
     const { up, down } = ratioOf(options);
     this.#up = up;
     this.#down = down;
     this.#filter = filterFor(this.#up, this.#down);
-    this.#heldStart = -this.#filter.tapCount / 2;
-    this.#heldCount = this.#filter.tapCount / 2;
-    this.#held = new Float32Array(Math.max(8_192, this.#filter.tapCount * 4));
+    const { tapCount } = this.#filter;
+    this.#position = isPrompt ? -tapCount / 2 : 0;
+    this.#heldStart = this.#position - tapCount / 2;
+    this.#heldCount = -this.#heldStart;
+    this.#held = new Float32Array(Math.max(8_192, tapCount * 4));
   }
 
   push(samples: Float32Array): Float32Array {

@@ -20,6 +20,7 @@ export const DOCUMENTS: Readonly<Record<string, string>> = {
   "api-deepgram.md": "Deepgram's interface",
   "readable-text.md": "Readable text",
   "realtime.md": "OpenAI's realtime transcription",
+  "agents.md": "Voice agents",
   "written-text.md": "Written text",
   "client.md": "Client library and player",
   "console.md": "Console and commands",

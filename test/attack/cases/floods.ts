@@ -6,6 +6,8 @@ const ONE = new Uint8Array(1);
 const text = (content: string) => frame(content, { opcode: OPCODE.text });
 const LISTEN = "/v1/listen";
 const REALTIME = "/v1/realtime";
+const TURNS = "/v2/listen";
+const SPEAK = "/v1/speak";
 const FORM_HEAD =
   '--b\r\nContent-Disposition: form-data; name="file"; filename="a.wav"\r\nContent-Type: audio/wav\r\n\r\n';
 
@@ -73,6 +75,26 @@ export const FLOODS: readonly AttackCase[] = [
   socketFlood("realtime: one sample", {
     path: REALTIME,
     unit: text('{"type":"input_audio_buffer.append","audio":"AAA="}'),
+  }),
+  socketFlood("realtime: clears", { path: REALTIME, unit: text('{"type":"input_audio_buffer.clear"}') }),
+  socketFlood("realtime: updates", {
+    path: REALTIME,
+    unit: text('{"type":"session.update","session":{"type":"transcription"}}'),
+  }),
+  socketFlood("turns: garbage text", { path: TURNS, unit: text("{") }),
+  socketFlood("turns: one-byte audio", { path: TURNS, unit: frame(ONE, { opcode: OPCODE.binary }) }),
+  socketFlood("turns: audio and ForceEndTurn", {
+    path: TURNS,
+    unit: Buffer.concat([
+      frame(new Uint8Array(640), { opcode: OPCODE.binary }),
+      text('{"type":"ForceEndTurn"}'),
+    ]),
+  }),
+  socketFlood("turns: Configure", { path: TURNS, unit: text('{"type":"Configure"}') }),
+  socketFlood("speak: letters", { path: SPEAK, unit: text('{"type":"Speak","text":"а"}') }),
+  socketFlood("speak: sentences that are cleared", {
+    path: SPEAK,
+    unit: Buffer.concat([text('{"type":"Speak","text":"Сәлем. "}'), text('{"type":"Clear"}')]),
   }),
   socketFlood("listen: garbage text", { path: LISTEN, unit: text("{") }),
   socketFlood("listen: one-byte audio", { path: LISTEN, unit: frame(ONE, { opcode: OPCODE.binary }) }),

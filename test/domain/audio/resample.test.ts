@@ -53,6 +53,25 @@ test("tones above the new band disappear by 70 dB or more", () => {
   }
 });
 
+test("a prompt stream holds nothing back, and is the other stream, late by half the filter", () => {
+  for (const [fromHz, lateSamples] of [
+    [24_000, 32],
+    [48_000, 32],
+    [8_000, 64],
+  ] as const) {
+    const input = tone(fromHz, 440, 0.1);
+    const stream = new Resampler({ fromHz, toHz: 16_000, isPrompt: true });
+    const pieces: number[] = [];
+    for (let start = 0; start < input.length; start += 240) {
+      pieces.push(...stream.push(input.subarray(start, start + 240)));
+      assert.equal(pieces.length, Math.ceil((Math.min(start + 240, input.length) * 16_000) / fromHz));
+    }
+    assert.equal(stream.flush().length, 0);
+    const whole = resample(input, { fromHz, toHz: 16_000 });
+    assert.deepEqual(pieces.slice(2 * lateSamples), [...whole.subarray(lateSamples, -lateSamples)]);
+  }
+});
+
 test("images of a tone stay 70 dB below it when the rate rises", () => {
   const output = resample(tone(8_000, 3_000, 0.2), { fromHz: 8_000, toHz: 16_000 });
   assert.ok(decibels(innerRms(output, tone(16_000, 3_000, 0.2)) / innerRms(output)) < -70);
