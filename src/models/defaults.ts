@@ -1,12 +1,10 @@
 import { join } from "node:path";
 import { z } from "zod";
 import { ServiceError } from "../../core/domain/errors.js";
-import type { ModelManifest } from "../../native/models/manifest.js";
+import type { ModelManifest, Task } from "../../native/models/manifest.js";
 import type { PackageFolder } from "../../native/models/package.js";
 import { isMissing, readCheckedJson } from "./checked-json.js";
 import { writeDurably } from "./durable.js";
-
-export type Task = ModelManifest["task"];
 
 /** Ids of the packages for requests without a model, as chosen by `models use`. */
 export type Defaults = { readonly [T in Task]?: string | undefined };
@@ -16,12 +14,17 @@ const DEFAULTS_FILE = "defaults.json";
 export const SHIPPED_IDS: Readonly<Record<Task, string>> = {
   transcription: "svc-kk-ru-v2",
   synthesis: "svc-kk-v1",
+  punctuation: "punctuation-v1",
 };
 
 const ID = z
   .string({ error: "must be the id of a package" })
   .min(1, { error: "must be the id of a package" });
-const SCHEMA = z.strictObject({ transcription: ID.optional(), synthesis: ID.optional() });
+const SCHEMA = z.strictObject({
+  transcription: ID.optional(),
+  synthesis: ID.optional(),
+  punctuation: ID.optional(),
+});
 
 /**
  * Reads what `models use` has chosen; empty if it was never used.

@@ -1,7 +1,8 @@
 import { normalizeKazakh } from "../kazakh/normalize.js";
+import { isCode } from "./code-cues.js";
 import { CENTURY, formsOf, MONTH, percentForms, SCALE_NAMES, scaleName, YEAR } from "./kazakh-forms.js";
 import { isArticle, isDayOfMonth, isOtherMeaning, isProverb, placeOf } from "./kazakh-meanings.js";
-import { endOfRange, ordinalRange, startsRange } from "./kazakh-ranges.js";
+import { endOfRange, isSpanOfYears, ordinalRange, startsRange } from "./kazakh-ranges.js";
 import { isAmbiguousAlone, type KazakhNumberWord, kazakhNumberWord } from "./kazakh-words.js";
 import { type Joints, withoutMixedPairs } from "./mixed-pairs.js";
 import {
@@ -129,7 +130,9 @@ function twoOrdinals(words: readonly string[], { words: run, first }: Run): Foun
   if (!isOrdinal || from === null || to === null) return null;
   const next = words[end] ?? "";
   const range = ordinalRange(from, to, next, MONTH.test(next));
-  return range === null ? null : { first, end, forms: [range] };
+  // "Мың тоғыз жүз қырық бірінші қырық бесінші жылдар": both stay words.
+  if (range === null) return isSpanOfYears(from, to, next) ? { first, end, forms: [] } : null;
+  return { first, end, forms: [range] };
 }
 
 /** Whether the word at `at` joins tenths to a whole number. */
@@ -210,7 +213,7 @@ function plainNumber(
     }
     const isCounted = numerals === "all" || MEASURE.test(words[end] ?? "");
     const isRest = kazakhNumberWord(words[first - 1] ?? "")?.ending === "";
-    const forms = isRest ? [] : timeOrRange(run, numbers, isCounted);
+    const forms = isRest || isCode(words, first) ? [] : timeOrRange(run, numbers, isCounted);
     // After a run that was cut, the last number may continue.
     if (forms.length > 0) return { first, end, forms };
     if (!areSeparate(run, numbers, numerals)) {

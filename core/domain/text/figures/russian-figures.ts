@@ -1,5 +1,6 @@
 import { knownFormsOf } from "../russian/nouns.js";
 import { roman } from "../russian/roman.js";
+import { isCode } from "./code-cues.js";
 import { type Joints, withoutMixedPairs } from "./mixed-pairs.js";
 import {
   grouped,
@@ -14,7 +15,7 @@ import {
 } from "./number-words.js";
 import { compoundOf } from "./russian-compounds.js";
 import { isHour, isJoinedToFigure, isSaying } from "./russian-meanings.js";
-import { isInRange } from "./russian-ranges.js";
+import { DECADE, isInRange, ordinalRange } from "./russian-ranges.js";
 import { acceptsRussian } from "./russian-read-back.js";
 import { type RussianNumberWord, russianNumberWord } from "./russian-words.js";
 import type { Figures, Written } from "./written.js";
@@ -24,7 +25,6 @@ const MONTH =
 const MONTH_GENITIVE =
   /^(?:января|февраля|марта|апреля|мая|июня|июля|августа|сентября|октября|ноября|декабря)$/;
 const YEAR = /^год(?:|а|у|ом|е)$/;
-const DECADE = /^год(?:ы|ов|ам|ами|ах)$/;
 const CENTURY = /^век(?:|а|у|ом|е|ов|ах|ами)$|^столети(?:е|я|ю|ем|и|й)$/;
 const LONGEST_ROMAN = 21;
 /** Nouns that are always written with figures: money, units, per cent. */
@@ -119,6 +119,7 @@ function numberAt(words: readonly string[], at: number, numerals: "auto" | "all"
     commonFraction(run, numerals) ??
     decimal(words, run) ??
     clock(words, run) ??
+    ordinalRange(words, run) ??
     plainNumber(words, run, numerals)
   );
 }
@@ -158,7 +159,8 @@ function plainNumber(words: readonly string[], { words: run, first }: Run, numer
   if (last.isOrdinal) {
     // "Миллионный город", "сотый раз", "десятая часть".
     const isWord = value % 1_000 === 0 || value === 100 || PART.test(next) || isSaying(words, first, value);
-    if (isShort && numerals === "auto" && isWord) return { end, text: null };
+    const isYear = YEAR.test(next) && value > FIRST_YEAR;
+    if (isShort && numerals === "auto" && isWord && !isYear) return { end, text: null };
     if (isShort && ROUND_SCALES.has(value) && value > 100) return { end, text: null };
     const isOfMonth = MONTH.test(words[first - 1] ?? "");
     const isInPair = isInRange(words, first, end, () => false) || isFirstDay(words, end);
@@ -235,7 +237,7 @@ function severalNumbers(
     return { end, text: `${one!.value}:${other!.value}` };
   }
   const isRest = russianNumberWord(words[first - 1] ?? "") !== null;
-  const found = isRest ? null : range(words, { words: run, first }, numbers, numerals);
+  const found = isRest || isCode(words, first) ? null : range(words, { words: run, first }, numbers, numerals);
   if (found !== null) return found;
   // "7 750 498" would be one number.
   const isLikeGroups = numbers.some(({ value }, index) => index > 0 && value >= 100 && value < 1_000);

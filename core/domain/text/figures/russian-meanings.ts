@@ -6,6 +6,8 @@ const AN_HOUR = /^час(?:|а|у|е|ом)$/;
 const A_MOMENT = /^(?:секунд|минут)[уы]$/;
 const PERCENT = /^процент/;
 const HALF = /^половин/;
+/** "Вторая половина двадцатого века". */
+const A_TIME = /^(?:век|столети|год|тысячелети|класс|раунд|тайм)/;
 const LEAST_FIGURE = 10;
 
 /** Whether an ordinal is an hour: "в половине десятого"; with `auto` also "в одиннадцатом часу". */
@@ -15,7 +17,8 @@ export function isHour(
   { suffix }: RussianNumberWord,
   numerals: "auto" | "all",
 ): boolean {
-  if (PART_OF_HOUR.test(words[at - 1] ?? "") && suffix === "го") return true;
+  const next = words.slice(at + 1, at + 3).find((word) => russianNumberWord(word) === null) ?? "";
+  if (PART_OF_HOUR.test(words[at - 1] ?? "") && suffix === "го" && !A_TIME.test(next)) return true;
   return numerals === "auto" && [words[at + 1], words[at - 2]].some((word) => AN_HOUR.test(word ?? ""));
 }
 
