@@ -2,6 +2,7 @@ import { normalizeKazakh } from "../kazakh/normalize.js";
 import { isCode } from "./code-cues.js";
 import { CENTURY, formsOf, MONTH, percentForms, SCALE_NAMES, scaleName, YEAR } from "./kazakh-forms.js";
 import { isArticle, isDayOfMonth, isOtherMeaning, isProverb, placeOf } from "./kazakh-meanings.js";
+import { phoneForms } from "./kazakh-phone.js";
 import { endOfRange, isSpanOfYears, ordinalRange, startsRange } from "./kazakh-ranges.js";
 import { isAmbiguousAlone, type KazakhNumberWord, kazakhNumberWord } from "./kazakh-words.js";
 import { type Joints, withoutMixedPairs } from "./mixed-pairs.js";
@@ -12,10 +13,10 @@ import {
   LONGEST_RUN,
   onlyNumber,
   type SpelledNumber,
-  saidDigits,
   scaleSaidOnce,
   splitNumbers,
 } from "./number-words.js";
+import { isSignedPair } from "./signs.js";
 import type { Figures, Written } from "./written.js";
 
 /** "Екі де тоғыз" is 2,9, which nobody reads so. */
@@ -40,9 +41,6 @@ const DENOMINATORS: ReadonlyMap<string, number> = new Map([
   ["жүзден", 2],
   ["мыңнан", 3],
 ]);
-const LEAST_PHONE_WORDS = 6;
-/** Digits of a telephone number, in groups as it is written. */
-const PHONE = /^([78])(7\d\d)(\d{3})(\d{2})(\d{2})$/;
 const LAST_HOUR = 23;
 /** "Он бес он алтыда" is an age, not 15:16. */
 const CLOSE = 5;
@@ -111,8 +109,9 @@ function numberAt(words: readonly string[], at: number, numerals: "auto" | "all"
     isPair(words[at - 1]) ||
     kazakhNumberWord(goesOn)?.role === "digit";
   if (isPart || hasTenths(words, end) || hasTenths(words, at - 1)) return { first: at, end, forms: [] };
+  const phone = phoneForms(run.words);
+  if (phone !== null) return { first: at, end, forms: phone };
   return (
-    phone(run) ??
     decimal(words, run) ??
     clock(words, run) ??
     twoOrdinals(words, run) ??
@@ -226,7 +225,8 @@ function plainNumber(
     (!last.isOrdinal && last.ending === "" && MEASURE.test(next)) ||
     isDayOfMonth(words[first - 1], last) ||
     startsRange(words, stop) ||
-    isJoinedToFigure(words, first, number.value);
+    isJoinedToFigure(words, first, number.value) ||
+    isSignedPair(words, first, stop, (at) => isLargeOrMeasured(words, at));
   const place = placeOf(words, { words: run, first }, number);
   const isUnclear = numerals === "auto" && isUnclearSum(number.value);
   if (isUnclear || isArticle(place, numerals) || isOtherMeaning(place, isSure, numerals)) {
@@ -246,6 +246,13 @@ function plainNumber(
   const percent = last.isOrdinal || last.ending !== "" ? null : PERCENT.exec(next);
   if (percent !== null) return { first, end: stop + 1, forms: percentForms(number.value, percent[1]!) };
   return { first, end: stop, forms: formsOf(number.value, last, next) };
+}
+
+/** Whether the number that starts at `at` becomes a figure. */
+function isLargeOrMeasured(words: readonly string[], at: number): boolean {
+  const run = runAt(words, at)?.words ?? [];
+  const value = onlyNumber(run);
+  return value !== null && (value >= LEAST_FIGURE || MEASURE.test(words[at + run.length] ?? ""));
 }
 
 /** "Он жеті аудан мен үш қала": both are figures. */
@@ -274,7 +281,7 @@ function areSeparate(
     return false;
   }
   // "Бір жеті" is a week.
-  if (numbers.length === 2 && run.at(-1)!.stem === "жеті" && run.at(-1)!.ending === "") return false;
+  if (numbers.length === 2 && to!.value === 7 && run.at(-1)!.ending === "") return false;
   return numbers.every(({ value }, nth) => {
     const isLikeGroup = nth > 0 && value >= 100 && value < 1_000;
     // "Алты жүз елу елу бір мың" is 650 to 651 thousand.
@@ -347,25 +354,6 @@ function isClose(from: SpelledNumber, to: SpelledNumber): boolean {
 
 function isTime(hour: number, minute: number): boolean {
   return hour <= LAST_HOUR && minute >= 10 && minute <= 59;
-}
-
-/** Eleven digits spoken in groups can only be a telephone number. */
-function phone({ words: run, first }: Run): Found | null {
-  if (run.length < LEAST_PHONE_WORDS || run.some(({ ending, isOrdinal }) => ending !== "" || isOrdinal))
-    return null;
-  const digits = saidDigits(run);
-  const groups = PHONE.exec(digits);
-  if (groups === null) return null;
-  const [, country, area, ...rest] = groups;
-  return {
-    first,
-    end: first + run.length,
-    forms: [
-      `${country} ${area} ${rest.join(" ")}`,
-      `${country} ${area} ${rest.join("-")}`,
-      [...digits].join(" "),
-    ],
-  };
 }
 
 const WORDS_BEFORE = 2;

@@ -18,6 +18,7 @@ import { isHour, isJoinedToFigure, isSaying } from "./russian-meanings.js";
 import { DECADE, isInRange, ordinalRange } from "./russian-ranges.js";
 import { acceptsRussian } from "./russian-read-back.js";
 import { type RussianNumberWord, russianNumberWord } from "./russian-words.js";
+import { isSignedPair } from "./signs.js";
 import type { Figures, Written } from "./written.js";
 
 const MONTH =
@@ -101,7 +102,7 @@ export const russianFigures: Figures = (words, numerals) => {
 const COLLECTIVE = /^(?:двое|трое|четверо|пятеро|шестеро|семеро|восьмеро|девятеро|десятеро)$/;
 const JOINTS: Joints = {
   numberWord: (word) => russianNumberWord(COLLECTIVE.test(word) ? "пять" : word),
-  joint: /^(?:или|либо|иль|и|на|из|по)$/,
+  joint: /^(?:или|либо|иль|и|к|на|из|по)$/,
   until: /^(?:до|по|или|либо|иль)$/,
   from: null,
   preposition: /^(?:в|из|с|до|на|за|к)$/,
@@ -173,7 +174,8 @@ function plainNumber(words: readonly string[], { words: run, first }: Run, numer
     MEASURE.test(next) ||
     (MONTH_GENITIVE.test(next) && value <= 31) ||
     isInRange(words, first, end, (word) => MEASURE.test(word)) ||
-    isJoinedToFigure(words, first, value);
+    isJoinedToFigure(words, first, value) ||
+    isSignedPair(words, first, end, (at) => isLargeOrMeasured(words, at));
   // "Тысячи людей", "миллион раз": a scale alone is a word.
   if (isShort && last.role === "scale" && !isThousand(words, first, isSure || numerals === "all")) {
     return { end, text: null };
@@ -183,6 +185,13 @@ function plainNumber(words: readonly string[], { words: run, first }: Run, numer
   if (PERCENT.test(next))
     return { end: end + 1, text: `${grouped(value)} %`, otherwise: { end, text: grouped(value) } };
   return { end, text: sum(value) };
+}
+
+/** Whether the number that starts at `at` becomes a figure. */
+function isLargeOrMeasured(words: readonly string[], at: number): boolean {
+  const run = runAt(words, at)?.words ?? [];
+  const value = onlyNumber(run);
+  return value !== null && (value >= LEAST_FIGURE || MEASURE.test(words[at + run.length] ?? ""));
 }
 
 /** "С первого по десятое мая". */

@@ -26,6 +26,7 @@ export function isHour(
 export function isSaying(words: readonly string[], at: number, value: number): boolean {
   const before = words[at - 1] ?? "";
   const next = words[at + 1] ?? "";
+  if (next === "сороков") return true;
   // "Рубль сорок".
   if (before === "рубль") return true;
   // "Два часа с половиной".
