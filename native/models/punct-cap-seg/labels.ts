@@ -1,7 +1,7 @@
 import type { Mark } from "../../../core/domain/text/display/marks.js";
 
-/** A label after a piece: no mark, or a full stop after each letter, as in an abbreviation. */
-export const NO_MARK = "<NULL>";
+/** Labels after a piece: no mark, or a full stop after each letter. */
+const NO_MARK = "<NULL>";
 export const ACRONYM = "<ACRONYM>";
 
 /** Marks of other scripts are written as ours, since Kazakh and Russian text has no others. */

@@ -90,7 +90,10 @@ export class UnigramTokenizer {
       normalized += kept.replaceAll(" ", SPACE);
       isAfterSpace = this.#removesExtraSpaces && kept.endsWith(" ");
     }
-    return this.#removesExtraSpaces ? normalized.replace(/▁+$/u, "") : normalized;
+    if (!this.#removesExtraSpaces) return normalized;
+    let end = normalized.length;
+    while (end > 0 && normalized[end - 1] === SPACE) end--;
+    return normalized.slice(0, end);
   }
 
   /** Finds the path of highest score (Viterbi), in single precision as the reference does. */

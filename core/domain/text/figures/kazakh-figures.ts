@@ -112,10 +112,7 @@ function numberAt(words: readonly string[], at: number, numerals: "auto" | "all"
   const phone = phoneForms(run.words);
   if (phone !== null) return { first: at, end, forms: phone };
   return (
-    decimal(words, run) ??
-    clock(words, run) ??
-    twoOrdinals(words, run) ??
-    plainNumber(words, run, numerals)
+    decimal(words, run) ?? clock(words, run) ?? twoOrdinals(words, run) ?? plainNumber(words, run, numerals)
   );
 }
 

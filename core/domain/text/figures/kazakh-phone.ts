@@ -10,7 +10,8 @@ const PHONE = /^([78])(7\d\d)(\d{3})(\d{2})(\d{2})$/;
  * other numbers.
  */
 export function phoneForms(run: readonly KazakhNumberWord[]): readonly string[] | null {
-  if (run.length < LEAST_WORDS || run.some(({ ending, isOrdinal }) => ending !== "" || isOrdinal)) return null;
+  if (run.length < LEAST_WORDS || run.some(({ ending, isOrdinal }) => ending !== "" || isOrdinal))
+    return null;
   const digits = saidDigits(run);
   const groups = PHONE.exec(digits);
   if (groups === null) return null;

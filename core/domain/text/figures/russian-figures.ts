@@ -246,7 +246,8 @@ function severalNumbers(
     return { end, text: `${one!.value}:${other!.value}` };
   }
   const isRest = russianNumberWord(words[first - 1] ?? "") !== null;
-  const found = isRest || isCode(words, first) ? null : range(words, { words: run, first }, numbers, numerals);
+  const found =
+    isRest || isCode(words, first) ? null : range(words, { words: run, first }, numbers, numerals);
   if (found !== null) return found;
   // "7 750 498" would be one number.
   const isLikeGroups = numbers.some(({ value }, index) => index > 0 && value >= 100 && value < 1_000);
