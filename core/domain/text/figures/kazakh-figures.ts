@@ -1,5 +1,6 @@
 import { normalizeKazakh } from "../kazakh/normalize.js";
 import { isCode } from "./code-cues.js";
+import { isInDuration } from "./durations.js";
 import { CENTURY, formsOf, MONTH, percentForms, SCALE_NAMES, scaleName, YEAR } from "./kazakh-forms.js";
 import { isArticle, isDayOfMonth, isOtherMeaning, isProverb, placeOf } from "./kazakh-meanings.js";
 import { phoneForms } from "./kazakh-phone.js";
@@ -219,11 +220,16 @@ function plainNumber(
   }
   const isSure =
     (last.isOrdinal && (MONTH.test(next) || CENTURY.test(next))) ||
-    (!last.isOrdinal && last.ending === "" && MEASURE.test(next)) ||
+    (isCardinal(last) && MEASURE.test(next)) ||
     isDayOfMonth(words[first - 1], last) ||
     startsRange(words, stop) ||
     isJoinedToFigure(words, first, number.value) ||
-    isSignedPair(words, first, stop, (at) => isLargeOrMeasured(words, at));
+    isSignedPair(words, first, stop, (at) => isLargeOrMeasured(words, at)) ||
+    (isCardinal(last) &&
+      isInDuration(words, first, stop, {
+        numberWord: JOINTS.numberWord,
+        numberAt: (at) => numberFrom(words, at),
+      }));
   const place = placeOf(words, { words: run, first }, number);
   const isUnclear = numerals === "auto" && isUnclearSum(number.value);
   if (isUnclear || isArticle(place, numerals) || isOtherMeaning(place, isSure, numerals)) {
@@ -247,9 +253,18 @@ function plainNumber(
 
 /** Whether the number that starts at `at` becomes a figure. */
 function isLargeOrMeasured(words: readonly string[], at: number): boolean {
+  const number = numberFrom(words, at);
+  return number !== null && (number.value >= LEAST_FIGURE || MEASURE.test(words[number.end] ?? ""));
+}
+
+function numberFrom(words: readonly string[], at: number): { value: number; end: number } | null {
   const run = runAt(words, at)?.words ?? [];
   const value = onlyNumber(run);
-  return value !== null && (value >= LEAST_FIGURE || MEASURE.test(words[at + run.length] ?? ""));
+  return value === null ? null : { value, end: at + run.length };
+}
+
+function isCardinal({ isOrdinal, ending }: KazakhNumberWord): boolean {
+  return !isOrdinal && ending === "";
 }
 
 /** "Он жеті аудан мен үш қала": both are figures. */

@@ -1,6 +1,7 @@
 import { knownFormsOf } from "../russian/nouns.js";
 import { roman } from "../russian/roman.js";
 import { isCode } from "./code-cues.js";
+import { isInDuration } from "./durations.js";
 import { type Joints, withoutMixedPairs } from "./mixed-pairs.js";
 import {
   grouped,
@@ -14,7 +15,7 @@ import {
   splitNumbers,
 } from "./number-words.js";
 import { compoundOf } from "./russian-compounds.js";
-import { isHour, isJoinedToFigure, isSaying } from "./russian-meanings.js";
+import { isHour, isInAddress, isJoinedToFigure, isSaying } from "./russian-meanings.js";
 import { DECADE, isInRange, ordinalRange } from "./russian-ranges.js";
 import { acceptsRussian } from "./russian-read-back.js";
 import { type RussianNumberWord, russianNumberWord } from "./russian-words.js";
@@ -175,7 +176,12 @@ function plainNumber(words: readonly string[], { words: run, first }: Run, numer
     (MONTH_GENITIVE.test(next) && value <= 31) ||
     isInRange(words, first, end, (word) => MEASURE.test(word)) ||
     isJoinedToFigure(words, first, value) ||
-    isSignedPair(words, first, end, (at) => isLargeOrMeasured(words, at));
+    isSignedPair(words, first, end, (at) => isLargeOrMeasured(words, at)) ||
+    isInDuration(words, first, end, {
+      numberWord: russianNumberWord,
+      numberAt: (at) => numberFrom(words, at),
+    }) ||
+    isInAddress(words, first, end);
   // "Тысячи людей", "миллион раз": a scale alone is a word.
   if (isShort && last.role === "scale" && !isThousand(words, first, isSure || numerals === "all")) {
     return { end, text: null };
@@ -189,9 +195,14 @@ function plainNumber(words: readonly string[], { words: run, first }: Run, numer
 
 /** Whether the number that starts at `at` becomes a figure. */
 function isLargeOrMeasured(words: readonly string[], at: number): boolean {
+  const number = numberFrom(words, at);
+  return number !== null && (number.value >= LEAST_FIGURE || MEASURE.test(words[number.end] ?? ""));
+}
+
+function numberFrom(words: readonly string[], at: number): { value: number; end: number } | null {
   const run = runAt(words, at)?.words ?? [];
-  const value = onlyNumber(run);
-  return value !== null && (value >= LEAST_FIGURE || MEASURE.test(words[at + run.length] ?? ""));
+  const value = run.at(-1)?.isOrdinal === false ? onlyNumber(run) : null;
+  return value === null ? null : { value, end: at + run.length };
 }
 
 /** "С первого по десятое мая". */

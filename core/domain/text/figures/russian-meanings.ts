@@ -9,6 +9,9 @@ const HALF = /^половин/;
 /** "Вторая половина двадцатого века". */
 const A_TIME = /^(?:век|столети|год|тысячелети|класс|раунд|тайм)/;
 const LEAST_FIGURE = 10;
+/** Parts of an address, before their numbers. */
+const ADDRESS = /^(?:дом|корпус|квартира|подъезд|этаж|кабинет|офис|строение)$/;
+const LONGEST_NUMBER = 3;
 
 /** Whether an ordinal is an hour: "в половине десятого"; with `auto` also "в одиннадцатом часу". */
 export function isHour(
@@ -53,4 +56,17 @@ export function isJoinedToFigure(words: readonly string[], first: number, value:
   const number = russianNumberWord(words[first - 3] ?? "");
   if (number === null || number.isOrdinal || number.role === "scale") return false;
   return number.role !== "digit" || russianNumberWord(words[first - 4] ?? "") !== null;
+}
+
+/** "Дом десять корпус два": both are figures. */
+export function isInAddress(words: readonly string[], first: number, end: number): boolean {
+  if (!ADDRESS.test(words[first - 1] ?? "")) return false;
+  if (ADDRESS.test(words[end] ?? "") && isCardinal(words[end + 1])) return true;
+  for (let at = first - 2; at >= first - 1 - LONGEST_NUMBER && isCardinal(words[at]); at--)
+    if (ADDRESS.test(words[at - 1] ?? "")) return true;
+  return false;
+}
+
+function isCardinal(word = ""): boolean {
+  return russianNumberWord(word)?.isOrdinal === false;
 }
