@@ -1,6 +1,6 @@
 import { rename, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { TASKS } from "../../native/models/manifest.js";
+import { type ModelManifest, TASKS } from "../../native/models/manifest.js";
 import { packageFiles } from "../../native/models/package-files.js";
 import {
   chooseDefault,
@@ -80,12 +80,18 @@ async function verifyModels(input: CommandInput, name: string | null): Promise<v
 /** Runs `models use NAME`. */
 async function useModel(input: CommandInput, name: string | null): Promise<void> {
   await withLock(input, async (folders) => {
-    const { manifest } = requireInstalled(await readablePackages(folders), name!);
-    const { id, task } = manifest;
-    const before = await readDefaults(folders.install);
-    await writeDefaults(folders.install, { ...before, [task]: id });
+    const { id, task } = await usable(folders, name!);
+    const before = without(await readDefaults(folders.install), task);
+    // Without a choice the shipped punctuation is used, even if `MODELS_DIR` lacks it.
+    const isChoice = id !== SHIPPED_IDS.punctuation;
+    await writeDefaults(folders.install, isChoice ? { ...before, [task]: id } : before);
     printResult(input, { id, task }, `${id} is now the default for ${task}`, RESTART);
   });
+}
+
+async function usable(folders: ModelFolders, name: string): Promise<Pick<ModelManifest, "id" | "task">> {
+  if (name === SHIPPED_IDS.punctuation) return { id: name, task: "punctuation" };
+  return requireInstalled(await readablePackages(folders), name).manifest;
 }
 
 /** Runs `models remove NAME`. */

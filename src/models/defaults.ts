@@ -49,7 +49,7 @@ export async function writeDefaults(folder: string, defaults: Defaults): Promise
 
 /**
  * Chooses the package for requests without a model: the one in `defaults`, else the shipped one, else the
- * first by id; null when there is none for the task.
+ * first by id, except for punctuation; null when there is none for the task.
  *
  * @param packages by id, of any task
  * @param folder of `defaults`, for the error
@@ -75,7 +75,9 @@ export function chooseDefault<M extends ModelManifest>(
   }
   const candidates = packages.filter(isFor);
   const shipped = candidates.find(({ manifest }) => manifest.id === SHIPPED_IDS[task]);
-  return ((shipped ?? candidates[0]) as PackageFolder<M> | undefined) ?? null;
+  // The shipped punctuation is used wherever the packages are, so another one must be chosen.
+  const other = task === "punctuation" ? undefined : candidates[0];
+  return ((shipped ?? other) as PackageFolder<M> | undefined) ?? null;
 }
 
 function defaultsPath(folder: string): string {

@@ -75,6 +75,19 @@ test("live finals are displayed with the marks and capitals of the chosen packag
   assert.equal(finals[0]!.display_text!.replace(/[,.?]$/, ""), expected.replace(/[,.?]$/, ""));
 });
 
+test("models use punctuation-v1 returns to the shipped one, also where MODELS_DIR lacks it", async () => {
+  const models = await temporaryFolder();
+  await cp(TINY, join(models, "tiny-punct-cap-seg"), { recursive: true });
+  const env = { MODELS_DIR: models };
+  const defaults = async () => JSON.parse(await readFile(join(models, "defaults.json"), "utf8"));
+  await dauys(["models", "use", "tiny-punct-cap-seg"], { env });
+  assert.deepEqual(await defaults(), { punctuation: "tiny-punct-cap-seg" });
+  assert.equal((await dauys(["models", "use", "punctuation-v1"], { env })).code, 0);
+  assert.deepEqual(await defaults(), {});
+  const { stdout } = await dauys(["models", "list"], { env });
+  assert.match(stdout, /tiny-punct-cap-seg {2}\(installed\)/);
+});
+
 test("models remove returns to the shipped punctuation", async () => {
   const other = await temporaryFolder();
   await mkdir(join(other, "models"));
