@@ -9,6 +9,7 @@ import { capacityTable } from "../dist/bench/capacity/capacity.js";
 import { roomTable } from "../dist/bench/plots/rooms.js";
 import { wireTable } from "../dist/bench/plots/wires.js";
 import { FAMILIES } from "../dist/native/models/families.js";
+import { TASKS } from "../dist/native/models/manifest.js";
 import { SETTINGS } from "../dist/src/settings/settings.js";
 import { wrapProse } from "./wrap-prose.mjs";
 
@@ -51,7 +52,7 @@ function settingsTable() {
 
 function familyTable() {
   const names = (task) => FAMILIES.filter((family) => family.task === task).map(({ name }) => `\`${name}\``);
-  const rows = ["transcription", "synthesis"].map((task) => `| ${task} | ${names(task).join(", ")} |`);
+  const rows = TASKS.map((task) => `| ${task} | ${names(task).join(", ")} |`);
   return ["| Task | Families |", "|---|---|", ...rows, ""].join("\n");
 }
 

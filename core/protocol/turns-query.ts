@@ -5,7 +5,8 @@ import type { HotWord } from "../domain/decoding/hot-words.js";
 import { ServiceError } from "../domain/errors.js";
 import { oneOf, queryInteger, shown } from "./fields.js";
 import { hotWords, hotWordsIn } from "./hot-words.js";
-import { refuseFeatures, SAMPLE_RATE_HZ } from "./listen-query.js";
+import { SAMPLE_RATE_HZ } from "./listen-query.js";
+import { LISTEN_READING_FIELDS, type ListenReading, listenReading } from "./listen-reading.js";
 import { type Query, readQuery } from "./query.js";
 import { RECOGNIZER_MEANS } from "./transcribe-query.js";
 
@@ -20,8 +21,7 @@ const SURE_MS = 700;
 /** Limits of the silence that ends an utterance. */
 const UTTERANCE_MS = { min: 100, max: 2_000 };
 
-const MISSING = ["redact"];
-const IGNORED = ["language_hint", "mip_opt_out", "numerals", "profanity_filter", "tag"];
+const IGNORED = ["language_hint", "mip_opt_out", "profanity_filter", "tag"];
 
 /** Query of `/v2/listen`. */
 export const TURNS_QUERY = {
@@ -52,12 +52,13 @@ export const TURNS_QUERY = {
       description: "Silence that ends a turn in any case",
     }),
     keyterm: hotWords("keyterm"),
+    ...LISTEN_READING_FIELDS,
   }),
-  others: { passed: IGNORED, alsoKnown: [...MISSING, "token"] },
+  others: { passed: IGNORED, alsoKnown: ["token"] },
 } as const satisfies Query;
 
 /** Options of a client of `/v2/listen`. */
-export interface TurnsOptions {
+export interface TurnsOptions extends ListenReading {
   readonly model: HearingModel;
   readonly encoding: StreamedFormat;
   readonly sampleRateHz: number;
@@ -76,7 +77,6 @@ export interface TurnsOptions {
 
 /** @throws {ServiceError} `INVALID_REQUEST`, `UNKNOWN_PARAMETER` */
 export function parseTurnsQuery(query: URLSearchParams, models: ModelList<HearingModel>): TurnsOptions {
-  refuseFeatures(query, MISSING);
   const fields = readQuery(TURNS_QUERY, query);
   const { model: name = null, encoding, eot_timeout_ms: timeoutMs } = fields;
   const isAlias = name !== null && models.find(name) === undefined && MODEL_ALIAS.test(name);
@@ -89,7 +89,7 @@ export function parseTurnsQuery(query: URLSearchParams, models: ModelList<Hearin
   const turnMs = end === 1 ? timeoutMs : Math.min(timeoutMs, Math.round(SURE_MS * end));
   const utteranceMs = eager === null ? turnMs : Math.round(SURE_MS * eager);
   const isTelephone = encoding !== "linear16" && !query.has("sample_rate");
-  const hasEffect = new Set<string>([...Object.keys(TURNS_QUERY.schema.shape), ...MISSING, "token"]);
+  const hasEffect = new Set<string>([...Object.keys(TURNS_QUERY.schema.shape), "token"]);
   return {
     model,
     encoding,
@@ -99,6 +99,7 @@ export function parseTurnsQuery(query: URLSearchParams, models: ModelList<Hearin
     turnMs,
     isEager: eager !== null,
     sureMs: end === 1 ? timeoutMs : SURE_MS,
+    ...listenReading(query, fields),
     ignored: [...query]
       .filter(([name, value]) => !hasEffect.has(name) && value !== "" && value !== "false")
       .map(([name]) => name),

@@ -1,11 +1,17 @@
 import type { CtcTwoPassContents } from "./ctc-two-pass/manifest.js";
 import type { F5Manifest } from "./f5/manifest.js";
-import type { Family, RecognizerFamily, SynthesizerFamily } from "./family.js";
+import type { Family, PunctuationFamily, RecognizerFamily, SynthesizerFamily } from "./family.js";
 import type { FlowMatchingContents } from "./flow-matching/manifest.js";
-import type { MelSynthesizerManifest, RecognizerManifest, SynthesizerManifest } from "./manifest.js";
+import type {
+  MelSynthesizerManifest,
+  PunctuationManifest,
+  RecognizerManifest,
+  SynthesizerManifest,
+} from "./manifest.js";
 import type { MatchaContents, MatchaManifest } from "./matcha/manifest.js";
 import { brokenModel } from "./package.js";
 import { publicRecognizer } from "./public-recognizer.js";
+import type { PunctCapSegManifest } from "./punct-cap-seg/manifest.js";
 import type { VitsContents, VitsManifest } from "./vits/manifest.js";
 
 /** A streaming encoder with CTC and speech outputs, and a full-context second pass. */
@@ -116,6 +122,24 @@ const VITS: SynthesizerFamily<VitsManifest, VitsContents> = {
   },
 };
 
+/** The shipped model of transcripts' punctuation: word embeddings and recurrent layers. */
+const WORD_GRU: PunctuationFamily<PunctuationManifest, object> = {
+  name: "word-gru",
+  task: "punctuation",
+  schema: async () => (await import("./punctuation/manifest.js")).WORD_GRU_PACKAGE,
+  load: async (model, options) =>
+    (await import("./punctuation/punctuator.js")).Punctuator.loadPackage(model, options),
+};
+
+/** Public weights that label the pieces of a SentencePiece tokenizer. */
+const PUNCT_CAP_SEG: PunctuationFamily<PunctCapSegManifest, object> = {
+  name: "punct-cap-seg",
+  task: "punctuation",
+  schema: async () => (await import("./punct-cap-seg/manifest.js")).PUNCT_CAP_SEG_PACKAGE,
+  load: async (model, options) =>
+    (await import("./punct-cap-seg/punct-cap-seg.js")).PunctCapSeg.load(model, options),
+};
+
 /** Every model family. To add one, add a folder next to this file and an entry here. */
 export const FAMILIES: readonly Family[] = [
   CTC_TWO_PASS,
@@ -129,6 +153,8 @@ export const FAMILIES: readonly Family[] = [
   MATCHA,
   F5_TTS,
   VITS,
+  WORD_GRU,
+  PUNCT_CAP_SEG,
 ];
 
 export function recognizerFamilyOf({ family: name }: Pick<RecognizerManifest, "family">): RecognizerFamily {
@@ -141,4 +167,12 @@ export function synthesizerFamilyOf({ family: name }: SynthesizerManifest): Synt
   const family = FAMILIES.find((candidate) => candidate.name === name);
   if (family?.task === "synthesis") return family;
   throw brokenModel(`Cannot speak with a model of the family ${name}`);
+}
+
+export function punctuationFamilyOf({
+  family: name,
+}: Pick<PunctuationManifest, "family">): PunctuationFamily {
+  const family = FAMILIES.find((candidate) => candidate.name === name);
+  if (family?.task === "punctuation") return family;
+  throw brokenModel(`Cannot punctuate with a model of the family ${name}`);
 }

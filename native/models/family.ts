@@ -1,7 +1,14 @@
 import type { FlowMatching } from "./flow-matching/flow-matching.js";
 import type { GraphOptions } from "./graph.js";
-import type { ModelManifest, PackageSchema, RecognizerManifest, SynthesizerManifest } from "./manifest.js";
+import type {
+  ModelManifest,
+  PackageSchema,
+  PunctuationManifest,
+  RecognizerManifest,
+  SynthesizerManifest,
+} from "./manifest.js";
 import type { ModelPackage } from "./package.js";
+import type { PunctuationModel } from "./punctuation-model.js";
 import type { RecognizerModel } from "./recognizer.js";
 import type { PieceModel } from "./synthesizer.js";
 
@@ -58,4 +65,11 @@ type LoadedSynthesizer =
   | { readonly shares: "nothing"; readonly model: PieceModel }
   | { readonly shares: "steps"; readonly model: FlowMatching };
 
-export type Family = RecognizerFamily | SynthesizerFamily;
+export interface PunctuationFamily<M extends PunctuationManifest = PunctuationManifest, C = unknown>
+  extends FamilyBase<M, C> {
+  readonly task: "punctuation";
+  /** @throws {ServiceError} `MODEL_BROKEN` with the file that is missing, damaged or has other tensors */
+  load(model: ModelPackage<M, C>, options: GraphOptions): Promise<PunctuationModel>;
+}
+
+export type Family = RecognizerFamily | SynthesizerFamily | PunctuationFamily;

@@ -1,5 +1,5 @@
 import { recognizerFamilyOf } from "../../native/models/families.js";
-import type { ModelManifest } from "../../native/models/manifest.js";
+import { type ModelManifest, TASKS } from "../../native/models/manifest.js";
 import { NEAR_VOICE_ID } from "../../native/models/near-voice-package.js";
 import type { PackageFolder } from "../../native/models/package.js";
 import {
@@ -11,14 +11,13 @@ import {
   variantsOf,
   wantedFiles,
 } from "../models/catalogue.js";
-import { chooseDefault, readDefaults, type Task } from "../models/defaults.js";
+import { chooseDefault, readDefaults } from "../models/defaults.js";
 import { readablePackages, seePackages } from "../models/folders.js";
 import { type CommandInput, type HelpRow, printLine, printNote } from "./command.js";
 import { foldersOf } from "./model-folders.js";
 import { megabytes } from "./progress.js";
 import { aligned } from "./table.js";
 
-const TASKS: readonly Task[] = ["transcription", "synthesis"];
 const FEATURES = { livePartials: "live partials", wordTimes: "word times", hotWords: "hot words" } as const;
 const SHOWN_FIGURES = 3;
 

@@ -13,6 +13,7 @@ import { checkPort } from "../front/shared/check-port.js";
 import type { ThreadedFront } from "../front/threads/threaded-front.js";
 import { references } from "../http/endpoints/reference.js";
 import { type Demand, startOperatorServer } from "../http/operator-server.js";
+import { SHIPPED_IDS } from "../models/defaults.js";
 import { publishAddress, reachableUrl, withdrawAddress } from "../settings/address.js";
 import type { Config } from "../settings/settings.js";
 import { type Base, Owned, openBase, THREAD_ENTRIES, type ThreadEntries } from "./base.js";
@@ -93,7 +94,7 @@ export async function startService({
     const fleet = config.role === "gateway" ? await fleetOf(base, owned) : null;
     const parts = { ...base, entries, installed, workers, placements, tunings, fleet };
     const engines = await startEngines(parts, owned);
-    const reader = startReader(base, owned);
+    const reader = startReader(base, installed, owned);
     const conversations = makeConversations({ ...base, engines, reader, catalog: installed.catalog });
     const side = await openPublicSide(
       { ...base, entries, passwordCost, repeat, engines, conversations, broken: installed.broken },
@@ -109,8 +110,16 @@ export async function startService({
 }
 
 /** Reads transcripts in a thread that starts with the first one. */
-function startReader({ log }: Base, owned: Owned): ReadingThread {
+function startReader(
+  { log, config }: Base,
+  { punctuation: model }: Pick<InstalledModels, "punctuation">,
+  owned: Owned,
+): ReadingThread {
+  const isShipped = model.manifest.id === SHIPPED_IDS.punctuation;
   const reader = new ReadingThread({
+    model,
+    // Public models take seconds to load, so they stay as long as other models.
+    ...(!isShipped && { idleMs: config.modelIdleMs }),
     onFailure: (error) => log.error({ err: error }, "reading thread failed: text without punctuation"),
   });
   owned.add("reading thread", () => reader.stop());

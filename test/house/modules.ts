@@ -90,7 +90,7 @@ export const MODULES: readonly Module[] = [
     "native/models/**",
     "model packages and graphs, one folder per family",
     `${BASE} core/ports native/beam native/phonemes`,
-    "onnxruntime-node lru-cache zod crypto files",
+    "onnxruntime-node lru-cache zod pbf crypto files",
   ),
   module(
     "native/threads",
