@@ -7,6 +7,8 @@ import type { StreamServerMessage } from "../../../core/protocol/stream-messages
 import { parseTurnsClientMessage, type TurnsServerMessage } from "../../../core/protocol/turns-messages.js";
 import { parseTurnsQuery, type TurnsOptions } from "../../../core/protocol/turns-query.js";
 import {
+  type AnnouncedForm,
+  announcedForm,
   deepgramHeaders,
   type LiveDialect,
   type LiveTranslation,
@@ -36,6 +38,7 @@ class TurnsTranslation implements LiveTranslation {
   readonly options: LiveWishes;
   readonly ignored: readonly string[];
   readonly mayBeFile = true;
+  readonly announced: AnnouncedForm | null;
   readonly #requestId: string;
   readonly #turns: Turns;
   #pcm: StreamedPcm;
@@ -43,7 +46,7 @@ class TurnsTranslation implements LiveTranslation {
   #sessionSamples = 0;
 
   constructor(options: TurnsOptions, requestId: string) {
-    const { model, encoding, sampleRateHz, hotWords, utteranceMs } = options;
+    const { model, encoding, format, sampleRateHz, hotWords, utteranceMs } = options;
     this.options = {
       model: model.name,
       endOfUtteranceMs: utteranceMs,
@@ -55,7 +58,8 @@ class TurnsTranslation implements LiveTranslation {
     this.ignored = options.ignored;
     this.#requestId = requestId;
     this.#turns = new Turns(options);
-    this.#pcm = new StreamedPcm(encoding, sampleRateHz, LIVE_RATE_HZ);
+    this.announced = announcedForm(encoding);
+    this.#pcm = new StreamedPcm(format, sampleRateHz, LIVE_RATE_HZ);
   }
 
   beginWav(header: WavHeader): void {
@@ -65,6 +69,10 @@ class TurnsTranslation implements LiveTranslation {
     if (!isFit || sampleRateHz < min || sampleRateHz > max)
       throw unfitWav(header, `one channel of 16-bit pcm at ${min} to ${max} Hz`);
     this.#pcm = new StreamedPcm("linear16", sampleRateHz, LIVE_RATE_HZ);
+  }
+
+  beginDecoded(): void {
+    this.#pcm = new StreamedPcm("linear16", LIVE_RATE_HZ, LIVE_RATE_HZ);
   }
 
   toClient(message: StreamServerMessage): readonly WireMessage[] {
