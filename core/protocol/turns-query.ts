@@ -5,7 +5,13 @@ import type { HotWord } from "../domain/decoding/hot-words.js";
 import { ServiceError } from "../domain/errors.js";
 import { oneOf, queryInteger, shown } from "./fields.js";
 import { hotWords, hotWordsIn } from "./hot-words.js";
-import { LIVE_ENCODINGS, type LiveEncoding, refuseFeatures, SAMPLE_RATE_HZ, sampleFormat } from "./listen-query.js";
+import {
+  LIVE_ENCODINGS,
+  type LiveEncoding,
+  refuseFeatures,
+  SAMPLE_RATE_HZ,
+  sampleFormat,
+} from "./listen-query.js";
 import { type Query, readQuery } from "./query.js";
 import { RECOGNIZER_MEANS } from "./transcribe-query.js";
 

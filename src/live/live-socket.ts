@@ -98,8 +98,7 @@ export class LiveSocket {
     const accept = (samples: Uint8Array) => {
       if (samples.length > 0) this.#send(translation.binary(conversation, samples));
     };
-    const deliver = (bytes: Uint8Array) =>
-      this.#guarded(translation, () => accept(intake.samplesOf(bytes)));
+    const deliver = (bytes: Uint8Array) => this.#guarded(translation, () => accept(intake.samplesOf(bytes)));
     const audio = new GatheredAudio(deliver);
     const inOrder = (command: () => void) => {
       if (!intake.isDecoding) command();

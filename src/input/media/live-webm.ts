@@ -88,7 +88,9 @@ export class LiveWebm implements Demuxer {
   #chooseTrack(): Track {
     const track = this.#tracks.find(({ codec }) => codec === "A_OPUS");
     if (track === undefined) {
-      const codecs = this.#tracks.map(({ codec }) => codec).filter((codec) => /^[A-Z_0-9/]{1,30}$/.test(codec));
+      const codecs = this.#tracks
+        .map(({ codec }) => codec)
+        .filter((codec) => /^[A-Z_0-9/]{1,30}$/.test(codec));
       const received = codecs.length === 0 ? "no codec" : codecs.slice(0, 4).join(" and ");
       throw new NoOpus(`live WebM must have an Opus track, received ${received}`);
     }

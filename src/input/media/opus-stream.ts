@@ -30,7 +30,8 @@ export class OpusStream {
   }
 
   async #read(page: OggPage): Promise<OpusSamples[]> {
-    const head = page.isFirst && (this.#link === null || this.#link.hasAudio) ? opusHead(page.packets[0]) : null;
+    const head =
+      page.isFirst && (this.#link === null || this.#link.hasAudio) ? opusHead(page.packets[0]) : null;
     if (head === null) return this.#link?.serial === page.serial ? this.#link.read(page) : [];
     const rest = this.end();
     const before = this.#link;
