@@ -73,8 +73,6 @@ export const LISTEN_QUERY = {
 export interface ListenOptions extends ListenReading {
   readonly model: HearingModel;
   readonly encoding: LiveEncoding;
-  /** Of the samples that the client sends, if any. */
-  readonly format: StreamedFormat;
   readonly sampleRateHz: number;
   readonly endOfUtteranceMs: number;
   readonly interimResults: boolean;
@@ -102,12 +100,10 @@ export function parseListenQuery(query: URLSearchParams, models: ModelList<Heari
   if (!LISTEN_LANGUAGES.includes(language)) {
     throw invalid(`language must be one of ${LISTEN_LANGUAGES.join(", ")}, received ${shown(language)}`);
   }
-  const format = sampleFormat(encoding);
-  const isTelephone = format !== "linear16" && !query.has("sample_rate");
+  const isTelephone = sampleFormat(encoding) !== "linear16" && !query.has("sample_rate");
   return {
     model,
     encoding,
-    format,
     sampleRateHz: isTelephone ? 8_000 : fields.sample_rate,
     endOfUtteranceMs: endpointingMs(fields.endpointing),
     interimResults: fields.interim_results,

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import type { StreamedFormat } from "../domain/audio/streamed-pcm.js";
 import type { HearingModel, ModelList } from "../domain/catalog/catalog.js";
 import type { HotWord } from "../domain/decoding/hot-words.js";
 import { ServiceError } from "../domain/errors.js";
@@ -68,8 +67,6 @@ export const TURNS_QUERY = {
 export interface TurnsOptions {
   readonly model: HearingModel;
   readonly encoding: LiveEncoding;
-  /** Of the samples that the client sends, if any. */
-  readonly format: StreamedFormat;
   readonly sampleRateHz: number;
   readonly hotWords: readonly HotWord[];
   /** Silence after which the session ends an utterance. */
@@ -98,13 +95,11 @@ export function parseTurnsQuery(query: URLSearchParams, models: ModelList<Hearin
   }
   const turnMs = end === 1 ? timeoutMs : Math.min(timeoutMs, Math.round(SURE_MS * end));
   const utteranceMs = eager === null ? turnMs : Math.round(SURE_MS * eager);
-  const format = sampleFormat(encoding);
-  const isTelephone = format !== "linear16" && !query.has("sample_rate");
+  const isTelephone = sampleFormat(encoding) !== "linear16" && !query.has("sample_rate");
   const hasEffect = new Set<string>([...Object.keys(TURNS_QUERY.schema.shape), ...MISSING, "token"]);
   return {
     model,
     encoding,
-    format,
     sampleRateHz: isTelephone ? 8_000 : fields.sample_rate,
     hotWords: hotWordsIn("keyterm", query.getAll("keyterm").join(","), model),
     utteranceMs: Math.min(UTTERANCE_MS.max, Math.max(UTTERANCE_MS.min, utteranceMs)),

@@ -188,6 +188,7 @@ class ChildDecoder implements StreamDecoder {
       return;
     }
     if (kind === FRAME.audio) {
+      this.#stuckTimer?.refresh();
       this.#sink.pcm(payload);
       return;
     }

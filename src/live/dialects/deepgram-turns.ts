@@ -2,7 +2,7 @@ import { LIVE_RATE_HZ } from "../../../core/domain/audio/frame.js";
 import { StreamedPcm } from "../../../core/domain/audio/streamed-pcm.js";
 import type { WavHeader } from "../../../core/domain/audio/wav.js";
 import type { LiveConversation, LiveWishes } from "../../../core/ports/conversations.js";
-import { SAMPLE_RATE_HZ } from "../../../core/protocol/listen-query.js";
+import { SAMPLE_RATE_HZ, sampleFormat } from "../../../core/protocol/listen-query.js";
 import type { StreamServerMessage } from "../../../core/protocol/stream-messages.js";
 import { parseTurnsClientMessage, type TurnsServerMessage } from "../../../core/protocol/turns-messages.js";
 import { parseTurnsQuery, type TurnsOptions } from "../../../core/protocol/turns-query.js";
@@ -46,7 +46,7 @@ class TurnsTranslation implements LiveTranslation {
   #sessionSamples = 0;
 
   constructor(options: TurnsOptions, requestId: string) {
-    const { model, encoding, format, sampleRateHz, hotWords, utteranceMs } = options;
+    const { model, encoding, sampleRateHz, hotWords, utteranceMs } = options;
     this.options = {
       model: model.name,
       endOfUtteranceMs: utteranceMs,
@@ -59,7 +59,7 @@ class TurnsTranslation implements LiveTranslation {
     this.#requestId = requestId;
     this.#turns = new Turns(options);
     this.announced = announcedForm(encoding);
-    this.#pcm = new StreamedPcm(format, sampleRateHz, LIVE_RATE_HZ);
+    this.#pcm = new StreamedPcm(sampleFormat(encoding), sampleRateHz, LIVE_RATE_HZ);
   }
 
   beginWav(header: WavHeader): void {

@@ -11,7 +11,12 @@ import {
   type ListenServerMessage,
   parseListenClientMessage,
 } from "../../../core/protocol/listen-messages.js";
-import { type ListenOptions, parseListenQuery, SAMPLE_RATE_HZ } from "../../../core/protocol/listen-query.js";
+import {
+  type ListenOptions,
+  parseListenQuery,
+  SAMPLE_RATE_HZ,
+  sampleFormat,
+} from "../../../core/protocol/listen-query.js";
 import { listenWords, plainWord } from "../../../core/protocol/listen-words.js";
 import type { StreamServerMessage } from "../../../core/protocol/stream-messages.js";
 import {
@@ -72,7 +77,7 @@ class ListenTranslation implements LiveTranslation {
     this.#asked = asked;
     this.#requestId = requestId;
     this.announced = announcedForm(asked.encoding);
-    this.#pcm = new StreamedPcm(asked.format, asked.sampleRateHz, LIVE_RATE_HZ);
+    this.#pcm = new StreamedPcm(sampleFormat(asked.encoding), asked.sampleRateHz, LIVE_RATE_HZ);
     this.ignored = asked.ignored;
     this.mayBeFile = !asked.saysEncoding;
     const { model, endOfUtteranceMs } = asked;
