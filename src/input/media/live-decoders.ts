@@ -1,4 +1,3 @@
-import type { ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { LimitedSpawn, type ProcessLimits } from "../../../core/child-processes/limited-spawn.js";
 import { ServiceError } from "../../../core/domain/errors.js";
@@ -19,8 +18,8 @@ const LIMITS: ProcessLimits = {
   cpuSeconds: 900,
   memoryBytes: 2 ** 31,
   fileBytes: 0,
-  // Below the engines, above the decoders of files: somebody waits for the text.
-  niceness: 5,
+  // Unlike decoders of files: a speaker waits for the text, and it takes 0.3 % of a core.
+  niceness: 0,
 };
 /** Two seconds of samples. */
 const LONGEST_FRAME_BYTES = 1 << 16;
@@ -34,7 +33,7 @@ const LONGEST_REPORT = 300;
 
 export type DecoderFailure = "busy" | "unreadable" | "lost" | "stuck" | "too_fast";
 
-export interface LiveDecodersObserver {
+interface LiveDecodersObserver {
   running(count: number): void;
   failed(reason: DecoderFailure): void;
 }
@@ -114,7 +113,7 @@ interface ChildSink {
 }
 
 class ChildDecoder implements StreamDecoder {
-  readonly #child: ChildProcess;
+  readonly #child: ReturnType<LimitedSpawn["start"]>;
   readonly #sink: ChildSink;
   readonly #frames = new FrameReader(LONGEST_FRAME_BYTES);
   /** Lengths of the messages that the process has not decoded. */
@@ -124,7 +123,7 @@ class ChildDecoder implements StreamDecoder {
   #stuckTimer: NodeJS.Timeout | undefined;
   #isOver = false;
 
-  constructor(child: ChildProcess, sink: ChildSink) {
+  constructor(child: ReturnType<LimitedSpawn["start"]>, sink: ChildSink) {
     this.#child = child;
     this.#sink = sink;
     child.once("error", (error) => this.#lost(error.message));

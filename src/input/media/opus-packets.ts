@@ -3,7 +3,7 @@ import { NoOpus } from "./demuxer.js";
 import type { OpusHead } from "./opus-stream.js";
 
 /** The unit of pre-skip, padding and durations, whatever the rate of the decoder. */
-export const OPUS_RATE_HZ = 48_000;
+const OPUS_RATE_HZ = 48_000;
 /** The longest packet that the decoder accepts, per channel: 120 ms of 256 kbit/s. */
 const PACKET_BYTES_PER_CHANNEL = 3_840;
 /** Microphones have one or two; more would only multiply the work. */
