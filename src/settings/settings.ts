@@ -243,7 +243,7 @@ const TREE = {
   liveDecoders: setting("LIVE_DECODERS", wholeNumber(0, 10_000), {
     otherwise: "40",
     means:
-      "live sessions that may send WebM, Ogg or Opus at the same time, each with a decoder process of about 50 MB; an " +
+      "live sessions that may send WebM, Ogg or Opus at the same time, each with a decoder process of 70 MB, two thirds of them shared; an " +
       "organization may use half of them (429), beyond all of them 1013; 0 rejects such audio",
   }),
   laneWindowBytes: setting("LANE_WINDOW_KB", kilobytes(128, 32_768), {
