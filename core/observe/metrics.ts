@@ -131,6 +131,20 @@ export class Metrics {
     "live_worker_run_seconds_total",
     "Live workers' time inside graph runs",
   );
+  readonly liveDecoders = this.#gauge(
+    "live_decoders",
+    "Decoder processes of live WebM, Ogg and Opus that run now",
+  );
+  readonly liveDecoderFailures = this.#counter(
+    "live_decoder_failures_total",
+    "Live sessions that ended because their audio could not be decoded, by reason",
+    ["reason"],
+  );
+  /** Observer of the decoders of live audio. */
+  readonly observeLiveDecoders = {
+    running: (count: number) => this.liveDecoders.set(count),
+    failed: (reason: string) => this.liveDecoderFailures.inc({ reason }),
+  };
   readonly ringFull = this.#counter("ring_full_total", "Live audio writes beyond a session's backlog");
   readonly #liveMessages = this.#counter("live_messages_total", "Messages to live clients by type", ["type"]);
   readonly beamSearchNative = this.#gauge(

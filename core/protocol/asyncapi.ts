@@ -31,7 +31,7 @@ const DIALECTS: Readonly<Record<LivePath, Dialect>> = {
   "/v1/stream": {
     id: "stream",
     audio:
-      "16-bit little-endian PCM, mono, 16 kHz, in messages of any size; an empty one keeps the session alive",
+      "16-bit little-endian PCM, mono, 16 kHz, or WebM or Ogg with Opus, in messages of any size; an empty one keeps the session alive",
     fromClient: STREAM_CLIENT_MESSAGE as unknown as Messages,
     fromServer: STREAM_SERVER_MESSAGE as unknown as Messages,
     subprotocol: "svc-bearer",

@@ -219,7 +219,7 @@ const TABLE = [
     group: "Live",
     summary: "Live transcription over WebSocket",
     description:
-      "Send binary messages of 16-bit little-endian PCM, mono, 16 kHz, in pieces of any size, and text messages " +
+      "Send binary messages of 16-bit little-endian PCM, mono, 16 kHz, or WebM or Ogg with Opus, in pieces of any size, and text messages " +
       "(`StreamClientMessage`); receive `StreamServerMessage`. The key comes as `Authorization: Bearer`, as the second " +
       'of the subprotocols `["svc-bearer", KEY]`, or as a token in the query. With a header a refusal is an HTTP answer; ' +
       "else the socket opens, sends `error`, and closes with 4000 + the HTTP status. Other close codes: 1000 done, 1011 " +

@@ -8,6 +8,7 @@ import type { Idempotency } from "../../core/ports/idempotency.js";
 import type { KeyStore } from "../../core/ports/key-store.js";
 import type { Tracer } from "../../core/ports/span.js";
 import type { SpoolRoom } from "../../core/ports/spool-room.js";
+import type { StreamDecoders } from "../../core/ports/stream-decoder.js";
 import type { UrlSource } from "../../core/ports/url-source.js";
 import type { HttpOperation } from "../../core/protocol/endpoints.js";
 import type { ClientSecrets } from "./client-secrets.js";
@@ -38,6 +39,8 @@ export interface RouteDeps {
   /** Everything if absent. */
   readonly serve?: readonly ServedPart[];
   readonly conversations: Conversations;
+  /** Decode live WebM, Ogg and Opus; such audio is rejected if absent. */
+  readonly decoders?: StreamDecoders | null;
   readonly keys: KeyStore;
   readonly endings: KeyEndings;
   readonly log: Log;

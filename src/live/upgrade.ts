@@ -93,11 +93,12 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
         };
         return { ...begun.start(caller, { socket, log, toRefusal }, flooded), flooded };
       };
-      const { ignored, hasAudioInText } = begun;
+      const { ignored, hasAudioInText, keepsMessages } = begun;
       return {
         ...accept({ ...accepted, ignored }, open),
         floodClosing: floodClosing(begun.toClient),
         ...(hasAudioInText && { hasAudioInText }),
+        ...(keepsMessages && { keepsMessages }),
       };
     } catch (thrown) {
       const error = asServiceError(thrown);
@@ -116,6 +117,8 @@ interface Begun {
   readonly ignored: readonly string[];
   /** Text messages may carry audio, so the front must not count them. */
   readonly hasAudioInText: boolean;
+  /** Each binary message is a packet. */
+  readonly keepsMessages: boolean;
   toClient(error: ErrorMessage): readonly WireMessage[];
   /** @param onFlood called if the client sends too many messages that the front could not count */
   start(caller: Caller, parts: SocketParts, onFlood: () => void): SocketEvents;
@@ -135,6 +138,7 @@ function begin(
     return {
       ignored: translation.ignored,
       hasAudioInText: translation.audioIn !== undefined,
+      keepsMessages: translation.announced === "opus",
       toClient: (error) => translation.toClient(error),
       start: (caller, parts, onFlood) => new LiveSocket(parts).start(deps, caller, translation, onFlood),
     };
@@ -143,6 +147,7 @@ function begin(
   return {
     ignored: translation.ignored,
     hasAudioInText: false,
+    keepsMessages: false,
     toClient: (error) => translation.toClient(error),
     start: (caller, parts) => new SpeakSocket(parts).start(deps, caller, translation),
   };

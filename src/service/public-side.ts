@@ -22,6 +22,7 @@ import { KeyEndings } from "../http/key-endings.js";
 import type { Route } from "../http/router.js";
 import { SpeechBudget } from "../http/running-work.js";
 import { StreamTokens, TemporaryKeys } from "../http/signed-credentials.js";
+import { LiveDecoders } from "../input/media/live-decoders.js";
 import { AddressPolicy } from "../input/url/address-policy.js";
 import { UrlFetcher } from "../input/url/url-fetcher.js";
 import type { Config } from "../settings/settings.js";
@@ -81,6 +82,7 @@ export async function openPublicSide(parts: PublicSideParts, owned: Owned): Prom
     answers,
     reports: store.accountReports,
     urls: new UrlFetcher({ policy: new AddressPolicy(config.urlFetchAllow) }),
+    decoders: openLiveDecoders(parts, owned),
     limitsOf: ({ tier }) => config.concurrency[tier],
     metrics,
     tracer,
@@ -101,6 +103,15 @@ async function openAnswers({ config, store, disk, log }: Base, owned: Owned): Pr
   });
   owned.add("kept answers", async () => answers.close());
   return answers;
+}
+
+/** Returns the decoders of live WebM, Ogg and Opus; null if none may run. They start when needed. */
+function openLiveDecoders({ config, metrics, log }: Base, owned: Owned): LiveDecoders | null {
+  if (config.liveDecoders === 0 || !config.serve.includes("live")) return null;
+  const observer = metrics.observeLiveDecoders;
+  const decoders = new LiveDecoders({ limit: config.liveDecoders, log, observer });
+  owned.add("live decoders", async () => decoders.close());
+  return decoders;
 }
 
 /** Opens the store's and the playground's keys, and the record of ended ones. */

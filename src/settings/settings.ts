@@ -240,6 +240,12 @@ const TREE = {
     otherwise: "150",
     means: "live sessions that one worker of an engine process accepts",
   }),
+  liveDecoders: setting("LIVE_DECODERS", wholeNumber(0, 10_000), {
+    otherwise: "40",
+    means:
+      "live sessions that may send WebM, Ogg or Opus at the same time, each with a decoder process of 70 MB, two thirds of them shared; an " +
+      "organization may use half of them (429), beyond all of them 1013; 0 rejects such audio",
+  }),
   laneWindowBytes: setting("LANE_WINDOW_KB", kilobytes(128, 32_768), {
     otherwise: "1024",
     means: "unacknowledged audio that a gateway sends to an engine worker",

@@ -263,7 +263,7 @@ for (const front of FRONTS) {
         ["eager_eot_threshold=0.95", /^eager_eot_threshold must be 0.3 to 0.9/],
         ["eager_eot_threshold=0.9&eot_threshold=0.6", /^eager_eot_threshold must be at most eot_threshold/],
         ["eot_timeout_ms=100", /^eot_timeout_ms must be an integer from 500 to 60000/],
-        ["encoding=opus", /^encoding must be one of linear16/],
+        ["encoding=flac", /^encoding must be one of linear16/],
         ["model=nova-3", /^model must be one of svc-kk-ru-v2/],
         ["redact=numbers", /^redact must be a list of phone, iin, card, email, received "numbers"/],
         ["numerals=some", /^numerals must be true, false, 1 or 0, received "some"/],

@@ -2,12 +2,14 @@ import { LIVE_RATE_HZ } from "../../../core/domain/audio/frame.js";
 import { StreamedPcm } from "../../../core/domain/audio/streamed-pcm.js";
 import type { WavHeader } from "../../../core/domain/audio/wav.js";
 import type { LiveConversation, LiveWishes } from "../../../core/ports/conversations.js";
-import { SAMPLE_RATE_HZ } from "../../../core/protocol/listen-query.js";
+import { SAMPLE_RATE_HZ, sampleFormat } from "../../../core/protocol/listen-query.js";
 import { listenWords } from "../../../core/protocol/listen-words.js";
 import type { StreamServerMessage } from "../../../core/protocol/stream-messages.js";
 import { parseTurnsClientMessage, type TurnsServerMessage } from "../../../core/protocol/turns-messages.js";
 import { parseTurnsQuery, type TurnsOptions } from "../../../core/protocol/turns-query.js";
 import {
+  type AnnouncedForm,
+  announcedForm,
   deepgramHeaders,
   type LiveDialect,
   type LiveTranslation,
@@ -38,6 +40,7 @@ class TurnsTranslation implements LiveTranslation {
   readonly options: LiveWishes;
   readonly ignored: readonly string[];
   readonly mayBeFile = true;
+  readonly announced: AnnouncedForm | null;
   readonly #requestId: string;
   readonly #turns: Turns;
   readonly #hasMarks: boolean;
@@ -60,7 +63,8 @@ class TurnsTranslation implements LiveTranslation {
     this.ignored = options.ignored;
     this.#requestId = requestId;
     this.#turns = new Turns(options);
-    this.#pcm = new StreamedPcm(encoding, sampleRateHz, LIVE_RATE_HZ);
+    this.announced = announcedForm(encoding);
+    this.#pcm = new StreamedPcm(sampleFormat(encoding), sampleRateHz, LIVE_RATE_HZ);
   }
 
   beginWav(header: WavHeader): void {
@@ -70,6 +74,10 @@ class TurnsTranslation implements LiveTranslation {
     if (!isFit || sampleRateHz < min || sampleRateHz > max)
       throw unfitWav(header, `one channel of 16-bit pcm at ${min} to ${max} Hz`);
     this.#pcm = new StreamedPcm("linear16", sampleRateHz, LIVE_RATE_HZ);
+  }
+
+  beginDecoded(): void {
+    this.#pcm = new StreamedPcm("linear16", LIVE_RATE_HZ, LIVE_RATE_HZ);
   }
 
   toClient(message: StreamServerMessage): readonly WireMessage[] {
