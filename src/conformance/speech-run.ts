@@ -1,0 +1,59 @@
+import { randomUUID } from "node:crypto";
+import { WavFrameReader } from "../../core/protocol/wav-frames.js";
+import type { SpeechScript } from "./cases.js";
+import { addressOf, type Server, userAgent, WRONG_KEY } from "./server.js";
+import type { Answer } from "./trace.js";
+
+const ANSWER_WITHIN_MS = 60_000;
+/** The same in all requests of a process that repeat it. */
+const RANDOM = randomUUID();
+
+/** Sends one request and records the answer. @throws {Error} if the server cannot be reached */
+export async function runSpeech(
+  { baseUrl, key }: Server,
+  name: string,
+  script: SpeechScript,
+): Promise<Answer> {
+  const { credential = "header", query, body, headers = {}, cancelAfter = Number.POSITIVE_INFINITY } = script;
+  const bearer = { header: key, "wrong-header": WRONG_KEY, none: null }[credential];
+  const stop = new AbortController();
+  const response = await fetch(addressOf(baseUrl, "/v1/tts/stream", query), {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      "user-agent": userAgent(name),
+      ...(bearer !== null && { authorization: `Bearer ${bearer}` }),
+      ...Object.fromEntries(
+        Object.entries(headers).map(([each, value]) => [each, value.replace("{random}", RANDOM)]),
+      ),
+    },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+    signal: AbortSignal.any([stop.signal, AbortSignal.timeout(ANSWER_WITHIN_MS)]),
+  });
+  const { bytes, isCanceled } = await read(response, cancelAfter);
+  stop.abort();
+  return {
+    status: response.status,
+    headers: Object.fromEntries(response.headers),
+    bytes,
+    isCanceled,
+    text: typeof body === "string" ? "" : String(body["text"] ?? ""),
+  };
+}
+
+/** Reads the body, or its first frames; the caller then aborts the request. */
+async function read(response: Response, frameCount: number): Promise<Pick<Answer, "bytes" | "isCanceled">> {
+  const frames = new WavFrameReader();
+  const chunks: Uint8Array[] = [];
+  let count = 0;
+  try {
+    for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+      chunks.push(chunk);
+      if (response.ok && frameCount < Number.POSITIVE_INFINITY) count += frames.push(chunk).length;
+      if (count >= frameCount) return { bytes: Buffer.concat(chunks), isCanceled: true };
+    }
+  } catch {
+    // A stream that breaks off shows as an incomplete frame.
+  }
+  return { bytes: Buffer.concat(chunks), isCanceled: false };
+}
