@@ -8,6 +8,8 @@ import { fileURLToPath } from "node:url";
 import { capacityTable } from "../dist/bench/capacity/capacity.js";
 import { roomTable } from "../dist/bench/plots/rooms.js";
 import { FAMILIES } from "../dist/native/models/families.js";
+import { LIVE_CASES } from "../dist/src/conformance/live-cases.js";
+import { SPEECH_CASES } from "../dist/src/conformance/speech-cases.js";
 import { SETTINGS } from "../dist/src/settings/settings.js";
 import { wrapProse } from "./wrap-prose.mjs";
 
@@ -15,6 +17,7 @@ const root = fileURLToPath(new URL("../", import.meta.url));
 const PARTS = {
   settings: settingsTable,
   families: familyTable,
+  cases: casesTable,
   capacity: () => `${capacityTable()}\n`,
   rooms: () => `${roomTable()}\n`,
 };
@@ -23,6 +26,22 @@ const isCheck = process.argv.includes("--check");
 const changed = documents().filter((path) => refresh(path, wrapProse(withParts(read(path)))));
 for (const path of changed) console.log(`${path} ${isCheck ? "is out of date: npm run docs" : "written"}`);
 if (isCheck && changed.length > 0) process.exitCode = 1;
+
+/** Returns the requirements that `dauys conform` checks, with links to their sections. */
+function casesTable() {
+  const rows = [...LIVE_CASES, ...SPEECH_CASES].map(
+    ({ id, page, section, requirement }) =>
+      `| ${id} | ${requirement} | [${section.split(":")[0]}](${page}#${anchor(section)}) |`,
+  );
+  return ["| Case | Requirement | Documented |", "|---|---|---|", ...rows, ""].join("\n");
+}
+
+function anchor(heading) {
+  return heading
+    .toLowerCase()
+    .replace(/[^\w -]/g, "")
+    .replaceAll(" ", "-");
+}
 
 /** Returns every document that git does not ignore. */
 function documents() {

@@ -1,17 +1,12 @@
 /**
- * A pattern for JSON: an object must have at least these members, everything else must be equal. Objects with
- * one of these members are patterns themselves: `is` a type, `matches` a regular expression, `from` and `to`
- * a range, `only` these members and no others.
+ * A pattern for JSON: an object must have at least these members, everything else must be equal. Some objects
+ * are patterns themselves: `is` names a type, `only` lists all members there may be.
  */
 export type Pattern =
   | string
   | number
   | boolean
-  | null
-  | readonly Pattern[]
   | { readonly is: "string" | "number" | "integer" | "boolean" | "list" }
-  | { readonly matches: string }
-  | { readonly from: number; readonly to: number }
   | { readonly only: Readonly<Record<string, Pattern>> }
   | { readonly [member: string]: Pattern };
 

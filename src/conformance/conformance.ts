@@ -10,6 +10,9 @@ import { runSpeech } from "./speech-run.js";
 import type { Answer, Trace } from "./trace.js";
 import { skipped, together, type Verdict } from "./verdict.js";
 
+/** By the names that cases have. */
+const LIVE: Readonly<Record<string, LiveScript>> = LIVE_SCRIPTS;
+const SPEECH: Readonly<Record<string, SpeechScript>> = SPEECH_SCRIPTS;
 /** Sessions at a time; the free grant allows four. */
 const AT_A_TIME = 3;
 /** Default prices: docs/api-account.md. */
@@ -117,7 +120,7 @@ function scriptsOf(selection: Selection): {
   const names = new Set<string>();
   const requests = new Set<string>();
   const withRequest = (name: string) => {
-    const { after } = SPEECH_SCRIPTS[name]!;
+    const { after } = SPEECH[name]!;
     if (after !== undefined) withRequest(after);
     requests.add(name);
   };
@@ -125,10 +128,10 @@ function scriptsOf(selection: Selection): {
     if ("request" in each) withRequest(each.request);
     else for (const name of [each.session, ...comparedWith(each)]) names.add(name);
   }
-  const live = [...names].map((name) => ({ name, script: LIVE_SCRIPTS[name]! }));
+  const live = [...names].map((name) => ({ name, script: LIVE[name]! }));
   return {
     live: live.filter(({ script }) => selection.withLong || script.isLong !== true),
-    speech: [...requests].map((name) => ({ name, script: SPEECH_SCRIPTS[name]! })),
+    speech: [...requests].map((name) => ({ name, script: SPEECH[name]! })),
   };
 }
 

@@ -1,9 +1,15 @@
 import type { LiveCase, LiveCheck } from "./cases.js";
+import type { LIVE_SCRIPTS } from "./live-scripts.js";
 
 const PAGE = "live-protocol.md";
 
 /** Section, requirement, session, and checks; the place in the list is the number. */
-type Row = readonly [section: string, requirement: string, session: string, ...checks: LiveCheck[]];
+type Row = readonly [
+  section: string,
+  requirement: string,
+  session: keyof typeof LIVE_SCRIPTS,
+  ...checks: LiveCheck[],
+];
 
 const TEXT = { is: "string" } as const;
 const NUMBER = { is: "number" } as const;

@@ -147,8 +147,9 @@ function wordsInsideFinal(trace: Trace): Verdict {
   for (const { words = [], start, end } of firstFinals(trace)) {
     let before = start - ROUNDING_SECONDS;
     for (const word of words) {
-      const differs = mismatch({ word: { is: "string" }, confidence: { from: 0, to: 1 } }, word);
+      const differs = mismatch({ word: { is: "string" }, confidence: { is: "number" } }, word);
       if (differs !== null) return failed("words with word, start, end and confidence", differs);
+      if (word.confidence < 0 || word.confidence > 1) return failed("confidence from 0 to 1", shown(word));
       if (!(word.start >= before && word.end >= word.start && word.end <= end + ROUNDING_SECONDS))
         return failed(`words in order from ${start} to ${end}`, shown(word));
       before = word.start;

@@ -15,7 +15,7 @@ const WAV_AT_8_KHZ =
 const OGG = "4f67675300020000000000000000010203040000000000000000011e01766f7262697300000000024056";
 
 /** What the sessions do, by name. Cases of the same session share its run. */
-export const LIVE_SCRIPTS: Readonly<Record<string, LiveScript>> = {
+export const LIVE_SCRIPTS = {
   "two utterances": {
     query: { words: "true", eou_ms: "300" },
     steps: [WHOLE_CLIP, ONE_SECOND, WHOLE_CLIP, ONE_SECOND, CLOSE],
@@ -76,4 +76,4 @@ export const LIVE_SCRIPTS: Readonly<Record<string, LiveScript>> = {
     isLast: true,
   },
   flood: { steps: [{ send: "text", text: '{"type":"keepalive"}', times: 1_500 }], isLast: true },
-};
+} as const satisfies Readonly<Record<string, LiveScript>>;

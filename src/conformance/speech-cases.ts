@@ -6,7 +6,7 @@ const QUICK = { nfe: 4 } as const;
 const SPOKEN = { text: SENTENCES, ...QUICK } as const;
 
 /** What the requests send, by name. */
-export const SPEECH_SCRIPTS: Readonly<Record<string, SpeechScript>> = {
+export const SPEECH_SCRIPTS = {
   sentences: { body: SPOKEN },
   "the same again": { body: SPOKEN, after: "sentences" },
   timestamps: { body: SPOKEN, query: { timestamps: "true" } },
@@ -28,7 +28,7 @@ export const SPEECH_SCRIPTS: Readonly<Record<string, SpeechScript>> = {
   "unknown model": { body: { ...SPOKEN, model: "unheard-of" } },
   "fast speech": { body: { ...SPOKEN, speed: 2.1 } },
   "unknown parameter": { body: SPOKEN, query: { unheard_of: "1" } },
-};
+} as const satisfies Readonly<Record<string, SpeechScript>>;
 
 const SPEECH = "api-speech.md";
 const ERRORS = "api-errors.md";
@@ -39,7 +39,7 @@ type Row = readonly [
   page: SpeechCase["page"],
   section: string,
   requirement: string,
-  request: string,
+  request: keyof typeof SPEECH_SCRIPTS,
   ...checks: SpeechCheck[],
 ];
 

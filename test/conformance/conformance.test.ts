@@ -14,8 +14,6 @@ import { FAULTS } from "./faults.js";
 import { type Records, startReplay } from "./replay.js";
 
 const ALL = { withLong: true } as const;
-/** A replayed server answers immediately; only what it leaves out is waited for. */
-const REPLAY_PATIENCE_MS = 500;
 
 let clip: Uint8Array;
 let report: Report;
@@ -74,7 +72,7 @@ async function failuresOf(records: Records): Promise<readonly string[]> {
   try {
     const { url } = replay;
     const server = { baseUrl: url, streamUrl: url, key: "sk-svc-1", clip, isPaced: false };
-    const { results } = await runConformance({ ...server, patienceMs: REPLAY_PATIENCE_MS }, ALL);
+    const { results } = await runConformance({ ...server, patienceMs: PATIENCE_MS }, ALL);
     return results.filter(({ status }) => status === "failed").map(({ id }) => id);
   } finally {
     await replay.stop();

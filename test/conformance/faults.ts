@@ -102,7 +102,13 @@ const LIVE: readonly (readonly [is: string, foundBy: number, apply: Fault["apply
   ["sends MessagePack unasked", 20, onTraces(["defaults"], binary)],
   ["waits 400 ms by default", 21, changed(["defaults"], "ready", () => ({ eou_ms: 400 }))],
   ["sends words unasked", 22, changed(["defaults"], "final", () => ({ words: [] }))],
-  ["sends partials unasked", 23, likeOther("without partials", "odd chunks")],
+  [
+    "sends partials unasked",
+    23,
+    onMessages(["without partials"], (each) =>
+      each.type === "final" ? [{ ...each, type: "partial", stable: 0 }, each] : [each],
+    ),
+  ],
   ["ignores display=true", 24, likeOther("readable text", "defaults")],
   ["sends readable text unasked", 25, changed(["defaults"], "final", ({ text }) => ({ display_text: text }))],
   ["sends no text", 26, changed(SAME, "final", () => ({ text: "" }))],
@@ -111,7 +117,7 @@ const LIVE: readonly (readonly [is: string, foundBy: number, apply: Fault["apply
   ["answers keepalive with an error", 29, answersError("keepalive")],
   ["answers an empty message with an error", 30, answersError("empty message")],
   ["answers unknown types with an error", 31, answersError("unknown type")],
-  ["ignores finalize", 32, onMessages(["finalize"], (each) => (each.type === "final" ? [] : [each]))],
+  ["ends the session at finalize", 32, onTraces(["finalize"], withoutFinal)],
   ["accepts audio after close", 33, changed(["audio after close"], "done", () => ({ audio_seconds: 1 }))],
   ["names bad_message otherwise", 34, changed(["not json"], "error", () => ({ code: "invalid" }))],
   ["sends ready late", 35, onMessages(TWO, (each, at, all) => [at > 1 ? each : all[1 - at]!])],
@@ -136,11 +142,14 @@ const LIVE: readonly (readonly [is: string, foundBy: number, apply: Fault["apply
   [
     "changes stable text",
     42,
-    onMessages(TWO, (each, at, all) =>
-      each.type === "partial" && all[at + 1]?.type === "final"
-        ? [{ ...each, text: `ш${each["text"]}` }]
-        : [each],
-    ),
+    onMessages(TWO, (each, at, all) => {
+      if (each.type !== "partial" || all[at + 1]?.type !== "final") return [each];
+      const text = String(each["text"]);
+      return [
+        { ...each, stable: [...text].length },
+        { ...each, text: `ш${text}`, stable: 0 },
+      ];
+    }),
   ],
   ["goes back in time", 43, changed(TWO, "final", () => ({ start: 0 }), isSecond)],
   ["sends times of four decimals", 44, changed(TWO, "final", ({ end }) => ({ end: Number(end) + 0.0004 }))],
@@ -221,6 +230,13 @@ export const FAULTS: readonly Fault[] = [
   ...LIVE.map(([is, number, apply]) => ({ is, foundBy: `live-${number}`, apply })),
   ...SPEECH.map(([is, number, apply]) => ({ is, foundBy: `speech-${number}`, apply })),
 ];
+
+/** The server sends `done` without waiting for `close`. */
+function withoutFinal(trace: Trace): Trace {
+  const isKept = (entry: TraceEntry) =>
+    "sent" in entry ? entry.sent !== "close" : entry.received.type !== "final";
+  return { ...trace, entries: trace.entries.filter(isKept) };
+}
 
 function binary(trace: Trace): Trace {
   const entries = trace.entries.map((entry) => ("received" in entry ? { ...entry, isBinary: true } : entry));

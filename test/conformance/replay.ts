@@ -35,6 +35,8 @@ export async function startReplay({ traces, answers }: Records): Promise<ReplayS
   });
   const seen = new Set<string>();
   server.on("upgrade", (request, socket, head) => {
+    // A client may leave at any time.
+    socket.on("error", () => {});
     const name = nameOf(request);
     // The first use of the token that is used twice.
     const isFirstUse = name === "used token" && !seen.has(name);
@@ -49,7 +51,12 @@ export async function startReplay({ traces, answers }: Records): Promise<ReplayS
       return;
     }
     const sockets = new WebSocketServer({ noServer: true, handleProtocols: () => trace.protocol || false });
-    sockets.handleUpgrade(request, socket, head, (open) => play(open, trace));
+    sockets.handleUpgrade(request, socket, head, (open) =>
+      play(
+        open.on("error", () => {}),
+        trace,
+      ),
+    );
   });
   await once(server.listen(0, "127.0.0.1"), "listening");
   return { url: `http://127.0.0.1:${portOf(server)}`, stop: () => stop(server) };

@@ -22,6 +22,7 @@ export const DOCUMENTS: Readonly<Record<string, string>> = {
   "realtime.md": "OpenAI's realtime transcription",
   "written-text.md": "Written text",
   "client.md": "Client library and player",
+  "conformance.md": "Conformance",
   "console.md": "Console and commands",
   "models.md": "Models",
   "operations.md": "Operations",
