@@ -110,7 +110,7 @@ export type SpeechCheck =
   | { readonly status: number }
   /** An error with this status, whose body has `detail` and nothing else. */
   | { readonly refused: number; readonly error: string; readonly detail?: string }
-  | { readonly header: string; readonly matches: string }
+  | { readonly header: string; readonly startsWith: string }
   | { readonly rule: SpeechRule }
   | { readonly sameBytesAs: string };
 

@@ -87,8 +87,8 @@ export function checkSpeech(
     );
   if ("header" in check) {
     const value = answer.headers[check.header];
-    const matches = value !== undefined && new RegExp(check.matches).test(value);
-    return passedIf(matches, `${check.header}: ${check.matches}`, () => shown(value));
+    const matches = value?.startsWith(check.startsWith) === true;
+    return passedIf(matches, `${check.header}: ${check.startsWith}`, () => shown(value));
   }
   if ("sameBytesAs" in check) {
     const other = of(check.sameBytesAs);

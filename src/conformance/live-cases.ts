@@ -1,3 +1,4 @@
+import { CLOSE } from "../../core/domain/close-codes.js";
 import type { LiveCase, LiveCheck } from "./cases.js";
 import type { LIVE_SCRIPTS } from "./live-scripts.js";
 
@@ -36,12 +37,17 @@ const ROWS: readonly Row[] = [
     "token in subprotocol",
     { rule: "opened" },
   ],
-  ["Connect", "a token opens one socket only", "used token", ...refusedOpen("key_invalid", 4401)],
+  [
+    "Connect",
+    "a token opens one socket only",
+    "used token",
+    ...refusedOpen("key_invalid", CLOSE.unauthorized),
+  ],
   [
     "Connect",
     "an unknown token gets an error on the open socket",
     "unknown token",
-    ...refusedOpen("key_invalid", 4401),
+    ...refusedOpen("key_invalid", CLOSE.unauthorized),
   ],
   ["Connect", "a handshake without a key is refused with 401", "no key", { refused: 401 }],
   ["Connect", "a handshake with an unknown key is refused with 401", "wrong key", { refused: 401 }],
@@ -49,7 +55,7 @@ const ROWS: readonly Row[] = [
     "Connect",
     "an unknown key in a subprotocol gets an error on the open socket",
     "wrong key in subprotocol",
-    ...refusedOpen("key_invalid", 4401),
+    ...refusedOpen("key_invalid", CLOSE.unauthorized),
   ],
   ["Connect", "a key in the query is refused", "key in query", { refused: 400 }],
   [
@@ -62,9 +68,14 @@ const ROWS: readonly Row[] = [
     "Connect",
     "an unknown parameter gets an error on a browser's open socket",
     "unknown parameter in a browser",
-    ...refusedOpen("unknown_parameter", 4400),
+    ...refusedOpen("unknown_parameter", CLOSE.badRequest),
   ],
-  ["Connect", "an unknown model gets unknown_model", "unknown model", ...refusedOpen("unknown_model", 4400)],
+  [
+    "Connect",
+    "an unknown model gets unknown_model",
+    "unknown model",
+    ...refusedOpen("unknown_model", CLOSE.badRequest),
+  ],
   ["Connect", "eou_ms below 100 is refused", "short silence", { refused: 400, detail: "eou_ms" }],
   ["Connect", "eou_ms above 2000 is refused", "long silence", { refused: 400, detail: "eou_ms" }],
   [
@@ -219,8 +230,18 @@ const ROWS: readonly Row[] = [
     { message: { audio_seconds: 0, credits_charged: 0 }, which: "each", of: "done" },
   ],
 
-  ["Errors and close codes", "a session closes with 1000 after close", "two utterances", { closed: 1000 }],
-  ["Errors and close codes", "the socket stays open after bad_message", "not json", { notClosed: 4400 }],
+  [
+    "Errors and close codes",
+    "a session closes with 1000 after close",
+    "two utterances",
+    { closed: CLOSE.done },
+  ],
+  [
+    "Errors and close codes",
+    "the socket stays open after bad_message",
+    "not json",
+    { notClosed: CLOSE.badRequest },
+  ],
   [
     "Errors and close codes",
     "text longer than 64 Ki characters gets bad_message",
@@ -231,10 +252,20 @@ const ROWS: readonly Row[] = [
     "Errors and close codes",
     "ten messages that are not JSON end the session",
     "ten times not json",
-    ...refusedOpen("too_many_messages", 4400),
+    ...refusedOpen("too_many_messages", CLOSE.badRequest),
   ],
-  ["Errors and close codes", "a message over 1 MiB closes with 1009", "large message", { closed: 1009 }],
-  ["Errors and close codes", "a silent client is closed after 60 s", "idle", ...refusedOpen("idle", 4408)],
+  [
+    "Errors and close codes",
+    "a message over 1 MiB closes with 1009",
+    "large message",
+    { closed: CLOSE.messageTooLong },
+  ],
+  [
+    "Errors and close codes",
+    "a silent client is closed after 60 s",
+    "idle",
+    ...refusedOpen("idle", CLOSE.idle),
+  ],
   [
     "Errors and close codes",
     "a backlog over 60 s gets too_fast",
@@ -245,19 +276,19 @@ const ROWS: readonly Row[] = [
     "Limits",
     "a flood of text messages gets too_many_messages",
     "flood",
-    ...refusedOpen("too_many_messages", 4400),
+    ...refusedOpen("too_many_messages", CLOSE.badRequest),
   ],
   [
     "Files in place of samples",
     "an Ogg file gets unsupported_format",
     "ogg file",
-    ...refusedOpen("unsupported_format", 4400),
+    ...refusedOpen("unsupported_format", CLOSE.badRequest),
   ],
   [
     "Files in place of samples",
     "a WAV of another rate gets unsupported_format",
     "wav of another rate",
-    ...refusedOpen("unsupported_format", 4400),
+    ...refusedOpen("unsupported_format", CLOSE.badRequest),
   ],
 ];
 

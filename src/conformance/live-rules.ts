@@ -1,3 +1,4 @@
+import { CLOSE } from "../../core/domain/close-codes.js";
 import type { LiveRule } from "./cases.js";
 import { mismatch, shown } from "./matching.js";
 import { type Message, messagesOf, type Trace } from "./trace.js";
@@ -97,7 +98,11 @@ export const LIVE_RULES: Readonly<Record<LiveRule, (trace: Trace) => Verdict>> =
       return skipped("the server decoded as fast as it received");
     const differs = mismatch({ code: "too_fast", retryable: false }, error);
     if (differs !== null) return failed("error too_fast", differs);
-    return passedIf(trace.closeCode === 4400, "close code 4400", () => `${trace.closeCode}`);
+    return passedIf(
+      trace.closeCode === CLOSE.badRequest,
+      `close code ${CLOSE.badRequest}`,
+      () => `${trace.closeCode}`,
+    );
   },
 };
 

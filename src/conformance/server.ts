@@ -28,7 +28,7 @@ export function userAgent(name: string): string {
 
 export function addressOf(base: string, path: string, query: Readonly<Record<string, string>> = {}): URL {
   const url = new URL(base);
-  url.pathname = `${url.pathname.replace(/\/+$/, "")}${path}`;
+  url.pathname = `${url.pathname.replace(/(?<!\/)\/+$/, "")}${path}`;
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
   return url;
 }

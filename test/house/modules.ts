@@ -348,7 +348,7 @@ export const MODULES: readonly Module[] = [
   module(
     "scripts scripts/no-download scripts/runtimes",
     "what npm runs",
-    "core/observe core/protocol src/settings src/http/endpoints src/front src/front/uws src/main.ts bench test native/models",
+    "core/observe core/protocol src/settings src/conformance src/http/endpoints src/front src/front/uws src/main.ts bench test native/models",
     "postgres vite marked oxc-transform onnxruntime-node crypto files modules net processes tools",
   ),
 ];
