@@ -123,12 +123,9 @@ export function sendPartial(state: OpenState, event: EventNamed<"partial">): Liv
   // Another worker may have a shorter agreed text.
   const shown = { utterance, text: agreed.length >= before.length ? agreed : before };
   const stable = countCodePoints(shown.text);
-  const { endOfTurn } = event;
-  const shownEvent = {
-    ...({ type: "partial" } as const),
-    ...{ utterance, text, stable, startSample, endSample },
-    ...(endOfTurn !== undefined && { endOfTurn }),
-  };
+  const { type, endOfTurn } = event;
+  const bare = { type, utterance, text, stable, startSample, endSample };
+  const shownEvent = endOfTurn === undefined ? bare : { ...bare, endOfTurn };
   const effects: readonly LiveEffect[] = [{ type: "send-event", event: shownEvent }];
   if (state.phase !== "listening") return { state: { ...state, isReady: true, shown }, effects };
   const { phase, acceptedSamples, hasUnfinalized, bad } = state;

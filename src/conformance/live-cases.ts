@@ -290,6 +290,15 @@ const ROWS: readonly Row[] = [
     "wav of another rate",
     ...refusedOpen("unsupported_format", CLOSE.badRequest),
   ],
+  ["Connect", "partials must be a flag", "unknown flag", { refused: 400, detail: "partials" }],
+  ["Connect", "unknown numerals are refused", "unknown numerals", { refused: 400, detail: "numerals" }],
+  [
+    "Connect",
+    "an unknown kind in redact is refused",
+    "unknown personal data",
+    { refused: 400, detail: "redact" },
+  ],
+  ["Connect", "an unknown path is refused with 404", "unknown path", { refused: 404 }],
 ];
 
 /** Requirements of docs/live-protocol.md on `/v1/stream`. */

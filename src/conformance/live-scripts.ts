@@ -66,6 +66,10 @@ export const LIVE_SCRIPTS = {
   "unknown endpointing": { query: { endpointing: "later" }, steps: [] },
   "unknown encoding": { query: { encoding: "cbor" }, steps: [] },
   "high bonus": { query: { hotwords: "сәлем:6" }, steps: [] },
+  "unknown flag": { query: { partials: "maybe" }, steps: [] },
+  "unknown numerals": { query: { display: "true", numerals: "some" }, steps: [] },
+  "unknown personal data": { query: { redact: "shoe-size" }, steps: [] },
+  "unknown path": { path: "/v1/unheard-of", steps: [] },
   "ogg file": { steps: [{ send: "bytes", hex: OGG }] },
   "wav of another rate": { steps: [{ send: "bytes", hex: WAV_AT_8_KHZ }] },
 

@@ -180,6 +180,10 @@ const LIVE: readonly (readonly [is: string, foundBy: number, apply: Fault["apply
   ["closes a flood with 1000", 57, closes(["flood"], 1000)],
   ["decodes Ogg as samples", 58, likeOther("ogg file", "ten times not json")],
   ["decodes 8 kHz as 16", 59, likeOther("wav of another rate", "ten times not json")],
+  ["accepts an unknown flag", 60, likeOther("unknown flag", "unknown type")],
+  ["accepts unknown numerals", 61, likeOther("unknown numerals", "unknown type")],
+  ["does not name redact", 62, refuses("unknown personal data", 400, '{"detail":"bad query"}')],
+  ["refuses an unknown path with 400", 63, refuses("unknown path", 400, '{"detail":"no"}')],
 ];
 
 const BOTH = ["sentences", "the same again"];
