@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { WavFrameReader } from "../../core/protocol/wav-frames.js";
 import type { SpeechScript } from "./cases.js";
 import { addressOf, type Server, userAgent, WRONG_KEY } from "./server.js";

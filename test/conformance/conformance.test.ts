@@ -21,7 +21,7 @@ let charged = 0;
 
 before(async () => {
   clip = await conformanceClip();
-  const service = await startServiceProcess();
+  const service = await startServiceProcess({ MODEL_PRELOAD: "true" });
   const { url, key } = service;
   const balance = async () => {
     const answer = await fetch(`${url}/v1/balance`, { headers: { authorization: `Bearer ${key}` } });
