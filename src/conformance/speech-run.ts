@@ -9,12 +9,27 @@ const ANSWER_WITHIN_MS = 60_000;
 /** The same in all requests of a process that repeat it. */
 const RANDOM = randomUUID();
 
-/** Sends one request and records the answer. @throws {Error} if the server cannot be reached */
-export async function runSpeech(
-  { baseUrl, key }: Server,
-  name: string,
-  script: SpeechScript,
-): Promise<Answer> {
+/** How often a busy server may ask for a retry, and after how long. */
+const MOST_RETRIES = 3;
+const LONGEST_RETRY_SECONDS = 60;
+const BUSY = [429, 503];
+
+/**
+ * Sends one request and records the answer, after the retries that the server requests by `Retry-After`.
+ *
+ * @throws {Error} if the server cannot be reached
+ */
+export async function runSpeech(server: Server, name: string, script: SpeechScript): Promise<Answer> {
+  for (let retries = 0; ; retries++) {
+    const answer = await runOnce(server, name, script);
+    const seconds = Number(answer.headers["retry-after"] ?? "none");
+    const isLast = retries === MOST_RETRIES || !(seconds <= LONGEST_RETRY_SECONDS);
+    if (!BUSY.includes(answer.status) || isLast) return answer;
+    await sleep(1_000 * seconds);
+  }
+}
+
+async function runOnce({ baseUrl, key }: Server, name: string, script: SpeechScript): Promise<Answer> {
   const { credential = "header", query, body, headers = {}, cancelAfter = Number.POSITIVE_INFINITY } = script;
   const bearer = { header: key, "wrong-header": WRONG_KEY, none: null }[credential];
   const stop = new AbortController();
