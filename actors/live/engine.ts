@@ -9,8 +9,8 @@ import {
   type LivePace,
   type WorkerStatus,
 } from "../../native/threads/protocol.js";
-import { BACKLOG_SECONDS } from "./decision.js";
 import { type LiveLane, type LiveWorkerPort, RingFeed } from "./ring-feed.js";
+import { BACKLOG_SECONDS } from "./transitions.js";
 
 export interface LiveWorker extends Child, LiveWorkerPort {}
 

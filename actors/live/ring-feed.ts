@@ -160,7 +160,7 @@ export class RingFeed implements LiveFeed {
   }
 
   onAnswer(answer: LiveWorkerAnswer): void {
-    // The audio of an earlier epoch is being decoded again.
+    // The audio of an earlier epoch is being decoded again, from the end of the last final on (I13).
     if (this.#isReleased || answer.epoch !== this.#epoch) return;
     switch (answer.type) {
       case "partial": {

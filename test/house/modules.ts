@@ -315,9 +315,15 @@ export const MODULES: readonly Module[] = [
     "crypto files tools",
   ),
   module(
+    "src/conformance",
+    "documented requirements as data, run against any server",
+    "core/domain core/protocol",
+    "ws crypto files tools",
+  ),
+  module(
     "src/cli",
     "`npx dauys`: a user of the client, and operators' commands on the store",
-    `core/domain core/observe src/settings src/client native/models native/devices src/models src/models/hub src/store/ledger
+    `core/domain core/observe src/settings src/client src/conformance native/models native/devices src/models src/models/hub src/store/ledger
      src/store/accounts src/store`,
     "crypto files tools",
   ),
@@ -342,7 +348,7 @@ export const MODULES: readonly Module[] = [
   module(
     "scripts scripts/no-download scripts/runtimes",
     "what npm runs",
-    "core/observe core/protocol src/settings src/http/endpoints src/front src/front/uws src/main.ts bench test native/models",
+    "core/observe core/protocol src/settings src/conformance src/http/endpoints src/front src/front/uws src/main.ts bench test native/models",
     "postgres vite marked oxc-transform onnxruntime-node crypto files modules net processes tools",
   ),
 ];

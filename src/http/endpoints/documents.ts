@@ -23,6 +23,7 @@ export const DOCUMENTS: Readonly<Record<string, string>> = {
   "agents.md": "Voice agents",
   "written-text.md": "Written text",
   "client.md": "Client library and player",
+  "conformance.md": "Conformance",
   "console.md": "Console and commands",
   "models.md": "Models",
   "operations.md": "Operations",

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { decideLive, type LiveState, NEW_SESSION } from "../../../actors/live/decision.js";
+import { decideLive } from "../../../actors/live/decision.js";
 import type { LiveEngine, LiveEngineOptions } from "../../../actors/live/engine.js";
+import { type LiveState, NEW_SESSION } from "../../../actors/live/state.js";
 import type { LiveEvent } from "../../../core/ports/live-decoder.js";
 import { cut, joined, noise, RATE_HZ, silence, speech, tone } from "../../support/audio.js";
 import { eventually } from "../../support/eventually.js";
