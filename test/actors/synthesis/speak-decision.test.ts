@@ -45,9 +45,8 @@ function shown(effects: readonly SpeakEffect[]): string[] {
         return `${effect.type} ${effect.characters}`;
       case "send": {
         const { message } = effect;
-        return "sequence" in message
-          ? `${message.type} ${message.sequence}`
-          : `${message.type} ${message.code}`;
+        if ("sequence" in message) return `${message.type} ${message.sequence}`;
+        return message.type === "done" ? "done" : `${message.type} ${message.code}`;
       }
       case "close-socket":
         return `close ${effect.code}`;
