@@ -1,7 +1,7 @@
 import { CLOSE } from "../../core/domain/close-codes.js";
 import { errorName, type ServiceError } from "../../core/domain/errors.js";
-import { firstSentence } from "../../core/domain/text/arriving-text.js";
 import type { SaidWord } from "../../core/domain/synthesis/word-times.js";
+import { firstSentence } from "../../core/domain/text/arriving-text.js";
 import { countCodePoints } from "../../core/domain/text/code-points.js";
 import type { Decision } from "../../core/kernel/actor.js";
 import type { SpeakMessageOut } from "../../core/ports/conversations.js";
@@ -241,8 +241,11 @@ function onUnspeakable(
   { id, error }: Extract<SpeakMessage, { type: "unspeakable" }>,
   goesOn?: GoesOn,
 ): Decided {
-  if (state.current?.id !== id) return { state, effects: [] };
-  const warning = { type: "warning", code: errorName(error.code), detail: publicDetail(error) } as const;
+  const { current, turnNumber: turn } = state;
+  if (current?.id !== id) return { state, effects: [] };
+  const skipped = { turn, to: current.through };
+  const detail = publicDetail(error);
+  const warning = { type: "warning", code: errorName(error.code), detail, skipped } as const;
   return advance({ ...state, current: null }, [{ type: "send", message: warning }], goesOn);
 }
 

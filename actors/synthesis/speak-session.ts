@@ -8,7 +8,12 @@ import { readerFor } from "../../core/domain/text/spoken-sentences.js";
 import { Actor } from "../../core/kernel/actor.js";
 import { Turns } from "../../core/kernel/turns.js";
 import type { Log } from "../../core/observe/log.js";
-import type { SentSpeech, SpeakConversation, SpeakSink, SpeakWishes } from "../../core/ports/conversations.js";
+import type {
+  SentSpeech,
+  SpeakConversation,
+  SpeakSink,
+  SpeakWishes,
+} from "../../core/ports/conversations.js";
 import type { SpeechMeter } from "../../core/ports/usage-meter.js";
 import { planSynthesis } from "./plan.js";
 import { SynthesisSession, type SynthesisSessionOptions } from "./session.js";

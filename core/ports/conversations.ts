@@ -150,7 +150,13 @@ export type SpeakMessageOut =
   | { readonly type: "cleared"; readonly sequence: number; readonly turn: number }
   /** The client or the service has ended the session, and all flushed text was spoken. */
   | { readonly type: "done" }
-  | { readonly type: "warning"; readonly code: string; readonly detail: string }
+  | {
+      readonly type: "warning";
+      readonly code: string;
+      readonly detail: string;
+      /** The sentence that was skipped: its turn, and its end in characters of the turn. */
+      readonly skipped?: { readonly turn: number; readonly to: number };
+    }
   | Extract<StreamServerMessage, { readonly type: "error" }>;
 
 /** Receives a speaking session's audio and messages, in order. */

@@ -65,7 +65,8 @@ const DIALECTS: Readonly<Record<LivePath, Dialect>> = {
   },
   "/v1/tts/live": {
     id: "tts-live",
-    audio: "Samples of one channel without a header, as `encoding` and `sample_rate` say; each after its `audio`",
+    audio:
+      "Samples of one channel without a header, as `encoding` and `sample_rate` say; each after its `audio`",
     audioName: "samples",
     isAudioSent: true,
     fromClient: TTS_LIVE_CLIENT_MESSAGE as unknown as Messages,

@@ -68,7 +68,15 @@ export const TTS_LIVE_SERVER_MESSAGE = z.discriminatedUnion("type", [
     })
     .meta({ description: "No audio of this turn or an earlier one follows" }),
   z
-    .object({ type: z.literal("warning"), code: z.string(), detail: z.string() })
+    .object({
+      type: z.literal("warning"),
+      code: z.string(),
+      detail: z.string(),
+      skipped: z
+        .object({ turn: TURN, to: z.int().min(0) })
+        .optional()
+        .meta({ description: "The sentence that was skipped: where it ends in the turn's text" }),
+    })
     .meta({ description: "A message or a sentence was skipped; the socket stays open" }),
   z.object({ type: z.literal("going_away"), deadline_s: z.number() }),
   z

@@ -4,12 +4,7 @@ import { ServiceError } from "../domain/errors.js";
 import { flag, queryInteger, shown } from "./fields.js";
 import { type Query, readQuery } from "./query.js";
 import { SPEECH_FORMAT_FIELDS, type SpeechFormat, sampleRateOf, speedOf } from "./speak-query.js";
-import {
-  NFE_RULE,
-  SPEED_RULE,
-  SYNTHESIS_MODEL_MEANS,
-  type SynthesisRequest,
-} from "./synthesis-request.js";
+import { NFE_RULE, SPEED_RULE, SYNTHESIS_MODEL_MEANS, type SynthesisRequest } from "./synthesis-request.js";
 
 /** With half the usual steps, the first audio arrives in half the time; see `/v1/audio/speech`. */
 const LIVE_NFE = 16;

@@ -44,7 +44,11 @@ class Listener {
   /** Types in order; audio with its turn and sentence, once a sentence. */
   get types(): string[] {
     const types = this.received.map((one) =>
-      one.type === "audio" ? `audio ${one.turn}.${one.sentence}` : "turn" in one ? `${one.type} ${one.turn}` : one.type,
+      one.type === "audio"
+        ? `audio ${one.turn}.${one.sentence}`
+        : "turn" in one
+          ? `${one.type} ${one.turn}`
+          : one.type,
     );
     return types.filter((type, at) => type !== types[at - 1]);
   }
@@ -114,7 +118,10 @@ for (const front of FRONTS) {
         ],
       );
       assert.deepEqual(
-        listener.of("audio").filter(({ last }) => last).map(({ sentence }) => sentence),
+        listener
+          .of("audio")
+          .filter(({ last }) => last)
+          .map(({ sentence }) => sentence),
         [0, 1],
       );
       const delivered = { audio_seconds: samples / 24_000, characters: 13, credits_charged: 6 };
@@ -151,13 +158,23 @@ for (const front of FRONTS) {
       listener.send({ type: "text", text: "Иә." });
       listener.send({ type: "close" });
       assert.deepEqual(await listener.closed, [1000, "done"]);
-      assert.deepEqual(listener.types, ["ready", "audio 0.0", "cancelled 2", "audio 3.1", "flushed 3", "done"]);
+      assert.deepEqual(listener.types, [
+        "ready",
+        "audio 0.0",
+        "cancelled 2",
+        "audio 3.1",
+        "flushed 3",
+        "done",
+      ]);
       const [cancelled] = listener.of("cancelled");
       const sent = listener.pcmOf(0).length / 2 / 24_000;
       assert.deepEqual(cancelled, {
         ...{ type: "cancelled", turn: 2, audio_seconds: sent, characters: 16, credits_charged: 7 },
       });
-      assert.deepEqual([listener.of("done")[0]!.characters, listener.of("done")[0]!.credits_charged], [19, 9]);
+      assert.deepEqual(
+        [listener.of("done")[0]!.characters, listener.of("done")[0]!.credits_charged],
+        [19, 9],
+      );
     });
 
     test("a cancel after close drops what remains, and the session ends", async () => {
@@ -209,11 +226,10 @@ for (const front of FRONTS) {
       ];
       for (const message of bad) listener.socket.send(message);
       assert.deepEqual(await listener.closed, [4400, "too_many_messages"]);
-      assert.deepEqual(listener.received.map(({ type }) => type), [
-        "ready",
-        ...Array.from({ length: 9 }, () => "warning"),
-        "error",
-      ]);
+      assert.deepEqual(
+        listener.received.map(({ type }) => type),
+        ["ready", ...Array.from({ length: 9 }, () => "warning"), "error"],
+      );
     });
 
     test("floods end in an error, and leave nothing running", async () => {
@@ -241,7 +257,14 @@ for (const front of FRONTS) {
       await eventually("announced", () => listener.of("going_away").length === 1);
       stopping.conversations.synthesizer.go();
       assert.equal((await listener.closed)[0], 1012);
-      assert.deepEqual(listener.types, ["ready", "audio 0.0", "going_away", "audio 0.0", "flushed 0", "done"]);
+      assert.deepEqual(listener.types, [
+        "ready",
+        "audio 0.0",
+        "going_away",
+        "audio 0.0",
+        "flushed 0",
+        "done",
+      ]);
       await drained;
       await stopping.stop();
     });

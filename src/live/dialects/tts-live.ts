@@ -1,5 +1,6 @@
 import { EncodedPcm } from "../../../core/domain/audio/encoded-pcm.js";
 import { seconds } from "../../../core/domain/rounded.js";
+import type { WordTime } from "../../../core/domain/synthesis/word-time.js";
 import { WrittenWords } from "../../../core/domain/synthesis/word-times.js";
 import type {
   SentSpeech,
@@ -8,7 +9,10 @@ import type {
   SpeakReceipt,
   SpokenPlace,
 } from "../../../core/ports/conversations.js";
-import { parseTtsLiveClientMessage, type TtsLiveServerMessage } from "../../../core/protocol/tts-live-messages.js";
+import {
+  parseTtsLiveClientMessage,
+  type TtsLiveServerMessage,
+} from "../../../core/protocol/tts-live-messages.js";
 import { parseTtsLiveQuery, type TtsLiveOptions } from "../../../core/protocol/tts-live-query.js";
 import { type SpeakDialect, type SpeakTranslation, streamCredential, type WireMessage } from "./dialect.js";
 import { HeardText } from "./heard-text.js";
@@ -39,7 +43,11 @@ class TtsLiveTranslation implements SpeakTranslation {
   #turnBytes = 0;
   #turn = 0;
   /** Written words of the sentence; null between two sentences. */
-  #words: WrittenWords | null = null;
+  #written: WrittenWords | null = null;
+  /** Words whose samples the resampler holds back. */
+  #words: WordTime[] = [];
+  /** Whether the sentence's text was sent. */
+  #hasText = false;
   /** Of the `cancel` whose answer is next. */
   #playedSeconds: number | null = null;
 
@@ -79,8 +87,7 @@ class TtsLiveTranslation implements SpeakTranslation {
 
   sound(pcm: Int16Array, isLast: boolean, place: SpokenPlace): readonly WireMessage[] {
     const { turn, sentence, text, from } = place;
-    const isFirst = this.#words === null;
-    this.#words ??= new WrittenWords(text, this.#options.model.sample_rate);
+    this.#written ??= new WrittenWords(text, this.#options.model.sample_rate);
     if (turn !== this.#turn) this.#turnBytes = 0;
     this.#turn = turn;
     const made = this.#encoder.push(pcm);
@@ -88,16 +95,18 @@ class TtsLiveTranslation implements SpeakTranslation {
     const bytes = isLast ? Buffer.concat([made, this.#encoder.flush()]) : made;
     const before = this.#sentenceBytes / this.#bytesPerSecond;
     const start = (this.#turnBytes + this.#sentenceBytes) / this.#bytesPerSecond;
-    const words = this.#words
-      .timesOf(place.words, -Math.round(before * this.#options.model.sample_rate))
-      .map((word) => ({ ...word, from: word.from + from, to: word.to + from }));
-    this.#heard.add(turn, start, words);
+    const said = this.#written.timesOf(place.words, -Math.round(before * this.#options.model.sample_rate));
+    this.#words.push(...said.map((word) => ({ ...word, from: word.from + from, to: word.to + from })));
+    if (bytes.length === 0 && !isLast) return [];
+    const message: TtsLiveServerMessage = {
+      ...{ type: "audio", turn, sentence, ...(!this.#hasText && { text }), from, start: seconds(start) },
+      ...{ bytes: bytes.length, words: this.#words, last: isLast },
+    };
+    this.#heard.add(turn, start, this.#words);
+    this.#words = [];
+    this.#hasText = true;
     this.#sentenceBytes += bytes.length;
     if (isLast) this.#endSentence();
-    const message: TtsLiveServerMessage = {
-      ...{ type: "audio", turn, sentence, ...(isFirst && { text }), from, start: seconds(start) },
-      ...{ bytes: bytes.length, words, last: isLast },
-    };
     return [...rendered(message), bytes];
   }
 
@@ -129,7 +138,10 @@ class TtsLiveTranslation implements SpeakTranslation {
   }
 
   #speak(conversation: SpeakConversation, text: string): void {
-    if (text.length <= LONGEST_PIECE) return conversation.speak(text);
+    if (text.length <= LONGEST_PIECE) {
+      conversation.speak(text);
+      return;
+    }
     const rule = `text of a message must be at most ${LONGEST_PIECE} characters`;
     conversation.badMessage(`${rule}, received ${text.length}`);
   }
@@ -146,7 +158,9 @@ class TtsLiveTranslation implements SpeakTranslation {
   #endSentence(): void {
     this.#turnBytes += this.#sentenceBytes;
     this.#sentenceBytes = 0;
-    this.#words = null;
+    this.#written = null;
+    this.#words = [];
+    this.#hasText = false;
   }
 
   #delivered({ samples, characters, credits }: SentSpeech = { samples: 0, characters: 0, credits: 0 }) {

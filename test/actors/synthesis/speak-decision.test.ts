@@ -148,13 +148,19 @@ test("a close finishes what was flushed and drops the rest", () => {
     "settle 4",
     "flushed 0",
     "settle 0",
+    "done",
     "close 1000",
     "release",
   ]);
   const open = run([speak("Бір. Екі. "), sound(0), CLOSE]);
-  assert.deepEqual(shown(open.effects).slice(2), ["cancel", "settle 5", "close 1000", "release"]);
-  assert.deepEqual(shown(run([CLOSE]).effects), ["settle 0", "close 1000", "release"]);
-  assert.deepEqual(shown(run([{ type: "going-away" }]).effects), ["settle 0", "close 1012", "release"]);
+  assert.deepEqual(shown(open.effects).slice(2), ["cancel", "settle 5", "done", "close 1000", "release"]);
+  assert.deepEqual(shown(run([CLOSE]).effects), ["settle 0", "done", "close 1000", "release"]);
+  assert.deepEqual(shown(run([{ type: "going-away" }]).effects), [
+    "settle 0",
+    "done",
+    "close 1012",
+    "release",
+  ]);
 });
 
 test("a failure of the service is not charged, audio sent before it is", () => {

@@ -8,8 +8,8 @@ import { SPEAKING } from "../../support/catalog.js";
 import { deferred } from "../../support/deferred.js";
 import { eventually } from "../../support/eventually.js";
 import { FreeMeter } from "../../support/free-meter.js";
-import { SILENT } from "../../support/silent-log.js";
 import { synthesisCredits } from "../../support/prices.js";
+import { SILENT } from "../../support/silent-log.js";
 import { ToneSynthesizer, toneOf } from "../../support/tone-synthesizer.js";
 
 /** 250 ms between sentences at 24 kHz. */
