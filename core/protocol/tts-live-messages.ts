@@ -62,7 +62,7 @@ export const TTS_LIVE_SERVER_MESSAGE = z.discriminatedUnion("type", [
         .optional()
         .meta({
           description:
-            "With `played_seconds` and word times: the last turn with audio, and how much of its text had been played, to the " +
+            "With `played_seconds` and word times: the turn that was playing, and how much of its text had been played, to the " +
             "end of the last word that had begun",
         }),
     })
@@ -107,7 +107,12 @@ export const TTS_LIVE_CLIENT_MESSAGE = z.discriminatedUnion("type", [
         .number()
         .min(0)
         .optional()
-        .meta({ description: "Seconds of the last turn's audio that the listener has heard" }),
+        .meta({ description: "Seconds of a turn's audio that the listener has heard" }),
+      played_turn: z
+        .int()
+        .min(0)
+        .optional()
+        .meta({ description: "The turn that was playing; the last one with audio when absent" }),
     })
     .meta({ description: "Drop all text and audio that was not sent; answered by `cancelled`" }),
   z.object({ type: z.literal("keepalive") }).meta({ description: "The client is still there" }),

@@ -15,6 +15,7 @@ export { type LiveSentence, liveSentences, type SentencePart } from "./live-sent
 export type { LiveSpeech } from "./live-speech.js";
 export type {
   CancelledSpeech,
+  CancelOptions,
   LiveSpeechFrame,
   LiveSpeechOptions,
   SentSpeech,

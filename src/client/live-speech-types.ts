@@ -29,12 +29,19 @@ export interface SpokenTurn extends SentSpeech {
   readonly isCancelled: boolean;
 }
 
+export interface CancelOptions {
+  /** Seconds of a turn's audio that the listener heard. */
+  readonly playedSeconds?: number | undefined;
+  /** The turn that was playing; default: the last one with audio. */
+  readonly playedTurn?: number | undefined;
+}
+
 /** Answer to a `cancel`. */
 export interface CancelledSpeech extends SentSpeech {
   /** The last turn that was cancelled. */
   readonly turn: number;
   /**
-   * How many code points of the last turn's text were heard; null without `playedSeconds`, and for models
+   * How many code points of the text of the turn that was playing were heard; null without `playedSeconds`, and for models
    * without word times.
    */
   readonly heard: { readonly turn: number; readonly characters: number } | null;

@@ -8,6 +8,7 @@ import { endingError } from "./live-ending.js";
 import { type LiveEndpoint, type LiveSocket, openLiveSocket } from "./live-socket.js";
 import {
   type CancelledSpeech,
+  type CancelOptions,
   type LiveSpeechFrame,
   type LiveSpeechMessage,
   type LiveSpeechOptions,
@@ -116,16 +117,15 @@ export class LiveSpeech implements AsyncIterable<LiveSpeechFrame> {
    * Stops speaking, for a listener who interrupts: text that was not spoken and audio that was not read from
    * the loop are dropped, and a new turn begins. Audio that was not sent is not charged.
    *
-   * @param options.playedSeconds seconds of the last turn's audio that were heard
    * @throws {LiveError} `closed` after the end
    */
-  cancel({ playedSeconds }: { readonly playedSeconds?: number | undefined } = {}): Promise<CancelledSpeech> {
+  cancel(options: CancelOptions = {}): Promise<CancelledSpeech> {
     if (this.#failure !== null) return rejected(this.#failure.error);
     if (this.#sent !== null) return rejected(new LiveError("closed", "the session has ended", NOT_CLOSED));
     const turn = this.#turn++;
     this.#firstTurn = this.#turn;
     this.#frames.clear();
-    const unsent = this.#outbox.cancel(playedSeconds);
+    const unsent = this.#outbox.cancel(options);
     for (const flush of this.#flushes.slice(this.#flushes.length - unsent)) flush.isDropped = true;
     const waiting = this.#waitIn(this.#cancels, turn);
     this.#pump();

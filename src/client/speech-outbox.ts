@@ -1,4 +1,5 @@
 import { countCodePoints } from "../../core/domain/text/code-points.js";
+import type { CancelOptions } from "./live-speech-types.js";
 
 /** The longest text of one message; the service takes 5,000 characters. */
 const LONGEST_PIECE = 2_000;
@@ -8,7 +9,11 @@ const MOST_AHEAD = 8_000;
 type Command =
   | { readonly type: "flush" }
   | { readonly type: "close" }
-  | { readonly type: "cancel"; readonly played_seconds?: number | undefined };
+  | {
+      readonly type: "cancel";
+      readonly played_seconds?: number | undefined;
+      readonly played_turn?: number | undefined;
+    };
 type OutgoingMessage = Command | { readonly type: "text"; readonly text: string };
 
 interface Turn {
@@ -47,11 +52,10 @@ export class SpeechOutbox {
    * Drops all text that was not sent. Flushes stay, because the service counts them as turns.
    * @returns the number of these flushes
    */
-  cancel(playedSeconds: number | undefined): number {
+  cancel({ playedSeconds, playedTurn }: CancelOptions): number {
     const isClosed = this.#items.some(({ type }) => type === "close");
     const counted = this.#items.filter(({ type }) => type === "flush" || type === "cancel");
-    const played = playedSeconds === undefined ? {} : { played_seconds: playedSeconds };
-    this.#items = [...counted, { type: "cancel", ...played }];
+    this.#items = [...counted, { type: "cancel", played_seconds: playedSeconds, played_turn: playedTurn }];
     if (isClosed) this.close();
     return counted.filter(({ type }) => type === "flush").length;
   }

@@ -38,7 +38,10 @@ interface PlayedFrame {
 interface Cancellable {
   /** Number of the turn that text is written to. */
   readonly turn: number;
-  cancel(played: { readonly playedSeconds: number }): Promise<unknown>;
+  cancel(played: {
+    readonly playedSeconds: number;
+    readonly playedTurn?: number | undefined;
+  }): Promise<unknown>;
 }
 
 /** What a listener heard before an interruption. */
@@ -148,7 +151,8 @@ export class SentencePlayer {
     if (this.#state !== "ended") this.#enter("waiting");
     if (this.#session !== null) {
       // The session's loop reports its failures.
-      this.#session.cancel({ playedSeconds: heard.playedSeconds }).catch(() => {});
+      const { playedSeconds, turn } = heard;
+      this.#session.cancel({ playedSeconds, playedTurn: turn ?? undefined }).catch(() => {});
       // A frame may already be between the session and the player.
       this.#firstTurn = this.#session.turn;
     }

@@ -95,7 +95,8 @@ test("a cancel ends a turn with what was sent and heard, and its audio does not 
   const turn = second.speech.flush();
   await eventually("audio", () => second.frames.length > 0);
   const heardFrame = second.frames[0]!;
-  const cancelled = await second.speech.cancel({ playedSeconds: heardFrame.words[0]!.start + 0.01 });
+  const playedSeconds = heardFrame.words[0]!.start + 0.01;
+  const cancelled = await second.speech.cancel({ playedSeconds, playedTurn: 0 });
   assert.equal(cancelled.turn, 1);
   assert.deepEqual(cancelled.heard, { turn: 0, characters: 7 });
   assert.equal((await turn).isCancelled, true);

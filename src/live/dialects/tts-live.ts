@@ -15,7 +15,7 @@ import {
 } from "../../../core/protocol/tts-live-messages.js";
 import { parseTtsLiveQuery, type TtsLiveOptions } from "../../../core/protocol/tts-live-query.js";
 import { type SpeakDialect, type SpeakTranslation, streamCredential, type WireMessage } from "./dialect.js";
-import { HeardText } from "./heard-text.js";
+import { HeardText, type Played } from "./heard-text.js";
 
 /** The longest text in one message, in UTF-16 units. */
 const LONGEST_PIECE = 5_000;
@@ -49,7 +49,7 @@ class TtsLiveTranslation implements SpeakTranslation {
   /** Whether the sentence's text was sent. */
   #hasText = false;
   /** Of the `cancel` whose answer is next. */
-  #playedSeconds: number | null = null;
+  #played: Played | null = null;
 
   constructor(options: TtsLiveOptions, requestId: string) {
     const { manner, encoding, sampleRateHz } = options;
@@ -120,7 +120,8 @@ class TtsLiveTranslation implements SpeakTranslation {
     else if (message.type === "text") this.#speak(conversation, message.text);
     else if (message.type === "flush") conversation.flush();
     else if (message.type === "cancel") {
-      this.#playedSeconds = message.played_seconds ?? null;
+      const { played_seconds: playedSeconds, played_turn: turn } = message;
+      this.#played = playedSeconds === undefined ? null : { playedSeconds, turn };
       conversation.clear();
     } else if (message.type === "close") {
       conversation.flush();
@@ -150,8 +151,8 @@ class TtsLiveTranslation implements SpeakTranslation {
   #endOfAudio() {
     this.#encoder = this.#newEncoder();
     this.#endSentence();
-    const heard = this.#playedSeconds === null ? null : this.#heard.until(this.#playedSeconds);
-    this.#playedSeconds = null;
+    const heard = this.#played === null ? null : this.#heard.until(this.#played);
+    this.#played = null;
     return heard === null ? {} : { heard };
   }
 
