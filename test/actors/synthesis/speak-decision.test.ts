@@ -280,3 +280,39 @@ test("whatever happens, a turn is settled once, for no more than its text, and a
     { numRuns: 1_000 },
   );
 });
+
+test("turns are numbered by the flushes and clears that a client sent before their text", () => {
+  fc.assert(
+    fc.property(anyMessages, (messages) => {
+      let state: SpeakState = NEW_SPEAKING;
+      /** As the client counts, and the turn of every character it sent, in order. */
+      let sent = 0;
+      let over = -1;
+      for (const message of messages) {
+        if (state.phase === "stopped") return;
+        const isCounted =
+          state.ending === null
+            ? message.type === "flush" || message.type === "clear"
+            : message.type === "clear";
+        const { state: next, effects } = decideSpeaking(state, message);
+        if (isCounted) sent++;
+        for (const effect of effects) {
+          if (effect.type === "begin") {
+            assert.ok(effect.sentence.turn > over && effect.sentence.turn <= sent);
+            assert.equal(
+              effect.sentence.through - effect.sentence.from,
+              countCodePoints(effect.sentence.text),
+            );
+          } else if (effect.type === "send" && effect.message.type === "flushed")
+            assert.equal(effect.message.turn, ++over);
+          else if (effect.type === "send" && effect.message.type === "cleared") {
+            assert.equal(effect.message.turn, sent - 1);
+            over = effect.message.turn;
+          }
+        }
+        state = next;
+      }
+    }),
+    { numRuns: 1_000 },
+  );
+});
