@@ -1,7 +1,7 @@
 import { CLOSE } from "../../core/domain/close-codes.js";
 import { errorName, type ServiceError } from "../../core/domain/errors.js";
 import type { SaidWord } from "../../core/domain/synthesis/word-times.js";
-import { firstSentence } from "../../core/domain/text/arriving-text.js";
+import { firstClause, firstSentence } from "../../core/domain/text/arriving-text.js";
 import { countCodePoints } from "../../core/domain/text/code-points.js";
 import type { Decision } from "../../core/kernel/actor.js";
 import type { SpeakMessageOut } from "../../core/ports/conversations.js";
@@ -45,6 +45,8 @@ interface Ending {
 
 interface OpenState {
   readonly phase: "open";
+  /** The first sentence of a turn may begin with a clause of its own, before the rest has arrived. */
+  readonly startsEarly: boolean;
   readonly items: readonly Item[];
   readonly current: Current | null;
   /** Length of the first waiting text when it was last searched without finding a complete sentence. */
@@ -64,8 +66,9 @@ export type SpeakState = OpenState | { readonly phase: "stopped" };
 
 const NEW_TURN: Turn = { cut: 0, delivered: 0, sounded: 0 };
 
-export const NEW_SPEAKING: SpeakState = {
+export const NEW_SPEAKING: OpenState = {
   phase: "open",
+  startsEarly: false,
   items: [],
   current: null,
   lookedAt: 0,
@@ -128,6 +131,8 @@ export interface Sentence {
   readonly through: number;
   /** More speech follows, so the sentence ends with a pause. */
   readonly continues: boolean;
+  /** It is the start of a sentence, and the rest follows after the pause of its mark. */
+  readonly isClause: boolean;
 }
 
 type Decided = Decision<SpeakState, SpeakEffect>;
@@ -308,14 +313,19 @@ function advance(from: OpenState, before: readonly SpeakEffect[], goesOn?: GoesO
       continue;
     }
     if (!isWhole && head.text.length < nextLook(state.lookedAt)) break;
-    const text = firstSentence(head.text, isWhole, goesOn);
+    const whole = firstSentence(head.text, isWhole, goesOn);
+    const text = whole ?? earlyStart(state, head.text);
     if (text === null) {
       state = { ...state, lookedAt: head.text.length };
       break;
     }
-    state = withSentence(state, head.text, { text, isWhole }, effects);
+    state = withSentence(state, head.text, { text, isWhole, isClause: whole === null }, effects);
   }
   return { state, effects };
+}
+
+function earlyStart({ startsEarly, turn }: OpenState, text: string): string | null {
+  return startsEarly && turn.cut === 0 ? firstClause(text) : null;
 }
 
 /** The longer the text without a sentence end, the more of it must arrive before the next search. */
@@ -326,7 +336,11 @@ function nextLook(lookedAt: number): number {
 function withSentence(
   state: OpenState,
   waitingText: string,
-  { text, isWhole }: { readonly text: string; readonly isWhole: boolean },
+  {
+    text,
+    isWhole,
+    isClause,
+  }: { readonly text: string; readonly isWhole: boolean; readonly isClause: boolean },
   effects: SpeakEffect[],
 ): OpenState {
   const rest = waitingText.slice(text.length);
@@ -334,7 +348,10 @@ function withSentence(
   const from = turn.cut;
   const through = from + countCodePoints(text);
   const continues = !isWhole || rest.trim() !== "";
-  effects.push({ type: "begin", sentence: { id, text, turn: turnNumber, from, through, continues } });
+  effects.push({
+    type: "begin",
+    sentence: { id, text, turn: turnNumber, from, through, continues, isClause },
+  });
   const others = items.slice(1);
   return {
     ...state,

@@ -93,7 +93,7 @@ export class SpeakSession implements SpeakConversation {
     const isRussian = readerFor(parts.model.lang.split("-")) === "russian";
     const goesOn = isRussian ? goesOnInRussian : undefined;
     this.#actor = new Actor<SpeakState, SpeakMessage, SpeakEffect>({
-      initial: NEW_SPEAKING,
+      initial: { ...NEW_SPEAKING, startsEarly: parts.wishes.startsEarly === true },
       decide: (state, message) => decideSpeaking(state, message, goesOn),
       perform: (effect) => this.#perform(effect),
       onCrash: (error) => this.#crash(error),
@@ -211,7 +211,7 @@ export class SpeakSession implements SpeakConversation {
     this.#receipt = { turn, session: sumOf(this.#receipt.session, turn) };
   }
 
-  async #speakSentence({ id, text, through, continues }: Sentence): Promise<void> {
+  async #speakSentence({ id, text, through, continues, isClause }: Sentence): Promise<void> {
     const { model, wishes, synthesis, sink } = this.#parts;
     let isCancelled = false;
     let session: SynthesisSession | null = null;
@@ -224,7 +224,8 @@ export class SpeakSession implements SpeakConversation {
     try {
       const brokenPause = brokenPauseRule(text);
       if (brokenPause !== null) throw new ServiceError("INVALID_REQUEST", `text: ${brokenPause}`);
-      const plan = await planSynthesis({ ...wishes, text: text.toWellFormed() }, model, { continues });
+      const request = { ...wishes, text: text.toWellFormed() };
+      const plan = await planSynthesis(request, model, { continues, isClause });
       if (isCancelled) return;
       await meter.cover(through);
       if (isCancelled) return;

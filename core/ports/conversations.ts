@@ -221,7 +221,10 @@ export interface SpeakConversation {
 }
 
 /** Options of a speaking session: those of a synthesis, without the text. */
-export type SpeakWishes = Omit<SynthesisRequest, "text">;
+export type SpeakWishes = Omit<SynthesisRequest, "text"> & {
+  /** Speaks the first clause of a turn before its sentence is complete; false by default. */
+  readonly startsEarly?: boolean;
+};
 
 /** All work that clients can start; put together in `src/service/conversations.ts`. */
 export interface Conversations {

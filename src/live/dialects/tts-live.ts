@@ -53,7 +53,7 @@ class TtsLiveTranslation implements SpeakTranslation {
 
   constructor(options: TtsLiveOptions, requestId: string) {
     const { manner, encoding, sampleRateHz } = options;
-    this.wishes = manner;
+    this.wishes = { ...manner, startsEarly: true };
     this.#options = options;
     this.#requestId = requestId;
     this.#bytesPerSecond = sampleRateHz * (encoding === "linear16" ? 2 : 1);

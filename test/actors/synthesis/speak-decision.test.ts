@@ -281,6 +281,30 @@ test("whatever happens, a turn is settled once, for no more than its text, and a
   );
 });
 
+test("the first clause of a turn is spoken before its sentence is complete, if a session wishes so", () => {
+  const clause = "Бүгін таңертең ауа райы өте жақсы болады, ";
+  const rest = "ал кешке жаңбыр жауады, қолшатыр алыңыз деп айтты. Иә";
+  for (const startsEarly of [false, true]) {
+    let state: SpeakState = { ...NEW_SPEAKING, startsEarly };
+    const begun: (readonly [string, boolean, boolean])[] = [];
+    for (const message of [...[...(clause + rest)].map(speak), FLUSH, sound(0, true), sound(1, true)]) {
+      const decision = decideSpeaking(state, message);
+      state = decision.state;
+      for (const effect of decision.effects) {
+        if (effect.type !== "begin") continue;
+        const { text, isClause, continues } = effect.sentence;
+        begun.push([text, isClause, continues]);
+      }
+    }
+    const whole = [`${clause}${rest.slice(0, -2)}`, false, true];
+    const parts = [
+      [clause, true, true],
+      [rest.slice(0, -2), false, true],
+    ];
+    assert.deepEqual(begun, [...(startsEarly ? parts : [whole]), ["Иә", false, false]]);
+  }
+});
+
 test("turns are numbered by the flushes and clears that a client sent before their text", () => {
   fc.assert(
     fc.property(anyMessages, (messages) => {
