@@ -55,7 +55,12 @@ export class SpeechOutbox {
   cancel({ playedSeconds, playedTurn }: CancelOptions): number {
     const isClosed = this.#items.some(({ type }) => type === "close");
     const counted = this.#items.filter(({ type }) => type === "flush" || type === "cancel");
-    this.#items = [...counted, { type: "cancel", played_seconds: playedSeconds, played_turn: playedTurn }];
+    // The service skips invalid messages, and a cancel must not fail because of a player's clock.
+    const isKnown = playedSeconds !== undefined && Number.isFinite(playedSeconds);
+    const played = isKnown
+      ? { played_seconds: Math.max(0, playedSeconds), played_turn: playedTurn }
+      : undefined;
+    this.#items = [...counted, { type: "cancel", ...played }];
     if (isClosed) this.close();
     return counted.filter(({ type }) => type === "flush").length;
   }

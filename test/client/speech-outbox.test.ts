@@ -56,6 +56,14 @@ test("a cancel drops waiting text, but neither flushes nor the end", () => {
   outbox.close();
   assert.equal(outbox.cancel({ playedSeconds: 1.5, playedTurn: 0 }), 2);
   assert.deepEqual(sentBy(outbox), ["flush", "flush", "cancel", "close"]);
+  for (const [playedSeconds, sent] of [
+    [2.5, { played_seconds: 2.5, played_turn: 1 }],
+    [-0.01, { played_seconds: 0, played_turn: 1 }],
+    [Number.NaN, {}],
+  ] as const) {
+    outbox.cancel({ playedSeconds, playedTurn: 1 });
+    assert.deepEqual(outbox.next(), { type: "cancel", ...sent });
+  }
 });
 
 test("in any order, the service gets all text that was not cancelled, and never too much of it", () => {
