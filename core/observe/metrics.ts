@@ -87,6 +87,11 @@ export class Metrics {
     audio: (seconds: number) => this.ttsAudioSeconds.inc(seconds),
   });
   readonly speakSessions = this.#gauge("speak_sessions", "Speaking sessions that are open now");
+  readonly speakFirstAudioMs = this.#histogram(
+    "speak_first_audio_ms",
+    "From the first complete sentence of a turn to its first audio",
+    MS_BUCKETS,
+  );
   readonly speakInterruptions = this.#counter(
     "speak_interruptions_total",
     "Sentences that a client of a speaking session cleared after their sound had begun",

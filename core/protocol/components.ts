@@ -44,6 +44,7 @@ import {
   VERBOSE_SEGMENT,
   VERBOSE_TRANSCRIPT,
 } from "./transcription-schemas.js";
+import { TTS_LIVE_CLIENT_MESSAGE, TTS_LIVE_SERVER_MESSAGE } from "./tts-live-messages.js";
 import { TURNS_CLIENT_MESSAGE, TURNS_SERVER_MESSAGE } from "./turns-messages.js";
 
 /** Schemas of the API reference. */
@@ -87,6 +88,8 @@ export const COMPONENTS = {
   SpeakRequest: SPEAK_REQUEST,
   SpeakClientMessage: SPEAK_CLIENT_MESSAGE,
   SpeakServerMessage: SPEAK_SERVER_MESSAGE,
+  TtsLiveClientMessage: TTS_LIVE_CLIENT_MESSAGE,
+  TtsLiveServerMessage: TTS_LIVE_SERVER_MESSAGE,
   TurnsClientMessage: TURNS_CLIENT_MESSAGE,
   TurnsServerMessage: TURNS_SERVER_MESSAGE,
   RealtimeClientEvent: REALTIME_CLIENT_EVENT,

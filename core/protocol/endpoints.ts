@@ -6,6 +6,7 @@ import { REALTIME_QUERY } from "./realtime-query.js";
 import { STREAM_QUERY } from "./stream-query.js";
 import { SPEECH_QUERY, SPEECH_STREAM_QUERY } from "./timed-speech.js";
 import { TRANSCRIBE_QUERY } from "./transcribe-query.js";
+import { TTS_LIVE_QUERY } from "./tts-live-query.js";
 import { USAGE_QUERY } from "./usage-query.js";
 
 /** Headers of answers, in addition to those of every answer. */
@@ -139,6 +140,22 @@ const TABLE = [
     ],
     isBilled: true,
     errors: [400, 401, 404, 408, 413, 429, 503],
+  },
+  {
+    method: "GET",
+    path: "/v1/tts/live",
+    group: "Speech",
+    summary: "Speak text that arrives in pieces, over WebSocket",
+    description:
+      "`text` adds text in pieces of any size (`TtsLiveClientMessage`), and each sentence is spoken as soon as it is complete; `flush` " +
+      "speaks the rest, `cancel` drops what was not sent, `close` speaks the rest and ends. Every binary message follows an `audio` that says " +
+      "which sentence and turn it belongs to, and its words with their times (`TtsLiveServerMessage`). A turn is charged once, up to " +
+      "the end of the last sentence whose audio was sent in part. The key comes as for `/v1/stream`, and so do refusals and close " +
+      "codes; 4408 after ten minutes without a message.",
+    query: TTS_LIVE_QUERY,
+    status: 101,
+    answer: {},
+    errors: [400, 401, 404, 429, 503],
   },
   {
     method: "POST",

@@ -2,6 +2,8 @@ import { type AudioBody, type AudioSource, audioBodyOf, headerName } from "./aud
 import { ApiError } from "./errors.js";
 import type { LiveOptions } from "./live-options.js";
 import type { LiveEndpoint } from "./live-socket.js";
+import { LiveSpeech } from "./live-speech.js";
+import type { LiveSpeechOptions } from "./live-speech-types.js";
 import { LiveTranscription } from "./live-transcription.js";
 import { formatHotWords, type HotWord, queryOf, readingQuery, urlOf } from "./query.js";
 import { type CallOptions, Requester, type RequestPlan } from "./requester.js";
@@ -165,6 +167,11 @@ export class ServiceClient {
   ): AsyncGenerator<SpeechFrame, void> {
     const plan = this.#speechPlan("v1/tts/stream", request, options);
     yield* readSpeechFrames(await this.#requester.open(plan, options));
+  }
+
+  /** Speaks text that arrives in pieces, such as the answer of an assistant. Costs as `speak`. */
+  speakLive(options: LiveSpeechOptions = {}): LiveSpeech {
+    return new LiveSpeech({ ...this.#live, url: this.#baseUrl }, options);
   }
 
   /** Transcribes a recording of at most 2 hours. Costs 2.5 credits per second of audio. */

@@ -12,6 +12,15 @@ export type {
 export * from "./errors.js";
 export type { LiveDone, LiveOptions, LiveStatus } from "./live-options.js";
 export { type LiveSentence, liveSentences, type SentencePart } from "./live-sentences.js";
+export type { LiveSpeech } from "./live-speech.js";
+export type {
+  CancelledSpeech,
+  CancelOptions,
+  LiveSpeechFrame,
+  LiveSpeechOptions,
+  SentSpeech,
+  SpokenTurn,
+} from "./live-speech-types.js";
 export type { LiveTranscription } from "./live-transcription.js";
 export type { HotWord } from "./query.js";
 export type { CallOptions } from "./requester.js";

@@ -14,6 +14,7 @@ import type { Catalog, HearingModel, ModelList } from "../../core/domain/catalog
 import type { FileLength } from "../../core/domain/decoding/transcript.js";
 import { ServiceError } from "../../core/domain/errors.js";
 import { type ReadingOptions, readWords } from "../../core/domain/text/display/reading.js";
+import { creditsFor } from "../../core/domain/usage/tariff.js";
 import type { Log } from "../../core/observe/log.js";
 import type { Metrics } from "../../core/observe/metrics.js";
 import { systemClock } from "../../core/ports/clock.js";
@@ -81,6 +82,7 @@ function speakPieces(parts: SpeakingParts): Conversations["speaking"] {
   const { metrics } = parts;
   const observer: SpeakObserver = {
     opened: () => metrics.speakSessions.inc(),
+    firstAudio: (afterMs) => metrics.speakFirstAudioMs.observe(afterMs),
     interrupted: () => metrics.speakInterruptions.inc(),
     failed: (code) => metrics.errors.inc({ code }),
     ended: () => metrics.speakSessions.dec(),
@@ -91,7 +93,10 @@ function speakPieces(parts: SpeakingParts): Conversations["speaking"] {
     const meter = meterOf(parts, caller);
     const reference = usageReference(caller);
     const meterOfTurn = (turn: number) => meter.openSpeech({ ...reference, id: `${reference.id}-${turn}` });
-    return new SpeakSession({ model, wishes, synthesis, meterOf: meterOfTurn, sink, log, observer });
+    const tariff = parts.config.tariffs.synthesis;
+    const priceOf = (characters: number) => creditsFor({ units: characters, unitsPerSecond: 1 }, tariff);
+    const work = { synthesis, meterOf: meterOfTurn, priceOf };
+    return new SpeakSession({ model, wishes, ...work, sink, log, observer });
   };
 }
 

@@ -25,7 +25,10 @@ const HOT_WORDS = ["айнұр", { word: "маңғыстау", score: 2.5 }, { w
 const READABLE = { display: true, numerals: "all", redact: ["phone", "iin"] } as const;
 const WRITTEN_HOT_WORDS = "айнұр,маңғыстау:2.5,ел";
 /** Parameters that the library sets itself: it reads JSON, and sends its key or token as a subprotocol. */
-const NOT_WISHES: Readonly<Record<string, readonly string[]>> = { "/v1/stream": ["encoding", "token"] };
+const NOT_WISHES: Readonly<Record<string, readonly string[]>> = {
+  "/v1/stream": ["encoding", "token"],
+  "/v1/tts/live": ["encoding", "token"],
+};
 /** Paths of other vendors' APIs, which have their own clients, and documents. */
 const NOT_OURS = [
   "/v1/audio/speech",
@@ -53,9 +56,12 @@ before(async () => {
       else response.writeHead(200).end("{}");
     },
     (socket) => {
+      socket.on("message", (data) => {
+        if (!String(data).includes('"close"')) return;
+        socket.send(JSON.stringify({ type: "done", audio_seconds: 0, characters: 0, credits_charged: 0 }));
+        socket.close(1000);
+      });
       socket.send(JSON.stringify({ type: "ready", session_id: "s", request_id: "r", eou_ms: 300 }));
-      socket.send(JSON.stringify({ type: "done", audio_seconds: 0, credits_charged: 0 }));
-      socket.close(1000);
     },
   );
   client = new DauysClient({ baseUrl: stub.url, apiKey: STUB_KEY });
@@ -79,6 +85,8 @@ test("the library can send exactly the parameters and fields of the API", async 
   await client.transcribe(new Uint8Array(10), transcript);
   await client.transcribe({ url: "https://recordings.test/a.wav" }, transcript);
   await client.live(live).close();
+  const { text: _text, pronunciations: _pronunciations, ...voicing } = REQUEST;
+  await client.speakLive({ ...voicing, sampleRateHz: 16_000 }).close();
   await client.voices({ model: "svc-kk-v1" });
   await client.models();
   await client.recognizers();

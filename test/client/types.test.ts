@@ -9,6 +9,8 @@ import type { Model, Models, Voices } from "../../core/protocol/catalog-schemas.
 import type { StreamServerMessage } from "../../core/protocol/stream-messages.js";
 import type { TimedSpeech } from "../../core/protocol/timed-speech.js";
 import type { Transcription } from "../../core/protocol/transcription-schemas.js";
+import type { TtsLiveServerMessage } from "../../core/protocol/tts-live-messages.js";
+import type { LiveSpeechMessage } from "../../src/client/live-speech-types.js";
 import type * as client from "../../src/client/types.js";
 
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
@@ -25,6 +27,7 @@ const SAME: readonly true[] = [
   true satisfies Same<client.Balance, Balance>,
   true satisfies Same<client.Usage, Usage>,
   true satisfies Same<client.LiveMessage, StreamServerMessage>,
+  true satisfies Same<LiveSpeechMessage, TtsLiveServerMessage>,
 ];
 
 const DIST = fileURLToPath(new URL("../../src/", import.meta.url));

@@ -214,6 +214,21 @@ test("Deepgram's answers to requests", async () => {
   );
 });
 
+test("live speech", async () => {
+  asked.add("GET /v1/tts/live");
+  const socket = new WebSocket(`${service.url.replace("http", "ws")}/v1/tts/live?nfe=4&sample_rate=48000`, {
+    headers: { authorization },
+  });
+  const texts: string[] = [];
+  socket.on("message", (data, isBinary) => !isBinary && texts.push(String(data)));
+  await once(socket, "open");
+  for (const message of [{ type: "text", text: TEXT }, { type: "close" }])
+    socket.send(JSON.stringify(message));
+  await once(socket, "close");
+  const types = texts.map((text) => checkedJson(text, "/v1/tts/live").type);
+  assert.deepEqual([types[0], types[1], types.at(-2), types.at(-1)], ["ready", "audio", "flushed", "done"]);
+});
+
 test("OpenAI's realtime events", async () => {
   const { socket, messages, closed } = await connect("/v1/realtime", "?intent=transcription");
   const include = ["item.input_audio_transcription.logprobs"];

@@ -140,6 +140,17 @@ const SPECIFIED: readonly Specified[] = [
       "token",
     ],
   ],
+  [
+    "GET",
+    "/v1/tts/live",
+    "key",
+    [400, 401, 404, 429, 503],
+    [],
+    [
+      ...["model", "voice", "speed", "nfe", "normalize", "seed", "room_tone"],
+      ...["encoding", "sample_rate", "token"],
+    ],
+  ],
   ["GET", "/v1/listen", "key", [400, 401, 429, 503], [], LISTEN_PARAMETERS],
   ["POST", "/v1/listen", "key", [400, 401, 413, 429, 503], BILLING, LISTEN_FILE_PARAMETERS],
   ["POST", "/v1/speak", "key", [400, 401, 413, 429, 503], ["X-Svc-Chars"], SPEAK_PARAMETERS],
@@ -183,7 +194,7 @@ const SPECIFIED: readonly Specified[] = [
 
 const SOCKETS = [
   ...["GET /v1/stream", "GET /v1/listen", "GET /v1/speak", "GET /v2/listen"],
-  "GET /v1/realtime",
+  ...["GET /v1/realtime", "GET /v1/tts/live"],
 ];
 const REFERENCE_PATHS = /^\/(|openapi\.json|asyncapi\.json|docs(\/.+)?)$/;
 

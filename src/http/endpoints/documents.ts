@@ -13,6 +13,7 @@ const RENDERED = new URL("../../../docs/", import.meta.url);
 export const DOCUMENTS: Readonly<Record<string, string>> = {
   "api.md": "HTTP API",
   "api-speech.md": "Speech",
+  "speech-live.md": "Live speech",
   "api-transcription.md": "Transcription",
   "api-account.md": "Account and prices",
   "api-errors.md": "Errors and limits",
