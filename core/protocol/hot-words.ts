@@ -33,7 +33,7 @@ export function hotWords(name: string) {
 }
 
 /**
- * Checks that hot words use the model's letters. A model that outputs word pieces accepts none.
+ * Checks that hot words use the model's letters. A model without outputs that start a word accepts none.
  *
  * @throws {ServiceError} `INVALID_REQUEST`
  */
@@ -46,7 +46,7 @@ export function requireHotWords(
   if (alphabet.size === 0) {
     throw new ServiceError(
       "INVALID_REQUEST",
-      `${name} must be left out: ${model} writes pieces of words, and hot words need single letters`,
+      `${name} must be left out: ${model} does not mark where a word starts`,
     );
   }
   for (const { text } of words) {
