@@ -65,6 +65,12 @@ const STREAMED: readonly Streamed[] = [
   },
 ];
 
+/** Transducers that read whole utterances. */
+const WHOLE = [
+  { id: "tiny-zipformer-transducer", modelType: "transducer", hasBeam: true },
+  { id: "tiny-nemo-tdt", modelType: "nemo_transducer", hasBeam: false },
+] as const;
+
 /**
  * `npm run bench -- streaming-peer`: sherpa-onnx and our engine on the tiny packages of streaming graphs,
  * with the same audio: tokens, their times and, where the peer reports them, their log-probs. Saves the
@@ -88,6 +94,15 @@ export async function run({ smoke }: { readonly smoke: boolean }): Promise<void>
     const found = peer === null ? saved.beams[id]! : peerBeam(peer, { ...streamed, config: beam });
     report(`${id}, beam search`, searched, found);
     beams[id] = found;
+  }
+  for (const { id, modelType, hasBeam } of WHOLE) {
+    const heard = (decodingMethod: string) => wholePath(peer!, { id, modelType, decodingMethod });
+    const { greedy, searched } = await ourPaths(id);
+    packages[id] = peer === null ? saved.packages[id]! : heard("greedy_search");
+    report(id, greedy, packages[id]);
+    if (!hasBeam) continue;
+    beams[id] = peer === null ? saved.beams[id]! : heard("modified_beam_search");
+    report(`${id}, beam search`, searched, beams[id]);
   }
   if (smoke) return;
   await writeFile(REFERENCE_FILE, `${JSON.stringify({ peer: PEER_PACKAGE, packages, beams })}\n`);
@@ -123,6 +138,33 @@ async function ourPaths(id: string): Promise<{ readonly greedy: PeerPath; readon
 
 function peerBeam(peer: PeerModule, streamed: Streamed): PeerPath {
   return peerPath(peer, streamed, { decodingMethod: "modified_beam_search" }, BEAM_TAIL_SECONDS);
+}
+
+/** The peer's search of the whole audio. */
+function wholePath(
+  { OfflineRecognizer }: PeerModule,
+  options: { readonly id: string; readonly modelType: string; readonly decodingMethod: string },
+): PeerPath {
+  const folder = join(PACKAGES, options.id);
+  const file = (name: string) => join(folder, `${name}.onnx`);
+  const recognizer = new OfflineRecognizer({
+    featConfig: { sampleRate: 16_000, featureDim: 80 },
+    modelConfig: {
+      transducer: { encoder: file("encoder"), decoder: file("decoder"), joiner: file("joiner") },
+      modelType: options.modelType,
+      ...{ tokens: join(folder, "tokens.txt"), numThreads: 1, provider: "cpu", debug: 0 },
+    },
+    decodingMethod: options.decodingMethod,
+  });
+  const stream = recognizer.createStream();
+  stream.acceptWaveform({ samples: referencePcm(), sampleRate: 16_000 });
+  recognizer.decode(stream);
+  const { tokens, timestamps } = recognizer.getResult(stream);
+  return {
+    tokens: tokens.map((token) => token.trim().replace(/^<.{1,20}>$/u, "")),
+    seconds: timestamps.map((seconds) => Number(seconds.toFixed(3))),
+    logProbs: [],
+  };
 }
 
 function peerPath(
