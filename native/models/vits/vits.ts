@@ -94,6 +94,7 @@ export class Vits implements PieceModel {
   readonly #reader: SentenceReader;
   readonly #scales: typeof DEFAULTS;
   readonly #cutsClauses: boolean;
+  readonly #nowMs: () => number;
   readonly #symbolPace = new WorkPace(SECONDS_PER_SYMBOL);
   readonly #framePace = new WorkPace(SECONDS_PER_FRAME);
   #unknownPhonemes = 0;
@@ -102,7 +103,9 @@ export class Vits implements PieceModel {
     model: ModelPackage<VitsManifest, VitsContents>,
     graphs: Graphs,
     reader: SentenceReader,
+    nowMs: () => number,
   ) {
+    this.#nowMs = nowMs;
     const { manifest, contents } = model;
     this.manifest = manifest;
     this.#graphs = graphs;
@@ -116,10 +119,17 @@ export class Vits implements PieceModel {
     };
   }
 
-  /** @throws {ServiceError} `MODEL_BROKEN` with the missing or wrong file, or if espeak-ng is missing */
-  static async load(model: ModelPackage<VitsManifest, VitsContents>, options: GraphOptions): Promise<Vits> {
+  /**
+   * @param nowMs clock of the listener and of the work
+   * @throws {ServiceError} `MODEL_BROKEN` with the missing or wrong file, or if espeak-ng is missing
+   */
+  static async load(
+    model: ModelPackage<VitsManifest, VitsContents>,
+    options: GraphOptions,
+    nowMs: () => number = () => performance.now(),
+  ): Promise<Vits> {
     const reader = await openReader(model);
-    return new Vits(model, await loadGraphs(model, options), reader);
+    return new Vits(model, await loadGraphs(model, options), reader, nowMs);
   }
 
   /** Number of phonemes and characters left out so far, because they have no id. */
@@ -130,7 +140,7 @@ export class Vits implements PieceModel {
   async speak(job: SynthesisJob, turn: PieceTurn): Promise<Int32Array | null> {
     const voice = this.manifest.voices.find(({ name }) => name === job.voice);
     if (voice === undefined) throw new ServiceError("UNKNOWN_VOICE", `voice ${job.voice} is not known`);
-    const playback = new Playback(turn.playsFromMs ?? null);
+    const playback = new Playback(turn.playsFromMs ?? null, this.#nowMs);
     const speaking = { job, turn, playback, speaker: voice.index, said: [], samples: 0 };
     const sentences = await this.#reader.read(job.spokenText, turn.signal);
     const counts = sentences.map(countWords);
@@ -168,7 +178,7 @@ export class Vits implements PieceModel {
 
   async #speakPart(part: Part, speaking: Speaking): Promise<void> {
     const { job, speaker } = speaking;
-    const startedAtMs = performance.now();
+    const startedAtMs = this.#nowMs();
     const encoded = this.#reader.encode(part.phonemes);
     this.#unknownPhonemes += encoded.unknown;
     const answer = await this.#graphs.model.run(this.#feeds(encoded, job, speaker));
@@ -178,7 +188,7 @@ export class Vits implements PieceModel {
       return this.#giveWindows(answer, speaking);
     }
     const samples = await this.#decode(answer);
-    this.#symbolPace.learn(part.phonemes.length / job.speed, (performance.now() - startedAtMs) / 1_000);
+    this.#symbolPace.learn(part.phonemes.length / job.speed, (this.#nowMs() - startedAtMs) / 1_000);
     const hasMark = MARK.test(part.phonemes.at(-1)!);
     const kept = keptSamples(samples, this.manifest.sampleRateHz, { ...part, hasMark });
     this.#say(part, starts, kept, speaking);
@@ -225,10 +235,10 @@ export class Vits implements PieceModel {
       job.chunking === "growing" ? () => this.#framePace.unitsIn(playback.workSeconds) : null;
     for (const window of decoderWindows(frames, decoderContextFrames, affordable)) {
       if (window.start > 0) await turn.checkpoint();
-      const startedAtMs = performance.now();
+      const startedAtMs = this.#nowMs();
       const part = { ...answer, z: framesOf(z!, window), y_mask: framesOf(mask!, window) };
       const decoded = await this.#decode(part);
-      this.#framePace.learn(window.to - window.from, (performance.now() - startedAtMs) / 1_000);
+      this.#framePace.learn(window.to - window.from, (this.#nowMs() - startedAtMs) / 1_000);
       const first = (window.start - window.from) * hopSamples;
       const samples = decoded.subarray(first, first + (window.stop - window.start) * hopSamples);
       await this.#give(samples, speaking, window.start * hopSamples, frames * hopSamples);
