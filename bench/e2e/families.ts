@@ -226,6 +226,9 @@ async function measureSpeaking(service: ServiceProcess, model: string, smoke: bo
       firstAudioMs: median(runs.map((run) => run.firstAudioMs)),
       realTimeFactor: median(runs.map((run) => run.totalMs / 1_000 / run.audioSeconds)),
       cpuPerAudioSecond: (service.cpuSeconds() - cpuBefore) / audioSeconds,
+      /** Of a player that starts with the first samples. */
+      underruns: median(runs.map((run) => run.underruns)),
+      longestGapMs: median(runs.map((run) => run.longestGapMs)),
       rawFirstAudioMs: runs.map((run) => Math.round(run.firstAudioMs)),
     };
     figures.push(figure);
@@ -242,9 +245,11 @@ function print({ id, weightsBytes, load, service, file, live, speech }: PackageF
   );
   if (file !== undefined) console.log(`files: real-time factor ${file.realTimeFactor.toFixed(3)}`);
   if (live !== undefined) console.log(`live: ${live.sessions} sessions within ${live.reachP95Ms} ms at p95`);
-  for (const { length, audioSeconds, firstAudioMs, realTimeFactor } of speech ?? []) {
+  for (const figure of speech ?? []) {
+    const { length, audioSeconds, firstAudioMs, realTimeFactor, underruns, longestGapMs } = figure;
     console.log(
       `speech: ${length}, ${audioSeconds.toFixed(1)} s, first audio ${Math.round(firstAudioMs)} ms, ` +
+        `${underruns} underruns of at most ${Math.round(longestGapMs)} ms, ` +
         `real-time factor ${realTimeFactor.toFixed(2)}`,
     );
   }
@@ -271,12 +276,13 @@ function tables(families: readonly PackageFigures[]): string {
     ];
   });
   const spoken = families.flatMap(({ id, speech = [] }) =>
-    speech.map(({ length, audioSeconds, firstAudioMs, realTimeFactor, cpuPerAudioSecond }) => [
+    speech.map((figure) => [
       id,
-      `${length}, ${audioSeconds.toFixed(1)} s`,
-      `${Math.round(firstAudioMs)} ms`,
-      realTimeFactor.toFixed(2),
-      cpuPerAudioSecond.toFixed(2),
+      `${figure.length}, ${figure.audioSeconds.toFixed(1)} s`,
+      `${Math.round(figure.firstAudioMs)} ms`,
+      `${figure.underruns}, ${Math.round(figure.longestGapMs)} ms`,
+      figure.realTimeFactor.toFixed(2),
+      figure.cpuPerAudioSecond.toFixed(2),
     ]),
   );
   const listening = [
@@ -290,7 +296,7 @@ function tables(families: readonly PackageFigures[]): string {
   ];
   return [
     table([...listening, "final after speech, p50 / p95", "sessions"], heard),
-    table(["shape", "text", "first audio", "real-time factor", "CPU per s"], spoken),
+    table(["shape", "text", "first audio", "underruns, longest", "real-time factor", "CPU per s"], spoken),
   ].join("\n\n");
 }
 

@@ -1,4 +1,5 @@
 import type { SampleSpan } from "../../core/domain/audio/resample.js";
+import type { TokenSearch } from "../../core/domain/decoding/prefix-beam-search.js";
 import type { LogProbs } from "./recognizer.js";
 import type { StreamState } from "./stream-caches.js";
 import { copyRows, type Tokens } from "./tokens.js";
@@ -27,6 +28,10 @@ export interface ChunkGraph {
   initial(): StreamState;
   /** Reads a chunk. @returns `[rowsPerChunk, columns]` in the graph's order, natural log */
   run(next: ChunkInput): Promise<Float32Array>;
+  /** Called with the rows of a whole utterance, and the state after its `chunks`. */
+  finish?(rows: Float32Array, state: StreamState, chunks: number): void;
+  /** See `CtcHead`. */
+  searchOver?(fallback: TokenSearch): TokenSearch;
   release(): Promise<void>;
 }
 
@@ -62,6 +67,7 @@ export class ChunkedCtc implements CtcHead {
   readonly vocabulary: readonly string[];
   readonly outputFrameSamples: number;
   readonly reader: UtteranceReader;
+  readonly searchOver?: (fallback: TokenSearch) => TokenSearch;
   readonly #graph: ChunkGraph;
   readonly #tokens: Tokens;
 
@@ -70,6 +76,7 @@ export class ChunkedCtc implements CtcHead {
     this.outputFrameSamples = graph.samplesPerRow;
     this.#graph = graph;
     this.#tokens = tokens;
+    if (graph.searchOver !== undefined) this.searchOver = graph.searchOver.bind(graph);
     this.reader = {
       begin: () => new ChunkReading(graph.initial()),
       next: (reading) => graph.spanOf((reading as ChunkReading).chunks),
@@ -97,6 +104,7 @@ export class ChunkedCtc implements CtcHead {
       copyRows(await this.#graph.run(part), this.#tokens, logProbs.subarray(at));
       reading.chunks++;
     }
+    this.#graph.finish?.(logProbs, reading.state, chunks);
     return { logProbs, frames: chunks * rowsPerChunk };
   }
 

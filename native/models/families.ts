@@ -18,7 +18,7 @@ import type { VitsContents, VitsManifest } from "./vits/manifest.js";
 const CTC_TWO_PASS: RecognizerFamily<RecognizerManifest, CtcTwoPassContents> = {
   name: "ctc-two-pass",
   task: "transcription",
-  can: { livePartials: true, streams: true, forget: () => true },
+  can: { livePartials: true, streams: true, hotWords: true, forget: () => true },
   voiceSource: () => "model",
   schema: async () => (await import("./ctc-two-pass/manifest.js")).CTC_TWO_PASS_PACKAGE,
   load: async (model, options) =>
@@ -66,6 +66,22 @@ const ZIPFORMER2_TRANSDUCER = publicRecognizer({
       model,
       options,
     ),
+});
+
+const ZIPFORMER_TRANSDUCER = publicRecognizer({
+  name: "zipformer-transducer",
+  streams: false,
+  schema: async () => (await import("./zipformer-transducer/manifest.js")).ZIPFORMER_TRANSDUCER_PACKAGE,
+  loadHead: async (model, options) =>
+    (await import("./zipformer-transducer/zipformer-transducer.js")).loadZipformerTransducer(model, options),
+});
+
+const NEMO_TDT = publicRecognizer({
+  name: "nemo-tdt",
+  streams: false,
+  takesHotWords: false,
+  schema: async () => (await import("./nemo-tdt/manifest.js")).NEMO_TDT_PACKAGE,
+  loadHead: async (model, options) => (await import("./nemo-tdt/nemo-tdt.js")).loadNemoTdt(model, options),
 });
 
 const T_ONE_CTC = publicRecognizer({
@@ -148,6 +164,8 @@ export const FAMILIES: readonly Family[] = [
   NEMO_STREAMING_CTC,
   ZIPFORMER2_CTC,
   ZIPFORMER2_TRANSDUCER,
+  ZIPFORMER_TRANSDUCER,
+  NEMO_TDT,
   T_ONE_CTC,
   FLOW_MATCHING,
   MATCHA,

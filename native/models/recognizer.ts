@@ -1,3 +1,4 @@
+import type { TokenSearch } from "../../core/domain/decoding/prefix-beam-search.js";
 import type { RecognizerManifest } from "./manifest.js";
 import type { EncoderState, StateRows } from "./state-rows.js";
 import type { Reading, UtteranceReader } from "./utterance-reader.js";
@@ -80,6 +81,8 @@ export interface RecognizerModel {
   readonly decodeSoFar: ((pcms: readonly Float32Array[]) => Promise<readonly LogProbs[]>) | null;
   /** Reads utterances in chunks while they are spoken; null for models whose steps output text, and others. */
   readonly reader: UtteranceReader | null;
+  /** Makes a search through the model's own graphs, which falls back on another; absent for CTC heads. */
+  readonly searchOver?: ((fallback: TokenSearch) => TokenSearch) | undefined;
   /** Frees the graphs' memory; nothing may run afterwards. */
   release(): Promise<void>;
 }

@@ -1,3 +1,4 @@
+import type { TokenSearch } from "../../core/domain/decoding/prefix-beam-search.js";
 import type { RecognizerManifest } from "./manifest.js";
 import type { LogProbs, RecognizerModel, StepBatch, StepCapacity } from "./recognizer.js";
 import { copyState, type EncoderState, StateRows } from "./state-rows.js";
@@ -18,6 +19,8 @@ export interface CtcHead {
   decode(pcm: Float32Array, begun?: Reading | null): Promise<LogProbs>;
   /** Decodes several utterances, each at most one pass long; absent if the head streams. */
   decodeTogether?(pcms: readonly Float32Array[]): Promise<readonly LogProbs[]>;
+  /** Makes a search through the head's graphs, over rows that it has returned; absent for CTC. */
+  searchOver?(fallback: TokenSearch): TokenSearch;
   release(): Promise<void>;
 }
 
@@ -40,6 +43,7 @@ export class VoicedRecognizer implements RecognizerModel {
   readonly outputFrameSamples: number;
   readonly reader: UtteranceReader | null;
   readonly decodeSoFar: RecognizerModel["decodeSoFar"];
+  readonly searchOver: RecognizerModel["searchOver"];
   readonly #head: CtcHead;
   readonly #voice: VoiceActivity;
   #runMs = 0;
@@ -54,6 +58,7 @@ export class VoicedRecognizer implements RecognizerModel {
     this.encodedSize = manifest.frameSamples;
     this.outputFrameSamples = head.outputFrameSamples;
     this.reader = head.reader === null ? null : this.#timed(head.reader);
+    this.searchOver = head.searchOver?.bind(head);
     this.decodeSoFar = head.decodeTogether === undefined ? null : (pcms) => this.#decodeSoFar(pcms);
   }
 
