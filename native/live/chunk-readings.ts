@@ -1,10 +1,20 @@
 import type { SampleSpan } from "../../core/domain/audio/resample.js";
 import type { UtteranceReader } from "../models/utterance-reader.js";
-import type { LiveTrack } from "./live-track.js";
-import type { ReadUtterance } from "./read-utterance.js";
+import type { LogProbs } from "../models/recognizer.js";
+import type { LiveTrack, OpenReading } from "./live-track.js";
 
 /** Time for chunks between two steps, during which other sessions and finals wait. */
 const BUDGET_MS = 8;
+
+/** A chunk or window that has been read. */
+export interface ReadChunk {
+  readonly track: LiveTrack;
+  /** Of the utterance, in frames of the session. */
+  readonly startFrame: number;
+  /** Samples of the utterance. */
+  readonly span: SampleSpan;
+  readonly rows: LogProbs;
+}
 
 /**
  * Reads open utterances in chunks while they are spoken.
@@ -33,17 +43,17 @@ export class ChunkReadings {
   }
 
   /** Whether the next chunk of a session's open utterance has been spoken. */
-  isDue({ read, isInPause, encoded }: LiveTrack): boolean {
-    if (read === null || isInPause) return false;
-    const spoken = (encoded.endFrame - read.startFrame) * this.#frameSamples;
-    return this.#reader.next(read.reading).end <= spoken;
+  isDue({ openReading, isInPause, encoded }: LiveTrack): boolean {
+    if (openReading === null || isInPause) return false;
+    const spoken = (encoded.endFrame - openReading.startFrame) * this.#frameSamples;
+    return this.#reader.next(openReading.reading).end <= spoken;
   }
 
   /**
    * Reads a chunk of each session that has one, within the budget; at least one.
    * @param onRead is called for each session that has been read
    */
-  async run(tracks: readonly LiveTrack[], onRead: (track: LiveTrack) => void): Promise<boolean> {
+  async run(tracks: readonly LiveTrack[], onRead: (read: ReadChunk) => void): Promise<boolean> {
     const due = this.#due;
     due.length = 0;
     for (let index = 0; index < tracks.length; index++) {
@@ -54,8 +64,8 @@ export class ChunkReadings {
     let done = 0;
     while (done < due.length && (done === 0 || performance.now() - startedAtMs < BUDGET_MS)) {
       const track = due[done++]!;
-      await this.#read(track, track.read!);
-      if (!track.isClosed) onRead(track);
+      const read = await this.#read(track, track.openReading!);
+      if (!track.isClosed) onRead(read);
     }
     // Sessions that have waited are first in the next round.
     if (done < due.length) this.#turn = tracks.indexOf(due[done]!);
@@ -63,14 +73,15 @@ export class ChunkReadings {
     return done > 0;
   }
 
-  async #read(track: LiveTrack, utterance: ReadUtterance): Promise<void> {
-    const { reading } = utterance;
-    await this.#reader.read(reading, this.#audioOf(track, utterance, this.#reader.next(reading)));
-    utterance.takeRows();
+  async #read(track: LiveTrack, utterance: OpenReading): Promise<ReadChunk> {
+    const span = this.#reader.next(utterance.reading);
+    const rows = await this.#reader.read(utterance.reading, this.#audioOf(track, utterance, span));
+    track.read?.takeRows();
+    return { track, startFrame: utterance.startFrame, span, rows };
   }
 
   /** Copies samples of an utterance, which the track keeps as output of its steps. */
-  #audioOf({ encoded }: LiveTrack, { startFrame }: ReadUtterance, { start, end }: SampleSpan): Float32Array {
+  #audioOf({ encoded }: LiveTrack, { startFrame }: OpenReading, { start, end }: SampleSpan): Float32Array {
     const firstFrame = Math.max(0, Math.floor(start / this.#frameSamples));
     const endFrame = Math.ceil(end / this.#frameSamples);
     const firstSample = firstFrame * this.#frameSamples;

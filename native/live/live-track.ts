@@ -10,6 +10,7 @@ import {
 import { MOST_PATIENCE, patienceAfter } from "../../core/domain/endpointing/patience.js";
 import { DISTANT_DOUBT } from "../../core/domain/endpointing/speaker-level.js";
 import { GrowingSentence } from "../models/punctuation/sentence-ends.js";
+import type { Reading } from "../models/utterance-reader.js";
 import { PcmRing } from "../ring/pcm-ring.js";
 import type { LiveWorkerAnswer, ResumePoint, ToLiveWorker } from "../threads/protocol.js";
 import { FrameRows, StatePlace } from "./encoder-memory.js";
@@ -27,6 +28,14 @@ import { ReadUtterance } from "./read-utterance.js";
 import { SearchedUtterance } from "./searched-utterance.js";
 import type { SecondPass } from "./second-pass.js";
 import type { TrackModel } from "./track-model.js";
+
+export interface OpenReading {
+  /** Of the utterance, in frames of the session. */
+  readonly startFrame: number;
+  readonly reading: Reading;
+}
+
+const NOT_OPEN = { startFrame: 0, reading: null };
 
 /**
  * The worker's part of a session: its position in the ring, the encoder's state and output, the open
@@ -225,6 +234,12 @@ export class LiveTrack {
     return this.#read;
   }
 
+  /** What the model's reader has read of the open utterance; null without a reader. */
+  get openReading(): OpenReading | null {
+    const { startFrame, reading } = this.#read ?? this.#growing ?? NOT_OPEN;
+    return reading === null ? null : { startFrame, reading };
+  }
+
   /** A second pass has been requested for the current pause. */
   get isInPause(): boolean {
     return this.#pass !== null;
@@ -233,7 +248,7 @@ export class LiveTrack {
   /** Starts the text of an utterance with the frames from `startFrame` to its detection at `frame`. */
   beginHypothesis(startFrame: number, frame: number): void {
     const { reader, vocabulary } = this.#model;
-    if (reader !== null) {
+    if (reader !== null && !this.#model.rereads) {
       const [text, width] = [this.#makeText(0, 0), vocabulary.length];
       const [reading, wasShown] = [reader.begin(), this.#wasShown];
       this.#read = new ReadUtterance({ startFrame, reading, text, width, wasShown });
@@ -242,7 +257,8 @@ export class LiveTrack {
     }
     if (!this.#model.streams) {
       const frameSeconds = this.#model.frameSamples / this.#model.sampleRateHz;
-      this.#growing = new GrowingUtterance(startFrame, frameSeconds, this.#wasShown);
+      const [reading, wasShown] = [reader?.begin() ?? null, this.#wasShown];
+      this.#growing = new GrowingUtterance({ startFrame, frameSeconds, reading, wasShown });
       this.#wasShown = false;
       return;
     }

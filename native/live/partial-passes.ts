@@ -1,6 +1,8 @@
+import type { TimedWord } from "../../core/domain/decoding/words.js";
 import type { LogProbs, RecognizerModel } from "../models/recognizer.js";
 import type { DecodedUtterance, UtteranceDecoder } from "../recognition/utterance-decoder.js";
 import type { LiveWorkerAnswer } from "../threads/protocol.js";
+import type { ReadChunk } from "./chunk-readings.js";
 import type { GrowingUtterance } from "./growing-utterance.js";
 import type { LiveTrack } from "./live-track.js";
 
@@ -18,12 +20,16 @@ const SHORTEST_WINDOW_SECONDS = 3;
 const MAX_ROWS = 16;
 const WARM_UP_SECONDS = 2;
 
-interface DueReading {
+/** Frames of an open utterance, in those of its session. */
+interface ReadFrames {
   readonly track: LiveTrack;
   readonly growing: GrowingUtterance;
-  readonly overdueFrames: number;
   readonly windowStart: number;
   readonly endFrame: number;
+}
+
+interface DueReading extends ReadFrames {
+  readonly overdueFrames: number;
 }
 
 export interface PartialPassesParts {
@@ -112,8 +118,28 @@ export class PartialPasses {
     return true;
   }
 
+  /** Takes a window that was read for the final: a reading for partials that costs nothing more. */
+  takeWindow({ track, startFrame, span, rows }: ReadChunk): void {
+    const { growing } = track;
+    if (growing === null || !track.wantsPartials || track.hasPendingFinals) return;
+    const frameOf = (sample: number) => startFrame + sample / this.#parts.model.manifest.frameSamples;
+    const row = { track, growing, windowStart: frameOf(span.start), endFrame: frameOf(span.end) };
+    this.#search(row, rows).then(
+      ({ words }) => this.#report(row, words),
+      // The final's search fails likewise, and is handled.
+      () => {},
+    );
+  }
+
+  #report({ track, growing, windowStart, endFrame }: ReadFrames, words: readonly TimedWord[]): void {
+    // It has ended meanwhile: its final is next.
+    if (track.isClosed || track.growing !== growing) return;
+    const update = growing.take(words, windowStart, endFrame);
+    if (update !== null) this.#parts.post(track.partial({ ...update, startFrame: growing.startFrame, endFrame }));
+  }
+
   async #read(rows: readonly DueReading[]): Promise<void> {
-    const { model, decodeSoFar, post } = this.#parts;
+    const { model, decodeSoFar } = this.#parts;
     const { frameSamples } = model.manifest;
     const pcms = rows.map(({ track, windowStart, endFrame }) => {
       const pcm = new Float32Array((endFrame - windowStart) * frameSamples);
@@ -122,16 +148,11 @@ export class PartialPasses {
     });
     const read = await decodeSoFar(pcms);
     const found = await Promise.all(rows.map((row, index) => this.#search(row, read[index]!)));
-    for (const [index, { track, growing, windowStart, endFrame }] of rows.entries()) {
-      if (track.isClosed) continue;
-      const update = growing.take(found[index]!.words, windowStart, endFrame);
-      if (update === null) continue;
-      post(track.partial({ ...update, startFrame: growing.startFrame, endFrame }));
-    }
+    for (const [index, row] of rows.entries()) this.#report(row, found[index]!.words);
   }
 
   #search(
-    { track, windowStart, endFrame }: DueReading,
+    { track, windowStart, endFrame }: ReadFrames,
     { logProbs, frames }: LogProbs,
   ): Promise<DecodedUtterance> {
     return this.#parts.utterances.search(logProbs, frames, {

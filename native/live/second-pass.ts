@@ -178,6 +178,7 @@ export class SecondPassRunner {
     },
   ): FlushOutputs {
     const { reading, refined, flush, row } = run;
+    if (this.#model.decodeSoFar !== null) return NO_OUTPUTS;
     if (reading !== null) return this.#unreadOutputsOf(refined, reading.rowCount);
     // The reading began elsewhere, so nothing continues it.
     if (this.#model.reader !== null) return NO_OUTPUTS;

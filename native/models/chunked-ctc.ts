@@ -71,6 +71,7 @@ export class ChunkedCtc implements CtcHead {
     this.#graph = graph;
     this.#tokens = tokens;
     this.reader = {
+      endsAnywhere: false,
       begin: () => new ChunkReading(graph.initial()),
       next: (reading) => graph.spanOf((reading as ChunkReading).chunks),
       read: (reading, pcm) => this.#read(reading as ChunkReading, pcm),
@@ -104,11 +105,12 @@ export class ChunkedCtc implements CtcHead {
     await this.#graph.release();
   }
 
-  async #read(reading: ChunkReading, pcm: Float32Array): Promise<void> {
+  async #read(reading: ChunkReading, pcm: Float32Array): Promise<LogProbs> {
     const { chunks: chunk, state } = reading;
     const found = await this.#graph.run({ chunk, state, pcm });
     const rows = new Float32Array(this.#graph.rowsPerChunk * this.vocabulary.length);
     copyRows(found, this.#tokens, rows);
     reading.append(rows, this.vocabulary.length);
+    return { logProbs: rows, frames: this.#graph.rowsPerChunk };
   }
 }

@@ -71,14 +71,17 @@ export interface RecognizerModel {
     utterances: readonly Float32Array[],
     readings?: readonly (Reading | null)[],
   ): Promise<readonly LogProbs[]>;
-  /** Runs the second pass over audio: mono, -1 to 1, at the manifest's rate. */
-  decodeUtterance(pcm: Float32Array): Promise<LogProbs>;
+  /**
+   * Runs the second pass over audio: mono, -1 to 1, at the manifest's rate.
+   * @param reading what `reader` has read of it
+   */
+  decodeUtterance(pcm: Float32Array, reading?: Reading | null): Promise<LogProbs>;
   /**
    * Decodes utterances that are still being spoken (mono, -1 to 1), several per run if the graph allows. May
    * differ from `decodeUtterance` at the end of the audio. Null for models that stream.
    */
   readonly decodeSoFar: ((pcms: readonly Float32Array[]) => Promise<readonly LogProbs[]>) | null;
-  /** Reads utterances in chunks while they are spoken; null for models whose steps output text, and others. */
+  /** Reads utterances in chunks or windows while they are spoken; null for models whose steps output text. */
   readonly reader: UtteranceReader | null;
   /** Frees the graphs' memory; nothing may run afterwards. */
   release(): Promise<void>;

@@ -9,11 +9,12 @@ export interface CtcHead {
   readonly vocabulary: readonly string[];
   /** Samples per row of `decode`. */
   readonly outputFrameSamples: number;
-  /** Reads utterances while they are spoken; null if the graph cannot stream. */
+  /** Reads utterances while they are spoken, in chunks or in windows. */
   readonly reader: UtteranceReader | null;
   /**
    * Returns log-probs of a whole utterance, in the order of `vocabulary`.
-   * @param begun what `reader` has read of it; changes no bit of the result
+   * @param begun what `reader` has read of it; changes no bit of the result for a graph that streams. A
+   *   full-context graph reads a long utterance in windows with it, and whole without it
    */
   decode(pcm: Float32Array, begun?: Reading | null): Promise<LogProbs>;
   /** Decodes several utterances, each at most one pass long; absent if the head streams. */
@@ -109,12 +110,14 @@ export class VoicedRecognizer implements RecognizerModel {
   /** Adds the reader's runs to the time spent in graphs. */
   #timed(reader: UtteranceReader): UtteranceReader {
     return {
+      endsAnywhere: reader.endsAnywhere,
       begin: () => reader.begin(),
       next: (reading) => reader.next(reading),
       read: async (reading, pcm) => {
         const startedAtMs = performance.now();
-        await reader.read(reading, pcm);
+        const read = await reader.read(reading, pcm);
         this.#runMs += performance.now() - startedAtMs;
+        return read;
       },
     };
   }
