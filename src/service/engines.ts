@@ -304,13 +304,14 @@ export function workerSettings(
     entries,
     placements,
     tunings,
-  }: Pick<EngineParts, "config" | "entries" | "placements" | "tunings">,
+    workers,
+  }: Pick<EngineParts, "config" | "entries" | "placements" | "tunings" | "workers">,
   kind: EngineKind,
   model: PackageFolder,
 ): WorkerSettings {
   return {
     modelFolder: model.folder,
-    intraOpThreads: config.ortThreads,
+    intraOpThreads: workers.byModel.get(model.manifest.id)![kind].threads,
     placing: placements.of(kind, model),
     runTimes: placements.runTimesOf(model),
     rowsOn: (provider) => batchRows(config.synthesisRows, tunings[provider]),

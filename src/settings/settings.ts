@@ -139,9 +139,11 @@ const TREE = {
       "pieces of text in one run of the synthesizer; more pays off where batches are cheap, as on a GPU. `auto` reads " +
       "`device-tuning.json` in `DATA_DIR` ([GPUs](gpus.md#rows-by-device)), else 1",
   }),
-  ortThreads: setting("ORT_THREADS", THREADS, {
-    otherwise: "1",
-    means: "threads inside one operator of one graph",
+  ortThreads: setting("ORT_THREADS", orAuto(THREADS), {
+    otherwise: "auto",
+    means:
+      "threads inside one operator of one graph; `auto`: 1, and for live workers of models that read whole utterances " +
+      "[their share of the cores](sizing.md#workers)",
   }),
   executionProviders: setting("EXECUTION_PROVIDERS", PROVIDER_LIST, {
     otherwise: "cpu",

@@ -84,7 +84,7 @@ test("an engine has one worker per device, unless the operator sets more", () =>
       transcription: demand,
     },
   );
-  assert.deepEqual(plan.live, { count: 2, reason: "devices" });
-  assert.deepEqual(plan.synthesis, { count: 3, reason: "setting" });
-  assert.deepEqual(plan.transcription, { count: 8, reason: "cores" });
+  assert.deepEqual(plan.live, { count: 2, threads: 1, reason: "devices" });
+  assert.deepEqual(plan.synthesis, { count: 3, threads: 1, reason: "setting" });
+  assert.deepEqual(plan.transcription, { count: 8, threads: 1, reason: "cores" });
 });
