@@ -1,10 +1,13 @@
 import type { SampleSpan } from "../../core/domain/audio/resample.js";
 import type { UtteranceReader } from "../models/utterance-reader.js";
 import type { LogProbs } from "../models/recognizer.js";
-import type { LiveTrack, OpenReading } from "./live-track.js";
+import type { LiveTrack } from "./live-track.js";
+import type { OpenReading } from "./read-utterance.js";
 
 /** Time for chunks between two steps, during which other sessions and finals wait. */
 const BUDGET_MS = 8;
+/** Chunks let pending finals pass for so long. */
+const PATIENCE_MS = 500;
 
 /** A chunk or window that has been read. */
 export interface ReadChunk {
@@ -31,6 +34,8 @@ export class ChunkReadings {
   /** Index of the session that is first in this round. */
   #turn = 0;
   #hasMore = false;
+  /** Since when chunks wait for finals; null if none do. */
+  #waitingSinceMs: number | null = null;
 
   constructor(reader: UtteranceReader, frameSamples: number) {
     this.#reader = reader;
@@ -50,10 +55,14 @@ export class ChunkReadings {
   }
 
   /**
-   * Reads a chunk of each session that has one, within the budget; at least one.
+   * Reads a chunk of each session that has one, within the budget; at least one, unless finals are pending.
    * @param onRead is called for each session that has been read
    */
-  async run(tracks: readonly LiveTrack[], onRead: (read: ReadChunk) => void): Promise<boolean> {
+  async run(
+    tracks: readonly LiveTrack[],
+    hasPendingFinals: boolean,
+    onRead: (read: ReadChunk) => void,
+  ): Promise<boolean> {
     const due = this.#due;
     due.length = 0;
     for (let index = 0; index < tracks.length; index++) {
@@ -61,6 +70,13 @@ export class ChunkReadings {
       if (this.isDue(track)) due.push(track);
     }
     const startedAtMs = performance.now();
+    this.#hasMore = due.length > 0;
+    if (this.#hasMore && hasPendingFinals) {
+      // Finals are needed first, but sessions with much to say must not starve.
+      this.#waitingSinceMs ??= startedAtMs;
+      if (startedAtMs - this.#waitingSinceMs < PATIENCE_MS) return false;
+    }
+    this.#waitingSinceMs = null;
     let done = 0;
     while (done < due.length && (done === 0 || performance.now() - startedAtMs < BUDGET_MS)) {
       const track = due[done++]!;

@@ -198,7 +198,10 @@ export class LiveStepper {
       hasWorked = true;
     }
     if (this.#readings === null) return hasWorked;
-    return (await this.#readings.run(this.#active, (read) => this.#takeRead(read))) || hasWorked;
+    const { hasPending } = this.#finals;
+    return (
+      (await this.#readings.run(this.#active, hasPending, (read) => this.#takeRead(read))) || hasWorked
+    );
   }
 
   #takeRead(read: ReadChunk): void {
