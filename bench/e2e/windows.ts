@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { bestToken, GreedyDecoder } from "../../core/domain/decoding/greedy.js";
-import type { LogProbs } from "../../native/models/recognizer.js";
+import type { LogProbs } from "../../native/models/log-probs.js";
 import { WindowReader } from "../../native/models/window-reader.js";
 import type { Recognizer } from "../../native/recognition/load-recognizer.js";
 import { countWordEdits, errorRates } from "../evaluate/error-rate.js";
@@ -180,7 +180,15 @@ function changedShare(pairs: readonly { readonly reference: string; readonly hyp
 type Row = ReturnType<typeof lossOf> & { readonly strideSeconds: number; readonly overlapSeconds: number };
 
 function tableOf(rows: readonly Row[]): string {
-  const head = ["stride", "overlap", "word error more", "interval", "words changed", "greedy: more", "changed"];
+  const head = [
+    "stride",
+    "overlap",
+    "word error more",
+    "interval",
+    "words changed",
+    "greedy: more",
+    "changed",
+  ];
   const percent = (share: number) => (100 * share).toFixed(2);
   const shown = rows.map(({ strideSeconds, overlapSeconds, searched, greedy }) => [
     `${strideSeconds} s`,

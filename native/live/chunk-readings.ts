@@ -1,6 +1,6 @@
 import type { SampleSpan } from "../../core/domain/audio/resample.js";
+import type { LogProbs } from "../models/log-probs.js";
 import type { UtteranceReader } from "../models/utterance-reader.js";
-import type { LogProbs } from "../models/recognizer.js";
 import type { LiveTrack } from "./live-track.js";
 import type { OpenReading } from "./read-utterance.js";
 

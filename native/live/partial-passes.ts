@@ -1,5 +1,6 @@
 import type { TimedWord } from "../../core/domain/decoding/words.js";
-import type { LogProbs, RecognizerModel } from "../models/recognizer.js";
+import type { LogProbs } from "../models/log-probs.js";
+import type { RecognizerModel } from "../models/recognizer.js";
 import type { DecodedUtterance, UtteranceDecoder } from "../recognition/utterance-decoder.js";
 import type { LiveWorkerAnswer } from "../threads/protocol.js";
 import type { ReadChunk } from "./chunk-readings.js";
@@ -135,7 +136,8 @@ export class PartialPasses {
     // It has ended meanwhile: its final is next.
     if (track.isClosed || track.growing !== growing) return;
     const update = growing.take(words, windowStart, endFrame);
-    if (update !== null) this.#parts.post(track.partial({ ...update, startFrame: growing.startFrame, endFrame }));
+    if (update !== null)
+      this.#parts.post(track.partial({ ...update, startFrame: growing.startFrame, endFrame }));
   }
 
   async #read(rows: readonly DueReading[]): Promise<void> {

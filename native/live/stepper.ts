@@ -199,9 +199,7 @@ export class LiveStepper {
     }
     if (this.#readings === null) return hasWorked;
     const { hasPending } = this.#finals;
-    return (
-      (await this.#readings.run(this.#active, hasPending, (read) => this.#takeRead(read))) || hasWorked
-    );
+    return (await this.#readings.run(this.#active, hasPending, (read) => this.#takeRead(read))) || hasWorked;
   }
 
   #takeRead(read: ReadChunk): void {

@@ -1,5 +1,5 @@
 import type { SampleSpan } from "../../core/domain/audio/resample.js";
-import type { LogProbs } from "./recognizer.js";
+import type { LogProbs } from "./log-probs.js";
 import type { StreamState } from "./stream-caches.js";
 import { copyRows, type Tokens } from "./tokens.js";
 import { copySpan, type Reading, type UtteranceReader } from "./utterance-reader.js";

@@ -1,3 +1,4 @@
+import type { LogProbs } from "./log-probs.js";
 import type { RecognizerManifest } from "./manifest.js";
 import type { EncoderState, StateRows } from "./state-rows.js";
 import type { Reading, UtteranceReader } from "./utterance-reader.js";
@@ -27,13 +28,6 @@ export interface StepBatch {
    * @param to receives the states instead of `nextState`; must not be `from`
    */
   run(from?: StateRows, to?: StateRows): Promise<void>;
-}
-
-export interface LogProbs {
-  /** `[frames * vocabulary]`, natural log. */
-  readonly logProbs: Float32Array;
-  /** Rows, each of `outputFrameSamples`. */
-  readonly frames: number;
 }
 
 /** A recogniser of any family, as live and file workers use it. Runs are synchronous inside onnxruntime. */

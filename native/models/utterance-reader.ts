@@ -1,5 +1,5 @@
 import type { SampleSpan } from "../../core/domain/audio/resample.js";
-import type { LogProbs } from "./recognizer.js";
+import type { LogProbs } from "./log-probs.js";
 
 /** The part of an utterance that was read while it was spoken. */
 export interface Reading {

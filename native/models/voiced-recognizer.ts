@@ -1,5 +1,6 @@
+import type { LogProbs } from "./log-probs.js";
 import type { RecognizerManifest } from "./manifest.js";
-import type { LogProbs, RecognizerModel, StepBatch, StepCapacity } from "./recognizer.js";
+import type { RecognizerModel, StepBatch, StepCapacity } from "./recognizer.js";
 import { copyState, type EncoderState, StateRows } from "./state-rows.js";
 import type { Reading, UtteranceReader } from "./utterance-reader.js";
 import type { VoiceActivity } from "./voice-activity.js";

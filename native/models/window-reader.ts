@@ -1,7 +1,7 @@
 import type { SampleSpan } from "../../core/domain/audio/resample.js";
 import { fullWindows, type ReadingWindows, windowOf } from "../../core/domain/decoding/reading-windows.js";
 import { type PassRows, stitchPasses } from "../../core/domain/decoding/stitched-passes.js";
-import type { LogProbs } from "./recognizer.js";
+import type { LogProbs } from "./log-probs.js";
 import type { Reading, UtteranceReader } from "./utterance-reader.js";
 
 class WindowReading implements Reading {

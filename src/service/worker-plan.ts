@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
-import { SHARED_FROM_BYTES } from "../../native/models/graph-files.js";
 import { recognizerFamilyOf } from "../../native/models/families.js";
+import { SHARED_FROM_BYTES } from "../../native/models/graph-files.js";
 import type { ModelManifest, RecognizerManifest } from "../../native/models/manifest.js";
 import { type PackageFolder, pathOf } from "../../native/models/package.js";
 import type { Config } from "../settings/settings.js";
