@@ -43,6 +43,8 @@ class Watched {
   readonly ran: string[] = [];
   /** Audio and log-probs of each second pass. */
   readonly refined: { readonly pcm: Float32Array; readonly read: LogProbs }[] = [];
+  /** The utterance of each window, numbered in the order in which they began. */
+  readonly turns: number[] = [];
   /** Additional audio in each second pass. */
   besides = new Float32Array(0);
   readonly #rings = new Map<number, PcmRing>();
@@ -50,12 +52,18 @@ class Watched {
 
   constructor({ model, utterances }: Recognizer, { passes = true } = {}) {
     const { reader } = model;
+    const begun: Reading[] = [];
     const watchedReader: UtteranceReader = {
       endsAnywhere: reader!.endsAnywhere,
-      begin: () => reader!.begin(),
+      begin: () => {
+        const reading = reader!.begin();
+        begun.push(reading);
+        return reading;
+      },
       next: (reading) => reader!.next(reading),
       read: (reading, pcm) => {
         this.ran.push("window");
+        this.turns.push(begun.indexOf(reading));
         return reader!.read(reading, pcm);
       },
     };
@@ -200,5 +208,25 @@ test("a window waits for finals that are pending when it is full", async () => {
   for (const [session, pcm] of spoken.entries()) watched.write(session, pcm.subarray(0, 5.5 * RATE_HZ));
   await watched.untilQuiet();
   assert.deepEqual(watched.ran, ["final", "final", "final", "window"]);
+  await recognizer.model.release();
+});
+
+test("sessions whose windows are full take turns, also beside one that is far behind", async () => {
+  const recognizer = await recognizerIn("test/fixtures/adapters/tiny-gigaam-ctc");
+  const watched = new Watched(recognizer);
+  const talking = joined(silence(0.6), tones(24));
+  for (const session of [0, 1, 2, 3]) watched.open(session);
+  // The first session sends everything at once, the others the half of it.
+  watched.write(0, talking);
+  for (const session of [1, 2, 3]) watched.write(session, talking.subarray(0, talking.length / 2));
+  await watched.untilQuiet();
+  const counts = [0, 0, 0, 0];
+  for (const turn of watched.turns) {
+    counts[turn]!++;
+    const [fewest, most] = [Math.min(...counts), Math.max(...counts)];
+    // Then only the first session has windows left.
+    if (fewest < 3) assert.ok(most - fewest <= 1, watched.turns.join(" "));
+  }
+  assert.ok(Math.max(...counts) >= 7 && Math.min(...counts) >= 3, counts.join(", "));
   await recognizer.model.release();
 });
