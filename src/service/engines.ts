@@ -153,6 +153,11 @@ export function isGivenUp({ recognizers, synthesizers }: Engines): boolean {
   );
 }
 
+/** Returns how late the live sessions of each loaded model are, in seconds. */
+export function liveLateness({ recognizers }: Engines): ReadonlyMap<string, number> {
+  return new Map([...recognizers].map(([id, { live }]) => [id, live.warmEngine?.lateSeconds ?? 0]));
+}
+
 type AnyResident = ResidentModel<Engine & { isGivenUp?: boolean }>;
 
 function stateOf(resident: AnyResident): EngineState {
