@@ -37,7 +37,7 @@ const BESIDE = {
 const REACHES_P95_MS = [1_000, 2_000] as const;
 /** A manifest's windows that are longer than the longest utterance. */
 const WHOLE = { strideSeconds: 30, overlapSeconds: 0.8 };
-const COUNTS = [1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96];
+const COUNTS = [1, 2, 4, 8, 12, 16, 24, 32, 48, 64];
 const FILE_SECONDS = 60;
 /** Utterance for measuring memory: the longest that GigaAM accepts. */
 const UTTERANCE_SECONDS = 25;
