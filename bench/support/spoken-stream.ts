@@ -7,6 +7,8 @@ export const SAMPLE_RATE_HZ = 16_000;
 /** Silence between the sentences of a stream, long enough for each to get its final by the threshold. */
 export const GAP_SAMPLES = 16_000;
 const LEAD_SAMPLES = 8_000;
+/** Shorter than the pause that ends an utterance. */
+const BREATH_SAMPLES = 1_600;
 /** Samples quieter than this share of the sentence's peak (-40 dB) are not speech. */
 const SPEECH_FLOOR = 0.01;
 
@@ -31,6 +33,32 @@ export async function speakStream(
   const recordings: Int16Array[] = [];
   for (const text of sentences) recordings.push(await speak(service, { text }));
   return joinedStream(recordings, GAP_SAMPLES);
+}
+
+/** As `speakStream`, but each utterance is several sentences with pauses too short to end it. */
+export async function speakLongStream(
+  service: ServiceProcess,
+  utterances: readonly (readonly string[])[],
+): Promise<SpokenStream> {
+  const recordings: Int16Array[] = [];
+  for (const sentences of utterances) {
+    const parts: Int16Array[] = [];
+    for (const text of sentences) parts.push(speechOf(await speak(service, { text })));
+    recordings.push(joinedBy(parts, BREATH_SAMPLES));
+  }
+  return joinedStream(recordings, GAP_SAMPLES);
+}
+
+function joinedBy(parts: readonly Int16Array[], gapSamples: number): Int16Array {
+  const whole = new Int16Array(
+    parts.reduce((sum, { length }) => sum + length, (parts.length - 1) * gapSamples),
+  );
+  let filled = 0;
+  for (const part of parts) {
+    whole.set(part, filled);
+    filled += part.length + gapSamples;
+  }
+  return whole;
 }
 
 /** One sentence, spoken by the service, at 16 kHz. */
