@@ -92,8 +92,8 @@ export function planWorkers(
 
 /**
  * Returns the threads inside an operator of a live worker, unless the operator has set them: one, but a model
- * that reads whole utterances gets the cores of its workers. One of its passes is most of a final's delay, and
- * its weights take more memory in a second worker.
+ * that cannot stream gets the cores of its workers. One of its passes is most of a final's delay, and its
+ * weights take more memory in a second worker.
  */
 function liveThreads(
   { ortThreads, liveWorkers }: Pick<Config, "ortThreads" | "liveWorkers">,

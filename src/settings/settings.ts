@@ -142,7 +142,7 @@ const TREE = {
   ortThreads: setting("ORT_THREADS", orAuto(THREADS), {
     otherwise: "auto",
     means:
-      "threads inside one operator of one graph; `auto`: 1, and for live workers of models that read whole utterances " +
+      "threads inside one operator of one graph; `auto`: 1, and for live workers of models that cannot stream " +
       "[their share of the cores](sizing.md#workers)",
   }),
   executionProviders: setting("EXECUTION_PROVIDERS", PROVIDER_LIST, {
