@@ -83,12 +83,18 @@ export class GrowingUtterance implements EndedText {
     return agreed;
   }
 
-  /** Its final is next, so no more partials are reported. */
+  /** Only the second pass reads it. */
   takeFlush(): null {
     return null;
   }
 
-  takeSecondPass(): null {
-    return null;
+  /** Reports the text of the final, unless it contradicts stable words. */
+  takeSecondPass(text: string): AgreedText | null {
+    const { text: reported, stable } = this.#reported;
+    const kept = [...reported].slice(0, stable).join("");
+    if (text === "" || text === reported || !text.startsWith(kept)) return null;
+    this.#reported = { text, stable };
+    this.#hasLetters = true;
+    return this.#reported;
   }
 }

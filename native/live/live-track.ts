@@ -289,7 +289,7 @@ export class LiveTrack {
   }
 
   takeSecondPass(text: string): PartialText | null {
-    return (this.#hypothesis ?? this.read)?.takeSecondPass(text) ?? null;
+    return (this.#hypothesis ?? this.#spoken)?.takeSecondPass(text) ?? null;
   }
 
   onResumed(): void {
