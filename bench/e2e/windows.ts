@@ -126,6 +126,7 @@ function readerOf(
     rowSamples,
     width: model.vocabulary.length,
     read: (pcm) => model.decodeUtterance(pcm),
+    readTogether: (pcms) => Promise.all(pcms.map((pcm) => model.decodeUtterance(pcm))),
   });
   return (pcm) => reader.finish(pcm, reader.begin());
 }

@@ -1,4 +1,5 @@
 import type { SampleSpan } from "../../core/domain/audio/resample.js";
+import { type RowsOfLength, rowsOfLength } from "../../core/domain/placement/shared-passes.js";
 import type { LogProbs } from "../models/log-probs.js";
 import type { UtteranceReader } from "../models/utterance-reader.js";
 import type { LiveTrack } from "./live-track.js";
@@ -29,6 +30,7 @@ export interface ReadChunk {
 export class ChunkReadings {
   readonly #reader: UtteranceReader;
   readonly #frameSamples: number;
+  readonly #rows: readonly RowsOfLength[];
   /** Sessions with a chunk to read in this round; reused. */
   readonly #due: LiveTrack[] = [];
   /** Index of the session that is first in this round. */
@@ -37,9 +39,11 @@ export class ChunkReadings {
   /** Since when chunks wait for finals; null if none do. */
   #waitingSinceMs: number | null = null;
 
-  constructor(reader: UtteranceReader, frameSamples: number) {
+  /** @param rows windows per run, as second passes: none share a run on a CPU */
+  constructor(reader: UtteranceReader, frameSamples: number, rows: readonly RowsOfLength[] = []) {
     this.#reader = reader;
     this.#frameSamples = frameSamples;
+    this.#rows = rows;
   }
 
   /** The last round has left chunks to the next one. */
@@ -79,9 +83,11 @@ export class ChunkReadings {
     this.#waitingSinceMs = null;
     let done = 0;
     while (done < due.length && (done === 0 || performance.now() - startedAtMs < BUDGET_MS)) {
-      const track = due[done++]!;
-      const read = await this.#read(track, track.openReading!);
-      if (!track.isClosed) onRead(read);
+      const run = due.slice(done, done + this.#sharing(due[done]!));
+      done += run.length;
+      for (const read of await this.#read(run)) {
+        if (!read.track.isClosed) onRead(read);
+      }
     }
     // Sessions that have waited are first in the next round.
     if (done < due.length) this.#turn = tracks.indexOf(due[done]!);
@@ -89,11 +95,31 @@ export class ChunkReadings {
     return done > 0;
   }
 
-  async #read(track: LiveTrack, utterance: OpenReading): Promise<ReadChunk> {
-    const span = this.#reader.next(utterance.reading);
-    const rows = await this.#reader.read(utterance.reading, this.#audioOf(track, utterance, span));
-    track.read?.takeRows();
-    return { track, startFrame: utterance.startFrame, span, rows };
+  /** Returns how many windows may share the run of a session's: all are equally long. */
+  #sharing({ openReading }: LiveTrack): number {
+    if (this.#reader.readTogether === undefined) return 1;
+    const { start, end } = this.#reader.next(openReading!.reading);
+    return rowsOfLength(this.#rows, (end - start) / this.#frameSamples);
+  }
+
+  async #read(tracks: readonly LiveTrack[]): Promise<readonly ReadChunk[]> {
+    const parts = tracks.map((track) => {
+      const { startFrame, reading } = track.openReading!;
+      const span = this.#reader.next(reading);
+      return { track, startFrame, reading, span, pcm: this.#audioOf(track, { startFrame, reading }, span) };
+    });
+    const [first] = parts;
+    const read =
+      parts.length === 1
+        ? [await this.#reader.read(first!.reading, first!.pcm)]
+        : await this.#reader.readTogether!(
+            parts.map(({ reading }) => reading),
+            parts.map(({ pcm }) => pcm),
+          );
+    return parts.map(({ track, startFrame, span }, row) => {
+      track.read?.takeRows();
+      return { track, startFrame, span, rows: read[row]! };
+    });
   }
 
   /** Copies samples of an utterance, which the track keeps as output of its steps. */

@@ -91,7 +91,7 @@ export class LiveStepper {
     this.#nowMs = nowMs;
     this.#passes =
       decodeSoFar === null ? null : new PartialPasses({ model, decodeSoFar, utterances, post, nowMs });
-    this.#readings = reader === null ? null : new ChunkReadings(reader, frameSamples);
+    this.#readings = reader === null ? null : new ChunkReadings(reader, frameSamples, finalRows);
     this.#model = model;
     this.#post = post;
     this.#onStep = onStep;

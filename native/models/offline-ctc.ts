@@ -69,6 +69,7 @@ export class OfflineCtc implements CtcHead {
       rowSamples: this.outputFrameSamples,
       width: this.vocabulary.length,
       read: (pcm) => this.decode(pcm),
+      readTogether: (pcms) => this.decodeTogether(pcms),
     });
   }
 

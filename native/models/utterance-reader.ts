@@ -25,6 +25,8 @@ export interface UtteranceReader {
    * @returns the rows of the chunk
    */
   read(reading: Reading, pcm: Float32Array): Promise<LogProbs>;
+  /** Reads the next windows of several utterances in one run if the graph allows. Absent for chunks. */
+  readTogether?(readings: readonly Reading[], pcms: readonly Float32Array[]): Promise<readonly LogProbs[]>;
 }
 
 /** Copies a span of an utterance; silence outside of it. */

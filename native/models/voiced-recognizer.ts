@@ -110,16 +110,20 @@ export class VoicedRecognizer implements RecognizerModel {
 
   /** Adds the reader's runs to the time spent in graphs. */
   #timed(reader: UtteranceReader): UtteranceReader {
+    const timed = async <T>(run: () => Promise<T>): Promise<T> => {
+      const startedAtMs = performance.now();
+      const read = await run();
+      this.#runMs += performance.now() - startedAtMs;
+      return read;
+    };
     return {
       endsAnywhere: reader.endsAnywhere,
       begin: () => reader.begin(),
       next: (reading) => reader.next(reading),
-      read: async (reading, pcm) => {
-        const startedAtMs = performance.now();
-        const read = await reader.read(reading, pcm);
-        this.#runMs += performance.now() - startedAtMs;
-        return read;
-      },
+      read: (reading, pcm) => timed(() => reader.read(reading, pcm)),
+      ...(reader.readTogether !== undefined && {
+        readTogether: (readings, pcms) => timed(() => reader.readTogether!(readings, pcms)),
+      }),
     };
   }
 

@@ -20,6 +20,8 @@ export interface WindowReaderParts {
   readonly width: number;
   /** Reads a part of an utterance as if it were whole. */
   readonly read: (pcm: Float32Array) => Promise<LogProbs>;
+  /** Likewise for parts of several utterances. */
+  readonly readTogether: (pcms: readonly Float32Array[]) => Promise<readonly LogProbs[]>;
 }
 
 /**
@@ -43,9 +45,17 @@ export class WindowReader implements UtteranceReader {
   }
 
   async read(reading: Reading, pcm: Float32Array): Promise<LogProbs> {
-    const { parts } = reading as WindowReading;
     const read = await this.#parts.read(pcm);
-    parts.push(this.#rowsOf(parts.length, read));
+    this.#append(reading, read);
+    return read;
+  }
+
+  async readTogether(
+    readings: readonly Reading[],
+    pcms: readonly Float32Array[],
+  ): Promise<readonly LogProbs[]> {
+    const read = await this.#parts.readTogether(pcms);
+    for (const [row, reading] of readings.entries()) this.#append(reading, read[row]!);
     return read;
   }
 
@@ -61,6 +71,11 @@ export class WindowReader implements UtteranceReader {
     }
     const { logProbs, rows } = stitchPasses(parts, width);
     return { logProbs, frames: rows };
+  }
+
+  #append(reading: Reading, read: LogProbs): void {
+    const { parts } = reading as WindowReading;
+    parts.push(this.#rowsOf(parts.length, read));
   }
 
   #rowsOf(window: number, { logProbs, frames }: LogProbs): PassRows {

@@ -50,7 +50,7 @@ class Watched {
   readonly #rings = new Map<number, PcmRing>();
   readonly #stepper: LiveStepper;
 
-  constructor({ model, utterances }: Recognizer, { passes = true } = {}) {
+  constructor({ model, utterances }: Recognizer, { passes = true, windowsInRun = 1 } = {}) {
     const { reader } = model;
     const begun: Reading[] = [];
     const watchedReader: UtteranceReader = {
@@ -65,6 +65,10 @@ class Watched {
         this.ran.push("window");
         this.turns.push(begun.indexOf(reading));
         return reader!.read(reading, pcm);
+      },
+      readTogether: (readings, pcms) => {
+        this.ran.push(`${readings.length} windows`);
+        return reader!.readTogether!(readings, pcms);
       },
     };
     const watched: RecognizerModel = Object.create(model, {
@@ -85,6 +89,7 @@ class Watched {
     }
     this.#stepper = new LiveStepper({
       ...{ model: watched, utterances },
+      rows: { liveRows: 64, finalRows: [{ frames: 750, rows: windowsInRun }] },
       post: (answer) => this.answers.push(answer),
       onStep: () => {},
       // A clock that stands still leaves no time for passes after the first one.
@@ -210,6 +215,23 @@ for (const { id } of FULL_CONTEXT) {
     await recognizer.model.release();
   });
 }
+
+test("on a device windows of several sessions share a run, with the same texts", async () => {
+  const recognizer = await recognizerIn("test/fixtures/adapters/tiny-gigaam-ctc");
+  const alone = new Watched(recognizer);
+  await alone.hear([AUDIO]);
+  const shared = new Watched(recognizer, { windowsInRun: 2 });
+  await shared.hear([AUDIO, AUDIO, AUDIO]);
+  assert.ok(shared.ran.includes("2 windows") && shared.ran.includes("window"), shared.ran.join(", "));
+  const texts = alone.finalsOf().map(({ text }) => text);
+  for (const session of [0, 1, 2]) {
+    assert.deepEqual(
+      shared.finalsOf(session).map(({ text }) => text),
+      texts,
+    );
+  }
+  await recognizer.model.release();
+});
 
 test("a window waits for finals that are pending when it is full", async () => {
   const recognizer = await recognizerIn("test/fixtures/adapters/tiny-gigaam-ctc");
