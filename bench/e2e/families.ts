@@ -82,11 +82,11 @@ const OFFLINE_WAYS: readonly Way[] = [
 ];
 
 /**
- * `npm run bench -- families [FOLDER]`: the cost of packages with real weights, each alone in a new service
+ * `npm run bench -- families [FOLDER [PART]]`: the cost of packages with real weights, each alone in a new service
  * with one worker per kind and one thread per graph: load, memory, files, live sessions until p95 of finals
  * exceeds two seconds, first audio. Graphs that cannot stream are measured with all cores, reading live
  * utterances whole and in windows. FOLDER contains packages; those of the recipe
- * `models/recipes/adapters/true_shapes` by default.
+ * `models/recipes/adapters/true_shapes` by default. The result of a part of them is `families-PART`.
  */
 export async function run(options: {
   readonly smoke: boolean;
@@ -122,7 +122,10 @@ export async function run(options: {
     loadAverages: [loadBefore, loadavg()[0]],
   };
   console.log(tables(families));
-  console.log(await saveResult("families", { parameters, families }));
+  const part = options.args[1];
+  console.log(
+    await saveResult(part === undefined ? "families" : `families-${part}`, { parameters, families }),
+  );
 }
 
 type PackageFigures = Awaited<ReturnType<typeof measurePackage>>;

@@ -122,7 +122,7 @@ function entryRows(
 /** Tells how a recogniser works in live sessions, which decides the delay of finals. */
 function liveRows(model: { readonly task: string; readonly family: string | null }): readonly HelpRow[] {
   const streams = streamsLive(model);
-  return streams === null ? [] : [["live", streams ? "streams" : "reads whole utterances"]];
+  return streams === null ? [] : [["live", streams ? "streams" : "reads in windows"]];
 }
 
 /** Whether a recogniser reads speech while it is spoken; null for other models. */
