@@ -13,11 +13,11 @@ const BUSY_SHARE = 0.9;
 /** Below this share, partials pause for a second. */
 const LEAST_SHARE = 0.02;
 const LOAD_WINDOW_MS = 1_000;
-/** Limits the delay of a final that becomes due during a pass. */
-const LONGEST_PASS_MS = 250;
+/** Limits the delay of a final that becomes due during a pass: it would start after 80 ms of silence. */
+const LONGEST_PASS_MS = 120;
 const LONGEST_WINDOW_SECONDS = 8;
 /** Slow models get shorter windows, but not shorter than this. */
-const SHORTEST_WINDOW_SECONDS = 3;
+const SHORTEST_WINDOW_SECONDS = 2;
 const MAX_ROWS = 16;
 const WARM_UP_SECONDS = 2;
 
@@ -175,10 +175,17 @@ export class PartialPasses {
       const { endFrame } = track.encoded;
       const overdueFrames = growing.overdueFrames(endFrame);
       if (overdueFrames < 0) continue;
-      const windowStart = growing.windowStart(endFrame, longestFrames);
+      const windowStart = Math.max(growing.windowStart(endFrame, longestFrames), this.#unreadFrame(growing));
       due.push({ track, growing, overdueFrames, windowStart, endFrame });
     }
     return due.sort((a, b) => b.overdueFrames - a.overdueFrames);
+  }
+
+  /** Returns the start of the next window: everything before its overlap has been read for the final. */
+  #unreadFrame({ startFrame, reading }: GrowingUtterance): number {
+    const { reader, manifest } = this.#parts.model;
+    if (reader === null || reading === null) return startFrame;
+    return startFrame + reader.next(reading).start / manifest.frameSamples;
   }
 
   /** Takes as many readings as fit into a pass. */
