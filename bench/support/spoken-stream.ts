@@ -7,8 +7,8 @@ export const SAMPLE_RATE_HZ = 16_000;
 /** Silence between the sentences of a stream, long enough for each to get its final by the threshold. */
 export const GAP_SAMPLES = 16_000;
 const LEAD_SAMPLES = 8_000;
-/** Shorter than the pause that ends an utterance. */
-const BREATH_SAMPLES = 1_600;
+/** Parts quieter than this share of the peak (-26 dB) are cut between the sentences of an utterance. */
+const JOINED_FLOOR = 0.05;
 /** Samples quieter than this share of the sentence's peak (-40 dB) are not speech. */
 const SPEECH_FLOOR = 0.01;
 
@@ -35,7 +35,7 @@ export async function speakStream(
   return joinedStream(recordings, GAP_SAMPLES);
 }
 
-/** As `speakStream`, but each utterance is several sentences with pauses too short to end it. */
+/** As `speakStream`, but each utterance is several sentences without pauses that would end it. */
 export async function speakLongStream(
   service: ServiceProcess,
   utterances: readonly (readonly string[])[],
@@ -43,20 +43,22 @@ export async function speakLongStream(
   const recordings: Int16Array[] = [];
   for (const sentences of utterances) {
     const parts: Int16Array[] = [];
-    for (const text of sentences) parts.push(speechOf(await speak(service, { text })));
-    recordings.push(joinedBy(parts, BREATH_SAMPLES));
+    for (const text of sentences) {
+      const pcm = await speak(service, { text });
+      const { onset, end } = speechBounds(pcm, JOINED_FLOOR);
+      parts.push(pcm.subarray(onset, end));
+    }
+    recordings.push(joined(parts));
   }
   return joinedStream(recordings, GAP_SAMPLES);
 }
 
-function joinedBy(parts: readonly Int16Array[], gapSamples: number): Int16Array {
-  const whole = new Int16Array(
-    parts.reduce((sum, { length }) => sum + length, (parts.length - 1) * gapSamples),
-  );
+function joined(parts: readonly Int16Array[]): Int16Array {
+  const whole = new Int16Array(parts.reduce((sum, { length }) => sum + length, 0));
   let filled = 0;
   for (const part of parts) {
     whole.set(part, filled);
-    filled += part.length + gapSamples;
+    filled += part.length;
   }
   return whole;
 }
@@ -106,8 +108,8 @@ function toSixteenKilohertz(wav: Uint8Array): Int16Array {
   return toInt16(resample(samples, { fromHz: 24_000, toHz: SAMPLE_RATE_HZ }));
 }
 
-function speechBounds(pcm: Int16Array): { onset: number; end: number } {
+function speechBounds(pcm: Int16Array, floor = SPEECH_FLOOR): { onset: number; end: number } {
   const peak = pcm.reduce((highest, sample) => Math.max(highest, Math.abs(sample)), 0);
-  const isLoud = (sample: number) => Math.abs(sample) > peak * SPEECH_FLOOR;
+  const isLoud = (sample: number) => Math.abs(sample) > peak * floor;
   return { onset: pcm.findIndex(isLoud), end: pcm.findLastIndex(isLoud) + 1 };
 }
