@@ -91,18 +91,19 @@ export function planWorkers(
 }
 
 /**
- * Returns the threads inside an operator of a live worker, unless the operator has set them: one, but a model
+ * Returns the threads inside an operator of a live worker, unless the operator has set them: as others, but a model
  * that cannot stream gets the cores of its workers. One of its passes is most of a final's delay, and its
  * weights take more memory in a second worker.
  */
-function liveThreads(
-  { ortThreads, liveWorkers }: Pick<Config, "ortThreads" | "liveWorkers">,
+function threadsOfLive(
+  config: Pick<Config, "ortThreads" | "liveThreads" | "liveWorkers">,
   manifest: RecognizerManifest,
   { cores }: Pick<Machine, "cores">,
 ): number {
-  if (ortThreads !== null) return ortThreads;
-  if (recognizerFamilyOf(manifest).can.streams) return 1;
-  return Math.max(1, Math.min(MOST_THREADS, Math.floor(cores / (liveWorkers ?? 1))));
+  if (config.liveThreads !== null) return config.liveThreads;
+  if (recognizerFamilyOf(manifest).can.streams) return config.ortThreads;
+  const share = Math.floor(cores / (config.liveWorkers ?? 1));
+  return Math.max(config.ortThreads, Math.min(MOST_THREADS, share));
 }
 
 /** A thread with its heap, the runtime's working memory and batch buffers, as measured. */
@@ -145,7 +146,10 @@ export interface PlannedModels {
  * @param deviceCount the devices that an engine's workers use; null on the CPU
  */
 export async function planModels(
-  config: Pick<Config, "liveWorkers" | "synthesisWorkers" | "fileWorkers" | "ortThreads" | "serve"> &
+  config: Pick<
+    Config,
+    "liveWorkers" | "synthesisWorkers" | "fileWorkers" | "ortThreads" | "liveThreads" | "serve"
+  > &
     Partial<Pick<Config, "role" | "liveLanes">>,
   { recognizers, synthesizers }: Pick<InstalledModels, "recognizers" | "synthesizers">,
   machine: Machine,
@@ -160,7 +164,7 @@ export async function planModels(
     bytes,
     wanted: wantedOf(kind, wanted),
     devices: deviceCount(kind),
-    threads: config.ortThreads ?? 1,
+    threads: config.ortThreads,
   });
   const demandsOf = async (
     hearing: PackageFolder<RecognizerManifest>,
@@ -179,7 +183,7 @@ export async function planModels(
     return {
       live: {
         ...demand("live", hearingBytes, liveWorkers),
-        threads: liveThreads(config, hearing.manifest, machine),
+        threads: threadsOfLive(config, hearing.manifest, machine),
       },
       synthesis: demand("synthesis", speakingBytes, config.synthesisWorkers),
       transcription: demand("transcription", hearingBytes, config.fileWorkers),

@@ -139,10 +139,15 @@ const TREE = {
       "pieces of text in one run of the synthesizer; more pays off where batches are cheap, as on a GPU. `auto` reads " +
       "`device-tuning.json` in `DATA_DIR` ([GPUs](gpus.md#rows-by-device)), else 1",
   }),
-  ortThreads: setting("ORT_THREADS", orAuto(THREADS), {
+  ortThreads: setting("ORT_THREADS", THREADS, {
+    otherwise: "1",
+    means: "threads inside one operator of one graph",
+  }),
+  /** Null: by the model and the cores. */
+  liveThreads: setting("LIVE_THREADS", orAuto(THREADS), {
     otherwise: "auto",
     means:
-      "threads inside one operator of one graph; `auto`: 1, and for live workers of models that cannot stream " +
+      "the same for live workers; `auto`: `ORT_THREADS`, and for models that cannot stream " +
       "[their share of the cores](sizing.md#workers)",
   }),
   executionProviders: setting("EXECUTION_PROVIDERS", PROVIDER_LIST, {

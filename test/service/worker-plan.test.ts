@@ -109,6 +109,6 @@ test("a model that cannot stream gets few live workers with several threads, unl
   assert.equal(await liveOn(2, {}), "1 live of 2 threads (cores)");
   assert.equal(await liveOn(8, {}), "2 live of 4 threads (cores)");
   assert.equal(await liveOn(4, { LIVE_WORKERS: "2" }), "2 live of 2 threads (setting)");
-  assert.equal(await liveOn(2, { ORT_THREADS: "1" }), "2 live (cores)");
+  assert.equal(await liveOn(2, { LIVE_THREADS: "1" }), "2 live (cores)");
   assert.equal(await liveOn(2, {}, streaming), "2 live (cores)");
 });

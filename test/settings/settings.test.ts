@@ -18,7 +18,7 @@ test("an empty environment gives the defaults", () => {
   assert.deepEqual([config.modelPreload, config.modelIdleMs], [true, 900_000]);
   assert.deepEqual(
     [config.fileWorkers, config.liveWorkers, config.synthesisWorkers, config.ortThreads],
-    [null, null, null, null],
+    [null, null, null, 1],
   );
   assert.equal(config.modelsDir, null);
   assert.deepEqual(config.urlFetchAllow, []);
