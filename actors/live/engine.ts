@@ -87,6 +87,13 @@ export class LiveEngine implements LiveDecoder {
     return this.#lanes.map((lane) => lane.feeds.size);
   }
 
+  /** Seconds of audio that wait for a worker, in the session with most of it. */
+  get lateSeconds(): number {
+    let most = 0;
+    for (const { unreadSamples } of this.#feeds.values()) most = Math.max(most, unreadSamples);
+    return most / this.#options.sampleRateHz;
+  }
+
   async start(): Promise<void> {
     await Promise.all(this.#lanes.map((lane) => lane.supervisor.start()));
   }

@@ -310,6 +310,19 @@ export class Metrics {
     });
   }
 
+  /** Reads the audio that live workers have not stepped yet, by model, at each scrape. */
+  observeLiveLateness(read: () => ReadonlyMap<string, number>): void {
+    new Gauge({
+      name: "live_late_seconds",
+      help: "Audio of the latest session that its worker has not stepped yet",
+      labelNames: ["model"] as const,
+      registers: [this.#registry],
+      collect() {
+        for (const [model, seconds] of read()) this.set({ model }, seconds);
+      },
+    });
+  }
+
   /** Reads the failures of devices, by kind, at each scrape. */
   observeDeviceErrors<K extends string>(kinds: readonly K[], count: (kind: K) => number): void {
     new Counter({

@@ -1,6 +1,6 @@
 import type { SampleSpan } from "../../core/domain/audio/resample.js";
 import type { TokenSearch } from "../../core/domain/decoding/prefix-beam-search.js";
-import type { LogProbs } from "./recognizer.js";
+import type { LogProbs } from "./log-probs.js";
 import type { StreamState } from "./stream-caches.js";
 import { copyRows, type Tokens } from "./tokens.js";
 import { copySpan, type Reading, type UtteranceReader } from "./utterance-reader.js";
@@ -78,6 +78,7 @@ export class ChunkedCtc implements CtcHead {
     this.#tokens = tokens;
     if (graph.searchOver !== undefined) this.searchOver = graph.searchOver.bind(graph);
     this.reader = {
+      endsAnywhere: false,
       begin: () => new ChunkReading(graph.initial()),
       next: (reading) => graph.spanOf((reading as ChunkReading).chunks),
       read: (reading, pcm) => this.#read(reading as ChunkReading, pcm),
@@ -112,11 +113,12 @@ export class ChunkedCtc implements CtcHead {
     await this.#graph.release();
   }
 
-  async #read(reading: ChunkReading, pcm: Float32Array): Promise<void> {
+  async #read(reading: ChunkReading, pcm: Float32Array): Promise<LogProbs> {
     const { chunks: chunk, state } = reading;
     const found = await this.#graph.run({ chunk, state, pcm });
     const rows = new Float32Array(this.#graph.rowsPerChunk * this.vocabulary.length);
     copyRows(found, this.#tokens, rows);
     reading.append(rows, this.vocabulary.length);
+    return { logProbs: rows, frames: this.#graph.rowsPerChunk };
   }
 }

@@ -18,7 +18,7 @@ import type { VitsContents, VitsManifest } from "./vits/manifest.js";
 const CTC_TWO_PASS: RecognizerFamily<RecognizerManifest, CtcTwoPassContents> = {
   name: "ctc-two-pass",
   task: "transcription",
-  can: { livePartials: true, streams: true, hotWords: true, forget: () => true },
+  can: { livePartials: true, streams: true, windows: false, hotWords: true, forget: () => true },
   voiceSource: () => "model",
   schema: async () => (await import("./ctc-two-pass/manifest.js")).CTC_TWO_PASS_PACKAGE,
   load: async (model, options) =>
@@ -29,6 +29,7 @@ const CTC_TWO_PASS: RecognizerFamily<RecognizerManifest, CtcTwoPassContents> = {
 const GIGAAM_CTC = publicRecognizer({
   name: "gigaam-ctc",
   streams: false,
+  windows: true,
   schema: async () => (await import("./gigaam-ctc/manifest.js")).GIGAAM_CTC_PACKAGE,
   loadHead: async (model, options) =>
     (await import("./gigaam-ctc/gigaam-ctc.js")).loadGigaamCtc(model, options),
@@ -37,6 +38,7 @@ const GIGAAM_CTC = publicRecognizer({
 const NEMO_CTC = publicRecognizer({
   name: "nemo-ctc",
   streams: false,
+  windows: true,
   schema: async () => (await import("./nemo-ctc/manifest.js")).NEMO_CTC_PACKAGE,
   loadHead: async (model, options) => (await import("./nemo-ctc/nemo-ctc.js")).loadNemoCtc(model, options),
 });

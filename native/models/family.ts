@@ -34,6 +34,8 @@ export interface RecognizerFamily<M extends RecognizerManifest = RecognizerManif
     readonly livePartials: boolean;
     /** Reads speech while it is spoken; otherwise whole utterances. */
     readonly streams: boolean;
+    /** Reads the parts of a long live utterance while it is spoken, although it does not stream. */
+    readonly windows: boolean;
     /** Its search prefers hot words, if its outputs start words. */
     readonly hotWords: boolean;
     /**

@@ -1,5 +1,5 @@
 import type { TokenSearch } from "../../core/domain/decoding/prefix-beam-search.js";
-import type { LogProbs } from "./recognizer.js";
+import type { LogProbs } from "./log-probs.js";
 import { copyRows, type Tokens } from "./tokens.js";
 import type { CtcHead } from "./voiced-recognizer.js";
 

@@ -15,12 +15,14 @@ const voiceSource = ({ files }: PublicRecognizerManifest): VoiceSource =>
 export function publicRecognizer<M extends PublicRecognizerManifest>(family: {
   readonly name: string;
   readonly streams: boolean;
+  /** False by default. */
+  readonly windows?: boolean;
   /** True by default. */
   readonly takesHotWords?: boolean;
   readonly schema: () => Promise<PackageSchema<M, object>>;
   readonly loadHead: (model: ModelPackage<M>, options: GraphOptions) => Promise<CtcHead>;
 }): RecognizerFamily<M, object> {
-  const { name, streams, takesHotWords: hotWords = true, schema, loadHead } = family;
+  const { name, streams, windows = false, takesHotWords: hotWords = true, schema, loadHead } = family;
   return {
     name,
     task: "transcription",
@@ -29,6 +31,7 @@ export function publicRecognizer<M extends PublicRecognizerManifest>(family: {
     can: {
       livePartials: true,
       streams,
+      windows,
       hotWords,
       forget: (manifest) => voiceSource(manifest) === "near-voice",
     },

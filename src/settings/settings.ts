@@ -143,6 +143,13 @@ const TREE = {
     otherwise: "1",
     means: "threads inside one operator of one graph",
   }),
+  /** Null: by the model and the cores. */
+  liveThreads: setting("LIVE_THREADS", orAuto(THREADS), {
+    otherwise: "auto",
+    means:
+      "the same for live workers; `auto`: `ORT_THREADS`, and for models that cannot stream " +
+      "[their share of the cores](sizing.md#workers)",
+  }),
   executionProviders: setting("EXECUTION_PROVIDERS", PROVIDER_LIST, {
     otherwise: "cpu",
     means:

@@ -27,6 +27,7 @@ export const DOCUMENTS: Readonly<Record<string, string>> = {
   "conformance.md": "Conformance",
   "console.md": "Console and commands",
   "models.md": "Models",
+  "model-costs.md": "What models cost",
   "operations.md": "Operations",
   "install.md": "Install and run",
   "settings.md": "Settings",

@@ -288,6 +288,19 @@ export function liveEngineContract(
       await eventually("the backlog is full, then has room", isFullThenHasRoom);
     });
 
+    test("audio that waits for a worker counts as late, that of the latest session", async () => {
+      const starting = await makeEngine();
+      const [first, second] = [new LiveListener(starting), new LiveListener(starting)];
+      assert.equal(starting.lateSeconds, 0);
+      first.feed.write(silence(1));
+      second.feed.write(silence(2));
+      assert.equal(starting.lateSeconds, 2);
+      await starting.start();
+      await eventually("the audio is stepped", () => starting.lateSeconds < 0.04);
+      for (const listener of [first, second]) await listener.finish();
+      await starting.stop();
+    });
+
     test("a longest utterance is cut, and partials of the next begin at the cut", async () => {
       // Pauses of the recordings are shorter than the threshold: only the length ends an utterance.
       const listener = new LiveListener(engine, { endOfUtteranceMs: 2_000 });

@@ -331,6 +331,12 @@ const WRONG: readonly [string, Json, RegExp][] = [
     { maskedOutputs: ["q"] },
     /tokens\.txt: maskedOutputs must be symbols of it.*found "q"/,
   ],
+  [
+    "tiny-nemo-ctc",
+    { windows: { strideSeconds: 2.4, overlapSeconds: 0.1 } },
+    /windows\.overlapSeconds must be a number from 0\.8 to 30, found 0\.1/,
+  ],
+  ["tiny-gigaam-ctc", { windows: 4 }, /windows must have strideSeconds and overlapSeconds/],
   ["tiny-nemo-ctc", { subsampling: 6 }, /subsampling must be a multiple of 4, found 6/],
   ["tiny-nemo-ctc", { normalize: "all" }, /normalize must be one of per-feature, none, found all/],
   [
