@@ -279,13 +279,13 @@ const ROWS: readonly Row[] = [
     ...refusedOpen("too_many_messages", CLOSE.badRequest),
   ],
   [
-    "Files in place of samples",
-    "an Ogg file gets unsupported_format",
-    "ogg file",
+    "Compressed audio and files",
+    "an MP4 file gets unsupported_format",
+    "mp4 file",
     ...refusedOpen("unsupported_format", CLOSE.badRequest),
   ],
   [
-    "Files in place of samples",
+    "Compressed audio and files",
     "a WAV of another rate gets unsupported_format",
     "wav of another rate",
     ...refusedOpen("unsupported_format", CLOSE.badRequest),

@@ -11,8 +11,8 @@ const UTTERANCE: readonly LiveStep[] = [WHOLE_CLIP, HALF_A_SECOND, CLOSE];
 /** A WAV header of one channel with 16-bit samples at 8 kHz. */
 const WAV_AT_8_KHZ =
   "52494646ffffffff57415645666d74201000000001000100401f0000803e00000200100064617461ffffffff";
-/** The first page of an Ogg file. */
-const OGG = "4f67675300020000000000000000010203040000000000000000011e01766f7262697300000000024056";
+/** The first box of an MP4 file. */
+const MP4 = "0000001c667479706d703432000000006d7034326d70343169736f6d";
 
 /** What the sessions do, by name. Cases of the same session share its run. */
 export const LIVE_SCRIPTS = {
@@ -70,7 +70,7 @@ export const LIVE_SCRIPTS = {
   "unknown numerals": { query: { display: "true", numerals: "some" }, steps: [] },
   "unknown personal data": { query: { redact: "shoe-size" }, steps: [] },
   "unknown path": { path: "/v1/unheard-of", steps: [] },
-  "ogg file": { steps: [{ send: "bytes", hex: OGG }] },
+  "mp4 file": { steps: [{ send: "bytes", hex: MP4 }] },
   "wav of another rate": { steps: [{ send: "bytes", hex: WAV_AT_8_KHZ }] },
 
   idle: { steps: [], isLong: true },

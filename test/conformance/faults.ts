@@ -178,7 +178,7 @@ const LIVE: readonly (readonly [is: string, foundBy: number, apply: Fault["apply
   ["closes an idle client with 1000", 55, closes(["idle"], 1000)],
   ["closes a fast client with 1011", 56, closes(["too fast"], 1011)],
   ["closes a flood with 1000", 57, closes(["flood"], 1000)],
-  ["decodes Ogg as samples", 58, likeOther("ogg file", "ten times not json")],
+  ["decodes MP4 as samples", 58, likeOther("mp4 file", "ten times not json")],
   ["decodes 8 kHz as 16", 59, likeOther("wav of another rate", "ten times not json")],
   ["accepts an unknown flag", 60, likeOther("unknown flag", "unknown type")],
   ["accepts unknown numerals", 61, likeOther("unknown numerals", "unknown type")],
