@@ -22,6 +22,7 @@ import { accountReports, PostgresReports } from "./accounts/reports.js";
 import { UsedTokens } from "./accounts/used-tokens.js";
 import { sessionPlaces } from "./accounts/users.js";
 import { ensureDevelopmentKey } from "./development-key.js";
+import { type JobLimits, openJobs, type StoredJobs } from "./jobs/open-jobs.js";
 import { Accounts } from "./ledger/accounts.js";
 import { HoldChanges } from "./ledger/hold-changes.js";
 import { HoldJournal } from "./ledger/hold-journal.js";
@@ -190,6 +191,13 @@ export class Store {
   startIdempotency(serviceId: string): Idempotency {
     this.#idempotency = new PostgresIdempotency(this.#idempotencyKeys, serviceId, this.#parts.log);
     return this.#idempotency;
+  }
+
+  /** Opens jobs for the service whose meter was started. @param onQueued called for each job it queues */
+  openJobs(serviceId: string, limits: JobLimits, onQueued: () => void): StoredJobs {
+    const { sql, log } = this.#parts;
+    const derive = (purpose: string) => this.secretFor(purpose);
+    return openJobs({ sql, serviceId, limits, derive, log, onQueued });
   }
 
   /** Lists organizations of kept answers that are on disk, by the ids of the requests that produced them. */

@@ -1,0 +1,34 @@
+import type { Sql } from "postgres";
+import type { Log } from "../../../core/observe/log.js";
+import type { JobQueue, Jobs, WebhookQueue } from "../../../core/ports/jobs.js";
+import { PostgresJobQueue } from "./postgres-job-queue.js";
+import { type JobLimits, PostgresJobs } from "./postgres-jobs.js";
+import { openQueue } from "./queue.js";
+import { WebhookSecrets } from "./webhook-secrets.js";
+
+export type { JobLimits } from "./postgres-jobs.js";
+
+export interface StoredJobs {
+  /** For requests. */
+  readonly jobs: Jobs;
+  /** For the service that runs them. */
+  readonly queue: JobQueue & WebhookQueue;
+}
+
+export function openJobs(parts: {
+  readonly sql: Sql;
+  readonly serviceId: string;
+  readonly limits: JobLimits;
+  /** Derives a secret from the pepper. */
+  readonly derive: (purpose: string) => Uint8Array;
+  readonly log: Log;
+  readonly onQueued: () => void;
+}): StoredJobs {
+  const { sql, serviceId, limits, derive, log, onQueued } = parts;
+  const boss = openQueue(sql);
+  const secrets = new WebhookSecrets(sql, derive);
+  return {
+    jobs: new PostgresJobs({ sql, boss, serviceId, limits, secrets, log, onQueued }),
+    queue: new PostgresJobQueue({ sql, boss, serviceId, secrets, keptMs: limits.keptMs }),
+  };
+}
