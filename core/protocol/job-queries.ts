@@ -40,14 +40,22 @@ export const JOBS_QUERY = {
       description: "Jobs on a page",
     }),
     after: z.string().optional().meta({ description: "Id of the last job of the page before" }),
+    idempotency_key: z.string().optional().meta({
+      description: "Only the job that was submitted with this `Idempotency-Key`",
+    }),
   }),
   others: "refused",
 } as const satisfies Query;
 
 /** @throws {ServiceError} `INVALID_REQUEST`, `UNKNOWN_PARAMETER` */
 export function parseJobsQuery(query: URLSearchParams): JobPage {
-  const { status, limit, after = null } = readQuery(JOBS_QUERY, query);
-  return { status: status === "any" ? null : status, limit, after };
+  const {
+    status,
+    limit,
+    after = null,
+    idempotency_key: idempotencyKey = null,
+  } = readQuery(JOBS_QUERY, query);
+  return { status: status === "any" ? null : status, limit, after, idempotencyKey };
 }
 
 export const RESULT_FORMATS = ["json", "txt", "srt", "vtt"] as const;

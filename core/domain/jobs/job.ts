@@ -45,4 +45,6 @@ export interface JobPage {
   readonly limit: number;
   /** Id of the last job of the page before. */
   readonly after: string | null;
+  /** Only the job that was submitted with it. */
+  readonly idempotencyKey: string | null;
 }

@@ -232,9 +232,9 @@ function notDone({ status, error }: Job): ServiceError {
 
 /** Names are shown in lists and in the console. */
 function shownFileName(name: string | undefined): string | null {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: PostgreSQL and terminals must not get them
+  // PostgreSQL and terminals must not get control characters.
   const shown = decodedName(name ?? "")
-    .replace(/[\u0000-\u001f\u007f]/g, "")
+    .replace(/\p{Cc}/gu, "")
     .toWellFormed();
   return shown === "" ? null : shown.slice(0, LONGEST_FILE_NAME);
 }

@@ -17,6 +17,8 @@ export interface StoredJobs {
 
 export function openJobs(parts: {
   readonly sql: Sql;
+  /** Schema of the queue. */
+  readonly queueSchema: string;
   readonly serviceId: string;
   readonly limits: JobLimits;
   /** Derives a secret from the pepper. */
@@ -24,8 +26,8 @@ export function openJobs(parts: {
   readonly log: Log;
   readonly onQueued: () => void;
 }): StoredJobs {
-  const { sql, serviceId, limits, derive, log, onQueued } = parts;
-  const boss = openQueue(sql);
+  const { sql, queueSchema, serviceId, limits, derive, log, onQueued } = parts;
+  const boss = openQueue(sql, queueSchema);
   const secrets = new WebhookSecrets(sql, derive);
   return {
     jobs: new PostgresJobs({ sql, boss, serviceId, limits, secrets, log, onQueued }),

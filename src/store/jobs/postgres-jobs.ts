@@ -72,7 +72,10 @@ export class PostgresJobs implements Jobs {
     return row === undefined ? null : toJob(row);
   }
 
-  async list(organizationId: string, { status, limit, after }: JobPage): Promise<readonly Job[]> {
+  async list(
+    organizationId: string,
+    { status, limit, after, idempotencyKey }: JobPage,
+  ): Promise<readonly Job[]> {
     const { sql } = this.#parts;
     const afterId = after === null ? null : uuidOf(after);
     const rows = await this.#ask(
@@ -80,6 +83,7 @@ export class PostgresJobs implements Jobs {
         select ${jobColumns(sql)} from jobs
         where organization_id = ${organizationId} and ${this.#visible()}
           and (${status}::text is null or status = ${status})
+          and (${idempotencyKey}::text is null or idempotency_key = ${idempotencyKey})
           and (${afterId}::uuid is null or (created_at, id) < (
             select created_at, id from jobs as last
             where last.id = ${afterId}::uuid and last.organization_id = ${organizationId}))

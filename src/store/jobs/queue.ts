@@ -18,8 +18,14 @@ export function through(sql: ISql): PgBoss.Db {
  * Opens pg-boss on our connections, without its timers and migrations: ours replace them. It must not be
  * started or stopped.
  */
-export function openQueue(sql: Sql): PgBoss {
-  return new PgBoss({ db: throughOwn(sql), migrate: false, supervise: false, schedule: false });
+export function openQueue(sql: Sql, schema: string): PgBoss {
+  return new PgBoss({
+    schema,
+    db: throughOwn(sql),
+    migrate: false,
+    supervise: false,
+    schedule: false,
+  });
 }
 
 /** pg-boss puts maintenance between BEGIN and COMMIT, which a pool must not run on a connection of others. */

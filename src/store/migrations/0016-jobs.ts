@@ -1,5 +1,5 @@
 import type { Migration } from "../postgres/migrate.js";
-import { changesOfHolds } from "./0013-changes-of-holds.js";
+import { CHANGES_OF_HOLDS } from "./0013-changes-of-holds.js";
 
 /**
  * Transcriptions that outlive their request, with their audio and results; the queue is pg-boss's. Holds of jobs do
@@ -68,8 +68,9 @@ export const jobs: Migration = {
       rotated_at      timestamptz not null default now()
     );
 
-    ${changesOfHolds.sql
-      .replace("create function", "create or replace function")
-      .replace("and id <> all (change.over)", "and id <> all (change.over) and not starts_with(id, 'job_')")}
+    ${CHANGES_OF_HOLDS.replace("create function", "create or replace function").replace(
+      "and id <> all (change.over)",
+      "and id <> all (change.over) and not starts_with(id, 'job_')",
+    )}
   `,
 };
