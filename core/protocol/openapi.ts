@@ -72,7 +72,7 @@ function operation(endpoint: Endpoint): Json {
   };
   const success = {
     description: SUCCESS[status],
-    ...(answerHeaders.length > 0 && { headers }),
+    ...(Object.keys(headers).length > 0 && { headers }),
     ...(Object.keys(answer).length > 0 && { content: contents(answer) }),
   };
   const statuses = endpoint.isBilled === true ? [...endpoint.errors, ...IDEMPOTENCY.errors] : endpoint.errors;

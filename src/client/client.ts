@@ -1,5 +1,6 @@
 import { type AudioBody, type AudioSource, audioBodyOf, headerName } from "./audio-source.js";
 import { ApiError } from "./errors.js";
+import { Jobs } from "./jobs.js";
 import type { LiveOptions } from "./live-options.js";
 import type { LiveEndpoint } from "./live-socket.js";
 import { LiveTranscription } from "./live-transcription.js";
@@ -122,6 +123,8 @@ const DEFAULT_MAX_RETRIES = 2;
  * `RequestTimeoutError` if it takes too long. Transient failures are retried without a second charge.
  */
 export class ServiceClient {
+  /** Transcriptions that outlive their request. */
+  readonly jobs: Jobs;
   readonly #requester: Requester;
   readonly #live: LiveEndpoint;
   readonly #baseUrl: URL;
@@ -138,6 +141,9 @@ export class ServiceClient {
       timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
       maxRetries: options.maxRetries ?? DEFAULT_MAX_RETRIES,
     });
+    const { audioBodyOf: bodyOf = audioBodyOf } = platform;
+    const parts = { requester: this.#requester, url: this.#sttUrl, authorization: this.#authorization };
+    this.jobs = new Jobs<AudioSource>({ ...parts, bodyOf });
     const ownToken = async (signal: AbortSignal) => (await this.streamToken({ signal })).token;
     this.#live = {
       url: serviceUrl(options.streamUrl ?? options.baseUrl),

@@ -10,6 +10,7 @@ export type {
   UsageOptions,
 } from "./client.js";
 export * from "./errors.js";
+export type { JobListOptions, JobOptions, Jobs, JobWaitOptions } from "./jobs.js";
 export type { LiveDone, LiveOptions, LiveStatus } from "./live-options.js";
 export { type LiveSentence, liveSentences, type SentencePart } from "./live-sentences.js";
 export type { LiveTranscription } from "./live-transcription.js";

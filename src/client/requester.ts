@@ -13,7 +13,7 @@ export interface CallOptions {
 }
 
 export interface RequestPlan {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "DELETE";
   readonly url: URL;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: RequestBody;

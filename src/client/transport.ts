@@ -1,3 +1,5 @@
+import type { AudioBody, AudioSource } from "./audio-source.js";
+
 export interface UploadProgress {
   readonly sentBytes: number;
   /** Null if the length of the source is unknown. */
@@ -16,7 +18,7 @@ export type RequestBody =
     };
 
 export interface TransportRequest {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "DELETE";
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: RequestBody | null;
@@ -56,4 +58,6 @@ export interface Platform {
   openSocket(url: URL, protocols: string[]): SocketLike;
   /** Whether the key may open a live socket; otherwise a single-use token is requested first. */
   readonly socketTakesKey: boolean;
+  /** Opens recordings of the platform, besides those that every platform has. */
+  readonly audioBodyOf?: (source: Exclude<AudioSource, { readonly url: string }>) => Promise<AudioBody>;
 }

@@ -14,6 +14,7 @@ export const DOCUMENTS: Readonly<Record<string, string>> = {
   "api.md": "HTTP API",
   "api-speech.md": "Speech",
   "api-transcription.md": "Transcription",
+  "jobs.md": "Jobs",
   "api-account.md": "Account and prices",
   "api-errors.md": "Errors and limits",
   "live-protocol.md": "Live protocol",
