@@ -211,11 +211,7 @@ class Batch {
     }
   }
 
-  async #request(
-    client: DauysClient,
-    recording: Recording,
-    progress: CallProgress,
-  ): Promise<Transcribed> {
+  async #request(client: DauysClient, recording: Recording, progress: CallProgress): Promise<Transcribed> {
     const { name, isUrl } = recording;
     const source = isUrl ? { url: name } : { path: name };
     const call = {

@@ -81,7 +81,8 @@ async function transcribe(input: CommandInput): Promise<void> {
   const isOne = others.length === 0 && (isUrl(first) || !(await isFolder(first)));
   const isJob = input.options.isSet("jobs");
   if (isJob && first === "-") throw new UsageError('"-" (standard input) cannot be transcribed as a job');
-  if (isOne && !isJob && !(await isFolderPath(input.options.text("output")))) await transcribeOne(input, first);
+  if (isOne && !isJob && !(await isFolderPath(input.options.text("output"))))
+    await transcribeOne(input, first);
   else if (first === "-")
     throw new UsageError(
       `-o must be a file for standard input, received "${input.options.text("output") ?? ""}"`,

@@ -29,8 +29,9 @@ export function openJobs(parts: {
   const { sql, queueSchema, serviceId, limits, derive, log, onQueued } = parts;
   const boss = openQueue(sql, queueSchema);
   const secrets = new WebhookSecrets(sql, derive);
+  const storing = new Set<string>();
   return {
-    jobs: new PostgresJobs({ sql, boss, serviceId, limits, secrets, log, onQueued }),
-    queue: new PostgresJobQueue({ sql, boss, serviceId, secrets, keptMs: limits.keptMs }),
+    jobs: new PostgresJobs({ sql, boss, serviceId, limits, secrets, storing, log, onQueued }),
+    queue: new PostgresJobQueue({ sql, boss, serviceId, secrets, storing, keptMs: limits.keptMs }),
   };
 }

@@ -20,11 +20,16 @@ export interface PostgresJobQueueParts {
   readonly boss: PgBoss;
   readonly serviceId: string;
   readonly secrets: WebhookSecrets;
+  /** Jobs whose audio this service stores now. */
+  readonly storing: ReadonlySet<string>;
   readonly keptMs: number;
 }
 
 /** Rows that one statement of the sweep removes at most. */
 const REMOVED_AT_ONCE = 500;
+
+/** A job of this age that this service does not store any more was left half-stored. */
+const STORED_FROM = "10 seconds";
 
 /** A transaction that must leave nothing behind. */
 class Undone extends Error {
@@ -137,7 +142,7 @@ export class PostgresJobQueue implements JobQueue, WebhookQueue {
   }
 
   async sweep(isRunning: (id: string) => Promise<boolean>): Promise<number> {
-    const { sql, boss, serviceId } = this.#parts;
+    const { sql, boss, serviceId, storing } = this.#parts;
     // Webhooks whose service died while it sent them.
     await boss.expire();
     const rows = await sql<(RunRow & { is_own: boolean })[]>`
@@ -152,7 +157,9 @@ export class PostgresJobQueue implements JobQueue, WebhookQueue {
     }
     await sql`
       delete from jobs where status = 'storing'
-        and not exists (select from service_instances where service_instances.id = jobs.service_id)`;
+        and (not exists (select from service_instances where service_instances.id = jobs.service_id)
+          or (service_id = ${serviceId} and id <> all (${[...storing]}::uuid[])
+            and created_at < now() - ${STORED_FROM}::interval))`;
     await sql`
       delete from jobs where id in (
         select id from jobs where expires_at < now() order by expires_at limit ${REMOVED_AT_ONCE}

@@ -25,6 +25,8 @@ export interface PostgresJobsParts {
   readonly serviceId: string;
   readonly limits: JobLimits;
   readonly secrets: WebhookSecrets;
+  /** Jobs whose audio this service stores now. */
+  readonly storing: Set<string>;
   readonly log: Log;
   /** Called when a job was queued. */
   readonly onQueued: () => void;
@@ -46,6 +48,16 @@ export class PostgresJobs implements Jobs {
 
   async submit(job: NewJob, audio: Parameters<Jobs["submit"]>[1]): Promise<Submitted> {
     const id = randomUUID();
+    const { storing } = this.#parts;
+    storing.add(id);
+    try {
+      return await this.#submit(id, job, audio);
+    } finally {
+      storing.delete(id);
+    }
+  }
+
+  async #submit(id: string, job: NewJob, audio: Parameters<Jobs["submit"]>[1]): Promise<Submitted> {
     const claim = await this.#ask(this.#claim(id, job, audio?.bytes ?? 0));
     if (claim.type !== "claimed") return claim;
     try {
@@ -54,7 +66,7 @@ export class PostgresJobs implements Jobs {
       this.#parts.onQueued();
       return { type: "submitted", job: queued };
     } catch (error) {
-      // If this fails too, the sweep removes it, or the client finds the job under its idempotency key.
+      // If this fails too, the sweep removes it.
       await this.#parts.sql`delete from jobs where id = ${id} and status = 'storing'`.catch(() => {});
       throw error;
     }
