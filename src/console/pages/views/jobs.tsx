@@ -23,7 +23,8 @@ export function Jobs({ organization }: ViewProps) {
   const chosenModel = useModels("transcription");
   const { jobs, hasMore, more, problem, reload, uploads, add, end } = useJobs(organization.id);
   const start = (files: readonly File[]) =>
-    add(files, { ...modelOption(chosenModel.model), hotWords: hotWordsOf(hotWords) });
+    // Browsers list a folder in any order.
+    add(byName(files), { ...modelOption(chosenModel.model), hotWords: hotWordsOf(hotWords) });
   const save = async (job: Job, format: Format) => {
     setFailure(null);
     try {
@@ -57,6 +58,10 @@ export function Jobs({ organization }: ViewProps) {
       {hasMore && <Button onClick={more} text={t("more")} />}
     </>
   );
+}
+
+function byName(files: readonly File[]): readonly File[] {
+  return files.toSorted((a, b) => a.name.localeCompare(b.name, undefined, { numeric: true }));
 }
 
 function DropZone({ onFiles }: { readonly onFiles: (files: readonly File[]) => void }) {
