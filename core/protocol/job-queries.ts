@@ -58,7 +58,7 @@ export function parseJobsQuery(query: URLSearchParams): JobPage {
   return { status: status === "any" ? null : status, limit, after, idempotencyKey };
 }
 
-export const RESULT_FORMATS = ["json", "txt", "srt", "vtt"] as const;
+const RESULT_FORMATS = ["json", "txt", "srt", "vtt"] as const;
 export type ResultFormat = (typeof RESULT_FORMATS)[number];
 
 export const JOB_RESULT_QUERY = {

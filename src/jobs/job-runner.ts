@@ -13,7 +13,7 @@ import { jsonInTurns } from "../http/long-body.js";
 import { LONGEST_FETCH_BYTES, LONGEST_UPLOAD_BYTES, safeExtension, withUpload } from "../http/spool.js";
 
 /** A transcription without its billing. */
-export interface JobWork {
+interface JobWork {
   readonly transcript: Promise<TimedTranscript>;
   stop(reason: StopReason): void;
 }
@@ -37,7 +37,7 @@ export interface JobRunnerParts {
   readonly log: Log;
 }
 
-export interface JobObserver {
+interface JobObserver {
   /** Called whenever this service starts or ends a run, and after each sweep. */
   counted(counts: JobCounts): void;
   ended(outcome: "done" | "failed" | "lost"): void;

@@ -6,8 +6,8 @@ import { ENDPOINTS } from "../../core/protocol/endpoints.js";
 import type { SpeakOptions } from "../../src/client/client.js";
 import { DauysClient } from "../../src/client/node.js";
 import type { SpeechRequest } from "../../src/client/types.js";
-import { FAKE_JOB } from "../http/fake-jobs.js";
 import { type ServiceStub, STUB_KEY, type StubRequest, startStub } from "../cli/service-stub.js";
+import { FAKE_JOB } from "../http/fake-jobs.js";
 
 /** Every option. A missing option does not compile; a missing parameter fails the test below. */
 const REQUEST: Required<SpeechRequest> = {

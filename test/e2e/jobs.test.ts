@@ -116,7 +116,10 @@ test("a repeated Idempotency-Key returns the same job, and another request under
   assert.equal(again.headers.get("idempotent-replayed"), "true");
   assert.equal((await json<JobBody>(again, 202)).id, job.id);
   const { data } = await client.jobs.list({ idempotencyKey: "job-1" });
-  assert.deepEqual(data.map(({ id }) => id), [job.id]);
+  assert.deepEqual(
+    data.map(({ id }) => id),
+    [job.id],
+  );
   const other = await ask("POST", `${SUBMIT}?timestamps=true`, { body: wav, headers: key });
   await json(other, 422);
   assert.equal(other.headers.get("x-svc-error"), "idempotency_key_reused");
@@ -129,7 +132,10 @@ test("audio behind a url is fetched when the job runs, and a failed fetch fails 
   assert.deepEqual([done.status, done.url], ["done", `${receiverUrl}/call.wav`]);
   const refused = await client.jobs.submit({ url: "http://recordings.invalid/call.wav" });
   const failed = await client.jobs.wait(refused.id);
-  assert.deepEqual([failed.status, failed.error?.code, failed.credits_charged], ["failed", "url_fetch_failed", null]);
+  assert.deepEqual(
+    [failed.status, failed.error?.code, failed.credits_charged],
+    ["failed", "url_fetch_failed", null],
+  );
   const answer = await ask("GET", `/v1/jobs/${refused.id}/result`);
   const { detail } = await json<{ detail: string }>(answer, 409);
   assert.match(detail, /^the job has no result: its status is failed \(url_fetch_failed: /);
@@ -147,9 +153,15 @@ test("jobs are listed newest first in pages, by status, and only to their organi
   for (let nth = 0; nth < 3; nth++) ids.unshift((await submitted()).id);
   for (const id of ids) await client.jobs.wait(id);
   const first = await client.jobs.list({ limit: 2 });
-  assert.deepEqual(first.data.map(({ id }) => id), ids.slice(0, 2));
+  assert.deepEqual(
+    first.data.map(({ id }) => id),
+    ids.slice(0, 2),
+  );
   const second = await client.jobs.list({ limit: 1, after: first.next ?? "" });
-  assert.deepEqual(second.data.map(({ id }) => id), ids.slice(2));
+  assert.deepEqual(
+    second.data.map(({ id }) => id),
+    ids.slice(2),
+  );
   const failed = await client.jobs.list({ status: "failed" });
   assert.ok(failed.data.every(({ status }) => status === "failed"));
   const stranger = await sharedService();
@@ -284,7 +296,10 @@ test("after a rotation webhooks are signed with both secrets, and the documented
     const check = (given: string) => {
       const quoted = [fresh.secret, given, body].map((text) => JSON.stringify(text)).join(", ");
       const call = language === "js" ? `console.log(verify(${quoted}))` : `print(verify(${quoted}))`;
-      const { stdout, stderr } = spawnSync(command, args, { input: `${example}\n${call}\n`, encoding: "utf8" });
+      const { stdout, stderr } = spawnSync(command, args, {
+        input: `${example}\n${call}\n`,
+        encoding: "utf8",
+      });
       return stdout.trim().toLowerCase() + stderr;
     };
     assert.equal(check(signature), "true", language);
