@@ -1,6 +1,5 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Sql } from "postgres";
 import { DauysClient } from "../../src/client/node.js";
 import { Transfers } from "../../src/store/ledger/transfers.js";
 import { connect } from "../../src/store/postgres/connect.js";
@@ -16,6 +15,8 @@ const SIZES = {
   full: { jobs: 10_000, rounds: 5, requests: 12 },
   smoke: { jobs: 50, rounds: 1, requests: 2 },
 };
+
+type Sql = ReturnType<typeof connect>;
 
 interface Samples {
   readonly without: number[];

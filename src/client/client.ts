@@ -4,11 +4,12 @@ import { Jobs } from "./jobs.js";
 import type { LiveOptions } from "./live-options.js";
 import type { LiveEndpoint } from "./live-socket.js";
 import { LiveTranscription } from "./live-transcription.js";
+import type { Platform } from "./platform.js";
 import { formatHotWords, type HotWord, queryOf, readingQuery, urlOf } from "./query.js";
-import { type CallOptions, Requester, type RequestPlan } from "./requester.js";
+import { type BilledOptions, type CallOptions, Requester, type RequestPlan } from "./requester.js";
 import { readSpeech, readSpeechFrames, readTimedSpeech } from "./speech.js";
 import { ACCEPT_EVENTS, readTranscript } from "./transcript-events.js";
-import type { Platform, UploadProgress } from "./transport.js";
+import type { UploadProgress } from "./transport.js";
 import type {
   Balance,
   Health,
@@ -45,15 +46,6 @@ export interface ClientOptions {
   readonly liveOpenTimeoutMs?: number | undefined;
   /** Retries of a failed request; default 2. */
   readonly maxRetries?: number | undefined;
-}
-
-export interface BilledOptions extends CallOptions {
-  /**
-   * Your name for this work, 1 to 255 printable ASCII characters; default: a random one for each call. For 24
-   * hours, the same request with the same key is charged once and gets the same response, even from another
-   * process.
-   */
-  readonly idempotencyKey?: string | undefined;
 }
 
 export interface SpeakOptions extends BilledOptions {

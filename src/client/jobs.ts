@@ -1,7 +1,6 @@
 import type { AudioBody, AudioSource } from "./audio-source.js";
-import type { BilledOptions } from "./client.js";
 import { formatHotWords, type HotWord, queryOf, readingQuery, urlOf } from "./query.js";
-import type { CallOptions, OpenResponse, Requester, RequestPlan } from "./requester.js";
+import type { BilledOptions, CallOptions, OpenResponse, Requester, RequestPlan } from "./requester.js";
 import { sleep } from "./retry.js";
 import type { UploadProgress } from "./transport.js";
 import type { Job, JobEnd, JobList, JobStatus, RedactedKind, Transcription, WebhookSecret } from "./types.js";

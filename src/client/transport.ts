@@ -1,5 +1,3 @@
-import type { AudioBody, AudioSource } from "./audio-source.js";
-
 export interface UploadProgress {
   readonly sentBytes: number;
   /** Null if the length of the source is unknown. */
@@ -51,13 +49,4 @@ export interface SocketLike {
   close(): void;
   /** Only in `ws`: closes without waiting for the other side. */
   terminate?(): void;
-}
-
-export interface Platform {
-  readonly transport: Transport;
-  openSocket(url: URL, protocols: string[]): SocketLike;
-  /** Whether the key may open a live socket; otherwise a single-use token is requested first. */
-  readonly socketTakesKey: boolean;
-  /** Opens recordings of the platform, besides those that every platform has. */
-  readonly audioBodyOf?: (source: Exclude<AudioSource, { readonly url: string }>) => Promise<AudioBody>;
 }

@@ -26,9 +26,8 @@ export function openJobs(parts: JobParts, owned: Owned): Jobs {
     spoolDir: spoolFolder,
     atOnce: config.jobsAtOnce,
   });
-  const { observeWebhooks } = metrics;
   const nowMs = () => store.sharedClock.nowMs();
-  const webhooks = new WebhookLoop({ queue, sender: urls, nowMs, observer: observeWebhooks, log });
+  const webhooks = new WebhookLoop({ queue, sender: urls, nowMs, observer: metrics.observeWebhooks, log });
   owned.add("webhooks", () => webhooks.stop());
   owned.add("jobs", async () => runner?.stop());
   runner.start();
