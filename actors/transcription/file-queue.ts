@@ -29,6 +29,11 @@ const MAX_TASK_FRAMES = 4_000;
 const partsHeld = (workerCount: number) => 4 * workerCount + 2 * MIN_PARTS_HELD;
 const MAX_ATTEMPTS = 2;
 
+interface Work {
+  readonly run: () => Promise<void>;
+  readonly isLater: boolean;
+}
+
 type Answered = { readonly answer: FileAnswer<unknown> } | { readonly lost: unknown };
 
 /**
@@ -42,6 +47,7 @@ export class FileQueue {
   readonly #begun: FileRun[] = [];
   readonly #waiting: FileRun[] = [];
   #atWork = 0;
+  #laterAtWork = 0;
 
   constructor(pool: FilePool, log: Log) {
     this.#pool = pool;
@@ -84,27 +90,36 @@ export class FileQueue {
     while (this.#atWork < this.#pool.workerCount) {
       const work = this.#next();
       if (work === null) return;
+      const later = work.isLater ? 1 : 0;
       this.#atWork++;
-      void work().then(() => {
+      this.#laterAtWork += later;
+      void work.run().then(() => {
         this.#atWork--;
+        this.#laterAtWork -= later;
         this.#pump();
       });
     }
   }
 
   /** Returns work for a free worker, from the first file in turn with available work. */
-  #next(): (() => Promise<void>) | null {
+  #next(): Work | null {
     this.#rotate();
     const inOrder = [...this.#begun].sort((a, b) => Number(a.isLater) - Number(b.isLater));
     for (const run of inOrder) {
+      if (run.isLater && this.#laterAtWork >= this.#mostLaterAtWork) return null;
       const work = this.#workOf(run);
       if (work === null) continue;
       // Its next turn comes after those of the other files.
       this.#begun.splice(this.#begun.indexOf(run), 1);
       this.#begun.push(run);
-      return work;
+      return { run: work, isLater: run.isLater };
     }
     return null;
+  }
+
+  /** One worker is left to a file that may come. */
+  get #mostLaterAtWork(): number {
+    return Math.max(1, this.#pool.workerCount - 1);
   }
 
   /** Removes finished files and starts waiting ones. */

@@ -182,7 +182,8 @@ async function openPair(): Promise<Pair> {
   };
 }
 
-async function killed({ child }: ServiceProcess): Promise<void> {
+async function killed({ child, output }: ServiceProcess): Promise<void> {
+  assert.equal(child.exitCode ?? child.signalCode, null, `the service has ended by itself: ${output()}`);
   child.kill("SIGKILL");
   await once(child, "exit");
 }

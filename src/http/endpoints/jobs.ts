@@ -41,6 +41,7 @@ type JobOperation =
 
 const NO_STORE = { "cache-control": "no-store" };
 const LONGEST_FILE_NAME = 255;
+const READ_BYTES = 2 ** 20;
 
 /** Transcriptions that outlive their request. */
 export function jobHandlers(deps: JobDeps): Handlers<JobOperation> {
@@ -120,9 +121,14 @@ async function submitUpload(given: {
     const { size } = await stat(path);
     // The database may be on the same disk.
     await options.room.check(size);
-    const audio = { bytes: size, parts: createReadStream(path, { highWaterMark: 2 ** 20 }) };
+    const audio = { bytes: size, parts: partsOf(path) };
     await accept(exchange, await deps.jobs.submit(job(hash.digest("hex")), audio));
   });
+}
+
+/** Opens the file with the first read: a replayed submission reads nothing, and the file is deleted then. */
+async function* partsOf(path: string): AsyncGenerator<Uint8Array, void, undefined> {
+  yield* createReadStream(path, { highWaterMark: READ_BYTES }) as AsyncIterable<Uint8Array>;
 }
 
 async function accept(exchange: Exchange, submitted: Submitted): Promise<void> {
