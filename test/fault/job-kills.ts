@@ -164,7 +164,7 @@ async function openPair(): Promise<Pair> {
     key: owner.key,
     dataDir,
     async kill(victim) {
-      if (victim === "database") process.kill(await postmasterPid(dataDir), "SIGKILL");
+      if (victim === "database") await killDatabase(dataDir);
       else if (victim === "workers") for (const { child } of [owner, other]) child.kill("SIGUSR2");
       else if (victim === "owner") {
         await killed(owner);
@@ -186,6 +186,20 @@ async function killed({ child, output }: ServiceProcess): Promise<void> {
   assert.equal(child.exitCode ?? child.signalCode, null, `the service has ended by itself: ${output()}`);
   child.kill("SIGKILL");
   await once(child, "exit");
+}
+
+/** The database may still be on its way back from the kill before. */
+async function killDatabase(dataDir: string): Promise<void> {
+  await eventually("there is a database to kill", async () => {
+    try {
+      process.kill(await postmasterPid(dataDir), "SIGKILL");
+      return true;
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === "ESRCH" || code === "ENOENT") return false;
+      throw error;
+    }
+  });
 }
 
 async function postmasterPid(dataDir: string): Promise<number> {
