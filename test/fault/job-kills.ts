@@ -214,9 +214,12 @@ async function compare(
 ): Promise<number> {
   const client = clientOf(pair);
   for (const [id, credits] of submitted) {
-    const job = await client.jobs.wait(id, { maxRetries: 20, pollMs: 500 });
+    const job = await client.jobs.wait(id, { maxRetries: 20, timeoutMs: 600_000, pollMs: 500 });
     assert.deepEqual([job.status, job.credits_charged], ["done", credits], JSON.stringify(job));
-    assert.equal((await client.jobs.result(id)).credits_charged, credits);
+    assert.equal(
+      (await client.jobs.result(id, { maxRetries: 20, timeoutMs: 600_000 })).credits_charged,
+      credits,
+    );
   }
   await eventually("every webhook has arrived", () => received.size === submitted.size, 300_000);
   for (const [id, ids] of received) assert.deepEqual([...new Set(ids)], [id.replace("job_", "wh_")]);
