@@ -119,6 +119,30 @@ export class Metrics {
     if (audioSeconds > 0)
       this.asrFileRtf.observe({ model: file.modelId }, file.processingSeconds / audioSeconds);
   };
+  readonly jobsQueued = this.#gauge("jobs_queued", "Jobs that wait, over all services on the database");
+  readonly jobsRunning = this.#gauge("jobs_running", "Jobs that run, over all services on the database");
+  readonly jobRuns = this.#counter(
+    "job_runs_total",
+    "Ended runs of jobs in this service; lost ones are repeated",
+    ["outcome"],
+  );
+  /** Observer of jobs. */
+  readonly observeJobs = {
+    counted: ({ queued, running }: { readonly queued: number; readonly running: number }) => {
+      this.jobsQueued.set(queued);
+      this.jobsRunning.set(running);
+    },
+    ended: (outcome: "done" | "failed" | "lost") => this.jobRuns.inc({ outcome }),
+  };
+  readonly webhooksSent = this.#counter(
+    "webhooks_total",
+    "Attempts at webhooks of jobs: delivered, to be retried, or given up",
+    ["outcome"],
+  );
+  /** Observer of webhooks. */
+  readonly observeWebhooks = {
+    sent: (outcome: "delivered" | "retried" | "failed") => this.webhooksSent.inc({ outcome }),
+  };
   readonly liveSessions = this.#gauge("live_sessions", "Live sessions that are open now");
   readonly liveSessionsOpened = this.#counter("live_sessions_total", "Live sessions by their path", ["path"]);
   readonly #liveReceivedSamples = this.#counter("live_received_samples_total", "Samples from live clients");

@@ -131,6 +131,8 @@ export interface FileWishes {
   readonly hotWords: readonly HotWord[];
   /** Absent or null for the plain transcript. */
   readonly reading?: ReadingOptions | null;
+  /** Nobody waits for the transcript: files of requests go first. */
+  readonly isLater?: boolean;
   /** Called with the finished share, 0 to 1, once the credits are held. */
   readonly onProgress?: (share: number) => void;
   /**

@@ -15,6 +15,7 @@ import {
   VOICE_ENTRY,
   VOICES,
 } from "./catalog-schemas.js";
+import { JOB, JOB_END, JOB_ERROR, JOBS, WEBHOOK, WEBHOOK_SECRET } from "./job-schemas.js";
 import { LISTEN_TRANSCRIPT, LISTEN_URL } from "./listen-file-schemas.js";
 import { LISTEN_CLIENT_MESSAGE, LISTEN_SERVER_MESSAGE } from "./listen-messages.js";
 import {
@@ -79,6 +80,12 @@ export const COMPONENTS = {
   Balance: BALANCE,
   Usage: USAGE,
   UsageRow: USAGE_ROW,
+  Job: JOB,
+  JobError: JOB_ERROR,
+  Jobs: JOBS,
+  JobEnd: JOB_END,
+  Webhook: WEBHOOK,
+  WebhookSecret: WEBHOOK_SECRET,
   StreamClientMessage: STREAM_CLIENT_MESSAGE,
   StreamServerMessage: STREAM_SERVER_MESSAGE,
   ListenClientMessage: LISTEN_CLIENT_MESSAGE,

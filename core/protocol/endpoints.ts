@@ -1,6 +1,7 @@
 import { NO_QUERY, VOICES_QUERY } from "./catalog-schemas.js";
 import type { ComponentName } from "./components.js";
 import { DEEPGRAM_ENDPOINTS } from "./deepgram-endpoints.js";
+import { JOB_ENDPOINTS } from "./job-endpoints.js";
 import type { Query } from "./query.js";
 import { REALTIME_QUERY } from "./realtime-query.js";
 import { STREAM_QUERY } from "./stream-query.js";
@@ -75,11 +76,12 @@ export function isOpenAiPath(path: string): boolean {
 }
 
 /** Groups of endpoints in the API reference, in order. */
-export const GROUPS = ["Speech", "Transcription", "Live", "Account", "Catalog"] as const;
+export const GROUPS = ["Speech", "Transcription", "Jobs", "Live", "Account", "Catalog"] as const;
 
 /** An endpoint of the API reference. */
 export interface Endpoint {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "DELETE";
+  /** `{name}` stands for a segment. */
   readonly path: string;
   readonly group: (typeof GROUPS)[number];
   readonly summary: string;
@@ -91,7 +93,7 @@ export interface Endpoint {
   readonly query?: Query;
   readonly requestHeaders?: Readonly<Record<string, string>>;
   readonly request?: Content | "form";
-  readonly status: 200 | 101;
+  readonly status: 200 | 202 | 101;
   readonly answer: Content;
   readonly answerHeaders?: readonly AnswerHeader[];
   readonly errors: readonly number[];
@@ -247,6 +249,7 @@ const TABLE = [
     answer: {},
     errors: [400, 401, 404, 429, 503],
   },
+  ...JOB_ENDPOINTS,
   ...DEEPGRAM_ENDPOINTS,
   {
     method: "GET",
@@ -353,12 +356,12 @@ type OperationOf<E> = E extends {
   : never;
 
 /** HTTP operations; one without a handler does not compile. */
-export type HttpOperation = OperationOf<Extract<Row, { readonly status: 200 }>>;
+export type HttpOperation = OperationOf<Extract<Row, { readonly status: 200 | 202 }>>;
 /** Paths of WebSockets; each has a dialect. */
 export type LivePath = Extract<Row, { readonly status: 101 }>["path"];
 
 /** Method and path of all HTTP operations. */
-export const HTTP_OPERATIONS = TABLE.filter((row) => row.status === 200).map(
+export const HTTP_OPERATIONS = TABLE.filter((row) => row.status !== 101).map(
   (row) => `${row.method} ${row.path}` as HttpOperation,
 );
 

@@ -18,7 +18,7 @@ import { SHIPPED_IDS } from "../models/defaults.js";
 import { publishAddress, reachableUrl, withdrawAddress } from "../settings/address.js";
 import type { Config } from "../settings/settings.js";
 import { type Base, Owned, openBase, THREAD_ENTRIES, type ThreadEntries } from "./base.js";
-import { makeConversations } from "./conversations.js";
+import { makeConversations, unbilledTranscription } from "./conversations.js";
 import {
   type EngineParts,
   type Engines,
@@ -98,9 +98,13 @@ export async function startService({
     const engines = await startEngines(parts, owned);
     base.metrics.observeLiveLateness(() => liveLateness(engines));
     const reader = startReader(base, installed, owned);
-    const conversations = makeConversations({ ...base, engines, reader, catalog: installed.catalog });
+    const talking = { ...base, engines, reader, catalog: installed.catalog };
+    const conversations = makeConversations(talking);
     const side = await openPublicSide(
-      { ...base, entries, passwordCost, repeat, engines, conversations, broken: installed.broken },
+      {
+        ...{ ...base, entries, passwordCost, repeat, engines, conversations },
+        ...{ broken: installed.broken, transcribe: unbilledTranscription(talking) },
+      },
       owned,
     );
     const demand = fleet !== null && { demand: () => demandOf(fleet, engines, base) };

@@ -7,6 +7,7 @@ import type { SpeakOptions } from "../../src/client/client.js";
 import { DauysClient } from "../../src/client/node.js";
 import type { SpeechRequest } from "../../src/client/types.js";
 import { type ServiceStub, STUB_KEY, type StubRequest, startStub } from "../cli/service-stub.js";
+import { FAKE_JOB } from "../http/fake-jobs.js";
 
 /** Every option. A missing option does not compile; a missing parameter fails the test below. */
 const REQUEST: Required<SpeechRequest> = {
@@ -93,9 +94,20 @@ test("the library can send exactly the parameters and fields of the API", async 
   await client.health();
   await client.streamToken();
   await client.balance();
+  const { id } = FAKE_JOB;
+  await client.jobs.submit(new Uint8Array(10), { ...transcript, webhookUrl: "https://hooks.test/" });
+  await client.jobs.submit({ url: "https://recordings.test/a.wav" }, transcript);
+  await client.jobs.get(id);
+  await client.jobs.list({ status: "done", limit: 5, after: id, idempotencyKey: "key" });
+  await client.jobs.result(id);
+  await client.jobs.resultText(id, "srt");
+  await client.jobs.end(id);
+  await client.jobs.webhookSecret();
+  await client.jobs.rotateWebhookSecret();
   await client.usage({ from: "2026-11-01", to: "2026-11-02" });
   const ours = ENDPOINTS.filter(({ path }) => !NOT_OURS.includes(path) && path !== "/ready");
-  for (const { path, query, request } of ours) {
+  for (const { path: template, query, request } of ours) {
+    const path = template.replace("{id}", id);
     const asked = [...stub.requests, ...stub.modelRequests].filter((one) => pathOf(one) === path);
     assert.ok(asked.length > 0, `${path} was asked`);
     const known = Object.keys(query?.schema.shape ?? {}).filter((name) => !NOT_WISHES[path]?.includes(name));

@@ -256,6 +256,19 @@ test("usage, the other endpoints, the console and the operator's port", async ()
   for (const path of ["/health", "/ready"]) await checked("GET", path);
   for (const path of ["/openapi.json", "/asyncapi.json"]) await checked("GET", path);
   await checked("POST", "/v1/stream/token");
+  const job = await checked("POST", "/v1/jobs/transcriptions", "?timestamps=true", file());
+  const ofJob = async (method: string, below = "") => {
+    asked.add(`${method} /v1/jobs/{id}${below}`);
+    const answer = await fetch(`${service.url}/v1/jobs/${job.id}${below}`, {
+      ...{ method, headers: { authorization } },
+    });
+    return checkedJson(await answer.text(), `${method} job${below}`);
+  };
+  await eventually("the job is done", async () => (await ofJob("GET")).status === "done");
+  await checked("GET", "/v1/jobs");
+  assert.ok((await ofJob("GET", "/result")).words.length > 5);
+  await ofJob("DELETE");
+  for (const method of ["GET", "POST"]) await checked(method, "/v1/jobs/webhook-secret");
   const rows = ENDPOINTS.map(({ method, path }) => `${method} ${path}`);
   assert.deepEqual(
     rows.filter((row) => !asked.has(row)),

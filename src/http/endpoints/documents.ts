@@ -15,6 +15,7 @@ export const DOCUMENTS: Readonly<Record<string, string>> = {
   "api-speech.md": "Speech",
   "speech-live.md": "Live speech",
   "api-transcription.md": "Transcription",
+  "jobs.md": "Jobs",
   "api-account.md": "Account and prices",
   "api-errors.md": "Errors and limits",
   "live-protocol.md": "Live protocol",
