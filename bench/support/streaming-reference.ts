@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { uniformRandom } from "./uniform-random.js";
+import { uniformRandom } from "../../core/domain/statistics/uniform-random.js";
 
 /** Results of sherpa-onnx on the tiny packages of streaming graphs; see `npm run bench -- streaming-peer`. */
 export const REFERENCE_FILE = fileURLToPath(

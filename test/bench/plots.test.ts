@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { test } from "node:test";
-import { scale, ticksTo } from "../../bench/plots/drawing.js";
 import { plots } from "../../bench/plots/pictures.js";
+import { scale, ticksTo } from "../../src/plots/drawing.js";
 import { ROOT, read, relativeLinks } from "../docs/markdown.js";
 
 const LONGEST_PAGE = 120;
