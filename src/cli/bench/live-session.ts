@@ -9,6 +9,8 @@ import { MESSAGE_MS, type SpokenPlan } from "./spoken-plan.js";
 /** A service that does not answer within this time after the audio has failed. */
 const LAST_ANSWER_MS = 30_000;
 const CONNECT_MS = 60_000;
+/** Sessions start speaking on whole multiples, so that one wake-up of the process sends several messages. */
+const GRID_MS = 2;
 /** A service that leaves this much unread has stopped reading. */
 const MOST_UNREAD_BYTES = 4_000_000;
 
@@ -53,6 +55,7 @@ class LiveSession {
   #tcp: Socket | null = null;
   #socket: WebSocket | null = null;
   #readyAtMs: number | null = null;
+  #startedAtMs = this.#dueAtMs;
   #sent = 0;
   #isFinished = false;
   #failure: string | null = null;
@@ -111,10 +114,11 @@ class LiveSession {
     if (this.#readyAtMs !== null) return;
     if (this.#deadline !== null) clearTimeout(this.#deadline);
     this.#readyAtMs = performance.now();
+    this.#startedAtMs = Math.ceil(this.#readyAtMs / GRID_MS) * GRID_MS;
     const { plan, pacer } = this.#parts;
     pacer.add({
       // A message is due once its last sample has been spoken.
-      firstAtMs: this.#readyAtMs + MESSAGE_MS,
+      firstAtMs: this.#startedAtMs + MESSAGE_MS,
       periodMs: MESSAGE_MS,
       count: plan.frames.length,
       send: (index) => this.#send(index),
@@ -157,7 +161,7 @@ class LiveSession {
     this.#settle({
       events: this.#events,
       readyMs,
-      startedAtMs: this.#readyAtMs ?? this.#dueAtMs,
+      startedAtMs: this.#startedAtMs,
       sentSeconds: (this.#sent * MESSAGE_MS) / 1_000,
       failure: this.#failure,
       credits: this.#credits,

@@ -37,7 +37,7 @@ export function loadPlot(series: readonly Series[]): string {
   const by = scenario === "live" ? "sessions" : "requests a second";
   return picture(
     {
-      title: `${METRICS[metric].label}, ${METRICS[metric].unit}, by ${by}`,
+      title: `${METRICS[metric].short}, ${METRICS[metric].unit}, by ${by}`,
       entries: series.flatMap(({ name, colour }) => [
         { label: `${name} p50`, colour, mark: "line" as const },
         { label: "p95", colour, mark: "tail" as const },
@@ -99,10 +99,10 @@ export function distributionPlot(series: readonly Series[], metric: MetricName):
   // Beyond p99 a few values would squeeze all others into a corner.
   const high = Math.max(...found.map(({ distribution }) => distribution.p99.value)) * 1.05;
   const ticks = ticksTo(high, 5);
-  const { label, unit } = METRICS[metric];
+  const { short, unit } = METRICS[metric];
   return picture(
     {
-      title: `${label}${unit === "" ? "" : `, ${unit}`}: share of values`,
+      title: `${short}${unit === "" ? "" : `, ${unit}`}: share of values`,
       entries: found.map(({ name, colour }) => ({ label: name, colour, mark: "line" as const })),
       results: [],
     },
@@ -142,12 +142,12 @@ function steps(
 export function timelinePlot({ result, colour }: Series): string {
   const { levels, scenario } = result;
   const points = levels.at(-1)?.timeline ?? [];
-  const { label, unit } = METRICS[MAIN_METRIC[scenario]];
+  const { short, unit } = METRICS[MAIN_METRIC[scenario]];
   const ticks = ticksTo(Math.max(...points.map(({ p95 }) => p95)), 4);
   const seconds = ticksTo(Math.max(1, ...points.map(({ second }) => second)), 5);
   return picture(
     {
-      title: `${label}, ${unit}, by second of the run`,
+      title: `${short}, ${unit}, by second`,
       entries: [
         { label: "p50", colour, mark: "line" },
         { label: "p95", colour, mark: "tail" },
@@ -188,7 +188,7 @@ export function intervalPlot(series: readonly Series[]): string {
   const ticks = ticksTo(Math.max(...found.map(({ distribution }) => distribution.p99.high)), 5);
   return picture(
     {
-      title: `${METRICS[metric].label}, ${METRICS[metric].unit}, with 95 % intervals`,
+      title: `${METRICS[metric].short}, ${METRICS[metric].unit}, 95 % intervals`,
       entries: found.map(({ name, colour }) => ({ label: name, colour, mark: "line" as const })),
       results: [],
     },

@@ -24,6 +24,9 @@ export function resultPage(
     last === undefined ? "<p>Nothing was measured.</p>" : cards(result, last),
     ...(result.end === "complete" ? [] : [`<p class="note">${escaped(endLines(result).at(-2) ?? "")}</p>`]),
     ...(result.knee === null ? [] : [`<p class="note">${escaped(kneeLine(result))}</p>`]),
+    ...(last === undefined
+      ? []
+      : [...byLoad(series), `<h2>At ${escaped(loadName(result.scenario, last.load))}</h2>`]),
     ...(last === undefined ? [] : [`<div class="plots">${plots(series, last).join("\n")}</div>`]),
     ...(differences.length === 0 ? [] : [differenceTable(differences)]),
     ...result.levels.map((level) => levelTable(result, level)),
@@ -81,17 +84,27 @@ function cards({ scenario }: BenchResult, level: LevelResult): string {
   return `<dl class="cards">${cells.join("")}</dl>`;
 }
 
+/** Plots of the highest load. */
 function plots(series: readonly Series[], last: LevelResult): readonly string[] {
-  const { levels, scenario } = series[0]!.result;
+  const { scenario } = series[0]!.result;
   const main = MAIN_METRIC[scenario];
   const hasMain = last.metrics[main] !== undefined;
   const drawn = [
-    ...(levels.length > 1 && hasMain ? [loadPlot(series)] : []),
     ...(hasMain ? [intervalPlot(series)] : []),
     ...metricNames(last).map((metric) => distributionPlot(series, metric)),
     ...(last.timeline.length > 1 ? [timelinePlot(series[0]!)] : []),
   ];
-  return drawn.map((svg) => `<figure>${svg}</figure>`);
+  return drawn.map(figure);
+}
+
+function figure(svg: string): string {
+  return `<figure>${svg}</figure>`;
+}
+
+function byLoad(series: readonly Series[]): readonly string[] {
+  const { levels, scenario } = series[0]!.result;
+  const measured = levels.filter(({ metrics }) => metrics[MAIN_METRIC[scenario]] !== undefined);
+  return measured.length < 2 ? [] : [`<div class="plots">${figure(loadPlot(series))}</div>`];
 }
 
 function differenceTable(differences: readonly Difference[]): string {

@@ -5,17 +5,47 @@ export const SCENARIOS = ["live", "speech", "files", "requests"] as const;
 
 export type Scenario = (typeof SCENARIOS)[number];
 
-/** What is measured, by its name in a result. */
+/** What is measured, by its name in a result; `short` is for the titles of plots. */
 export const METRICS = {
-  final: { label: "End of speech to final", unit: "ms", isBetterLow: true },
-  first_partial: { label: "Start of speech to first partial", unit: "ms", isBetterLow: true },
-  partial_lag: { label: "Lag of partials behind the audio", unit: "ms", isBetterLow: true },
-  ready: { label: "Connection until the session is ready", unit: "ms", isBetterLow: true },
-  first_sound: { label: "Request to first sound", unit: "ms", isBetterLow: true },
-  first_audio: { label: "Request to first byte of audio", unit: "ms", isBetterLow: true },
-  real_time_factor: { label: "Synthesis time per second of audio", unit: "s", isBetterLow: true },
-  response: { label: "Request to complete response", unit: "ms", isBetterLow: true },
-  speed: { label: "Seconds of audio transcribed per second", unit: "", isBetterLow: false },
+  final: { label: "End of speech to final", short: "Finals", unit: "ms", isBetterLow: true },
+  first_partial: {
+    label: "Start of speech to first partial",
+    short: "First partials",
+    unit: "ms",
+    isBetterLow: true,
+  },
+  partial_lag: {
+    label: "Lag of partials behind the audio",
+    short: "Lag of partials",
+    unit: "ms",
+    isBetterLow: true,
+  },
+  ready: {
+    label: "Connection until the session is ready",
+    short: "Ready sessions",
+    unit: "ms",
+    isBetterLow: true,
+  },
+  first_sound: { label: "Request to first sound", short: "First sound", unit: "ms", isBetterLow: true },
+  first_audio: {
+    label: "Request to first byte of audio",
+    short: "First audio",
+    unit: "ms",
+    isBetterLow: true,
+  },
+  real_time_factor: {
+    label: "Synthesis time per second of audio",
+    short: "Time per second of audio",
+    unit: "s",
+    isBetterLow: true,
+  },
+  response: { label: "Request to complete response", short: "Responses", unit: "ms", isBetterLow: true },
+  speed: {
+    label: "Seconds of audio transcribed per second",
+    short: "Speed of files",
+    unit: "",
+    isBetterLow: false,
+  },
 } as const;
 
 export type MetricName = keyof typeof METRICS;

@@ -17,6 +17,16 @@ export function metricNames(level: LevelResult): readonly MetricName[] {
   return (Object.keys(METRICS) as MetricName[]).filter((name) => level.metrics[name] !== undefined);
 }
 
+/** Above this the bench itself, or its machine, was too busy to keep its schedule. */
+const LATE_P99_MS = 20;
+
+/** Returns a warning if the bench could not keep its own schedule; null otherwise. */
+export function lateness({ own_lateness, own_cpu_percent }: LevelResult): string | null {
+  if (own_lateness.p99 <= LATE_P99_MS) return null;
+  const late = shown(own_lateness.p99, "ms");
+  return `The bench sent ${late} late (p99) at ${shown(own_cpu_percent, "%")} of a core: its machine is too busy for exact delays`;
+}
+
 /** Formats a level as lines for a terminal. */
 export function levelLines(scenario: Scenario, level: LevelResult): readonly string[] {
   const counts = [`${level.started} started`, `${level.failed} failed`];
@@ -34,7 +44,8 @@ export function levelLines(scenario: Scenario, level: LevelResult): readonly str
   const errors = level.word_error_rate;
   if (errors !== null)
     lines.push(`  Words wrong: ${percent(errors.value)} (${percent(errors.low)} to ${percent(errors.high)})`);
-  return lines;
+  const late = lateness(level);
+  return late === null ? lines : [...lines, `  ${late}`];
 }
 
 /** Formats what follows the levels: the knee, the end, the price. */
@@ -72,7 +83,7 @@ export function differenceLine({
 }
 
 export function withInterval({ value, low, high }: Estimate, unit: string): string {
-  return `${shown(value, unit)} (${shown(low, unit)} to ${shown(high, unit)})`;
+  return `${shown(value, unit)} (${shown(low, "")} to ${shown(high, "")})`;
 }
 
 export function percent(share: number): string {

@@ -1,0 +1,171 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import type { BenchResult, Distribution, MetricName } from "../../src/cli/bench/result.js";
+import { saveResult } from "../save-result.js";
+import { freePort } from "../support/free-port.js";
+import { runLiveRound } from "../support/live-round.js";
+import { percentiles } from "../support/percentiles.js";
+import { creditDevelopment, startServiceProcess } from "../support/service-process.js";
+import { GAP_SAMPLES, joinedStream, SENTENCES, speak } from "../support/spoken-stream.js";
+
+const DAUYS = fileURLToPath(new URL("../../../bin/dauys.js", import.meta.url));
+const STUB = fileURLToPath(new URL("../support/stub-wire-process.js", import.meta.url));
+const KEY = "sk-svc-of-a-stub";
+const RATE_HZ = 16_000;
+const STUB_TEXT = "бір екі үш";
+const STUB_DELAYS = { finalMs: 150, partialMs: 80 };
+const STUB_SESSIONS = [20, 100, 2_000];
+const MOST_OUTPUT_BYTES = 64 * 1024 * 1024;
+const BESIDE_SESSIONS = 8;
+/** The four sentences take 21 s. */
+const BESIDE_MINUTES = 0.3;
+const BESIDE_ROUNDS = 3;
+
+/**
+ * `npm run bench -- dauys-bench [stub|beside]`: `dauys bench` compared with delays that a stub makes, its CPU time with
+ * up to 2,000 sessions, and its figures of our service compared with those of `live`, both at the same time.
+ */
+export async function run({
+  smoke,
+  args,
+}: {
+  readonly smoke: boolean;
+  readonly args: readonly string[];
+}): Promise<void> {
+  const stub = args.includes("beside") ? null : await stubRounds(smoke ? [2] : STUB_SESSIONS);
+  const beside = args.includes("stub") ? null : await besideRounds(smoke);
+  if (!smoke)
+    await saveResult("dauys-bench", {
+      parameters: { ...STUB_DELAYS, besideSessions: BESIDE_SESSIONS },
+      stub,
+      beside,
+    });
+}
+
+/** What the bench measures where every delay is known, and what it costs. */
+async function stubRounds(counts: readonly number[]) {
+  const folder = await mkdtemp(join(tmpdir(), "dauys-bench-"));
+  const { finalMs, partialMs } = STUB_DELAYS;
+  try {
+    // Digital silence around a tone: the stub detects its ends exactly.
+    const tone = Int16Array.from(
+      { length: RATE_HZ },
+      (_, n) => 8_000 * Math.sin((2 * Math.PI * 440 * (n + 0.5)) / RATE_HZ),
+    );
+    await writeClip(folder, "tone", tone, STUB_TEXT);
+    const rounds = [];
+    for (const sessions of counts) {
+      const child = spawn(process.execPath, [STUB, String(finalMs), String(partialMs), STUB_TEXT], {
+        stdio: ["pipe", "pipe", "inherit"],
+      });
+      const [url] = (await once(createInterface({ input: child.stdout }), "line")) as [string];
+      const result = await benched(url, KEY, [
+        "--sessions",
+        String(sessions),
+        "--minutes",
+        "0.3",
+        "--clips",
+        folder,
+      ]);
+      child.stdin.end();
+      const [level] = result.levels;
+      const { failed, missed, sentences, own_cpu_percent, own_lateness } = level!;
+      const final = level!.metrics.final!;
+      const figure = {
+        ...{ sessions, failed, missed, sentences, cpuPercent: own_cpu_percent, lateness: own_lateness },
+        cpuPercentPer100: (100 * own_cpu_percent) / sessions,
+        finalErrorMs: { p50: final.p50.value - finalMs, p95: final.p95.value - finalMs },
+        partialErrorMs: level!.metrics.first_partial!.p50.value - partialMs,
+      };
+      console.log(JSON.stringify(figure));
+      rounds.push(figure);
+    }
+    return rounds;
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** Both benches at the same time on one service, with the same sentences. */
+async function besideRounds(smoke: boolean) {
+  const folder = await mkdtemp(join(tmpdir(), "dauys-bench-"));
+  const operatorPort = await freePort();
+  const service = await startServiceProcess({
+    ...{ LIVE_PER_ORG: "1000", OPERATOR_PORT: String(operatorPort), MODEL_PRELOAD: "true" },
+  });
+  try {
+    await creditDevelopment(service, 1_000_000_000);
+    const sentences = smoke ? SENTENCES.slice(3) : SENTENCES;
+    const recordings: Int16Array[] = [];
+    for (const [nth, text] of sentences.entries()) {
+      recordings.push(await speak(service, { text }));
+      await writeClip(folder, String(nth), recordings[nth]!, text);
+    }
+    const stream = joinedStream(recordings, GAP_SAMPLES);
+    const sessions = smoke ? 1 : BESIDE_SESSIONS;
+    const own: number[][] = [[], [], []];
+    const theirs: BenchResult[] = [];
+    for (let round = 0; round < (smoke ? 1 : BESIDE_ROUNDS); round++) {
+      const [live, result] = await Promise.all([
+        runLiveRound({ service, operatorPort, stream, sessions }),
+        benched(service.url, service.key, [
+          ...["--sessions", String(sessions), "--minutes", smoke ? "0.01" : String(BESIDE_MINUTES)],
+          ...["--clips", folder],
+        ]),
+      ]);
+      for (const [nth, values] of [live.finalLatenciesMs, live.firstPartialsMs, live.partialLagsMs].entries())
+        own[nth]!.push(...values);
+      theirs.push(result);
+    }
+    const names: readonly MetricName[] = ["final", "first_partial", "partial_lag"];
+    const figures = names.map((metric, nth) => {
+      const live = percentiles(own[nth]!, 1);
+      const bench = mean(theirs.map(({ levels }) => levels[0]!.metrics[metric]!));
+      return { metric, live, bench, ratio: bench / (live?.p50 ?? Number.NaN) };
+    });
+    for (const figure of figures) console.log(JSON.stringify(figure));
+    return figures;
+  } finally {
+    await service.stop();
+    await rm(folder, { recursive: true });
+  }
+}
+
+function mean(distributions: readonly Distribution[]): number {
+  return distributions.reduce((sum, { p50 }) => sum + p50.value, 0) / distributions.length;
+}
+
+/** Runs the command in a separate process, as users do. */
+async function benched(url: string, key: string, args: readonly string[]): Promise<BenchResult> {
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [DAUYS, "bench", url, "--key", key, "--json", "--quiet", ...args],
+    { maxBuffer: MOST_OUTPUT_BYTES },
+  );
+  return JSON.parse(stdout) as BenchResult;
+}
+
+async function writeClip(folder: string, name: string, pcm: Int16Array, text: string): Promise<void> {
+  const head = Buffer.alloc(44);
+  head.write("RIFF", 0);
+  head.writeUInt32LE(36 + pcm.byteLength, 4);
+  head.write("WAVEfmt ", 8);
+  head.writeUInt32LE(16, 16);
+  head.writeUInt16LE(1, 20);
+  head.writeUInt16LE(1, 22);
+  head.writeUInt32LE(RATE_HZ, 24);
+  head.writeUInt32LE(2 * RATE_HZ, 28);
+  head.writeUInt16LE(2, 32);
+  head.writeUInt16LE(16, 34);
+  head.write("data", 36);
+  head.writeUInt32LE(pcm.byteLength, 40);
+  const bytes = new Uint8Array(pcm.buffer, pcm.byteOffset, pcm.byteLength);
+  await writeFile(join(folder, `${name}.wav`), Buffer.concat([head, bytes]));
+  await writeFile(join(folder, `${name}.txt`), text);
+}
