@@ -1,27 +1,25 @@
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import type { BenchResult, Distribution, MetricName } from "../../src/cli/bench/result.js";
 import { saveResult } from "../save-result.js";
+import { benched, writeClip } from "../support/bench-command.js";
 import { freePort } from "../support/free-port.js";
 import { runLiveRound } from "../support/live-round.js";
 import { percentiles } from "../support/percentiles.js";
 import { creditDevelopment, startServiceProcess } from "../support/service-process.js";
 import { GAP_SAMPLES, joinedStream, SENTENCES, speak } from "../support/spoken-stream.js";
 
-const DAUYS = fileURLToPath(new URL("../../../bin/dauys.js", import.meta.url));
 const STUB = fileURLToPath(new URL("../support/stub-wire-process.js", import.meta.url));
 const KEY = "sk-svc-of-a-stub";
 const RATE_HZ = 16_000;
 const STUB_TEXT = "бір екі үш";
 const STUB_DELAYS = { finalMs: 150, partialMs: 80 };
 const STUB_SESSIONS = [20, 100, 2_000];
-const MOST_OUTPUT_BYTES = 64 * 1024 * 1024;
 const BESIDE_SESSIONS = 8;
 /** The four sentences take 21 s. */
 const BESIDE_MINUTES = 0.3;
@@ -48,7 +46,7 @@ export async function run({
     });
 }
 
-/** What the bench measures where every delay is known, and what it costs. */
+/** Compares measured delays with known ones, and measures the CPU time of the bench. */
 async function stubRounds(counts: readonly number[]) {
   const folder = await mkdtemp(join(tmpdir(), "dauys-bench-"));
   const { finalMs, partialMs } = STUB_DELAYS;
@@ -139,33 +137,4 @@ async function besideRounds(smoke: boolean) {
 
 function mean(distributions: readonly Distribution[]): number {
   return distributions.reduce((sum, { p50 }) => sum + p50.value, 0) / distributions.length;
-}
-
-/** Runs the command in a separate process, as users do. */
-async function benched(url: string, key: string, args: readonly string[]): Promise<BenchResult> {
-  const { stdout } = await promisify(execFile)(
-    process.execPath,
-    [DAUYS, "bench", url, "--key", key, "--json", "--quiet", ...args],
-    { maxBuffer: MOST_OUTPUT_BYTES },
-  );
-  return JSON.parse(stdout) as BenchResult;
-}
-
-async function writeClip(folder: string, name: string, pcm: Int16Array, text: string): Promise<void> {
-  const head = Buffer.alloc(44);
-  head.write("RIFF", 0);
-  head.writeUInt32LE(36 + pcm.byteLength, 4);
-  head.write("WAVEfmt ", 8);
-  head.writeUInt32LE(16, 16);
-  head.writeUInt16LE(1, 20);
-  head.writeUInt16LE(1, 22);
-  head.writeUInt32LE(RATE_HZ, 24);
-  head.writeUInt32LE(2 * RATE_HZ, 28);
-  head.writeUInt16LE(2, 32);
-  head.writeUInt16LE(16, 34);
-  head.write("data", 36);
-  head.writeUInt32LE(pcm.byteLength, 40);
-  const bytes = new Uint8Array(pcm.buffer, pcm.byteOffset, pcm.byteLength);
-  await writeFile(join(folder, `${name}.wav`), Buffer.concat([head, bytes]));
-  await writeFile(join(folder, `${name}.txt`), text);
 }

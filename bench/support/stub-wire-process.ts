@@ -1,4 +1,4 @@
-// A stub of our live wire in a process of its own: `node stub-wire-process.js FINAL_MS PARTIAL_MS TEXT` prints its
+// A stub of our live wire in a separate process: `node stub-wire-process.js FINAL_MS PARTIAL_MS TEXT` prints its
 // address, and ends with its standard input.
 import { startStubWire } from "./stub-wire.js";
 

@@ -1,4 +1,4 @@
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
@@ -17,6 +17,9 @@ export interface StubWire {
   readonly url: string;
   /** Sessions that were opened. */
   sessions(): number;
+  /** Settle when the next session opens, and when the next final has been sent. */
+  nextSession(): Promise<void>;
+  nextFinal(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -29,16 +32,23 @@ export async function startStubWire(delays: StubDelays, text: string): Promise<S
     response.end("{}");
   });
   const sockets = new WebSocketServer({ server, perMessageDeflate: false });
+  const happened = new EventEmitter();
+  const next = async (name: string) => {
+    await once(happened, name);
+  };
   let sessions = 0;
   sockets.on("connection", (socket) => {
     sessions++;
-    serve(socket, delays, text);
+    happened.emit("session");
+    serve(socket, delays, text, () => happened.emit("final"));
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     sessions: () => sessions,
+    nextSession: () => next("session"),
+    nextFinal: () => next("final"),
     close: async () => {
       for (const socket of sockets.clients) socket.terminate();
       server.closeAllConnections();
@@ -48,7 +58,12 @@ export async function startStubWire(delays: StubDelays, text: string): Promise<S
   };
 }
 
-function serve(socket: WebSocket, { finalMs, partialMs }: StubDelays, text: string): void {
+function serve(
+  socket: WebSocket,
+  { finalMs, partialMs }: StubDelays,
+  text: string,
+  onFinal: () => void,
+): void {
   const send = (message: object) => socket.send(JSON.stringify(message));
   send({ type: "ready", sample_rate: RATE_HZ });
   // When the first sample was due: the message that left with the least delay tells it best.
@@ -62,7 +77,7 @@ function serve(socket: WebSocket, { finalMs, partialMs }: StubDelays, text: stri
   socket.on("message", (data: Buffer, isBinary) => {
     if (!isBinary) {
       const seconds = samples / RATE_HZ;
-      // What is still due precedes the last message.
+      // Finals that are still due precede the last message.
       at(seconds, finalMs, () => {
         send({ type: "done", audio_seconds: seconds, credits_charged: Math.ceil(seconds * 6) });
         socket.close();
@@ -88,7 +103,10 @@ function serve(socket: WebSocket, { finalMs, partialMs }: StubDelays, text: stri
     const end = (before + lastSound(data) + 1) / RATE_HZ;
     const final = { type: "final", utterance: utterance++, text, start, end };
     start = null;
-    at(end, finalMs, () => send(final));
+    at(end, finalMs, () => {
+      send(final);
+      onFinal();
+    });
   });
 }
 

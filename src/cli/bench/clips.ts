@@ -68,11 +68,19 @@ export async function clipsOf(folder: string): Promise<readonly Clip[]> {
 }
 
 function samplesOf(wav: Uint8Array, name: string): Int16Array {
-  const reader = new WavSampleReader(wav.length);
-  const samples = reader.push(wav);
-  const fromHz = reader.header?.sampleRateHz;
-  if (fromHz === undefined) throw new Error(`cannot read ${name}: it is not a complete WAV file`);
+  const { samples, fromHz } = read(wav, name);
   return toInt16(fromHz === RATE_HZ ? samples : resample(samples, { fromHz, toHz: RATE_HZ }));
+}
+
+function read(wav: Uint8Array, name: string): { readonly samples: Float32Array; readonly fromHz: number } {
+  try {
+    const reader = new WavSampleReader(wav.length);
+    const samples = reader.push(wav);
+    reader.end();
+    return { samples, fromHz: reader.header!.sampleRateHz };
+  } catch (error) {
+    throw new Error(`cannot read ${name}: it is not a complete WAV file`, { cause: error });
+  }
 }
 
 function speechBounds(pcm: Int16Array, name: string): { onsetSample: number; endSample: number } {

@@ -3,7 +3,7 @@ import type { Clip } from "./clips.js";
 import type { WireName } from "./live-wires.js";
 import type { LevelResult } from "./result.js";
 
-/** What all levels of a run share. */
+/** Parameters that all levels of a run share. */
 export interface LevelContext {
   readonly url: string;
   readonly key: string;

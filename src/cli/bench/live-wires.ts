@@ -9,7 +9,7 @@ const OPENAI_HZ = 24_000;
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What a message of the service means. `end` is in seconds of audio, null if the wire does not say it. */
+/** Meaning of a message of the service. `end` is in seconds of audio, null if the wire does not say it. */
 export type LiveEvent =
   | { readonly type: "ready" }
   | { readonly type: "partial"; readonly end: number | null }

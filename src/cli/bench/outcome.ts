@@ -3,7 +3,7 @@ import { uniformRandom } from "../../../core/domain/statistics/uniform-random.js
 import { bucketOf, Histogram, middleOf } from "./histogram.js";
 import type { Distribution, LevelResult, MetricName, TimelinePoint } from "./result.js";
 
-/** What one session or one request gave. Sessions are the units of the bootstrap: their values are related. */
+/** Values measured by one session or one request. Sessions are the units of the bootstrap: their values are related. */
 export interface Outcome {
   readonly values: Readonly<Partial<Record<MetricName, readonly number[]>>>;
   /** Values of the main metric, with seconds since the level started. */

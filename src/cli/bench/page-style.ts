@@ -16,7 +16,7 @@ p { margin: 8px 0; max-width: 75ch; overflow-wrap: anywhere; }
 .cards div { background: var(--card); border-radius: 8px; padding: 12px 14px; }
 dt { color: var(--faint); font-size: 14px; line-height: 1.3; }
 dd { margin: 4px 0 0; font-size: 22px; font-weight: 600; overflow-wrap: anywhere; }
-.plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 440px), 1fr)); gap: 20px; align-items: start; margin-top: 16px; }
+.plots { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 440px), 1fr)); gap: 20px; align-items: start; margin-top: 16px; }
 figure { margin: 0; border: 1px solid var(--line); border-radius: 8px; overflow: hidden; break-inside: avoid; }
 figure svg { display: block; width: 100%; height: auto; }
 table { border-collapse: collapse; width: 100%; font-size: 15px; }

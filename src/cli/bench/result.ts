@@ -5,7 +5,7 @@ export const SCENARIOS = ["live", "speech", "files", "requests"] as const;
 
 export type Scenario = (typeof SCENARIOS)[number];
 
-/** What is measured, by its name in a result; `short` is for the titles of plots. */
+/** Measured figures, by their names in a result; `short` is for the titles of plots. */
 export const METRICS = {
   final: { label: "End of speech to final", short: "Finals", unit: "ms", isBetterLow: true },
   first_partial: {

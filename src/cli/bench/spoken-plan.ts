@@ -18,7 +18,7 @@ export interface Utterance {
   readonly end: number;
 }
 
-/** What one session sends: frames that are ready to be written, and when each sentence starts and ends. */
+/** The audio of one session: finished frames, and when each sentence starts and ends. */
 export interface SpokenPlan {
   readonly frames: readonly Buffer[];
   readonly utterances: readonly Utterance[];
