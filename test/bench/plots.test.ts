@@ -17,7 +17,9 @@ for (const [path, svg] of drawn) {
 
 test(`docs/benchmarks.md and docs/tuning.md link to every plot, benchmarks in at most ${LONGEST_PAGE} lines`, () => {
   const page = read("docs/benchmarks.md");
-  const linked = relativeLinks(page + read("docs/tuning.md")).filter((target) => target.startsWith("pictures/"));
+  const linked = relativeLinks(page + read("docs/tuning.md")).filter((target) =>
+    target.startsWith("pictures/"),
+  );
   assert.deepEqual(linked.toSorted(), [...drawn.keys()].map((path) => `pictures/${basename(path)}`).sort());
   const lines = page.trimEnd().split("\n").length;
   assert.ok(lines <= LONGEST_PAGE, `${lines} lines`);

@@ -2,7 +2,16 @@ import { type Difference, PERCENTILES } from "./compare.js";
 import { distributionPlot, intervalPlot, loadPlot, type Series, timelinePlot } from "./page-plots.js";
 import { PAGE_STYLE } from "./page-style.js";
 import { type BenchResult, type LevelResult, MAIN_METRIC, METRICS } from "./result.js";
-import { endLines, kneeLine, loadName, metricNames, percent, shown, withInterval } from "./summary.js";
+import {
+  endLines,
+  kneeLine,
+  lateness,
+  loadName,
+  metricNames,
+  percent,
+  shown,
+  withInterval,
+} from "./summary.js";
 
 /**
  * Draws a result as one HTML page that loads nothing: light and dark, for screens from 320 px and for paper.
@@ -23,6 +32,9 @@ export function resultPage(
     `<p class="origin">${originOf(result).map(escaped).join(" · ")}</p>`,
     last === undefined ? "<p>Nothing was measured.</p>" : cards(result, last),
     ...(result.end === "complete" ? [] : [`<p class="note">${escaped(endLines(result).at(-2) ?? "")}</p>`]),
+    ...(last === undefined || lateness(last) === null
+      ? []
+      : [`<p class="note">${escaped(lateness(last)!)}</p>`]),
     ...(result.knee === null ? [] : [`<p class="note">${escaped(kneeLine(result))}</p>`]),
     ...(last === undefined
       ? []
