@@ -1,9 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline/promises";
 import { fileURLToPath } from "node:url";
 import type { BenchResult, Distribution, MetricName } from "../../src/cli/bench/result.js";
 import { saveResult } from "../save-result.js";
@@ -19,7 +18,13 @@ const KEY = "sk-svc-of-a-stub";
 const RATE_HZ = 16_000;
 const STUB_TEXT = "бір екі үш";
 const STUB_DELAYS = { finalMs: 150, partialMs: 80 };
-const STUB_SESSIONS = [20, 100, 2_000];
+/** Sessions and minutes; handshakes are a small part of the CPU time of the longer round. */
+const STUB_ROUNDS = [
+  { sessions: 20, minutes: 0.3 },
+  { sessions: 100, minutes: 1 },
+  { sessions: 2_000, minutes: 0.3 },
+];
+const SMOKE_ROUNDS = [{ sessions: 2, minutes: 0.001 }];
 const BESIDE_SESSIONS = 8;
 /** The four sentences take 21 s. */
 const BESIDE_MINUTES = 0.3;
@@ -36,7 +41,7 @@ export async function run({
   readonly smoke: boolean;
   readonly args: readonly string[];
 }): Promise<void> {
-  const stub = args.includes("beside") ? null : await stubRounds(smoke ? [2] : STUB_SESSIONS);
+  const stub = args.includes("beside") ? null : await stubRounds(smoke ? SMOKE_ROUNDS : STUB_ROUNDS);
   const beside = args.includes("stub") ? null : await besideRounds(smoke);
   if (!smoke)
     await saveResult("dauys-bench", {
@@ -47,7 +52,7 @@ export async function run({
 }
 
 /** Compares measured delays with known ones, and measures the CPU time of the bench. */
-async function stubRounds(counts: readonly number[]) {
+async function stubRounds(plan: typeof STUB_ROUNDS) {
   const folder = await mkdtemp(join(tmpdir(), "dauys-bench-"));
   const { finalMs, partialMs } = STUB_DELAYS;
   try {
@@ -58,19 +63,14 @@ async function stubRounds(counts: readonly number[]) {
     );
     await writeClip(folder, "tone", tone, STUB_TEXT);
     const rounds = [];
-    for (const sessions of counts) {
+    for (const { sessions, minutes } of plan) {
       const child = spawn(process.execPath, [STUB, String(finalMs), String(partialMs), STUB_TEXT], {
         stdio: ["pipe", "pipe", "inherit"],
       });
-      const [url] = (await once(createInterface({ input: child.stdout }), "line")) as [string];
-      const result = await benched(url, KEY, [
-        "--sessions",
-        String(sessions),
-        "--minutes",
-        "0.3",
-        "--clips",
-        folder,
-      ]);
+      const [line] = (await once(child.stdout, "data")) as [Buffer];
+      const url = String(line).trim();
+      const load = ["--sessions", String(sessions), "--minutes", String(minutes)];
+      const result = await benched(url, KEY, [...load, "--clips", folder]);
       child.stdin.end();
       const [level] = result.levels;
       const { failed, missed, sentences, own_cpu_percent, own_lateness } = level!;
@@ -79,6 +79,8 @@ async function stubRounds(counts: readonly number[]) {
         ...{ sessions, failed, missed, sentences, cpuPercent: own_cpu_percent, lateness: own_lateness },
         cpuPercentPer100: (100 * own_cpu_percent) / sessions,
         finalErrorMs: { p50: final.p50.value - finalMs, p95: final.p95.value - finalMs },
+        // Of all programs on the machine, by the end of the round.
+        loadAverage: loadavg()[0]!,
         partialErrorMs: level!.metrics.first_partial!.p50.value - partialMs,
       };
       console.log(JSON.stringify(figure));

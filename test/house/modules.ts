@@ -39,7 +39,7 @@ export const NODE_GROUPS: Readonly<Record<string, readonly string[]>> = {
   ],
   files: ["fs", "fs/promises", "path"],
   crypto: ["crypto"],
-  net: ["dns/promises", "http", "https", "net"],
+  net: ["dns/promises", "http", "https", "net", "tls"],
   threads: ["worker_threads"],
   processes: ["child_process"],
   modules: ["module", COMPUTED],

@@ -10,7 +10,7 @@ import { MESSAGE_MS, type SpokenPlan } from "./spoken-plan.js";
 const LAST_ANSWER_MS = 30_000;
 const CONNECT_MS = 60_000;
 /** Sessions start speaking on whole multiples, so that one wake-up of the process sends several messages. */
-const GRID_MS = 2;
+const GRID_MS = 4;
 /** A service that leaves this much unread has stopped reading. */
 const MOST_UNREAD_BYTES = 4_000_000;
 

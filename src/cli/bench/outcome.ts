@@ -119,7 +119,7 @@ function resampled(units: readonly (readonly number[])[]): readonly Percentiles[
     for (let i = 0; i < byUnit.length; i++) {
       const unit = byUnit[Math.floor(random() * byUnit.length)]!;
       total += unit.length;
-      for (const place of unit) counts[place]!++;
+      for (let k = 0; k < unit.length; k++) counts[unit[k]!]!++;
     }
     const at = (share: number) => middleOf(buckets[placeOf(counts, Math.floor(share * total))]!);
     return { p50: at(SHARES.p50), p95: at(SHARES.p95), p99: at(SHARES.p99) };
