@@ -1,7 +1,7 @@
+import { uniformRandom } from "../../core/domain/statistics/uniform-random.js";
 import { saveResult } from "../save-result.js";
 import { type CellFigures, type Rule, simulateCell } from "../support/cell-simulation.js";
 import { percentiles } from "../support/percentiles.js";
-import { uniformRandom } from "../support/uniform-random.js";
 
 const RULES: readonly Rule[] = ["two choices", "least told"];
 /** 48 nodes of four workers, filled to 0.7. */

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import type { LiveEngine } from "../../actors/live/engine.js";
-import { type ErrorRates, errorRates } from "../evaluate/error-rate.js";
+import { type ErrorRates, errorRates } from "../../core/domain/text/error-rate.js";
 import { groupBy } from "../evaluate/group-by.js";
 import { wordErrorDifference } from "../evaluate/paired-difference.js";
 import { prepareSet } from "../evaluate/prepare.js";

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { commonWords } from "../../core/domain/decoding/word-confidence.js";
+import { normalizeForScoring } from "../../core/domain/text/error-rate.js";
 import { decoderOf, hear, loadRecognizerParts } from "./acoustics.js";
-import { normalizeForScoring } from "./error-rate.js";
 import { groupBy } from "./group-by.js";
 import { MODELS } from "./paths.js";
 import { prepareSet } from "./prepare.js";

@@ -1,5 +1,5 @@
-import { bootstrapRate } from "./bootstrap.js";
-import { countWordEdits } from "./error-rate.js";
+import { bootstrapRate } from "../../core/domain/statistics/bootstrap.js";
+import { countWordEdits } from "../../core/domain/text/error-rate.js";
 
 /** One reference and two recognisers' transcripts of the same audio. */
 export interface PairedTexts {

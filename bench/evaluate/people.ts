@@ -1,11 +1,11 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { bootstrapRate, type Estimate } from "../../core/domain/statistics/bootstrap.js";
 import type { RecognizerManifest } from "../../native/models/manifest.js";
 import type { PackageFolder } from "../../native/models/package.js";
 import { originOf } from "../save-result.js";
 import { FileListener } from "../support/file-listener.js";
 import { recognizerIn } from "../support/recognizer.js";
-import { bootstrapRate, type Estimate } from "./bootstrap.js";
 import { groupBy } from "./group-by.js";
 import { HeardCache } from "./heard-cache.js";
 import { percent, table } from "./report.js";

@@ -1,6 +1,6 @@
 import { decodeGreedily } from "../../core/domain/decoding/greedy.js";
+import { type ErrorRates, errorRates, type ScoredPair } from "../../core/domain/text/error-rate.js";
 import { decoderOf, hear, loadRecognizerParts } from "./acoustics.js";
-import { type ErrorRates, errorRates, type ScoredPair } from "./error-rate.js";
 import { groupBy } from "./group-by.js";
 import { MODELS } from "./paths.js";
 import { prepareSet } from "./prepare.js";

@@ -1,5 +1,5 @@
+import { editDistance, normalizeForScoring } from "../../core/domain/text/error-rate.js";
 import { normalizeKazakh } from "../../core/domain/text/kazakh/normalize.js";
-import { editDistance, normalizeForScoring } from "./error-rate.js";
 
 export interface ScoringOptions {
   /** False (the default) treats ё as е: most people write е. */

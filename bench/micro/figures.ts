@@ -1,7 +1,7 @@
+import { uniformRandom } from "../../core/domain/statistics/uniform-random.js";
 import { writtenFigures } from "../../core/domain/text/figures/figures.js";
 import { saveResult } from "../save-result.js";
 import { corpusLines } from "../support/corpora.js";
-import { uniformRandom } from "../support/uniform-random.js";
 
 const SEED = 1_305;
 const DRAWN = 100;

@@ -1,6 +1,16 @@
-import type { ErrorRates } from "../evaluate/error-rate.js";
+import type { ErrorRates } from "../../core/domain/text/error-rate.js";
+import {
+  columns,
+  interval,
+  type Panel,
+  picture,
+  type Scale,
+  scale,
+  text,
+  tick,
+  WIDTH,
+} from "../../src/plots/drawing.js";
 import { percent } from "../evaluate/report.js";
-import { columns, interval, type Panel, picture, type Scale, scale, text, tick, WIDTH } from "./drawing.js";
 import { readJson } from "./results.js";
 
 interface Evaluation {

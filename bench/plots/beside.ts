@@ -1,4 +1,14 @@
-import { columns, interval, lastOf, type Panel, picture, scale, text, ticksTo, WIDTH } from "./drawing.js";
+import {
+  columns,
+  interval,
+  lastOf,
+  type Panel,
+  picture,
+  scale,
+  text,
+  ticksTo,
+  WIDTH,
+} from "../../src/plots/drawing.js";
 import { resultOf } from "./results.js";
 
 interface BesideResult {

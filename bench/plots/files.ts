@@ -9,7 +9,7 @@ import {
   text,
   ticksTo,
   WIDTH,
-} from "./drawing.js";
+} from "../../src/plots/drawing.js";
 import { resultOf } from "./results.js";
 
 interface FilesResult {

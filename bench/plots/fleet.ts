@@ -1,4 +1,3 @@
-import type { Percentiles } from "../support/percentiles.js";
 import {
   bar,
   columns,
@@ -12,7 +11,8 @@ import {
   tick,
   ticksTo,
   WIDTH,
-} from "./drawing.js";
+} from "../../src/plots/drawing.js";
+import type { Percentiles } from "../support/percentiles.js";
 import { resultOf } from "./results.js";
 
 interface FleetResult {

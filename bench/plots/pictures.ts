@@ -5,6 +5,7 @@ import { faultsPlot, fleetPlot } from "./fleet.js";
 import { finalsPlot, sessionCostPlot } from "./live.js";
 import { roomsPlot } from "./rooms.js";
 import { burstPlot, firstAudioPlot } from "./speech.js";
+import { tuningPlot } from "./tuning.js";
 
 const FOLDER = "docs/pictures/";
 
@@ -21,5 +22,8 @@ export function plots(): ReadonlyMap<string, string> {
     [`${FOLDER}fleet.svg`, fleetPlot()],
     [`${FOLDER}faults.svg`, faultsPlot()],
     [`${FOLDER}beside.svg`, besidePlot()],
+    [`${FOLDER}tuning-pause.svg`, tuningPlot("eou_ms")],
+    [`${FOLDER}tuning-cache.svg`, tuningPlot("SENTENCE_CACHE_MB")],
+    [`${FOLDER}tuning-files.svg`, tuningPlot("FILE_WORKERS")],
   ]);
 }

@@ -1,10 +1,20 @@
+import {
+  bar,
+  columns,
+  interval,
+  type Panel,
+  picture,
+  scale,
+  text,
+  tick,
+  WIDTH,
+} from "../../src/plots/drawing.js";
 import { groupBy } from "../evaluate/group-by.js";
 import { table } from "../evaluate/report.js";
 import { titleOf } from "../support/rooms/beds.js";
 import { type Cell, delayPercentiles, FINALS } from "../support/rooms/cells.js";
 import { OURS, SILERO } from "../support/rooms/hearers.js";
 import { PATIENCE_MS } from "../support/rooms/judge.js";
-import { bar, columns, interval, type Panel, picture, scale, text, tick, WIDTH } from "./drawing.js";
 import { resultOf } from "./results.js";
 
 interface RoomsResult {

@@ -12,7 +12,7 @@ import {
   ticksTo,
   upright,
   WIDTH,
-} from "./drawing.js";
+} from "../../src/plots/drawing.js";
 import { quantile, resultOf } from "./results.js";
 
 interface FirstSounds {

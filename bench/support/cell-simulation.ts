@@ -1,4 +1,4 @@
-import { uniformRandom } from "./uniform-random.js";
+import { uniformRandom } from "../../core/domain/statistics/uniform-random.js";
 
 /** A front's rule for placing a session. */
 export type Rule = "two choices" | "least told";

@@ -1,5 +1,5 @@
+import { editDistance } from "../../core/domain/text/error-rate.js";
 import type { StreamServerMessage } from "../../core/protocol/stream-messages.js";
-import { editDistance } from "../evaluate/error-rate.js";
 
 /**
  * Least delay of a letter after the first sound of its utterance; earlier letters belong to the previous one.

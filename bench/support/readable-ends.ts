@@ -2,10 +2,10 @@ import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { LanguageModel } from "../../core/domain/decoding/language-model.js";
 import { patienceAfter } from "../../core/domain/endpointing/patience.js";
+import { uniformRandom } from "../../core/domain/statistics/uniform-random.js";
 import { readWords } from "../../core/domain/text/display/reading.js";
 import type { Punctuator } from "../../native/models/punctuation/punctuator.js";
 import { GrowingSentence, SentenceEnds } from "../../native/models/punctuation/sentence-ends.js";
-import { uniformRandom } from "./uniform-random.js";
 import type { WrittenWord } from "./written-words.js";
 
 const MODEL = new URL("../../../models/svc-kk-ru-v2/lm.bin", import.meta.url);

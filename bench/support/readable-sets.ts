@@ -1,9 +1,9 @@
+import { bootstrapRate, type Estimate } from "../../core/domain/statistics/bootstrap.js";
 import type { Case, Mark, Punctuation } from "../../core/domain/text/display/marks.js";
 import { writtenFigures } from "../../core/domain/text/figures/figures.js";
 import { joined } from "../../core/domain/text/figures/written.js";
 import type { Punctuator } from "../../native/models/punctuation/punctuator.js";
 import type { DisplayWord, TimedWord } from "../../src/client/types.js";
-import { bootstrapRate, type Estimate } from "../evaluate/bootstrap.js";
 import type { HeardText } from "./readable-hearing.js";
 import { FIGURES, type Figure, scoreText, type TextScore } from "./readable-score.js";
 import { type WrittenWord, writtenWords } from "./written-words.js";

@@ -3,10 +3,10 @@ import { promisify } from "node:util";
 import { concatenatePcm, toInt16 } from "../../core/domain/audio/pcm.js";
 import { resample } from "../../core/domain/audio/resample.js";
 import { WavSampleReader } from "../../core/domain/audio/wav-samples.js";
+import { uniformRandom } from "../../core/domain/statistics/uniform-random.js";
 import { normalizeRussian } from "../../core/domain/text/russian/normalize.js";
 import type { ServiceProcess } from "./service-process.js";
 import { SAMPLE_RATE_HZ, speak, speechOf } from "./spoken-stream.js";
-import { uniformRandom } from "./uniform-random.js";
 
 /** Lines spoken one after another. */
 export interface SpokenText {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Hypotheses, TokenSearch } from "../../core/domain/decoding/prefix-beam-search.js";
-import { uniformRandom } from "./uniform-random.js";
+import { uniformRandom } from "../../core/domain/statistics/uniform-random.js";
 
 /** Results of sherpa-onnx on the tiny packages of streaming graphs; see `npm run bench -- streaming-peer`. */
 export const REFERENCE_FILE = fileURLToPath(

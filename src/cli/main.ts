@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { nearestName } from "../../core/domain/text/nearest-name.js";
 import { ConfigError } from "../settings/config-error.js";
+import { benchCommand } from "./bench.js";
 import {
   type Command,
   type CommandInput,
@@ -34,6 +35,7 @@ export const COMMANDS: Commands = {
   Service: {
     status: statusCommand,
     doctor: doctorCommand,
+    bench: benchCommand,
     conform: conformCommand,
   },
   Audio: {

@@ -6,7 +6,7 @@ import { DauysClient } from "../client/node.js";
 import type { RedactedKind } from "../client/types.js";
 import { CommandError, type CommandInput, type HelpRow, UsageError } from "./command.js";
 import { isCausedBy, pathFailure } from "./failures.js";
-import { hostUrls, serviceUrl } from "./service-url.js";
+import { addressOf, hostUrls, serviceUrl } from "./service-url.js";
 
 export const SERVICE_OPTIONS = {
   url: { type: "string" },
@@ -91,9 +91,7 @@ export async function openService(input: CommandInput): Promise<DauysClient> {
   const urls = { baseUrl: url, ...hostUrls(input) };
   const { key, path } = await findKey(input);
   if (key !== null) return clientFor(urls, key);
-  throw new UsageError(
-    `no API key; use --key, set DAUYS_API_KEY, or start the service once to create ${path}`,
-  );
+  throw noKey(path);
 }
 
 /** Returns the key of `openService`, for requests that the client library does not send. */
@@ -112,6 +110,28 @@ export async function openWithoutKey(
   const { url } = await serviceUrl(input);
   const { key } = await findKey(input);
   return { client: clientFor({ baseUrl: url }, key), url, hasKey: key !== null };
+}
+
+/**
+ * Returns the address and the key for a command that speaks other protocols than the client library.
+ *
+ * @param given an address that was typed as an argument
+ * @throws {UsageError} if the address is invalid, or there is no key
+ */
+export async function connectionOf(
+  input: CommandInput,
+  given: string | null,
+): Promise<{ readonly url: string; readonly key: string }> {
+  const url = given === null ? (await serviceUrl(input)).url : addressOf(given, "URL", ["http", "https"]);
+  const { key, path } = await findKey(input);
+  if (key === null) throw noKey(path);
+  return { url: url.replace(/\/+$/, ""), key };
+}
+
+function noKey(path: string): UsageError {
+  return new UsageError(
+    `no API key; use --key, set DAUYS_API_KEY, or start the service once to create ${path}`,
+  );
 }
 
 type Urls = Pick<ClientOptions, "baseUrl" | "sttUrl" | "streamUrl">;

@@ -55,8 +55,13 @@ export function hostUrls({ options, environment }: CommandInput): {
   return { ...(sttUrl !== null && { sttUrl }), ...(streamUrl !== null && { streamUrl }) };
 }
 
-/** @param name the option or variable that the address is from */
-function addressOf(given: string, name: string, protocols: readonly string[]): string {
+/**
+ * Checks an address and removes slashes at its end.
+ *
+ * @param name the option or variable that the address is from
+ * @throws {UsageError} if the address has another protocol
+ */
+export function addressOf(given: string, name: string, protocols: readonly string[]): string {
   const isValid = URL.canParse(given) && protocols.includes(new URL(given).protocol.slice(0, -1));
   if (!isValid) {
     const schemes = `${protocols.slice(0, -1).join(", ")} or ${protocols.at(-1)}`;

@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { Agent, request } from "node:http";
 import { parseArgs } from "node:util";
 import { saveResult } from "../../bench/save-result.js";
-import { uniformRandom } from "../../bench/support/uniform-random.js";
+import { uniformRandom } from "../../core/domain/statistics/uniform-random.js";
 import { ATTACKED_FRONTS, AttackedService } from "./support/attacked-service.js";
 
 const HELP = `npm run timing -- [--requests 2000] [--save]

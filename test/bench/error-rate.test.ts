@@ -6,7 +6,7 @@ import {
   editDistance,
   errorRates,
   normalizeForScoring,
-} from "../../bench/evaluate/error-rate.js";
+} from "../../core/domain/text/error-rate.js";
 import * as fc from "../support/properties.js";
 
 test("texts are compared in lower case, without punctuation, with ё as е", () => {

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { copyFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { test } from "node:test";
-import { bootstrapRate } from "../../bench/evaluate/bootstrap.js";
 import { scoreText, scoringText } from "../../bench/evaluate/scoring-text.js";
 import { parseTable, readTranscripts } from "../../bench/evaluate/transcripts.js";
+import { bootstrapRate } from "../../core/domain/statistics/bootstrap.js";
 import { temporaryFolder } from "../support/folders.js";
 import { runProgram } from "../support/run-program.js";
 

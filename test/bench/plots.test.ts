@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { test } from "node:test";
-import { scale, ticksTo } from "../../bench/plots/drawing.js";
 import { plots } from "../../bench/plots/pictures.js";
+import { scale, ticksTo } from "../../src/plots/drawing.js";
 import { ROOT, read, relativeLinks } from "../docs/markdown.js";
 
 const LONGEST_PAGE = 120;
@@ -15,9 +15,11 @@ for (const [path, svg] of drawn) {
   });
 }
 
-test(`docs/benchmarks.md links to every plot, in at most ${LONGEST_PAGE} lines`, () => {
+test(`docs/benchmarks.md and docs/tuning.md link to every plot, benchmarks in at most ${LONGEST_PAGE} lines`, () => {
   const page = read("docs/benchmarks.md");
-  const linked = relativeLinks(page).filter((target) => target.startsWith("pictures/"));
+  const linked = relativeLinks(page + read("docs/tuning.md")).filter((target) =>
+    target.startsWith("pictures/"),
+  );
   assert.deepEqual(linked.toSorted(), [...drawn.keys()].map((path) => `pictures/${basename(path)}`).sort());
   const lines = page.trimEnd().split("\n").length;
   assert.ok(lines <= LONGEST_PAGE, `${lines} lines`);

@@ -9,7 +9,7 @@ import { dauys } from "./support.js";
 /** Longest summary in `dauys help`; details belong to `--help`. */
 const LONGEST_SUMMARY = 70;
 const WIDEST_LINE = 100;
-const VERBS = ["Add", "Create", "Explain", "Print", "Reset", "Show", "Transcribe", "Turn"];
+const VERBS = ["Add", "Create", "Explain", "Measure", "Print", "Reset", "Show", "Transcribe", "Turn"];
 /** Options that `dauys help TOPIC` explains for all commands. */
 const SHARED = ["url", "key", "stt-url", "stream-url", "json", "quiet"];
 const ALL = Object.values(COMMANDS).flatMap((group) => Object.entries(group));

@@ -220,7 +220,7 @@ test("the playground's curl, client and Python code gives the page's results", a
   await assert.rejects(python(["local.py"]), /HTTP Error 400/);
 });
 
-test("the packaged command line says where the operators' commands are", async () => {
+test("the packaged command line speaks, transcribes, measures, and says where the operators' commands are", async () => {
   const command = join(project.folder, "node_modules/.bin/dauys");
   const options = { cwd: project.folder, env: { ...environment(), DAUYS_URL: service.url } };
   await run(command, ["speak", "Сәлем!", "-o", "salem.wav"], options);
@@ -228,6 +228,10 @@ test("the packaged command line says where the operators' commands are", async (
   assert.match(stdout, /[а-я]/);
   const conform = await run(command, ["conform", "--filter", "speech in binary messages"], options);
   assert.match(conform.stdout, /^passed .*\n1 passed, 0 failed, 0 skipped\n$/);
+  const bench = ["bench", "--sessions", "1", "--minutes", "0.001", "--language", "ru", "-o", "first"];
+  const measured = await run(command, bench, options);
+  assert.match(measured.stdout, /^1 session, \d+ s: 1 started, 0 failed, 0 of 1 finals missing$/m);
+  assert.ok(existsSync(join(project.folder, "first.html")));
   await mkdir(join(project.folder, "data"));
   await assert.rejects(run(command, ["orgs", "list"], options), /in the service's own folder/);
 });

@@ -8,7 +8,7 @@ import { basename, join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Browser, BrowserContext, Locator, Page, Response } from "playwright-core";
-import { errorRates } from "../../bench/evaluate/error-rate.js";
+import { errorRates } from "../../core/domain/text/error-rate.js";
 import { SYNTHESIS_TARIFF } from "../../core/domain/usage/tariff.js";
 import { openStore } from "../../src/store/store.js";
 import { privateStore } from "../store/support.js";

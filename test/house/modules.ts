@@ -39,7 +39,7 @@ export const NODE_GROUPS: Readonly<Record<string, readonly string[]>> = {
   ],
   files: ["fs", "fs/promises", "path"],
   crypto: ["crypto"],
-  net: ["dns/promises", "http", "https", "net"],
+  net: ["dns/promises", "http", "https", "net", "tls"],
   threads: ["worker_threads"],
   processes: ["child_process"],
   modules: ["module", COMPUTED],
@@ -326,6 +326,13 @@ export const MODULES: readonly Module[] = [
      src/console/server`,
     "crypto files tools",
   ),
+  module("src/plots", "plots as SVG, light and dark", "", ""),
+  module(
+    "src/cli/bench",
+    "`dauys bench`: load on a speech service, delays and their page",
+    "core/domain src/plots",
+    "ws tools files net crypto",
+  ),
   module(
     "src/conformance",
     "documented requirements as data, run against any server",
@@ -335,7 +342,7 @@ export const MODULES: readonly Module[] = [
   module(
     "src/cli",
     "`npx dauys`: a user of the client, and operators' commands on the store",
-    `core/domain core/observe src/settings src/client src/conformance native/models native/devices src/models src/models/hub src/store/ledger
+    `core/domain core/observe src/settings src/client src/conformance src/cli/bench native/models native/devices src/models src/models/hub src/store/ledger
      src/store/accounts src/store`,
     "crypto files tools",
   ),
@@ -351,7 +358,7 @@ export const MODULES: readonly Module[] = [
   module(
     "bench bench/capacity bench/e2e bench/evaluate bench/micro bench/plots bench/support bench/support/rooms",
     "measurements of everything",
-    `${BASE} core/observe core/protocol core/ports src/settings src/client native/ring native/beam native/models native/threads
+    `${BASE} core/observe core/protocol core/ports src/settings src/client src/plots src/cli/bench native/ring native/beam native/models native/threads
      native/devices native/recognition native/live native/synthesis native/transcription native src/models actors/live
      actors/transcription actors/synthesis src/store/postgres src/store/migrations src/store/ledger src/input/media src/input/url
      src/front/uws src/front/threads src/front src/http src/service src/main.ts bin`,

@@ -1,5 +1,5 @@
+import { uniformRandom } from "../../../core/domain/statistics/uniform-random.js";
 import { gaussianNoise, seedOf } from "../../../core/domain/synthesis/noise.js";
-import { uniformRandom } from "../uniform-random.js";
 import { type Distance, heardFrom } from "./far.js";
 import { addInto, gainTo, RATE_HZ } from "./levels.js";
 import { music } from "./music.js";

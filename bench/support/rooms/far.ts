@@ -1,4 +1,4 @@
-import { uniformRandom } from "../uniform-random.js";
+import { uniformRandom } from "../../../core/domain/statistics/uniform-random.js";
 import { RATE_HZ } from "./levels.js";
 import { between, filtered } from "./signals.js";
 

@@ -1,4 +1,4 @@
-import { normalizeForScoring } from "../../evaluate/error-rate.js";
+import { normalizeForScoring } from "../../../core/domain/text/error-rate.js";
 import { RATE_HZ, STEP_SAMPLES } from "./levels.js";
 
 /** An utterance that ends later counts as one that does not end. */

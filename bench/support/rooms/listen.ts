@@ -1,8 +1,8 @@
+import { uniformRandom } from "../../../core/domain/statistics/uniform-random.js";
 import type { Recognizer } from "../../../native/recognition/load-recognizer.js";
 import { runLive } from "../live-client.js";
 import { creditDevelopment, startServiceProcess } from "../service-process.js";
 import { stepSessions } from "../stepped-session.js";
-import { uniformRandom } from "../uniform-random.js";
 import { EOU_MS } from "./endings.js";
 import type { Utterance } from "./judge.js";
 import { RATE_HZ } from "./levels.js";

@@ -1,5 +1,5 @@
+import { uniformRandom } from "../../../core/domain/statistics/uniform-random.js";
 import { gaussianNoise } from "../../../core/domain/synthesis/noise.js";
-import { uniformRandom } from "../uniform-random.js";
 import { addInto, RATE_HZ } from "./levels.js";
 import { between, filtered, type Random, tone } from "./signals.js";
 import type { Sound } from "./sounds.js";

@@ -1,7 +1,7 @@
+import { uniformRandom } from "../../../core/domain/statistics/uniform-random.js";
 import { readSamples } from "../../evaluate/samples.js";
 import { readRecordings, type SpokenItem } from "../../evaluate/sets.js";
 import { corpusLines } from "../corpora.js";
-import { uniformRandom } from "../uniform-random.js";
 import { fadeAround, gainTo, RATE_HZ, STEP_SAMPLES, speechBounds } from "./levels.js";
 import { between } from "./signals.js";
 import { openVoices, type Voices } from "./voices.js";

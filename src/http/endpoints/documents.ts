@@ -33,6 +33,7 @@ export const DOCUMENTS: Readonly<Record<string, string>> = {
   "install.md": "Install and run",
   "settings.md": "Settings",
   "sizing.md": "Sizing and workers",
+  "tuning.md": "Measuring and tuning",
   "monitoring.md": "Monitoring",
   "storage.md": "Storage and backup",
   "gpus.md": "GPUs",

@@ -1,4 +1,4 @@
-import { uniformRandom } from "../support/uniform-random.js";
+import { uniformRandom } from "./uniform-random.js";
 
 /** A rate (0.01 is one percentage point) with its 95 % confidence interval over recordings. */
 export interface Estimate {

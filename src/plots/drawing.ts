@@ -1,4 +1,8 @@
-import type { ResultOrigin } from "../save-result.js";
+/** Name of a result and the machine that it was measured on. */
+export interface PlotOrigin {
+  readonly name: string;
+  readonly machine: { readonly cpu: string; readonly cores: number };
+}
 
 /** Width of every plot in its own units. On a phone of 390 px a text of 14 units is 12.4 px high. */
 export const WIDTH = 440;
@@ -195,7 +199,7 @@ export function picture(
   }: {
     readonly title: string;
     readonly entries: readonly LegendEntry[];
-    readonly results: readonly ResultOrigin[];
+    readonly results: readonly PlotOrigin[];
   },
   draw: (top: number) => { readonly parts: readonly string[]; readonly bottom: number },
 ): string {
@@ -220,7 +224,7 @@ export function picture(
 }
 
 /** Machines with the results measured on each. */
-function originLines(results: readonly ResultOrigin[]): readonly string[] {
+function originLines(results: readonly PlotOrigin[]): readonly string[] {
   const machines = new Map<string, string[]>();
   for (const { name, machine } of results) {
     const cpu = machine.cpu.replace(/\(R\)|\(TM\)|Processor|@/g, " ").replace(/\s+/g, " ");

@@ -1,0 +1,142 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { BenchResult, Distribution, MetricName } from "../../src/cli/bench/result.js";
+import { saveResult } from "../save-result.js";
+import { benched, writeClip } from "../support/bench-command.js";
+import { freePort } from "../support/free-port.js";
+import { runLiveRound } from "../support/live-round.js";
+import { percentiles } from "../support/percentiles.js";
+import { creditDevelopment, startServiceProcess } from "../support/service-process.js";
+import { GAP_SAMPLES, joinedStream, SENTENCES, speak } from "../support/spoken-stream.js";
+
+const STUB = fileURLToPath(new URL("../support/stub-wire-process.js", import.meta.url));
+const KEY = "sk-svc-of-a-stub";
+const RATE_HZ = 16_000;
+const STUB_TEXT = "бір екі үш";
+const STUB_DELAYS = { finalMs: 150, partialMs: 80 };
+/** Sessions and minutes; handshakes are a small part of the CPU time of the longer round. */
+const STUB_ROUNDS = [
+  { sessions: 20, minutes: 0.3 },
+  { sessions: 100, minutes: 1 },
+  { sessions: 2_000, minutes: 0.3 },
+];
+const SMOKE_ROUNDS = [{ sessions: 2, minutes: 0.001 }];
+const BESIDE_SESSIONS = 8;
+/** The four sentences take 21 s. */
+const BESIDE_MINUTES = 0.3;
+const BESIDE_ROUNDS = 3;
+
+/**
+ * `npm run bench -- dauys-bench [stub|beside]`: `dauys bench` compared with delays that a stub makes, its CPU time with
+ * up to 2,000 sessions, and its figures of our service compared with those of `live`, both at the same time.
+ */
+export async function run({
+  smoke,
+  args,
+}: {
+  readonly smoke: boolean;
+  readonly args: readonly string[];
+}): Promise<void> {
+  const stub = args.includes("beside") ? null : await stubRounds(smoke ? SMOKE_ROUNDS : STUB_ROUNDS);
+  const beside = args.includes("stub") ? null : await besideRounds(smoke);
+  if (!smoke)
+    await saveResult("dauys-bench", {
+      parameters: { ...STUB_DELAYS, besideSessions: BESIDE_SESSIONS },
+      stub,
+      beside,
+    });
+}
+
+/** Compares measured delays with known ones, and measures the CPU time of the bench. */
+async function stubRounds(plan: typeof STUB_ROUNDS) {
+  const folder = await mkdtemp(join(tmpdir(), "dauys-bench-"));
+  const { finalMs, partialMs } = STUB_DELAYS;
+  try {
+    // Digital silence around a tone: the stub detects its ends exactly.
+    const tone = Int16Array.from(
+      { length: RATE_HZ },
+      (_, n) => 8_000 * Math.sin((2 * Math.PI * 440 * (n + 0.5)) / RATE_HZ),
+    );
+    await writeClip(folder, "tone", tone, STUB_TEXT);
+    const rounds = [];
+    for (const { sessions, minutes } of plan) {
+      const child = spawn(process.execPath, [STUB, String(finalMs), String(partialMs), STUB_TEXT], {
+        stdio: ["pipe", "pipe", "inherit"],
+      });
+      const [line] = (await once(child.stdout, "data")) as [Buffer];
+      const url = String(line).trim();
+      const load = ["--sessions", String(sessions), "--minutes", String(minutes)];
+      const result = await benched(url, KEY, [...load, "--clips", folder]);
+      child.stdin.end();
+      const [level] = result.levels;
+      const { failed, missed, sentences, own_cpu_percent, own_lateness } = level!;
+      const final = level!.metrics.final!;
+      const figure = {
+        ...{ sessions, failed, missed, sentences, cpuPercent: own_cpu_percent, lateness: own_lateness },
+        cpuPercentPer100: (100 * own_cpu_percent) / sessions,
+        finalErrorMs: { p50: final.p50.value - finalMs, p95: final.p95.value - finalMs },
+        // Of all programs on the machine, by the end of the round.
+        loadAverage: loadavg()[0]!,
+        partialErrorMs: level!.metrics.first_partial!.p50.value - partialMs,
+      };
+      console.log(JSON.stringify(figure));
+      rounds.push(figure);
+    }
+    return rounds;
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** Both benches at the same time on one service, with the same sentences. */
+async function besideRounds(smoke: boolean) {
+  const folder = await mkdtemp(join(tmpdir(), "dauys-bench-"));
+  const operatorPort = await freePort();
+  const service = await startServiceProcess({
+    ...{ LIVE_PER_ORG: "1000", OPERATOR_PORT: String(operatorPort), MODEL_PRELOAD: "true" },
+  });
+  try {
+    await creditDevelopment(service, 1_000_000_000);
+    const sentences = smoke ? SENTENCES.slice(3) : SENTENCES;
+    const recordings: Int16Array[] = [];
+    for (const [nth, text] of sentences.entries()) {
+      recordings.push(await speak(service, { text }));
+      await writeClip(folder, String(nth), recordings[nth]!, text);
+    }
+    const stream = joinedStream(recordings, GAP_SAMPLES);
+    const sessions = smoke ? 1 : BESIDE_SESSIONS;
+    const own: number[][] = [[], [], []];
+    const theirs: BenchResult[] = [];
+    for (let round = 0; round < (smoke ? 1 : BESIDE_ROUNDS); round++) {
+      const [live, result] = await Promise.all([
+        runLiveRound({ service, operatorPort, stream, sessions }),
+        benched(service.url, service.key, [
+          ...["--sessions", String(sessions), "--minutes", smoke ? "0.01" : String(BESIDE_MINUTES)],
+          ...["--clips", folder],
+        ]),
+      ]);
+      for (const [nth, values] of [live.finalLatenciesMs, live.firstPartialsMs, live.partialLagsMs].entries())
+        own[nth]!.push(...values);
+      theirs.push(result);
+    }
+    const names: readonly MetricName[] = ["final", "first_partial", "partial_lag"];
+    const figures = names.map((metric, nth) => {
+      const live = percentiles(own[nth]!, 1);
+      const bench = mean(theirs.map(({ levels }) => levels[0]!.metrics[metric]!));
+      return { metric, live, bench, ratio: bench / (live?.p50 ?? Number.NaN) };
+    });
+    for (const figure of figures) console.log(JSON.stringify(figure));
+    return figures;
+  } finally {
+    await service.stop();
+    await rm(folder, { recursive: true });
+  }
+}
+
+function mean(distributions: readonly Distribution[]): number {
+  return distributions.reduce((sum, { p50 }) => sum + p50.value, 0) / distributions.length;
+}

@@ -1,0 +1,53 @@
+import type { Budget } from "./budget.js";
+import type { Clip } from "./clips.js";
+import type { WireName } from "./live-wires.js";
+import type { LevelResult } from "./result.js";
+
+/** Parameters that all levels of a run share. */
+export interface LevelContext {
+  readonly url: string;
+  readonly key: string;
+  readonly wire: WireName;
+  readonly clips: readonly Clip[];
+  readonly model: string | null;
+  readonly voice: string | null;
+  readonly eouMs: number;
+  /** Requests at even distances instead of a Poisson process. */
+  readonly isEven: boolean;
+  readonly budget: Budget;
+  readonly signal: AbortSignal;
+  readonly progress: Progress;
+}
+
+/** Figures for a status line, changed by the level that runs. */
+export interface Progress {
+  load: number;
+  endsAtMs: number;
+  active: number;
+  failed: number;
+  /** Values of the main metric of the level. */
+  last: number | null;
+}
+
+/** Keeps up a load for some seconds and measures it. */
+export type RunLevel = (context: LevelContext, load: number, seconds: number) => Promise<LevelResult>;
+
+/** CPU time of this process since `before`, in percent of one core. */
+export function cpuPercent(before: NodeJS.CpuUsage, wallMs: number): number {
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 10 / Math.max(1, wallMs);
+}
+
+/** Waits, but not longer than until the signal is aborted. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((settle) => {
+    if (signal.aborted || ms <= 0) return settle();
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      settle();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener("abort", done);
+  });
+}
