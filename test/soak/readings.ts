@@ -41,18 +41,18 @@ export async function read(observed: Observed): Promise<Readonly<Record<Quantity
   const descriptors = descriptorsOf(observed.pid);
   return {
     residentMib: residentBytesOf(observed.pid) / 2 ** 20,
-    heapMib: valueOf(metrics, "nodejs_heap_size_used_bytes") / 2 ** 20,
-    handles: valueOf(metrics, "nodejs_active_handles_total"),
+    heapMib: metricOf(metrics, "nodejs_heap_size_used_bytes") / 2 ** 20,
+    handles: metricOf(metrics, "nodejs_active_handles_total"),
     descriptors: descriptors.length,
     sockets: descriptors.filter((target) => target.startsWith("socket:")).length,
     databaseConnections: databaseConnectionsIn(observed.dataDir),
-    loopDelayMs: valueOf(metrics, 'event_loop_delay_ms{quantile="0.99"}'),
+    loopDelayMs: metricOf(metrics, 'event_loop_delay_ms{quantile="0.99"}'),
     spooled: entriesIn(join(observed.dataDir, "spool")),
     temporary: entriesIn(observed.temporaryDir),
   };
 }
 
-function valueOf(metrics: MetricValues, name: string): number {
+function metricOf(metrics: MetricValues, name: string): number {
   const value = metrics.get(name);
   if (value === undefined) throw new Error(`no metric ${name}`);
   return value;
