@@ -4,6 +4,7 @@ import { filesPlot } from "./files.js";
 import { faultsPlot, fleetPlot } from "./fleet.js";
 import { finalsPlot, sessionCostPlot } from "./live.js";
 import { roomsPlot } from "./rooms.js";
+import { soakPlot } from "./soak.js";
 import { burstPlot, firstAudioPlot } from "./speech.js";
 
 const FOLDER = "docs/pictures/";
@@ -20,6 +21,7 @@ export function plots(): ReadonlyMap<string, string> {
     [`${FOLDER}files.svg`, filesPlot()],
     [`${FOLDER}fleet.svg`, fleetPlot()],
     [`${FOLDER}faults.svg`, faultsPlot()],
+    [`${FOLDER}soak.svg`, soakPlot()],
     [`${FOLDER}beside.svg`, besidePlot()],
   ]);
 }
