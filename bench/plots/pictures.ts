@@ -1,5 +1,6 @@
 import { accuracyPlot } from "./accuracy.js";
 import { besidePlot } from "./beside.js";
+import { faultRoundsPlot } from "./fault-rounds.js";
 import { filesPlot } from "./files.js";
 import { faultsPlot, fleetPlot } from "./fleet.js";
 import { finalsPlot, sessionCostPlot } from "./live.js";
@@ -21,6 +22,7 @@ export function plots(): ReadonlyMap<string, string> {
     [`${FOLDER}files.svg`, filesPlot()],
     [`${FOLDER}fleet.svg`, fleetPlot()],
     [`${FOLDER}faults.svg`, faultsPlot()],
+    [`${FOLDER}fault-rounds.svg`, faultRoundsPlot()],
     [`${FOLDER}soak.svg`, soakPlot()],
     [`${FOLDER}beside.svg`, besidePlot()],
   ]);

@@ -9,6 +9,7 @@ import { temporaryFolder } from "../support/folders.js";
 import { pace } from "../support/pace.js";
 import { creditDevelopment } from "../support/service-process.js";
 import { type Drift, driftsOf, MOST_DRIFT } from "./drift.js";
+import { GarbageCollector } from "./garbage.js";
 import { type Observed, QUANTITIES, type Reading, read } from "./readings.js";
 import { VISITS_PER_ROUND, visitOnce } from "./visits.js";
 
@@ -70,11 +71,17 @@ async function soak(front: AttackedFront, plan: Plan): Promise<readonly Reading[
   await mkdir(temporaryDir, { recursive: true });
   await chmod(temporaryDir, 0o1777);
   const operatorPort = await freePort();
-  const settings = { OPERATOR_PORT: String(operatorPort), TMPDIR: temporaryDir };
+  const inspectorPort = await freePort();
+  const settings = {
+    OPERATOR_PORT: String(operatorPort),
+    TMPDIR: temporaryDir,
+    NODE_OPTIONS: `--inspect-port=127.0.0.1:${inspectorPort}`,
+  };
   const service = await AttackedService.start(front, settings);
   await creditDevelopment(service.process, CREDITS);
   const { child, dataDir } = service.process;
-  const observed: Observed = { pid: child.pid!, dataDir, temporaryDir, operatorPort };
+  const collector = await GarbageCollector.open(child.pid!, inspectorPort);
+  const observed: Observed = { pid: child.pid!, dataDir, temporaryDir, operatorPort, collector };
   const readings: Reading[] = [];
   const startedAtMs = performance.now();
   const state = { round: 0, isOver: false };
@@ -88,6 +95,7 @@ async function soak(front: AttackedFront, plan: Plan): Promise<readonly Reading[
   }
   state.isOver = true;
   await reading;
+  collector.close();
   await service.stopSound();
   return readings;
 }

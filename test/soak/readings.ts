@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { type MetricValues, readMetrics } from "../../bench/support/operator-metrics.js";
 import { residentBytesOf } from "../../bench/support/service-process.js";
+import type { GarbageCollector } from "./garbage.js";
 
 /** Quantities in which a leak would show, with their units. */
 export const QUANTITIES = {
@@ -33,10 +34,13 @@ export interface Observed {
   /** The service's `TMPDIR`. */
   readonly temporaryDir: string;
   readonly operatorPort: number;
+  readonly collector: GarbageCollector;
 }
 
-/** Reads `/proc` (Linux), the folders, and `/metrics`. */
+/** Collects garbage, then reads `/proc` (Linux), the folders, and `/metrics`. */
 export async function read(observed: Observed): Promise<Readonly<Record<Quantity, number>>> {
+  const loopDelayMs = await loopDelayOf(observed.operatorPort);
+  await observed.collector.collect();
   const metrics = await readMetrics(observed.operatorPort);
   const descriptors = descriptorsOf(observed.pid);
   return {
@@ -46,10 +50,15 @@ export async function read(observed: Observed): Promise<Readonly<Record<Quantity
     descriptors: descriptors.length,
     sockets: descriptors.filter((target) => target.startsWith("socket:")).length,
     databaseConnections: databaseConnectionsIn(observed.dataDir),
-    loopDelayMs: metricOf(metrics, 'event_loop_delay_ms{quantile="0.99"}'),
+    loopDelayMs,
     spooled: entriesIn(join(observed.dataDir, "spool")),
     temporary: entriesIn(observed.temporaryDir),
   };
+}
+
+/** Read before the collection, which stops the event loop; each read starts a new interval. */
+async function loopDelayOf(operatorPort: number): Promise<number> {
+  return metricOf(await readMetrics(operatorPort), 'event_loop_delay_ms{quantile="0.99"}');
 }
 
 function metricOf(metrics: MetricValues, name: string): number {
