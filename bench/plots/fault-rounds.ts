@@ -33,9 +33,9 @@ export function faultRoundsPlot(): string {
           ...columns(panel, x, ticks),
           ...sorted.flatMap(({ fault, times, longestMs, failedAttempts, reconnections }, nth) => {
             const y = panel.top + nth * ROW;
-            const repeated = `${failedAttempts} retries, ${reconnections} reconnections`;
+            const repeated = `${failedAttempts} retries, ${reconnections} reconnects`;
             return [
-              text(panel.left + 4, y + 16, `${fault}, ${times} times`),
+              text(panel.left + 4, y + 16, `${fault}, ${times}×`),
               text(panel.right, y + 16, repeated, { anchor: "end", kind: "faint" }),
               bar({ x: panel.left, y: y + 22, width: x(longestMs / 1_000) - panel.left, height: 9 }, "a"),
             ];
