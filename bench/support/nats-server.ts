@@ -86,6 +86,15 @@ export class NatsServer {
     await this.#ended;
   }
 
+  /** Suspends the server; its sockets stay open. */
+  freeze(): void {
+    this.#child?.kill("SIGSTOP");
+  }
+
+  thaw(): void {
+    this.#child?.kill("SIGCONT");
+  }
+
   /** Asks its clients to disconnect, then ends; settles once it has ended. */
   async leave(): Promise<void> {
     const child = this.#child;

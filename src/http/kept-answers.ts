@@ -99,7 +99,7 @@ export interface AnswerFilesOptions {
   readonly capacityBytes: number;
   /** Owners of the files of an earlier run, by id. */
   readonly owners?: ReadonlyMap<string, string>;
-  /** The disk that holds the folder; nothing more is kept if it is short of space. */
+  /** The disk that holds the folder; if it is short of space, the oldest files are deleted. */
   readonly disk?: DiskSpace;
   readonly log: Log;
 }
@@ -138,6 +138,7 @@ export class AnswerFiles {
     }
     await files.#removeExpired();
     for (const owner of [...files.#bytesOf.keys()]) await files.#makeRoom(0, owner);
+    options.disk?.reclaimFrom((bytes) => files.#giveBack(bytes));
     return files;
   }
 
@@ -230,6 +231,18 @@ export class AnswerFiles {
       if (oldest === undefined) return false;
       await this.remove(oldest);
     }
+  }
+
+  /** Deletes finished files of at least `bytes` bytes, as far as there are any. @returns the bytes deleted */
+  async #giveBack(bytes: number): Promise<number> {
+    let freed = 0;
+    while (freed < bytes) {
+      const oldest = this.#oldestOfLargest();
+      if (oldest === undefined) break;
+      freed += this.#kept.get(oldest)?.bytes ?? 0;
+      await this.remove(oldest);
+    }
+    return freed;
   }
 
   #oldestOf(owner: string): string | undefined {

@@ -93,6 +93,9 @@ const FREE_SPACE_MS = 100;
 /** A decoder writes at most about a hundred MB a second. */
 const WATCH_MS = 50;
 
+/** Deletes cached files of at least so many bytes, as far as there are any. @returns the bytes deleted */
+type Reclaim = (bytes: number) => Promise<number>;
+
 /** Tracks the free space of a folder's disk above the floor that is reserved for the database. */
 export class DiskSpace {
   readonly #folder: string;
@@ -100,17 +103,27 @@ export class DiskSpace {
   #freeBytes = 0;
   #askedAtMs = Number.NEGATIVE_INFINITY;
   #asking: Promise<void> | null = null;
+  #reclaim: Reclaim | null = null;
 
   constructor(folder: string, floorBytes: number) {
     this.#folder = folder;
     this.#floorBytes = floorBytes;
   }
 
+  /** Registers the cache on this disk, whose files make way for everything else. */
+  reclaimFrom(cache: Reclaim): void {
+    this.#reclaim = cache;
+  }
+
+  /** Deletes cached files if there would be no room otherwise. */
   async hasRoomFor(bytes: number): Promise<boolean> {
     if (performance.now() - this.#askedAtMs > FREE_SPACE_MS) {
       this.#asking ??= this.#ask();
       await this.#asking;
     }
+    const missing = this.#floorBytes + bytes - this.#freeBytes;
+    // Nothing can be deleted on a read-only disk, whose free space counts as minus infinity.
+    if (missing > 0 && Number.isFinite(missing)) this.#freeBytes += (await this.#reclaim?.(missing)) ?? 0;
     return this.#freeBytes - bytes >= this.#floorBytes;
   }
 

@@ -67,7 +67,7 @@ const TREE = {
     otherwise: "1024",
     means:
       "disk space for long responses to requests with an `Idempotency-Key`. An organization may use half of it; when all " +
-      "is full, the oldest of the organization that uses most is evicted",
+      "is full, or less than `DISK_FLOOR_MB` would stay free, the oldest of the organization that uses most is evicted",
   }),
   spoolBytes: setting("SPOOL_MB", megabytes(1, 100_000_000), {
     otherwise: "4096",

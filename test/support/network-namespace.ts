@@ -3,6 +3,27 @@ import { execFileSync, spawnSync } from "node:child_process";
 /** Why there are no namespaces: they need root, and not every container permits them. */
 export const WITHOUT_NAMESPACES: string | false = whyNot();
 
+/** Why packets cannot be delayed and lost here: the kernel needs a module for it. */
+export function whyNoImpairment(): string | false {
+  if (WITHOUT_NAMESPACES !== false) return WITHOUT_NAMESPACES;
+  const name = `dauys-try-tc-${process.pid}`;
+  spawnSync("ip", ["netns", "add", name]);
+  const { status } = spawnSync("tc", [
+    "-n",
+    name,
+    "qdisc",
+    "add",
+    "dev",
+    "lo",
+    "root",
+    "netem",
+    "delay",
+    "1ms",
+  ]);
+  spawnSync("ip", ["netns", "delete", name]);
+  return status === 0 ? false : "this kernel has no sch_netem";
+}
+
 /** A separate network, reached over links that can be cut. Only one can exist for each process. */
 export class NetworkNamespace {
   readonly #name = `dauys-${process.pid}`;
@@ -34,6 +55,21 @@ export class NetworkNamespace {
     ip("-n", this.#name, "link", "set", this.#inside(index), "up");
   }
 
+  /** Delays and loses packets of a link in both directions. @see tc-netem(8) */
+  impair(
+    index: number,
+    { delayMs, lossPercent }: { readonly delayMs: number; readonly lossPercent: number },
+  ): void {
+    const rule = ["root", "netem", "delay", `${delayMs}ms`, "loss", `${lossPercent}%`];
+    tc("qdisc", "add", "dev", this.#outside(index), ...rule);
+    tc("-n", this.#name, "qdisc", "add", "dev", this.#inside(index), ...rule);
+  }
+
+  repair(index: number): void {
+    tc("qdisc", "del", "dev", this.#outside(index), "root");
+    tc("-n", this.#name, "qdisc", "del", "dev", this.#inside(index), "root");
+  }
+
   /** Deletes the namespace and its links. */
   remove(): void {
     ip("netns", "delete", this.#name);
@@ -54,6 +90,10 @@ export class NetworkNamespace {
  */
 function address(index: number, side: number): string {
   return `198.${18 + (process.pid & 1)}.${(process.pid >> 1) & 255}.${4 * index + side}`;
+}
+
+function tc(...args: readonly string[]): void {
+  execFileSync("tc", args, { stdio: ["ignore", "ignore", "pipe"] });
 }
 
 function ip(...args: readonly string[]): void {

@@ -1,10 +1,11 @@
 import type { ChildProcess } from "node:child_process";
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { appendFile, readFile, writeFile } from "node:fs/promises";
+import { appendFile, readFile, rm, writeFile } from "node:fs/promises";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import type { Sql } from "postgres";
 import { freePort } from "../../bench/support/free-port.js";
 import { connect as connectToDatabase, untilReachable } from "../../src/store/postgres/connect.js";
 import { findPostgresBinaries } from "../../src/store/postgres/postgres-binaries.js";
@@ -13,6 +14,7 @@ import { handOver, launch } from "../../src/store/postgres/postgres-launcher.js"
 import { temporaryFolder } from "./folders.js";
 import { preparedFolder } from "./prepared-database.js";
 import { SILENT } from "./silent-log.js";
+import { suspendPostgres } from "./suspended-postgres.js";
 
 const UP_WITHIN_MS = 60_000;
 /** Settings for replication; the service itself starts a server without them. */
@@ -23,14 +25,16 @@ const SETTINGS = {
   max_wal_senders: "4",
   io_method: "sync",
   shared_buffers: "32MB",
+  // A standby that returns needs the log since its base backup.
+  wal_keep_size: "256MB",
 };
 
 /** A primary and its standby, behind one address. */
 export class ReplicatedPostgres {
   /** The `DATABASE_URL` of services; leads to the primary, or to the standby after `promote`. */
   readonly url: string;
-  readonly #primary: Server;
-  readonly #standby: Server;
+  #primary: Server;
+  #standby: Server;
   readonly #door: Door;
   /** The connection of the standby to the primary. */
   readonly #stream: Door;
@@ -89,7 +93,40 @@ export class ReplicatedPostgres {
     } finally {
       await sql.end();
     }
-    this.#door.lead(this.#standby.port);
+    [this.#primary, this.#standby] = [this.#standby, this.#primary];
+    this.#door.lead(this.#primary.port);
+  }
+
+  /**
+   * Starts the server that was lost before `promote` as a synchronous standby, from a base backup of the primary.
+   */
+  async rejoin(): Promise<void> {
+    const { dataDir, password } = this.#standby;
+    const sql = connectToDatabase(urlOf(this.#primary.port, password), SILENT);
+    try {
+      await copyRunning(sql, this.#primary.dataDir, dataDir);
+      this.#stream.lead(this.#primary.port);
+      this.#standby = await startServer(dataDir, password, {});
+      await sql`alter system set synchronous_standby_names = '*'`;
+      await sql`select pg_reload_conf()`;
+    } finally {
+      await sql.end();
+    }
+  }
+
+  /** Kills the standby like a power loss; with a synchronous standby, commits wait from now on. */
+  async loseStandby(): Promise<void> {
+    await killAll(this.#standby);
+  }
+
+  async restartStandby(): Promise<void> {
+    const { dataDir, password } = this.#standby;
+    this.#standby = await startServer(dataDir, password, {});
+  }
+
+  /** Suspends the primary with all its processes. @returns a function that resumes it */
+  async suspendPrimary(): Promise<() => void> {
+    return await suspendPostgres(this.#primary.dataDir);
   }
 
   async stop(): Promise<void> {
@@ -99,6 +136,7 @@ export class ReplicatedPostgres {
 }
 
 interface Server {
+  readonly dataDir: string;
   readonly child: ChildProcess;
   readonly port: number;
   readonly password: string;
@@ -111,8 +149,9 @@ async function startServer(
 ): Promise<Server> {
   const binaries = await findPostgresBinaries();
   const { dir, launcher } = await openCluster({ binaries, dataDir, password });
-  // For a standby: this file was written here, not copied.
-  await handOver(join(dir, "standby.signal"), launcher).catch(() => {});
+  // For a standby: these files were written here, not copied.
+  for (const own of ["standby.signal", "backup_label"])
+    await handOver(join(dir, own), launcher).catch(() => {});
   const port = await freePort();
   const settings = Object.entries({ ...SETTINGS, ...others }).flatMap(([name, value]) => [
     "-c",
@@ -137,7 +176,29 @@ async function startServer(
     ended.catch(() => {});
     await sql.end({ timeout: 1 });
   }
-  return { child, port, password };
+  return { dataDir, child, port, password };
+}
+
+/**
+ * Copies a running server's files as its manual describes for backups without `pg_basebackup`, which the private
+ * server's package lacks.
+ */
+async function copyRunning(sql: Sql, fromDir: string, toDir: string): Promise<void> {
+  const [from, to] = [join(fromDir, "postgres"), join(toDir, "postgres")];
+  const session = await sql.reserve();
+  try {
+    await session`select pg_backup_start('standby', true)`;
+    await rm(to, { recursive: true, force: true });
+    // Files that vanish meanwhile are in the log that the standby replays.
+    await promisify(execFile)("cp", ["-a", from, toDir]).catch(() => {});
+    const [stopped] = await session<{ labelfile: string }[]>`select labelfile from pg_backup_stop(false)`;
+    for (const own of ["postmaster.pid", "postmaster.opts", "postgresql.auto.conf"])
+      await rm(join(to, own), { force: true });
+    await writeFile(join(to, "backup_label"), stopped!.labelfile);
+    await writeFile(join(to, "standby.signal"), "");
+  } finally {
+    session.release();
+  }
 }
 
 async function stopServer({ child }: Server): Promise<void> {

@@ -7,19 +7,28 @@ export interface SlowLinkOptions {
   /** In one direction. */
   readonly delayMs: number;
   readonly bytesPerSecond: number;
+  /** Share of the pieces that are lost and sent again after a retransmission timeout; 0 by default. */
+  readonly lossShare?: number;
+  /** Nothing arrives, and neither side gets a signal; false by default. */
+  readonly isCut?: boolean;
 }
 
 /** Reading from a sender pauses above this. */
 const MOST_ON_THE_WAY_BYTES = 262_144;
+/** Shortest retransmission timeout of Linux. */
+const RETRANSMISSION_MS = 200;
+const CUT_LOOK_MS = 20;
 
 /** A TCP proxy to a port of this machine that delays data and limits its rate. */
 export class SlowLink {
   readonly port: number;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
+  #options: SlowLinkOptions;
 
-  private constructor(server: Server) {
+  private constructor(server: Server, options: SlowLinkOptions) {
     this.#server = server;
+    this.#options = options;
     this.port = (server.address() as AddressInfo).port;
   }
 
@@ -27,9 +36,14 @@ export class SlowLink {
     const server = createServer({ noDelay: true });
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
-    const link = new SlowLink(server);
-    server.on("connection", (near) => link.#join(near, options));
+    const link = new SlowLink(server, options);
+    server.on("connection", (near) => link.#join(near));
     return link;
+  }
+
+  /** Applies to open connections, for what is sent from now on. */
+  change(options: Partial<SlowLinkOptions>): void {
+    this.#options = { ...this.#options, ...options };
   }
 
   /** Ends every connection and accepts no more. */
@@ -40,8 +54,8 @@ export class SlowLink {
     await closed;
   }
 
-  #join(near: Socket, options: SlowLinkOptions): void {
-    const far = connect({ host: "127.0.0.1", port: options.port, noDelay: true });
+  #join(near: Socket): void {
+    const far = connect({ host: "127.0.0.1", port: this.#options.port, noDelay: true });
     for (const [from, to] of [
       [near, far],
       [far, near],
@@ -53,17 +67,21 @@ export class SlowLink {
         this.#sockets.delete(from);
         to.destroy();
       });
-      carry(from, to, options);
+      carry(from, to, () => this.#options);
     }
   }
 }
 
 /** Delivers in order: two timers of different length from one turn may fire in the wrong order. */
-function carry(from: Socket, to: Socket, { delayMs, bytesPerSecond }: SlowLinkOptions): void {
+function carry(from: Socket, to: Socket, optionsNow: () => SlowLinkOptions): void {
   const onTheWay: { readonly bytes: Buffer; readonly dueMs: number }[] = [];
   let isFreeAtMs = 0;
   let onTheWayBytes = 0;
   const deliver = () => {
+    if (optionsNow().isCut === true) {
+      setTimeout(deliver, CUT_LOOK_MS);
+      return;
+    }
     while (onTheWay.length > 0 && onTheWay[0]!.dueMs <= performance.now()) {
       const { bytes } = onTheWay.shift()!;
       onTheWayBytes -= bytes.length;
@@ -73,10 +91,12 @@ function carry(from: Socket, to: Socket, { delayMs, bytesPerSecond }: SlowLinkOp
     if (onTheWay.length > 0) setTimeout(deliver, onTheWay[0]!.dueMs - performance.now());
   };
   from.on("data", (bytes: Buffer) => {
+    const { delayMs, bytesPerSecond, lossShare = 0 } = optionsNow();
     const nowMs = performance.now();
     isFreeAtMs = Math.max(isFreeAtMs, nowMs) + (1_000 * bytes.length) / bytesPerSecond;
     onTheWayBytes += bytes.length;
     if (onTheWayBytes > MOST_ON_THE_WAY_BYTES) from.pause();
-    if (onTheWay.push({ bytes, dueMs: isFreeAtMs + delayMs }) === 1) setTimeout(deliver, delayMs);
+    const lateMs = delayMs + (Math.random() < lossShare ? RETRANSMISSION_MS : 0);
+    if (onTheWay.push({ bytes, dueMs: isFreeAtMs + lateMs }) === 1) setTimeout(deliver, lateMs);
   });
 }

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { rmSync } from "node:fs";
-import { mkdtemp, statfs, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, statfs, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -42,6 +42,11 @@ export class SmallDisk {
       // The rest was used by others meanwhile.
       if (error.code !== "ENOSPC") throw error;
     });
+  }
+
+  /** Deletes the filling. */
+  async empty(): Promise<void> {
+    await rm(join(this.path, "filling"), { force: true });
   }
 
   /** From now on, files opened here cannot be written. */

@@ -1,0 +1,110 @@
+import { once } from "node:events";
+import { createWriteStream, readFileSync, type WriteStream } from "node:fs";
+import type { FaultKind } from "./schedule.js";
+
+/** Everything that clients, faults and the ledger did in a run, in order. Times in milliseconds since its start. */
+export type HistoryEvent = Readonly<{ atMs: number }> &
+  (FaultEvent | ReferenceEvent | RequestEvent | LiveEvent | LedgerEvent);
+
+type FaultEvent =
+  | Readonly<{
+      type: "fault";
+      round: number;
+      kind: FaultKind;
+      target: number;
+      phase: "applied" | "healed" | "sound";
+    }>
+  /** The fleet did not recover, or could not be stopped. */
+  | Readonly<{ type: "unsound"; detail: string }>;
+
+/** Results of an undisturbed fleet. */
+type ReferenceEvent =
+  | Readonly<{ type: "reference finals"; clip: string; finals: readonly string[]; ids: readonly string[] }>
+  | Readonly<{
+      type: "reference response";
+      work: string;
+      digest: string;
+      credits: number;
+      chargedId: string;
+    }>;
+
+/** A billed request, repeated under its key until it is answered. */
+type RequestEvent =
+  | Readonly<{ type: "request"; key: string; work: string }>
+  | Readonly<{ type: "attempt"; key: string; status: number | null; detail: string }>
+  | Readonly<{ type: "response"; key: string; chargedId: string; digest: string; isReplay: boolean }>;
+
+/** A live session of the client library, over one or several connections. */
+type LiveEvent =
+  | Readonly<{ type: "live"; session: string; clip: string }>
+  | Readonly<{ type: "live connection"; session: string; id: string }>
+  | Readonly<{ type: "live reconnecting"; session: string; detail: string }>
+  | Readonly<{ type: "live partial"; session: string; utterance: number; text: string; stable: number }>
+  | Readonly<{ type: "live final"; session: string; utterance: number; text: string }>
+  | Readonly<{
+      type: "live done";
+      session: string;
+      /** Credits that the connections reported, without the broken ones. */
+      credits: number;
+      brokenConnections: number;
+      /** Credits for all audio that was sent once. */
+      sentCredits: number;
+    }>
+  | Readonly<{ type: "live failed"; session: string; sentCredits: number; detail: string }>;
+
+/** The ledger after the last request has ended. */
+type LedgerEvent = Readonly<{
+  type: "ledger";
+  holds: readonly Readonly<{ id: string; kind: string; state: string; credits: number; charges: number }>[];
+  /** Requests with a key: the last attempt and the one that was charged before it. */
+  keys: readonly Readonly<{ key: string; state: string; requestId: string; paidRequestId: string | null }>[];
+  brokenRules: readonly object[];
+}>;
+
+/** An event without its time. */
+export type NewEvent = HistoryEvent extends infer Event
+  ? Event extends HistoryEvent
+    ? Omit<Event, "atMs">
+    : never
+  : never;
+
+/** A history in memory and, line by line, in a file. */
+export class History {
+  readonly events: HistoryEvent[] = [];
+  readonly #file: WriteStream;
+  readonly #startedAtMs = performance.now();
+
+  constructor(path: string) {
+    this.#file = createWriteStream(path);
+  }
+
+  add(event: NewEvent): void {
+    const atMs = Math.round(performance.now() - this.#startedAtMs);
+    const whole = { atMs, ...event } as HistoryEvent;
+    this.events.push(whole);
+    this.#file.write(`${JSON.stringify(whole)}\n`);
+  }
+
+  async end(): Promise<void> {
+    this.#file.end();
+    await once(this.#file, "finish");
+  }
+}
+
+/** Reads a saved history. */
+export function readHistory(path: string): readonly HistoryEvent[] {
+  const lines = readFileSync(path, "utf8").trimEnd().split("\n");
+  return lines.map((line) => JSON.parse(line) as HistoryEvent);
+}
+
+/** Groups in the order of their first item; `Map.groupBy` of newer Node versions. */
+export function groupBy<Item, Key>(items: Iterable<Item>, keyOf: (item: Item) => Key): Map<Key, Item[]> {
+  const groups = new Map<Key, Item[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [item]);
+    else group.push(item);
+  }
+  return groups;
+}
