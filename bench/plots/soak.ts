@@ -1,4 +1,4 @@
-import { type Colour, type Panel, picture, rows, scale, text, tick, WIDTH } from "./drawing.js";
+import { type Colour, type Panel, picture, rows, scale, text, tick, WIDTH } from "../../src/plots/drawing.js";
 import { quantile, resultOf } from "./results.js";
 
 interface SoakResult {
