@@ -8,10 +8,10 @@ import type { BenchResult, Distribution, MetricName } from "../../src/cli/bench/
 import { saveResult } from "../save-result.js";
 import { benched, writeClip } from "../support/bench-command.js";
 import { freePort } from "../support/free-port.js";
-import { runLiveRound } from "../support/live-round.js";
+import { MESSAGE_SAMPLES, runLiveRound } from "../support/live-round.js";
 import { percentiles } from "../support/percentiles.js";
 import { creditDevelopment, startServiceProcess } from "../support/service-process.js";
-import { GAP_SAMPLES, joinedStream, SENTENCES, speak } from "../support/spoken-stream.js";
+import { GAP_SAMPLES, joinedStream, SENTENCES, type SpokenStream, speak } from "../support/spoken-stream.js";
 
 const STUB = fileURLToPath(new URL("../support/stub-wire-process.js", import.meta.url));
 const KEY = "sk-svc-of-a-stub";
@@ -104,10 +104,10 @@ async function besideRounds(smoke: boolean) {
     const sentences = smoke ? SENTENCES.slice(3) : SENTENCES;
     const recordings: Int16Array[] = [];
     for (const [nth, text] of sentences.entries()) {
-      recordings.push(await speak(service, { text }));
+      recordings.push(wholeMessages(await speak(service, { text })));
       await writeClip(folder, String(nth), recordings[nth]!, text);
     }
-    const stream = joinedStream(recordings, GAP_SAMPLES);
+    const stream = delayed(joinedStream(recordings, GAP_SAMPLES));
     const sessions = smoke ? 1 : BESIDE_SESSIONS;
     const own: number[][] = [[], [], []];
     const theirs: BenchResult[] = [];
@@ -135,6 +135,26 @@ async function besideRounds(smoke: boolean) {
     await service.stop();
     await rm(folder, { recursive: true });
   }
+}
+
+/** Pads a recording to whole messages, as `dauys bench` does: finals depend on where a frame of the model starts. */
+function wholeMessages(pcm: Int16Array): Int16Array {
+  const padded = new Int16Array(Math.ceil(pcm.length / MESSAGE_SAMPLES) * MESSAGE_SAMPLES);
+  padded.set(pcm);
+  return padded;
+}
+
+/** Adds half a message of silence in front, so that sentences start where those of `dauys bench` do in a message. */
+function delayed({ pcm, utterances }: SpokenStream): SpokenStream {
+  const shift = MESSAGE_SAMPLES / 2;
+  const whole = new Int16Array(shift + pcm.length);
+  whole.set(pcm, shift);
+  return {
+    pcm: whole,
+    utterances: utterances.map(({ onsetSample, endSample }) => ({
+      ...{ onsetSample: onsetSample + shift, endSample: endSample + shift },
+    })),
+  };
 }
 
 function mean(distributions: readonly Distribution[]): number {

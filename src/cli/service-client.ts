@@ -125,7 +125,7 @@ export async function connectionOf(
   const url = given === null ? (await serviceUrl(input)).url : addressOf(given, "URL", ["http", "https"]);
   const { key, path } = await findKey(input);
   if (key === null) throw noKey(path);
-  return { url: url.replace(/\/+$/, ""), key };
+  return { url, key };
 }
 
 function noKey(path: string): UsageError {
