@@ -1,7 +1,4 @@
 import { once } from "node:events";
-import { mkdtemp } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { type EngineProcess, startEngineProcess } from "../../bench/support/engine-process.js";
 import { freePort } from "../../bench/support/free-port.js";
 import { NatsServer } from "../../bench/support/nats-server.js";
@@ -10,6 +7,7 @@ import { Transfers } from "../../src/store/ledger/transfers.js";
 import { connect } from "../../src/store/postgres/connect.js";
 import { SmallDisk, whyNoMounts } from "../attack/support/small-disk.js";
 import { eventually } from "../support/eventually.js";
+import { temporaryFolder } from "../support/folders.js";
 import { lightModels } from "../support/light-models.js";
 import { type LoadBalancer, openLoadBalancer } from "../support/load-balancer.js";
 import { NetworkNamespace, WITHOUT_NAMESPACES } from "../support/network-namespace.js";
@@ -21,6 +19,8 @@ import { FakeClock } from "./fake-clock.js";
 const SOUND_WITHIN_MS = 180_000;
 const CREDITS = 1_000_000_000;
 const DISK_MB = 64;
+/** Every response comes from a model: the cache would hide faults. */
+const ENGINE_SETTINGS = { SYNTHESIS_WORKERS: "1", FILE_WORKERS: "1", SENTENCE_CACHE_MB: "0" };
 /** Index of the bus server in the namespace, and of its link. */
 export const FAR = 2;
 
@@ -71,31 +71,40 @@ export class Fleet {
 
   /** @param seed decides which gateway gets a request */
   static async start(seed: number): Promise<Fleet> {
+    const opened: (() => unknown)[] = [];
+    try {
+      return await Fleet.#open(seed, opened);
+    } catch (error) {
+      for (const close of opened.toReversed()) await close();
+      throw error;
+    }
+  }
+
+  /** @param opened gets a function that closes each part, in the order in which they were opened */
+  static async #open(seed: number, opened: (() => unknown)[]): Promise<Fleet> {
     const network = WITHOUT_NAMESPACES === false ? new NetworkNamespace() : null;
-    const [database, bus, models] = await Promise.all([
-      ReplicatedPostgres.start({ isSynchronous: true }),
-      startBus(network),
-      lightModels(),
-    ]);
+    opened.push(() => network?.remove());
+    const database = await ReplicatedPostgres.start({ isSynchronous: true });
+    opened.push(() => database.stop());
+    const bus = await startBus(network);
+    opened.push(() => Promise.all(bus.map((server) => server.kill())));
+    const models = await lightModels();
     const slowLink = await SlowLink.open({ port: bus[0]!.port, delayMs: 0, bytesPerSecond: 1e9 });
+    opened.push(() => slowLink.close());
     const all = bus.map(({ url }) => url).join();
-    const busUrls = [`nats://127.0.0.1:${slowLink.port}`, all, bus[FAR]!.url];
-    const engines = await Promise.all(
-      busUrls.map(async (busUrl) => {
-        const environment = {
-          ...models,
-          BUS_URL: busUrl,
-          SYNTHESIS_WORKERS: "1",
-          FILE_WORKERS: "1",
-          SENTENCE_CACHE_MB: "0",
-        };
-        return { environment, process: await startEngineProcess(environment) };
-      }),
-    );
+    const engines: Engine[] = [];
+    for (const busUrl of [`nats://127.0.0.1:${slowLink.port}`, all, bus[FAR]!.url]) {
+      const environment = { ...models, ...ENGINE_SETTINGS, BUS_URL: busUrl };
+      const engine = { environment, process: await startEngineProcess(environment) };
+      opened.push(() => engine.process.stop());
+      engines.push(engine);
+    }
     const gateways: Gateway[] = [];
-    // One after the other: the first prepares the database.
-    for (let count = 0; count < 2; count++)
-      gateways.push(await startGateway({ ...models, BUS_URL: all, DATABASE_URL: database.url }));
+    for (let count = 0; count < 2; count++) {
+      const gateway = await startGateway({ ...models, BUS_URL: all, DATABASE_URL: database.url });
+      opened.push(() => gateway.process.stop());
+      gateways.push(gateway);
+    }
     const sql = connect(database.url, SILENT);
     await new Transfers(sql).topUp("org_development", CREDITS, "credits of a run with faults");
     await sql.end();
@@ -178,7 +187,7 @@ async function startBus(network: NetworkNamespace | null): Promise<readonly Nats
 
 async function startGateway(settings: Environment): Promise<Gateway> {
   const disk = whyNoMounts() === null ? await SmallDisk.mount(DISK_MB) : null;
-  const folder = await mkdtemp(join(tmpdir(), "dauys-gateway-"));
+  const folder = await temporaryFolder();
   const clock = new FakeClock(folder);
   const port = await freePort();
   const environment = {
