@@ -1,4 +1,14 @@
-import { bar, columns, lastOf, type Panel, picture, scale, text, ticksTo, WIDTH } from "../../src/plots/drawing.js";
+import {
+  bar,
+  columns,
+  lastOf,
+  type Panel,
+  picture,
+  scale,
+  text,
+  ticksTo,
+  WIDTH,
+} from "../../src/plots/drawing.js";
 import { resultOf } from "./results.js";
 
 interface FaultRounds {
