@@ -81,6 +81,13 @@ export interface TranscribeOptions extends BilledOptions {
   readonly numerals?: "auto" | "all" | "none" | undefined;
   /** Masks personal data in all texts. */
   readonly redact?: readonly RedactedKind[] | undefined;
+  /**
+   * `split` transcribes each channel separately, up to 8, and charges each: words and segments have a
+   * `channel`. Default `mix`: all channels become one.
+   */
+  readonly channels?: "mix" | "split" | undefined;
+  /** Format of samples without a header; default: the source is a file. */
+  readonly raw?: RawFormat | undefined;
   /** Its extension tells the container format; default: the name of the source, or `audio.wav`. */
   readonly fileName?: string | undefined;
   /** Called during the upload. */
@@ -90,6 +97,16 @@ export interface TranscribeOptions extends BilledOptions {
    * it, `timeoutMs` limits the time between two events.
    */
   readonly onProgress?: ((share: number) => void) | undefined;
+}
+
+/** Format of samples without a header. */
+export interface RawFormat {
+  /** 16-bit little-endian PCM, or G.711. */
+  readonly encoding: "linear16" | "mulaw" | "alaw";
+  /** Default 16,000; for G.711 8,000. */
+  readonly sampleRateHz?: number | undefined;
+  /** Interleaved channels, 1 to 8; default 1. */
+  readonly channelCount?: number | undefined;
 }
 
 export interface UsageOptions extends CallOptions {
@@ -306,9 +323,13 @@ function serviceUrl(text: string): URL {
 
 /** Returns the options as query parameters of `/v1/transcribe`. */
 function transcribeQuery(options: TranscribeOptions): URLSearchParams {
-  const { model, timestamps, hotWords } = options;
+  const { model, timestamps, hotWords, channels, raw } = options;
   return queryOf({
     ...{ model, timestamps: timestamps || undefined, hotwords: formatHotWords(hotWords) },
     ...readingQuery(options),
+    channels,
+    ...(raw !== undefined && {
+      ...{ encoding: raw.encoding, sample_rate: raw.sampleRateHz, channel_count: raw.channelCount },
+    }),
   });
 }

@@ -113,7 +113,32 @@ export interface Redaction {
   readonly end: number;
 }
 
-export interface TranscriptSegment {
+/** The channel of a recording that a part of its transcript belongs to. */
+interface OfChannel {
+  /** Counts from 0; only with `channels: "split"`. */
+  readonly channel?: number | undefined;
+}
+
+export interface FileWord extends TimedWord, OfChannel {}
+
+/** With `channels: "split"`, `spoken` counts the words of the channel. */
+export interface FileDisplayWord extends DisplayWord, OfChannel {}
+
+export interface FileRedaction extends Redaction, OfChannel {}
+
+/** What was said on one channel, as in the transcript of a mono file with its samples. */
+export interface ChannelTranscript {
+  /** Counts from 0. */
+  readonly channel: number;
+  readonly text: string;
+  readonly words?: readonly FileWord[] | undefined;
+  readonly segments?: readonly TranscriptSegment[] | undefined;
+  readonly display_text?: string | undefined;
+  readonly display_words?: readonly FileDisplayWord[] | undefined;
+  readonly redactions?: readonly FileRedaction[] | undefined;
+}
+
+export interface TranscriptSegment extends OfChannel {
   readonly id: number;
   readonly text: string;
   /** Seconds from the start of the audio. */
@@ -128,7 +153,7 @@ export interface Transcription {
   /** In lower case, without punctuation. */
   readonly text: string;
   readonly model: string;
-  /** Duration of the audio, the billed quantity. */
+  /** Duration of the audio, the billed quantity; with `channels: "split"`, each channel is billed. */
   readonly audio_seconds: number;
   readonly processing_seconds: number;
   /** processing_seconds / audio_seconds: below 1 is faster than real time. */
@@ -140,15 +165,17 @@ export interface Transcription {
   readonly sample_rate_in: number;
   readonly credits_charged: number;
   /** Only with `timestamps`. */
-  readonly words?: readonly TimedWord[] | undefined;
-  /** Only with `timestamps`. */
+  readonly words?: readonly FileWord[] | undefined;
+  /** Only with `timestamps`; turns in order of time. */
   readonly segments?: readonly TranscriptSegment[] | undefined;
   /** The text as people read it; only with `display`. */
   readonly display_text?: string | undefined;
   /** Only with `display` and `timestamps`. */
-  readonly display_words?: readonly DisplayWord[] | undefined;
+  readonly display_words?: readonly FileDisplayWord[] | undefined;
   /** Only with `redact`. */
-  readonly redactions?: readonly Redaction[] | undefined;
+  readonly redactions?: readonly FileRedaction[] | undefined;
+  /** Transcripts of the channels, in order; only with `channels: "split"`. */
+  readonly channels?: readonly ChannelTranscript[] | undefined;
 }
 
 interface InstalledModel {

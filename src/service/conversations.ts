@@ -10,8 +10,9 @@ import { SynthesisSession } from "../../actors/synthesis/session.js";
 import { type SpeakObserver, SpeakSession } from "../../actors/synthesis/speak-session.js";
 import { readableTranscript } from "../../actors/transcription/readable-transcript.js";
 import { TranscriptionSession } from "../../actors/transcription/session.js";
+import { joinedChannels } from "../../actors/transcription/split-channels.js";
 import type { Catalog, HearingModel, ModelList } from "../../core/domain/catalog/catalog.js";
-import type { FileLength } from "../../core/domain/decoding/transcript.js";
+import type { FileLength, FileTranscript } from "../../core/domain/decoding/transcript.js";
 import { ServiceError } from "../../core/domain/errors.js";
 import { type ReadingOptions, readWords } from "../../core/domain/text/display/reading.js";
 import type { Log } from "../../core/observe/log.js";
@@ -129,9 +130,13 @@ function pieceSpeaker(
 /** `BilledTranscription` charges, `TranscriptionSession` stops and times, a leased model transcribes. */
 function transcribe(parts: ConversationParts): Conversations["transcription"] {
   const { engines, catalog, spoolFolder, room, metrics, reader } = parts;
-  return (caller, path, { model, hotWords, reading = null, onProgress, onSegments }) => {
+  return (caller, path, { model, hotWords, reading = null, channels = "mix", onProgress, onSegments }) => {
     const { transcription } = engineOf(engines.recognizers, model);
-    const file = { path, spoolFolder, room };
+    const file = { path, spoolFolder, room, channels };
+    const read = async (transcript: FileTranscript) =>
+      reading === null
+        ? transcript
+        : await readableTranscript(transcript, readingBy(catalog.hearing, model, reading), reader);
     const span = caller.span ?? NO_SPAN;
     const start = (onLength: (length: FileLength) => Promise<void>) =>
       new TranscriptionSession(systemClock, (signal) =>
@@ -140,21 +145,18 @@ function transcribe(parts: ConversationParts): Conversations["transcription"] {
             work.event("decoded to WAV");
             return transcription.use(
               signal,
-              (engine) =>
-                engine.transcribe(wavPath, signal, {
-                  onLength,
-                  onProgress,
-                  onSegments,
-                  hotWords,
-                  span: work,
-                }),
+              async (engine) => {
+                const options = { onLength, onProgress, hotWords, span: work };
+                return channels === "mix"
+                  ? [await engine.transcribe(wavPath, signal, { ...options, onSegments })]
+                  : await engine.transcribeChannels(wavPath, signal, options);
+              },
               caller.onModelWait,
             );
-          }).then((transcript) =>
-            reading === null
-              ? transcript
-              : readableTranscript(transcript, readingBy(catalog.hearing, model, reading), reader),
-          ),
+          }).then(async (transcripts) => {
+            const readable = await Promise.all(transcripts.map(read));
+            return channels === "mix" ? readable[0]! : joinedChannels(readable);
+          }),
         ),
       );
     const conversation = new BilledTranscription(meterOf(parts, caller), usageReference(caller), start);

@@ -63,12 +63,20 @@ export class WavSampleReader {
   }
 }
 
-/** Converts whole blocks to mono samples. */
-export function decodeBlocks(header: WavHeader, bytes: Uint8Array): Float32Array {
+/**
+ * Converts whole blocks to mono samples.
+ * @param channel the only one to read, from 0; by default all are averaged
+ */
+export function decodeBlocks(header: WavHeader, bytes: Uint8Array, channel?: number): Float32Array {
   const samples = new Float32Array(bytes.length / header.blockBytes);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const read = sampleReader(header);
   const sampleBytes = header.bitsPerSample / 8;
+  if (channel !== undefined) {
+    const first = channel * sampleBytes;
+    for (let i = 0; i < samples.length; i++) samples[i] = read(view, first + i * header.blockBytes);
+    return samples;
+  }
   let offset = 0;
   for (let i = 0; i < samples.length; i++) {
     let sum = 0;

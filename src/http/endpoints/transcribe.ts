@@ -5,6 +5,7 @@ import type { Departure, FrontRequest } from "../../../core/ports/front.js";
 import { ENDLESS_ROOM, type SpoolRoom } from "../../../core/ports/spool-room.js";
 import type { UrlSource } from "../../../core/ports/url-source.js";
 import { acceptsEvents } from "../../../core/protocol/accepts-events.js";
+import type { RawAudio } from "../../../core/protocol/channels-query.js";
 import { errorEventBody } from "../../../core/protocol/error-body.js";
 import { parseTranscribeQuery } from "../../../core/protocol/transcribe-query.js";
 import { toTranscription, usageHeaders } from "../../../core/protocol/transcription-response.js";
@@ -12,6 +13,7 @@ import { EVENT_HEADERS, HEARTBEAT_MS } from "../events.js";
 import type { Exchange } from "../exchange.js";
 import { endWithBody, joinedBody, jsonInTurns, type LongBody, textBody } from "../long-body.js";
 import { modelForFingerprint } from "../once-by-key.js";
+import { withHeader } from "../raw-samples.js";
 import { paced, UPLOAD_PACE } from "../read-body.js";
 import type { Handlers, RouteDeps } from "../router.js";
 import { LONGEST_FETCH_BYTES } from "../spool.js";
@@ -35,11 +37,12 @@ async function transcribe(exchange: Exchange, deps: FileDeps & Pick<RouteDeps, "
   const { request } = exchange;
   const { caller, key } = await admitFile(exchange, deps);
   const asked = parseTranscribeQuery(request.query, deps.conversations.catalog.hearing);
-  const { timestamps: wantsTimes, hotWords, reading } = asked;
-  const upload = await uploadOf(request, asked.urls, { urls: deps.urls, room: deps.room ?? ENDLESS_ROOM });
+  const { timestamps: wantsTimes, hotWords, reading, channels, raw } = asked;
+  const sources = { urls: deps.urls, room: deps.room ?? ENDLESS_ROOM };
+  const upload = withSamples(await uploadOf(request, asked.urls, sources), raw);
   const events = acceptsEvents(request.header("accept")) ? new ProgressEvents(exchange) : null;
   const wishes = {
-    ...{ model: asked.model.name, hotWords, reading },
+    ...{ model: asked.model.name, hotWords, reading, channels },
     ...(events !== null && { onProgress: (share: number) => events.progress(share) }),
   };
   const answer = async (transcript: BilledTranscript, departure: Departure) => {
@@ -56,6 +59,9 @@ async function transcribe(exchange: Exchange, deps: FileDeps & Pick<RouteDeps, "
     ...modelForFingerprint(asked),
     ...(events === null ? [] : [{ events: true }]),
     ...(reading === null ? [] : [{ reading }]),
+    // Requests without these keep the fingerprint from before they existed.
+    ...(channels === "mix" ? [] : [{ channels }]),
+    ...(raw === null ? [] : [{ raw }]),
   ];
   const wanted = () => ({ fingerprintParts, wishes, answer });
   await transcribeUpload({ exchange, deps, caller, key, upload, wanted });
@@ -81,6 +87,18 @@ async function uploadOf(
   await checkRoom(request, room);
   if (isMultipart(request)) return FormUpload.open(request, { fields: [] });
   return { bytes: paced(request.body, UPLOAD_PACE), fileName: request.header("x-filename") };
+}
+
+/** Gives samples a header, if the client described them. */
+function withSamples(upload: Upload, raw: RawAudio | null): Upload {
+  if (raw === null) return upload;
+  const { url, fileName, maxBytes } = upload;
+  return {
+    bytes: withHeader(upload.bytes, raw),
+    fileName,
+    ...(url !== undefined && { url }),
+    ...(maxBytes !== undefined && { maxBytes }),
+  };
 }
 
 /** Reads a body of unknown length up to its first byte. */

@@ -2,8 +2,8 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { BilledTranscript, TranscribedSegment } from "../../../core/domain/decoding/transcript.js";
 import { ServiceError } from "../../../core/domain/errors.js";
 import { seconds } from "../../../core/domain/rounded.js";
-import { readingCuesInSteps } from "../../../core/domain/text/cues.js";
 import { majorityLanguage } from "../../../core/domain/text/script.js";
+import { transcriptCuesInSteps } from "../../../core/domain/text/speaker-cues.js";
 import { type Cue, formatSrt, formatVtt } from "../../../core/domain/text/subtitles.js";
 import type { TranscriptionConversation } from "../../../core/ports/conversations.js";
 import type { Departure } from "../../../core/ports/front.js";
@@ -56,7 +56,7 @@ async function transcribeForm(exchange: Exchange, deps: FileDeps): Promise<void>
 }
 
 function whole(exchange: Exchange, asked: TranscriptionForm): WantedAnswer {
-  const { format, granularities, reading, isReadingDefault } = asked;
+  const { format, granularities, reading, isReadingDefault, channels } = asked;
   return {
     // Requests for both lists keep the fingerprint from before the parameter existed.
     fingerprintParts: [
@@ -64,8 +64,9 @@ function whole(exchange: Exchange, asked: TranscriptionForm): WantedAnswer {
       ...modelForFingerprint(asked),
       ...(format === "verbose_json" && granularities.length === 1 ? [{ granularities }] : []),
       ...(isReadingDefault ? [] : [{ reading }]),
+      ...(channels === "mix" ? [] : [{ channels }]),
     ],
-    wishes: { model: asked.model.name, hotWords: [], reading },
+    wishes: { model: asked.model.name, hotWords: [], reading, channels },
     async answer(transcript: BilledTranscript, departure: Departure) {
       const transcription = toTranscription(transcript, true);
       const { contentType, body } = await render(transcription, asked);
@@ -146,8 +147,8 @@ async function render(
 }
 
 /** Lays out subtitles in steps: two hours of speech would block other clients for a tenth of a second. */
-async function cuesOf({ words = [], display_words }: Transcription): Promise<readonly Cue[]> {
-  const steps = readingCuesInSteps(display_words ?? words);
+async function cuesOf(transcription: Transcription): Promise<readonly Cue[]> {
+  const steps = transcriptCuesInSteps(transcription);
   for (;;) {
     const { done, value } = steps.next();
     if (done === true) return value;
@@ -166,7 +167,7 @@ function verbose(transcription: Transcription, text: string): VerboseTranscript 
     segments: segments.map(({ display_text, ...segment }) =>
       toVerboseSegment({ ...segment, text: display_text ?? segment.text }),
     ),
-    words: display_words?.map(({ word, start, end }) => ({ word, start, end })) ?? words,
+    words: display_words?.map(({ spoken: _, ...word }) => word) ?? words,
     ...(redactions !== undefined && { redactions }),
   };
 }
