@@ -16,7 +16,7 @@ const OF_CHANNEL = {
 };
 
 /** A word of a file. */
-const FILE_WORD = TIMED_WORD.extend(OF_CHANNEL);
+export const FILE_WORD = TIMED_WORD.extend(OF_CHANNEL);
 
 /** A word of the readable text. */
 export const DISPLAY_WORD = z.object({

@@ -17,6 +17,7 @@ import {
   type SocketParts,
   sendAll,
 } from "./session-socket.js";
+import { SplitConversation } from "./split-conversation.js";
 
 /** A client with more unread data is disconnected: finals are never dropped, so they would pile up. */
 const MAX_UNREAD_BYTES = 1 << 20;
@@ -53,8 +54,12 @@ export class LiveSocket {
     onFlood: () => void = () => {},
   ): SocketEvents {
     try {
-      const { session: conversation, closed } = openSession(this.#parts, deps, caller, "live", () =>
-        this.#begin(deps, caller, translation),
+      const { session: conversation, closed } = openSession(
+        this.#parts,
+        deps,
+        caller,
+        { kind: "live", count: translation.channelCount ?? 1 },
+        () => this.#begin(deps, caller, translation),
       );
       this.#send(translation.opened?.() ?? []);
       return this.#eventsOf({ conversation, translation, onFlood }, closed);
@@ -69,7 +74,11 @@ export class LiveSocket {
       finalized: () => this.#send(translation.finalized?.() ?? []),
       close: (code, reason) => this.#socket.close(code, reason),
     };
-    const start = () => conversations.live(caller, translation.options, sink);
+    const { channelCount, options } = translation;
+    const start = () => {
+      const open = (own: LiveSink) => conversations.live(caller, options, own);
+      return channelCount === undefined ? open(sink) : new SplitConversation(sink, channelCount, open);
+    };
     return translation.startsLate === true ? new LateConversation(sink, start) : start();
   }
 
