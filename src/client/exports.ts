@@ -3,6 +3,7 @@ export type { AudioSource } from "./audio-source.js";
 export type {
   BilledOptions,
   ClientOptions,
+  RawFormat,
   SpeakOptions,
   SpeakStreamOptions,
   Transcribed,

@@ -115,7 +115,7 @@ export interface Redaction {
 
 /** The channel of a recording that a part of its transcript belongs to. */
 interface OfChannel {
-  /** Counts from 0; only with `channels: "split"`. */
+  /** Counts from 0; only with `channels: "split"`, or `channelCount` of a live session. */
   readonly channel?: number | undefined;
 }
 
@@ -285,8 +285,8 @@ export interface StreamToken {
   readonly expires_in: number;
 }
 
-interface LiveUtterance {
-  /** Counts utterances from 0. */
+interface LiveUtterance extends OfChannel {
+  /** Counts utterances from 0; with `channelCount`, those of each channel. */
   readonly utterance: number;
   readonly text: string;
   /** Seconds from the start of the audio. */
@@ -338,6 +338,8 @@ export type LiveMessage =
       readonly model: string;
       readonly sample_rate: number;
       readonly eou_ms: number;
+      /** Only with `channelCount`: the session of each channel. */
+      readonly session_ids?: readonly string[] | undefined;
     }
   | LivePartial
   | LiveFinal
@@ -355,4 +357,14 @@ export type LiveMessage =
       readonly credits_charged: number;
       /** The mark that ends the whole text, if the last `display_text` has none. */
       readonly display_end?: string | undefined;
+      /** Only with `channelCount`; `credits_charged` adds up theirs. */
+      readonly channels?: readonly LiveChannelDone[] | undefined;
     };
+
+/** The end of one channel of a live session. */
+export interface LiveChannelDone {
+  readonly channel: number;
+  readonly audio_seconds: number;
+  readonly credits_charged: number;
+  readonly display_end?: string | undefined;
+}

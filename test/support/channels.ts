@@ -1,18 +1,12 @@
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { toInt16 } from "../../core/domain/audio/pcm.js";
 import { resample } from "../../core/domain/audio/resample.js";
 import { parseWavHeader } from "../../core/domain/audio/wav.js";
 import { decodeBlocks } from "../../core/domain/audio/wav-samples.js";
 import { FREE_GRANT_CREDITS } from "../../core/domain/usage/tariff.js";
-import { Transfers } from "../../src/store/ledger/transfers.js";
-import { connect } from "../../src/store/postgres/connect.js";
-import type { PostgresConnection } from "../../src/store/postgres/embedded-postgres.js";
 import { joined, RATE_HZ, silence, wavOf } from "./audio.js";
 import { eventually } from "./eventually.js";
-import { type SharedService, sharedService } from "./shared-service.js";
-import { SILENT } from "./silent-log.js";
+import type { SharedService } from "./shared-service.js";
 
 /** Interleaves channels of equal length. */
 export function interleaved(channels: readonly Int16Array[]): Int16Array {
@@ -73,17 +67,4 @@ export async function charged({ url, key }: SharedService, credits: number): Pro
     const { balance, held } = (await answer.json()) as { balance: number; held: number };
     return held === 0 && FREE_GRANT_CREDITS - balance === credits;
   });
-}
-
-/** Creates a customer who has paid, and so may run as much at once as a paying one. */
-export async function paidCustomer(): Promise<SharedService> {
-  const customer = await sharedService();
-  const connection = JSON.parse(await readFile(join(customer.dataDir, "postgres.json"), "utf8"));
-  const sql = connect(connection as PostgresConnection, SILENT);
-  try {
-    await new Transfers(sql).topUp(customer.organizationId, 100_000, "credits of a test");
-  } finally {
-    await sql.end();
-  }
-  return customer;
 }

@@ -11,15 +11,20 @@ const NOTHING = new Float32Array(0);
  */
 export class WavSampleReader {
   readonly #totalBytes: number | undefined;
+  readonly #channel: number | undefined;
   #header: WavHeader | null = null;
   /** All bytes so far until the header is known, then the start of a block. */
   #held: Uint8Array = new Uint8Array(0);
   #remainingBytes = Number.POSITIVE_INFINITY;
   #sampleCount = 0;
 
-  /** @param totalBytes length of the whole file, when known */
-  constructor(totalBytes?: number) {
+  /**
+   * @param totalBytes length of the whole file, when known
+   * @param channel as in `decodeBlocks`
+   */
+  constructor(totalBytes?: number, channel?: number) {
     this.#totalBytes = totalBytes;
+    this.#channel = channel;
   }
 
   /** Null until enough bytes have arrived. */
@@ -59,7 +64,7 @@ export class WavSampleReader {
     this.#held = usable.slice(usedBytes);
     this.#remainingBytes -= usedBytes;
     this.#sampleCount += blockCount;
-    return blockCount === 0 ? NOTHING : decodeBlocks(header, usable.subarray(0, usedBytes));
+    return blockCount === 0 ? NOTHING : decodeBlocks(header, usable.subarray(0, usedBytes), this.#channel);
   }
 }
 
