@@ -25,6 +25,16 @@ const MISSING = ["callback"];
 /** Other Deepgram parameters, ignored here. */
 const IGNORED = ["bit_rate", "callback_method", "mip_opt_out", "tag"];
 
+/** Parameters for the format of speech. */
+export const SPEECH_FORMAT_FIELDS = {
+  encoding: oneOf("encoding", ENCODINGS, { otherwise: "linear16", code: "UNSUPPORTED_FORMAT" }),
+  sample_rate: z.string().optional().meta({
+    type: "integer",
+    description:
+      "24000 by default, 8000 for mulaw and alaw; linear16 also 8000, 16000, 32000 and 48000, the others 16000",
+  }),
+};
+
 const SHARED = {
   model: z
     .string()
@@ -35,12 +45,7 @@ const SHARED = {
         "with `aura` mean the default voice",
       examples: ["aigul"],
     }),
-  encoding: oneOf("encoding", ENCODINGS, { otherwise: "linear16", code: "UNSUPPORTED_FORMAT" }),
-  sample_rate: z.string().optional().meta({
-    type: "integer",
-    description:
-      "24000 by default, 8000 for mulaw and alaw; linear16 also 8000, 16000, 32000 and 48000, the others 16000",
-  }),
+  ...SPEECH_FORMAT_FIELDS,
   speed: z
     .string()
     .optional()
@@ -148,7 +153,8 @@ function voiceOf(
   throw invalid("model", `model must be a voice, one of ${voices}, received ${shown(name)}`);
 }
 
-function sampleRateOf(value: string | undefined, encoding: StreamedFormat): number {
+/** @throws {ServiceError} `INVALID_REQUEST` */
+export function sampleRateOf(value: string | undefined, encoding: StreamedFormat): number {
   const rates = SAMPLE_RATES_HZ[encoding];
   if (value === undefined || value === "") return rates[0]!;
   const found = rates.find((rate) => String(rate) === value);

@@ -1,8 +1,8 @@
+import { MOST_CHANNELS } from "../../core/domain/audio/channels.js";
 import type { LiveDone, LiveStatus } from "../client/live-options.js";
 import type { LiveTranscription } from "../client/live-transcription.js";
 import type { DauysClient } from "../client/node.js";
 import type { LiveResult } from "../client/types.js";
-import { MOST_CHANNELS } from "../../core/domain/audio/channels.js";
 import {
   type Command,
   type CommandInput,
@@ -55,7 +55,12 @@ export const listenCommand: Command = {
     ["--json", "Print every message as a line of JSON"],
   ],
   note: "Each line is a sentence; its mark is written when the next words tell it. With --plain, each line is an utterance.",
-  examples: ["listen talk.wav", "listen - < talk.pcm", "listen talk.wav --json --words", "listen call.wav --channels 2"],
+  examples: [
+    "listen talk.wav",
+    "listen - < talk.pcm",
+    "listen talk.wav --json --words",
+    "listen call.wav --channels 2",
+  ],
   run: listen,
 };
 

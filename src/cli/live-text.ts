@@ -52,7 +52,10 @@ export class LiveText {
    * Prints the final of one of several speakers as a line of its own, and shows partials as those of one.
    * Their sentences alternate, so no line stays open for the mark that a later final may bring.
    */
-  turn(speaker: string, { type, text, display_text = text }: LiveResult & { readonly display_text?: string | undefined }): void {
+  turn(
+    speaker: string,
+    { type, text, display_text = text }: LiveResult & { readonly display_text?: string | undefined },
+  ): void {
     if (type === "partial") this.partial(`${speaker}: ${text}`);
     else if (display_text === "") this.#write("");
     else this.#write(`${speaker}: ${display_text}\n`);

@@ -58,6 +58,10 @@ export interface BilledOptions extends CallOptions {
 export interface SpeakOptions extends BilledOptions {
   /** Adds `words` with their times, for free. Rejected for models without word times. */
   readonly timestamps?: boolean | undefined;
+  /** Format of the samples in each WAV; default `linear16`, 16-bit PCM. G.711 is for telephone lines. */
+  readonly encoding?: "linear16" | "mulaw" | "alaw" | undefined;
+  /** Hz: 8,000, 16,000, 24,000, 32,000 or 48,000, with G.711 one of the first two; default 24,000 or 8,000. */
+  readonly sampleRateHz?: number | undefined;
 }
 
 export interface SpeakStreamOptions extends SpeakOptions {
@@ -280,10 +284,11 @@ export class ServiceClient {
   }
 
   #speechPlan(path: string, request: SpeechRequest, options: SpeakStreamOptions): RequestPlan {
-    const { timestamps = false, frames, idempotencyKey } = options;
+    const { timestamps = false, frames, encoding, sampleRateHz, idempotencyKey } = options;
+    const query = { timestamps: timestamps || undefined, frames, encoding, sample_rate: sampleRateHz };
     return {
       method: "POST",
-      url: urlOf(this.#baseUrl, path, queryOf({ timestamps: timestamps || undefined, frames })),
+      url: urlOf(this.#baseUrl, path, queryOf(query)),
       headers: { "content-type": "application/json", ...this.#authorization },
       body: { type: "bytes", bytes: new TextEncoder().encode(JSON.stringify(request)) },
       isBilled: true,

@@ -20,7 +20,11 @@ const REQUEST: Required<SpeechRequest> = {
   pronunciations: [{ word: "a", say: "а" }],
   room_tone: false,
 };
-const TIMED: Pick<Required<SpeakOptions>, "timestamps"> = { timestamps: true };
+const TIMED: Pick<Required<SpeakOptions>, "timestamps" | "encoding" | "sampleRateHz"> = {
+  timestamps: true,
+  encoding: "mulaw",
+  sampleRateHz: 8_000,
+};
 const HOT_WORDS = ["айнұр", { word: "маңғыстау", score: 2.5 }, { word: "ел" }];
 const READABLE = { display: true, numerals: "all", redact: ["phone", "iin"] } as const;
 const SPLIT = {
