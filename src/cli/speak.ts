@@ -1,3 +1,4 @@
+import type { SpeakOptions } from "../client/client.js";
 import type { DauysClient } from "../client/node.js";
 import type { SpeechRequest, SpeechUsage } from "../client/types.js";
 import { prepareAudioFile } from "./audio-file.js";
@@ -34,6 +35,8 @@ export const speakCommand: Command = {
     pronunciations: { type: "string" },
     "no-normalize": { type: "boolean" },
     "no-room-tone": { type: "boolean" },
+    encoding: { type: "string" },
+    "sample-rate": { type: "string" },
     stream: { type: "boolean" },
   },
   optionHelp: [
@@ -46,6 +49,8 @@ export const speakCommand: Command = {
     PRONUNCIATIONS_ROW,
     ["--no-normalize", "Leave numbers, dates and currencies as written"],
     ["--no-room-tone", "Use digital silence in pauses"],
+    ["--encoding NAME", "Samples of the WAV: linear16 (default), mulaw or alaw"],
+    ["--sample-rate HZ", "8000 to 48000 (default: 24000; mulaw and alaw: 8000)"],
     ["--stream", "Receive the audio while it is synthesized"],
     ["--json", "Print characters, credits and latency as JSON"],
   ],
@@ -67,6 +72,7 @@ async function speak(input: CommandInput): Promise<void> {
     throw new UsageError("--json cannot be combined with -o -: both write to standard output");
   if (output === "-" && process.stdout.isTTY)
     throw new UsageError("-o - would write audio to the terminal; use -o FILE.wav or a pipe");
+  const format = formatOf(input);
   const argument = onlyArgument(input, "TEXT", '; use "-" to read standard input');
   const pronunciations = await readPronunciations(options.text("pronunciations"));
   const target = output === "-" ? new StandardOutput() : await prepareAudioFile(output);
@@ -75,7 +81,7 @@ async function speak(input: CommandInput): Promise<void> {
       const text = argument === "-" ? await readText() : argument;
       const request = { ...speechRequest(input, text), pronunciations };
       const onPart = (part: Uint8Array) => target.part(part);
-      const speech = await synthesize(await openService(input), request, { input, onPart, signal });
+      const speech = await synthesize(await openService(input), request, { input, format, onPart, signal });
       await target.write(speech.wav);
       report(input, output, speech);
     } finally {
@@ -84,8 +90,23 @@ async function speak(input: CommandInput): Promise<void> {
   });
 }
 
+type SpokenFormat = Pick<SpeakOptions, "encoding" | "sampleRateHz">;
+const ENCODINGS = ["linear16", "mulaw", "alaw"] as const;
+
+/** @throws {UsageError} for an unknown encoding, or one whose frames cannot be joined */
+function formatOf({ options }: CommandInput): SpokenFormat {
+  const name = options.text("encoding");
+  const encoding = ENCODINGS.find((known) => known === name);
+  if (name !== null && encoding === undefined)
+    throw new UsageError(`--encoding must be ${ENCODINGS.join(", ")}, received "${name}"`);
+  if (options.isSet("stream") && (encoding ?? "linear16") !== "linear16")
+    throw new UsageError("--stream cannot be combined with --encoding mulaw or alaw");
+  return { encoding, sampleRateHz: options.number("sample-rate") ?? undefined };
+}
+
 interface SpeechCall {
   readonly input: CommandInput;
+  readonly format: SpokenFormat;
   /** Receives parts as they arrive: a WAV header of unknown length, then samples. */
   readonly onPart: (part: Uint8Array) => Promise<void>;
   readonly signal: AbortSignal;
@@ -101,7 +122,7 @@ interface ReceivedSpeech {
 async function synthesize(
   client: DauysClient,
   request: SpeechRequest,
-  { input, onPart, signal }: SpeechCall,
+  { input, format, onPart, signal }: SpeechCall,
 ): Promise<ReceivedSpeech> {
   const startedAtMs = performance.now();
   const elapsedMs = () => Math.round(performance.now() - startedAtMs);
@@ -112,7 +133,7 @@ async function synthesize(
   };
   return await withProgress(input, parts, async () => {
     if (!input.options.isSet("stream")) {
-      const { wav, usage } = await client.speak(request, { signal });
+      const { wav, usage } = await client.speak(request, { ...format, signal });
       const firstAudioMs = elapsedMs();
       await onPart(wav);
       return { wav, firstAudioMs, usage };
@@ -121,7 +142,7 @@ async function synthesize(
     let firstAudioMs = Number.NaN;
     let rateHz = 0;
     let usage: SpeechUsage | null = null;
-    for await (const frame of client.speakStream(request, { signal, frames: "chunks" })) {
+    for await (const frame of client.speakStream(request, { ...format, signal, frames: "chunks" })) {
       usage = frame.usage;
       const samples = pcmOf(frame.wav);
       if (frame.sequence === 0) {
