@@ -161,7 +161,6 @@ export const TRANSCRIPT_DONE = z.object({
 });
 
 export type FileTimedWord = DeepReadonly<z.output<typeof FILE_WORD>>;
-export type ChannelTranscript = DeepReadonly<z.output<typeof CHANNEL_TRANSCRIPT>>;
 export type TranscriptSegment = DeepReadonly<z.output<typeof TRANSCRIPT_SEGMENT>>;
 /** Answer of `/v1/transcribe`, member by member as the interface names them. */
 export type Transcription = DeepReadonly<z.output<typeof TRANSCRIPTION>>;

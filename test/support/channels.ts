@@ -29,7 +29,7 @@ export function wavOfChannels(channels: readonly Int16Array[], rateHz = RATE_HZ)
 }
 
 /** Synthesizes a sentence, at 16 kHz. */
-export async function spoken({ url, key }: SharedService, text: string, voice: string): Promise<Int16Array> {
+async function spoken({ url, key }: SharedService, text: string, voice: string): Promise<Int16Array> {
   const answer = await fetch(`${url}/v1/tts`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}` },
