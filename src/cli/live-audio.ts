@@ -85,10 +85,13 @@ async function* fromWav(
   );
   let resamplers: readonly Resampler[] | null = null;
   for await (const part of joined(head, bytes)) {
-    const samples = readers.map((reader) => reader.push(part));
-    const { header } = readers[0]!;
+    const [first, ...others] = readers;
+    const samples = [first!.push(part)];
+    const { header } = first!;
+    // Other readers would look for channels that do not exist.
     if (header !== null && channelCount > 1 && header.channels !== channelCount)
       throw new CommandError(`the WAV must have ${channelCount} channels, received ${header.channels}`);
+    samples.push(...others.map((reader) => reader.push(part)));
     const fromHz = header?.sampleRateHz ?? LIVE_RATE_HZ;
     if (fromHz !== LIVE_RATE_HZ)
       resamplers ??= readers.map(() => new Resampler({ fromHz, toHz: LIVE_RATE_HZ }));
