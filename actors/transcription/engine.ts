@@ -30,6 +30,8 @@ export interface TranscribeOptions {
   readonly onProgress?: ((share: number) => void) | undefined;
   /** As in `FileRunOptions`. */
   readonly onSegments?: FileRunOptions["onSegments"];
+  /** As in `FileRunOptions`. */
+  readonly isLater?: boolean | undefined;
   /** In the model's alphabet. */
   readonly hotWords?: readonly HotWord[];
   readonly span?: Span;
@@ -142,11 +144,11 @@ export class TranscriptionEngine {
   async #run(
     source: WavSource,
     signal: AbortSignal,
-    { onProgress = () => {}, onSegments, hotWords = [], span }: TranscribeOptions,
+    { onProgress = () => {}, onSegments, isLater = false, hotWords = [], span }: TranscribeOptions,
   ): Promise<readonly TranscribedSegment[]> {
     const { sampleRateHz, frameSamples, forgets } = this.#options;
     const run = new FileRun({
-      ...{ source, hotWords, sampleRateHz, frameSamples, forgets },
+      ...{ source, hotWords, sampleRateHz, frameSamples, forgets, isLater },
       onProgress,
       onSegments,
       onGiveUp: (cell) => this.#options.pool.gaveUp?.(cell),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type ChannelHandling, MOST_CHANNELS } from "../domain/audio/channels.js";
+import { type ChannelHandling, MOST_CHANNELS, type RawAudio } from "../domain/audio/channels.js";
 import type { StreamedFormat } from "../domain/audio/streamed-pcm.js";
 import { ServiceError } from "../domain/errors.js";
 import { oneOf, queryInteger, shown } from "./fields.js";
@@ -32,13 +32,6 @@ export const RAW_FIELDS = {
     description: "Interleaved channels of samples without a header. An extension",
   }),
 };
-
-/** Samples without a header. */
-export interface RawAudio {
-  readonly format: StreamedFormat;
-  readonly sampleRateHz: number;
-  readonly channels: number;
-}
 
 /** Returns the format of samples without a header; null if the client named none. @throws {ServiceError} */
 export function rawAudioOf(

@@ -1,10 +1,9 @@
 import { z } from "zod";
-import type { ChannelHandling } from "../domain/audio/channels.js";
+import type { ChannelHandling, RawAudio } from "../domain/audio/channels.js";
 import type { StreamedFormat } from "../domain/audio/streamed-pcm.js";
 import type { HearingModel, ModelList } from "../domain/catalog/catalog.js";
 import type { HotWord } from "../domain/decoding/hot-words.js";
 import { ServiceError } from "../domain/errors.js";
-import type { RawAudio } from "./channels-query.js";
 import { body, flag, parseWith, queryInteger, shown } from "./fields.js";
 import { hotWords, hotWordsIn } from "./hot-words.js";
 import {

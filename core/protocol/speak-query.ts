@@ -166,7 +166,8 @@ export function sampleRateOf(value: string | undefined, encoding: StreamedFormat
   );
 }
 
-function speedOf(value: string | undefined): number {
+/** @throws {ServiceError} `INVALID_REQUEST` */
+export function speedOf(value: string | undefined): number {
   if (value === undefined || value === "") return SPEED_RULE.otherwise;
   const { min, max } = SPEED_RULE;
   const speed = /^\d{1,2}(\.\d{1,6})?$/.test(value) ? Number(value) : Number.NaN;

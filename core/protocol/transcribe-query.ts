@@ -1,9 +1,9 @@
 import { z } from "zod";
-import type { ChannelHandling } from "../domain/audio/channels.js";
+import type { ChannelHandling, RawAudio } from "../domain/audio/channels.js";
 import type { HearingModel, ModelList } from "../domain/catalog/catalog.js";
 import type { HotWord } from "../domain/decoding/hot-words.js";
 import type { ReadingOptions } from "../domain/text/display/reading.js";
-import { CHANNELS, RAW_FIELDS, type RawAudio, rawAudioOf } from "./channels-query.js";
+import { CHANNELS, RAW_FIELDS, rawAudioOf } from "./channels-query.js";
 import { flag } from "./fields.js";
 import { hotWords, requireHotWords } from "./hot-words.js";
 import { type Query, readQuery } from "./query.js";

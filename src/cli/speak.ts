@@ -1,4 +1,3 @@
-import type { SpeakOptions } from "../client/client.js";
 import type { DauysClient } from "../client/node.js";
 import type { SpeechRequest, SpeechUsage } from "../client/types.js";
 import { prepareAudioFile } from "./audio-file.js";
@@ -15,6 +14,7 @@ import { interruptible } from "./interruption.js";
 import { clock, withProgress } from "./progress.js";
 import { PRONUNCIATIONS_ROW, readPronunciations } from "./pronunciations.js";
 import { openService, QUIET_OPTION, SERVICE_OPTIONS } from "./service-client.js";
+import { type ReceivedSpeech, type SpeechCall, type SpokenFormat, synthesizeLive } from "./speak-live.js";
 import { readTypedInput, StandardOutput } from "./standard-streams.js";
 import { pcmOf, wavHeader } from "./wav-frames.js";
 
@@ -38,6 +38,7 @@ export const speakCommand: Command = {
     encoding: { type: "string" },
     "sample-rate": { type: "string" },
     stream: { type: "boolean" },
+    live: { type: "boolean" },
   },
   optionHelp: [
     ["-o, --output FILE", "WAV file to write; it is opened before anything is charged"],
@@ -52,6 +53,7 @@ export const speakCommand: Command = {
     ["--encoding NAME", "Samples of the WAV: linear16 (default), mulaw or alaw"],
     ["--sample-rate HZ", "8000 to 48000 (default: 24000; mulaw and alaw: 8000)"],
     ["--stream", "Receive the audio while it is synthesized"],
+    ["--live", "Speak standard input as it arrives, each sentence once it is complete"],
     ["--json", "Print characters, credits and latency as JSON"],
   ],
   examples: [
@@ -59,6 +61,7 @@ export const speakCommand: Command = {
     'speak "Kaspi-ге бардым" -o kaspi.wav --pronunciations "Kaspi=каспи"',
     "speak - -o news.wav < news.txt",
     'speak "Қайырлы таң!" -o - --stream | aplay',
+    "speak - --live -o - < answer.txt | aplay",
   ],
   run: speak,
 };
@@ -74,14 +77,22 @@ async function speak(input: CommandInput): Promise<void> {
     throw new UsageError("-o - would write audio to the terminal; use -o FILE.wav or a pipe");
   const format = formatOf(input);
   const argument = onlyArgument(input, "TEXT", '; use "-" to read standard input');
+  const isLive = options.isSet("live");
+  if (isLive && argument !== "-") throw new UsageError('--live speaks standard input: use "-" as TEXT');
+  if (isLive && options.text("pronunciations") !== null)
+    throw new UsageError("--pronunciations cannot be combined with --live");
   const pronunciations = await readPronunciations(options.text("pronunciations"));
   const target = output === "-" ? new StandardOutput() : await prepareAudioFile(output);
   await interruptible(async (signal) => {
     try {
-      const text = argument === "-" ? await readText() : argument;
-      const request = { ...speechRequest(input, text), pronunciations };
       const onPart = (part: Uint8Array) => target.part(part);
-      const speech = await synthesize(await openService(input), request, { input, format, onPart, signal });
+      const call = { input, format, onPart, signal };
+      const text = argument === "-" && !isLive ? await readText() : argument;
+      const { text: said, ...manner } = speechRequest(input, text);
+      const client = await openService(input);
+      const speech = isLive
+        ? await synthesizeLive(client, manner, call)
+        : await synthesize(client, { ...manner, text: said, pronunciations }, call);
       await target.write(speech.wav);
       report(input, output, speech);
     } finally {
@@ -90,7 +101,6 @@ async function speak(input: CommandInput): Promise<void> {
   });
 }
 
-type SpokenFormat = Pick<SpeakOptions, "encoding" | "sampleRateHz">;
 const ENCODINGS = ["linear16", "mulaw", "alaw"] as const;
 
 /** @throws {UsageError} for an unknown encoding, or one whose frames cannot be joined */
@@ -99,24 +109,10 @@ function formatOf({ options }: CommandInput): SpokenFormat {
   const encoding = ENCODINGS.find((known) => known === name);
   if (name !== null && encoding === undefined)
     throw new UsageError(`--encoding must be ${ENCODINGS.join(", ")}, received "${name}"`);
-  if (options.isSet("stream") && (encoding ?? "linear16") !== "linear16")
-    throw new UsageError("--stream cannot be combined with --encoding mulaw or alaw");
+  const joined = ["stream", "live"].find((name) => options.isSet(name));
+  if (joined !== undefined && (encoding ?? "linear16") !== "linear16")
+    throw new UsageError(`--${joined} cannot be combined with --encoding mulaw or alaw`);
   return { encoding, sampleRateHz: options.number("sample-rate") ?? undefined };
-}
-
-interface SpeechCall {
-  readonly input: CommandInput;
-  readonly format: SpokenFormat;
-  /** Receives parts as they arrive: a WAV header of unknown length, then samples. */
-  readonly onPart: (part: Uint8Array) => Promise<void>;
-  readonly signal: AbortSignal;
-}
-
-interface ReceivedSpeech {
-  /** The whole file, streamed or not. */
-  readonly wav: Uint8Array;
-  readonly firstAudioMs: number;
-  readonly usage: SpeechUsage | null;
 }
 
 async function synthesize(

@@ -1,17 +1,22 @@
 import { type AudioBody, type AudioSource, audioBodyOf, headerName } from "./audio-source.js";
 import { ApiError } from "./errors.js";
+import { Jobs } from "./jobs.js";
 import type { LiveOptions } from "./live-options.js";
 import type { LiveEndpoint } from "./live-socket.js";
+import { LiveSpeech } from "./live-speech.js";
+import type { LiveSpeechOptions } from "./live-speech-types.js";
 import { LiveTranscription } from "./live-transcription.js";
-import { formatHotWords, type HotWord, queryOf, readingQuery, urlOf } from "./query.js";
-import { type CallOptions, Requester, type RequestPlan } from "./requester.js";
+import type { Platform } from "./platform.js";
+import { type HotWord, queryOf, transcribeQuery, urlOf } from "./query.js";
+import { type BilledOptions, type CallOptions, Requester, type RequestPlan } from "./requester.js";
 import { readSpeech, readSpeechFrames, readTimedSpeech } from "./speech.js";
 import { ACCEPT_EVENTS, readTranscript } from "./transcript-events.js";
-import type { Platform, UploadProgress } from "./transport.js";
+import type { UploadProgress } from "./transport.js";
 import type {
   Balance,
   Health,
   Model,
+  RawFormat,
   Readiness,
   Recognizer,
   RedactedKind,
@@ -44,15 +49,6 @@ export interface ClientOptions {
   readonly liveOpenTimeoutMs?: number | undefined;
   /** Retries of a failed request; default 2. */
   readonly maxRetries?: number | undefined;
-}
-
-export interface BilledOptions extends CallOptions {
-  /**
-   * Your name for this work, 1 to 255 printable ASCII characters; default: a random one for each call. For 24
-   * hours, the same request with the same key is charged once and gets the same response, even from another
-   * process.
-   */
-  readonly idempotencyKey?: string | undefined;
 }
 
 export interface SpeakOptions extends BilledOptions {
@@ -103,16 +99,6 @@ export interface TranscribeOptions extends BilledOptions {
   readonly onProgress?: ((share: number) => void) | undefined;
 }
 
-/** Format of samples without a header. */
-export interface RawFormat {
-  /** 16-bit little-endian PCM, or G.711. */
-  readonly encoding: "linear16" | "mulaw" | "alaw";
-  /** Default 16,000; for G.711 8,000. */
-  readonly sampleRateHz?: number | undefined;
-  /** Interleaved channels, 1 to 8; default 1. */
-  readonly channelCount?: number | undefined;
-}
-
 export interface UsageOptions extends CallOptions {
   /** First day, UTC, such as `2026-11-21`; default: 29 days before `to`. */
   readonly from?: string | undefined;
@@ -143,6 +129,8 @@ const DEFAULT_MAX_RETRIES = 2;
  * `RequestTimeoutError` if it takes too long. Transient failures are retried without a second charge.
  */
 export class ServiceClient {
+  /** Transcriptions that outlive their request. */
+  readonly jobs: Jobs;
   readonly #requester: Requester;
   readonly #live: LiveEndpoint;
   readonly #baseUrl: URL;
@@ -159,6 +147,9 @@ export class ServiceClient {
       timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
       maxRetries: options.maxRetries ?? DEFAULT_MAX_RETRIES,
     });
+    const { audioBodyOf: bodyOf = audioBodyOf } = platform;
+    const parts = { requester: this.#requester, url: this.#sttUrl, authorization: this.#authorization };
+    this.jobs = new Jobs<AudioSource>({ ...parts, bodyOf });
     const ownToken = async (signal: AbortSignal) => (await this.streamToken({ signal })).token;
     this.#live = {
       url: serviceUrl(options.streamUrl ?? options.baseUrl),
@@ -188,10 +179,15 @@ export class ServiceClient {
     yield* readSpeechFrames(await this.#requester.open(plan, options));
   }
 
+  /** Speaks text that arrives in pieces, such as the answer of an assistant. Costs as `speak`. */
+  speakLive(options: LiveSpeechOptions = {}): LiveSpeech {
+    return new LiveSpeech({ ...this.#live, url: this.#baseUrl }, options);
+  }
+
   /** Transcribes a recording of at most 2 hours. Costs 2.5 credits per second of audio. */
   async transcribe(source: AudioSource, options: TranscribeOptions = {}): Promise<Transcribed> {
     if (!isUrl(source)) return this.transcribeBody(audioBodyOf(source), options);
-    const query = transcribeQuery(options);
+    const query = queryOf(transcribeQuery(options));
     query.set("url", source.url);
     return this.#transcribed({ method: "POST", url: this.#transcribeUrl(query) }, options);
   }
@@ -261,7 +257,7 @@ export class ServiceClient {
       "content-type": "application/octet-stream",
       "x-filename": headerName(options.fileName ?? fileName ?? "audio.wav"),
     };
-    const url = this.#transcribeUrl(transcribeQuery(options));
+    const url = this.#transcribeUrl(queryOf(transcribeQuery(options)));
     return this.#transcribed({ method: "POST", url, headers, body }, options);
   }
 
@@ -324,17 +320,4 @@ function serviceUrl(text: string): URL {
   // The lookbehind matches only at the first slash of a run; matching at each would take quadratic time.
   url.pathname = `${url.pathname.replace(/(?<!\/)\/+$/, "")}/`;
   return url;
-}
-
-/** Returns the options as query parameters of `/v1/transcribe`. */
-function transcribeQuery(options: TranscribeOptions): URLSearchParams {
-  const { model, timestamps, hotWords, channels, raw } = options;
-  return queryOf({
-    ...{ model, timestamps: timestamps || undefined, hotwords: formatHotWords(hotWords) },
-    ...readingQuery(options),
-    channels,
-    ...(raw !== undefined && {
-      ...{ encoding: raw.encoding, sample_rate: raw.sampleRateHz, channel_count: raw.channelCount },
-    }),
-  });
 }

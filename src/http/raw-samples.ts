@@ -1,6 +1,7 @@
+import type { RawAudio } from "../../core/domain/audio/channels.js";
 import { detectStreamedFile } from "../../core/domain/audio/container.js";
 import { streamedWavHead } from "../../core/domain/audio/wav.js";
-import type { RawAudio } from "../../core/protocol/channels-query.js";
+import type { Upload } from "./transcribed-upload.js";
 
 /** Puts a WAV header before raw samples; a file stays unchanged, whatever its declared encoding. */
 export async function* withHeader(
@@ -24,4 +25,16 @@ export async function* withHeader(
     head = null;
   }
   if (head !== null && head.length > 0) yield* begin(head, null);
+}
+
+/** Gives samples a header, if the client described them. */
+export function withSamples(upload: Upload, raw: RawAudio | null): Upload {
+  if (raw === null) return upload;
+  const { url, fileName, maxBytes } = upload;
+  return {
+    bytes: withHeader(upload.bytes, raw),
+    fileName,
+    ...(url !== undefined && { url }),
+    ...(maxBytes !== undefined && { maxBytes }),
+  };
 }

@@ -15,10 +15,11 @@ import type { Catalog, HearingModel, ModelList } from "../../core/domain/catalog
 import type { FileLength, FileTranscript } from "../../core/domain/decoding/transcript.js";
 import { ServiceError } from "../../core/domain/errors.js";
 import { type ReadingOptions, readWords } from "../../core/domain/text/display/reading.js";
+import { creditsFor } from "../../core/domain/usage/tariff.js";
 import type { Log } from "../../core/observe/log.js";
 import type { Metrics } from "../../core/observe/metrics.js";
 import { systemClock } from "../../core/ports/clock.js";
-import type { Caller, Conversations, LiveWishes } from "../../core/ports/conversations.js";
+import type { Caller, Conversations, FileWishes, LiveWishes } from "../../core/ports/conversations.js";
 import type { LiveDecoder } from "../../core/ports/live-decoder.js";
 import { inSpan, NO_SPAN, type Span } from "../../core/ports/span.js";
 import type { SpoolRoom } from "../../core/ports/spool-room.js";
@@ -82,6 +83,7 @@ function speakPieces(parts: SpeakingParts): Conversations["speaking"] {
   const { metrics } = parts;
   const observer: SpeakObserver = {
     opened: () => metrics.speakSessions.inc(),
+    firstAudio: (afterMs) => metrics.speakFirstAudioMs.observe(afterMs),
     interrupted: () => metrics.speakInterruptions.inc(),
     failed: (code) => metrics.errors.inc({ code }),
     ended: () => metrics.speakSessions.dec(),
@@ -92,7 +94,10 @@ function speakPieces(parts: SpeakingParts): Conversations["speaking"] {
     const meter = meterOf(parts, caller);
     const reference = usageReference(caller);
     const meterOfTurn = (turn: number) => meter.openSpeech({ ...reference, id: `${reference.id}-${turn}` });
-    return new SpeakSession({ model, wishes, synthesis, meterOf: meterOfTurn, sink, log, observer });
+    const tariff = parts.config.tariffs.synthesis;
+    const priceOf = (characters: number) => creditsFor({ units: characters, unitsPerSecond: 1 }, tariff);
+    const work = { synthesis, meterOf: meterOfTurn, priceOf };
+    return new SpeakSession({ model, wishes, ...work, sink, log, observer });
   };
 }
 
@@ -129,39 +134,51 @@ function pieceSpeaker(
 
 /** `BilledTranscription` charges, `TranscriptionSession` stops and times, a leased model transcribes. */
 function transcribe(parts: ConversationParts): Conversations["transcription"] {
-  const { engines, catalog, spoolFolder, room, metrics, reader } = parts;
-  return (caller, path, { model, hotWords, reading = null, channels = "mix", onProgress, onSegments }) => {
+  const { metrics } = parts;
+  const unbilled = unbilledTranscription(parts);
+  return (caller, path, wishes) => {
+    const start = (onLength: OnLength) => unbilled(caller, path, wishes, onLength);
+    const conversation = new BilledTranscription(meterOf(parts, caller), usageReference(caller), start);
+    conversation.transcript.then(metrics.observeFile, () => {});
+    return conversation;
+  };
+}
+
+type OnLength = (length: FileLength) => Promise<void>;
+
+/** Transcribes a file without a charge; `onLength` is called before any work, and its failure ends it. */
+export function unbilledTranscription(parts: ConversationParts) {
+  const { engines, catalog, spoolFolder, room, reader } = parts;
+  return (caller: Caller, path: string, wishes: FileWishes, onLength: OnLength): TranscriptionSession => {
+    const { model, hotWords, reading = null, channels = "mix", onProgress, onSegments, isLater } = wishes;
     const { transcription } = engineOf(engines.recognizers, model);
     const file = { path, spoolFolder, room, channels };
+    const span = caller.span ?? NO_SPAN;
+    const shared = { onLength, onProgress, isLater, hotWords };
     const read = async (transcript: FileTranscript) =>
       reading === null
         ? transcript
         : await readableTranscript(transcript, readingBy(catalog.hearing, model, reading), reader);
-    const span = caller.span ?? NO_SPAN;
-    const start = (onLength: (length: FileLength) => Promise<void>) =>
-      new TranscriptionSession(systemClock, (signal) =>
-        inSpan(span.child("file"), (work) =>
-          withDecodedFile(engines.decoder, file, signal, (wavPath) => {
-            work.event("decoded to WAV");
-            return transcription.use(
-              signal,
-              async (engine) => {
-                const options = { onLength, onProgress, hotWords, span: work };
-                return channels === "mix"
-                  ? [await engine.transcribe(wavPath, signal, { ...options, onSegments })]
-                  : await engine.transcribeChannels(wavPath, signal, options);
-              },
-              caller.onModelWait,
-            );
-          }).then(async (transcripts) => {
-            const readable = await Promise.all(transcripts.map(read));
-            return channels === "mix" ? readable[0]! : joinedChannels(readable);
-          }),
-        ),
-      );
-    const conversation = new BilledTranscription(meterOf(parts, caller), usageReference(caller), start);
-    conversation.transcript.then(metrics.observeFile, () => {});
-    return conversation;
+    return new TranscriptionSession(systemClock, (signal) =>
+      inSpan(span.child("file"), (work) =>
+        withDecodedFile(engines.decoder, file, signal, (wavPath) => {
+          work.event("decoded to WAV");
+          return transcription.use(
+            signal,
+            async (engine) => {
+              const options = { ...shared, span: work };
+              return channels === "mix"
+                ? [await engine.transcribe(wavPath, signal, { ...options, onSegments })]
+                : await engine.transcribeChannels(wavPath, signal, options);
+            },
+            caller.onModelWait,
+          );
+        }).then(async (transcripts) => {
+          const readable = await Promise.all(transcripts.map(read));
+          return channels === "mix" ? readable[0]! : joinedChannels(readable);
+        }),
+      ),
+    );
   };
 }
 

@@ -6,6 +6,7 @@ import { resample } from "../../core/domain/audio/resample.js";
 import { creditsFor, DEFAULT_TARIFFS } from "../../core/domain/usage/tariff.js";
 import type { ListenTranscript } from "../../core/protocol/listen-file-schemas.js";
 import type { Transcription } from "../../core/protocol/transcription-schemas.js";
+import { DauysClient } from "../../src/client/node.js";
 import { RATE_HZ } from "../support/audio.js";
 import { charged, interleaved, twoSpeakers, wavOfChannels } from "../support/channels.js";
 import { type SharedService, sharedService } from "../support/shared-service.js";
@@ -162,6 +163,36 @@ test("samples without a header are transcribed as the WAV with them", async () =
     assert.equal(call.channels![channel]!.text, alone.text);
     assert.ok(alone.text.length > 10, alone.text);
   }
+});
+
+test("a job splits channels, with or without a header, at the price of each, and names speakers", async () => {
+  const { url, key } = service;
+  const client = new DauysClient({ baseUrl: url, apiKey: key });
+  const samples = interleaved(channels);
+  const bare = new Uint8Array(samples.buffer as ArrayBuffer, samples.byteOffset, samples.byteLength);
+  const direct = await transcript("channels=split&timestamps=true", stereo);
+  const raw = { encoding: "linear16", channelCount: 2 } as const;
+  for (const [source, options] of [
+    [new Uint8Array(stereo), { timestamps: true }],
+    [bare, { timestamps: true, raw }],
+    [bare, { raw }],
+  ] as const) {
+    const { id } = await client.jobs.submit(source, { ...options, channels: "split" });
+    const ended = await client.jobs.wait(id);
+    assert.deepEqual(
+      [ended.status, ended.credits_charged],
+      ["done", direct.credits_charged],
+      ended.error?.detail,
+    );
+    const result = await client.jobs.result(id);
+    const times = direct.channels!.map(({ channel, text }) => ({ channel, text }));
+    assert.deepEqual(result.channels, "timestamps" in options ? direct.channels : times);
+    assert.equal(result.text, direct.text);
+    assert.match(await client.jobs.resultText(id, "srt"), /\nSpeaker 1: .*\nSpeaker 2: /s);
+    assert.match(await client.jobs.resultText(id, "vtt"), /\n<v Speaker 1>.*\n<v Speaker 2>/s);
+  }
+  const mixed = await client.jobs.wait((await client.jobs.submit(bare, { raw })).id);
+  assert.equal(mixed.credits_charged, mono[0]!.credits_charged);
 });
 
 test("a format of samples is checked, and needs its encoding", async () => {

@@ -63,9 +63,13 @@ for (const [query, changes] of [
 for (const [query, message] of [
   ["model=whisper", /model must be one of svc-kk-ru-v2, received "whisper"/],
   ["language=en", /language must be one of multi, kk, .*received "en"/],
-  ["encoding=opus", /encoding must be one of linear16, mulaw, alaw, received "opus"/],
+  ["encoding=flac", /encoding must be one of linear16, mulaw, alaw, opus, ogg-opus, received "flac"/],
   ["sample_rate=4000", /sample_rate must be an integer from 8000 to 48000/],
   ["channels=2", /channels must be 1 without multichannel=true, received "2"/],
+  [
+    "encoding=opus&channels=2&multichannel=true",
+    /encoding must be samples with multichannel=true, received "opus"/,
+  ],
   ["channels=9&multichannel=true", /channels must be an integer from 1 to 8, received "9"/],
   ["endpointing=2001", /endpointing must be false or an integer up to 2000/],
   ["endpointing=-1", /endpointing must be/],

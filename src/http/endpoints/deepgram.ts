@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { RawAudio } from "../../../core/domain/audio/channels.js";
 import { EncodedPcm } from "../../../core/domain/audio/encoded-pcm.js";
 import { streamedWavHead } from "../../../core/domain/audio/wav.js";
 import type { BilledTranscript } from "../../../core/domain/decoding/transcript.js";
@@ -6,7 +7,6 @@ import { ServiceError } from "../../../core/domain/errors.js";
 import type { Departure, FrontRequest } from "../../../core/ports/front.js";
 import { ENDLESS_ROOM } from "../../../core/ports/spool-room.js";
 import type { UrlSource } from "../../../core/ports/url-source.js";
-import type { RawAudio } from "../../../core/protocol/channels-query.js";
 import { ignoredHeader } from "../../../core/protocol/ignored-names.js";
 import {
   type ListenFileOptions,

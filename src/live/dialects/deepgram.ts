@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { LIVE_RATE_HZ } from "../../../core/domain/audio/frame.js";
 import { StreamedChannels } from "../../../core/domain/audio/streamed-channels.js";
+import type { StreamedFormat } from "../../../core/domain/audio/streamed-pcm.js";
 import type { WavHeader } from "../../../core/domain/audio/wav.js";
 import { ratio, seconds } from "../../../core/domain/rounded.js";
 import { displayLine } from "../../../core/domain/text/display/display-text.js";
@@ -11,10 +12,17 @@ import {
   type ListenServerMessage,
   parseListenClientMessage,
 } from "../../../core/protocol/listen-messages.js";
-import { type ListenOptions, parseListenQuery, SAMPLE_RATE_HZ } from "../../../core/protocol/listen-query.js";
+import {
+  type ListenOptions,
+  parseListenQuery,
+  SAMPLE_RATE_HZ,
+  sampleFormat,
+} from "../../../core/protocol/listen-query.js";
 import { listenWords, plainWord } from "../../../core/protocol/listen-words.js";
 import type { StreamServerMessage } from "../../../core/protocol/stream-messages.js";
 import {
+  type AnnouncedForm,
+  announcedForm,
   channelsText,
   deepgramHeaders,
   type ErrorMessage,
@@ -55,12 +63,15 @@ class ListenTranslation implements LiveTranslation {
   readonly options: LiveWishes;
   readonly ignored: readonly string[];
   readonly mayBeFile: boolean;
+  readonly announced: AnnouncedForm | null;
   readonly #asked: ListenOptions;
   readonly #requestId: string;
   readonly channelCount?: number;
   readonly #channels: readonly ChannelState[];
   #pcm: StreamedChannels;
   readonly #digest = createHash("sha256");
+  /** Samples are hashed unless the client sent something else, which was hashed instead. */
+  #isDecoded = false;
   readonly #createdAt = new Date();
   #modelId = "";
   #sessionSamples = 0;
@@ -70,11 +81,12 @@ class ListenTranslation implements LiveTranslation {
   constructor(asked: ListenOptions, requestId: string) {
     this.#asked = asked;
     this.#requestId = requestId;
+    this.announced = announcedForm(asked.encoding);
     if (asked.channelCount !== null) this.channelCount = asked.channelCount;
     this.#channels = Array.from({ length: asked.channelCount ?? 1 }, () => ({
       ...{ utterance: -1, finalizedSeconds: null, lastWordEnd: null },
     }));
-    this.#pcm = this.#streamOf(asked.encoding, asked.sampleRateHz);
+    this.#pcm = this.#streamOf(sampleFormat(asked.encoding), asked.sampleRateHz);
     this.ignored = asked.ignored;
     this.mayBeFile = !asked.saysEncoding;
     const { model, endOfUtteranceMs } = asked;
@@ -108,12 +120,21 @@ class ListenTranslation implements LiveTranslation {
     this.#pcm = this.#streamOf(encoding, sampleRateHz);
   }
 
-  #streamOf(encoding: ListenOptions["encoding"], fromHz: number): StreamedChannels {
+  #streamOf(encoding: StreamedFormat, fromHz: number): StreamedChannels {
     return new StreamedChannels(encoding, this.#count, { fromHz, toHz: LIVE_RATE_HZ });
   }
 
   get #count(): number {
     return this.#channels.length;
+  }
+
+  beginDecoded(): void {
+    this.#isDecoded = true;
+    this.#pcm = this.#streamOf("linear16", LIVE_RATE_HZ);
+  }
+
+  submitted(bytes: Uint8Array): void {
+    if (!this.#isDone) this.#digest.update(bytes);
   }
 
   toClient(message: StreamServerMessage): readonly WireMessage[] {
@@ -139,7 +160,7 @@ class ListenTranslation implements LiveTranslation {
       this.#close(conversation);
       return [];
     }
-    this.#digest.update(bytes);
+    if (!this.#isDecoded) this.#digest.update(bytes);
     this.#accept(conversation, this.#pcm.push(bytes));
     return this.#utteranceEnd().map((message) => JSON.stringify(message));
   }
