@@ -1,13 +1,19 @@
 import { audioTooLong } from "../../core/domain/audio/too-long.js";
 import type { HotWord } from "../../core/domain/decoding/hot-words.js";
-import type { FileLength, FileTranscript } from "../../core/domain/decoding/transcript.js";
+import type {
+  FileLength,
+  FileTranscript,
+  TranscribedSegment,
+} from "../../core/domain/decoding/transcript.js";
 import { ServiceError } from "../../core/domain/errors.js";
 import type { Log } from "../../core/observe/log.js";
 import type { Span } from "../../core/ports/span.js";
+import type { WavSource } from "../../native/threads/protocol.js";
 import { openWav } from "../../native/transcription/file-audio.js";
 import { releaseWarmWorkers, WARM_UP_CELL } from "../../native/transcription/task-cell.js";
 import { type FilePool, FileQueue } from "./file-queue.js";
 import { FileRun, type FileRunOptions } from "./file-run.js";
+import { requireFewChannels } from "./split-channels.js";
 
 export interface TranscriptionEngineOptions
   extends Pick<FileRunOptions, "sampleRateHz" | "frameSamples" | "forgets"> {
@@ -69,29 +75,81 @@ export class TranscriptionEngine {
   async transcribe(
     path: string,
     signal: AbortSignal,
-    {
-      onLength,
-      onProgress = () => {},
-      onSegments,
-      isLater = false,
-      hotWords = [],
-      span,
-    }: TranscribeOptions = {},
+    options: TranscribeOptions = {},
   ): Promise<FileTranscript> {
-    const { modelId, maxSeconds, sampleRateHz, frameSamples, forgets } = this.#options;
+    const { modelId } = this.#options;
+    const { onLength, onProgress = () => {} } = options;
     const source = await openWav(path);
+    const length = this.#lengthOf(source);
+    await onLength?.(length);
+    if (signal.aborted) throw cancelled();
+    onProgress(0);
+    const segments = await this.#run(source, signal, { ...options, onProgress: growing(onProgress) });
+    return { segments, ...length, modelId };
+  }
+
+  /**
+   * Like `transcribe`, but transcribes each channel as if it were a mono file.
+   * @returns a transcript of each channel, in order
+   * @throws {ServiceError} as `transcribe`, and `INVALID_REQUEST` for too many channels
+   */
+  async transcribeChannels(
+    path: string,
+    signal: AbortSignal,
+    options: TranscribeOptions = {},
+  ): Promise<readonly FileTranscript[]> {
+    const { modelId } = this.#options;
+    const { onLength, onProgress = () => {} } = options;
+    const source = await openWav(path);
+    const length = this.#lengthOf(source);
+    const { channels } = source.header;
+    requireFewChannels(channels);
+    await onLength?.({ ...length, channelCount: channels });
+    if (signal.aborted) throw cancelled();
+    onProgress(0);
+    const report = growing(onProgress);
+    const shares = new Float64Array(channels);
+    const failed = new AbortController();
+    const either = AbortSignal.any([signal, failed.signal]);
+    const runs = Array.from(shares, (_, channel) => {
+      const progressed = (share: number) => {
+        shares[channel] = share;
+        report(shares.reduce((sum, one) => sum + one, 0) / channels);
+      };
+      return this.#run({ ...source, channel }, either, { ...options, onProgress: progressed });
+    });
+    try {
+      const segments = await Promise.all(runs);
+      return segments.map((own) => ({ segments: own, ...length, modelId }));
+    } catch (error) {
+      failed.abort();
+      // The file must stay until no worker reads it.
+      await Promise.allSettled(runs);
+      throw error;
+    }
+  }
+
+  /** @throws {ServiceError} `AUDIO_TOO_SHORT`, `AUDIO_TOO_LONG` */
+  #lengthOf(source: WavSource): FileLength {
+    const { maxSeconds } = this.#options;
     const length = { sampleCountIn: source.sampleCount, sampleRateInHz: source.header.sampleRateHz };
     // The number of samples in the file counts, not the one in its header.
     if (length.sampleCountIn > maxSeconds * length.sampleRateInHz) throw audioTooLong(maxSeconds);
     if (length.sampleCountIn < SHORTEST_SECONDS * length.sampleRateInHz) {
       throw new ServiceError("AUDIO_TOO_SHORT", "audio must be at least 0.1 s long");
     }
-    await onLength?.(length);
-    if (signal.aborted) throw cancelled();
-    onProgress(0);
+    return length;
+  }
+
+  async #run(
+    source: WavSource,
+    signal: AbortSignal,
+    { onProgress = () => {}, onSegments, isLater = false, hotWords = [], span }: TranscribeOptions,
+  ): Promise<readonly TranscribedSegment[]> {
+    const { sampleRateHz, frameSamples, forgets } = this.#options;
     const run = new FileRun({
       ...{ source, hotWords, sampleRateHz, frameSamples, forgets, isLater },
-      onProgress: growing(onProgress),
+      onProgress,
       onSegments,
       onGiveUp: (cell) => this.#options.pool.gaveUp?.(cell),
       ...(span !== undefined && { span }),
@@ -100,7 +158,7 @@ export class TranscriptionEngine {
     signal.addEventListener("abort", onAbort, { once: true });
     this.#queue.add(run);
     try {
-      return { segments: await run.segments, ...length, modelId };
+      return await run.segments;
     } finally {
       signal.removeEventListener("abort", onAbort);
     }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { ChannelHandling, RawAudio } from "../domain/audio/channels.js";
 import type { StreamedFormat } from "../domain/audio/streamed-pcm.js";
 import type { HearingModel, ModelList } from "../domain/catalog/catalog.js";
 import type { HotWord } from "../domain/decoding/hot-words.js";
@@ -64,7 +65,8 @@ export const LISTEN_FILE_QUERY = {
     }),
     channels: queryInteger("channels", CHANNELS).meta({ description: "Of raw samples" }),
     multichannel: flag("multichannel", false).meta({
-      description: "Channels are mixed all the same, and `metadata.warnings` says so",
+      description:
+        "Each channel, of at most 8, is transcribed separately and charged; otherwise all become one",
     }),
     utterances: flag("utterances", false).meta({ description: "Adds `results.utterances`" }),
     utt_split: z
@@ -82,13 +84,6 @@ export const LISTEN_FILE_QUERY = {
   others: { passed: IGNORED, alsoKnown: MISSING },
 } as const satisfies Query;
 
-/** Raw samples without a header. */
-export interface RawAudio {
-  readonly format: StreamedFormat;
-  readonly sampleRateHz: number;
-  readonly channels: number;
-}
-
 /** Options of a client of `POST /v1/listen`. */
 export interface ListenFileOptions extends ListenReading {
   readonly model: HearingModel;
@@ -97,7 +92,7 @@ export interface ListenFileOptions extends ListenReading {
   /** Format of a body without a file header; null if the client did not specify it. */
   readonly raw: RawAudio | null;
   readonly detectsLanguage: boolean;
-  readonly isMultichannel: boolean;
+  readonly channels: ChannelHandling;
   readonly utterances: boolean;
   readonly utteranceSplitSeconds: number;
   readonly paragraphs: boolean;
@@ -125,7 +120,7 @@ export function parseListenFileQuery(
     ),
     raw: rawAudio(query, fields),
     detectsLanguage: detectsLanguage(query),
-    isMultichannel: fields.multichannel,
+    channels: fields.multichannel ? "split" : "mix",
     utterances: fields.utterances,
     utteranceSplitSeconds: utteranceSplit(fields.utt_split),
     paragraphs: fields.paragraphs || fields.smart_format,

@@ -1,7 +1,9 @@
 import { z } from "zod";
+import type { ChannelHandling, RawAudio } from "../domain/audio/channels.js";
 import type { HearingModel, ModelList } from "../domain/catalog/catalog.js";
 import type { HotWord } from "../domain/decoding/hot-words.js";
 import type { ReadingOptions } from "../domain/text/display/reading.js";
+import { CHANNELS, RAW_FIELDS, rawAudioOf } from "./channels-query.js";
 import { flag } from "./fields.js";
 import { hotWords, requireHotWords } from "./hot-words.js";
 import { type Query, readQuery } from "./query.js";
@@ -24,6 +26,8 @@ export const TRANSCRIBE_QUERY = {
       .optional()
       .meta({ format: "uri", description: "Public address of the audio, instead of a body" }),
     ...READING_FIELDS,
+    channels: CHANNELS,
+    ...RAW_FIELDS,
   }),
   others: "refused",
   // A second URL is reported as a second source of audio.
@@ -39,6 +43,9 @@ export interface TranscribeOptions {
   readonly hotWords: readonly HotWord[];
   /** Null for the plain transcript. */
   readonly reading: ReadingOptions | null;
+  readonly channels: ChannelHandling;
+  /** Null unless the client described samples without a header. */
+  readonly raw: RawAudio | null;
   /** URLs of the audio; the caller rejects more than one. */
   readonly urls: readonly string[];
 }
@@ -48,7 +55,8 @@ export function parseTranscribeQuery(
   query: URLSearchParams,
   models: ModelList<HearingModel>,
 ): TranscribeOptions {
-  const { model: name = null, timestamps, hotwords, ...reading } = readQuery(TRANSCRIBE_QUERY, query);
+  const fields = readQuery(TRANSCRIBE_QUERY, query);
+  const { model: name = null, timestamps, hotwords, channels } = fields;
   const model = models.require(name);
   requireHotWords("hotwords", hotwords, model);
   const urls = query.getAll("url").filter((value) => value !== "");
@@ -57,7 +65,9 @@ export function parseTranscribeQuery(
     isModelNamed: name !== null,
     timestamps,
     hotWords: hotwords,
-    reading: readingOf(reading),
+    reading: readingOf(fields),
+    channels,
+    raw: rawAudioOf(query, fields),
     urls,
   };
 }

@@ -13,6 +13,8 @@ export interface TranscriptOptions extends ReadingChoice {
   readonly hotWords: readonly string[];
   /** Undefined for the service's default. */
   readonly model: string | undefined;
+  /** Undefined for mixed channels. */
+  readonly channels: "split" | undefined;
 }
 
 export interface KeyedOptions extends TranscriptOptions {
@@ -52,7 +54,7 @@ export async function keyedOptions(
  */
 export async function contentKey(
   source: Uint8Array | string,
-  { hotWords, model, defaultModel, display, numerals, redact }: KeyedOptions,
+  { hotWords, model, defaultModel, display, numerals, redact, channels }: KeyedOptions,
 ): Promise<string | undefined> {
   const hash = createHash("sha256");
   if (typeof source !== "string") hash.update(source);
@@ -67,7 +69,9 @@ export async function contentKey(
   }
   const isPlain = !display && redact.length === 0;
   const reading = isPlain ? [] : [{ display, numerals: numerals ?? null, redact }];
-  const request = JSON.stringify([hash.digest("hex"), hotWords, model ?? null, defaultModel, ...reading]);
+  const split = channels === undefined ? [] : [{ channels }];
+  const choice = [hotWords, model ?? null, defaultModel, ...reading, ...split];
+  const request = JSON.stringify([hash.digest("hex"), ...choice]);
   return `dauys-cli-${createHash("sha256").update(request).digest("hex")}`;
 }
 

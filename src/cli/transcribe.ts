@@ -41,6 +41,7 @@ export const transcribeCommand: Command = {
     vtt: { type: "boolean" },
     model: { type: "string" },
     timestamps: { type: "boolean" },
+    channels: { type: "string" },
     hotwords: { type: "string" },
     ...READING_OPTIONS,
     jobs: { type: "boolean" },
@@ -52,6 +53,7 @@ export const transcribeCommand: Command = {
     ["--srt", "Write SubRip subtitles"],
     ["--vtt", "Write WebVTT subtitles; with -o FOLDER, formats can be combined"],
     ["--timestamps", "Print a line per segment with its times; with --json, add words and segments"],
+    ["--channels split", "Transcribe and charge each channel separately, as speakers"],
     MODEL_ROW,
     HOT_WORDS_ROW,
     ...READING_ROWS,
@@ -66,6 +68,7 @@ export const transcribeCommand: Command = {
     "transcribe talk.mp3 --srt -o talk.srt",
     "transcribe --jobs lectures -o texts",
     "transcribe lectures interview.wav --srt --vtt -o subtitles",
+    "transcribe call.wav --channels split --srt",
     'transcribe talk.mp3 --hotwords "айнұр,маңғыстау:2"',
     "transcribe - < talk.mp3",
   ],
@@ -159,12 +162,30 @@ function transcriptOptions(input: CommandInput): TranscriptOptions {
     ...readingChoice(input),
     model: options.text("model") ?? undefined,
     timestamps: true,
+    channels: channelsOf(options.text("channels")),
     hotWords: options.text("hotwords")?.split(",") ?? [],
   };
 }
 
+/** @throws {UsageError} for another value */
+function channelsOf(value: string | null): "split" | undefined {
+  if (value === null || value === "mix") return undefined;
+  if (value === "split") return value;
+  throw new UsageError(`--channels must be split or mix, received "${value}"`);
+}
+
 function withoutTimes(transcription: Transcribed): Transcribed {
-  const { words: _words, segments: _segments, display_words: _displayWords, ...rest } = transcription;
+  const { channels } = transcription;
+  return {
+    ...withoutLists(transcription),
+    ...(channels !== undefined && { channels: channels.map(withoutLists) }),
+  };
+}
+
+function withoutLists<T extends Pick<Transcribed, "words" | "segments" | "display_words">>(
+  part: T,
+): Omit<T, "words" | "segments" | "display_words"> {
+  const { words: _words, segments: _segments, display_words: _displayWords, ...rest } = part;
   return rest;
 }
 

@@ -30,12 +30,14 @@ export function formatTranscript(
   if (format === "srt") return toSrt(transcription);
   if (format === "vtt") return toVtt(transcription);
   if (format === "json") return `${JSON.stringify(transcription)}\n`;
-  const { text, segments, display_text } = transcription;
-  if (!hasTimes || segments === undefined) return `${display_text ?? text}\n`;
-  const lines = segments.map(({ start, end, ...segment }) => {
+  const { text, segments, display_text, channels } = transcription;
+  if (segments === undefined || (!hasTimes && channels === undefined)) return `${display_text ?? text}\n`;
+  const lines = segments.map(({ start, end, channel, ...segment }) => {
     const said = segment.display_text ?? segment.text;
+    const time = hasTimes ? `[${clock(start)} - ${clock(end)}] ` : "";
+    const speaker = channel === undefined ? "" : `Speaker ${channel + 1}: `;
     // All spoken words of a number belong to the segment where it began.
-    return said === "" && segment.text !== "" ? "" : `[${clock(start)} - ${clock(end)}] ${said}\n`;
+    return said === "" && segment.text !== "" ? "" : `${time}${speaker}${said}\n`;
   });
   return lines.join("");
 }

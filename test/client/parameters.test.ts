@@ -21,9 +21,17 @@ const REQUEST: Required<SpeechRequest> = {
   pronunciations: [{ word: "a", say: "а" }],
   room_tone: false,
 };
-const TIMED: Pick<Required<SpeakOptions>, "timestamps"> = { timestamps: true };
+const TIMED: Pick<Required<SpeakOptions>, "timestamps" | "encoding" | "sampleRateHz"> = {
+  timestamps: true,
+  encoding: "mulaw",
+  sampleRateHz: 8_000,
+};
 const HOT_WORDS = ["айнұр", { word: "маңғыстау", score: 2.5 }, { word: "ел" }];
 const READABLE = { display: true, numerals: "all", redact: ["phone", "iin"] } as const;
+const SPLIT = {
+  channels: "split",
+  raw: { encoding: "mulaw", sampleRateHz: 8_000, channelCount: 2 },
+} as const;
 const WRITTEN_HOT_WORDS = "айнұр,маңғыстау:2.5,ел";
 /** Parameters that the library sets itself: it reads JSON, and sends its key or token as a subprotocol. */
 const NOT_WISHES: Readonly<Record<string, readonly string[]>> = {
@@ -78,11 +86,12 @@ test("the library can send exactly the parameters and fields of the API", async 
     words: true,
     hotWords: HOT_WORDS,
     ...READABLE,
+    channelCount: 2,
   } as const;
   await client.speak(REQUEST, TIMED);
   for await (const _frame of client.speakStream(REQUEST, { ...TIMED, frames: "chunks" }))
     assert.fail("the stub says nothing");
-  const transcript = { model: "ears", timestamps: true, hotWords: HOT_WORDS, ...READABLE };
+  const transcript = { model: "ears", timestamps: true, hotWords: HOT_WORDS, ...READABLE, ...SPLIT };
   await client.transcribe(new Uint8Array(10), transcript);
   await client.transcribe({ url: "https://recordings.test/a.wav" }, transcript);
   await client.live(live).close();

@@ -1,3 +1,4 @@
+import type { ChannelHandling, RawAudio } from "../audio/channels.js";
 import type { HotWord } from "../decoding/hot-words.js";
 import type { ReadingOptions } from "../text/display/reading.js";
 
@@ -15,6 +16,10 @@ export interface JobOptions {
   readonly timestamps: boolean;
   readonly hotWords: readonly HotWord[];
   readonly reading: ReadingOptions | null;
+  /** Absent for mixed channels. */
+  readonly channels?: ChannelHandling;
+  /** Present for samples without a header. */
+  readonly raw?: RawAudio;
 }
 
 /** A transcription that outlives its request. */

@@ -4,6 +4,8 @@ export interface Cue {
   readonly startSeconds: number;
   readonly endSeconds: number;
   readonly lines: readonly string[];
+  /** Who speaks, if that is known. */
+  readonly speaker?: string;
 }
 
 const LINE_CHARACTERS = 42;
@@ -12,7 +14,7 @@ const LINE_CHARACTERS = 42;
 export function formatSrt(cues: readonly Cue[]): string {
   const blocks = cues.map((cue, index) => {
     const time = `${clock(cue.startSeconds, ",")} --> ${clock(cue.endSeconds, ",")}`;
-    return `${index + 1}\n${time}\n${cue.lines.join("\n")}\n\n`;
+    return `${index + 1}\n${time}\n${srtVoice(cue)}${cue.lines.join("\n")}\n\n`;
   });
   return blocks.join("");
 }
@@ -21,9 +23,18 @@ export function formatSrt(cues: readonly Cue[]): string {
 export function formatVtt(cues: readonly Cue[]): string {
   const blocks = cues.map((cue) => {
     const time = `${clock(cue.startSeconds, ".")} --> ${clock(cue.endSeconds, ".")}`;
-    return `${time}\n${cue.lines.map(escapeVtt).join("\n")}\n\n`;
+    return `${time}\n${vttVoice(cue)}${cue.lines.map(escapeVtt).join("\n")}\n\n`;
   });
   return `WEBVTT\n\n${blocks.join("")}`;
+}
+
+/** SubRip has no element for speakers, so their name is a part of the text. */
+function srtVoice({ speaker }: Cue): string {
+  return speaker === undefined ? "" : `${speaker}: `;
+}
+
+function vttVoice({ speaker }: Cue): string {
+  return speaker === undefined ? "" : `<v ${escapeVtt(speaker)}>`;
 }
 
 /** A word that is longer than a line is cut into pieces, which share its time. */

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { detectStreamedFile } from "../../../core/domain/audio/container.js";
+import type { RawAudio } from "../../../core/domain/audio/channels.js";
 import { EncodedPcm } from "../../../core/domain/audio/encoded-pcm.js";
 import { streamedWavHead } from "../../../core/domain/audio/wav.js";
 import type { BilledTranscript } from "../../../core/domain/decoding/transcript.js";
@@ -12,7 +12,6 @@ import {
   type ListenFileOptions,
   parseListenFileQuery,
   parseListenUrl,
-  type RawAudio,
 } from "../../../core/protocol/listen-file-query.js";
 import { toListenTranscript } from "../../../core/protocol/listen-file-response.js";
 import { parseSpeakQuery, parseSpeakRequest, type SpeechFormat } from "../../../core/protocol/speak-query.js";
@@ -21,6 +20,7 @@ import { admit } from "../admit.js";
 import type { Exchange } from "../exchange.js";
 import { endWithBody, jsonInTurns, SLICE_BYTES, writeBody } from "../long-body.js";
 import { idempotencyKey, modelForFingerprint, speechForFingerprint } from "../once-by-key.js";
+import { withHeader } from "../raw-samples.js";
 import { paced, readJson, UPLOAD_PACE } from "../read-body.js";
 import type { Handlers, RouteDeps } from "../router.js";
 import { answerSpeech, type HeldSpeech, noteText, type SpeechDeps, speechHeaders } from "../speech-answer.js";
@@ -51,7 +51,12 @@ async function listen(exchange: Exchange, deps: FileDeps & Pick<RouteDeps, "urls
     });
     await endWithBody(exchange, body, departure);
   };
-  const wishes = { model: options.model.name, hotWords: options.hotWords, reading: options.reading };
+  const wishes = {
+    model: options.model.name,
+    hotWords: options.hotWords,
+    reading: options.reading,
+    channels: options.channels,
+  };
   const wanted = () => ({ fingerprintParts: fingerprintOf(options), wishes, answer });
   await transcribeUpload({ exchange, deps, caller, key, upload: { ...upload, bytes }, wanted });
 }
@@ -84,30 +89,6 @@ async function* hashed(
     update(chunk);
     yield chunk;
   }
-}
-
-/** Puts a WAV header before raw samples; a file stays unchanged, whatever its declared encoding. */
-async function* withHeader(
-  bytes: AsyncIterable<Uint8Array>,
-  { format, sampleRateHz, channels }: RawAudio,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  let head: Uint8Array | null = new Uint8Array(0);
-  const begin = (first: Uint8Array, container: ReturnType<typeof detectStreamedFile>) => {
-    const isSamples = container === null || container === "open";
-    return isSamples ? [streamedWavHead(format, sampleRateHz, channels), first] : [first];
-  };
-  for await (const chunk of bytes) {
-    if (head === null) {
-      yield chunk;
-      continue;
-    }
-    head = head.length === 0 ? chunk : Buffer.concat([head, chunk]);
-    const container = detectStreamedFile(head);
-    if (container === "open") continue;
-    yield* begin(head, container);
-    head = null;
-  }
-  if (head !== null && head.length > 0) yield* begin(head, null);
 }
 
 /** Text-to-speech for Deepgram's clients. */

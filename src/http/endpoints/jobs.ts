@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { ServiceError } from "../../../core/domain/errors.js";
-import type { Job } from "../../../core/domain/jobs/job.js";
+import type { Job, JobOptions } from "../../../core/domain/jobs/job.js";
 import type { Caller } from "../../../core/ports/conversations.js";
 import type { Jobs, NewJob, Submitted, WebhookSecret } from "../../../core/ports/jobs.js";
 import { ENDLESS_ROOM } from "../../../core/ports/spool-room.js";
@@ -85,8 +85,12 @@ async function submit(exchange: Exchange, deps: JobDeps): Promise<void> {
   if (webhookUrl !== null) deps.webhooks.check(webhookUrl);
   if (key === null) await deps.conversations.requireCredit(caller, "file");
   const upload = await uploadOf(request, asked.urls, deps);
-  const { timestamps, hotWords, reading } = asked;
-  const options = { model: asked.model.name, timestamps, hotWords, reading };
+  const { timestamps, hotWords, reading, channels, raw } = asked;
+  const options: JobOptions = {
+    ...{ model: asked.model.name, timestamps, hotWords, reading },
+    ...(channels !== "mix" && { channels }),
+    ...(raw !== null && { raw }),
+  };
   const { url = null } = upload;
   // The default model may change between two attempts at the same request.
   const meaning = [options, asked.isModelNamed, webhookUrl, url];

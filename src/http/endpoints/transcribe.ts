@@ -11,6 +11,7 @@ import { EVENT_HEADERS, HEARTBEAT_MS } from "../events.js";
 import type { Exchange } from "../exchange.js";
 import { endWithBody, joinedBody, jsonInTurns, type LongBody, textBody } from "../long-body.js";
 import { modelForFingerprint } from "../once-by-key.js";
+import { withSamples } from "../raw-samples.js";
 import type { Handlers, RouteDeps } from "../router.js";
 import { admitFile, type FileDeps, transcribeUpload } from "../transcribed-upload.js";
 
@@ -24,11 +25,11 @@ async function transcribe(exchange: Exchange, deps: FileDeps & Pick<RouteDeps, "
   const { request } = exchange;
   const { caller, key } = await admitFile(exchange, deps);
   const asked = parseTranscribeQuery(request.query, deps.conversations.catalog.hearing);
-  const { timestamps: wantsTimes, hotWords, reading } = asked;
-  const upload = await uploadOf(request, asked.urls, deps);
+  const { timestamps: wantsTimes, hotWords, reading, channels, raw } = asked;
+  const upload = withSamples(await uploadOf(request, asked.urls, deps), raw);
   const events = acceptsEvents(request.header("accept")) ? new ProgressEvents(exchange) : null;
   const wishes = {
-    ...{ model: asked.model.name, hotWords, reading },
+    ...{ model: asked.model.name, hotWords, reading, channels },
     ...(events !== null && { onProgress: (share: number) => events.progress(share) }),
   };
   const answer = async (transcript: BilledTranscript, departure: Departure) => {
@@ -45,6 +46,9 @@ async function transcribe(exchange: Exchange, deps: FileDeps & Pick<RouteDeps, "
     ...modelForFingerprint(asked),
     ...(events === null ? [] : [{ events: true }]),
     ...(reading === null ? [] : [{ reading }]),
+    // Requests without these keep the fingerprint from before they existed.
+    ...(channels === "mix" ? [] : [{ channels }]),
+    ...(raw === null ? [] : [{ raw }]),
   ];
   const wanted = () => ({ fingerprintParts, wishes, answer });
   await transcribeUpload({ exchange, deps, caller, key, upload, wanted });
