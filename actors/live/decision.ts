@@ -1,5 +1,5 @@
 import { CLOSE } from "../../core/domain/close-codes.js";
-import { errorName, type ServiceError } from "../../core/domain/errors.js";
+import { errorName, isUnpaid, type ServiceError } from "../../core/domain/errors.js";
 import { countCodePoints, firstCodePoints } from "../../core/domain/text/code-points.js";
 import type { Decision } from "../../core/kernel/actor.js";
 import { CLOSE_CODE } from "../../core/protocol/error-status.js";
@@ -249,7 +249,7 @@ function onPartial(
 function onUnfunded(state: OpenState, error: ServiceError): Decision<LiveState, LiveEffect> {
   if (state.phase !== "listening") return { state, effects: [] };
   const reason = errorName(error.code);
-  const notice = errorMessage(reason, error.message, error.code !== "OUT_OF_CREDITS");
+  const notice = errorMessage(reason, error.message, !isUnpaid(error.code));
   return drain(state, { code: CLOSE_CODE[error.code], reason }, [notice]);
 }
 

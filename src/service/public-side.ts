@@ -105,7 +105,7 @@ async function openAnswers({ config, store, disk, log }: Base, owned: Owned): Pr
 
 /** Opens the store's and the playground's keys, and the record of ended ones. */
 function openKeys({ store, repeat, log }: PublicSideParts, owned: Owned) {
-  const endings = new KeyEndings();
+  const endings = new KeyEndings(store.sharedClock);
   const temporaryKeys = new TemporaryKeys({
     keys: store.keys,
     secret: store.secretFor("playground keys"),

@@ -1,0 +1,49 @@
+import { ServiceError } from "../domain/errors.js";
+import type { KeyEndpoint } from "../domain/key-limits.js";
+import type { KeyIdentity } from "../ports/key-store.js";
+import type { HttpOperation, LivePath } from "./endpoints.js";
+
+const CATALOG = null;
+
+/** Endpoints of a key that allow each operation, one of them is enough; null for operations without a key. */
+const SCOPES = {
+  "POST /v1/tts": ["tts"],
+  "POST /v1/tts/stream": ["tts"],
+  "POST /v1/audio/speech": ["tts"],
+  "POST /v1/speak": ["tts"],
+  "GET /v1/speak": ["tts"],
+  "POST /v1/transcribe": ["transcribe"],
+  "POST /v1/audio/transcriptions": ["transcribe"],
+  "POST /v1/listen": ["transcribe"],
+  "GET /v1/stream": ["live"],
+  "GET /v1/listen": ["live"],
+  "GET /v2/listen": ["live"],
+  "GET /v1/realtime": ["live"],
+  "POST /v1/realtime/client_secrets": ["live"],
+  "POST /v1/realtime/transcription_sessions": ["live"],
+  // Tokens open sockets of both kinds, and carry the limits of their key.
+  "POST /v1/stream/token": ["live", "tts"],
+  "GET /v1/balance": ["account:read"],
+  "GET /v1/usage": ["account:read"],
+  "GET /v1/models": CATALOG,
+  "GET /v1/voices": CATALOG,
+  "GET /v1/audio/models": CATALOG,
+  "GET /v1/audio/voices": CATALOG,
+  "GET /health": CATALOG,
+  "GET /ready": CATALOG,
+} as const satisfies Record<HttpOperation | `GET ${LivePath}`, readonly KeyEndpoint[] | null>;
+
+/**
+ * Rejects a key that is restricted to other endpoints.
+ * @throws {ServiceError} `ENDPOINT_NOT_ALLOWED`
+ */
+export function requireEndpoint({ endpoints }: KeyIdentity, method: string, path: string): void {
+  if (endpoints === undefined) return;
+  const operation = `${method === "HEAD" ? "GET" : method} ${path}`;
+  const scopes = operation in SCOPES ? SCOPES[operation as keyof typeof SCOPES] : [];
+  if (scopes === null || scopes.some((scope) => endpoints.includes(scope))) return;
+  throw new ServiceError(
+    "ENDPOINT_NOT_ALLOWED",
+    `this key does not allow ${operation}, only endpoints of ${endpoints.join(", ")}: use another key or change its endpoints`,
+  );
+}
