@@ -94,6 +94,15 @@ export interface PasswordResets {
   use(secret: string, passwordHash: string): Promise<User | null>;
 }
 
+/** Creates password reset links. */
+export interface NewResets {
+  /** Replaces the user's earlier link. Null when no user has this address. */
+  create(
+    email: string,
+    lifetimeHours: number,
+  ): Promise<{ readonly user: User; readonly secret: string; readonly expiresAt: Date } | null>;
+}
+
 export interface Member {
   readonly userId: string;
   readonly email: string;

@@ -72,6 +72,8 @@ export interface Prices {
   readonly credit_price: CreditPrice | null;
   /** An e-mail address or an https address. */
   readonly contact: string | null;
+  /** Whether the service sends mail. */
+  readonly mail: boolean;
 }
 /** A list as the console's API returns it. */
 export interface List<T> {

@@ -26,6 +26,7 @@ export const CONSOLE_ERRORS = {
   too_many_keys: 409,
   too_many_attempts: 429,
   busy: 503,
+  mail_unavailable: 409,
   unavailable: 503,
 } as const;
 
@@ -46,4 +47,8 @@ export class ConsoleError extends Error {
 
 export function isConsoleErrorCode(text: string): text is ConsoleErrorCode {
   return Object.hasOwn(CONSOLE_ERRORS, text);
+}
+
+export function noMail(): ConsoleError {
+  return new ConsoleError("mail_unavailable", "this service has no mail server; pass the link on yourself");
 }

@@ -6,6 +6,7 @@ import {
   LONGEST_OVERLAP_S,
   orderedEndpoints,
 } from "../../../core/domain/key-limits.js";
+import { MAIL_LANGUAGES } from "../../../core/ports/mailer.js";
 import { requireKnownNames } from "../../../core/protocol/fields.js";
 import { ConsoleError, type ConsoleErrorCode, isConsoleErrorCode } from "./console-error.js";
 import { toEmail } from "./email.js";
@@ -54,7 +55,14 @@ export const RESET = z.object({ token: RESET_SECRET });
 export const RESET_USE = z.object({ token: RESET_SECRET, password: PASSWORD });
 export const INVITATION = z.object({ token: SECRET });
 export const RENAMING = z.object({ name: NAME });
-export const NEW_INVITATION = z.object({ role: ROLE });
+const LANGUAGE = z.enum(MAIL_LANGUAGES, code("invalid_request")).optional();
+export const NEW_INVITATION = z.object({
+  role: ROLE,
+  /** Where to send the link. */
+  email: EMAIL.optional(),
+  language: LANGUAGE,
+});
+export const NEW_RESET = z.object({ email: EMAIL, language: LANGUAGE });
 export const NEW_ROLE = z.object({ role: ROLE });
 export const REMOVAL = z.object({
   /** Whether to revoke the member's keys too. */

@@ -14,6 +14,7 @@ import { journalsOfServices } from "./0012-journals-of-services.js";
 import { changesOfHolds } from "./0013-changes-of-holds.js";
 import { runningKeys } from "./0014-running-keys.js";
 import { keyLimits } from "./0015-key-limits.js";
+import { lowBalances } from "./0016-low-balances.js";
 
 /** Every migration in order. New ones are added at the end; one that was released is never edited. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -32,4 +33,5 @@ export const MIGRATIONS: readonly Migration[] = [
   changesOfHolds,
   runningKeys,
   keyLimits,
+  lowBalances,
 ];

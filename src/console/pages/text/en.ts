@@ -1,8 +1,10 @@
 import { keysEn } from "./keys.js";
+import { mailEn } from "./mail.js";
 
 /** All texts of the pages. Words in braces are placeholders; bars separate plural forms. */
 export const en = {
   ...keysEn,
+  ...mailEn,
   language: "Language",
   theme: "Theme",
   themeSystem: "System",

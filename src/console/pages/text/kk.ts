@@ -1,8 +1,10 @@
 import type { Texts } from "./en.js";
 import { keysKk } from "./keys.js";
+import { mailKk } from "./mail.js";
 
 export const kk: Texts = {
   ...keysKk,
+  ...mailKk,
   language: "Тіл",
   theme: "Безендіру",
   themeSystem: "Жүйедегідей",

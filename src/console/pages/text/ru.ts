@@ -1,8 +1,10 @@
 import type { Texts } from "./en.js";
 import { keysRu } from "./keys.js";
+import { mailRu } from "./mail.js";
 
 export const ru: Texts = {
   ...keysRu,
+  ...mailRu,
   language: "Язык",
   theme: "Тема",
   themeSystem: "Как в системе",
