@@ -1,11 +1,11 @@
 import { ServiceError } from "../domain/errors.js";
 import type { KeyEndpoint } from "../domain/key-limits.js";
-import type { KeyIdentity } from "../ports/key-store.js";
 import type { HttpOperation, LivePath } from "./endpoints.js";
 
-const CATALOG = null;
+/** Without a key, or about the key itself. */
+const ANY_KEY = null;
 
-/** Endpoints of a key that allow each operation, one of them is enough; null for operations without a key. */
+/** Endpoints of a key that allow each operation, one of them is enough; null for any key. */
 const SCOPES = {
   "POST /v1/tts": ["tts"],
   "POST /v1/tts/stream": ["tts"],
@@ -23,21 +23,28 @@ const SCOPES = {
   "POST /v1/realtime/transcription_sessions": ["live"],
   // Tokens open sockets of both kinds, and carry the limits of their key.
   "POST /v1/stream/token": ["live", "tts"],
+  "GET /v1/key": ANY_KEY,
   "GET /v1/balance": ["account:read"],
   "GET /v1/usage": ["account:read"],
-  "GET /v1/models": CATALOG,
-  "GET /v1/voices": CATALOG,
-  "GET /v1/audio/models": CATALOG,
-  "GET /v1/audio/voices": CATALOG,
-  "GET /health": CATALOG,
-  "GET /ready": CATALOG,
+  "GET /v1/models": ANY_KEY,
+  "GET /v1/voices": ANY_KEY,
+  "GET /v1/audio/models": ANY_KEY,
+  "GET /v1/audio/voices": ANY_KEY,
+  "GET /health": ANY_KEY,
+  "GET /ready": ANY_KEY,
 } as const satisfies Record<HttpOperation | `GET ${LivePath}`, readonly KeyEndpoint[] | null>;
 
 /**
  * Rejects a key that is restricted to other endpoints.
+ *
+ * @param endpoints those of the key; all when undefined
  * @throws {ServiceError} `ENDPOINT_NOT_ALLOWED`
  */
-export function requireEndpoint({ endpoints }: KeyIdentity, method: string, path: string): void {
+export function requireEndpoint(
+  endpoints: readonly KeyEndpoint[] | undefined,
+  method: string,
+  path: string,
+): void {
   if (endpoints === undefined) return;
   const operation = `${method === "HEAD" ? "GET" : method} ${path}`;
   const scopes = operation in SCOPES ? SCOPES[operation as keyof typeof SCOPES] : [];

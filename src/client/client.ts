@@ -11,6 +11,7 @@ import type { Platform, UploadProgress } from "./transport.js";
 import type {
   Balance,
   Health,
+  KeyInfo,
   Model,
   Readiness,
   Recognizer,
@@ -214,6 +215,11 @@ export class ServiceClient {
   /** Returns the credits of the key's organization. */
   async balance(options: CallOptions = {}): Promise<Balance> {
     return this.#get<Balance>("v1/balance", options, { headers: this.#authorization });
+  }
+
+  /** Returns the key's limits, and what it used this month. */
+  async key(options: CallOptions = {}): Promise<KeyInfo> {
+    return this.#get<KeyInfo>("v1/key", options, { headers: this.#authorization });
   }
 
   /** Returns the usage of the key's organization by day. */

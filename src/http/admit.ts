@@ -28,7 +28,7 @@ export async function admit(exchange: Exchange, deps: AdmitDeps, kind: WorkKind 
       ? tokenKey(exchange.request)
       : bearerKey(exchange.request);
     const known = await authenticate(key, deps.keys);
-    requireEndpoint(known, exchange.request.method, exchange.route ?? exchange.request.path);
+    requireEndpoint(known.endpoints, exchange.request.method, exchange.route ?? exchange.request.path);
     if (kind !== null) exchange.onEnd(deps.slots.take(known, kind));
     return known;
   });

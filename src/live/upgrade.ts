@@ -76,7 +76,7 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
       if (deps.running.isDraining) throw new ServiceError("SHUTTING_DOWN", "the service is stopping");
       const { identity, config } = await inSpan(span.child("admission"), async () => {
         const known = await identify(credential, dialect, deps, keys);
-        requireEndpoint(known.identity, "GET", dialect.path);
+        requireEndpoint(known.identity.endpoints, "GET", dialect.path);
         // Checked first, so that a client without a free slot costs little.
         deps.slots.check(known.identity, dialect.work);
         return known;

@@ -18,7 +18,7 @@ export function mailText(mail: Mail): MailText {
 }
 
 /** Makes a name fit for a header or a line of text: without line breaks and other control characters. */
-export function oneLine(name: string): string {
+function oneLine(name: string): string {
   return name.replace(/[\p{Cc}\p{Cs}\u2028\u2029]+/gu, " ").trim();
 }
 

@@ -20,7 +20,7 @@ export function openMail({ smtpUrl, mailFrom, publicUrl }: Config, log: Log, own
   if (smtpUrl === null || mailFrom === null || publicUrl === null) return null;
   const mailer = new SmtpMailer({ url: smtpUrl, from: mailFrom, log });
   owned.add("mail", () => mailer.close());
-  return { mailer, publicUrl: publicUrl.replace(/\/+$/, "") };
+  return { mailer, publicUrl: publicUrl.replace(/\/$/, "") };
 }
 
 /**

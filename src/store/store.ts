@@ -154,7 +154,7 @@ export class Store {
     });
     const reports = new PostgresReports(sql);
     this.console = makeConsoleStore(sql, { apiKeys, reports, attempts: this.#attempts });
-    this.accountReports = accountReports(reports);
+    this.accountReports = accountReports(reports, apiKeys);
     this.places = sessionPlaces(this.console.users, log);
     this.#usedTokens = new UsedTokens(sql, log);
     this.tokenUses = this.#usedTokens;

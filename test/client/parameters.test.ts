@@ -85,6 +85,7 @@ test("the library can send exactly the parameters and fields of the API", async 
   await client.health();
   await client.streamToken();
   await client.balance();
+  await client.key();
   await client.usage({ from: "2026-11-01", to: "2026-11-02" });
   const ours = ENDPOINTS.filter(({ path }) => !NOT_OURS.includes(path) && path !== "/ready");
   for (const { path, query, request } of ours) {

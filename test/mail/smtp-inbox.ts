@@ -1,7 +1,7 @@
 import type { AddressInfo } from "node:net";
 import { SMTPServer } from "smtp-server";
 
-export interface ReceivedMail {
+interface ReceivedMail {
   readonly recipients: readonly string[];
   /** Headers by lower-case name, unfolded and decoded, each with all its values. */
   readonly headers: ReadonlyMap<string, readonly string[]>;

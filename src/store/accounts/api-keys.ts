@@ -86,6 +86,14 @@ export class ApiKeys {
     return rows.map(toKey);
   }
 
+  /** Finds a key by its id, revoked or not. */
+  async find(id: string): Promise<ApiKey | null> {
+    const [row] = await this.#sql<KeyRow[]>`
+      select ${this.#columns()}, created_by as "makerId", email as "makerEmail"
+      from api_keys left join users on users.id = created_by where api_keys.id = ${id}`;
+    return row === undefined ? null : toKey(row);
+  }
+
   /** Changes the given limits of a key. Null when there is no such active key. */
   async setLimits(id: string, limits: Partial<KeyLimits>): Promise<ApiKey | null> {
     const { monthlyCredits, endpoints, expiresAt } = limits;
