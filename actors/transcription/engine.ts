@@ -24,6 +24,8 @@ export interface TranscribeOptions {
   readonly onProgress?: ((share: number) => void) | undefined;
   /** As in `FileRunOptions`. */
   readonly onSegments?: FileRunOptions["onSegments"];
+  /** As in `FileRunOptions`. */
+  readonly isLater?: boolean | undefined;
   /** In the model's alphabet. */
   readonly hotWords?: readonly HotWord[];
   readonly span?: Span;
@@ -67,7 +69,14 @@ export class TranscriptionEngine {
   async transcribe(
     path: string,
     signal: AbortSignal,
-    { onLength, onProgress = () => {}, onSegments, hotWords = [], span }: TranscribeOptions = {},
+    {
+      onLength,
+      onProgress = () => {},
+      onSegments,
+      isLater = false,
+      hotWords = [],
+      span,
+    }: TranscribeOptions = {},
   ): Promise<FileTranscript> {
     const { modelId, maxSeconds, sampleRateHz, frameSamples, forgets } = this.#options;
     const source = await openWav(path);
@@ -81,7 +90,7 @@ export class TranscriptionEngine {
     if (signal.aborted) throw cancelled();
     onProgress(0);
     const run = new FileRun({
-      ...{ source, hotWords, sampleRateHz, frameSamples, forgets },
+      ...{ source, hotWords, sampleRateHz, frameSamples, forgets, isLater },
       onProgress: growing(onProgress),
       onSegments,
       onGiveUp: (cell) => this.#options.pool.gaveUp?.(cell),

@@ -24,15 +24,18 @@ const FILE_BLOCK_BYTES = 512;
  * never longer than the thread that started them.
  */
 export class LimitedSpawn {
+  /** The system does not change, so it is examined once per thread. */
+  static #known: readonly string[] | null = null;
   readonly #prefix: readonly string[];
 
   constructor() {
-    this.#prefix = [
+    LimitedSpawn.#known ??= [
       // An empty network namespace, without even an active loopback interface.
       ...workingPrefix(["unshare", "--user", "--map-current-user", "--net", "--"]),
       // After the namespace, because a change of credentials would clear the signal.
       ...workingPrefix(["setpriv", "--no-new-privs", "--pdeathsig", "KILL", "--"]),
     ];
+    this.#prefix = LimitedSpawn.#known;
   }
 
   /** @param command the program and its arguments, none of them from clients */

@@ -111,6 +111,8 @@ export type UpgradeDecision =
       readonly floodClosing?: FloodClosing | undefined;
       /** Text messages carry audio, so the front's message limit counts them as binary. */
       readonly hasAudioInText?: boolean | undefined;
+      /** Binary messages must not be joined, because their boundaries have a meaning. */
+      readonly keepsMessages?: boolean | undefined;
       /** Called once the socket is open; returns the listener for its events. */
       readonly open: (socket: FrontSocket) => SocketEvents;
     };

@@ -10,11 +10,19 @@ const SCOPES = {
   "POST /v1/tts": ["tts"],
   "POST /v1/tts/stream": ["tts"],
   "POST /v1/audio/speech": ["tts"],
+  "GET /v1/tts/live": ["tts"],
   "POST /v1/speak": ["tts"],
   "GET /v1/speak": ["tts"],
   "POST /v1/transcribe": ["transcribe"],
   "POST /v1/audio/transcriptions": ["transcribe"],
   "POST /v1/listen": ["transcribe"],
+  "POST /v1/jobs/transcriptions": ["jobs"],
+  "GET /v1/jobs": ["jobs"],
+  "GET /v1/jobs/{id}": ["jobs"],
+  "GET /v1/jobs/{id}/result": ["jobs"],
+  "DELETE /v1/jobs/{id}": ["jobs"],
+  "GET /v1/jobs/webhook-secret": ["jobs"],
+  "POST /v1/jobs/webhook-secret": ["jobs"],
   "GET /v1/stream": ["live"],
   "GET /v1/listen": ["live"],
   "GET /v2/listen": ["live"],
@@ -38,6 +46,7 @@ const SCOPES = {
  * Rejects a key that is restricted to other endpoints.
  *
  * @param endpoints those of the key; all when undefined
+ * @param path of the route; segments of any value are `:name` or `{name}`
  * @throws {ServiceError} `ENDPOINT_NOT_ALLOWED`
  */
 export function requireEndpoint(
@@ -46,7 +55,8 @@ export function requireEndpoint(
   path: string,
 ): void {
   if (endpoints === undefined) return;
-  const operation = `${method === "HEAD" ? "GET" : method} ${path}`;
+  const template = path.replace(/:(\w+)/g, "{$1}");
+  const operation = `${method === "HEAD" ? "GET" : method} ${template}`;
   const scopes = operation in SCOPES ? SCOPES[operation as keyof typeof SCOPES] : [];
   if (scopes === null || scopes.some((scope) => endpoints.includes(scope))) return;
   throw new ServiceError(

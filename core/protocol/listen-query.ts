@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { StreamedFormat } from "../domain/audio/streamed-pcm.js";
 import type { HearingModel, ModelList } from "../domain/catalog/catalog.js";
 import type { HotWord } from "../domain/decoding/hot-words.js";
 import { ServiceError } from "../domain/errors.js";
@@ -8,9 +9,9 @@ import { LISTEN_READING_FIELDS, type ListenReading, listenReading } from "./list
 import { type Query, readQuery } from "./query.js";
 import { RECOGNIZER_MEANS } from "./transcribe-query.js";
 
-/** Sample formats of `/v1/listen`. */
-const LISTEN_ENCODINGS = ["linear16", "mulaw", "alaw"] as const;
-type ListenEncoding = (typeof LISTEN_ENCODINGS)[number];
+/** Sample formats of Deepgram's live paths, and compressed ones: Opus packets, and Ogg Opus. */
+export const LIVE_ENCODINGS = ["linear16", "mulaw", "alaw", "opus", "ogg-opus"] as const;
+export type LiveEncoding = (typeof LIVE_ENCODINGS)[number];
 
 export const SAMPLE_RATE_HZ = { min: 8_000, max: 48_000 };
 const ENDPOINTING_MS = { min: 100, max: 2_000, otherwise: 200 };
@@ -43,9 +44,9 @@ export const LISTEN_QUERY = {
       .string()
       .optional()
       .meta({ description: "`kk`, `ru` or `multi`: both are always recognized" }),
-    encoding: oneOf("encoding", LISTEN_ENCODINGS, { otherwise: "linear16", code: "INVALID_REQUEST" }).meta({
+    encoding: oneOf("encoding", LIVE_ENCODINGS, { otherwise: "linear16", code: "INVALID_REQUEST" }).meta({
       description:
-        "Of raw samples. Without it audio that begins as a WAV is read as its header says, and other files are refused by name",
+        "Of raw samples; `opus`: one Opus packet per message. Without it WAV, and WebM and Ogg with Opus, are read by their first bytes, and other files are refused by name",
     }),
     sample_rate: queryInteger("sample_rate", { ...SAMPLE_RATE_HZ, otherwise: 16_000 }).meta({
       description: "Samples per second; 8000 unless given for mulaw and alaw",
@@ -71,7 +72,7 @@ export const LISTEN_QUERY = {
 /** Options of a client of `/v1/listen`. */
 export interface ListenOptions extends ListenReading {
   readonly model: HearingModel;
-  readonly encoding: ListenEncoding;
+  readonly encoding: LiveEncoding;
   readonly sampleRateHz: number;
   readonly endOfUtteranceMs: number;
   readonly interimResults: boolean;
@@ -99,7 +100,7 @@ export function parseListenQuery(query: URLSearchParams, models: ModelList<Heari
   if (!LISTEN_LANGUAGES.includes(language)) {
     throw invalid(`language must be one of ${LISTEN_LANGUAGES.join(", ")}, received ${shown(language)}`);
   }
-  const isTelephone = encoding !== "linear16" && !query.has("sample_rate");
+  const isTelephone = sampleFormat(encoding) !== "linear16" && !query.has("sample_rate");
   return {
     model,
     encoding,
@@ -116,6 +117,11 @@ export function parseListenQuery(query: URLSearchParams, models: ModelList<Heari
       hotWordsIn(name, query.getAll(name).join(","), model),
     ),
   };
+}
+
+/** Returns the format of a client's samples; compressed audio has none, and becomes the usual one. */
+export function sampleFormat(encoding: LiveEncoding): StreamedFormat {
+  return encoding === "opus" || encoding === "ogg-opus" ? "linear16" : encoding;
 }
 
 /** Rejects features that this service does not offer. @throws {ServiceError} `INVALID_REQUEST` */

@@ -1,15 +1,14 @@
 import { z } from "zod";
-import type { StreamedFormat } from "../domain/audio/streamed-pcm.js";
 import type { HearingModel, ModelList } from "../domain/catalog/catalog.js";
 import type { HotWord } from "../domain/decoding/hot-words.js";
 import { ServiceError } from "../domain/errors.js";
 import { oneOf, queryInteger, shown } from "./fields.js";
 import { hotWords, hotWordsIn } from "./hot-words.js";
-import { refuseFeatures, SAMPLE_RATE_HZ } from "./listen-query.js";
+import { LIVE_ENCODINGS, type LiveEncoding, SAMPLE_RATE_HZ, sampleFormat } from "./listen-query.js";
+import { LISTEN_READING_FIELDS, type ListenReading, listenReading } from "./listen-reading.js";
 import { type Query, readQuery } from "./query.js";
 import { RECOGNIZER_MEANS } from "./transcribe-query.js";
 
-const ENCODINGS = ["linear16", "mulaw", "alaw"] as const satisfies readonly StreamedFormat[];
 /** Deepgram's model names for turns, which mean the default model. */
 const MODEL_ALIAS = /^flux(?:-[a-z]{1,20}){0,3}$/;
 const END = { min: 0.5, max: 1, otherwise: 0.7 };
@@ -20,8 +19,7 @@ const SURE_MS = 700;
 /** Limits of the silence that ends an utterance. */
 const UTTERANCE_MS = { min: 100, max: 2_000 };
 
-const MISSING = ["redact"];
-const IGNORED = ["language_hint", "mip_opt_out", "numerals", "profanity_filter", "tag"];
+const IGNORED = ["language_hint", "mip_opt_out", "profanity_filter", "tag"];
 
 /** Query of `/v2/listen`. */
 export const TURNS_QUERY = {
@@ -30,7 +28,10 @@ export const TURNS_QUERY = {
       .string()
       .optional()
       .meta({ description: `${RECOGNIZER_MEANS}; names that begin with \`flux\` mean it too` }),
-    encoding: oneOf("encoding", ENCODINGS, { otherwise: "linear16", code: "INVALID_REQUEST" }),
+    encoding: oneOf("encoding", LIVE_ENCODINGS, { otherwise: "linear16", code: "INVALID_REQUEST" }).meta({
+      description:
+        "Of raw samples; `opus`: one Opus packet per message. WAV, and WebM and Ogg with Opus, are recognized by their first bytes",
+    }),
     sample_rate: queryInteger("sample_rate", { ...SAMPLE_RATE_HZ, otherwise: 16_000 }).meta({
       description: "Samples per second; 8000 unless given for mulaw and alaw",
     }),
@@ -52,14 +53,15 @@ export const TURNS_QUERY = {
       description: "Silence that ends a turn in any case",
     }),
     keyterm: hotWords("keyterm"),
+    ...LISTEN_READING_FIELDS,
   }),
-  others: { passed: IGNORED, alsoKnown: [...MISSING, "token"] },
+  others: { passed: IGNORED, alsoKnown: ["token"] },
 } as const satisfies Query;
 
 /** Options of a client of `/v2/listen`. */
-export interface TurnsOptions {
+export interface TurnsOptions extends ListenReading {
   readonly model: HearingModel;
-  readonly encoding: StreamedFormat;
+  readonly encoding: LiveEncoding;
   readonly sampleRateHz: number;
   readonly hotWords: readonly HotWord[];
   /** Silence after which the session ends an utterance. */
@@ -76,7 +78,6 @@ export interface TurnsOptions {
 
 /** @throws {ServiceError} `INVALID_REQUEST`, `UNKNOWN_PARAMETER` */
 export function parseTurnsQuery(query: URLSearchParams, models: ModelList<HearingModel>): TurnsOptions {
-  refuseFeatures(query, MISSING);
   const fields = readQuery(TURNS_QUERY, query);
   const { model: name = null, encoding, eot_timeout_ms: timeoutMs } = fields;
   const isAlias = name !== null && models.find(name) === undefined && MODEL_ALIAS.test(name);
@@ -88,8 +89,8 @@ export function parseTurnsQuery(query: URLSearchParams, models: ModelList<Hearin
   }
   const turnMs = end === 1 ? timeoutMs : Math.min(timeoutMs, Math.round(SURE_MS * end));
   const utteranceMs = eager === null ? turnMs : Math.round(SURE_MS * eager);
-  const isTelephone = encoding !== "linear16" && !query.has("sample_rate");
-  const hasEffect = new Set<string>([...Object.keys(TURNS_QUERY.schema.shape), ...MISSING, "token"]);
+  const isTelephone = sampleFormat(encoding) !== "linear16" && !query.has("sample_rate");
+  const hasEffect = new Set<string>([...Object.keys(TURNS_QUERY.schema.shape), "token"]);
   return {
     model,
     encoding,
@@ -99,6 +100,7 @@ export function parseTurnsQuery(query: URLSearchParams, models: ModelList<Hearin
     turnMs,
     isEager: eager !== null,
     sureMs: end === 1 ? timeoutMs : SURE_MS,
+    ...listenReading(query, fields),
     ignored: [...query]
       .filter(([name, value]) => !hasEffect.has(name) && value !== "" && value !== "false")
       .map(([name]) => name),

@@ -1,16 +1,17 @@
-// Serves page.html and a stream token for each of its connections, so the key stays on the server.
+// Serves page.html, recorder.html and a stream token for each of its connections, so the key stays on the server.
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { DauysClient } from "dauys/client";
 
 const baseUrl = process.env.DAUYS_URL ?? "http://127.0.0.1:8080";
 const client = new DauysClient({ baseUrl, apiKey: process.env.DAUYS_API_KEY });
-const PAGE = new URL("page.html", import.meta.url);
+const PAGES = { "/": "page.html", "/recorder": "recorder.html" };
 
 const server = createServer(async (request, response) => {
-  if (request.url === "/") {
+  const page = PAGES[request.url];
+  if (page !== undefined) {
     response.writeHead(200, { "content-type": "text/html; charset=utf-8" });
-    response.end(await readFile(PAGE));
+    response.end(await readFile(new URL(page, import.meta.url)));
     return;
   }
   if (request.method !== "POST" || request.url !== "/token") {

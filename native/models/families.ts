@@ -1,18 +1,24 @@
 import type { CtcTwoPassContents } from "./ctc-two-pass/manifest.js";
 import type { F5Manifest } from "./f5/manifest.js";
-import type { Family, RecognizerFamily, SynthesizerFamily } from "./family.js";
+import type { Family, PunctuationFamily, RecognizerFamily, SynthesizerFamily } from "./family.js";
 import type { FlowMatchingContents } from "./flow-matching/manifest.js";
-import type { MelSynthesizerManifest, RecognizerManifest, SynthesizerManifest } from "./manifest.js";
+import type {
+  MelSynthesizerManifest,
+  PunctuationManifest,
+  RecognizerManifest,
+  SynthesizerManifest,
+} from "./manifest.js";
 import type { MatchaContents, MatchaManifest } from "./matcha/manifest.js";
 import { brokenModel } from "./package.js";
 import { publicRecognizer } from "./public-recognizer.js";
+import type { PunctCapSegManifest } from "./punct-cap-seg/manifest.js";
 import type { VitsContents, VitsManifest } from "./vits/manifest.js";
 
 /** A streaming encoder with CTC and speech outputs, and a full-context second pass. */
 const CTC_TWO_PASS: RecognizerFamily<RecognizerManifest, CtcTwoPassContents> = {
   name: "ctc-two-pass",
   task: "transcription",
-  can: { livePartials: true, streams: true, forget: () => true },
+  can: { livePartials: true, streams: true, windows: false, hotWords: true, forget: () => true },
   voiceSource: () => "model",
   schema: async () => (await import("./ctc-two-pass/manifest.js")).CTC_TWO_PASS_PACKAGE,
   load: async (model, options) =>
@@ -23,6 +29,7 @@ const CTC_TWO_PASS: RecognizerFamily<RecognizerManifest, CtcTwoPassContents> = {
 const GIGAAM_CTC = publicRecognizer({
   name: "gigaam-ctc",
   streams: false,
+  windows: true,
   schema: async () => (await import("./gigaam-ctc/manifest.js")).GIGAAM_CTC_PACKAGE,
   loadHead: async (model, options) =>
     (await import("./gigaam-ctc/gigaam-ctc.js")).loadGigaamCtc(model, options),
@@ -31,6 +38,7 @@ const GIGAAM_CTC = publicRecognizer({
 const NEMO_CTC = publicRecognizer({
   name: "nemo-ctc",
   streams: false,
+  windows: true,
   schema: async () => (await import("./nemo-ctc/manifest.js")).NEMO_CTC_PACKAGE,
   loadHead: async (model, options) => (await import("./nemo-ctc/nemo-ctc.js")).loadNemoCtc(model, options),
 });
@@ -60,6 +68,22 @@ const ZIPFORMER2_TRANSDUCER = publicRecognizer({
       model,
       options,
     ),
+});
+
+const ZIPFORMER_TRANSDUCER = publicRecognizer({
+  name: "zipformer-transducer",
+  streams: false,
+  schema: async () => (await import("./zipformer-transducer/manifest.js")).ZIPFORMER_TRANSDUCER_PACKAGE,
+  loadHead: async (model, options) =>
+    (await import("./zipformer-transducer/zipformer-transducer.js")).loadZipformerTransducer(model, options),
+});
+
+const NEMO_TDT = publicRecognizer({
+  name: "nemo-tdt",
+  streams: false,
+  takesHotWords: false,
+  schema: async () => (await import("./nemo-tdt/manifest.js")).NEMO_TDT_PACKAGE,
+  loadHead: async (model, options) => (await import("./nemo-tdt/nemo-tdt.js")).loadNemoTdt(model, options),
 });
 
 const T_ONE_CTC = publicRecognizer({
@@ -116,6 +140,24 @@ const VITS: SynthesizerFamily<VitsManifest, VitsContents> = {
   },
 };
 
+/** The shipped model of transcripts' punctuation: word embeddings and recurrent layers. */
+const WORD_GRU: PunctuationFamily<PunctuationManifest, object> = {
+  name: "word-gru",
+  task: "punctuation",
+  schema: async () => (await import("./punctuation/manifest.js")).WORD_GRU_PACKAGE,
+  load: async (model, options) =>
+    (await import("./punctuation/punctuator.js")).Punctuator.loadPackage(model, options),
+};
+
+/** Public weights that label the pieces of a SentencePiece tokenizer. */
+const PUNCT_CAP_SEG: PunctuationFamily<PunctCapSegManifest, object> = {
+  name: "punct-cap-seg",
+  task: "punctuation",
+  schema: async () => (await import("./punct-cap-seg/manifest.js")).PUNCT_CAP_SEG_PACKAGE,
+  load: async (model, options) =>
+    (await import("./punct-cap-seg/punct-cap-seg.js")).PunctCapSeg.load(model, options),
+};
+
 /** Every model family. To add one, add a folder next to this file and an entry here. */
 export const FAMILIES: readonly Family[] = [
   CTC_TWO_PASS,
@@ -124,11 +166,15 @@ export const FAMILIES: readonly Family[] = [
   NEMO_STREAMING_CTC,
   ZIPFORMER2_CTC,
   ZIPFORMER2_TRANSDUCER,
+  ZIPFORMER_TRANSDUCER,
+  NEMO_TDT,
   T_ONE_CTC,
   FLOW_MATCHING,
   MATCHA,
   F5_TTS,
   VITS,
+  WORD_GRU,
+  PUNCT_CAP_SEG,
 ];
 
 export function recognizerFamilyOf({ family: name }: Pick<RecognizerManifest, "family">): RecognizerFamily {
@@ -141,4 +187,12 @@ export function synthesizerFamilyOf({ family: name }: SynthesizerManifest): Synt
   const family = FAMILIES.find((candidate) => candidate.name === name);
   if (family?.task === "synthesis") return family;
   throw brokenModel(`Cannot speak with a model of the family ${name}`);
+}
+
+export function punctuationFamilyOf({
+  family: name,
+}: Pick<PunctuationManifest, "family">): PunctuationFamily {
+  const family = FAMILIES.find((candidate) => candidate.name === name);
+  if (family?.task === "punctuation") return family;
+  throw brokenModel(`Cannot punctuate with a model of the family ${name}`);
 }

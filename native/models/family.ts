@@ -1,7 +1,14 @@
 import type { FlowMatching } from "./flow-matching/flow-matching.js";
 import type { GraphOptions } from "./graph.js";
-import type { ModelManifest, PackageSchema, RecognizerManifest, SynthesizerManifest } from "./manifest.js";
+import type {
+  ModelManifest,
+  PackageSchema,
+  PunctuationManifest,
+  RecognizerManifest,
+  SynthesizerManifest,
+} from "./manifest.js";
 import type { ModelPackage } from "./package.js";
+import type { PunctuationModel } from "./punctuation-model.js";
 import type { RecognizerModel } from "./recognizer.js";
 import type { PieceModel } from "./synthesizer.js";
 
@@ -27,6 +34,10 @@ export interface RecognizerFamily<M extends RecognizerManifest = RecognizerManif
     readonly livePartials: boolean;
     /** Reads speech while it is spoken; otherwise whole utterances. */
     readonly streams: boolean;
+    /** Reads the parts of a long live utterance while it is spoken, although it does not stream. */
+    readonly windows: boolean;
+    /** Its search prefers hot words, if its outputs start words. */
+    readonly hotWords: boolean;
     /**
      * Voice activity and the step's output for the second pass depend on the last `contextFrames` only, to
      * the last bit: parts of a file can be encoded in any order.
@@ -58,4 +69,11 @@ type LoadedSynthesizer =
   | { readonly shares: "nothing"; readonly model: PieceModel }
   | { readonly shares: "steps"; readonly model: FlowMatching };
 
-export type Family = RecognizerFamily | SynthesizerFamily;
+export interface PunctuationFamily<M extends PunctuationManifest = PunctuationManifest, C = unknown>
+  extends FamilyBase<M, C> {
+  readonly task: "punctuation";
+  /** @throws {ServiceError} `MODEL_BROKEN` with the file that is missing, damaged or has other tensors */
+  load(model: ModelPackage<M, C>, options: GraphOptions): Promise<PunctuationModel>;
+}
+
+export type Family = RecognizerFamily | SynthesizerFamily | PunctuationFamily;

@@ -13,7 +13,6 @@ interface ManifestBase {
   readonly id: string;
   readonly family: string;
   readonly languages: readonly string[];
-  readonly sampleRateHz: number;
   /** Version of the tensor interface, as the family's adapter expects it. */
   readonly interfaceVersion: number;
   /** Limitations of the model, in sentences for users. */
@@ -23,8 +22,12 @@ interface ManifestBase {
   readonly files: Readonly<Record<string, ManifestFile>>;
 }
 
+interface SpeechManifest extends ManifestBase {
+  readonly sampleRateHz: number;
+}
+
 /** A recogniser's manifest, defaults of its family applied. */
-export interface RecognizerManifest extends ManifestBase {
+export interface RecognizerManifest extends SpeechManifest {
   readonly task: "transcription";
   readonly frameSamples: number;
   /**
@@ -36,7 +39,7 @@ export interface RecognizerManifest extends ManifestBase {
   readonly decoding: DecodingParameters;
 }
 
-export interface SynthesizerManifest extends ManifestBase {
+export interface SynthesizerManifest extends SpeechManifest {
   readonly task: "synthesis";
   readonly voices: readonly ManifestVoice[];
   readonly defaultVoice: string;
@@ -48,7 +51,16 @@ export interface MelSynthesizerManifest extends SynthesizerManifest {
   readonly melBins: number;
 }
 
-export type ModelManifest = RecognizerManifest | SynthesizerManifest;
+/** A model that writes marks and capitals into transcripts. */
+export interface PunctuationManifest extends ManifestBase {
+  readonly task: "punctuation";
+}
+
+export type ModelManifest = RecognizerManifest | SynthesizerManifest | PunctuationManifest;
+
+/** What a model is for; a service has a default model for each task. */
+export type Task = ModelManifest["task"];
+export const TASKS = ["transcription", "synthesis", "punctuation"] as const satisfies readonly Task[];
 
 /** Requirements for a package of a family. */
 export interface PackageSchema<M extends ModelManifest = ModelManifest, C = unknown> {
@@ -101,7 +113,6 @@ function requireSideFile(
 const BASE = {
   id: text(),
   family: text(),
-  sampleRateHz: number(),
   interfaceVersion: number().refine((version) => version === 1, {
     error: (issue) => `must be 1, found ${String(issue.input)}`,
   }),
@@ -114,7 +125,13 @@ const BASE = {
 /** Checks a manifest whose family is not known yet. */
 export const ANY_MANIFEST = z.object({ ...BASE, task: z.unknown() });
 
-export const RECOGNIZER_FIELDS = { ...BASE, task: choice(["transcription"]) };
+/** The order of the checks: the rate follows the family. */
+const { id, family, ...AFTER_FAMILY } = BASE;
+const SPEECH = { id, family, sampleRateHz: number(), ...AFTER_FAMILY };
+
+export const RECOGNIZER_FIELDS = { ...SPEECH, task: choice(["transcription"]) };
+
+export const PUNCTUATION_FIELDS = { ...BASE, task: choice(["punctuation"]) };
 
 export const DECODING_FIELDS = {
   beamWidth: number(),
@@ -150,7 +167,7 @@ export const VOICE_FIELDS = {
 };
 
 export const SYNTHESIZER_FIELDS = {
-  ...BASE,
+  ...SPEECH,
   task: choice(["synthesis"]),
   sampleRateHz: whole(8_000),
   voices: voicesOf(VOICE_FIELDS),

@@ -2,15 +2,22 @@ import "../models/no-telemetry.js";
 import type { Piscina } from "piscina";
 import { type Reading, type ReadingTask, readWords } from "../../core/domain/text/display/reading.js";
 import type { TranscriptReader } from "../../core/ports/transcript-reader.js";
+import type { PunctuationManifest } from "../models/manifest.js";
+import type { ModelPackage } from "../models/package.js";
+import type { ThreadTask } from "./worker.js";
 
 const ENTRY = new URL("./worker.js", import.meta.url);
-/** Time without work after which the thread ends. */
+/** Time without work after which the thread ends; the shipped model loads in no time. */
 const IDLE_MS = 60_000;
 const QUEUE_CAPACITY = 10_000;
 
 export interface ReadingThreadOptions {
   /** Called when the thread has failed to do a task, which was then done without the model. */
   readonly onFailure: (error: unknown) => void;
+  /** The model that chooses marks and capitals; the shipped one without it. */
+  readonly model?: ModelPackage<PunctuationManifest>;
+  /** Time without work after which the thread ends and its model is released. */
+  readonly idleMs?: number;
   /** Entry of the thread. */
   readonly entry?: URL;
 }
@@ -46,7 +53,7 @@ export class ReadingThread implements TranscriptReader {
     return new Promise((resolve, reject) => {
       this.#rejects.add(reject);
       pool
-        .run(task)
+        .run({ task, model: this.#options.model ?? null } satisfies ThreadTask)
         .then(resolve, reject)
         .finally(() => this.#rejects.delete(reject));
     });
@@ -59,7 +66,7 @@ export class ReadingThread implements TranscriptReader {
       filename: (this.#options.entry ?? ENTRY).href,
       minThreads: 0,
       maxThreads: 1,
-      idleTimeout: IDLE_MS,
+      idleTimeout: this.#options.idleMs ?? IDLE_MS,
       concurrentTasksPerWorker: 1,
       maxQueue: QUEUE_CAPACITY,
     });

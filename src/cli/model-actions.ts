@@ -1,7 +1,14 @@
 import { rename, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { type ModelManifest, TASKS } from "../../native/models/manifest.js";
 import { packageFiles } from "../../native/models/package-files.js";
-import { chooseDefault, type Defaults, readDefaults, type Task, writeDefaults } from "../models/defaults.js";
+import {
+  chooseDefault,
+  type Defaults,
+  readDefaults,
+  SHIPPED_IDS,
+  writeDefaults,
+} from "../models/defaults.js";
 import { type ModelFolders, readablePackages, seeNearVoice, seePackages } from "../models/folders.js";
 import { bundlePackage } from "../models/hub/bundle.js";
 import { REMOVED, withInstallLock } from "../models/hub/install-lock.js";
@@ -22,7 +29,6 @@ import { listModels } from "./model-list.js";
 import { FileProgress } from "./model-progress.js";
 import { type LinePart, megabytes, withProgress } from "./progress.js";
 
-const TASKS: readonly Task[] = ["transcription", "synthesis"];
 const RESTART = "restart a running service to apply this";
 
 export const MODEL_ACTIONS = {
@@ -74,12 +80,18 @@ async function verifyModels(input: CommandInput, name: string | null): Promise<v
 /** Runs `models use NAME`. */
 async function useModel(input: CommandInput, name: string | null): Promise<void> {
   await withLock(input, async (folders) => {
-    const { manifest } = requireInstalled(await readablePackages(folders), name!);
-    const { id, task } = manifest;
-    const before = await readDefaults(folders.install);
-    await writeDefaults(folders.install, { ...before, [task]: id });
+    const { id, task } = await usable(folders, name!);
+    const before = without(await readDefaults(folders.install), task);
+    // Without a choice the shipped punctuation is used, even if `MODELS_DIR` lacks it.
+    const isChoice = id !== SHIPPED_IDS.punctuation;
+    await writeDefaults(folders.install, isChoice ? { ...before, [task]: id } : before);
     printResult(input, { id, task }, `${id} is now the default for ${task}`, RESTART);
   });
+}
+
+async function usable(folders: ModelFolders, name: string): Promise<Pick<ModelManifest, "id" | "task">> {
+  if (name === SHIPPED_IDS.punctuation) return { id: name, task: "punctuation" };
+  return requireInstalled(await readablePackages(folders), name).manifest;
 }
 
 /** Runs `models remove NAME`. */
@@ -100,7 +112,8 @@ async function removeModel(input: CommandInput, name: string | null): Promise<vo
     await rm(aside, { recursive: true, force: true });
     const left = seen.flatMap((each) => (each.package === null || each.id === id ? [] : [each.package]));
     const next = task === null ? null : chooseDefault(left, task, { defaults: {}, folder: folders.install });
-    const successor = next?.manifest.id ?? null;
+    // The shipped punctuation is used wherever the packages are.
+    const successor = next?.manifest.id ?? (task === "punctuation" ? SHIPPED_IDS.punctuation : null);
     const now =
       successor === null ? `${task} has no default now` : `${successor} is now the default for ${task}`;
     const remarks = task === null ? [] : [`${now}; ${RESTART}`];

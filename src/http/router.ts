@@ -5,9 +5,11 @@ import type { AccountReports } from "../../core/ports/account-reports.js";
 import type { Clock } from "../../core/ports/clock.js";
 import type { Conversations } from "../../core/ports/conversations.js";
 import type { Idempotency } from "../../core/ports/idempotency.js";
+import type { Jobs, WebhookSender } from "../../core/ports/jobs.js";
 import type { KeyStore } from "../../core/ports/key-store.js";
 import type { Tracer } from "../../core/ports/span.js";
 import type { SpoolRoom } from "../../core/ports/spool-room.js";
+import type { StreamDecoders } from "../../core/ports/stream-decoder.js";
 import type { UrlSource } from "../../core/ports/url-source.js";
 import type { HttpOperation } from "../../core/protocol/endpoints.js";
 import type { ClientSecrets } from "./client-secrets.js";
@@ -38,6 +40,8 @@ export interface RouteDeps {
   /** Everything if absent. */
   readonly serve?: readonly ServedPart[];
   readonly conversations: Conversations;
+  /** Decode live WebM, Ogg and Opus; such audio is rejected if absent. */
+  readonly decoders?: StreamDecoders | null;
   readonly keys: KeyStore;
   readonly endings: KeyEndings;
   readonly log: Log;
@@ -56,6 +60,8 @@ export interface RouteDeps {
   readonly reports: AccountReports;
   readonly answers: AnswerFiles;
   readonly urls: UrlSource;
+  readonly jobs: Jobs;
+  readonly webhooks: WebhookSender;
   /** Whether the service can work, for `/ready`. */
   readonly isReady: () => boolean | Promise<boolean>;
 }

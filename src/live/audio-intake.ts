@@ -1,7 +1,8 @@
 import { type Container, detectStreamedFile } from "../../core/domain/audio/container.js";
 import { parseWavHeader } from "../../core/domain/audio/wav.js";
 import { ServiceError } from "../../core/domain/errors.js";
-import type { LiveTranslation } from "./dialects/dialect.js";
+import type { StreamDecoder, StreamedForm } from "../../core/ports/stream-decoder.js";
+import type { AnnouncedForm, LiveTranslation } from "./dialects/dialect.js";
 
 /** Recorders write headers of a few dozen bytes, or a few hundred with tags. */
 const LONGEST_WAV_HEAD_BYTES = 4_096;
@@ -21,26 +22,63 @@ const FORMAT_NAMES: Readonly<Record<Container, string>> = {
   au: "AU",
 };
 
+type IntakeTranslation = Pick<
+  LiveTranslation,
+  "mayBeFile" | "announced" | "beginWav" | "beginDecoded" | "submitted"
+>;
+
 /**
- * Recognizes what a live client sends: plain samples, a WAV file, whose header it strips, or another file,
- * which it rejects. Interpreted as samples, such a file would be noise without an error.
+ * Opens a decoder; null where none can run.
+ * @throws {ServiceError} `ENGINE_BUSY`, `TOO_MANY_REQUESTS`
+ */
+export type OpenDecoder = ((form: StreamedForm) => StreamDecoder) | null;
+
+/**
+ * Recognizes what a live client sends: plain samples; a WAV file, whose header it strips; WebM, Ogg or Opus,
+ * which it gives to a decoder; or another file, which it rejects. Interpreted as samples, a file would be
+ * noise without an error.
  */
 export class AudioIntake {
-  readonly #translation: Pick<LiveTranslation, "mayBeFile" | "beginWav">;
-  #state: "first" | "wav-head" | "samples" | "refused";
+  readonly #translation: IntakeTranslation;
+  readonly #open: OpenDecoder;
+  #state: "first" | "wav-head" | "samples" | "decoded" | "refused";
   /** Bytes held back until the format is known, and the header of a WAV. */
   #head: Uint8Array = NO_BYTES;
+  #decoder: StreamDecoder | null = null;
 
-  constructor(translation: Pick<LiveTranslation, "mayBeFile" | "beginWav">) {
+  constructor(translation: IntakeTranslation, open: OpenDecoder) {
     this.#translation = translation;
-    this.#state = translation.mayBeFile ? "first" : "samples";
+    this.#open = open;
+    const isRead = translation.mayBeFile || (translation.announced ?? null) !== null;
+    this.#state = isRead ? "first" : "samples";
+  }
+
+  /** Each message is a packet, so messages must not be joined. */
+  get isPacketed(): boolean {
+    return this.#translation.announced === "opus";
+  }
+
+  /** A decoder turns the client's bytes into samples, later. */
+  get isDecoding(): boolean {
+    return this.#decoder !== null;
+  }
+
+  /** Calls `then` once the decoder has decoded everything before. */
+  after(then: () => void): void {
+    this.#decoder?.mark(then);
+  }
+
+  /** Ends the decoder, if there is one, and ignores what follows. */
+  close(): void {
+    this.#decoder?.close();
+    if (this.#decoder !== null) this.#state = "refused";
   }
 
   /**
-   * Returns the samples of a non-empty message. Recorders may send their first byte alone, so the first few
+   * Returns the samples of a non-empty message; none if a decoder sends them later. Recorders may send their first byte alone, so the first few
    * bytes are held back while they may be the start of a file.
    *
-   * @throws {ServiceError} once, for an unsupported file; later bytes are ignored
+   * @throws {ServiceError} once, for an unsupported file or without a decoder; later bytes are ignored
    */
   samplesOf(bytes: Uint8Array): Uint8Array {
     switch (this.#state) {
@@ -52,12 +90,16 @@ export class AudioIntake {
         return this.#detect(bytes);
       case "wav-head":
         return this.#readHead(bytes);
+      case "decoded":
+        this.#translation.submitted?.(bytes);
+        this.#decoder?.push(bytes);
+        return NO_BYTES;
     }
   }
 
   /** Returns bytes that were held back, as samples: they did not become a file. */
   rest(): Uint8Array {
-    if (this.#state !== "first") return NO_BYTES;
+    if (this.#state !== "first" || (this.#translation.announced ?? null) !== null) return NO_BYTES;
     const head = this.#head;
     if (head.length > 0) this.#state = "samples";
     this.#head = NO_BYTES;
@@ -67,14 +109,24 @@ export class AudioIntake {
   #detect(bytes: Uint8Array): Uint8Array {
     const head = this.#head.length === 0 ? bytes : Buffer.concat([this.#head, bytes]);
     const container = detectStreamedFile(head);
-    if (container === "open") {
+    // A packet is complete, however short.
+    if (container === "open" && !this.isPacketed) {
       // Copy: the bytes are borrowed.
       this.#head = Uint8Array.from(head);
       return NO_BYTES;
     }
     this.#head = NO_BYTES;
-    this.#state = container === null ? "samples" : container === "wav" ? "wav-head" : "refused";
-    if (container !== null && container !== "wav") throw unsupported(FORMAT_NAMES[container]);
+    this.#state = "refused";
+    const found = container === "open" ? null : container;
+    const { announced = null } = this.#translation;
+    const form = formOf(found, announced);
+    if (form !== null && this.#open !== null) {
+      this.#decoder = this.#open(form);
+      this.#translation.beginDecoded?.();
+      this.#state = "decoded";
+    } else if (announced !== null) throw unlikeAnnounced(announced, found, this.#open !== null);
+    else if (found !== null && found !== "wav") throw unsupported(FORMAT_NAMES[found], this.#open !== null);
+    else this.#state = found === null ? "samples" : "wav-head";
     return this.samplesOf(head);
   }
 
@@ -101,10 +153,34 @@ export class AudioIntake {
   }
 }
 
-function unsupported(name: string): ServiceError {
+/** Returns what a decoder must read; null if the bytes need none, or none reads them. */
+function formOf(found: Container | null, announced: AnnouncedForm | null): StreamedForm | null {
+  // Earlier clients announce Ogg as `opus`.
+  if (found === "ogg") return "ogg";
+  if (announced === "opus") return found === "webm" ? "webm" : "opus";
+  return announced === null && found === "webm" ? "webm" : null;
+}
+
+function unlikeAnnounced(
+  announced: AnnouncedForm,
+  found: Container | null,
+  isDecoded: boolean,
+): ServiceError {
+  const received = found === null ? "something else" : FORMAT_NAMES[found];
+  const message = isDecoded
+    ? `encoding=${announced} must be Ogg with Opus, received ${received}`
+    : `encoding=${announced} is not supported by this service: send encoding=linear16`;
+  return new ServiceError("UNSUPPORTED_FORMAT", message, { param: "encoding" });
+}
+
+function unsupported(name: string, isDecoded: boolean): ServiceError {
+  const rule = "live audio must be 16-bit little-endian mono PCM samples";
+  const browser = "in a browser, use an AudioWorklet instead of a MediaRecorder";
   return new ServiceError(
     "UNSUPPORTED_FORMAT",
-    `live audio must be 16-bit little-endian mono PCM samples, received a file of ${name} ` +
-      "(in a browser, use an AudioWorklet instead of a MediaRecorder)",
+    isDecoded
+      ? `${rule}, or WebM or Ogg with Opus, received a file of ${name} ` +
+          "(in a browser, create the MediaRecorder with audio/webm;codecs=opus, or use an AudioWorklet)"
+      : `${rule}, received a file of ${name} (${browser})`,
   );
 }

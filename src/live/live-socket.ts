@@ -20,6 +20,7 @@ import {
 
 /** A client with more unread data is disconnected: finals are never dropped, so they would pile up. */
 const MAX_UNREAD_BYTES = 1 << 20;
+const NO_BYTES = new Uint8Array(0);
 
 interface OpenSocket {
   readonly conversation: LiveConversation;
@@ -33,6 +34,7 @@ interface OpenSocket {
  */
 export class LiveSocket {
   readonly #parts: SocketParts;
+  #intake: AudioIntake | null = null;
   readonly #socket: FrontSocket;
   readonly #log: Log;
 
@@ -56,8 +58,20 @@ export class LiveSocket {
       const { session: conversation, closed } = openSession(this.#parts, deps, caller, "live", () =>
         this.#begin(deps, caller, translation),
       );
+      const decoders = deps.decoders ?? null;
+      this.#intake = new AudioIntake(
+        translation,
+        decoders === null
+          ? null
+          : (form) =>
+              decoders.open(caller.identity.organizationId, form, {
+                pcm: (bytes) =>
+                  this.#guarded(translation, () => this.#send(translation.binary(conversation, bytes))),
+                failed: (error) => this.#refuse(translation, error),
+              }),
+      );
       this.#send(translation.opened?.() ?? []);
-      return this.#eventsOf({ conversation, translation, onFlood }, closed);
+      return this.#eventsOf({ conversation, translation, onFlood }, this.#intake, closed);
     } catch (thrown) {
       return refuseSession(this.#parts, caller, thrown);
     }
@@ -67,7 +81,10 @@ export class LiveSocket {
     const sink: LiveSink = {
       send: (message) => this.#send(translation.toClient(message)),
       finalized: () => this.#send(translation.finalized?.() ?? []),
-      close: (code, reason) => this.#socket.close(code, reason),
+      close: (code, reason) => {
+        this.#intake?.close();
+        this.#socket.close(code, reason);
+      },
     };
     const start = () => conversations.live(caller, translation.options, sink);
     return translation.startsLate === true ? new LateConversation(sink, start) : start();
@@ -75,15 +92,18 @@ export class LiveSocket {
 
   #eventsOf(
     { conversation, translation, onFlood }: OpenSocket,
+    intake: AudioIntake,
     closed: (code: number) => void,
   ): SocketEvents {
-    const intake = new AudioIntake(translation);
     const accept = (samples: Uint8Array) => {
       if (samples.length > 0) this.#send(translation.binary(conversation, samples));
     };
-    const audio = new GatheredAudio((bytes) =>
-      this.#guarded(translation, () => accept(intake.samplesOf(bytes))),
-    );
+    const deliver = (bytes: Uint8Array) => this.#guarded(translation, () => accept(intake.samplesOf(bytes)));
+    const audio = new GatheredAudio(deliver);
+    const inOrder = (command: () => void) => {
+      if (!intake.isDecoding) command();
+      else intake.after(() => this.#guarded(translation, command));
+    };
     const flush = () => {
       audio.flush();
       accept(intake.rest());
@@ -97,18 +117,21 @@ export class LiveSocket {
         const verdict = budget?.text(text.length) ?? "take";
         if (verdict === "flood") this.#closeFlooded(translation, onFlood);
         if (verdict !== "take") return;
-        if (text.length <= LONGEST_TEXT) this.#send(translation.text(conversation, text));
-        else conversation.badMessage(`a text message must be at most ${LONGEST_TEXT} characters`);
+        inOrder(() => {
+          if (text.length <= LONGEST_TEXT) this.#send(translation.text(conversation, text));
+          else conversation.badMessage(`a text message must be at most ${LONGEST_TEXT} characters`);
+        });
       },
       binary: (bytes) => {
         if (budget !== null) return conversation.badMessage("binary messages are not supported: send text");
-        if (bytes.length > 0) return audio.push(bytes);
+        if (bytes.length > 0) return intake.isPacketed ? deliver(bytes) : audio.push(bytes);
         // An empty message is a command in the dialects.
         flush();
-        this.#send(translation.binary(conversation, bytes));
+        inOrder(() => this.#send(translation.binary(conversation, NO_BYTES)));
       },
       closed: (code) => {
         flush();
+        intake.close();
         closed(code);
       },
     };
@@ -126,15 +149,20 @@ export class LiveSocket {
     try {
       accept();
     } catch (error) {
-      if (error instanceof ServiceError) {
-        this.#log.warn({ code: error.code }, "live audio refused");
-        // Audio that was accepted before is charged, as when the client leaves.
-        closeWith(this.#socket, error, (message) => translation.toClient(message));
-      } else {
+      if (error instanceof ServiceError) this.#refuse(translation, error);
+      else {
+        this.#intake?.close();
         this.#log.error({ err: error }, "live audio failed");
         this.#socket.close(CLOSE_CODE.INTERNAL, errorName("INTERNAL"));
       }
     }
+  }
+
+  /** Audio that was accepted before is charged, as when the client leaves. */
+  #refuse(translation: LiveTranslation, error: ServiceError): void {
+    this.#log.warn({ code: error.code }, "live audio refused");
+    this.#intake?.close();
+    closeWith(this.#socket, error, (message) => translation.toClient(message));
   }
 
   #send(messages: readonly WireMessage[]): void {

@@ -14,7 +14,7 @@ export const LONGEST_TEXT = 64 * 1024;
 
 const FLOOD = "too_many_messages";
 
-export type SessionDeps = Pick<RouteDeps, "conversations" | "endings" | "running" | "slots">;
+export type SessionDeps = Pick<RouteDeps, "conversations" | "decoders" | "endings" | "running" | "slots">;
 
 /** One open socket. */
 export interface SocketParts {

@@ -36,6 +36,7 @@ import type {
 } from "./dialects/dialect.js";
 import { REALTIME_DIALECT } from "./dialects/realtime.js";
 import { STREAM_DIALECT } from "./dialects/stream.js";
+import { TTS_LIVE_DIALECT } from "./dialects/tts-live.js";
 import { LiveSocket } from "./live-socket.js";
 import { floodClosing, refuseSocket, type SocketParts, serverFault } from "./session-socket.js";
 import { SpeakSocket } from "./speak-socket.js";
@@ -45,6 +46,7 @@ const BY_PATH = {
   "/v1/stream": STREAM_DIALECT,
   "/v1/listen": LISTEN_DIALECT,
   "/v1/speak": SPEAK_DIALECT,
+  "/v1/tts/live": TTS_LIVE_DIALECT,
   "/v2/listen": TURNS_DIALECT,
   "/v1/realtime": REALTIME_DIALECT,
 } satisfies { readonly [Path in LivePath]: LiveDialect | SpeakDialect };
@@ -95,11 +97,12 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
         };
         return { ...begun.start(caller, { socket, log, toRefusal }, flooded), flooded };
       };
-      const { ignored, hasAudioInText } = begun;
+      const { ignored, hasAudioInText, keepsMessages } = begun;
       return {
         ...accept({ ...accepted, ignored }, open),
         floodClosing: floodClosing(begun.toClient),
         ...(hasAudioInText && { hasAudioInText }),
+        ...(keepsMessages && { keepsMessages }),
       };
     } catch (thrown) {
       const error = asServiceError(thrown);
@@ -118,6 +121,8 @@ interface Begun {
   readonly ignored: readonly string[];
   /** Text messages may carry audio, so the front must not count them. */
   readonly hasAudioInText: boolean;
+  /** Each binary message is a packet. */
+  readonly keepsMessages: boolean;
   toClient(error: ErrorMessage): readonly WireMessage[];
   /** @param onFlood called if the client sends too many messages that the front could not count */
   start(caller: Caller, parts: SocketParts, onFlood: () => void): SocketEvents;
@@ -137,6 +142,7 @@ function begin(
     return {
       ignored: translation.ignored,
       hasAudioInText: translation.audioIn !== undefined,
+      keepsMessages: translation.announced === "opus",
       toClient: (error) => translation.toClient(error),
       start: (caller, parts, onFlood) => new LiveSocket(parts).start(deps, caller, translation, onFlood),
     };
@@ -145,6 +151,7 @@ function begin(
   return {
     ignored: translation.ignored,
     hasAudioInText: false,
+    keepsMessages: false,
     toClient: (error) => translation.toClient(error),
     start: (caller, parts) => new SpeakSocket(parts).start(deps, caller, translation),
   };

@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { ServiceError } from "../../core/domain/errors.js";
+import { TASKS } from "../../native/models/manifest.js";
 import { packageFiles } from "../../native/models/package-files.js";
 import { readCheckedJson } from "./checked-json.js";
 
@@ -65,7 +66,7 @@ const ENTRY = z.strictObject({
   /** The package's id. */
   name: NAME,
   /** A part is not a package, but packages need it. */
-  task: z.enum(["transcription", "synthesis", "part"]),
+  task: z.enum([...TASKS, "part"]),
   family: z.string().nullable(),
   languages: z.array(z.string()).default([]),
   licence: z.strictObject({

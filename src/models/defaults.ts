@@ -1,12 +1,10 @@
 import { join } from "node:path";
 import { z } from "zod";
 import { ServiceError } from "../../core/domain/errors.js";
-import type { ModelManifest } from "../../native/models/manifest.js";
+import type { ModelManifest, Task } from "../../native/models/manifest.js";
 import type { PackageFolder } from "../../native/models/package.js";
 import { isMissing, readCheckedJson } from "./checked-json.js";
 import { writeDurably } from "./durable.js";
-
-export type Task = ModelManifest["task"];
 
 /** Ids of the packages for requests without a model, as chosen by `models use`. */
 export type Defaults = { readonly [T in Task]?: string | undefined };
@@ -16,12 +14,17 @@ const DEFAULTS_FILE = "defaults.json";
 export const SHIPPED_IDS: Readonly<Record<Task, string>> = {
   transcription: "svc-kk-ru-v2",
   synthesis: "svc-kk-v1",
+  punctuation: "punctuation-v1",
 };
 
 const ID = z
   .string({ error: "must be the id of a package" })
   .min(1, { error: "must be the id of a package" });
-const SCHEMA = z.strictObject({ transcription: ID.optional(), synthesis: ID.optional() });
+const SCHEMA = z.strictObject({
+  transcription: ID.optional(),
+  synthesis: ID.optional(),
+  punctuation: ID.optional(),
+});
 
 /**
  * Reads what `models use` has chosen; empty if it was never used.
@@ -46,7 +49,7 @@ export async function writeDefaults(folder: string, defaults: Defaults): Promise
 
 /**
  * Chooses the package for requests without a model: the one in `defaults`, else the shipped one, else the
- * first by id; null when there is none for the task.
+ * first by id, except for punctuation; null when there is none for the task.
  *
  * @param packages by id, of any task
  * @param folder of `defaults`, for the error
@@ -72,7 +75,9 @@ export function chooseDefault<M extends ModelManifest>(
   }
   const candidates = packages.filter(isFor);
   const shipped = candidates.find(({ manifest }) => manifest.id === SHIPPED_IDS[task]);
-  return ((shipped ?? candidates[0]) as PackageFolder<M> | undefined) ?? null;
+  // The shipped punctuation is used wherever the packages are, so another one must be chosen.
+  const other = task === "punctuation" ? undefined : candidates[0];
+  return ((shipped ?? other) as PackageFolder<M> | undefined) ?? null;
 }
 
 function defaultsPath(folder: string): string {

@@ -14,10 +14,12 @@ import { type BrokenPackage, readPackage, surveyPackages } from "../../native/mo
 import type {
   ManifestVoice,
   ModelManifest,
+  PunctuationManifest,
   RecognizerManifest,
   SynthesizerManifest,
 } from "../../native/models/manifest.js";
-import type { PackageFolder } from "../../native/models/package.js";
+import type { ModelPackage, PackageFolder } from "../../native/models/package.js";
+import { PUNCTUATION_FOLDER } from "../../native/models/punctuation/word-weights.js";
 import { alphabetOf, writesMarks } from "../../native/models/tokens.js";
 import { chooseDefault, readDefaults, SHIPPED_IDS } from "../models/defaults.js";
 import { type ModelFolders, modelFolders } from "../models/folders.js";
@@ -28,6 +30,8 @@ export interface InstalledModels {
   readonly recognizers: readonly PackageFolder<RecognizerManifest>[];
   /** The default first. */
   readonly synthesizers: readonly PackageFolder<SynthesizerManifest>[];
+  /** The model that chooses marks and capitals of transcripts. */
+  readonly punctuation: ModelPackage<PunctuationManifest>;
   /** The usable models as clients see them. */
   readonly catalog: Catalog;
   readonly broken: readonly BrokenPackage[];
@@ -53,6 +57,7 @@ export async function readInstalledModels(
   const broken = [...found.broken];
   const defaultFirst = await ranking(folders, found);
   const synthesizers = defaultFirst<SynthesizerManifest>("synthesis");
+  const punctuation = await punctuationOf(folders, found);
   const recognizers: PackageFolder<RecognizerManifest>[] = [];
   const hearing: HearingModel[] = [];
   for (const model of defaultFirst<RecognizerManifest>("transcription")) {
@@ -69,7 +74,23 @@ export async function readInstalledModels(
     speaking: new ModelList(synthesizers.map(toSpeakingModel)),
     hearing: new ModelList(hearing),
   };
-  return { synthesizers, recognizers, catalog, broken };
+  return { synthesizers, recognizers, punctuation, catalog, broken };
+}
+
+/** Returns the default model for punctuation; without any package, the shipped one. */
+async function punctuationOf(
+  folders: ModelFolders,
+  { packages, broken }: SurveyedFolders,
+): Promise<ModelPackage<PunctuationManifest>> {
+  const defaults = await readDefaults(folders.install);
+  const wanted = defaults.punctuation ?? SHIPPED_IDS.punctuation;
+  const unusable = broken.find(({ id }) => id === wanted);
+  if (unusable !== undefined) throw unusable.error;
+  const chosen = chooseDefault<PunctuationManifest>(packages, "punctuation", {
+    defaults,
+    folder: folders.install,
+  });
+  return await readPackage<PunctuationManifest>(chosen?.folder ?? PUNCTUATION_FOLDER, "punctuation");
 }
 
 /** Returns a function that lists the packages of a task, its default first. */
@@ -134,7 +155,7 @@ async function toHearingModel({
     task: "transcription",
     sample_rate: manifest.sampleRateHz,
     family: family.name,
-    alphabet: alphabetOf(vocabulary),
+    alphabet: family.can.hotWords ? alphabetOf(vocabulary) : new Set(),
     writes_marks: writesMarks(vocabulary),
     live_partials: family.can.livePartials,
   };

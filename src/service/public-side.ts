@@ -22,11 +22,13 @@ import { KeyEndings } from "../http/key-endings.js";
 import type { Route } from "../http/router.js";
 import { SpeechBudget } from "../http/running-work.js";
 import { StreamTokens, TemporaryKeys } from "../http/signed-credentials.js";
+import { LiveDecoders } from "../input/media/live-decoders.js";
 import { AddressPolicy } from "../input/url/address-policy.js";
 import { UrlFetcher } from "../input/url/url-fetcher.js";
 import type { Config } from "../settings/settings.js";
 import type { Base, Owned, ThreadEntries } from "./base.js";
 import { type Engines, engineStatuses, isGivenUp, MAX_FILE_SECONDS } from "./engines.js";
+import { type JobParts, openJobs } from "./jobs.js";
 import { type Mailing, openMail, warnOfLowBalances } from "./mail.js";
 import { createTransport, type Transport } from "./transport.js";
 import { type Repeat, watchEndings } from "./watch-endings.js";
@@ -37,6 +39,8 @@ export interface PublicSideParts extends Base {
   readonly repeat: Repeat;
   readonly engines: Engines;
   readonly conversations: Conversations;
+  /** Transcribes files of jobs. */
+  readonly transcribe: JobParts["transcribe"];
   readonly broken: readonly BrokenPackage[];
 }
 
@@ -69,6 +73,8 @@ export async function openPublicSide(parts: PublicSideParts, owned: Owned): Prom
     owned.add("watch of low balances", async () => stop());
   }
   const isReady = async () => !isGivenUp(engines) && (await disk.hasRoomFor(0)) && (await store.canServe());
+  const urls = new UrlFetcher({ policy: new AddressPolicy(config.urlFetchAllow) });
+  const jobs = openJobs({ ...parts, urls }, owned);
   const signed = { clock: store.sharedClock, uses: store.tokenUses, endings };
   const transport = createTransport({
     front: config.front,
@@ -88,7 +94,10 @@ export async function openPublicSide(parts: PublicSideParts, owned: Owned): Prom
     idempotency: store.startIdempotency(meter.serviceId),
     answers,
     reports: store.accountReports,
-    urls: new UrlFetcher({ policy: new AddressPolicy(config.urlFetchAllow) }),
+    urls,
+    decoders: openLiveDecoders(parts, owned),
+    jobs,
+    webhooks: urls,
     limitsOf: ({ tier }) => config.concurrency[tier],
     metrics,
     tracer,
@@ -109,6 +118,15 @@ async function openAnswers({ config, store, disk, log }: Base, owned: Owned): Pr
   });
   owned.add("kept answers", async () => answers.close());
   return answers;
+}
+
+/** Returns the decoders of live WebM, Ogg and Opus; null if none may run. They start when needed. */
+function openLiveDecoders({ config, metrics, log }: Base, owned: Owned): LiveDecoders | null {
+  if (config.liveDecoders === 0 || !config.serve.includes("live")) return null;
+  const observer = metrics.observeLiveDecoders;
+  const decoders = new LiveDecoders({ limit: config.liveDecoders, log, observer });
+  owned.add("live decoders", async () => decoders.close());
+  return decoders;
 }
 
 /** Opens the store's and the playground's keys, and the record of ended ones. */

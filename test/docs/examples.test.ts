@@ -6,13 +6,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
-import { launchConsoleBrowser, spokenWav } from "../console/browser-speech.js";
+import { errorRates } from "../../bench/evaluate/error-rate.js";
+import { launchConsoleBrowser, SPOKEN, spokenWav } from "../console/browser-speech.js";
 import { type SharedService, sharedService } from "../support/shared-service.js";
 import { ROOT, read, tableRows } from "./markdown.js";
 
 const EXAMPLES = join(ROOT, "docs/examples");
 const TEXT = "Қайырлы таң!";
 const PATIENCE_MS = 60_000;
+/** Share of the text's length: a few letters may be missing, words may not. */
+const HEARD_LENGTH = 0.9;
+/** As in the tests of the console: for the service's own errors, and the browser's audio processing. */
+const MAX_CHARACTER_ERROR_RATE = 0.15;
 
 let service: SharedService;
 let folder: string;
@@ -35,8 +40,9 @@ test("docs/examples/README.md lists every program", () => {
     [...names.matchAll(/\]\(([^)]+)\)/g)].map((match) => match[1]!),
   );
   assert.deepEqual(listed.toSorted(), [
-    ...["agent.mjs", "client.mjs", "deepgram.mjs", "live.mjs", "microphone.sh", "openai_shape.py"],
-    ...["page-server.mjs", "page.html", "realtime.mjs", "speak-and-transcribe.sh"],
+    ...["agent.mjs", "assistant.mjs", "client.mjs", "deepgram.mjs", "live.mjs", "microphone.sh"],
+    ...["openai_shape.py", "page-server.mjs", "page.html", "realtime.mjs", "recorder.html"],
+    ...["speak-and-transcribe.sh"],
   ]);
 });
 
@@ -66,6 +72,16 @@ test("text in pieces is spoken over Deepgram's socket, and transcribed in its sh
   assert.match(lines[1]!, /^\d\.\d\d [а-яәіңғүұқөһё ]+$/);
   // Telephone quality: one byte per sample, 8,000 samples a second.
   await assertWav(file, 8_000);
+});
+
+test("an assistant's text is spoken as it arrives, until its listener interrupts", async () => {
+  const file = join(folder, "assistant.wav");
+  const text = "Қайырлы таң! Бүгін күн ашық болады. Кешке жаңбыр жауады, қолшатыр алыңыз.";
+  const command = 'printf "%s" "$1" | node assistant.mjs "$2" 1';
+  const lines = (await run("sh", "-c", command, "sh", text, file)).trim().split("\n");
+  assert.match(lines[0]!, /^\d+\.\d\d Қайырлы таң!$/);
+  assert.match(lines.at(-1)!, /^heard: Қайырлы/);
+  await assertWav(file);
 });
 
 test("the Python example uses the OpenAI-compatible paths", async () => {
@@ -106,6 +122,29 @@ test("a page transcribes its microphone, and its server keeps the key", async ()
     await page.click("#start");
     const final = await page.waitForSelector("#finals li", { timeout: PATIENCE_MS });
     assert.match((await final.textContent()) ?? "", /^[а-яәіңғүұқөһё ]+$/);
+  } finally {
+    await browser.close();
+    server.kill();
+    await ended;
+  }
+});
+
+test("a page sends what the browser's recorder makes, and its text is what was said", async () => {
+  const server = start("node", ["page-server.mjs"], { PORT: "0" });
+  const ended = once(server, "close");
+  const browser = await launchConsoleBrowser(recording);
+  try {
+    const [line] = (await once(createInterface(server.stdout!), "line")) as [string];
+    const page = await browser.newPage();
+    await page.goto(`${line.replace(/^open /, "")}/recorder`);
+    await page.click("#start");
+    const isHeard = `document.querySelector("#finals").textContent.length > ${SPOKEN.length * HEARD_LENGTH}`;
+    await page.waitForFunction(isHeard, null, { timeout: PATIENCE_MS });
+    await page.click("#stop");
+    await page.getByText(/^\d+(\.\d+)? s$/).waitFor({ timeout: PATIENCE_MS });
+    const heard = (await page.locator("#finals li").allTextContents()).join(" ");
+    const { characterErrorRate } = errorRates([{ reference: SPOKEN, hypothesis: heard }]);
+    assert.ok(characterErrorRate < MAX_CHARACTER_ERROR_RATE, `${characterErrorRate} of "${heard}"`);
   } finally {
     await browser.close();
     server.kill();

@@ -1,33 +1,10 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import { dauys } from "../cli/support.js";
 import { temporaryFolder } from "../support/folders.js";
+import { READABLE_PAGE, readableExamples } from "../support/readable-examples.js";
 import { type SharedService, sharedService } from "../support/shared-service.js";
-
-const PAGE = "docs/readable-text.md";
-
-interface Step {
-  readonly args: readonly string[];
-  /** The output that the page shows. */
-  readonly output: string;
-}
-
-/** The commands of the page's examples, block by block. */
-function examples(): readonly (readonly Step[])[] {
-  const [, section = ""] = /^## Examples\n(.*?)^## /ms.exec(readFileSync(PAGE, "utf8")) ?? [];
-  return [...section.matchAll(/^```\n(.*?)^```$/gms)].map(([, block = ""]) =>
-    block
-      .split(/^\$ dauys /m)
-      .slice(1)
-      .map((step) => {
-        const [command = "", ...output] = step.split("\n");
-        const args = [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word!);
-        return { args, output: output.join("\n").trim() };
-      }),
-  );
-}
 
 let service: SharedService;
 let folder: string;
@@ -37,15 +14,23 @@ before(async () => {
   folder = await temporaryFolder();
 });
 
-test("the page has three examples in each language", () => {
-  const blocks = examples().map((steps) => JSON.stringify(steps));
-  const kazakh = blocks.filter((block) => /[әғқңөұүһі]/.test(block) && !/[цщ]|его/.test(block));
-  assert.deepEqual([blocks.length, kazakh.length], [6, 3]);
+test("the page has three examples in each language and a mixed one, each as words, text and subtitles", () => {
+  const languages = readableExamples().map((steps) => {
+    const transcripts = steps.filter(({ args }) => args[0] === "transcribe");
+    const forms = transcripts.map(({ args }) => args.at(-1)!.replace(/^(?!--).*$|^all$/, ""));
+    assert.deepEqual([transcripts.length, forms[0], forms.at(-1)], [3, "--plain", "--srt"]);
+    const words = transcripts[0]!.output.split(" ");
+    const kazakh = words.filter((word) => /[әғқңөұүһі]/.test(word));
+    // "Теңге" is the word for money in both languages.
+    if (kazakh.length < 2) return "ru";
+    return words.some((word) => word.endsWith("дцать")) ? "mixed" : "kk";
+  });
+  assert.deepEqual(languages, [...["kk", "kk", "kk"], ...["ru", "ru", "ru"], "mixed"]);
 });
 
-for (const steps of examples()) {
+for (const steps of readableExamples()) {
   const title = steps.flatMap(({ args }) => args.slice(1, 2)).at(0);
-  test(`${PAGE} shows what the commands print for ${title}`, async () => {
+  test(`${READABLE_PAGE} shows what the commands print for ${title}`, async () => {
     const env = { DATA_DIR: service.dataDir, DAUYS_API_KEY: service.key };
     for (const { args, output } of steps) {
       const placed = args.map((arg) => (arg === "a.wav" ? join(folder, arg) : arg));

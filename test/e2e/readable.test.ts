@@ -120,6 +120,32 @@ test("a telephone number is in no message of a live session", async () => {
   assert.ok(messages.some((message) => message.type === "partial"));
 });
 
+test("turns of a conversation have figures and marks, and mask a telephone number", async () => {
+  const heard = await turnsOf([spoken, new Int16Array(RATE_HZ)], "smart_format=true");
+  const shown = heard.join(" ").replaceAll("\u00a0", " ");
+  assert.match(shown, /^Біз 2026 жылы 15 наурызда кездестік/);
+  assert.match(shown, /120 000 теңге болды/);
+  const masked = await turnsOf([phone, new Int16Array(RATE_HZ)], "numerals=true&redact=phone");
+  assert.match(masked.join(" "), /\[PHONE\]$/);
+});
+
+/** Speaks into `/v2/listen`, and returns the transcript of each turn. */
+async function turnsOf(parts: readonly Int16Array[], query: string): Promise<readonly string[]> {
+  const socket = new WebSocket(`${service.url.replace("http", "ws")}/v2/listen?eot_threshold=1&${query}`, {
+    headers: { authorization: `Token ${service.key}` },
+  });
+  const turns: string[] = [];
+  socket.on("message", (data) => {
+    const { event, transcript } = JSON.parse(String(data)) as { event?: string; transcript?: string };
+    if (event === "EndOfTurn") turns.push(transcript!);
+  });
+  await new Promise((resolve, reject) => socket.once("open", resolve).once("error", reject));
+  for (const pcm of parts) socket.send(Buffer.from(pcm.buffer, pcm.byteOffset, pcm.byteLength));
+  socket.send(JSON.stringify({ type: "CloseStream" }));
+  assert.equal(await new Promise((resolve) => socket.once("close", resolve)), 1_000);
+  return turns;
+}
+
 function post(pcm: Int16Array, query: string): Promise<Response> {
   return fetch(`${service.url}/v1/transcribe?${query}`, {
     method: "POST",

@@ -206,15 +206,67 @@ for (const front of FRONTS) {
       ]);
     });
 
+    test("readable text reaches a turn's words, and a later final ends the sentence before it", async () => {
+      const said = ["бағасы", "екі", "мың", "теңге"].map((word, nth) => {
+        return { word, start: nth, end: nth + 0.5, confidence: 0.9 - nth / 10 };
+      });
+      const display_words = [
+        { word: "Бағасы", start: 0, end: 0.5, spoken: [0, 1] as const },
+        { word: "2000", start: 1, end: 2.5, spoken: [1, 3] as const },
+        { word: "теңге", start: 3, end: 3.5, spoken: [3, 4] as const },
+      ];
+      const text = said.map(({ word }) => word).join(" ");
+      const first = { type: "final", utterance: 0, text, start: 0, end: 3.5, words: said } as const;
+      const next = { ...final(1, "рахмет", 4, 4.5), display_text: "Рахмет.", display_before: ". " };
+      const thanks = [{ word: "Рахмет.", start: 4, end: 4.5, spoken: [0, 1] as const }];
+      for (const [query, transcripts, reading] of [
+        [
+          "smart_format=true",
+          ["Бағасы 2000 теңге", "Бағасы 2000 теңге. Рахмет."],
+          { display: true, numerals: "auto", redact: [] },
+        ],
+        [
+          "numerals=true",
+          ["бағасы 2000 теңге", "бағасы 2000 теңге рахмет"],
+          { display: true, numerals: "auto", redact: [] },
+        ],
+        [
+          "punctuate=true&redact=phone",
+          ["Бағасы 2000 теңге", "Бағасы 2000 теңге. Рахмет."],
+          { display: true, numerals: "none", redact: ["phone"] },
+        ],
+      ] as const) {
+        const url = `ws://127.0.0.1:${running.port}/v2/listen?eager_eot_threshold=0.4&${query}`;
+        const socket = new WebSocket(url, { headers: { authorization: `Token ${GOOD_KEY}` } });
+        const events: { readonly event?: string; readonly transcript?: string; readonly words?: object[] }[] =
+          [];
+        socket.on("message", (data) => events.push(JSON.parse(String(data))));
+        await once(socket, "open");
+        assert.deepEqual(session.options.reading, reading);
+        session.sink.send({ ...first, display_text: "Бағасы 2000 теңге", display_before: "", display_words });
+        session.sink.send({ ...next, display_words: thanks });
+        await eventually("both", () => events.filter(({ event }) => event === "EagerEndOfTurn").length === 2);
+        const eager = events.filter(({ event }) => event === "EagerEndOfTurn");
+        assert.deepEqual(
+          eager.map(({ transcript }) => transcript),
+          transcripts,
+        );
+        const year = { word: "2000", start: 1, end: 2.5, confidence: 0.7 };
+        assert.deepEqual(eager[0]!.words![1], year);
+        socket.close();
+      }
+    });
+
     test("invalid options are rejected", async () => {
       for (const [query, rule] of [
         ["eot_threshold=0.2", /^eot_threshold must be 0.5 to 1/],
         ["eager_eot_threshold=0.95", /^eager_eot_threshold must be 0.3 to 0.9/],
         ["eager_eot_threshold=0.9&eot_threshold=0.6", /^eager_eot_threshold must be at most eot_threshold/],
         ["eot_timeout_ms=100", /^eot_timeout_ms must be an integer from 500 to 60000/],
-        ["encoding=opus", /^encoding must be one of linear16/],
+        ["encoding=flac", /^encoding must be one of linear16/],
         ["model=nova-3", /^model must be one of svc-kk-ru-v2/],
-        ["redact=numbers", /^redact is not supported/],
+        ["redact=numbers", /^redact must be a list of phone, iin, card, email, received "numbers"/],
+        ["numerals=some", /^numerals must be true, false, 1 or 0, received "some"/],
       ] as const) {
         const socket = new WebSocket(`ws://127.0.0.1:${running.port}/v2/listen?${query}`, [
           "token",

@@ -59,7 +59,7 @@ for (const [query, changes] of [
 for (const [query, message] of [
   ["model=whisper", /model must be one of svc-kk-ru-v2, received "whisper"/],
   ["language=en", /language must be one of multi, kk, .*received "en"/],
-  ["encoding=opus", /encoding must be one of linear16, mulaw, alaw, received "opus"/],
+  ["encoding=flac", /encoding must be one of linear16, mulaw, alaw, opus, ogg-opus, received "flac"/],
   ["sample_rate=4000", /sample_rate must be an integer from 8000 to 48000/],
   ["channels=2", /channels must be an integer from 1 to 1/],
   ["endpointing=2001", /endpointing must be false or an integer up to 2000/],

@@ -20,12 +20,13 @@ async function dataFolder(...names: readonly string[]) {
   await mkdir(models);
   for (const name of names) await cp(join(ADAPTERS, name), join(models, name), { recursive: true });
   const read = async () => {
-    const { recognizers, synthesizers, catalog, broken } = await readInstalledModels(
+    const { recognizers, synthesizers, punctuation, catalog, broken } = await readInstalledModels(
       { dataDir, modelsDir: null },
       SILENT,
     );
     const ids = [recognizers, synthesizers].map((list) => list.map(({ manifest }) => manifest.id));
-    return { ids, folders: recognizers.map(({ folder }) => folder), catalog, broken };
+    const folders = recognizers.map(({ folder }) => folder);
+    return { ids, folders, punctuation: punctuation.manifest.id, catalog, broken };
   };
   return { models, read };
 }
@@ -46,7 +47,7 @@ test("packages in the data folder do not replace the shipped defaults until chos
   assert.equal(hearing.default.name, "svc-kk-ru-v2");
   assert.equal(hearing.require("tiny-gigaam-ctc").family, "gigaam-ctc");
   assert.ok(hearing.require("tiny-gigaam-ctc").alphabet.has("ж"));
-  assert.equal(hearing.require("tiny-nemo-ctc").alphabet.size, 0, "it writes pieces of words");
+  assert.ok(hearing.require("tiny-nemo-ctc").alphabet.has("м"), "the letters of its word pieces");
   assert.ok(hearing.all.every(({ writes_marks }) => !writes_marks));
   assert.equal(speaking.require("tiny-matcha").default_voice, "first");
   await useDefault(models, { transcription: "tiny-nemo-ctc", synthesis: "tiny-matcha" });
@@ -54,6 +55,31 @@ test("packages in the data folder do not replace the shipped defaults until chos
     ["tiny-nemo-ctc", "svc-kk-ru-v2", "tiny-gigaam-ctc"],
     ["tiny-matcha", "svc-kk-v1"],
   ]);
+});
+
+test("added punctuation is used once chosen; a broken choice fails the start, another broken package does not", async () => {
+  const { models, read } = await dataFolder("tiny-punct-cap-seg");
+  assert.equal((await read()).punctuation, "punctuation-v1");
+  await useDefault(models, { punctuation: "tiny-punct-cap-seg" });
+  assert.equal((await read()).punctuation, "tiny-punct-cap-seg");
+  await changeManifest(join(models, "tiny-punct-cap-seg"), (manifest) => ({
+    ...manifest,
+    postLabels: ["!"],
+  }));
+  await assert.rejects(read(), /postLabels\.0 must be one of .*, found !/);
+  await useDefault(models, {});
+  const { punctuation, broken } = await read();
+  assert.deepEqual([punctuation, broken.map(({ id }) => id)], ["punctuation-v1", ["tiny-punct-cap-seg"]]);
+  await useDefault(models, { punctuation: "svc-kk-v1" });
+  await assert.rejects(read(), /names svc-kk-v1 for punctuation, which is a package for synthesis/);
+});
+
+test("a folder of models without punctuation uses the shipped one, even with another added", async () => {
+  const modelsDir = await temporaryFolder();
+  for (const name of ["tiny-gigaam-ctc", "tiny-matcha", "tiny-punct-cap-seg"])
+    await cp(join(ADAPTERS, name), join(modelsDir, name), { recursive: true });
+  const { punctuation } = await readInstalledModels({ dataDir: modelsDir, modelsDir }, SILENT);
+  assert.equal(punctuation.manifest.id, "punctuation-v1");
 });
 
 test("an operator's package with a shipped id replaces the shipped one", async () => {

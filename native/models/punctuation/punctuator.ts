@@ -7,6 +7,11 @@ import {
   type Punctuation,
   type Stop,
 } from "../../../core/domain/text/display/marks.js";
+import { type GraphOptions, loadGraph } from "../graph.js";
+import type { Graph } from "../graph-interface.js";
+import type { PunctuationManifest } from "../manifest.js";
+import { type ModelPackage, pathOf, readPackageFile } from "../package.js";
+import type { PunctuationModel } from "../punctuation-model.js";
 import { PUNCTUATION_FOLDER, WORD_WIDTH, WordWeights } from "./word-weights.js";
 
 /**
@@ -17,13 +22,13 @@ const OVERLAP = 50;
 /** Maximum number of windows in a run. */
 const ROWS = 8;
 
-/** Restores punctuation and capitals of transcripts. Runs one text at a time. */
-export class Punctuator {
-  readonly #session: InferenceSession;
+/** The shipped model: hashed word pieces and recurrent layers. */
+export class Punctuator implements PunctuationModel {
+  readonly #graph: Pick<Graph, "run" | "release">;
   readonly #words: WordWeights;
 
-  private constructor(session: InferenceSession, words: WordWeights) {
-    this.#session = session;
+  private constructor(graph: Pick<Graph, "run" | "release">, words: WordWeights) {
+    this.#graph = graph;
     this.#words = words;
   }
 
@@ -36,6 +41,20 @@ export class Punctuator {
       interOpNumThreads: 1,
     });
     return new Punctuator(session, new WordWeights(join(folder, "words.safetensors")));
+  }
+
+  /**
+   * Loads a package whose files have the hashes in its manifest.
+   * @throws {ServiceError} `MODEL_BROKEN` with the file and what is wrong with it
+   */
+  static async loadPackage(
+    model: ModelPackage<PunctuationManifest>,
+    options: GraphOptions,
+  ): Promise<Punctuator> {
+    await readPackageFile(model, "words");
+    const contract = { file: "marks", inputs: ["embedded", "pauses"], outputs: ["marks", "cases"] };
+    const graph = await loadGraph(model, contract, options);
+    return new Punctuator(graph, new WordWeights(pathOf(model, "words")));
   }
 
   /**
@@ -64,7 +83,7 @@ export class Punctuator {
   }
 
   async release(): Promise<void> {
-    await this.#session.release();
+    await this.#graph.release();
   }
 
   /** Reads windows [first, end) of equal length in one run. */
@@ -84,7 +103,7 @@ export class Punctuator {
         this.#words.embed(words[start + at]!, embedded, (row * width + at) * WORD_WIDTH);
       }
     }
-    const { marks, cases } = await this.#session.run({
+    const { marks, cases } = await this.#graph.run({
       embedded: new Tensor("float32", embedded, [rows.length, width, WORD_WIDTH]),
       pauses: new Tensor("float32", timed, [rows.length, width]),
     });

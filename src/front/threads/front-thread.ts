@@ -78,7 +78,7 @@ async function upgrade(request: FrontRequest): Promise<UpgradeDecision> {
     ...decision,
     open: (socket) => {
       request.signal.removeEventListener("abort", onAbort);
-      return sockets.open(id, socket);
+      return sockets.open(id, socket, decision.keepsMessages);
     },
   };
 }

@@ -53,6 +53,7 @@ export type WireDecision =
       readonly headers: Headers;
       readonly floodClosing?: FloodClosing | undefined;
       readonly hasAudioInText?: boolean | undefined;
+      readonly keepsMessages?: boolean | undefined;
     };
 
 export type SocketOrder =

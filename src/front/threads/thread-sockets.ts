@@ -42,7 +42,8 @@ export class ThreadSockets {
     return this.#open.has(id);
   }
 
-  open(id: number, socket: FrontSocket): SocketEvents {
+  /** @param keepsMessages passes every message on as it is */
+  open(id: number, socket: FrontSocket, keepsMessages = false): SocketEvents {
     const cell = this.#freeCells.pop() ?? this.#cellCount++;
     const isKnown = cell < this.#taken.length;
     if (isKnown) Atomics.store(this.#taken, cell, 0);
@@ -58,7 +59,8 @@ export class ThreadSockets {
       },
       binary: (bytes) => {
         // An empty message is a command in the dialects of live sockets, and would vanish among others.
-        if (bytes.length > 0 && bytes.length < LEAST_ALONE_BYTES) return small.push(bytes);
+        const isJoined = !keepsMessages && bytes.length > 0 && bytes.length < LEAST_ALONE_BYTES;
+        if (isJoined) return small.push(bytes);
         small.flush();
         this.#record(SOCKET_RECORD.binary, id, bytes);
       },

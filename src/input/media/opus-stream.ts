@@ -30,7 +30,8 @@ export class OpusStream {
   }
 
   async #read(page: OggPage): Promise<OpusSamples[]> {
-    const head = page.isFirst && (this.#link === null || this.#link.hasAudio) ? opusHead(page) : null;
+    const head =
+      page.isFirst && (this.#link === null || this.#link.hasAudio) ? opusHead(page.packets[0]) : null;
     if (head === null) return this.#link?.serial === page.serial ? this.#link.read(page) : [];
     const rest = this.end();
     const before = this.#link;
@@ -40,14 +41,15 @@ export class OpusStream {
   }
 }
 
-interface OpusHead {
+export interface OpusHead {
   readonly channels: number;
   readonly preSkip: number;
   readonly gain: number;
   readonly layout: { readonly streams: number; readonly coupled: number; readonly mapping: number[] } | null;
 }
 
-function opusHead({ packets: [packet] }: OggPage): OpusHead | null {
+/** Parses the identification header of an Opus stream, which WebM holds too; null if it is none. */
+export function opusHead(packet: Uint8Array | undefined): OpusHead | null {
   if (packet === undefined || packet.length < 19 || !beginsWith(packet, "OpusHead")) return null;
   const view = new DataView(packet.buffer, packet.byteOffset);
   const channels = packet[9]!;
@@ -70,7 +72,7 @@ class Link {
   readonly #decoder: OpusDecoder;
   /** Samples of the last page: only the next one tells whether all of them belong to the stream. */
   #kept: OpusSamples[] = [];
-  #open: Uint8Array = new Uint8Array(0);
+  readonly #packets = new PagePackets();
   #toSkip: number;
   /** Decoded samples, including skipped ones. */
   #decoded = 0;
@@ -105,7 +107,7 @@ class Link {
   /** Returns the samples that certainly belong to the stream. */
   read(page: OggPage): OpusSamples[] {
     const before = this.#decoded;
-    const fresh = this.#packetsOf(page).flatMap((packet) => this.#decode(packet));
+    const fresh = this.#packets.of(page).flatMap((packet) => this.#decode(packet));
     if (page.granule !== null && this.#decoded > before)
       this.#startGranule ??= page.isLast ? 0 : Math.max(0, page.granule - this.#decoded);
     if (!page.isLast) {
@@ -124,16 +126,6 @@ class Link {
 
   free(): void {
     this.#decoder.free();
-  }
-
-  /** Returns the packets that this page completes. */
-  #packetsOf({ packets, isContinued, isOpen }: OggPage): Uint8Array[] {
-    const whole = [...packets];
-    // Drop the rest of a packet whose start was lost.
-    if (isContinued)
-      whole[0] = this.#open.length === 0 ? whole[0]!.subarray(0, 0) : joined(this.#open, whole[0]!);
-    this.#open = isOpen ? whole.pop()! : new Uint8Array(0);
-    return whole.filter((packet) => packet.length > 0 && !isHeader(packet));
   }
 
   #decode(packet: Uint8Array): OpusSamples[] {
@@ -156,6 +148,21 @@ class Link {
       if (kept > 0) this.#kept.push(cut(last.channelData, 0, kept));
       left -= last.samplesDecoded;
     }
+  }
+}
+
+/** Joins the packets of one stream, which may span pages, and drops its headers. */
+export class PagePackets {
+  #open: Uint8Array = new Uint8Array(0);
+
+  /** Returns the packets that this page completes. */
+  of({ packets, isContinued, isOpen }: OggPage): Uint8Array[] {
+    const whole = [...packets];
+    // Drop the rest of a packet whose start was lost.
+    if (isContinued)
+      whole[0] = this.#open.length === 0 ? whole[0]!.subarray(0, 0) : joined(this.#open, whole[0]!);
+    this.#open = isOpen ? whole.pop()! : new Uint8Array(0);
+    return whole.filter((packet) => packet.length > 0 && !isHeader(packet));
   }
 }
 

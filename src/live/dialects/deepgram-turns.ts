@@ -2,11 +2,14 @@ import { LIVE_RATE_HZ } from "../../../core/domain/audio/frame.js";
 import { StreamedPcm } from "../../../core/domain/audio/streamed-pcm.js";
 import type { WavHeader } from "../../../core/domain/audio/wav.js";
 import type { LiveConversation, LiveWishes } from "../../../core/ports/conversations.js";
-import { SAMPLE_RATE_HZ } from "../../../core/protocol/listen-query.js";
+import { SAMPLE_RATE_HZ, sampleFormat } from "../../../core/protocol/listen-query.js";
+import { listenWords } from "../../../core/protocol/listen-words.js";
 import type { StreamServerMessage } from "../../../core/protocol/stream-messages.js";
 import { parseTurnsClientMessage, type TurnsServerMessage } from "../../../core/protocol/turns-messages.js";
 import { parseTurnsQuery, type TurnsOptions } from "../../../core/protocol/turns-query.js";
 import {
+  type AnnouncedForm,
+  announcedForm,
   deepgramHeaders,
   type LiveDialect,
   type LiveTranslation,
@@ -30,14 +33,17 @@ export const TURNS_DIALECT: LiveDialect = {
   begin: (query, requestId, models) => new TurnsTranslation(parseTurnsQuery(query, models), requestId),
 };
 
+type Final = Extract<StreamServerMessage, { readonly type: "final" }>;
 type WithoutSequence<M> = M extends unknown ? Omit<M, "sequence_id"> : never;
 
 class TurnsTranslation implements LiveTranslation {
   readonly options: LiveWishes;
   readonly ignored: readonly string[];
   readonly mayBeFile = true;
+  readonly announced: AnnouncedForm | null;
   readonly #requestId: string;
   readonly #turns: Turns;
+  readonly #hasMarks: boolean;
   #pcm: StreamedPcm;
   #sequence = 0;
   #sessionSamples = 0;
@@ -51,11 +57,14 @@ class TurnsTranslation implements LiveTranslation {
       partials: true,
       words: true,
       hotWords,
+      ...(options.reading !== null && { reading: options.reading }),
     };
+    this.#hasMarks = options.hasMarks;
     this.ignored = options.ignored;
     this.#requestId = requestId;
     this.#turns = new Turns(options);
-    this.#pcm = new StreamedPcm(encoding, sampleRateHz, LIVE_RATE_HZ);
+    this.announced = announcedForm(encoding);
+    this.#pcm = new StreamedPcm(sampleFormat(encoding), sampleRateHz, LIVE_RATE_HZ);
   }
 
   beginWav(header: WavHeader): void {
@@ -67,6 +76,10 @@ class TurnsTranslation implements LiveTranslation {
     this.#pcm = new StreamedPcm("linear16", sampleRateHz, LIVE_RATE_HZ);
   }
 
+  beginDecoded(): void {
+    this.#pcm = new StreamedPcm("linear16", LIVE_RATE_HZ, LIVE_RATE_HZ);
+  }
+
   toClient(message: StreamServerMessage): readonly WireMessage[] {
     switch (message.type) {
       case "ready":
@@ -74,7 +87,7 @@ class TurnsTranslation implements LiveTranslation {
       case "partial":
         return this.#events(this.#turns.partial(message, this.#heardSeconds));
       case "final":
-        return this.#events(this.#turns.final(message, this.#heardSeconds));
+        return this.#events(this.#turns.final(this.#readable(message), this.#heardSeconds));
       case "done":
         return this.#events(this.#turns.finish(this.#heardSeconds));
       case "error":
@@ -106,6 +119,18 @@ class TurnsTranslation implements LiveTranslation {
     }
     this.#accept(conversation, this.#pcm.push(bytes));
     return this.#events(this.#turns.heard(this.#heardSeconds));
+  }
+
+  /** Replaces a final's words by the displayed ones, if the client requested them. */
+  #readable(message: Final): Final & { readonly mark?: string } {
+    const { words = [], display_words, display_before = "" } = message;
+    if (display_words === undefined) return message;
+    const shown = listenWords(words, display_words, this.#hasMarks);
+    return {
+      ...message,
+      words: shown.map(({ punctuated_word, ...word }) => ({ ...word, word: punctuated_word ?? word.word })),
+      ...(this.#hasMarks && { mark: display_before.trimEnd() }),
+    };
   }
 
   get #heardSeconds(): number {

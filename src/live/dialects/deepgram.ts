@@ -11,10 +11,17 @@ import {
   type ListenServerMessage,
   parseListenClientMessage,
 } from "../../../core/protocol/listen-messages.js";
-import { type ListenOptions, parseListenQuery, SAMPLE_RATE_HZ } from "../../../core/protocol/listen-query.js";
+import {
+  type ListenOptions,
+  parseListenQuery,
+  SAMPLE_RATE_HZ,
+  sampleFormat,
+} from "../../../core/protocol/listen-query.js";
 import { listenWords, plainWord } from "../../../core/protocol/listen-words.js";
 import type { StreamServerMessage } from "../../../core/protocol/stream-messages.js";
 import {
+  type AnnouncedForm,
+  announcedForm,
   deepgramHeaders,
   type ErrorMessage,
   type LiveDialect,
@@ -47,10 +54,13 @@ class ListenTranslation implements LiveTranslation {
   readonly options: LiveWishes;
   readonly ignored: readonly string[];
   readonly mayBeFile: boolean;
+  readonly announced: AnnouncedForm | null;
   readonly #asked: ListenOptions;
   readonly #requestId: string;
   #pcm: StreamedPcm;
   readonly #digest = createHash("sha256");
+  /** Samples are hashed unless the client sent something else, which was hashed instead. */
+  #isDecoded = false;
   readonly #createdAt = new Date();
   #modelId = "";
   #sessionSamples = 0;
@@ -66,7 +76,8 @@ class ListenTranslation implements LiveTranslation {
   constructor(asked: ListenOptions, requestId: string) {
     this.#asked = asked;
     this.#requestId = requestId;
-    this.#pcm = new StreamedPcm(asked.encoding, asked.sampleRateHz, LIVE_RATE_HZ);
+    this.announced = announcedForm(asked.encoding);
+    this.#pcm = new StreamedPcm(sampleFormat(asked.encoding), asked.sampleRateHz, LIVE_RATE_HZ);
     this.ignored = asked.ignored;
     this.mayBeFile = !asked.saysEncoding;
     const { model, endOfUtteranceMs } = asked;
@@ -89,6 +100,15 @@ class ListenTranslation implements LiveTranslation {
       throw unfitWav(header, `one channel of 16-bit pcm, mulaw or alaw at ${min} to ${max} Hz`);
     }
     this.#pcm = new StreamedPcm(encoding, sampleRateHz, LIVE_RATE_HZ);
+  }
+
+  beginDecoded(): void {
+    this.#isDecoded = true;
+    this.#pcm = new StreamedPcm("linear16", LIVE_RATE_HZ, LIVE_RATE_HZ);
+  }
+
+  submitted(bytes: Uint8Array): void {
+    if (!this.#isDone) this.#digest.update(bytes);
   }
 
   toClient(message: StreamServerMessage): readonly WireMessage[] {
@@ -114,7 +134,7 @@ class ListenTranslation implements LiveTranslation {
       this.#close(conversation);
       return [];
     }
-    this.#digest.update(bytes);
+    if (!this.#isDecoded) this.#digest.update(bytes);
     this.#accept(conversation, this.#pcm.push(bytes));
     return this.#utteranceEnd().map((message) => JSON.stringify(message));
   }

@@ -6,7 +6,9 @@ import type {
   LiveWishes,
   SpeakConversation,
   SpeakMessageOut,
+  SpeakReceipt,
   SpeakWishes,
+  SpokenPlace,
 } from "../../../core/ports/conversations.js";
 import type { FrontRequest, Headers } from "../../../core/ports/front.js";
 import type { LivePath } from "../../../core/protocol/endpoints.js";
@@ -78,12 +80,18 @@ export interface SpeakTranslation {
   readonly ignored: readonly string[];
   /** Messages for a client whose socket has opened. */
   opened(): readonly WireMessage[];
-  toClient(message: SpeakMessageOut): readonly WireMessage[];
+  /** Errors of the socket itself have no receipt. */
+  toClient(message: SpeakMessageOut, receipt?: SpeakReceipt): readonly WireMessage[];
   /** @param isLast of a sentence */
-  sound(pcm: Int16Array, isLast: boolean): readonly WireMessage[];
+  sound(pcm: Int16Array, isLast: boolean, place: SpokenPlace): readonly WireMessage[];
+  /** Messages for a client whose service stops. */
+  goingAway?(deadlineSeconds: number): readonly WireMessage[];
   text(conversation: SpeakConversation, text: string): void;
   binary(conversation: SpeakConversation): void;
 }
+
+/** Deepgram's `encoding` for Ogg Opus, and for one Opus packet per message. */
+export type AnnouncedForm = "ogg-opus" | "opus";
 
 /** Translates between one client and its session. */
 export interface LiveTranslation {
@@ -95,11 +103,17 @@ export interface LiveTranslation {
   readonly ignored: readonly string[];
   /** Whether audio that starts like a file is one; false if the client specified its encoding. */
   readonly mayBeFile: boolean;
+  /** The form of compressed audio that the client announced; absent if the first bytes decide. */
+  readonly announced?: AnnouncedForm | null;
   /**
    * Called before the samples of a WAV.
    * @throws {ServiceError} `UNSUPPORTED_FORMAT` if the dialect does not accept them
    */
   beginWav(header: WavHeader): void;
+  /** Called before the samples of compressed audio, which are those of sessions. */
+  beginDecoded?(): void;
+  /** Called with all bytes of compressed audio, before they are decoded. */
+  submitted?(bytes: Uint8Array): void;
   /** Returns the messages for a socket that has just opened. */
   opened?(): readonly WireMessage[];
   toClient(message: StreamServerMessage): readonly WireMessage[];
@@ -114,6 +128,11 @@ export interface LiveTranslation {
   text(conversation: LiveConversation, text: string): readonly WireMessage[];
   /** @returns messages that the audio itself causes */
   binary(conversation: LiveConversation, bytes: Uint8Array): readonly WireMessage[];
+}
+
+/** Returns the compressed form that an `encoding` announces; null for samples. */
+export function announcedForm(encoding: string): AnnouncedForm | null {
+  return encoding === "opus" || encoding === "ogg-opus" ? encoding : null;
 }
 
 const LONGEST_HEADER = 500;

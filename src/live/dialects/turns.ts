@@ -57,7 +57,11 @@ export class Turns {
     return [this.#event(isResumed ? "TurnResumed" : "Update", heardSeconds)];
   }
 
-  final({ text, start, end, words = [] }: Final, heardSeconds: number): readonly TurnEvent[] {
+  /** @param final its `mark` ends the words of the final before it in the same turn */
+  final(
+    { text, start, end, words = [], mark = "" }: Final & { readonly mark?: string },
+    heardSeconds: number,
+  ): readonly TurnEvent[] {
     // Nothing was said since the last final.
     if (text === "" && this.#phase !== "ongoing") return this.heard(heardSeconds);
     const wasForced = this.#isForced;
@@ -65,7 +69,7 @@ export class Turns {
     const before = this.#phase;
     if (text !== "") this.#hear(start, end);
     this.#partial = "";
-    this.#words = [...this.#words, ...words];
+    this.#words = [...withMark(this.#words, mark), ...words];
     this.#phase = "awaiting";
     const events = before === "idle" ? [this.#event("StartOfTurn", heardSeconds)] : [];
     if (before === "awaiting" && this.#rules.isEager) events.push(this.#event("TurnResumed", heardSeconds));
@@ -126,4 +130,10 @@ export class Turns {
       ...(language !== null && { languages: [LANGUAGES[language]] }),
     };
   }
+}
+
+/** Writes a mark after the last word. */
+function withMark(words: readonly Word[], mark: string): readonly Word[] {
+  const last = words.at(-1);
+  return last === undefined ? words : [...words.slice(0, -1), { ...last, word: last.word + mark }];
 }

@@ -1,6 +1,7 @@
 import { copyFile, link, mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { readManifest, readPackage } from "../../../native/models/find-packages.js";
+import { TASKS } from "../../../native/models/manifest.js";
 import type { PackageFolder } from "../../../native/models/package.js";
 import { packageFiles } from "../../../native/models/package-files.js";
 import type { WantedFile } from "../catalogue.js";
@@ -193,7 +194,7 @@ async function checkWhole(partial: string): Promise<void> {
   const { task } = JSON.parse(await readFile(join(partial, "manifest.json"), "utf8")) as {
     readonly task: unknown;
   };
-  await readPackage(partial, task === "synthesis" ? "synthesis" : "transcription");
+  await readPackage(partial, TASKS.find((each) => each === task) ?? "transcription");
 }
 
 /** Renames the new package into place, and removes its predecessor. */

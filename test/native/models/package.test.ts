@@ -264,7 +264,7 @@ test("the shipped packages are complete", async () => {
   const packages = await findPackages("models");
   assert.deepEqual(
     packages.map(({ folder }) => folder),
-    [RECOGNIZER_FOLDER, SYNTHESIZER_FOLDER],
+    ["models/punctuation-v1", RECOGNIZER_FOLDER, SYNTHESIZER_FOLDER],
   );
   for (const model of packages) {
     for (const name of Object.keys(model.manifest.files)) await readPackageFile(model, name);

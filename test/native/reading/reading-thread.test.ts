@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { test } from "node:test";
 import type { ReadingTask } from "../../../core/domain/text/display/reading.js";
+import { readPackage } from "../../../native/models/find-packages.js";
+import type { PunctuationManifest } from "../../../native/models/manifest.js";
 import { ReadingThread } from "../../../native/reading/reading-thread.js";
+import { copyOfPackage } from "../../support/folders.js";
 
 const TASK: ReadingTask = {
   words: "он пятнадцатого марта заплатил сто двадцать тысяч тенге это много".split(" "),
@@ -29,6 +34,23 @@ test("reads many transcripts at a time in a thread, which restarts after it has 
   await reader.stop();
   assert.match(lineOf(await reader.read(TASK)), /^Он 15 марта/);
   await reader.stop();
+});
+
+test("reads with the package it is given; if its weights are damaged, text has no marks", async () => {
+  const folder = await copyOfPackage("test/fixtures/adapters/tiny-punct-cap-seg");
+  const model = await readPackage<PunctuationManifest>(folder, "punctuation");
+  const reader = new ReadingThread({ model, onFailure: assert.ifError });
+  const shipped = new ReadingThread({ onFailure: assert.ifError });
+  const line = lineOf(await reader.read(TASK));
+  assert.match(line, /15 марта/);
+  assert.notEqual(line, lineOf(await shipped.read(TASK)));
+  await Promise.all([reader.stop(), shipped.stop()]);
+  await writeFile(join(folder, "model.onnx"), "damaged");
+  const failures: Error[] = [];
+  const broken = new ReadingThread({ model, onFailure: (error) => failures.push(error as Error) });
+  assert.equal(lineOf(await broken.read(TASK)), "Он 15 марта заплатил 120 000 тенге это много.");
+  await broken.stop();
+  assert.match(failures[0]!.message, /sha256 of .*model\.onnx must be/);
 });
 
 test("without the thread, text has no marks but is still masked", async () => {

@@ -34,10 +34,11 @@ export function displayedWords(
   for (const { text, first, end } of writtenFigures(words, numerals)) {
     const isPlain = end - first === 1 && text === words[first];
     const given = punctuation?.cases[first] ?? "lower";
+    const spelled = isPlain ? (punctuation?.spellings?.[first] ?? null) : null;
     const cased = isSentenceStart
-      ? withCase(text, given === "upper" ? "upper" : "capital")
+      ? withCase(spelled ?? text, given === "upper" && spelled === null ? "upper" : "capital")
       : isPlain
-        ? withCase(text, given)
+        ? (spelled ?? withCase(text, given))
         : text;
     const mark = isOpen && end === words.length ? "" : (punctuation?.marks[end - 1] ?? "");
     displayed.push({ text: withMark(cased, isPlain || mark !== "-" ? mark : ""), first, end });
@@ -53,7 +54,8 @@ export function displayLine(texts: readonly string[]): string {
   return line;
 }
 
-function withCase(text: string, as: Case): string {
+/** Writes a word in a case; "capital" changes its first letter only. */
+export function withCase(text: string, as: Case): string {
   if (as === "upper") return text.toUpperCase();
   return as === "capital" ? text.charAt(0).toUpperCase() + text.slice(1) : text;
 }

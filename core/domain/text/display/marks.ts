@@ -14,6 +14,8 @@ export interface Punctuation {
   readonly cases: readonly Case[];
   /** The mark after each word if a sentence ends there. */
   readonly stops: readonly Stop[];
+  /** Words with capitals or full stops inside, null for other words; without it, `cases` say all. */
+  readonly spellings?: readonly (string | null)[];
 }
 
 /**

@@ -70,7 +70,12 @@ export function readWords(task: ReadingTask, punctuation: Punctuation | null): R
   if (isOver && !isStop(marks.at(-1)!)) marks[marks.length - 1] = stop;
   const displayed = displayedWords(
     own,
-    { marks, cases: punctuation?.cases.slice(context) ?? [], stops: [] },
+    {
+      marks,
+      cases: punctuation?.cases.slice(context) ?? [],
+      stops: [],
+      spellings: punctuation?.spellings?.slice(context) ?? [],
+    },
     { numerals, isOpen: !isOver, isContinued: previous === "open" && !isStop(mark) },
   );
   const lastStop = marks.slice(0, isOver ? undefined : -1).findLastIndex(isStop);

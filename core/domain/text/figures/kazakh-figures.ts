@@ -1,7 +1,10 @@
 import { normalizeKazakh } from "../kazakh/normalize.js";
+import { isCode } from "./code-cues.js";
+import { isInDuration } from "./durations.js";
 import { CENTURY, formsOf, MONTH, percentForms, SCALE_NAMES, scaleName, YEAR } from "./kazakh-forms.js";
 import { isArticle, isDayOfMonth, isOtherMeaning, isProverb, placeOf } from "./kazakh-meanings.js";
-import { endOfRange, ordinalRange, startsRange } from "./kazakh-ranges.js";
+import { phoneForms } from "./kazakh-phone.js";
+import { endOfRange, isSpanOfYears, ordinalRange, startsRange } from "./kazakh-ranges.js";
 import { isAmbiguousAlone, type KazakhNumberWord, kazakhNumberWord } from "./kazakh-words.js";
 import { type Joints, withoutMixedPairs } from "./mixed-pairs.js";
 import {
@@ -11,10 +14,10 @@ import {
   LONGEST_RUN,
   onlyNumber,
   type SpelledNumber,
-  saidDigits,
   scaleSaidOnce,
   splitNumbers,
 } from "./number-words.js";
+import { isSignedPair } from "./signs.js";
 import type { Figures, Written } from "./written.js";
 
 /** "Екі де тоғыз" is 2,9, which nobody reads so. */
@@ -39,9 +42,6 @@ const DENOMINATORS: ReadonlyMap<string, number> = new Map([
   ["жүзден", 2],
   ["мыңнан", 3],
 ]);
-const LEAST_PHONE_WORDS = 6;
-/** Digits of a telephone number, in groups as it is written. */
-const PHONE = /^([78])(7\d\d)(\d{3})(\d{2})(\d{2})$/;
 const LAST_HOUR = 23;
 /** "Он бес он алтыда" is an age, not 15:16. */
 const CLOSE = 5;
@@ -110,12 +110,10 @@ function numberAt(words: readonly string[], at: number, numerals: "auto" | "all"
     isPair(words[at - 1]) ||
     kazakhNumberWord(goesOn)?.role === "digit";
   if (isPart || hasTenths(words, end) || hasTenths(words, at - 1)) return { first: at, end, forms: [] };
+  const phone = phoneForms(run.words);
+  if (phone !== null) return { first: at, end, forms: phone };
   return (
-    phone(run) ??
-    decimal(words, run) ??
-    clock(words, run) ??
-    twoOrdinals(words, run) ??
-    plainNumber(words, run, numerals)
+    decimal(words, run) ?? clock(words, run) ?? twoOrdinals(words, run) ?? plainNumber(words, run, numerals)
   );
 }
 
@@ -129,7 +127,9 @@ function twoOrdinals(words: readonly string[], { words: run, first }: Run): Foun
   if (!isOrdinal || from === null || to === null) return null;
   const next = words[end] ?? "";
   const range = ordinalRange(from, to, next, MONTH.test(next));
-  return range === null ? null : { first, end, forms: [range] };
+  // "Мың тоғыз жүз қырық бірінші қырық бесінші жылдар": both stay words.
+  if (range === null) return isSpanOfYears(from, to, next) ? { first, end, forms: [] } : null;
+  return { first, end, forms: [range] };
 }
 
 /** Whether the word at `at` joins tenths to a whole number. */
@@ -210,7 +210,7 @@ function plainNumber(
     }
     const isCounted = numerals === "all" || MEASURE.test(words[end] ?? "");
     const isRest = kazakhNumberWord(words[first - 1] ?? "")?.ending === "";
-    const forms = isRest ? [] : timeOrRange(run, numbers, isCounted);
+    const forms = isRest || isCode(words, first) ? [] : timeOrRange(run, numbers, isCounted);
     // After a run that was cut, the last number may continue.
     if (forms.length > 0) return { first, end, forms };
     if (!areSeparate(run, numbers, numerals)) {
@@ -220,10 +220,16 @@ function plainNumber(
   }
   const isSure =
     (last.isOrdinal && (MONTH.test(next) || CENTURY.test(next))) ||
-    (!last.isOrdinal && last.ending === "" && MEASURE.test(next)) ||
+    (isCardinal(last) && MEASURE.test(next)) ||
     isDayOfMonth(words[first - 1], last) ||
     startsRange(words, stop) ||
-    isJoinedToFigure(words, first, number.value);
+    isJoinedToFigure(words, first, number.value) ||
+    isSignedPair(words, first, stop, (at) => isLargeOrMeasured(words, at)) ||
+    (isCardinal(last) &&
+      isInDuration(words, first, stop, {
+        numberWord: JOINTS.numberWord,
+        numberAt: (at) => numberFrom(words, at),
+      }));
   const place = placeOf(words, { words: run, first }, number);
   const isUnclear = numerals === "auto" && isUnclearSum(number.value);
   if (isUnclear || isArticle(place, numerals) || isOtherMeaning(place, isSure, numerals)) {
@@ -243,6 +249,22 @@ function plainNumber(
   const percent = last.isOrdinal || last.ending !== "" ? null : PERCENT.exec(next);
   if (percent !== null) return { first, end: stop + 1, forms: percentForms(number.value, percent[1]!) };
   return { first, end: stop, forms: formsOf(number.value, last, next) };
+}
+
+/** Whether the number that starts at `at` becomes a figure. */
+function isLargeOrMeasured(words: readonly string[], at: number): boolean {
+  const number = numberFrom(words, at);
+  return number !== null && (number.value >= LEAST_FIGURE || MEASURE.test(words[number.end] ?? ""));
+}
+
+function numberFrom(words: readonly string[], at: number): { value: number; end: number } | null {
+  const run = runAt(words, at)?.words ?? [];
+  const value = onlyNumber(run);
+  return value === null ? null : { value, end: at + run.length };
+}
+
+function isCardinal({ isOrdinal, ending }: KazakhNumberWord): boolean {
+  return !isOrdinal && ending === "";
 }
 
 /** "Он жеті аудан мен үш қала": both are figures. */
@@ -271,7 +293,7 @@ function areSeparate(
     return false;
   }
   // "Бір жеті" is a week.
-  if (numbers.length === 2 && run.at(-1)!.stem === "жеті" && run.at(-1)!.ending === "") return false;
+  if (numbers.length === 2 && to!.value === 7 && run.at(-1)!.ending === "") return false;
   return numbers.every(({ value }, nth) => {
     const isLikeGroup = nth > 0 && value >= 100 && value < 1_000;
     // "Алты жүз елу елу бір мың" is 650 to 651 thousand.
@@ -344,25 +366,6 @@ function isClose(from: SpelledNumber, to: SpelledNumber): boolean {
 
 function isTime(hour: number, minute: number): boolean {
   return hour <= LAST_HOUR && minute >= 10 && minute <= 59;
-}
-
-/** Eleven digits spoken in groups can only be a telephone number. */
-function phone({ words: run, first }: Run): Found | null {
-  if (run.length < LEAST_PHONE_WORDS || run.some(({ ending, isOrdinal }) => ending !== "" || isOrdinal))
-    return null;
-  const digits = saidDigits(run);
-  const groups = PHONE.exec(digits);
-  if (groups === null) return null;
-  const [, country, area, ...rest] = groups;
-  return {
-    first,
-    end: first + run.length,
-    forms: [
-      `${country} ${area} ${rest.join(" ")}`,
-      `${country} ${area} ${rest.join("-")}`,
-      [...digits].join(" "),
-    ],
-  };
 }
 
 const WORDS_BEFORE = 2;

@@ -24,6 +24,11 @@ export function ordinalRange(from: number, to: number, next: string, isOfMonth: 
   return from % 10 === 0 && to < 100 ? `${from}–${to}-` : null;
 }
 
+/** Whether two ordinals are the first and the last of some years, the last without its century. */
+export function isSpanOfYears(from: number, to: number, next: string): boolean {
+  return YEARS.test(next) && to < 100 && to > from % 100;
+}
+
 /**
  * Whether a number that ends at `end` starts a range up to ten or more: "бестен онға дейін", "бес жылдан он
  * жылға дейін".

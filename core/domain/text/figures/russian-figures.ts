@@ -1,5 +1,7 @@
 import { knownFormsOf } from "../russian/nouns.js";
 import { roman } from "../russian/roman.js";
+import { isCode } from "./code-cues.js";
+import { isInDuration } from "./durations.js";
 import { type Joints, withoutMixedPairs } from "./mixed-pairs.js";
 import {
   grouped,
@@ -13,10 +15,11 @@ import {
   splitNumbers,
 } from "./number-words.js";
 import { compoundOf } from "./russian-compounds.js";
-import { isHour, isJoinedToFigure, isSaying } from "./russian-meanings.js";
-import { isInRange } from "./russian-ranges.js";
+import { isHour, isInAddress, isJoinedToFigure, isSaying } from "./russian-meanings.js";
+import { DECADE, isInRange, ordinalRange } from "./russian-ranges.js";
 import { acceptsRussian } from "./russian-read-back.js";
 import { type RussianNumberWord, russianNumberWord } from "./russian-words.js";
+import { isSignedPair } from "./signs.js";
 import type { Figures, Written } from "./written.js";
 
 const MONTH =
@@ -24,7 +27,6 @@ const MONTH =
 const MONTH_GENITIVE =
   /^(?:января|февраля|марта|апреля|мая|июня|июля|августа|сентября|октября|ноября|декабря)$/;
 const YEAR = /^год(?:|а|у|ом|е)$/;
-const DECADE = /^год(?:ы|ов|ам|ами|ах)$/;
 const CENTURY = /^век(?:|а|у|ом|е|ов|ах|ами)$|^столети(?:е|я|ю|ем|и|й)$/;
 const LONGEST_ROMAN = 21;
 /** Nouns that are always written with figures: money, units, per cent. */
@@ -101,7 +103,7 @@ export const russianFigures: Figures = (words, numerals) => {
 const COLLECTIVE = /^(?:двое|трое|четверо|пятеро|шестеро|семеро|восьмеро|девятеро|десятеро)$/;
 const JOINTS: Joints = {
   numberWord: (word) => russianNumberWord(COLLECTIVE.test(word) ? "пять" : word),
-  joint: /^(?:или|либо|иль|и|на|из|по)$/,
+  joint: /^(?:или|либо|иль|и|к|на|из|по)$/,
   until: /^(?:до|по|или|либо|иль)$/,
   from: null,
   preposition: /^(?:в|из|с|до|на|за|к)$/,
@@ -119,6 +121,7 @@ function numberAt(words: readonly string[], at: number, numerals: "auto" | "all"
     commonFraction(run, numerals) ??
     decimal(words, run) ??
     clock(words, run) ??
+    ordinalRange(words, run) ??
     plainNumber(words, run, numerals)
   );
 }
@@ -158,7 +161,8 @@ function plainNumber(words: readonly string[], { words: run, first }: Run, numer
   if (last.isOrdinal) {
     // "Миллионный город", "сотый раз", "десятая часть".
     const isWord = value % 1_000 === 0 || value === 100 || PART.test(next) || isSaying(words, first, value);
-    if (isShort && numerals === "auto" && isWord) return { end, text: null };
+    const isYear = YEAR.test(next) && value > FIRST_YEAR;
+    if (isShort && numerals === "auto" && isWord && !isYear) return { end, text: null };
     if (isShort && ROUND_SCALES.has(value) && value > 100) return { end, text: null };
     const isOfMonth = MONTH.test(words[first - 1] ?? "");
     const isInPair = isInRange(words, first, end, () => false) || isFirstDay(words, end);
@@ -171,7 +175,13 @@ function plainNumber(words: readonly string[], { words: run, first }: Run, numer
     MEASURE.test(next) ||
     (MONTH_GENITIVE.test(next) && value <= 31) ||
     isInRange(words, first, end, (word) => MEASURE.test(word)) ||
-    isJoinedToFigure(words, first, value);
+    isJoinedToFigure(words, first, value) ||
+    isSignedPair(words, first, end, (at) => isLargeOrMeasured(words, at)) ||
+    isInDuration(words, first, end, {
+      numberWord: russianNumberWord,
+      numberAt: (at) => numberFrom(words, at),
+    }) ||
+    isInAddress(words, first, end);
   // "Тысячи людей", "миллион раз": a scale alone is a word.
   if (isShort && last.role === "scale" && !isThousand(words, first, isSure || numerals === "all")) {
     return { end, text: null };
@@ -181,6 +191,18 @@ function plainNumber(words: readonly string[], { words: run, first }: Run, numer
   if (PERCENT.test(next))
     return { end: end + 1, text: `${grouped(value)} %`, otherwise: { end, text: grouped(value) } };
   return { end, text: sum(value) };
+}
+
+/** Whether the number that starts at `at` becomes a figure. */
+function isLargeOrMeasured(words: readonly string[], at: number): boolean {
+  const number = numberFrom(words, at);
+  return number !== null && (number.value >= LEAST_FIGURE || MEASURE.test(words[number.end] ?? ""));
+}
+
+function numberFrom(words: readonly string[], at: number): { value: number; end: number } | null {
+  const run = runAt(words, at)?.words ?? [];
+  const value = run.at(-1)?.isOrdinal === false ? onlyNumber(run) : null;
+  return value === null ? null : { value, end: at + run.length };
 }
 
 /** "С первого по десятое мая". */
@@ -235,7 +257,8 @@ function severalNumbers(
     return { end, text: `${one!.value}:${other!.value}` };
   }
   const isRest = russianNumberWord(words[first - 1] ?? "") !== null;
-  const found = isRest ? null : range(words, { words: run, first }, numbers, numerals);
+  const found =
+    isRest || isCode(words, first) ? null : range(words, { words: run, first }, numbers, numerals);
   if (found !== null) return found;
   // "7 750 498" would be one number.
   const isLikeGroups = numbers.some(({ value }, index) => index > 0 && value >= 100 && value < 1_000);

@@ -6,7 +6,12 @@ const AN_HOUR = /^час(?:|а|у|е|ом)$/;
 const A_MOMENT = /^(?:секунд|минут)[уы]$/;
 const PERCENT = /^процент/;
 const HALF = /^половин/;
+/** "Вторая половина двадцатого века". */
+const A_TIME = /^(?:век|столети|год|тысячелети|класс|раунд|тайм)/;
 const LEAST_FIGURE = 10;
+/** Parts of an address, before their numbers. */
+const ADDRESS = /^(?:дом|корпус|квартира|подъезд|этаж|кабинет|офис|строение)$/;
+const LONGEST_NUMBER = 3;
 
 /** Whether an ordinal is an hour: "в половине десятого"; with `auto` also "в одиннадцатом часу". */
 export function isHour(
@@ -15,7 +20,8 @@ export function isHour(
   { suffix }: RussianNumberWord,
   numerals: "auto" | "all",
 ): boolean {
-  if (PART_OF_HOUR.test(words[at - 1] ?? "") && suffix === "го") return true;
+  const next = words.slice(at + 1, at + 3).find((word) => russianNumberWord(word) === null) ?? "";
+  if (PART_OF_HOUR.test(words[at - 1] ?? "") && suffix === "го" && !A_TIME.test(next)) return true;
   return numerals === "auto" && [words[at + 1], words[at - 2]].some((word) => AN_HOUR.test(word ?? ""));
 }
 
@@ -23,6 +29,7 @@ export function isHour(
 export function isSaying(words: readonly string[], at: number, value: number): boolean {
   const before = words[at - 1] ?? "";
   const next = words[at + 1] ?? "";
+  if (next === "сороков") return true;
   // "Рубль сорок".
   if (before === "рубль") return true;
   // "Два часа с половиной".
@@ -49,4 +56,17 @@ export function isJoinedToFigure(words: readonly string[], first: number, value:
   const number = russianNumberWord(words[first - 3] ?? "");
   if (number === null || number.isOrdinal || number.role === "scale") return false;
   return number.role !== "digit" || russianNumberWord(words[first - 4] ?? "") !== null;
+}
+
+/** "Дом десять корпус два": both are figures. */
+export function isInAddress(words: readonly string[], first: number, end: number): boolean {
+  if (!ADDRESS.test(words[first - 1] ?? "")) return false;
+  if (ADDRESS.test(words[end] ?? "") && isCardinal(words[end + 1])) return true;
+  for (let at = first - 2; at >= first - 1 - LONGEST_NUMBER && isCardinal(words[at]); at--)
+    if (ADDRESS.test(words[at - 1] ?? "")) return true;
+  return false;
+}
+
+function isCardinal(word = ""): boolean {
+  return russianNumberWord(word)?.isOrdinal === false;
 }

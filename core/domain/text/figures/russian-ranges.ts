@@ -5,6 +5,9 @@ const LEAST_FIGURE = 10;
 const FROM = /^(?:от|с|со)$/;
 const UNTIL = /^(?:до|по)$/;
 const LONGEST_NUMBER = 8;
+/** Years, after two ordinals. */
+export const DECADE = /^год(?:ы|ов|ам|ами|ах)$/;
+const FIRST_YEAR = 1_000;
 
 /**
  * Whether a number [first, end) starts or ends a range whose other number is a figure: "от двух до трёх часов",
@@ -44,6 +47,27 @@ function startOf(words: readonly string[], first: number): number | null {
     return run.length > 0 && between <= 1 ? at + 1 : null;
   }
   return null;
+}
+
+/**
+ * "Тысяча девятьсот сорок первого тысяча девятьсот сорок пятого годов" is 1941–1945; null if two ordinals are no
+ * span of years.
+ */
+export function ordinalRange(
+  words: readonly string[],
+  { words: run, first }: { readonly words: readonly RussianNumberWord[]; readonly first: number },
+): { readonly end: number; readonly text: string | null } | null {
+  const middle = first + run.length;
+  const other = runAt(words, middle);
+  const end = middle + other.length;
+  const [last, latest] = [run.at(-1)!, other.at(-1)];
+  if (!last.isOrdinal || latest?.isOrdinal !== true || last.suffix !== latest.suffix) return null;
+  const [from, to] = [onlyNumber(run), onlyNumber(other)];
+  if (from === null || to === null || from < LEAST_FIGURE || !DECADE.test(words[end] ?? "")) return null;
+  // "Тысяча девятьсот сорок первого сорок пятого годов": both stay words.
+  if (to <= from) return to > from % 100 ? { end, text: null } : null;
+  if (from >= FIRST_YEAR) return { end, text: `${from}–${to}` };
+  return to < 100 ? { end, text: `${from}–${to}-${latest.suffix}` } : null;
 }
 
 function runAt(words: readonly string[], first: number): RussianNumberWord[] {

@@ -30,7 +30,7 @@ const LOCAL_DIGITS = 10;
 /** Ten digits with an area code, or eleven with a country code or trunk prefix; see also `hasKnownArea`. */
 export const phoneKind: NumberKind = {
   longest: LOCAL_DIGITS + 1,
-  hasThousands: false,
+  hasThousands: true,
   canStart: (digits) => /^[3-9]/.test(digits),
   stateOf: (digits) => `${digits.length} ${digits.slice(0, AREA_DIGITS + 1)}`,
   isWhole: (digits) => digits.length === LOCAL_DIGITS || /^[78][3-9]\d{9}$/.test(digits),

@@ -52,7 +52,7 @@ interface Item {
 
 const PLUS = /^(?:плюс|қосу|\+)$/;
 /** Words spoken between groups of digits. "Сосын" and "дальше" are "then". */
-const FILLER = /^(?:тире|дефис|сызықша|пробел|э+м*|м+|а+|ну|так|сосын|дальше|далее|-|–|—)$/;
+const FILLER = /^(?:тире|дефис|сызықша|пробел|э+м*|м+|а+|ну|так|сосын|дальше|далее|номер|нөмірі?|-|–|—)$/;
 const MOST_FILLERS = 2;
 /** Groups of four digits, on cards, are the longest spoken as one number. */
 const LARGEST_GROUP = 9_999;

@@ -6,7 +6,7 @@ import type { Migration } from "../postgres/migrate.js";
  * in one transaction.
  */
 export const keyLimits: Migration = {
-  version: 15,
+  version: 17,
   name: "key-limits",
   sql: `
     alter table api_keys
@@ -77,12 +77,12 @@ export const keyLimits: Migration = {
       from api_keys where id = key and monthly_credits is not null
     $$;
 
-    -- As before, and within the monthly caps of keys. A service of an earlier version reads the same outcomes.
+    -- As before, without holds of jobs in the limits on concurrent requests, and within the monthly caps of keys. A service of an earlier version reads the same outcomes.
     drop function change_holds;
     -- Carries out wanted, an array of changes, for each organization in the order of nth, as if each were a statement of
     -- its own. One of them never decides about those of another organization:
     --   open    covers what there is of wanted, if that is least at least and fewer than at_once holds of its kind are in work,
-    --           those in over not counted: opened, known (it was open already), over (it was closed already), too-many,
+    --           those in over and of jobs not counted: opened, known (it was open already), over (it was closed already), too-many,
     --           too-few (credits). covered is what it holds, available what is left besides,
     --           capped the monthly cap of its key if that leaves less than the account does.
     --   extend  covers wanted, or what there is of it: extended, closed (it was not open). covered, available as above.
@@ -163,7 +163,8 @@ export const keyLimits: Migration = {
             elsif change.at_once is not null and change.at_once <= (
               select count(*) from (
                 select from holds where organization_id = change.organization and kind = change.kind
-                  and state in ('open', 'posted') and id <> all (change.over) limit change.at_once
+                  and state in ('open', 'posted') and id <> all (change.over) and not starts_with(id, 'job_')
+                limit change.at_once
               ) as in_work
             ) then
               outcome := 'too-many';

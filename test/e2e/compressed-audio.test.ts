@@ -1,0 +1,264 @@
+// Live WebM, Ogg and Opus through whole services, on each kind of front.
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { WebSocket } from "ws";
+import { type EngineProcess, startEngineProcess } from "../../bench/support/engine-process.js";
+import { NatsServer, WITHOUT_NATS } from "../../bench/support/nats-server.js";
+import { creditsFor, DEFAULT_TARIFFS } from "../../core/domain/usage/tariff.js";
+import { loadUwsBinding } from "../../src/front/uws/load-binding.js";
+import { OggPages } from "../../src/input/media/ogg-pages.js";
+import { PagePackets } from "../../src/input/media/opus-stream.js";
+import { ffmpeg } from "../input/media/clips.js";
+import { liveDecodersOf } from "../input/media/processes.js";
+import { joined, silence, speech, wavOf } from "../support/audio.js";
+import { eventually } from "../support/eventually.js";
+import { temporaryFolder } from "../support/folders.js";
+import { lightModels } from "../support/light-models.js";
+import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
+
+const SPEECH = joined(speech("kazakh-speech-commands/example_1.flac"), silence(0.6));
+const SECONDS = SPEECH.length / 16_000;
+/** A packet of padding at the end, which WebM does not report in time. */
+const MOST_PADDING_SECONDS = 0.06;
+const DECODERS = 4;
+
+interface Message {
+  readonly type: string;
+  readonly code?: string;
+  readonly variant?: string;
+  readonly detail?: string;
+  readonly description?: string;
+  readonly text?: string;
+  readonly duration?: number;
+  readonly transcript?: string;
+  readonly event?: string;
+  readonly is_final?: boolean;
+  readonly audio_seconds?: number;
+  readonly credits_charged?: number;
+  readonly channel?: { readonly alternatives: readonly { readonly transcript: string }[] };
+}
+
+interface Heard {
+  readonly messages: readonly Message[];
+  readonly finals: readonly string[];
+  readonly closeCode: number;
+}
+
+let webm: Buffer;
+let ogg: Buffer;
+let mp4: Buffer;
+
+before(async () => {
+  const folder = await temporaryFolder();
+  const wav = join(folder, "source.wav");
+  await writeFile(wav, wavOf(SPEECH, 16_000, 1));
+  const opus = ["-map", "0:a", "-c:a", "libopus", "-b:a", "48k"];
+  await ffmpeg([
+    ...["-i", wav, ...opus, "-f", "webm", "-live", "1", join(folder, "a.webm")],
+    ...[...opus, "-page_duration", "60000", join(folder, "a.ogg")],
+    ...["-map", "0:a", "-c:a", "aac", "-movflags", "frag_keyframe+empty_moov", join(folder, "a.mp4")],
+  ]);
+  const names = ["a.webm", "a.ogg", "a.mp4"];
+  [webm, ogg, mp4] = (await Promise.all(names.map((name) => readFile(join(folder, name))))) as [
+    Buffer,
+    Buffer,
+    Buffer,
+  ];
+});
+
+function open(service: Pick<ServiceProcess, "url" | "key">, path: string): WebSocket {
+  return new WebSocket(service.url.replace("http", "ws") + path, {
+    headers: { authorization: `Bearer ${service.key}` },
+  });
+}
+
+/** Sends messages and the end of the stream, and collects everything until the socket closes. */
+async function hear(
+  service: Pick<ServiceProcess, "url" | "key">,
+  path: string,
+  audio: readonly Uint8Array[],
+): Promise<Heard> {
+  const socket = open(service, path);
+  const messages: Message[] = [];
+  socket.on("message", (data) => messages.push(JSON.parse(String(data))));
+  const closed = once(socket, "close");
+  await once(socket, "open");
+  for (const message of audio) socket.send(message);
+  socket.send(JSON.stringify({ type: path.startsWith("/v1/stream") ? "close" : "CloseStream" }));
+  const [closeCode] = (await closed) as [number];
+  const finals = messages.flatMap(({ type, text, channel, is_final, event, transcript }) => {
+    if (type === "final") return [text!];
+    if (event === "EndOfTurn") return [transcript!];
+    return is_final === true ? [channel!.alternatives[0]!.transcript] : [];
+  });
+  return { messages, finals, closeCode };
+}
+
+function pieces(bytes: Uint8Array, size: number): Uint8Array[] {
+  return Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
+    bytes.subarray(index * size, (index + 1) * size),
+  );
+}
+
+function doneOf({ messages }: Heard): { readonly seconds: number; readonly credits: number } {
+  const { audio_seconds = 0, credits_charged = 0 } = messages.find(({ type }) => type === "done")!;
+  return { seconds: audio_seconds, credits: credits_charged };
+}
+
+interface Started {
+  readonly service: ServiceProcess;
+  stop(): Promise<readonly number[]>;
+}
+
+const COMMON = { LIVE_DECODERS: String(DECODERS) };
+
+async function startSingle(settings: Readonly<Record<string, string>>): Promise<Started> {
+  const service = await startServiceProcess({ ...(await lightModels()), ...COMMON, ...settings });
+  return { service, stop: async () => [(await service.stop()) ?? -1] };
+}
+
+async function startFleet(): Promise<Started> {
+  const models = await lightModels();
+  const nats = await NatsServer.start();
+  const fleet = { BUS_URL: nats.url, ...models };
+  const [node, service] = await Promise.all([
+    startEngineProcess({ ...fleet, SERVE: "live" }) as Promise<EngineProcess>,
+    startServiceProcess({ ...fleet, ...COMMON, ROLE: "gateway", KEY_PEPPER: "pepper of a fleet" }),
+  ]);
+  const stop = async () => {
+    const codes = await Promise.all([service.stop(), node.stop()]);
+    await nats.kill();
+    return codes.map((code) => code ?? -1);
+  };
+  return { service, stop };
+}
+
+const withoutUws = typeof loadUwsBinding() === "string" && "the native front does not load here";
+
+for (const [kind, skip, start] of [
+  ["two native front threads", withoutUws, () => startSingle({ FRONT: "uws", FRONT_THREADS: "2" })],
+  ["the node front", false, () => startSingle({ FRONT: "node" })],
+  ["a gateway of a fleet", WITHOUT_NATS, startFleet],
+] as const) {
+  describe(`compressed live audio on ${kind}`, { concurrency: 1, skip }, () => {
+    let started: Started;
+    let service: ServiceProcess;
+    before(async () => {
+      started = await start();
+      ({ service } = started);
+      await creditDevelopment(service, 1_000_000);
+    });
+    after(async () => {
+      for (const code of await started.stop()) assert.equal(code, 0, service.output());
+    });
+
+    test("finals and charges of WebM and Ogg do not depend on the messages", async () => {
+      for (const file of [webm, ogg]) {
+        const whole = await hear(service, "/v1/stream", [file]);
+        assert.equal(whole.closeCode, 1000, JSON.stringify(whole.messages));
+        assert.ok(whole.finals.length > 0 && whole.finals.every((text) => text !== ""));
+        const { seconds, credits } = doneOf(whole);
+        const padding = seconds - SECONDS;
+        assert.ok(padding >= 0 && padding <= MOST_PADDING_SECONDS, `${seconds} s of ${SECONDS} s`);
+        assert.equal(
+          credits,
+          creditsFor({ units: Math.round(seconds * 16_000), unitsPerSecond: 16_000 }, DEFAULT_TARIFFS.live),
+        );
+        for (const size of [100, 1_537]) {
+          const cut = await hear(service, "/v1/stream", pieces(file, size));
+          assert.deepEqual(cut.finals, whole.finals);
+          assert.deepEqual(doneOf(cut), { seconds, credits });
+        }
+      }
+      await eventually("no decoder is left", () => liveDecodersOf(service.child.pid!).length === 0);
+    });
+
+    test("Deepgram's paths take WebM and Ogg by their first bytes, and Opus by its name", async () => {
+      const packets = new PagePackets();
+      const bare = new OggPages().push(ogg).flatMap((page) => packets.of(page));
+      for (const [path, audio] of [
+        ["/v1/listen", pieces(webm, 700)],
+        ["/v1/listen?encoding=ogg-opus&sample_rate=48000", pieces(ogg, 700)],
+        ["/v1/listen?encoding=opus&sample_rate=48000", bare],
+        ["/v1/listen?encoding=opus", pieces(ogg, 700)],
+        ["/v2/listen", pieces(webm, 700)],
+        ["/v2/listen?encoding=opus", bare],
+      ] as const) {
+        const { finals, messages, closeCode } = await hear(service, path, audio);
+        assert.equal(closeCode, 1000, `${path}: ${JSON.stringify(messages)}`);
+        assert.ok(finals.length > 0 && finals.every((text) => text !== ""), path);
+        if (!path.startsWith("/v1")) continue;
+        const { duration = 0 } = messages.find(({ type }) => type === "Metadata")!;
+        assert.ok(Math.abs(duration - SECONDS) < 2 * MOST_PADDING_SECONDS, `${path}: ${duration}`);
+      }
+    });
+
+    test("other files, damage and a lost decoder end the session with a clear error", async () => {
+      for (const [path, audio, code, error] of [
+        [
+          "/v1/stream",
+          [mp4],
+          4400,
+          /^unsupported_format: .*received a file of MP4 .*audio\/webm;codecs=opus/,
+        ],
+        [
+          "/v1/stream",
+          [webm.subarray(0, 400), Buffer.alloc(4_000)],
+          4400,
+          /^audio_unreadable: cannot decode the WebM: it has an invalid element$/,
+        ],
+        [
+          "/v1/listen?encoding=ogg-opus",
+          [webm],
+          4400,
+          /^unsupported_format: encoding=ogg-opus must be Ogg with Opus, received WebM$/,
+        ],
+      ] as const) {
+        const { messages, closeCode } = await hear(service, path, audio);
+        const {
+          code: name,
+          variant = name,
+          detail,
+          description = detail,
+        } = messages.find(({ type }) => /error/i.test(type))!;
+        assert.match(`${variant}: ${description}`, error);
+        assert.equal(closeCode, code);
+      }
+      const socket = open(service, "/v1/stream");
+      const messages: Message[] = [];
+      socket.on("message", (data) => messages.push(JSON.parse(String(data))));
+      const closed = once(socket, "close");
+      await once(socket, "open");
+      socket.send(webm.subarray(0, webm.length / 2));
+      await eventually("the decoder runs", () => liveDecodersOf(service.child.pid!).length === 1);
+      process.kill(liveDecodersOf(service.child.pid!)[0]!.pid, "SIGKILL");
+      assert.equal((await closed)[0], 1011);
+      assert.equal(messages.at(-1)!.code, "worker_lost");
+    });
+
+    test("decoders end with their clients, and are limited per organization", async () => {
+      const sockets = [open(service, "/v1/stream"), open(service, "/v1/listen")];
+      await Promise.all(sockets.map((socket) => once(socket, "open")));
+      for (const socket of sockets) socket.send(webm.subarray(0, 500));
+      await eventually("both decode", () => liveDecodersOf(service.child.pid!).length === DECODERS / 2);
+      const { messages, closeCode } = await hear(service, "/v1/stream", [ogg]);
+      assert.equal(closeCode, 4429);
+      assert.match(messages.at(-1)!.detail!, /^at most 2 live sessions of an organization may send WebM/);
+      sockets[0]!.terminate();
+      sockets[1]!.close();
+      await eventually("no decoder is left", () => liveDecodersOf(service.child.pid!).length === 0);
+      assert.equal((await hear(service, "/v1/stream", [ogg])).closeCode, 1000);
+    });
+
+    test("a recording sent faster than real time is limited like samples", async () => {
+      // Decoded far faster than it is transcribed.
+      const minutes = pieces(Buffer.concat(Array.from({ length: 400 }, () => webm)), 60_000);
+      const { messages, closeCode } = await hear(service, "/v1/stream", minutes);
+      assert.deepEqual([closeCode, messages.at(-1)!.code], [4400, "too_fast"]);
+      await eventually("no decoder is left", () => liveDecodersOf(service.child.pid!).length === 0);
+    });
+  });
+}
