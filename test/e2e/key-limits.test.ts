@@ -188,6 +188,56 @@ test("a key is limited to its endpoints, over HTTP, on sockets and through token
   assert.deepEqual(await socket.closed, { code: 4403, error: "endpoint_not_allowed" });
 });
 
+test("of two jobs beside a key's cap one is charged, and the other fails with key_budget_exceeded", async () => {
+  const { id, key } = await newKey({ endpoints: ["jobs"], monthly_credits: 500 });
+  const { jobs } = new DauysClient({ apiKey: key, baseUrl: service.url });
+  const submitted = [await jobs.submit(WAV), await jobs.submit(WAV)];
+  const ended = await Promise.all(submitted.map((job) => jobs.wait(job.id)));
+  assert.deepEqual(ended.map(({ status }) => status).sort(), ["done", "failed"]);
+  const { error } = ended.find(({ status }) => status === "failed")!;
+  assert.equal(error?.code, "key_budget_exceeded");
+  assert.match(
+    error.detail,
+    /cap of this key is 500 credits: needs 300 credits, 200 left until \d{4}-\d\d-01/,
+  );
+  const { month: _, ...spent } = await monthOf(id);
+  assert.deepEqual(spent, { credits: 300, held: 0 });
+  const path = `/organizations/${organization}/keys/${id}`;
+  assert.equal((await owner.ask("PATCH", path, { monthly_credits: 300 })).status, 200);
+  await assert.rejects(jobs.submit(WAV), { code: "key_budget_exceeded" });
+});
+
+test("endpoints of jobs and live speech are limited too, whatever the id", async () => {
+  const { key } = await newKey({ endpoints: ["jobs"] });
+  const { jobs } = new DauysClient({ apiKey: key, baseUrl: service.url });
+  const { id } = await jobs.wait((await jobs.submit(WAV)).id);
+  assert.equal((await jobs.get(id)).status, "done");
+  assert.equal((await jobs.list()).data[0]?.id, id);
+  assert.equal((await jobs.result(id)).audio_seconds, 1);
+  assert.equal((await jobs.webhookSecret()).secret, (await jobs.webhookSecret()).secret);
+  await jobs.rotateWebhookSecret();
+  assert.equal((await post("/v1/transcribe", key, Uint8Array.from(WAV))).status, 403);
+  const other = await newKey({ endpoints: ["tts"] });
+  const theirs = new DauysClient({ apiKey: other.key, baseUrl: service.url }).jobs;
+  for (const work of [
+    () => theirs.submit(WAV),
+    () => theirs.list(),
+    () => theirs.get(id),
+    () => theirs.result(id),
+    () => theirs.end(id),
+    () => theirs.webhookSecret(),
+    () => theirs.rotateWebhookSecret(),
+  ])
+    await assert.rejects(work, { status: 403, code: "endpoint_not_allowed" });
+  await assert.rejects(theirs.get(id), /does not allow GET \/v1\/jobs\/\{id\}, only endpoints of tts/);
+  assert.deepEqual(await listen(key, "/v1/tts/live").closed, { code: 4403, error: "endpoint_not_allowed" });
+  const speaking = listen(other.key, "/v1/tts/live");
+  await speaking.ready;
+  speaking.socket.send('{"type":"close"}');
+  assert.equal((await speaking.closed).code, 1000);
+  assert.equal((await jobs.end(id)).status, "deleted");
+});
+
 test("an expired key is rejected, and its open sockets close when it expires", async () => {
   const expiresAt = new Date(Date.now() + 6_000);
   const { key } = await newKey({ expires_at: expiresAt.toISOString() });

@@ -183,6 +183,35 @@ test("an organization without credits is told so, whatever the cap leaves", asyn
   await assert.rejects(hold, (error) => error instanceof ServiceError && error.code === "OUT_OF_CREDITS");
 });
 
+test("holds of jobs take none of the places of requests, and obey their key's cap", async (t) => {
+  const meter = await startMeter(t);
+  const { organizationId, keyId, reference, month } = await newKey(400);
+  const quantity = { units: 40 * RATE_HZ, unitsPerSecond: RATE_HZ };
+  const hold = (id: string) =>
+    meter.hold(
+      { id, organizationId, origin: { keyId, endpoint: "/v1/jobs/transcriptions" } },
+      "file",
+      quantity,
+    );
+  const first = await hold(`job_${keyId}-1`);
+  const { credits } = first;
+  assert.equal(credits * 4, 400, "the cap covers four of them");
+  const request = await meter.hold({ ...reference(), mostAtOnce: 1 }, "file", quantity);
+  await assert.rejects(
+    meter.hold({ ...reference(), mostAtOnce: 1 }, "file", quantity),
+    (error) => error instanceof ServiceError && error.code === "TOO_MANY_REQUESTS",
+  );
+  const others = [await hold(`job_${keyId}-2`), await hold(`job_${keyId}-3`)];
+  await assert.rejects(hold(`job_${keyId}-4`), isOverBudget);
+  assert.equal((await month()).held, 400);
+  await Promise.all([...others, first].map((one) => one.release()));
+  await request.charge();
+  await request.complete();
+  await eventually("only the request is charged", async () => (await month()).held === 0);
+  assert.equal((await month()).credits, credits);
+  assert.deepEqual(await brokenRules(ledger.sql), []);
+});
+
 test("a live session stops at its key's cap as at a balance of zero", async (t) => {
   const meter = await startMeter(t);
   // 100 seconds.
