@@ -152,15 +152,7 @@ export class Holds {
 
   /** Ends an open hold that a stopped service left, without a charge. */
   voidLeft(id: string): Promise<void> {
-    return retryingConflicts(async () => {
-      await this.#sql`
-        with hold as (
-          update holds set state = 'voided', units = 0, closed_at = now() where id = ${id} and state = 'open'
-          returning organization_id, held
-        )
-        update accounts set held = accounts.held - hold.held
-        from hold where accounts.organization_id = hold.organization_id`;
-    });
+    return retryingConflicts(() => voidLeftHold(this.#sql, id));
   }
 
   /** Returns a key's monthly cap and what it leaves now; null without a cap. */
@@ -239,6 +231,17 @@ export async function postHold(
     )
     select amount from hold`;
   return row?.amount ?? null;
+}
+
+/** As `Holds.voidLeft`, once; in a transaction it is released together with the transaction's other changes. */
+export async function voidLeftHold(sql: ISql, id: string): Promise<void> {
+  await sql`
+    with hold as (
+      update holds set state = 'voided', units = 0, closed_at = now() where id = ${id} and state = 'open'
+      returning organization_id, held
+    )
+    update accounts set held = accounts.held - hold.held
+    from hold where accounts.organization_id = hold.organization_id`;
 }
 
 /** Locks an organization's account until the transaction ends. */

@@ -3,17 +3,21 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, type TestContext, test } from "node:test";
 import { ServiceError } from "../../../core/domain/errors.js";
+import { holdIdOf } from "../../../core/domain/jobs/job.js";
 import { NO_KEY_LIMITS } from "../../../core/domain/key-limits.js";
 import { DEFAULT_TARIFFS } from "../../../core/domain/usage/tariff.js";
 import { systemClock } from "../../../core/ports/clock.js";
+import type { JobRun } from "../../../core/ports/jobs.js";
 import type { LiveFunds, UsageReference } from "../../../core/ports/usage-meter.js";
 import { ApiKeys } from "../../../src/store/accounts/api-keys.js";
+import { openJobs } from "../../../src/store/jobs/open-jobs.js";
 import { HoldChanges } from "../../../src/store/ledger/hold-changes.js";
 import { HoldJournal } from "../../../src/store/ledger/hold-journal.js";
 import { nextMonth } from "../../../src/store/ledger/metering-errors.js";
 import { sweep } from "../../../src/store/ledger/sweep.js";
 import { newServiceId, PostgresUsageMeter } from "../../../src/store/ledger/usage-meter.js";
 import { EmbeddedPostgres } from "../../../src/store/postgres/embedded-postgres.js";
+import { queueSchemaOf } from "../../../src/store/postgres/queue-schema.js";
 import { deferred } from "../../support/deferred.js";
 import { eventually } from "../../support/eventually.js";
 import { temporaryFolder } from "../../support/folders.js";
@@ -209,6 +213,44 @@ test("holds of jobs take none of the places of requests, and obey their key's ca
   await request.complete();
   await eventually("only the request is charged", async () => (await month()).held === 0);
   assert.equal((await month()).credits, credits);
+  assert.deepEqual(await brokenRules(ledger.sql), []);
+});
+
+test("a lost run of a job leaves its key's cap to the next run", async (t) => {
+  const meter = await startMeter(t);
+  const { organizationId, keyId, month } = await newKey(100);
+  const { jobs, queue } = openJobs({
+    sql: ledger.sql,
+    queueSchema: await queueSchemaOf(ledger.sql),
+    serviceId: meter.serviceId,
+    limits: { waitingMost: 10, storageBytes: 2 ** 20, keptMs: 3_600_000 },
+    derive: () => new Uint8Array(32),
+    log: SILENT,
+    onQueued: () => {},
+  });
+  const options = { model: "svc-kk-ru-v2", timestamps: false, hotWords: [], reading: null };
+  const rest = { fileName: null, webhookUrl: null, idempotencyKey: null, fingerprint: null };
+  await jobs.submit({ organizationId, keyId, options, url: "https://recordings.test/a.wav", ...rest }, null);
+  const origin = { keyId, endpoint: "/v1/jobs/transcriptions" };
+  const quantity = { units: 40 * RATE_HZ, unitsPerSecond: RATE_HZ };
+  const hold = (run: JobRun) => meter.hold({ id: holdIdOf(run), organizationId, origin }, "file", quantity);
+  const lost = (await queue.take())!;
+  const left = await hold(lost);
+  assert.equal((await month()).held, 100);
+  await queue.putBack(lost, true);
+  const taken: JobRun[] = [];
+  await eventually("it runs again", async () => {
+    const again = await queue.take();
+    if (again !== null) taken.push(again);
+    return again !== null;
+  });
+  const run = taken[0]!;
+  const { credits } = await hold(run);
+  const result = { holdId: holdIdOf(run), units: quantity.units, audioSeconds: 40, credits, result: "{}" };
+  assert.equal(await queue.finish(lost, { ...result, holdId: holdIdOf(lost) }), "not-ours");
+  assert.equal(await queue.finish(run, result), "done");
+  await left.release();
+  assert.deepEqual(await month(), { month: new Date().toISOString().slice(0, 7), credits: 100, held: 0 });
   assert.deepEqual(await brokenRules(ledger.sql), []);
 });
 
