@@ -1,5 +1,5 @@
 import { CLOSE } from "../../core/domain/close-codes.js";
-import { errorName } from "../../core/domain/errors.js";
+import { errorName, isUnpaid } from "../../core/domain/errors.js";
 import { countCodePoints, firstCodePoints } from "../../core/domain/text/code-points.js";
 import type { Decision } from "../../core/kernel/actor.js";
 import { CLOSE_CODE } from "../../core/protocol/error-status.js";
@@ -83,7 +83,7 @@ export function noticeLeaving(state: OpenState, { deadlineSeconds }: EventNamed<
 
 export function drainUnfunded(state: StateIn<"listening">, { error }: EventNamed<"unfunded">): LiveDecision {
   const reason = errorName(error.code);
-  const notice = errorMessage(reason, error.message, error.code !== "OUT_OF_CREDITS");
+  const notice = errorMessage(reason, error.message, !isUnpaid(error.code));
   return drain(state, { code: CLOSE_CODE[error.code], reason }, [notice]);
 }
 

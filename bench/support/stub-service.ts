@@ -152,7 +152,7 @@ const transport = createTransport({
   secrets: new ClientSecrets({ ...signed, secret: randomBytes(32) }),
   log,
   idempotency: { claim: noKeys, isKnown: noKeys },
-  reports: { credits: noKeys, usage: noKeys },
+  reports: { key: noKeys, credits: noKeys, usage: noKeys },
   answers,
   speechBudget: new SpeechBudget(Number.POSITIVE_INFINITY),
   spoolDir: folder,

@@ -16,7 +16,9 @@ export type ErrorCode =
   | "BODY_TOO_SLOW"
   | "URL_FETCH_FAILED"
   | "KEY_INVALID"
+  | "ENDPOINT_NOT_ALLOWED"
   | "OUT_OF_CREDITS"
+  | "KEY_BUDGET_EXCEEDED"
   | "TOO_MANY_REQUESTS"
   | "TOO_FAST"
   | "NOT_FOUND"
@@ -54,6 +56,11 @@ export class ServiceError extends Error {
 /** Returns the stable name of a failure, used in `X-Svc-Error`, live `error` messages and metrics. */
 export function errorName(code: ErrorCode): string {
   return code.toLowerCase();
+}
+
+/** Returns whether nobody paid for the work: a retry cannot help until there are more credits. */
+export function isUnpaid(code: ErrorCode): boolean {
+  return code === "OUT_OF_CREDITS" || code === "KEY_BUDGET_EXCEEDED";
 }
 
 /** Errors of a disk that is full, over its quota, or read-only. */

@@ -1,3 +1,4 @@
+import type { KeyLimits } from "../domain/key-limits.js";
 import type { OrganizationTier } from "../domain/usage/concurrency.js";
 import type { UsageKind } from "../domain/usage/tariff.js";
 
@@ -93,6 +94,15 @@ export interface PasswordResets {
   use(secret: string, passwordHash: string): Promise<User | null>;
 }
 
+/** Creates password reset links. */
+export interface NewResets {
+  /** Replaces the user's earlier link. Null when no user has this address. */
+  create(
+    email: string,
+    lifetimeHours: number,
+  ): Promise<{ readonly user: User; readonly secret: string; readonly expiresAt: Date } | null>;
+}
+
 export interface Member {
   readonly userId: string;
   readonly email: string;
@@ -149,7 +159,17 @@ export interface Members {
   accept(hash: Buffer, userId: string): Promise<string | null>;
 }
 
-export interface ConsoleKey {
+/** What a key spent in a calendar month, UTC. */
+export interface KeyMonth {
+  /** `2026-11`. */
+  readonly month: string;
+  /** Credits charged. */
+  readonly credits: number;
+  /** Credits held for running work. */
+  readonly held: number;
+}
+
+export interface ConsoleKey extends KeyLimits {
   readonly id: string;
   readonly prefix: string;
   readonly lastFour: string;
@@ -157,6 +177,12 @@ export interface ConsoleKey {
   readonly createdAt: Date;
   readonly lastUsedAt: Date | null;
   readonly revokedAt: Date | null;
+  /** The current month first, then earlier ones with usage, at most a year. */
+  readonly usage: readonly KeyMonth[];
+  /** How often the secret was replaced. */
+  readonly rotations: number;
+  /** When the secret before the current one expires; null if there is none that is valid. */
+  readonly previousUntil: Date | null;
   /** Null for keys of an operator, and for old keys. */
   readonly maker: User | null;
 }
@@ -168,7 +194,19 @@ interface ConsoleKeys {
     organizationId: string;
     name: string;
     makerId: string;
+    limits?: KeyLimits;
   }): Promise<(ConsoleKey & { readonly rawKey: string }) | null>;
+  /** Null when the organization has no such key, or it was revoked. */
+  setLimits(organizationId: string, keyId: string, limits: Partial<KeyLimits>): Promise<ConsoleKey | null>;
+  /**
+   * Replaces the secret; the old one stays valid for `overlapSeconds`. Null when the organization has no such
+   * key, or it was revoked or has expired.
+   */
+  rotate(
+    organizationId: string,
+    keyId: string,
+    overlapSeconds: number,
+  ): Promise<(ConsoleKey & { readonly rawKey: string }) | null>;
   /** Null when the organization has no such key. */
   revoke(organizationId: string, keyId: string): Promise<ConsoleKey | null>;
 }

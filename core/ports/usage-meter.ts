@@ -77,13 +77,13 @@ export interface SpeechMeter {
 export interface UsageMeter {
   /**
    * Rejects an organization without credits for any work of this kind, or with `mostAtOnce` pieces of it
-   * running.
-   * @throws {ServiceError} `OUT_OF_CREDITS`, `TOO_MANY_REQUESTS`, `AUTH_UNAVAILABLE`
+   * running, and a key whose monthly cap is used up.
+   * @throws {ServiceError} `OUT_OF_CREDITS`, `KEY_BUDGET_EXCEEDED`, `TOO_MANY_REQUESTS`, `AUTH_UNAVAILABLE`
    */
-  requireCredit(organizationId: string, kind: UsageKind, mostAtOnce?: number): Promise<void>;
+  requireCredit(organizationId: string, kind: UsageKind, mostAtOnce?: number, keyId?: string): Promise<void>;
   /**
    * Holds the price of a piece of work.
-   * @throws {ServiceError} `OUT_OF_CREDITS`, `TOO_MANY_REQUESTS`, `AUTH_UNAVAILABLE`
+   * @throws {ServiceError} `OUT_OF_CREDITS`, `KEY_BUDGET_EXCEEDED`, `TOO_MANY_REQUESTS`, `AUTH_UNAVAILABLE`
    */
   hold(reference: UsageReference, kind: UsageKind, quantity: Quantity): Promise<Hold>;
   /** Meters speech; holds nothing until the first `cover`. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { KEY_ENDPOINTS } from "../domain/key-limits.js";
 import type { UsageKind } from "../domain/usage/tariff.js";
 import type { DeepReadonly } from "./fields.js";
 
@@ -7,6 +8,21 @@ export const BALANCE = z.object({
   held: z.int().meta({ description: "Credits set aside for work that is running" }),
   available: z.int().meta({ description: "Credits that new work may take: `balance` less `held`" }),
   tier: z.enum(["free", "paid"]).meta({ description: "`paid` once credits were bought" }),
+});
+
+/** The key that asks, with its limits. */
+export const KEY_INFO = z.object({
+  id: z.string().meta({ description: "As the console lists it; `playground` for the console's own keys" }),
+  name: z.string().nullable(),
+  monthly_credits: z.int().nullable().meta({ description: "Monthly cap in credits; null for none" }),
+  month: z.string().meta({ description: "The current month, UTC, `2026-11`" }),
+  credits: z.int().meta({ description: "Credits charged to the key for work begun this month" }),
+  held: z.int().meta({ description: "Credits set aside for its work that is running" }),
+  endpoints: z
+    .array(z.enum(KEY_ENDPOINTS))
+    .nullable()
+    .meta({ description: "Endpoints that it is limited to; null for all" }),
+  expires_at: z.iso.datetime().nullable(),
 });
 
 const UNITS = { synthesis: "characters", file: "seconds", live: "seconds" } as const satisfies Record<
@@ -31,6 +47,7 @@ export const USAGE = z.object({
   data: z.array(USAGE_ROW).meta({ description: "By day, kind and path; days without work are left out" }),
 });
 
+export type KeyInfo = DeepReadonly<z.output<typeof KEY_INFO>>;
 export type Balance = DeepReadonly<z.output<typeof BALANCE>>;
 export type Usage = DeepReadonly<z.output<typeof USAGE>>;
 

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { BALANCE, USAGE, USAGE_ROW } from "./account-schemas.js";
+import { BALANCE, KEY_INFO, USAGE, USAGE_ROW } from "./account-schemas.js";
 import {
   AUDIO_MODELS,
   AUDIO_VOICES,
@@ -78,6 +78,7 @@ export const COMPONENTS = {
   Readiness: READINESS,
   StreamToken: STREAM_TOKEN,
   Balance: BALANCE,
+  KeyInfo: KEY_INFO,
   Usage: USAGE,
   UsageRow: USAGE_ROW,
   Job: JOB,

@@ -8,7 +8,9 @@ const PATHS = ["/v1/listen", "/v1/speak", "/v2/listen"];
 /** Deepgram's codes of failures; other failures use the name of their status. */
 const CODES: Partial<Record<ErrorCode, string>> = {
   KEY_INVALID: "INVALID_AUTH",
+  ENDPOINT_NOT_ALLOWED: "INSUFFICIENT_PERMISSIONS",
   OUT_OF_CREDITS: "ASR_PAYMENT_REQUIRED",
+  KEY_BUDGET_EXCEEDED: "ASR_PAYMENT_REQUIRED",
   BODY_TOO_SLOW: "SLOW_UPLOAD",
   URL_FETCH_FAILED: "REMOTE_CONTENT_ERROR",
 };

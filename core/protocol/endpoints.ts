@@ -314,6 +314,17 @@ const TABLE = [
   },
   {
     method: "GET",
+    path: "/v1/key",
+    group: "Account",
+    summary: "The key itself: its limits, and what it used this month",
+    description: "Any key may ask about itself. Free of charge.",
+    query: NO_QUERY,
+    status: 200,
+    answer: { "application/json": "KeyInfo" },
+    errors: [400, 401, 503],
+  },
+  {
+    method: "GET",
     path: "/v1/usage",
     group: "Account",
     summary: "What the key's organization used, by day, kind of work and path",

@@ -1,4 +1,4 @@
-import { type ErrorCode, errorName, type ServiceError } from "../domain/errors.js";
+import { type ErrorCode, errorName, isUnpaid, type ServiceError } from "../domain/errors.js";
 import type { ErrorBody, OpenAiErrorBody } from "./catalog-schemas.js";
 import { HTTP_STATUS, publicDetail } from "./error-status.js";
 import type { ErrorEvent } from "./transcription-schemas.js";
@@ -7,12 +7,14 @@ import type { ErrorEvent } from "./transcription-schemas.js";
 const OPENAI_CODES: Partial<Record<ErrorCode, string>> = {
   KEY_INVALID: "invalid_api_key",
   OUT_OF_CREDITS: "insufficient_quota",
+  KEY_BUDGET_EXCEEDED: "insufficient_quota",
   TOO_MANY_REQUESTS: "rate_limit_exceeded",
 };
 
 /** Error types by status; one of the two kinds of 429 has a separate type. */
 const OPENAI_TYPES: Readonly<Record<number, string>> = {
   401: "authentication_error",
+  403: "permission_error",
   429: "rate_limit_error",
 };
 
@@ -68,7 +70,7 @@ const ERROR_CODES: ReadonlyMap<string, ErrorCode> = new Map(
 );
 
 function typeOf(code: ErrorCode): string {
-  if (code === "OUT_OF_CREDITS") return "insufficient_quota";
+  if (isUnpaid(code)) return "insufficient_quota";
   const status = HTTP_STATUS[code];
   return OPENAI_TYPES[status] ?? (status >= 500 ? "server_error" : "invalid_request_error");
 }

@@ -1,5 +1,5 @@
 import { CLOSE } from "../domain/close-codes.js";
-import { type ErrorCode, errorName } from "../domain/errors.js";
+import { type ErrorCode, errorName, isUnpaid } from "../domain/errors.js";
 
 /**
  * HTTP status and close code of a live socket for each expected failure. 499 is never sent, because the client has left.
@@ -21,7 +21,9 @@ const EDGES = {
   BODY_TOO_SLOW: [408, CLOSE.badRequest],
   URL_FETCH_FAILED: [400, CLOSE.badRequest],
   KEY_INVALID: [401, CLOSE.unauthorized],
+  ENDPOINT_NOT_ALLOWED: [403, CLOSE.forbidden],
   OUT_OF_CREDITS: [429, CLOSE.outOfCredits],
+  KEY_BUDGET_EXCEEDED: [429, CLOSE.outOfCredits],
   TOO_MANY_REQUESTS: [429, CLOSE.outOfCredits],
   TOO_FAST: [429, CLOSE.badRequest],
   NOT_FOUND: [404, CLOSE.badRequest],
@@ -69,7 +71,7 @@ export function errorHeaders(code: ErrorCode): Record<string, string> {
   const retryAfterS = RETRY_AFTER_S[code];
   if (retryAfterS !== undefined) headers["retry-after"] = String(retryAfterS);
   // OpenAI's clients retry every 429 without this header, and a retry cannot create credits.
-  if (code === "OUT_OF_CREDITS") headers["x-should-retry"] = "false";
+  if (isUnpaid(code)) headers["x-should-retry"] = "false";
   // Do not wait for the rest of the body.
   if (code === "BODY_TOO_SLOW") headers["connection"] = "close";
   if (code === "KEY_INVALID") headers["www-authenticate"] = "Bearer";

@@ -14,12 +14,13 @@ const ERRORS: Readonly<Record<number, string>> = {
     "A required field is missing, a value breaks its rule, or the body is malformed; for transcription also: no audio. " +
     "`unknown_parameter`: a name that is not known, the nearest known one is in the message",
   401: "Missing or invalid API key",
+  403: "`endpoint_not_allowed`: the key is limited to other endpoints",
   404: "Unknown model, voice or job",
   408: "`body_too_slow`: the body did not keep its pace; the connection is closed",
   409: "A request with this `Idempotency-Key` is still running; try again after `Retry-After`. For the result of a job: it has none",
   413: "Too long: a body beyond its limit, or audio of more than two hours",
   422: "This `Idempotency-Key` belongs to another request",
-  429: "`out_of_credits`, where a retry cannot help, or `too_many_requests` at once, with `Retry-After`",
+  429: "`out_of_credits` or `key_budget_exceeded`, where a retry cannot help, or `too_many_requests` at once, with `Retry-After`",
   503:
     "Overloaded, the key store is away, the model could not be loaded in time, or there is no room on the disk for the audio " +
     "(`storage_full`); try again after `Retry-After`",
@@ -75,7 +76,11 @@ function operation(endpoint: Endpoint): Json {
     ...(Object.keys(headers).length > 0 && { headers }),
     ...(Object.keys(answer).length > 0 && { content: contents(answer) }),
   };
-  const statuses = endpoint.isBilled === true ? [...endpoint.errors, ...IDEMPOTENCY.errors] : endpoint.errors;
+  const statuses = [
+    ...endpoint.errors,
+    ...(endpoint.isBilled === true ? IDEMPOTENCY.errors : []),
+    ...(endpoint.isOpen === true ? [] : [403]),
+  ];
   const errors = statuses.map((code) => [code, { $ref: `#/components/responses/Error${code}` }]);
   return {
     tags: [group],

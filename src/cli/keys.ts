@@ -1,3 +1,4 @@
+import { KEY_ENDPOINTS, NO_KEY_LIMITS } from "../../core/domain/key-limits.js";
 import type { ApiKey } from "../store/accounts/api-keys.js";
 import type { Store } from "../store/store.js";
 import {
@@ -8,26 +9,46 @@ import {
   UsageError,
   unknownAction,
 } from "./command.js";
+import { keyLimits, overlapSeconds } from "./key-limits.js";
 import { DATABASE_NOTE, withStore } from "./operator-store.js";
 import { noSuchOrganization } from "./organizations.js";
 import { table } from "./table.js";
 
 export const keysCommand: Command = {
-  usage: "keys create | list | revoke KEY_ID",
-  summary: "Create, list and revoke API keys",
-  description: "Create, list and revoke API keys.",
+  usage: "keys create | list | limit KEY_ID | rotate KEY_ID | revoke KEY_ID",
+  summary: "Create, list, limit, rotate and revoke API keys",
+  description: "Create, list, limit, rotate and revoke API keys.",
   actions: [
     ["create", "Create a key and print it, once"],
-    ["list", "List keys and when they were last used"],
+    ["list", "List keys, their limits and what they used this month"],
+    ["limit KEY_ID", "Change a key's cap, endpoints or expiry; `none` removes a limit"],
+    ["rotate KEY_ID", "Replace a key's secret and print the new one, once"],
     ["revoke KEY_ID", "Revoke a key; running services reject it within 30 s"],
   ],
-  options: { json: { type: "boolean" }, org: { type: "string" }, name: { type: "string" } },
+  options: {
+    json: { type: "boolean" },
+    org: { type: "string" },
+    name: { type: "string" },
+    "monthly-credits": { type: "string" },
+    endpoints: { type: "string" },
+    expires: { type: "string" },
+    overlap: { type: "string" },
+  },
   optionHelp: [
     ["--org ORG", "create: the key's organization (default: the only one); list: show only its keys"],
     ["--name NAME", "create: what the key is for"],
+    ["--monthly-credits N", "create, limit: most credits in a calendar month, UTC"],
+    ["--endpoints LIST", `create, limit: only these, of ${KEY_ENDPOINTS.join(", ")}`],
+    ["--expires WHEN", "create, limit: a date, a time or a duration, such as 90d"],
+    ["--overlap TIME", "rotate: how long the old secret works, up to 30d (default: 24h)"],
   ],
   note: DATABASE_NOTE,
-  examples: ['keys create --name "our site"', "keys list", "keys revoke key_0123456789ab"],
+  examples: [
+    'keys create --name "our site"',
+    "keys create --name kiosk --endpoints tts --monthly-credits 50000 --expires 90d",
+    "keys rotate key_0123456789ab --overlap 1h",
+    "keys revoke key_0123456789ab",
+  ],
   run: keys,
 };
 
@@ -38,14 +59,20 @@ async function keys(input: CommandInput): Promise<void> {
   if (action === "list" && rest.length === 0) return await withStore(input, (store) => list(store, input));
   if (action === "revoke" && rest.length === 1)
     return await withStore(input, (store) => revoke(store, rest[0]!, input));
-  if (action === "revoke") throw new UsageError("revoke needs one KEY_ID; see `dauys keys list`");
-  throw unknownAction(action, ["create", "list", "revoke"]);
+  if (action === "limit" && rest.length === 1)
+    return await withStore(input, (store) => limit(store, rest[0]!, input));
+  if (action === "rotate" && rest.length === 1)
+    return await withStore(input, (store) => rotate(store, rest[0]!, input));
+  if (action === "revoke" || action === "limit" || action === "rotate")
+    throw new UsageError(`${action} needs one KEY_ID; see \`dauys keys list\``);
+  throw unknownAction(action, ["create", "list", "limit", "rotate", "revoke"]);
 }
 
 async function create(store: Store, input: CommandInput): Promise<void> {
+  const limits = { ...NO_KEY_LIMITS, ...keyLimits(input.options) };
   const organizationId = await organizationFor(store, input.options.text("org"));
   const name = input.options.text("name") ?? "key";
-  const { rawKey, ...key } = await store.apiKeys.create({ organizationId, name });
+  const { rawKey, ...key } = await store.apiKeys.create({ organizationId, name, limits });
   const remark = `created ${key.id} for ${organizationId}; save the key now, it is not shown again`;
   printResult(input, { ...toJson(key), key: rawKey }, rawKey, remark);
 }
@@ -59,9 +86,23 @@ async function list(store: Store, input: CommandInput): Promise<void> {
     key.name,
     key.createdAt.toISOString(),
     key.lastUsedAt?.toISOString() ?? "never",
-    key.revokedAt === null ? "active" : "revoked",
+    `${key.usage[0]!.credits + key.usage[0]!.held}${key.monthlyCredits === null ? "" : ` of ${key.monthlyCredits}`}`,
+    key.endpoints?.join(",") ?? "all",
+    stateOf(key),
   ]);
-  const titles = ["ID", "ORGANIZATION", "KEY", "NAME", "CREATED", "LAST USED", "STATE"];
+  const titles = [
+    ...[
+      "ID",
+      "ORGANIZATION",
+      "KEY",
+      "NAME",
+      "CREATED",
+      "LAST USED",
+      "CREDITS THIS MONTH",
+      "ENDPOINTS",
+      "STATE",
+    ],
+  ];
   printResult(input, { data: found.map(toJson) }, table(titles, rows));
 }
 
@@ -69,6 +110,35 @@ async function revoke(store: Store, id: string, input: CommandInput): Promise<vo
   const key = await store.apiKeys.revoke(id);
   if (key === null) throw new CommandError(`no such key: "${id}"; see \`dauys keys list\``);
   printResult(input, toJson(key), `revoked ${id}; running services reject it within 30 s`);
+}
+
+async function limit(store: Store, id: string, input: CommandInput): Promise<void> {
+  const limits = keyLimits(input.options);
+  if (Object.keys(limits).length === 0)
+    throw new UsageError("limit needs --monthly-credits, --endpoints or --expires");
+  const key = await store.apiKeys.setLimits(id, limits);
+  if (key === null) throw noSuchKey(id);
+  printResult(input, toJson(key), `changed ${id}; running services apply it within 30 s`);
+}
+
+async function rotate(store: Store, id: string, input: CommandInput): Promise<void> {
+  const rotated = await store.apiKeys.rotate(id, overlapSeconds(input.options.text("overlap") ?? "24h"));
+  if (rotated === null) throw noSuchKey(id);
+  const { rawKey, ...key } = rotated;
+  const until = key.previousUntil === null ? "ended" : `works until ${key.previousUntil.toISOString()}`;
+  const remark = `rotated ${id}: the old secret ${until}; save the new key now, it is not shown again`;
+  printResult(input, { ...toJson(key), key: rawKey }, rawKey, remark);
+}
+
+function noSuchKey(id: string): CommandError {
+  return new CommandError(`no such active key: "${id}"; see \`dauys keys list\``);
+}
+
+function stateOf({ revokedAt, expiresAt }: ApiKey): string {
+  if (revokedAt !== null) return "revoked";
+  if (expiresAt === null) return "active";
+  const until = expiresAt.toISOString();
+  return expiresAt.getTime() > Date.now() ? `active until ${until}` : `expired ${until}`;
 }
 
 async function organizationFor(store: Store, wanted: string | null): Promise<string> {
@@ -95,5 +165,10 @@ function toJson(key: ApiKey) {
     created_at: key.createdAt,
     last_used_at: key.lastUsedAt,
     revoked_at: key.revokedAt,
+    monthly_credits: key.monthlyCredits,
+    endpoints: key.endpoints,
+    expires_at: key.expiresAt,
+    previous_secret_until: key.previousUntil,
+    usage: key.usage,
   };
 }

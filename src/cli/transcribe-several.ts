@@ -33,7 +33,7 @@ export const MOST_PARALLEL = 16;
 /** Enough to outlast rate limits and a restart of the service, which was reachable at the start. */
 const RETRIES = 20;
 /** Errors that every other recording would get too. */
-const FATAL_CODES = ["key_invalid", "out_of_credits"];
+const FATAL_CODES = ["key_invalid", "endpoint_not_allowed", "out_of_credits", "key_budget_exceeded"];
 
 interface Job {
   readonly recording: Recording;

@@ -15,6 +15,7 @@ import type { UploadProgress } from "./transport.js";
 import type {
   Balance,
   Health,
+  KeyInfo,
   Model,
   RawFormat,
   Readiness,
@@ -231,6 +232,11 @@ export class ServiceClient {
   /** Returns the credits of the key's organization. */
   async balance(options: CallOptions = {}): Promise<Balance> {
     return this.#get<Balance>("v1/balance", options, { headers: this.#authorization });
+  }
+
+  /** Returns the key's limits, and what it used this month. */
+  async key(options: CallOptions = {}): Promise<KeyInfo> {
+    return this.#get<KeyInfo>("v1/key", options, { headers: this.#authorization });
   }
 
   /** Returns the usage of the key's organization by day. */

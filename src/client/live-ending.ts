@@ -24,7 +24,7 @@ const TRANSIENT_CODES: readonly number[] = [
 
 /** Returns whether another connection may continue the session. */
 export function canReconnect({ closeCode, error }: LiveEnding): boolean {
-  if (error?.code === "out_of_credits") return false;
+  if (error?.code === "out_of_credits" || error?.code === "key_budget_exceeded") return false;
   return error?.retryable === true || TRANSIENT_CODES.includes(closeCode);
 }
 

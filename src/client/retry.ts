@@ -11,6 +11,8 @@ const FIRST_BACKOFF_MS = 500;
 const LONGEST_BACKOFF_MS = 8_000;
 /** If the service requests a longer pause, the caller decides. */
 const LONGEST_RETRY_AFTER_MS = 60_000;
+/** A retry cannot create credits. */
+const FINAL_CODES = ["out_of_credits", "key_budget_exceeded"];
 /** Sent by proxies that cannot reach the service. */
 const GATEWAY_STATUSES = [502, 503, 504];
 
@@ -19,7 +21,7 @@ const GATEWAY_STATUSES = [502, 503, 504];
  * requests that did not reach the service are retried. Missing credits are final.
  */
 export function isRetryable({ status, code, retryAfterMs, shouldRetry }: Rejection): boolean {
-  if (code === "out_of_credits" || shouldRetry === false) return false;
+  if (shouldRetry === false || FINAL_CODES.includes(code)) return false;
   if (retryAfterMs !== null) return retryAfterMs <= LONGEST_RETRY_AFTER_MS;
   return shouldRetry === true || GATEWAY_STATUSES.includes(status);
 }

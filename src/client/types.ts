@@ -244,6 +244,23 @@ export interface Readiness {
 }
 
 /** Credits of an organization, in whole numbers. */
+/** The key that asks, with its limits. */
+export interface KeyInfo {
+  readonly id: string;
+  readonly name: string | null;
+  /** Monthly cap in credits; null for none. */
+  readonly monthly_credits: number | null;
+  /** The current month, UTC, `2026-11`. */
+  readonly month: string;
+  /** Credits charged to the key for work begun this month. */
+  readonly credits: number;
+  /** Credits held for its running work. */
+  readonly held: number;
+  /** Endpoints that it is limited to; null for all. */
+  readonly endpoints: readonly ("tts" | "transcribe" | "live" | "jobs" | "account:read")[] | null;
+  readonly expires_at: string | null;
+}
+
 export interface Balance {
   /** Includes held credits. */
   readonly balance: number;

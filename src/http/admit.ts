@@ -5,6 +5,7 @@ import type { FrontRequest } from "../../core/ports/front.js";
 import type { KeyIdentity, KeyStore } from "../../core/ports/key-store.js";
 import { inSpan } from "../../core/ports/span.js";
 import { isDeepgramPath } from "../../core/protocol/deepgram-errors.js";
+import { requireEndpoint } from "../../core/protocol/endpoint-scopes.js";
 import type { Exchange } from "./exchange.js";
 import type { RouteDeps } from "./router.js";
 import { isTemporaryKey } from "./signed-credentials.js";
@@ -16,7 +17,8 @@ export type AdmitDeps = Pick<RouteDeps, "running" | "keys" | "slots">;
  *
  * @param kind takes one of the organization's slots for this work until the exchange ends; null for requests
  *   without cost
- * @throws {ServiceError} `SHUTTING_DOWN`, `KEY_INVALID`, `AUTH_UNAVAILABLE`, `TOO_MANY_REQUESTS`
+ * @throws {ServiceError} `SHUTTING_DOWN`, `KEY_INVALID`, `ENDPOINT_NOT_ALLOWED`, `AUTH_UNAVAILABLE`,
+ *   `TOO_MANY_REQUESTS`
  */
 export async function admit(exchange: Exchange, deps: AdmitDeps, kind: WorkKind | null): Promise<Caller> {
   if (deps.running.isDraining) throw new ServiceError("SHUTTING_DOWN", "the service is stopping");
@@ -26,6 +28,7 @@ export async function admit(exchange: Exchange, deps: AdmitDeps, kind: WorkKind 
       ? tokenKey(exchange.request)
       : bearerKey(exchange.request);
     const known = await authenticate(key, deps.keys);
+    requireEndpoint(known.endpoints, exchange.request.method, exchange.route ?? exchange.request.path);
     if (kind !== null) exchange.onEnd(deps.slots.take(known, kind));
     return known;
   });

@@ -1,26 +1,45 @@
 import { LRUCache } from "lru-cache";
+import type { Clock } from "../../core/ports/clock.js";
 import type { SessionPlace } from "../../core/ports/console-store.js";
 import type { KeyIdentity } from "../../core/ports/key-store.js";
 
 /** Far more endings than occur in the five minutes for which an authorization is cached. */
 const REMEMBERED = 10_000;
 
+/** Timers cannot run for longer than 24.8 days. */
+const LONGEST_TIMER_MS = 24 * 3_600_000;
+
 interface Watcher {
   readonly identity: KeyIdentity;
   readonly onEnd: () => void;
+  timer: NodeJS.Timeout | null;
+}
+
+/** The secrets of a rotated key. */
+export interface KeyRotation {
+  readonly rotations: number;
+  /** When the secret before the current one expires, by the shared clock. */
+  readonly previousUntilMs: number;
 }
 
 /**
  * Records the ends of keys, and of the sessions and memberships behind playground keys, while the service
- * runs. Watchers of such a key are notified immediately, and cached or in-flight look-ups of it become
+ * runs; expiry dates that keys bring along count too. Watchers of such a key are notified immediately, and cached or in-flight look-ups of it become
  * invalid. A key and a session never return but a user may, so an ending does not affect grants that were
  * looked up later.
  */
 export class KeyEndings {
   /** The number of the ending, by name. */
   readonly #ended = new LRUCache<string, number>({ max: REMEMBERED });
+  readonly #rotations = new LRUCache<string, KeyRotation>({ max: REMEMBERED });
   readonly #watchers = new Set<Watcher>();
+  readonly #clock: Clock;
   #count = 0;
+
+  /** @param clock the shared clock, by which keys expire */
+  constructor(clock: Clock = { nowMs: Date.now }) {
+    this.#clock = clock;
+  }
 
   /** The number of endings so far, and the `knownSince` of a grant looked up now. */
   get count(): number {
@@ -29,6 +48,17 @@ export class KeyEndings {
 
   endKey(id: string): void {
     this.#end(keyName(id));
+  }
+
+  /** Ends what uses an expired key. Not recorded, because its date may be changed. */
+  expireKey(id: string): void {
+    for (const { identity, onEnd } of [...this.#watchers]) if (identity.keyId === id) onEnd();
+  }
+
+  /** Ends what uses a replaced secret of a key: the one before the current when it expires, older ones now. */
+  rotateKey(id: string, rotation: KeyRotation): void {
+    this.#rotations.set(id, rotation);
+    for (const watcher of [...this.#watchers]) if (watcher.identity.keyId === id) this.#arm(watcher);
   }
 
   endSession(session: Buffer): void {
@@ -48,7 +78,9 @@ export class KeyEndings {
     this.#end(placeName(session.toString("base64url"), organizationId));
   }
 
-  hasEnded({ keyId, organizationId, grant }: KeyIdentity): boolean {
+  hasEnded(identity: KeyIdentity): boolean {
+    const { keyId, organizationId, grant } = identity;
+    if (this.#endOf(identity) <= this.#clock.nowMs()) return true;
     if (grant === undefined) return this.#ended.has(keyName(keyId));
     const { session, userId, knownSince } = grant;
     const names = [
@@ -62,9 +94,13 @@ export class KeyEndings {
 
   /** Calls `onEnd` when the key ends. @returns a function that stops watching */
   watch(identity: KeyIdentity, onEnd: () => void): () => void {
-    const watcher = { identity, onEnd };
+    const watcher: Watcher = { identity, onEnd, timer: null };
     this.#watchers.add(watcher);
-    return () => void this.#watchers.delete(watcher);
+    this.#arm(watcher);
+    return () => {
+      if (watcher.timer !== null) clearTimeout(watcher.timer);
+      this.#watchers.delete(watcher);
+    };
   }
 
   /** Organizations' keys that are being watched. */
@@ -85,6 +121,26 @@ export class KeyEndings {
 
   #watched<T>(of: (identity: KeyIdentity) => T | null): T[] {
     return [...this.#watchers].map(({ identity }) => of(identity)).filter((one) => one !== null);
+  }
+
+  /** Calls a watcher when its key expires. */
+  #arm(watcher: Watcher): void {
+    if (watcher.timer !== null) clearTimeout(watcher.timer);
+    watcher.timer = null;
+    const endMs = this.#endOf(watcher.identity);
+    if (endMs === Number.POSITIVE_INFINITY) return;
+    const leftMs = endMs - this.#clock.nowMs();
+    const waitMs = Math.min(Math.ceil(leftMs), LONGEST_TIMER_MS);
+    if (leftMs <= 0) watcher.onEnd();
+    else watcher.timer = setTimeout(() => this.#arm(watcher), waitMs).unref();
+  }
+
+  /** Returns when the key, or the secret by which it was found, expires. */
+  #endOf({ keyId, secret = 0, endsAtMs = Number.POSITIVE_INFINITY }: KeyIdentity): number {
+    const rotation = this.#rotations.get(keyId);
+    if (rotation === undefined || secret >= rotation.rotations) return endsAtMs;
+    const isPrevious = secret === rotation.rotations - 1;
+    return Math.min(endsAtMs, isPrevious ? rotation.previousUntilMs : Number.NEGATIVE_INFINITY);
   }
 
   #end(name: string): void {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { ServiceError } from "../../core/domain/errors.js";
+import { isUnpaid, ServiceError } from "../../core/domain/errors.js";
 import type { Caller } from "../../core/ports/conversations.js";
 import type { FrontRequest } from "../../core/ports/front.js";
 import type { KeptAnswer, KeyedRequest, Paid } from "../../core/ports/idempotency.js";
@@ -109,7 +109,7 @@ export async function onceByKey(
  * Rejects a caller without credits before an upload is read. A known idempotency key passes: the request may
  * have been paid for with the last credits.
  *
- * @throws {ServiceError} `OUT_OF_CREDITS`, `AUTH_UNAVAILABLE`
+ * @throws {ServiceError} `OUT_OF_CREDITS`, `KEY_BUDGET_EXCEEDED`, `AUTH_UNAVAILABLE`
  */
 export async function requireCreditForFile(
   deps: Pick<RouteDeps, "conversations" | "idempotency">,
@@ -119,7 +119,7 @@ export async function requireCreditForFile(
   try {
     await deps.conversations.requireCredit(caller, "file");
   } catch (thrown) {
-    const isRefused = thrown instanceof ServiceError && thrown.code === "OUT_OF_CREDITS";
+    const isRefused = thrown instanceof ServiceError && isUnpaid(thrown.code);
     if (!isRefused || key === null) throw thrown;
     if (!(await deps.idempotency.isKnown(caller.identity.organizationId, key))) throw thrown;
   }

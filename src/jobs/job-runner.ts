@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FileLength, TimedTranscript } from "../../core/domain/decoding/transcript.js";
 import { asServiceError, errorName, ServiceError } from "../../core/domain/errors.js";
+import { holdIdOf } from "../../core/domain/jobs/job.js";
 import type { Log } from "../../core/observe/log.js";
 import type { Caller, FileWishes, StopReason } from "../../core/ports/conversations.js";
 import type { JobCounts, JobQueue, JobResult, JobRun } from "../../core/ports/jobs.js";
@@ -185,8 +186,7 @@ export class JobRunner {
     const { meter, transcribe, queue, observer } = this.#parts;
     const { model, hotWords, reading, channels = "mix" } = run.options;
     const identity = { keyId: run.keyId, organizationId: run.organizationId, tier: "paid" } as const;
-    // Every run has its own hold: a lost one may still be open, and is then released by its service's sweep.
-    const holdId = `${run.id}-${run.attempt}`;
+    const holdId = holdIdOf(run);
     const caller: Caller = { requestId: holdId, identity, endpoint: ENDPOINT };
     const origin = { keyId: run.keyId, endpoint: ENDPOINT };
     let hold: Hold | null = null;

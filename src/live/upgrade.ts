@@ -8,6 +8,7 @@ import type { FrontRequest, FrontSocket, SocketEvents, UpgradeDecision } from ".
 import type { KeyIdentity, KeyStore } from "../../core/ports/key-store.js";
 import { inSpan, NO_TRACER } from "../../core/ports/span.js";
 import { deepgramErrorBody, isDeepgramPath } from "../../core/protocol/deepgram-errors.js";
+import { requireEndpoint } from "../../core/protocol/endpoint-scopes.js";
 import type { LivePath } from "../../core/protocol/endpoints.js";
 import { errorBody } from "../../core/protocol/error-body.js";
 import { errorHeaders, HTTP_STATUS, publicDetail } from "../../core/protocol/error-status.js";
@@ -77,6 +78,7 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
       if (deps.running.isDraining) throw new ServiceError("SHUTTING_DOWN", "the service is stopping");
       const { identity, config } = await inSpan(span.child("admission"), async () => {
         const known = await identify(credential, dialect, deps, keys);
+        requireEndpoint(known.identity.endpoints, "GET", dialect.path);
         // Checked first, so that a client without a free slot costs little.
         deps.slots.check(known.identity, dialect.work);
         return known;

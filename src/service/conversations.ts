@@ -58,7 +58,8 @@ export function makeConversations(given: ConversationParts): Conversations {
     requireCredit: (caller, kind) => {
       // A file's response may be a stored one, which needs no slot: its hold checks the limit instead.
       const mostAtOnce = kind === "live" ? caller.mostAtOnce : undefined;
-      return meter.requireCredit(caller.identity.organizationId, kind, mostAtOnce);
+      const { organizationId, keyId } = caller.identity;
+      return meter.requireCredit(organizationId, kind, mostAtOnce, keyId);
     },
     synthesis: speak(parts),
     speaking: speakPieces(parts),

@@ -29,6 +29,7 @@ import type { Config } from "../settings/settings.js";
 import type { Base, Owned, ThreadEntries } from "./base.js";
 import { type Engines, engineStatuses, isGivenUp, MAX_FILE_SECONDS } from "./engines.js";
 import { type JobParts, openJobs } from "./jobs.js";
+import { type Mailing, openMail, warnOfLowBalances } from "./mail.js";
 import { createTransport, type Transport } from "./transport.js";
 import { type Repeat, watchEndings } from "./watch-endings.js";
 
@@ -64,6 +65,13 @@ export async function openPublicSide(parts: PublicSideParts, owned: Owned): Prom
     return threads;
   };
   const { temporaryKeys, endings } = openKeys(parts, owned);
+  const mailing = openMail(config, log, owned);
+  const { lowBalanceCredits: limitCredits } = config;
+  if (mailing !== null && limitCredits > 0) {
+    const { lowBalances } = store;
+    const stop = warnOfLowBalances({ lowBalances, mailing, limitCredits, repeat: parts.repeat, log });
+    owned.add("watch of low balances", async () => stop());
+  }
   const isReady = async () => !isGivenUp(engines) && (await disk.hasRoomFor(0)) && (await store.canServe());
   const urls = new UrlFetcher({ policy: new AddressPolicy(config.urlFetchAllow) });
   const jobs = openJobs({ ...parts, urls }, owned);
@@ -78,7 +86,7 @@ export async function openPublicSide(parts: PublicSideParts, owned: Owned): Prom
     tokens: new StreamTokens({ ...signed, secret: store.secretFor("stream tokens") }),
     secrets: new ClientSecrets({ ...signed, secret: store.secretFor("client secrets") }),
     endings,
-    extraRoutes: consoleRoutes(parts, { temporaryKeys, endings, isReady }),
+    extraRoutes: consoleRoutes(parts, { temporaryKeys, endings, isReady, mailing }),
     isReady,
     spoolDir: spoolFolder,
     room,
@@ -123,7 +131,7 @@ function openLiveDecoders({ config, metrics, log }: Base, owned: Owned): LiveDec
 
 /** Opens the store's and the playground's keys, and the record of ended ones. */
 function openKeys({ store, repeat, log }: PublicSideParts, owned: Owned) {
-  const endings = new KeyEndings();
+  const endings = new KeyEndings(store.sharedClock);
   const temporaryKeys = new TemporaryKeys({
     keys: store.keys,
     secret: store.secretFor("playground keys"),
@@ -139,9 +147,12 @@ function openKeys({ store, repeat, log }: PublicSideParts, owned: Owned) {
 
 function consoleRoutes(
   { config, store, engines, conversations, broken, passwordCost, log }: PublicSideParts,
-  shared: Pick<ConsoleDeps, "temporaryKeys" | "endings"> & { readonly isReady: () => Promise<boolean> },
+  shared: Pick<ConsoleDeps, "temporaryKeys" | "endings"> & {
+    readonly isReady: () => Promise<boolean>;
+    readonly mailing: Mailing | null;
+  },
 ): readonly Route[] {
-  const { temporaryKeys, endings, isReady } = shared;
+  const { temporaryKeys, endings, isReady, mailing } = shared;
   const { catalog } = conversations;
   const served = everyModel(catalog).filter(({ task }) => servesTask(task, config.serve));
   const models = served.map(({ name, task, lang, notes }) => {
@@ -167,6 +178,7 @@ function consoleRoutes(
   const deps: ConsoleDeps = {
     store: store.console,
     topUps: store.vouchers,
+    mailing: mailing === null ? null : { ...mailing, resets: store.passwordResets },
     temporaryKeys,
     endings,
     proxies: new TrustedProxies(config.trustedProxies),

@@ -28,7 +28,11 @@ export function watchEndings(parts: {
 }): () => void {
   const { store, endings, repeat, log } = parts;
   const look = async () => {
-    for (const id of await store.apiKeys.revokedAmong(endings.watchedKeys)) endings.endKey(id);
+    for (const key of await store.apiKeys.endedAmong(endings.watchedKeys)) {
+      if (key.isRevoked) endings.endKey(key.id);
+      else if (key.isExpired) endings.expireKey(key.id);
+      else endings.rotateKey(key.id, key);
+    }
     const places = endings.watchedPlaces;
     const good = new Set(await store.console.users.goodPlaces(places));
     for (const place of places) if (!good.has(place)) endings.endPlace(place);

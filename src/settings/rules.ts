@@ -158,6 +158,23 @@ export const CONTACT: Rule<string> = {
     .refine((value) => (value.startsWith("https://") ? URL.canParse(value) : isEmail(value))),
 };
 
+export const SMTP_URL: Rule<string> = {
+  rule: "an address like smtp://user:password@host:587 or smtps://host:465",
+  schema: z.string().refine((value) => {
+    const { protocol = "", hostname = "" } = URL.canParse(value) ? new URL(value) : {};
+    return /^smtps?:$/.test(protocol) && hostname !== "";
+  }),
+  isSecret: true,
+};
+
+export const MAIL_FROM: Rule<string> = {
+  rule: "an e-mail address, or a name and an e-mail address like Dauys <no-reply@example.org>",
+  schema: z
+    .string()
+    .max(200)
+    .refine((value) => isEmail(/^[^<>"\r\n]+<([^<>]+)>$/.exec(value)?.[1] ?? value)),
+};
+
 function isEmail(value: string): boolean {
   const [name = "", host = "", ...more] = value.split("@");
   return name !== "" && host.includes(".") && more.length === 0 && !/[\s<>"]/.test(value);

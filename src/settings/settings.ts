@@ -14,6 +14,7 @@ import {
   HOST_NAME,
   HTTP_URL,
   kilobytes,
+  MAIL_FROM,
   megabytes,
   NETWORKS,
   oneOf,
@@ -23,6 +24,7 @@ import {
   PROVIDER_LIST,
   SERVED_LIST,
   SHORT_NAME,
+  SMTP_URL,
   seconds,
   TARIFF,
   wholeNumber,
@@ -212,6 +214,18 @@ const TREE = {
     CONTACT,
     "your e-mail or https address, shown in the console to users who need credits or a new password",
   ),
+  smtpUrl: orNone(
+    "SMTP_URL",
+    SMTP_URL,
+    "mail server for invitations, password reset links and warnings of a low balance: `smtp://user:password@host:587` (STARTTLS) " +
+      "or `smtps://…:465`; without it they are links that users pass on. Needs `MAIL_FROM` and `PUBLIC_URL`",
+  ),
+  mailFrom: orNone("MAIL_FROM", MAIL_FROM, "sender of mail: `Dauys <no-reply@example.org>`"),
+  publicUrl: orNone("PUBLIC_URL", HTTP_URL, "address at which users reach the console, for links in mail"),
+  lowBalanceCredits: setting("LOW_BALANCE_CREDITS", wholeNumber(0, 1_000_000_000_000), {
+    otherwise: "2500",
+    means: "owners get mail once when their organization's balance falls below this; 0 never",
+  }),
   concurrency: {
     paid: {
       synthesis: perOrganization("SYNTHESIS_PER_ORG", CONCURRENCY_LIMITS.paid.synthesis, "syntheses"),
@@ -313,7 +327,16 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     throw new ConfigError(`${TREE.frontThreads.name} ${rule}, received "${config.frontThreads}"`);
   }
   requireBus(config);
+  requireSender(config);
   return config;
+}
+
+/** Mail needs a sender, and an address for its links: the `Host` of a request may be an attacker's. */
+function requireSender({ smtpUrl, mailFrom, publicUrl }: Config): void {
+  if (smtpUrl === null) return;
+  const missing = mailFrom === null ? TREE.mailFrom.name : publicUrl === null ? TREE.publicUrl.name : null;
+  if (missing !== null)
+    throw new ConfigError(`${missing} must be set with ${TREE.smtpUrl.name}, received none`);
 }
 
 /** Gateways and engines need a bus; a process that does everything does not. */

@@ -16,6 +16,7 @@ import { PostgresAttempts } from "./accounts/attempts.js";
 import { makeConsoleStore } from "./accounts/console-store.js";
 import { KeyCache } from "./accounts/key-cache.js";
 import { deriveSecret } from "./accounts/key-secret.js";
+import { LowBalances } from "./accounts/low-balances.js";
 import { Organizations } from "./accounts/organizations.js";
 import { PostgresPasswordResets } from "./accounts/password-resets.js";
 import { accountReports, PostgresReports } from "./accounts/reports.js";
@@ -111,6 +112,7 @@ export class Store {
   readonly changes: HoldChanges;
   readonly vouchers: Vouchers;
   readonly passwordResets: PostgresPasswordResets;
+  readonly lowBalances: LowBalances;
   readonly console: ConsoleStore;
   readonly accountReports: AccountReports;
   readonly places: SessionPlaces;
@@ -148,6 +150,7 @@ export class Store {
     this.changes = new HoldChanges(sql);
     this.vouchers = new Vouchers(sql, pepper);
     this.passwordResets = new PostgresPasswordResets(sql);
+    this.lowBalances = new LowBalances(sql);
     this.#attempts = new PostgresAttempts({
       sql,
       secret: deriveSecret(pepper, "attempts"),
@@ -155,7 +158,7 @@ export class Store {
     });
     const reports = new PostgresReports(sql);
     this.console = makeConsoleStore(sql, { apiKeys, reports, attempts: this.#attempts });
-    this.accountReports = accountReports(reports);
+    this.accountReports = accountReports(reports, apiKeys);
     this.places = sessionPlaces(this.console.users, log);
     this.#usedTokens = new UsedTokens(sql, log);
     this.tokenUses = this.#usedTokens;

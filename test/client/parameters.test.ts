@@ -103,6 +103,7 @@ test("the library can send exactly the parameters and fields of the API", async 
   await client.health();
   await client.streamToken();
   await client.balance();
+  await client.key();
   const { id } = FAKE_JOB;
   await client.jobs.submit(new Uint8Array(10), { ...transcript, webhookUrl: "https://hooks.test/" });
   await client.jobs.submit({ url: "https://recordings.test/a.wav" }, transcript);

@@ -337,8 +337,43 @@ describe("deleting an account", () => {
 /** A valid body for a route, which rejects unknown fields. */
 function bodyOf(path: string): object {
   if (path.endsWith("/keys")) return { name: "x" };
+  if (path.includes("/keys/")) return {};
   return path.endsWith("/vouchers") ? { code: "X" } : { role: "member" };
 }
+
+describe("limits of keys", () => {
+  test("are stored, listed and removed", async () => {
+    const limits = { monthly_credits: 500, endpoints: ["live", "tts"], expires_at: "2999-12-31" };
+    const { json: made } = await owner.ask("POST", `${at}/keys`, { name: "limited", ...limits });
+    const stored = { ...limits, endpoints: ["tts", "live"], expires_at: "2999-12-31T00:00:00.000Z" };
+    for (const [name, value] of Object.entries(stored)) assert.deepEqual(made[name], value, name);
+    const month = new Date().toISOString().slice(0, 7);
+    assert.deepEqual(made.usage, [{ month, credits: 0, held: 0 }]);
+    const change = { monthly_credits: null, endpoints: null, expires_at: null };
+    const { json: changed } = await owner.ask("PATCH", `${at}/keys/${made.id}`, change);
+    for (const [name, value] of Object.entries(change)) assert.equal(changed[name], value, name);
+    const { json: rotated } = await owner.ask("POST", `${at}/keys/${made.id}/rotate`, {});
+    assert.match(rotated.key, /^sk-svc-[0-9a-f]{48}$/);
+    const hours = (Date.parse(rotated.previous_secret_until) - Date.now()) / 3_600_000;
+    assert.equal(Math.round(hours), 24);
+    assert.equal((await owner.ask("DELETE", `${at}/keys/${made.id}`)).status, 200);
+  });
+
+  for (const [code, limits] of [
+    ["cap_invalid", { monthly_credits: 0 }],
+    ["cap_invalid", { monthly_credits: 1.5 }],
+    ["cap_invalid", { monthly_credits: "5" }],
+    ["endpoints_invalid", { endpoints: [] }],
+    ["endpoints_invalid", { endpoints: ["speech"] }],
+    ["expiry_invalid", { expires_at: "2020-01-01" }],
+    ["expiry_invalid", { expires_at: "soon" }],
+  ] as const) {
+    test(`${JSON.stringify(limits)} is rejected`, async () => {
+      const { status, json } = await owner.ask("POST", `${at}/keys`, { name: "limited", ...limits });
+      assert.deepEqual([status, json.code], [400, code]);
+    });
+  }
+});
 
 describe("access", () => {
   test("rejects an unknown field and suggests the nearest known one", async () => {
@@ -447,6 +482,7 @@ describe("service facts", () => {
       },
       credit_price: { amount: 1, credits: 25_000, currency: "USD" },
       contact: "operator@example.org",
+      mail: false,
     });
   });
 

@@ -1,5 +1,6 @@
 import { CONCURRENCY_LIMITS } from "../../core/domain/usage/concurrency.js";
 import { DEFAULT_TARIFFS } from "../../core/domain/usage/tariff.js";
+import type { Mailer } from "../../core/ports/mailer.js";
 import { consoleApi, consoleRoutes } from "../../src/console/server/api.js";
 import { pageRoutes } from "../../src/console/server/pages-routes.js";
 import type { ConsoleDeps, ConsoleRoute } from "../../src/console/server/route.js";
@@ -16,6 +17,7 @@ import { ManualClock } from "../support/manual-clock.js";
 import { preparedFolder } from "../support/prepared-database.js";
 import { SILENT } from "../support/silent-log.js";
 
+export const PUBLIC_URL = "https://speech.example.org";
 export const PASSWORD = "correct horse battery";
 
 /** The facts of a service with default settings, with a price and a contact. */
@@ -100,7 +102,10 @@ export interface RunningConsole {
 }
 
 /** Starts the console on a real database, without speech engines. */
-export async function startConsole(trustedProxies: readonly string[] = []): Promise<RunningConsole> {
+export async function startConsole(
+  trustedProxies: readonly string[] = [],
+  mailer: Mailer | null = null,
+): Promise<RunningConsole> {
   const clock = new ManualClock();
   const store = await openStore(privateStore(await preparedFolder()), SILENT, { clock });
   const endings = new KeyEndings();
@@ -115,6 +120,7 @@ export async function startConsole(trustedProxies: readonly string[] = []): Prom
   const deps: ConsoleDeps = {
     store: store.console,
     topUps: store.vouchers,
+    mailing: mailer === null ? null : { mailer, publicUrl: PUBLIC_URL, resets: store.passwordResets },
     temporaryKeys,
     endings,
     proxies: new TrustedProxies(trustedProxies),

@@ -251,7 +251,14 @@ test("usage, the other endpoints, the console and the operator's port", async ()
   const usage = await checked("GET", "/v1/usage");
   const { quantity } = usage.data.find(({ kind }: { kind: string }) => kind === "file");
   assert.ok(quantity > 1);
-  for (const path of ["/v1/balance", "/v1/models", "/v1/voices", "/v1/audio/models", "/v1/audio/voices"])
+  for (const path of [
+    "/v1/balance",
+    "/v1/key",
+    "/v1/models",
+    "/v1/voices",
+    "/v1/audio/models",
+    "/v1/audio/voices",
+  ])
     await checked("GET", path);
   for (const path of ["/health", "/ready"]) await checked("GET", path);
   for (const path of ["/openapi.json", "/asyncapi.json"]) await checked("GET", path);

@@ -306,6 +306,12 @@ export const MODULES: readonly Module[] = [
   ),
   module("src/console", "the paths of the console's pages", "", ""),
   module(
+    "src/mail",
+    "mail over SMTP, and its texts in three languages",
+    "core/observe core/ports",
+    "nodemailer",
+  ),
+  module(
     "src/console/server",
     "the console's interface: accounts, keys, credits, members",
     `${BASE} core/observe core/protocol core/ports src/http src/console`,
@@ -323,7 +329,7 @@ export const MODULES: readonly Module[] = [
     `${BASE} core/observe core/protocol core/ports src/settings native native/beam native/models native/devices native/threads
      native/reading src/bus src/models actors/residency actors/live actors/fleet actors/transcription actors/synthesis actors/billing
      src/store/postgres src/store src/input/media src/input/url src/front/shared src/front/threads src/front src/http src/http/endpoints src/jobs src/live
-     src/console/server`,
+     src/console/server src/mail src/store/accounts`,
     "crypto files tools",
   ),
   module("src/plots", "plots as SVG, light and dark", "", ""),

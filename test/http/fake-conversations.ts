@@ -54,6 +54,10 @@ export class FakeReports implements AccountReports {
   /** Result of the next query. */
   next: Promise<unknown> = Promise.resolve();
 
+  async key(): Promise<null> {
+    return null;
+  }
+
   async credits(organizationId: string): Promise<Credits> {
     this.asked.push(organizationId);
     await this.next;

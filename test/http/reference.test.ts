@@ -211,6 +211,7 @@ const SPECIFIED: readonly Specified[] = [
   ["GET", "/v1/audio/voices", "open", [], [], []],
   ["GET", "/ready", "open", [503], [], []],
   ["GET", "/v1/balance", "key", [400, 401, 503], [], []],
+  ["GET", "/v1/key", "key", [400, 401, 403, 503], [], []],
   ["GET", "/v1/usage", "key", [400, 401, 429, 503], [], ["from", "to"]],
 ];
 

@@ -45,6 +45,14 @@ export interface Job {
   readonly webhook: WebhookState | null;
 }
 
+/**
+ * Returns the id of a run's hold. Every run has its own, since a closed hold can never be opened again.
+ * @param attempt number of the run
+ */
+export function holdIdOf({ id, attempt }: { readonly id: string; readonly attempt: number }): string {
+  return `${id}-${attempt}`;
+}
+
 export interface JobPage {
   readonly status: JobStatus | null;
   readonly limit: number;

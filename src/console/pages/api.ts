@@ -30,6 +30,7 @@ export interface Session {
   /** Parts of the API served at this address; absent while nobody is signed in. */
   readonly serve?: readonly ServedPart[];
 }
+export type KeyEndpoint = "tts" | "transcribe" | "live" | "jobs" | "account:read";
 export interface ApiKey {
   readonly id: string;
   readonly prefix: string;
@@ -38,6 +39,12 @@ export interface ApiKey {
   readonly created_at: string;
   readonly last_used_at: string | null;
   readonly revoked_at: string | null;
+  readonly monthly_credits: number | null;
+  readonly endpoints: readonly KeyEndpoint[] | null;
+  readonly expires_at: string | null;
+  readonly previous_secret_until: string | null;
+  /** The current month first. */
+  readonly usage: readonly { readonly month: string; readonly credits: number; readonly held: number }[];
   readonly created_by: { readonly user_id: string; readonly email: string } | null;
 }
 export interface Credits {
@@ -65,6 +72,8 @@ export interface Prices {
   readonly credit_price: CreditPrice | null;
   /** An e-mail address or an https address. */
   readonly contact: string | null;
+  /** Whether the service sends mail. */
+  readonly mail: boolean;
 }
 /** A list as the console's API returns it. */
 export interface List<T> {

@@ -1,6 +1,7 @@
 import type { User } from "../../../core/ports/console-store.js";
 import {
   AttemptLimiter,
+  RESET_MAILS,
   SIGN_INS_OF_EMAIL,
   SIGN_UPS_OF_ADDRESS,
   TRIES_OF_ADDRESS,
@@ -27,6 +28,7 @@ export function accountRoutes({ store: { attempts }, clock }: ConsoleDeps): read
   const byEmail = new AttemptLimiter(SIGN_INS_OF_EMAIL, attempts, clock);
   const byAddress = new AttemptLimiter(TRIES_OF_ADDRESS, attempts, clock);
   const signUps = new AttemptLimiter(SIGN_UPS_OF_ADDRESS, attempts, clock);
+  const resetMails = new AttemptLimiter(RESET_MAILS, attempts, clock);
   // Handlers count the attempt of an address before they read the body.
   const signUp = async (call: OpenCall) => {
     const address = addressOf(call);
@@ -62,7 +64,7 @@ export function accountRoutes({ store: { attempts }, clock }: ConsoleDeps): read
     { method: "POST", path: `${API}/sign-up`, access: "open", handle: signUp },
     { method: "POST", path: `${API}/sign-in`, access: "open", handle: signIn },
     { method: "POST", path: `${API}/sign-out`, access: "open", handle: signOut },
-    ...passwordRoutes({ byEmail, byAddress }),
+    ...passwordRoutes({ byEmail, byAddress, resetMails }),
     { method: "POST", path: `${API}/account/delete`, access: "user", handle: deleteAccount(byEmail) },
     { method: "POST", path: `${API}/invitations/look-up`, access: "open", handle: lookUpInvitation },
     { method: "POST", path: `${API}/invitations/accept`, access: "user", handle: acceptInvitation },

@@ -34,7 +34,7 @@ export function consoleRoutes(deps: ConsoleDeps): readonly ConsoleRoute[] {
     ...sessionRoutes(),
     ...keyRoutes(),
     ...creditRoutes(deps),
-    ...memberRoutes(),
+    ...memberRoutes(deps),
     ...serviceRoutes(deps),
   ];
 }

@@ -27,6 +27,18 @@ export const SIGN_UPS_OF_ADDRESS: LimitedAttempts = {
   attempts: 30,
   windowMs: 60 * MINUTE_MS,
 };
+/** Mails to addresses that its owners choose. */
+export const INVITATION_MAILS: LimitedAttempts = {
+  kind: "invitation mails of an organization",
+  attempts: 30,
+  windowMs: 60 * MINUTE_MS,
+};
+/** Mails that anyone can make the service send to a user; counted for unknown addresses too. */
+export const RESET_MAILS: LimitedAttempts = {
+  kind: "reset mails of an e-mail address",
+  attempts: 3,
+  windowMs: 15 * MINUTE_MS,
+};
 /** Blocked names that are cached; the least recently used is evicted. */
 const MOST_BLOCKED = 50_000;
 /**

@@ -7,6 +7,10 @@ export const CONSOLE_ERRORS = {
   name_required: 400,
   name_long: 400,
   name_invalid: 400,
+  cap_invalid: 400,
+  endpoints_invalid: 400,
+  expiry_invalid: 400,
+  overlap_invalid: 400,
   not_signed_in: 401,
   wrong_credentials: 401,
   wrong_password: 403,
@@ -22,6 +26,7 @@ export const CONSOLE_ERRORS = {
   too_many_keys: 409,
   too_many_attempts: 429,
   busy: 503,
+  mail_unavailable: 409,
   unavailable: 503,
 } as const;
 
@@ -42,4 +47,8 @@ export class ConsoleError extends Error {
 
 export function isConsoleErrorCode(text: string): text is ConsoleErrorCode {
   return Object.hasOwn(CONSOLE_ERRORS, text);
+}
+
+export function noMail(): ConsoleError {
+  return new ConsoleError("mail_unavailable", "this service has no mail server; pass the link on yourself");
 }

@@ -1,20 +1,22 @@
 import type { Invitation, Member, MemberRefusal } from "../../../core/ports/console-store.js";
-import { ConsoleError } from "./console-error.js";
-import { type ConsoleRoute, type MemberCall, ORGANIZATION, ownersOnly } from "./route.js";
+import { AttemptLimiter, INVITATION_MAILS } from "./attempt-limiter.js";
+import { ConsoleError, noMail } from "./console-error.js";
+import { type ConsoleDeps, type ConsoleRoute, type MemberCall, ORGANIZATION, ownersOnly } from "./route.js";
 import { NEW_INVITATION, NEW_ROLE, parse, REMOVAL, RENAMING } from "./schemas.js";
 import { newSecret, secretHash } from "./sessions.js";
 
 export const INVITATION_LIFETIME_S = 7 * 86_400;
 
 /** Lists the routes for an organization's name, members and invitations. */
-export function memberRoutes(): readonly ConsoleRoute[] {
+export function memberRoutes({ store: { attempts }, clock }: ConsoleDeps): readonly ConsoleRoute[] {
+  const mails = new AttemptLimiter(INVITATION_MAILS, attempts, clock);
   return [
     { method: "PATCH", path: ORGANIZATION, access: "owner", handle: rename },
     { method: "GET", path: `${ORGANIZATION}/members`, access: "member", handle: listMembers },
     { method: "PATCH", path: `${ORGANIZATION}/members/:user`, access: "owner", handle: changeRole },
     { method: "DELETE", path: `${ORGANIZATION}/members/:user`, access: "owner", handle: removeMember },
     { method: "GET", path: `${ORGANIZATION}/invitations`, access: "owner", handle: listInvitations },
-    { method: "POST", path: `${ORGANIZATION}/invitations`, access: "owner", handle: invite },
+    { method: "POST", path: `${ORGANIZATION}/invitations`, access: "owner", handle: invite(mails) },
     { method: "DELETE", path: `${ORGANIZATION}/invitations/:invitation`, access: "owner", handle: withdraw },
   ];
 }
@@ -57,19 +59,33 @@ async function removeMember({ exchange, deps, organizationId, user, param }: Mem
   return { body: { revoked_keys: revokedKeyIds.length } };
 }
 
-async function invite({ deps, organizationId, user, body }: MemberCall) {
-  const { role } = parse(NEW_INVITATION, await body());
-  const token = newSecret();
-  const invitation = await deps.store.members.invite({
-    organizationId,
-    role,
-    createdBy: user.id,
-    hash: secretHash(token),
-    lifetimeSeconds: INVITATION_LIFETIME_S,
-  });
-  if (invitation === null) throw ownersOnly();
-  // After `#`, which browsers do not send, so that no log has the token.
-  return { status: 201, body: { ...invitationJson(invitation), path: `/console/join#${token}` } };
+function invite(mails: AttemptLimiter) {
+  return async ({ deps, organizationId, user, body }: MemberCall) => {
+    const { role, email, language = null } = parse(NEW_INVITATION, await body());
+    const { mailing } = deps;
+    if (email !== undefined && mailing === null) throw noMail();
+    if (email !== undefined) await mails.take(organizationId);
+    const token = newSecret();
+    const invitation = await deps.store.members.invite({
+      organizationId,
+      role,
+      createdBy: user.id,
+      hash: secretHash(token),
+      lifetimeSeconds: INVITATION_LIFETIME_S,
+    });
+    if (invitation === null) throw ownersOnly();
+    // After `#`, which browsers do not send, so that no log has the token.
+    const path = `/console/join#${token}`;
+    if (email !== undefined && mailing !== null) {
+      const memberships = await deps.store.users.memberships(user.id);
+      const here = memberships.find((membership) => membership.organizationId === organizationId);
+      const { expiresAt } = invitation;
+      const organization = here?.organizationName ?? organizationId;
+      const mail = { type: "invitation", inviter: user.email, organization, expiresAt } as const;
+      void mailing.mailer.send({ ...mail, to: email, language, url: mailing.publicUrl + path });
+    }
+    return { status: 201, body: { ...invitationJson(invitation), path } };
+  };
 }
 
 function settled<T>(outcome: T | MemberRefusal): T {

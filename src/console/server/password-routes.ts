@@ -1,17 +1,29 @@
+import type { MailLanguage } from "../../../core/ports/mailer.js";
 import type { AttemptLimiter } from "./attempt-limiter.js";
-import { ConsoleError } from "./console-error.js";
+import { ConsoleError, noMail } from "./console-error.js";
 import { hashPassword, isPassword } from "./passwords.js";
-import { API, addressOf, type ConsoleRoute, type OpenCall, type UserCall } from "./route.js";
-import { NEW_PASSWORD, parse, RESET, RESET_USE } from "./schemas.js";
+import {
+  API,
+  addressOf,
+  type ConsoleMailing,
+  type ConsoleRoute,
+  type OpenCall,
+  type UserCall,
+} from "./route.js";
+import { NEW_PASSWORD, NEW_RESET, parse, RESET, RESET_USE } from "./schemas.js";
 import { openSession } from "./sessions.js";
 
+/** Of links that users request; those of operators may be valid for longer. */
+const RESET_LIFETIME_HOURS = 1;
+
 interface SignInLimits {
+  readonly resetMails: AttemptLimiter;
   readonly byEmail: AttemptLimiter;
   readonly byAddress: AttemptLimiter;
 }
 
 /** Lists the routes to change a password, by the current one or a link. Both end all earlier sessions. */
-export function passwordRoutes({ byEmail, byAddress }: SignInLimits): readonly ConsoleRoute[] {
+export function passwordRoutes({ byEmail, byAddress, resetMails }: SignInLimits): readonly ConsoleRoute[] {
   const change = async (call: UserCall) => {
     const { current, password } = parse(NEW_PASSWORD, await call.body());
     const { user, deps } = call;
@@ -41,7 +53,20 @@ export function passwordRoutes({ byEmail, byAddress }: SignInLimits): readonly C
     deps.endings.endUser(user.id);
     return openSession(call, user, 200);
   };
+  const request = async (call: OpenCall) => {
+    const { mailing, log } = call.deps;
+    await byAddress.take(addressOf(call));
+    const { email, language = null } = parse(NEW_RESET, await call.body());
+    if (mailing === null) throw noMail();
+    await resetMails.take(email);
+    // Not awaited, so that the answer does not show whether there is such a user.
+    void sendReset(mailing, email, language).catch((error: unknown) =>
+      log.error({ err: error }, "reset link not created"),
+    );
+    return { status: 202, body: {} };
+  };
   return [
+    { method: "POST", path: `${API}/password-resets`, access: "open", handle: request },
     { method: "POST", path: `${API}/password`, access: "user", handle: change },
     { method: "POST", path: `${API}/password-resets/look-up`, access: "open", handle: lookUp },
     { method: "POST", path: `${API}/password-resets/use`, access: "open", handle: reset },
@@ -65,6 +90,19 @@ export async function requirePassword(
     throw new ConsoleError("wrong_password", "the current password is wrong");
   }
   await byEmail.clear(user.email);
+}
+
+/** Sends the user a link, if there is one with this address. */
+async function sendReset(
+  { mailer, publicUrl, resets }: ConsoleMailing,
+  email: string,
+  language: MailLanguage | null,
+): Promise<void> {
+  const made = await resets.create(email, RESET_LIFETIME_HOURS);
+  if (made === null) return;
+  const { user, secret, expiresAt } = made;
+  const url = `${publicUrl}/console/reset#${secret}`;
+  await mailer.send({ type: "password-reset", to: user.email, language, url, expiresAt });
 }
 
 function invalidReset(): ConsoleError {

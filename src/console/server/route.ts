@@ -1,6 +1,7 @@
 import type { Log } from "../../../core/observe/log.js";
 import type { Clock } from "../../../core/ports/clock.js";
-import type { ConsoleStore, Role, User } from "../../../core/ports/console-store.js";
+import type { ConsoleStore, NewResets, Role, User } from "../../../core/ports/console-store.js";
+import type { Mailer } from "../../../core/ports/mailer.js";
 import type { TopUps } from "../../../core/ports/top-ups.js";
 import { countedAddress, type TrustedProxies } from "../../http/client-address.js";
 import type { Exchange } from "../../http/exchange.js";
@@ -11,9 +12,19 @@ import { ConsoleError } from "./console-error.js";
 import type { PasswordCost } from "./passwords.js";
 import type { ServiceFacts } from "./service-facts.js";
 
+/** Sends mail with links to the console. */
+export interface ConsoleMailing {
+  readonly mailer: Mailer;
+  /** Without a trailing slash. */
+  readonly publicUrl: string;
+  readonly resets: NewResets;
+}
+
 export interface ConsoleDeps {
   readonly store: ConsoleStore;
   readonly topUps: TopUps;
+  /** Null without a mail server. */
+  readonly mailing: ConsoleMailing | null;
   readonly temporaryKeys: TemporaryKeys;
   readonly endings: KeyEndings;
   readonly proxies: TrustedProxies;

@@ -1,4 +1,12 @@
 import { z } from "zod";
+import {
+  DEFAULT_OVERLAP_S,
+  KEY_ENDPOINTS,
+  LARGEST_MONTHLY_CREDITS,
+  LONGEST_OVERLAP_S,
+  orderedEndpoints,
+} from "../../../core/domain/key-limits.js";
+import { MAIL_LANGUAGES } from "../../../core/ports/mailer.js";
 import { requireKnownNames } from "../../../core/protocol/fields.js";
 import { ConsoleError, type ConsoleErrorCode, isConsoleErrorCode } from "./console-error.js";
 import { toEmail } from "./email.js";
@@ -47,7 +55,14 @@ export const RESET = z.object({ token: RESET_SECRET });
 export const RESET_USE = z.object({ token: RESET_SECRET, password: PASSWORD });
 export const INVITATION = z.object({ token: SECRET });
 export const RENAMING = z.object({ name: NAME });
-export const NEW_INVITATION = z.object({ role: ROLE });
+const LANGUAGE = z.enum(MAIL_LANGUAGES, code("invalid_request")).optional();
+export const NEW_INVITATION = z.object({
+  role: ROLE,
+  /** Where to send the link. */
+  email: EMAIL.optional(),
+  language: LANGUAGE,
+});
+export const NEW_RESET = z.object({ email: EMAIL, language: LANGUAGE });
 export const NEW_ROLE = z.object({ role: ROLE });
 export const REMOVAL = z.object({
   /** Whether to revoke the member's keys too. */
@@ -56,7 +71,48 @@ export const REMOVAL = z.object({
     .default("false")
     .transform((value) => value === "true"),
 });
-export const NEW_KEY = z.object({ name: NAME });
+
+/** Limits of a key; null removes one. */
+const KEY_LIMITS = {
+  monthly_credits: z
+    .int(code("cap_invalid"))
+    .min(1, code("cap_invalid"))
+    .max(LARGEST_MONTHLY_CREDITS, code("cap_invalid"))
+    .nullable(),
+  endpoints: z
+    .array(z.enum(KEY_ENDPOINTS, code("endpoints_invalid")), code("endpoints_invalid"))
+    .min(1, code("endpoints_invalid"))
+    .transform(orderedEndpoints)
+    .nullable(),
+  expires_at: z
+    .string(code("expiry_invalid"))
+    .max(40, code("expiry_invalid"))
+    .transform((value, context) => {
+      const moment = new Date(value);
+      if (moment.getTime() > Date.now() && moment.getUTCFullYear() <= 9_999) return moment;
+      context.issues.push({ code: "custom", message: "expiry_invalid", input: undefined });
+      return z.NEVER;
+    })
+    .nullable(),
+};
+export const NEW_KEY = z.object({
+  name: NAME,
+  monthly_credits: KEY_LIMITS.monthly_credits.default(null),
+  endpoints: KEY_LIMITS.endpoints.default(null),
+  expires_at: KEY_LIMITS.expires_at.default(null),
+});
+export const KEY_CHANGE = z.object({
+  monthly_credits: KEY_LIMITS.monthly_credits.optional(),
+  endpoints: KEY_LIMITS.endpoints.optional(),
+  expires_at: KEY_LIMITS.expires_at.optional(),
+});
+export const ROTATION = z.object({
+  overlap_seconds: z
+    .int(code("overlap_invalid"))
+    .min(0, code("overlap_invalid"))
+    .max(LONGEST_OVERLAP_S, code("overlap_invalid"))
+    .default(DEFAULT_OVERLAP_S),
+});
 export const REDEMPTION = z.object({
   code: z
     .string(code("voucher_invalid"))

@@ -14,14 +14,21 @@ import { API, type ConsoleDeps, type ConsoleRoute, type MemberCall, ORGANIZATION
 import { SESSION_LIFETIME_S } from "./sessions.js";
 
 /** Lists the routes for prices, limits and status, so that no page needs to know a number. */
-export function serviceRoutes({ facts }: ConsoleDeps): readonly ConsoleRoute[] {
+export function serviceRoutes({ facts, mailing }: ConsoleDeps): readonly ConsoleRoute[] {
   const prices = async () => {
     const tariffs = Object.entries(facts.tariffs).map(([kind, { credits, perUnits }]) => [
       kind,
       { credits, per_units: perUnits },
     ]);
     const { creditPrice, contact } = facts;
-    return { body: { tariffs: Object.fromEntries(tariffs), credit_price: creditPrice, contact } };
+    return {
+      body: {
+        tariffs: Object.fromEntries(tariffs),
+        credit_price: creditPrice,
+        contact,
+        mail: mailing !== null,
+      },
+    };
   };
   const status = async () => {
     const { isReady, engines, models, broken } = await facts.status();

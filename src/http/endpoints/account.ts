@@ -2,10 +2,10 @@ import { LRUCache } from "lru-cache";
 import { ServiceError } from "../../../core/domain/errors.js";
 import { seconds } from "../../../core/domain/rounded.js";
 import type { UsagePeriod } from "../../../core/domain/usage/period.js";
-import type { AccountReports, UsageSum } from "../../../core/ports/account-reports.js";
+import type { AccountReports, KeyReport, UsageSum } from "../../../core/ports/account-reports.js";
 import type { Clock } from "../../../core/ports/clock.js";
 import type { Credits } from "../../../core/ports/console-store.js";
-import { type Balance, type Usage, usageUnit } from "../../../core/protocol/account-schemas.js";
+import { type Balance, type KeyInfo, type Usage, usageUnit } from "../../../core/protocol/account-schemas.js";
 import { NO_QUERY } from "../../../core/protocol/catalog-schemas.js";
 import { readQuery } from "../../../core/protocol/query.js";
 import { parseUsageQuery } from "../../../core/protocol/usage-query.js";
@@ -17,8 +17,10 @@ type AccountDeps = AdmitDeps & Pick<RouteDeps, "reports" | "clock">;
 
 const NO_STORE = { "cache-control": "no-store" };
 
-/** Credits and usage of the key's organization. */
-export function accountHandlers(deps: AccountDeps): Handlers<"GET /v1/balance" | "GET /v1/usage"> {
+/** Credits, usage and key of the key's organization. */
+export function accountHandlers(
+  deps: AccountDeps,
+): Handlers<"GET /v1/balance" | "GET /v1/key" | "GET /v1/usage"> {
   const reports = new PolledReports(deps.reports, deps.clock);
   return {
     "GET /v1/balance": async (exchange) => {
@@ -28,6 +30,12 @@ export function accountHandlers(deps: AccountDeps): Handlers<"GET /v1/balance" |
       const body: Balance = { balance, held, available, tier };
       await exchange.json(200, body, NO_STORE);
     },
+    "GET /v1/key": async (exchange) => {
+      const { identity } = await admit(exchange, deps, null);
+      readQuery(NO_QUERY, exchange.request.query);
+      const { keyId } = identity;
+      await exchange.json(200, toKeyInfo(keyId, await deps.reports.key(keyId)), NO_STORE);
+    },
     "GET /v1/usage": async (exchange) => {
       const { identity } = await admit(exchange, deps, null);
       const period = parseUsageQuery(exchange.request.query, new Date());
@@ -35,6 +43,19 @@ export function accountHandlers(deps: AccountDeps): Handlers<"GET /v1/balance" |
       const body: Usage = { ...period, data: sums.map(toRow) };
       await exchange.json(200, body, NO_STORE);
     },
+  };
+}
+
+function toKeyInfo(id: string, key: KeyReport | null): KeyInfo {
+  return {
+    id,
+    name: key?.name ?? null,
+    monthly_credits: key?.monthlyCredits ?? null,
+    month: key?.month.month ?? new Date().toISOString().slice(0, 7),
+    credits: key?.month.credits ?? 0,
+    held: key?.month.held ?? 0,
+    endpoints: key === null || key.endpoints === null ? null : [...key.endpoints],
+    expires_at: key?.expiresAt?.toISOString() ?? null,
   };
 }
 
@@ -74,7 +95,7 @@ interface Answer<T> {
 }
 
 /** Caches reports for clients that poll, to spare the database. */
-export class PolledReports implements AccountReports {
+export class PolledReports implements Omit<AccountReports, "key"> {
   readonly #reports: AccountReports;
   readonly #clock: Clock;
   readonly #balances = new LRUCache<string, Answer<Credits>>({ max: MOST_BALANCES });

@@ -12,6 +12,8 @@ export function makeConsoleStore(
   parts: { readonly apiKeys: ApiKeys; readonly reports: PostgresReports; readonly attempts: Attempts },
 ): ConsoleStore {
   const { apiKeys, reports, attempts } = parts;
+  const isOwned = async (organizationId: string, keyId: string) =>
+    (await apiKeys.list(organizationId)).some(({ id }) => id === keyId);
   return {
     users: new PostgresUsers(sql),
     resets: new PostgresPasswordResets(sql),
@@ -19,9 +21,12 @@ export function makeConsoleStore(
     keys: {
       list: (organizationId) => apiKeys.list(organizationId),
       create: ({ makerId, ...wanted }) => apiKeys.createBy(makerId, wanted),
+      setLimits: async (organizationId, keyId, limits) =>
+        (await isOwned(organizationId, keyId)) ? apiKeys.setLimits(keyId, limits) : null,
+      rotate: async (organizationId, keyId, overlapSeconds) =>
+        (await isOwned(organizationId, keyId)) ? apiKeys.rotate(keyId, overlapSeconds) : null,
       revoke: async (organizationId, keyId) => {
-        const owned = (await apiKeys.list(organizationId)).some(({ id }) => id === keyId);
-        return owned ? apiKeys.revoke(keyId) : null;
+        return (await isOwned(organizationId, keyId)) ? apiKeys.revoke(keyId) : null;
       },
     },
     reports,

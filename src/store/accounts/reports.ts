@@ -10,6 +10,7 @@ import type {
   UsageRow,
 } from "../../../core/ports/console-store.js";
 import { orUnavailable } from "../postgres/within.js";
+import type { ApiKeys } from "./api-keys.js";
 
 /** Answers read-only queries over the ledger. */
 export class PostgresReports implements Reports {
@@ -107,10 +108,14 @@ export class PostgresReports implements Reports {
 }
 
 /** Provides an organization's figures to holders of its keys. */
-export function accountReports(reports: PostgresReports): AccountReports {
+export function accountReports(reports: PostgresReports, keys: Pick<ApiKeys, "find">): AccountReports {
   const ask = <T>(query: Promise<T>) =>
     orUnavailable(query, "credits and usage cannot be looked up at the moment");
   return {
+    key: async (keyId) => {
+      const key = await ask(keys.find(keyId));
+      return key === null ? null : { ...key, month: key.usage[0]! };
+    },
     credits: (organizationId) => ask(reports.credits(organizationId)),
     usage: (organizationId, period) => ask(reports.usageBetween(organizationId, period)),
   };

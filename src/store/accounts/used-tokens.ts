@@ -22,12 +22,16 @@ export class UsedTokens implements TokenUses {
     });
   }
 
-  async #use({ id, untilMs, identity: { keyId, organizationId, grant } }: UsedToken): Promise<boolean> {
+  async #use({
+    id,
+    untilMs,
+    identity: { keyId, organizationId, grant, secret = 0 },
+  }: UsedToken): Promise<boolean> {
     const session = grant === undefined ? null : Buffer.from(grant.session, "base64url");
     const rows = await this.#sql`
       insert into used_tokens (id, expires_at)
       select ${Buffer.from(id)}, to_timestamp(${untilMs / 1_000}::float8)
-      where not exists (select from api_keys where id = ${keyId} and revoked_at is not null)
+      where not exists (select from api_keys where id = ${keyId} and not key_is_active(api_keys, ${secret}))
         and (${session}::bytea is null or exists (
           select from sessions join memberships using (user_id)
           where hash = ${session}::bytea and organization_id = ${organizationId} and expires_at > now()))

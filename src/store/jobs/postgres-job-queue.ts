@@ -1,6 +1,6 @@
 import type PgBoss from "pg-boss";
 import type { ISql, Sql } from "postgres";
-import type { Job, JobOptions } from "../../../core/domain/jobs/job.js";
+import { holdIdOf, type Job, type JobOptions } from "../../../core/domain/jobs/job.js";
 import type {
   JobCounts,
   JobQueue,
@@ -9,7 +9,7 @@ import type {
   WebhookAttempt,
   WebhookQueue,
 } from "../../../core/ports/jobs.js";
-import { postHold, retryingConflicts } from "../ledger/holds.js";
+import { postHold, retryingConflicts, voidLeftHold } from "../ledger/holds.js";
 import { announceEnd, type StoredWebhook, webhookId } from "./announce.js";
 import { jobId, ownUuid } from "./job-rows.js";
 import { TRANSCRIPTIONS, through, WEBHOOKS } from "./queue.js";
@@ -130,15 +130,17 @@ export class PostgresJobQueue implements JobQueue, WebhookQueue {
 
   async putBack(run: JobRun, isLost: boolean): Promise<void> {
     const { sql, boss } = this.#parts;
-    await unlessUndone(
+    const change = () =>
       sql.begin(async (transaction) => {
         await boss.fail(TRANSCRIPTIONS, ownUuid(run), {}, { db: through(transaction) });
         const rows = await transaction`
           update jobs set status = 'queued', share = 0, losses = losses + ${isLost ? 1 : 0}
           where ${this.#isRun(transaction, run)} returning id`;
         if (rows.length === 0) throw new Undone("not-ours");
-      }),
-    );
+        // Otherwise the next run might find the credits, or the cap of its key, used up by this one.
+        await voidLeftHold(transaction, holdIdOf(run));
+      });
+    await unlessUndone(retryingConflicts(change));
   }
 
   async sweep(isRunning: (id: string) => Promise<boolean>): Promise<number> {

@@ -51,6 +51,7 @@ interface Changed {
     | "busy";
   readonly covered: number;
   readonly available: number;
+  readonly capped: number | null;
 }
 
 /**
@@ -75,15 +76,20 @@ export class HoldChanges {
    * @throws {HoldIsOver} when it was already closed
    */
   async open(hold: NewHold): Promise<boolean> {
+    return (await this.openFor(hold)).isOpen;
+  }
+
+  /** As `open`; also returns what is left, and the cap of the key that limits it. */
+  async openFor(hold: NewHold): Promise<Cover & { readonly isOpen: boolean }> {
     const credits = creditsFor(hold.quantity, hold.tariff);
-    return (await this.#open(hold, { units: hold.quantity.units, wanted: credits, least: credits })).isOpen;
+    return await this.#open(hold, { units: hold.quantity.units, wanted: credits, least: credits });
   }
 
   /** Holds the price of `quantity`, or all that is left from `leastCredits` on. Throws as `open`. */
   async openUpTo(hold: NewHold, leastCredits: number): Promise<Cover> {
     const wanted = creditsFor(hold.quantity, hold.tariff);
-    const { held, available } = await this.#open(hold, { units: 0, wanted, least: leastCredits });
-    return { held, available };
+    const { isOpen: _, ...cover } = await this.#open(hold, { units: 0, wanted, least: leastCredits });
+    return cover;
   }
 
   async #open(
@@ -94,18 +100,14 @@ export class HoldChanges {
     const opened = await this.#batches.ask({ type: "open", organizationId, hold, ...price });
     if (opened.outcome === "too-many") throw new TooManyAtOnce(hold.kind, hold.limit?.atOnce ?? 0);
     if (opened.outcome === "over") throw new HoldIsOver(hold.id);
-    return {
-      isOpen: opened.outcome !== "too-few",
-      held: opened.covered,
-      available: opened.available,
-    };
+    return { isOpen: opened.outcome !== "too-few", ...toCover(opened) };
   }
 
   /** As `Holds.extend`. */
   async extend({ id, organizationId }: HoldId, credits: number): Promise<Cover | null> {
     const extended = await this.#batches.ask({ type: "extend", organizationId, id, wanted: credits });
     if (extended.outcome === "closed") return null;
-    return { held: extended.covered, available: extended.available };
+    return toCover(extended);
   }
 
   /** As `Holds.post`. */
@@ -120,7 +122,7 @@ export class HoldChanges {
 
   async #change(changes: readonly Change[], isWaiting: boolean): Promise<(Changed | typeof BUSY)[]> {
     const rows = await this.#sql<(Changed & { readonly nth: number })[]>`
-      select nth, outcome, covered, available from change_holds(
+      select nth, outcome, covered, available, capped from change_holds(
         ${this.#sql.json(changes.map(toItem))},
         ${changes.flatMap((change) => (change.type === "open" ? [] : [change.id]))}::text[],
         ${[...new Set(changes.map(({ organizationId }) => organizationId))]}::text[], ${isWaiting})`;
@@ -130,6 +132,10 @@ export class HoldChanges {
     for (const { nth, ...change } of rows) changed[nth] = change.outcome === "busy" ? BUSY : change;
     return changed;
   }
+}
+
+function toCover({ covered, available, capped }: Changed): Cover {
+  return { held: covered, available, ...(capped !== null && { cap: capped }) };
 }
 
 function toItem(change: Change, nth: number) {

@@ -47,8 +47,10 @@ export interface UsageSum {
 /** The credits of an open hold after it was opened or extended. */
 export interface Cover {
   readonly held: number;
-  /** Credits that the organization has left in addition. */
+  /** Credits left in addition, to the organization or within the cap of the hold's key. */
   readonly available: number;
+  /** The key's monthly cap, if that leaves less than the organization has. */
+  readonly cap?: number;
 }
 
 /**
@@ -72,7 +74,10 @@ export class Holds {
     return row?.count ?? 0;
   }
 
-  /** Raises an open hold to `credits`, or to what the organization has. Null when it is not open any more. */
+  /**
+   * Raises an open hold to `credits`, or to what the organization has and its key's cap leaves. Null when it is
+   * not open any more.
+   */
   extend(id: string, credits: number): Promise<Cover | null> {
     return retryingConflicts(async () => {
       return await this.#sql.begin(async (transaction) => {
@@ -80,7 +85,10 @@ export class Holds {
           select organization_id, held from holds where id = ${id} and state = 'open' for no key update`;
         if (hold === undefined) return null;
         const available = await lockAvailable(transaction, hold.organization_id);
-        const more = Math.max(0, Math.min(credits - hold.held, available));
+        // Read after the wait for the account, under whose lock the key's months change.
+        const [key] = await transaction<{ room: number | null }[]>`
+          select key_room(key_id, opened_at) as room from holds where id = ${id}`;
+        const more = Math.max(0, Math.min(credits - hold.held, available, key?.room ?? available));
         await transaction`update holds set held = held + ${more} where id = ${id}`;
         await transaction`
           update accounts set held = held + ${more} where organization_id = ${hold.organization_id}`;
@@ -144,15 +152,15 @@ export class Holds {
 
   /** Ends an open hold that a stopped service left, without a charge. */
   voidLeft(id: string): Promise<void> {
-    return retryingConflicts(async () => {
-      await this.#sql`
-        with hold as (
-          update holds set state = 'voided', units = 0, closed_at = now() where id = ${id} and state = 'open'
-          returning organization_id, held
-        )
-        update accounts set held = accounts.held - hold.held
-        from hold where accounts.organization_id = hold.organization_id`;
-    });
+    return retryingConflicts(() => voidLeftHold(this.#sql, id));
+  }
+
+  /** Returns a key's monthly cap and what it leaves now; null without a cap. */
+  async keyBudget(keyId: string): Promise<{ readonly cap: number; readonly left: number } | null> {
+    const [row] = await this.#sql<{ cap: number; left: number }[]>`
+      select monthly_credits as cap, key_room(id, now()) as left
+      from api_keys where id = ${keyId} and monthly_credits is not null`;
+    return row ?? null;
   }
 
   /** Lists active holds of stopped services. */
@@ -223,6 +231,17 @@ export async function postHold(
     )
     select amount from hold`;
   return row?.amount ?? null;
+}
+
+/** As `Holds.voidLeft`, once; in a transaction it is released together with the transaction's other changes. */
+export async function voidLeftHold(sql: ISql, id: string): Promise<void> {
+  await sql`
+    with hold as (
+      update holds set state = 'voided', units = 0, closed_at = now() where id = ${id} and state = 'open'
+      returning organization_id, held
+    )
+    update accounts set held = accounts.held - hold.held
+    from hold where accounts.organization_id = hold.organization_id`;
 }
 
 /** Locks an organization's account until the transaction ends. */

@@ -8,7 +8,7 @@ import type { ConcurrencySlots } from "./concurrency-slots.js";
 import type { HoldChanges } from "./hold-changes.js";
 import type { HoldJournal } from "./hold-journal.js";
 import type { Cover, Holds, NewHold } from "./holds.js";
-import { meteringUnavailable, outOfCredits } from "./metering-errors.js";
+import { meteringUnavailable, notCovered } from "./metering-errors.js";
 import type { ServiceInstances } from "./service-instances.js";
 import type { Settlements } from "./settlements.js";
 
@@ -206,7 +206,7 @@ export class LiveHold implements LiveMeter {
       const open = () => changes.openUpTo({ ...this.#hold, quantity }, least);
       const cover = await within(answerMs, slots.acquire(this.#hold, open));
       if (cover.held > 0) this.#covered(cover, this.#price(quantity.units));
-      else this.#report(0, outOfCredits(least, cover.available));
+      else this.#report(0, notCovered(cover, least));
     } catch (error) {
       if (error instanceof ServiceError) return this.#report(0, error);
       log.warn({ err: error, holdId: this.id }, "live hold not opened");
@@ -232,14 +232,16 @@ export class LiveHold implements LiveMeter {
     }
   }
 
-  #covered({ held, available }: Cover, wanted: number): void {
+  #covered(cover: Cover, wanted: number): void {
+    const { held, available } = cover;
     const { tariff } = this.#hold;
     const { unitsPerSecond } = this.#hold.quantity;
     this.#coveredSamples = Math.floor((held * unitsPerSecond * tariff.perUnits) / tariff.credits);
     this.#isShort = held < wanted;
     if (this.#isShort) this.#retryAtMs = this.#parts.clock.nowMs() + RETRY_MS;
     const needed = leastLiveCredits(tariff);
-    this.#report(this.#coveredSamples, outOfCredits(needed, Math.min(available, needed - 1)));
+    const left = Math.min(available, needed - 1);
+    this.#report(this.#coveredSamples, notCovered({ ...cover, available: left }, needed));
   }
 
   #report(limitSamples: number, beyond: ServiceError): void {

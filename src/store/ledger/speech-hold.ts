@@ -5,7 +5,7 @@ import type { ConcurrencySlots } from "./concurrency-slots.js";
 import type { HoldChanges } from "./hold-changes.js";
 import type { HoldJournal } from "./hold-journal.js";
 import type { Holds, NewHold } from "./holds.js";
-import { outOfCredits } from "./metering-errors.js";
+import { notCovered } from "./metering-errors.js";
 import type { Settlements } from "./settlements.js";
 
 export interface SpeechHoldParts {
@@ -78,13 +78,13 @@ export class SpeechHold implements SpeechMeter {
     const open = () => changes.openUpTo({ ...this.#hold, quantity }, credits);
     // If the reply is lost, settling voids the hold, whether it was opened or not.
     this.#mayBeOpen = true;
-    const { held, available } = await slots.acquire(this.#hold, open).catch((error: unknown) => {
+    const cover = await slots.acquire(this.#hold, open).catch((error: unknown) => {
       if (error instanceof ServiceError) this.#mayBeOpen = false;
       throw error;
     });
-    this.#heldCredits = held;
-    this.#mayBeOpen = held > 0;
-    if (held < credits) throw outOfCredits(credits, available);
+    this.#heldCredits = cover.held;
+    this.#mayBeOpen = cover.held > 0;
+    if (cover.held < credits) throw notCovered(cover, credits);
   }
 
   async #extend(characters: number): Promise<void> {
@@ -95,7 +95,7 @@ export class SpeechHold implements SpeechMeter {
     if (cover === null)
       throw new ServiceError("AUTH_UNAVAILABLE", "the hold for this speech was settled elsewhere");
     this.#heldCredits = cover.held;
-    if (cover.held < credits) throw outOfCredits(credits - cover.held, cover.available);
+    if (cover.held < credits) throw notCovered(cover, credits - cover.held);
   }
 
   #over(): ServiceError {

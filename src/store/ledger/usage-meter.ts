@@ -25,7 +25,7 @@ import type { HoldJournal } from "./hold-journal.js";
 import type { Holds, NewHold } from "./holds.js";
 import type { IdempotencyKeys } from "./idempotency-keys.js";
 import { LiveHolds, leastLiveCredits } from "./live-holds.js";
-import { meteringUnavailable, outOfCredits } from "./metering-errors.js";
+import { keyBudgetExceeded, meteringUnavailable, notCovered, outOfCredits } from "./metering-errors.js";
 import type { ServiceInstances } from "./service-instances.js";
 import { Settlements } from "./settlements.js";
 import { SpeechHold } from "./speech-hold.js";
@@ -159,14 +159,21 @@ export class PostgresUsageMeter implements UsageMeter {
     });
   }
 
-  async requireCredit(organizationId: string, kind: UsageKind, mostAtOnce?: number): Promise<void> {
+  async requireCredit(
+    organizationId: string,
+    kind: UsageKind,
+    mostAtOnce?: number,
+    keyId?: string,
+  ): Promise<void> {
     const least = kind === "live" ? leastLiveCredits(this.#parts.tariffs.live) : 1;
-    const [balance] = await Promise.all([
+    const [balance, budget] = await Promise.all([
       this.#ask(this.#parts.accounts.find(organizationId)),
+      keyId === undefined ? null : this.#ask(this.#parts.holds.keyBudget(keyId)),
       mostAtOnce === undefined ? null : this.#ask(this.#requireSlot(organizationId, kind, mostAtOnce)),
     ]);
     const available = balance?.available ?? 0;
     if (available < least) throw outOfCredits(least, available);
+    if (budget !== null && budget.left < least) throw keyBudgetExceeded({ ...budget, needed: least });
   }
 
   async #requireSlot(organizationId: string, kind: UsageKind, atOnce: number): Promise<void> {
@@ -179,13 +186,13 @@ export class PostgresUsageMeter implements UsageMeter {
   }
 
   async hold(reference: UsageReference, kind: UsageKind, quantity: Quantity): Promise<Hold> {
-    const { holds, changes, accounts } = this.#parts;
+    const { holds, changes } = this.#parts;
     const hold = this.#newHold(reference, kind, quantity);
     const credits = creditsFor(quantity, hold.tariff);
-    let isHeld: boolean;
+    let opened: Awaited<ReturnType<HoldChanges["openFor"]>>;
     this.#active.add(hold.id);
     try {
-      isHeld = await this.#ask(this.#slots.acquire(hold, () => changes.open(hold)));
+      opened = await this.#ask(this.#slots.acquire(hold, () => changes.openFor(hold)));
     } catch (error) {
       if (isRejection(error)) this.#active.delete(hold.id);
       else {
@@ -195,10 +202,9 @@ export class PostgresUsageMeter implements UsageMeter {
       }
       throw error;
     }
-    if (isHeld) return this.#held(hold, credits);
+    if (opened.isOpen) return this.#held(hold, credits);
     this.#active.delete(hold.id);
-    const balance = await this.#ask(accounts.find(hold.organizationId));
-    throw outOfCredits(credits, balance?.available ?? 0);
+    throw notCovered(opened, credits);
   }
 
   openSpeech(reference: UsageReference): SpeechMeter {
@@ -310,7 +316,7 @@ export class PostgresUsageMeter implements UsageMeter {
   }
 }
 
-const REJECTIONS = ["TOO_MANY_REQUESTS", "OUT_OF_CREDITS"];
+const REJECTIONS = ["TOO_MANY_REQUESTS", "OUT_OF_CREDITS", "KEY_BUDGET_EXCEEDED"];
 
 /** Returns true if an error is the database's answer, not a failure to reach it. */
 function isRejection(error: unknown): error is ServiceError {

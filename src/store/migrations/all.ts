@@ -15,6 +15,8 @@ import { changesOfHolds } from "./0013-changes-of-holds.js";
 import { runningKeys } from "./0014-running-keys.js";
 import { jobQueue } from "./0015-job-queue.js";
 import { jobs } from "./0016-jobs.js";
+import { keyLimits } from "./0017-key-limits.js";
+import { lowBalances } from "./0018-low-balances.js";
 
 /** Every migration in order. New ones are added at the end; one that was released is never edited. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -34,4 +36,6 @@ export const MIGRATIONS: readonly Migration[] = [
   runningKeys,
   jobQueue,
   jobs,
+  keyLimits,
+  lowBalances,
 ];

@@ -86,6 +86,15 @@ export async function brokenRules(sql: Sql): Promise<readonly object[]> {
     union all
     select 'no organization below zero', id from accounts where balance < 0 or held < 0 or held > balance
     union all
+    select 'a month of a key is the sum of its holds', coalesce(counted.key_id, summed.key_id)
+      from key_months as counted full join (
+        select key_id, month_of(opened_at) as month, sum(case state when 'open' then held else 0 end) as held,
+          sum(amount) as charged
+        from holds where key_id like 'key\\_%' group by 1, 2
+      ) as summed on summed.key_id = counted.key_id and summed.month = counted.month
+      where coalesce(counted.held, 0) <> coalesce(summed.held, 0)
+        or coalesce(counted.charged, 0) <> coalesce(summed.charged, 0)
+    union all
     select 'one charge per hold, of its amount', id from holds left join charged on hold = id
       where holds.amount <> coalesce(charged.amount, 0) or charges > 1
     union all

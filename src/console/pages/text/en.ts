@@ -1,5 +1,10 @@
+import { keysEn } from "./keys.js";
+import { mailEn } from "./mail.js";
+
 /** All texts of the pages. Words in braces are placeholders; bars separate plural forms. */
 export const en = {
+  ...keysEn,
+  ...mailEn,
   language: "Language",
   theme: "Theme",
   themeSystem: "System",
@@ -62,23 +67,10 @@ export const en = {
   firstKey: "Use the API",
   firstKeyLead: "Create a key and send your first request.",
   keysLead: "Your servers call Dauys with these keys. Never put one in a web page or an app.",
-  createKey: "Create key",
-  keyName: "Name",
-  keyNameHint: "What the key is for, such as “Call center, production”",
-  keyCreated: "Copy your key now",
-  keyCreatedLead: "It is shown only once. We store only its hash and cannot recover it.",
-  keyDone: "I have copied it",
-  noKeys: "No keys yet",
-  noKeysLead: "Create your first key now. You can revoke it at any time.",
   key: "Key",
   created: "Created",
   lastUsed: "Last used",
   never: "Never",
-  revoke: "Revoke",
-  revoked: "Revoked",
-  revokeTitle: "Revoke “{name}”?",
-  revokeLead:
-    "Requests with it stop working within 30 seconds, and its live transcriptions end. This cannot be undone.",
   creditsLead: "Balance, prices and transactions.",
   redeem: "Redeem",
   voucher: "Voucher code",

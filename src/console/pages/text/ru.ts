@@ -1,6 +1,10 @@
 import type { Texts } from "./en.js";
+import { keysRu } from "./keys.js";
+import { mailRu } from "./mail.js";
 
 export const ru: Texts = {
+  ...keysRu,
+  ...mailRu,
   language: "Язык",
   theme: "Тема",
   themeSystem: "Как в системе",
@@ -63,23 +67,10 @@ export const ru: Texts = {
   firstKey: "Подключение по API",
   firstKeyLead: "Создайте ключ и отправьте первый запрос.",
   keysLead: "С этими ключами ваши серверы обращаются к Dauys. Не размещайте их на сайте и в приложениях.",
-  createKey: "Создать ключ",
-  keyName: "Название",
-  keyNameHint: "Для чего нужен ключ, например «Контакт-центр»",
-  keyCreated: "Скопируйте ключ сейчас",
-  keyCreatedLead: "Он показывается один раз. Мы храним только хеш, восстановить ключ нельзя.",
-  keyDone: "Готово, скопировано",
-  noKeys: "Ключей пока нет",
-  noKeysLead: "Создайте первый ключ. Отозвать его можно в любой момент.",
   key: "Ключ",
   created: "Создан",
   lastUsed: "Последний запрос",
   never: "Не было",
-  revoke: "Отозвать",
-  revoked: "Отозван",
-  revokeTitle: "Отозвать ключ «{name}»?",
-  revokeLead:
-    "Не позднее чем через 30 секунд запросы с этим ключом начнут отклоняться, а сеансы распознавания живой речи завершатся. Отменить это нельзя.",
   creditsLead: "Баланс, цены и история операций.",
   redeem: "Активировать",
   voucher: "Код ваучера",

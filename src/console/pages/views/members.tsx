@@ -7,11 +7,12 @@ import {
   type List,
   type Member,
   type Organization,
+  type Prices,
   type Session,
   type ViewProps,
 } from "../api.js";
 import { useLoaded, useTask } from "../hooks.js";
-import { date, t } from "../text/language.js";
+import { date, language, t } from "../text/language.js";
 import { actionColumn, type Column, DataTable } from "../ui/data-table.js";
 import { FormDialog, SecretDialog } from "../ui/dialog.js";
 import { Field, Select, useForm } from "../ui/form.js";
@@ -260,10 +261,14 @@ function Invitations({ at }: { readonly at: string }) {
 function InviteDialog({ at, onClose }: { readonly at: string; readonly onClose: () => void }) {
   const [role, setRole] = useState<Organization["role"]>("member");
   const [link, setLink] = useState<string | null>(null);
-  const { isBusy, problem, run } = useTask();
+  const [prices] = useLoaded<Prices>("/prices");
+  const { isBusy, problem, run, values, field } = useForm({ email: "" }, { email_invalid: "email" });
+  const sendsMail = prices.state === "ready" && prices.value.mail;
   const create = () =>
     void run(async () => {
-      const { path } = await callApi<{ readonly path: string }>("POST", `${at}/invitations`, { role });
+      const email = values.email.trim();
+      const body = { role, ...(email !== "" && { email, language: language.value }) };
+      const { path } = await callApi<{ readonly path: string }>("POST", `${at}/invitations`, body);
       setLink(location.origin + path);
     });
   const shared = { title: t("inviteTitle"), onClose };
@@ -271,7 +276,7 @@ function InviteDialog({ at, onClose }: { readonly at: string; readonly onClose: 
     return (
       <SecretDialog
         {...shared}
-        lead={t("inviteLead")}
+        lead={values.email === "" ? t("inviteLead") : t("invited", values)}
         secret={link}
         label={t("inviteLink")}
         warning={t("linkUncopied")}
@@ -281,6 +286,16 @@ function InviteDialog({ at, onClose }: { readonly at: string; readonly onClose: 
   return (
     <FormDialog {...shared} action={t("createLink")} isBusy={isBusy} problem={problem} onSubmit={create}>
       <p>{t("inviteLead")}</p>
+      {sendsMail && (
+        <Field
+          {...field("email")}
+          label={t("inviteEmail")}
+          hint={t("inviteEmailHint")}
+          type="email"
+          required={false}
+          autocomplete="off"
+        />
+      )}
       <fieldset class="choices">
         <legend>{t("role")}</legend>
         {(["member", "owner"] as const).map((name) => (

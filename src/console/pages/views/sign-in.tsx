@@ -1,9 +1,10 @@
+import { useState } from "preact/hooks";
 import { FREE_GRANT_CREDITS } from "../../../../core/domain/usage/tariff.js";
 import { callApi, type Prices, type Session } from "../api.js";
 import { useLoaded, useTitle } from "../hooks.js";
 import { Link } from "../router.js";
 import { enter } from "../session.js";
-import { t } from "../text/language.js";
+import { language, t } from "../text/language.js";
 import { Field, Form, PasswordField, useForm } from "../ui/form.js";
 import { Button, Contact, ErrorNotice } from "../ui/parts.js";
 import { SignedOutPage } from "../ui/signed-out-page.js";
@@ -40,6 +41,7 @@ export function SignIn({ isNew }: { readonly isNew: boolean }) {
 function ForgotPassword() {
   const [prices] = useLoaded<Prices>("/prices");
   const contact = prices.state === "ready" ? prices.value.contact : null;
+  if (prices.state === "ready" && prices.value.mail) return <ResetByMail />;
   return (
     <p class="switch hint">
       {t("forgotPassword")}
@@ -50,6 +52,32 @@ function ForgotPassword() {
         </>
       )}
     </p>
+  );
+}
+
+/** Requests a link for a new password. */
+function ResetByMail() {
+  const { isBusy, problem, run, values, field } = useForm({ email: "" }, { email_invalid: "email" });
+  const [isSent, setSent] = useState(false);
+  const submit = () =>
+    void run(async () => {
+      await callApi("POST", "/password-resets", { ...values, language: language.value });
+      setSent(true);
+    });
+  return (
+    <details class="more">
+      <summary>{t("forgotByMail")}</summary>
+      {isSent ? (
+        <p role="status">{t("resetMailSent")}</p>
+      ) : (
+        <Form onSubmit={submit}>
+          <p class="hint">{t("resetMailLead")}</p>
+          <Field {...field("email")} label={t("email")} type="email" autocomplete="username" />
+          <ErrorNotice problem={problem} />
+          <Button type="submit" look="plain" isBusy={isBusy} text={t("sendLink")} />
+        </Form>
+      )}
+    </details>
   );
 }
 
