@@ -22,14 +22,17 @@ test("an upload gets the space of the oldest kept responses, and no more", {
   skip: whyNoMounts() ?? false,
 }, async (t) => {
   const small = await SmallDisk.mount(16);
+  const folder = join(small.path, "answers");
+  const before = await AnswerFiles.open({ folder, capacityBytes: 1_000 * MIB, log: SILENT });
+  for (let nth = 0; nth < 6; nth++) await keep(before, `req_${nth}`, "org_a");
+  await keep(before, "req_other", "org_b");
+  before.close();
+  await small.fill(FLOOR_BYTES + MIB / 2);
+  // Free space is read once a second: a service that starts now knows about the full disk.
   const disk = new DiskSpace(small.path, FLOOR_BYTES);
   const room = new SpoolBudget(1_000 * MIB, disk);
-  const folder = join(small.path, "answers");
   const files = await AnswerFiles.open({ folder, capacityBytes: 1_000 * MIB, disk, log: SILENT });
   t.after(() => files.close());
-  for (let nth = 0; nth < 6; nth++) await keep(files, `req_${nth}`, "org_a");
-  await keep(files, "req_other", "org_b");
-  await small.fill(FLOOR_BYTES + MIB / 2);
   const share = room.open();
   await share.take(2 * MIB);
   assert.deepEqual((await readdir(folder)).sort(), ["req_2", "req_3", "req_4", "req_5", "req_other"]);

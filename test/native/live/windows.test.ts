@@ -16,7 +16,7 @@ import { TINY_RECOGNIZERS } from "../../support/tiny-packages.js";
 const FRAME_SAMPLES = 640;
 const RATE_HZ = 16_000;
 const PITCHES = [300, 700, 1_900, 500, 2_600, 1_100, 400, 2_200, 900, 3_100];
-const FULL_CONTEXT = TINY_RECOGNIZERS.filter(({ streams }) => !streams);
+const FULL_CONTEXT = TINY_RECOGNIZERS.filter(({ windows }) => windows);
 
 /** Tones that change every 0.3 s; random weights make letters of them. */
 function tones(seconds: number, first = 0): Int16Array {
