@@ -1,19 +1,26 @@
 import { audioTooLong } from "../../core/domain/audio/too-long.js";
 import type { HotWord } from "../../core/domain/decoding/hot-words.js";
 import type { FileLength, FileTranscript } from "../../core/domain/decoding/transcript.js";
-import { ServiceError } from "../../core/domain/errors.js";
+import { attributeWords } from "../../core/domain/diarization/attributed-words.js";
+import type { WindowShape } from "../../core/domain/diarization/windows.js";
+import { asServiceError, ServiceError } from "../../core/domain/errors.js";
 import type { Log } from "../../core/observe/log.js";
+import type { SpeakerWishes } from "../../core/ports/conversations.js";
 import type { Span } from "../../core/ports/span.js";
+import type { WavSource } from "../../native/threads/protocol.js";
 import { openWav } from "../../native/transcription/file-audio.js";
 import { releaseWarmWorkers, WARM_UP_CELL } from "../../native/transcription/task-cell.js";
 import { type FilePool, FileQueue } from "./file-queue.js";
 import { FileRun, type FileRunOptions } from "./file-run.js";
+import { SpeakerRun } from "./speaker-run.js";
 
 export interface TranscriptionEngineOptions
   extends Pick<FileRunOptions, "sampleRateHz" | "frameSamples" | "forgets"> {
   readonly pool: FilePool;
   readonly modelId: string;
   readonly maxSeconds: number;
+  /** Windows of the workers' model for diarization; null without one. */
+  readonly speakerShape?: WindowShape | null;
   readonly log: Log;
 }
 
@@ -24,6 +31,8 @@ export interface TranscribeOptions {
   readonly onProgress?: ((share: number) => void) | undefined;
   /** As in `FileRunOptions`. */
   readonly onSegments?: FileRunOptions["onSegments"];
+  /** Tell speakers apart. */
+  readonly speakers?: SpeakerWishes | undefined;
   /** In the model's alphabet. */
   readonly hotWords?: readonly HotWord[];
   readonly span?: Span;
@@ -61,13 +70,13 @@ export class TranscriptionEngine {
 
   /**
    * Transcribes a PCM WAV file in bounded memory; the file must stay until this settles.
-   * @throws {ServiceError} `AUDIO_UNREADABLE`, `AUDIO_TOO_SHORT`, `AUDIO_TOO_LONG`, `CANCELLED`,
-   * `WORKER_LOST`
+   * @throws {ServiceError} `AUDIO_UNREADABLE`, `AUDIO_TOO_SHORT`, `AUDIO_TOO_LONG`,
+   * `DIARIZATION_UNAVAILABLE`, `CANCELLED`, `WORKER_LOST`
    */
   async transcribe(
     path: string,
     signal: AbortSignal,
-    { onLength, onProgress = () => {}, onSegments, hotWords = [], span }: TranscribeOptions = {},
+    { onLength, onProgress = () => {}, onSegments, speakers, hotWords = [], span }: TranscribeOptions = {},
   ): Promise<FileTranscript> {
     const { modelId, maxSeconds, sampleRateHz, frameSamples, forgets } = this.#options;
     const source = await openWav(path);
@@ -80,21 +89,68 @@ export class TranscriptionEngine {
     await onLength?.(length);
     if (signal.aborted) throw cancelled();
     onProgress(0);
+    const shares = new Shares(speakers === undefined ? 1 : 2, growing(onProgress));
     const run = new FileRun({
       ...{ source, hotWords, sampleRateHz, frameSamples, forgets },
-      onProgress: growing(onProgress),
-      onSegments,
+      onProgress: shares.of(0),
+      // Segments are split by speaker when all is heard.
+      onSegments: speakers === undefined ? onSegments : undefined,
       onGiveUp: (cell) => this.#options.pool.gaveUp?.(cell),
       ...(span !== undefined && { span }),
     });
-    const onAbort = () => this.#queue.giveUp(run, cancelled());
+    const speakerRun = speakers && this.#speakerRun(source, speakers, shares.of(1), span);
+    const giveUp = (error: ServiceError) => {
+      this.#queue.giveUp(run, error);
+      speakerRun?.giveUp();
+    };
+    const onAbort = () => giveUp(cancelled());
     signal.addEventListener("abort", onAbort, { once: true });
+    speakerRun?.turns.catch((error: unknown) => giveUp(asServiceError(error)));
     this.#queue.add(run);
     try {
-      return { segments: await run.segments, ...length, modelId };
+      const segments = await run.segments;
+      const plain = { segments, ...length, modelId };
+      if (speakerRun === undefined) return plain;
+      return { ...plain, ...attributeWords(segments, await speakerRun.turns) };
     } finally {
+      speakerRun?.giveUp();
+      // The file must stay until no worker reads it.
+      await speakerRun?.turns.catch(() => {});
       signal.removeEventListener("abort", onAbort);
     }
+  }
+
+  #speakerRun(
+    source: WavSource,
+    { count }: SpeakerWishes,
+    onProgress: (share: number) => void,
+    span?: Span,
+  ): SpeakerRun {
+    const { speakerShape = null, pool } = this.#options;
+    if (speakerShape === null)
+      throw new ServiceError("DIARIZATION_UNAVAILABLE", "no model for diarization is installed");
+    return new SpeakerRun({
+      ...{ source, shape: speakerShape, speakerCount: count, width: pool.workerCount, onProgress },
+      run: (task) => this.#queue.run(task, span),
+    });
+  }
+}
+
+/** Averages the shares of equal parts of the work. */
+class Shares {
+  readonly #shares: number[];
+  readonly #onProgress: (share: number) => void;
+
+  constructor(parts: number, onProgress: (share: number) => void) {
+    this.#shares = new Array(parts).fill(0);
+    this.#onProgress = onProgress;
+  }
+
+  of(part: number): (share: number) => void {
+    return (share) => {
+      this.#shares[part] = share;
+      this.#onProgress(this.#shares.reduce((sum, own) => sum + own, 0) / this.#shares.length);
+    };
   }
 }
 

@@ -31,6 +31,7 @@ const BESIDE = {
   transcription: join(ROOT, "models/svc-kk-v1"),
   synthesis: join(ROOT, "models/svc-kk-ru-v2"),
   punctuation: join(ROOT, "models/svc-kk-ru-v2"),
+  diarization: join(ROOT, "models/svc-kk-ru-v2"),
 };
 /**
  * From the true end of speech. A conformer with 220 million parameters reads 4 s of speech in 0.8 s of one

@@ -124,6 +124,12 @@ export interface LiveWishes extends StreamOptions {
   readonly model: string;
 }
 
+/** Options of diarization. */
+export interface SpeakerWishes {
+  /** Number of speakers; null if unknown. */
+  readonly count: number | null;
+}
+
 /** Options of a file transcription. */
 export interface FileWishes {
   /** Model id. */
@@ -131,6 +137,8 @@ export interface FileWishes {
   readonly hotWords: readonly HotWord[];
   /** Absent or null for the plain transcript. */
   readonly reading?: ReadingOptions | null;
+  /** Tell speakers apart. */
+  readonly speakers?: SpeakerWishes | undefined;
   /** Called with the finished share, 0 to 1, once the credits are held. */
   readonly onProgress?: (share: number) => void;
   /**

@@ -129,7 +129,7 @@ function pieceSpeaker(
 /** `BilledTranscription` charges, `TranscriptionSession` stops and times, a leased model transcribes. */
 function transcribe(parts: ConversationParts): Conversations["transcription"] {
   const { engines, catalog, spoolFolder, room, metrics, reader } = parts;
-  return (caller, path, { model, hotWords, reading = null, onProgress, onSegments }) => {
+  return (caller, path, { model, hotWords, reading = null, speakers, onProgress, onSegments }) => {
     const { transcription } = engineOf(engines.recognizers, model);
     const file = { path, spoolFolder, room };
     const span = caller.span ?? NO_SPAN;
@@ -146,6 +146,7 @@ function transcribe(parts: ConversationParts): Conversations["transcription"] {
                   onProgress,
                   onSegments,
                   hotWords,
+                  speakers,
                   span: work,
                 }),
               caller.onModelWait,
