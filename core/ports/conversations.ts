@@ -1,6 +1,7 @@
 import type { Catalog } from "../domain/catalog/catalog.js";
 import type { HotWord } from "../domain/decoding/hot-words.js";
 import type { BilledTranscript, TranscribedSegment } from "../domain/decoding/transcript.js";
+import type { SpeakerWishes } from "../domain/diarization/speaker-turns.js";
 import type { SaidWord } from "../domain/synthesis/word-times.js";
 import type { ReadingOptions } from "../domain/text/display/reading.js";
 import type { UsageKind } from "../domain/usage/tariff.js";
@@ -122,12 +123,6 @@ export interface LiveConversation {
 export interface LiveWishes extends StreamOptions {
   /** Model id. */
   readonly model: string;
-}
-
-/** Options of diarization. */
-export interface SpeakerWishes {
-  /** Number of speakers; null if unknown. */
-  readonly count: number | null;
 }
 
 /** Options of a file transcription. */

@@ -23,15 +23,7 @@ const UTTERANCE_SPLIT = { min: 0.1, max: 60, otherwise: 0.8 };
 
 /** Features that change the meaning of an answer, and so are rejected instead of ignored. */
 const MISSING = [
-  ...[
-    "callback",
-    "custom_intent",
-    "custom_topic",
-    "detect_entities",
-    "diarize",
-    "diarize_model",
-    "dictation",
-  ],
+  ...["callback", "custom_intent", "custom_topic", "detect_entities", "diarize_model", "dictation"],
   ...["intents", "replace", "search", "sentiment", "summarize", "topics"],
 ];
 
@@ -71,6 +63,9 @@ export const LISTEN_FILE_QUERY = {
       .string()
       .optional()
       .meta({ description: "Silence in seconds that ends an utterance, 0.1 to 60; 0.8 by default" }),
+    diarize: flag("diarize", false).meta({
+      description: "Adds `speaker` to words, utterances and paragraphs; needs an installed model",
+    }),
     paragraphs: flag("paragraphs", false).meta({ description: "Adds `paragraphs` to the alternative" }),
     ...LISTEN_READING_FIELDS,
     smart_format: LISTEN_READING_FIELDS.smart_format.meta({
@@ -101,6 +96,7 @@ export interface ListenFileOptions extends ListenReading {
   readonly utterances: boolean;
   readonly utteranceSplitSeconds: number;
   readonly paragraphs: boolean;
+  readonly diarize: boolean;
   /** Parameters without effect. */
   readonly ignored: readonly string[];
 }
@@ -129,6 +125,7 @@ export function parseListenFileQuery(
     utterances: fields.utterances,
     utteranceSplitSeconds: utteranceSplit(fields.utt_split),
     paragraphs: fields.paragraphs || fields.smart_format,
+    diarize: fields.diarize,
     ...listenReading(query, fields),
     ignored: ignoredNames(query, language),
   };

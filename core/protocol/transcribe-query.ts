@@ -1,11 +1,13 @@
 import { z } from "zod";
 import type { HearingModel, ModelList } from "../domain/catalog/catalog.js";
 import type { HotWord } from "../domain/decoding/hot-words.js";
+import type { SpeakerWishes } from "../domain/diarization/speaker-turns.js";
 import type { ReadingOptions } from "../domain/text/display/reading.js";
 import { flag } from "./fields.js";
 import { hotWords, requireHotWords } from "./hot-words.js";
 import { type Query, readQuery } from "./query.js";
 import { READING_FIELDS, readingOf } from "./reading-query.js";
+import { SPEAKER_FIELDS, speakersOf } from "./speakers-query.js";
 
 export const RECOGNIZER_MEANS =
   "Model id; the default model when absent, which is `svc-kk-ru-v2` unless the operator has chosen another";
@@ -23,6 +25,7 @@ export const TRANSCRIBE_QUERY = {
       .string()
       .optional()
       .meta({ format: "uri", description: "Public address of the audio, instead of a body" }),
+    ...SPEAKER_FIELDS,
     ...READING_FIELDS,
   }),
   others: "refused",
@@ -35,10 +38,13 @@ export interface TranscribeOptions {
   readonly model: HearingModel;
   /** Whether the model was given by its id. */
   readonly isModelNamed: boolean;
+  /** Whether the answer lists words and segments; true with speakers. */
   readonly timestamps: boolean;
   readonly hotWords: readonly HotWord[];
   /** Null for the plain transcript. */
   readonly reading: ReadingOptions | null;
+  /** Null to leave speakers out. */
+  readonly speakers: SpeakerWishes | null;
   /** URLs of the audio; the caller rejects more than one. */
   readonly urls: readonly string[];
 }
@@ -48,16 +54,19 @@ export function parseTranscribeQuery(
   query: URLSearchParams,
   models: ModelList<HearingModel>,
 ): TranscribeOptions {
-  const { model: name = null, timestamps, hotwords, ...reading } = readQuery(TRANSCRIBE_QUERY, query);
+  const fields = readQuery(TRANSCRIBE_QUERY, query);
+  const { model: name = null, timestamps, hotwords, diarize, speakers: count, ...reading } = fields;
+  const speakers = speakersOf({ diarize, speakers: count });
   const model = models.require(name);
   requireHotWords("hotwords", hotwords, model);
   const urls = query.getAll("url").filter((value) => value !== "");
   return {
     model,
     isModelNamed: name !== null,
-    timestamps,
+    timestamps: timestamps || diarize,
     hotWords: hotwords,
     reading: readingOf(reading),
+    speakers,
     urls,
   };
 }

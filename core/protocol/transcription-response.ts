@@ -24,6 +24,7 @@ export function toTranscription(transcript: BilledTranscript, wantsTimes: boolea
     sample_rate_in: sampleRateInHz,
     credits_charged: transcript.creditsCharged,
     ...(transcript.isDisplayed && { display_text: displayText(transcript.segments) }),
+    ...(transcript.speakerCount !== undefined && { speakers: transcript.speakerCount }),
     ...(transcript.redactions !== undefined && { redactions: transcript.redactions.map(roundedTimes) }),
   };
   if (!wantsTimes) return plain;
@@ -67,17 +68,22 @@ function displayWords(transcript: FileTranscript): readonly ReadableWord[] {
   return transcript.segments.flatMap(({ readable = [] }) => readable.map(roundedTimes));
 }
 
-function allWords(transcript: FileTranscript): readonly TimedWord[] {
+function allWords(transcript: FileTranscript): readonly (TimedWord & { readonly speaker?: number })[] {
   return transcript.segments.flatMap(({ words }) =>
-    words.map(({ word, start, end }) => ({ word, start: seconds(start), end: seconds(end) })),
+    words.map(({ word, start, end, speaker }) => ({
+      ...{ word, start: seconds(start), end: seconds(end) },
+      ...(speaker !== undefined && { speaker }),
+    })),
   );
 }
 
 function toSegments(transcript: FileTranscript): readonly TranscriptSegment[] {
   return transcript.segments.map((segment, id) => {
-    const { text, startSeconds, endSeconds, readable } = segment;
-    const times = { start: seconds(startSeconds), end: seconds(endSeconds) };
-    if (readable === undefined) return { id, text, ...times };
-    return { id, text, ...times, display_text: displayLine(readable.map(({ word }) => word)) };
+    const { text, startSeconds, endSeconds, readable, speaker } = segment;
+    return {
+      ...{ id, text, start: seconds(startSeconds), end: seconds(endSeconds) },
+      ...(readable !== undefined && { display_text: displayLine(readable.map(({ word }) => word)) }),
+      ...(speaker !== undefined && { speaker }),
+    };
   });
 }

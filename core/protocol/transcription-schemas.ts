@@ -2,11 +2,20 @@ import { z } from "zod";
 import { REDACTED_KINDS } from "../domain/text/redaction/redact.js";
 import type { DeepReadonly } from "./fields.js";
 
+const SPEAKER = z
+  .int()
+  .min(0)
+  .optional()
+  .meta({ description: "From 0 by first word; only with `diarize=true`. An extension" });
+
 export const TIMED_WORD = z.object({
   word: z.string().meta({ description: "Lowercase, unpunctuated" }),
   start: z.number().meta({ description: "Seconds from the start of the audio" }),
   end: z.number().meta({ description: "Seconds from the start of the audio" }),
 });
+
+/** A word of a transcript, with its speaker. */
+const TRANSCRIPT_WORD = TIMED_WORD.extend({ speaker: SPEAKER });
 
 /** A word of the readable text. */
 export const DISPLAY_WORD = z.object({
@@ -17,6 +26,9 @@ export const DISPLAY_WORD = z.object({
     description: "The items [first, end) of `words` that it stands for",
   }),
 });
+
+/** A word of a file's readable text, with its speaker. */
+const READABLE_WORD = DISPLAY_WORD.extend({ speaker: SPEAKER });
 
 /** Masked personal data. */
 export const REDACTION = z.object({
@@ -31,6 +43,7 @@ export const TRANSCRIPT_SEGMENT = z.object({
   start: z.number().meta({ description: "Seconds from the start of the audio" }),
   end: z.number().meta({ description: "Seconds from the start of the audio" }),
   display_text: z.string().optional().meta({ description: "Only with `display=true`; an extension" }),
+  speaker: SPEAKER,
 });
 
 export const TRANSCRIPTION = z.object({
@@ -43,16 +56,25 @@ export const TRANSCRIPTION = z.object({
   chunks: z.int().meta({ description: "Pieces the audio was split into at pauses" }),
   sample_rate_in: z.int().meta({ description: "Sample rate of the submitted audio" }),
   credits_charged: z.int().meta({ description: "ceil(audio_seconds × 2.5)" }),
-  words: z.array(TIMED_WORD).optional().meta({ description: "Only with `timestamps=true`" }),
-  segments: z.array(TRANSCRIPT_SEGMENT).optional().meta({ description: "Only with `timestamps=true`" }),
+  words: z
+    .array(TRANSCRIPT_WORD)
+    .optional()
+    .meta({ description: "Only with `timestamps=true` or `diarize=true`" }),
+  segments: z
+    .array(TRANSCRIPT_SEGMENT)
+    .optional()
+    .meta({ description: "Only with `timestamps=true` or `diarize=true`" }),
   display_text: z.string().optional().meta({
     description: "The text with capitals, punctuation and figures; only with `display=true`. An extension",
   }),
-  display_words: z.array(DISPLAY_WORD).optional().meta({
+  display_words: z.array(READABLE_WORD).optional().meta({
     description: "Words of `display_text`; only with `display=true` and `timestamps=true`. An extension",
   }),
   redactions: z.array(REDACTION).optional().meta({
     description: "What was masked, in order; only with `redact`. An extension",
+  }),
+  speakers: z.int().min(0).optional().meta({
+    description: "Number of speakers that have words; only with `diarize=true`. An extension",
   }),
 });
 
@@ -71,7 +93,7 @@ export const ERROR_EVENT = z.object({
 const CONSTANT = "Not measured: it is here because strict clients refuse a segment without it";
 
 /** A segment of `verbose_json`, with members that OpenAI's clients require. */
-export const VERBOSE_SEGMENT = TRANSCRIPT_SEGMENT.omit({ display_text: true }).extend({
+export const VERBOSE_SEGMENT = TRANSCRIPT_SEGMENT.omit({ display_text: true, speaker: true }).extend({
   seek: z.int().meta({ description: "`start` in hundredths of a second" }),
   tokens: z.array(z.int()).meta({ description: `Always empty. ${CONSTANT}` }),
   temperature: z.number().meta({ description: `Always 0. ${CONSTANT}` }),

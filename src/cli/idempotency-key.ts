@@ -11,6 +11,9 @@ import type { ReadingChoice } from "./service-client.js";
 export interface TranscriptOptions extends ReadingChoice {
   readonly timestamps: true;
   readonly hotWords: readonly string[];
+  readonly diarize: boolean;
+  /** Undefined if unknown. */
+  readonly speakers?: number | undefined;
   /** Undefined for the service's default. */
   readonly model: string | undefined;
 }
@@ -52,7 +55,7 @@ export async function keyedOptions(
  */
 export async function contentKey(
   source: Uint8Array | string,
-  { hotWords, model, defaultModel, display, numerals, redact }: KeyedOptions,
+  { hotWords, model, defaultModel, display, numerals, redact, diarize, speakers }: KeyedOptions,
 ): Promise<string | undefined> {
   const hash = createHash("sha256");
   if (typeof source !== "string") hash.update(source);
@@ -67,7 +70,8 @@ export async function contentKey(
   }
   const isPlain = !display && redact.length === 0;
   const reading = isPlain ? [] : [{ display, numerals: numerals ?? null, redact }];
-  const request = JSON.stringify([hash.digest("hex"), hotWords, model ?? null, defaultModel, ...reading]);
+  const asked = [hotWords, model ?? null, defaultModel, ...reading, ...(diarize ? [{ speakers }] : [])];
+  const request = JSON.stringify([hash.digest("hex"), ...asked]);
   return `dauys-cli-${createHash("sha256").update(request).digest("hex")}`;
 }
 

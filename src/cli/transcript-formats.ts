@@ -1,5 +1,6 @@
+import { speakerName } from "../../core/domain/text/subtitles.js";
 import { toSrt, toVtt } from "../client/subtitles.js";
-import type { Transcription } from "../client/types.js";
+import type { Transcription, TranscriptSegment } from "../client/types.js";
 import type { Options } from "./command.js";
 
 /** Transcript format; also the extension of its file. */
@@ -30,14 +31,29 @@ export function formatTranscript(
   if (format === "srt") return toSrt(transcription);
   if (format === "vtt") return toVtt(transcription);
   if (format === "json") return `${JSON.stringify(transcription)}\n`;
-  const { text, segments, display_text } = transcription;
+  const { text, segments, display_text, speakers } = transcription;
+  if (!hasTimes && speakers !== undefined && segments !== undefined) return linesBySpeaker(segments);
   if (!hasTimes || segments === undefined) return `${display_text ?? text}\n`;
   const lines = segments.map(({ start, end, ...segment }) => {
     const said = segment.display_text ?? segment.text;
     // All spoken words of a number belong to the segment where it began.
-    return said === "" && segment.text !== "" ? "" : `[${clock(start)} - ${clock(end)}] ${said}\n`;
+    if (said === "" && segment.text !== "") return "";
+    const name = segment.speaker === undefined ? "" : `${speakerName(segment.speaker)}: `;
+    return `[${clock(start)} - ${clock(end)}] ${name}${said}\n`;
   });
   return lines.join("");
+}
+
+/** Writes a line for each run of segments of one speaker. */
+function linesBySpeaker(segments: readonly TranscriptSegment[]): string {
+  const lines: { readonly speaker: number; text: string }[] = [];
+  for (const { speaker = 0, text, display_text = text } of segments) {
+    if (display_text === "") continue;
+    const last = lines.at(-1);
+    if (last?.speaker === speaker) last.text += ` ${display_text}`;
+    else lines.push({ speaker, text: display_text });
+  }
+  return lines.map(({ speaker, text }) => `${speakerName(speaker)}: ${text}\n`).join("");
 }
 
 function clock(seconds: number): string {

@@ -1,6 +1,6 @@
 import { readingCues } from "../../core/domain/text/cues.js";
 import { formatSrt, formatVtt } from "../../core/domain/text/subtitles.js";
-import type { TimedWord, Transcription } from "./types.js";
+import type { Transcription, TranscriptWord } from "./types.js";
 
 /** A transcription, or another object with words. */
 export type WordsToShow = Pick<Transcription, "words" | "display_words">;
@@ -12,7 +12,8 @@ export interface SubtitleOptions {
 
 /**
  * Formats SubRip subtitles as the service does: cues break at sentences and clauses, and have at most two
- * lines of 42 characters, 1 to 7 s, and at most 17 characters a second where the speech leaves time.
+ * lines of 42 characters, 1 to 7 s, and at most 17 characters a second where the speech leaves time. With
+ * speakers, a cue belongs to one of them; SubRip names each new one before its text, WebVTT in a voice tag.
  * @throws {TypeError} if the transcription has no words; request it with `timestamps: true`
  */
 export function toSrt(transcription: WordsToShow, options: SubtitleOptions = {}): string {
@@ -27,7 +28,7 @@ export function toVtt(transcription: WordsToShow, options: SubtitleOptions = {})
 function wordsOf(
   { words, display_words }: WordsToShow,
   { display = true }: SubtitleOptions,
-): readonly TimedWord[] {
+): readonly TranscriptWord[] {
   const shown = display ? (display_words ?? words) : words;
   if (shown !== undefined) return shown;
   throw new TypeError("subtitles need word times; transcribe with timestamps: true");

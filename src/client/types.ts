@@ -92,6 +92,12 @@ export interface TimedWord {
   readonly end: number;
 }
 
+/** A word of a transcript. */
+export interface TranscriptWord extends TimedWord {
+  /** From 0 by first word; only with `diarize`. */
+  readonly speaker?: number | undefined;
+}
+
 /** A word as people read it, with its capitals, figures and marks. */
 export interface DisplayWord {
   readonly word: string;
@@ -100,6 +106,8 @@ export interface DisplayWord {
   readonly end: number;
   /** The items [first, end) of `words` that it represents. */
   readonly spoken: readonly [number, number];
+  /** From 0 by first word; only with `diarize`. */
+  readonly speaker?: number | undefined;
 }
 
 /** Kinds of personal data. */
@@ -121,6 +129,8 @@ export interface TranscriptSegment {
   readonly end: number;
   /** Only with `display`. */
   readonly display_text?: string | undefined;
+  /** Speaker of all its words, from 0 by first word; only with `diarize`. */
+  readonly speaker?: number | undefined;
 }
 
 /** Transcript of a file. */
@@ -139,10 +149,12 @@ export interface Transcription {
   /** Hz. */
   readonly sample_rate_in: number;
   readonly credits_charged: number;
-  /** Only with `timestamps`. */
-  readonly words?: readonly TimedWord[] | undefined;
-  /** Only with `timestamps`. */
+  /** Only with `timestamps` or `diarize`. */
+  readonly words?: readonly TranscriptWord[] | undefined;
+  /** Only with `timestamps` or `diarize`. */
   readonly segments?: readonly TranscriptSegment[] | undefined;
+  /** Number of speakers that have words; only with `diarize`. */
+  readonly speakers?: number | undefined;
   /** The text as people read it; only with `display`. */
   readonly display_text?: string | undefined;
   /** Only with `display` and `timestamps`. */

@@ -2,6 +2,12 @@ import { type ClusterOptions, clusterEmbeddings } from "./clustering.js";
 import { sizeOfSet } from "./powerset.js";
 import { firstFrameOf, type SpeakerWindow, type WindowShape } from "./windows.js";
 
+/** What a client knows of a recording's speakers. */
+export interface SpeakerWishes {
+  /** Their number; null if unknown. */
+  readonly count: number | null;
+}
+
 /** A stretch of one speaker, in seconds; turns of two speakers may overlap. */
 export interface SpeakerTurn {
   readonly start: number;

@@ -1,3 +1,4 @@
+import { requireDiarization } from "../../../core/domain/catalog/catalog.js";
 import type { BilledTranscript } from "../../../core/domain/decoding/transcript.js";
 import { ServiceError } from "../../../core/domain/errors.js";
 import { ratio } from "../../../core/domain/rounded.js";
@@ -35,11 +36,13 @@ async function transcribe(exchange: Exchange, deps: FileDeps & Pick<RouteDeps, "
   const { request } = exchange;
   const { caller, key } = await admitFile(exchange, deps);
   const asked = parseTranscribeQuery(request.query, deps.conversations.catalog.hearing);
-  const { timestamps: wantsTimes, hotWords, reading } = asked;
+  const { timestamps: wantsTimes, hotWords, reading, speakers } = asked;
+  if (speakers !== null) requireDiarization(deps.conversations.catalog);
   const upload = await uploadOf(request, asked.urls, { urls: deps.urls, room: deps.room ?? ENDLESS_ROOM });
   const events = acceptsEvents(request.header("accept")) ? new ProgressEvents(exchange) : null;
   const wishes = {
     ...{ model: asked.model.name, hotWords, reading },
+    ...(speakers !== null && { speakers }),
     ...(events !== null && { onProgress: (share: number) => events.progress(share) }),
   };
   const answer = async (transcript: BilledTranscript, departure: Departure) => {
@@ -56,6 +59,7 @@ async function transcribe(exchange: Exchange, deps: FileDeps & Pick<RouteDeps, "
     ...modelForFingerprint(asked),
     ...(events === null ? [] : [{ events: true }]),
     ...(reading === null ? [] : [{ reading }]),
+    ...(speakers === null ? [] : [{ speakers }]),
   ];
   const wanted = () => ({ fingerprintParts, wishes, answer });
   await transcribeUpload({ exchange, deps, caller, key, upload, wanted });
