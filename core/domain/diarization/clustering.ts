@@ -10,6 +10,9 @@ export interface ClusterOptions {
 /** Distances of this many embeddings fill 32 MB. */
 const MOST_LINKED = 4_000;
 
+/** Its multiples are spread evenly without a period: windows may list their speakers in turns. */
+const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2;
+
 /**
  * Groups embeddings by speaker: agglomerative, complete linkage, cosine distance. Beyond 4,000 embeddings,
  * evenly spread ones are linked and the others join the group with the nearest centre.
@@ -19,9 +22,9 @@ const MOST_LINKED = 4_000;
 export function clusterEmbeddings(embeddings: readonly Float32Array[], options: ClusterOptions): Int32Array {
   if (embeddings.length === 0) return new Int32Array(0);
   const unit = embeddings.map(normalized);
-  const stride = Math.ceil(unit.length / MOST_LINKED);
-  if (stride === 1) return cut(linkages(unit, options), unit.length, options);
-  const some = unit.filter((_, index) => index % stride === 0);
+  if (unit.length <= MOST_LINKED) return cut(linkages(unit, options), unit.length, options);
+  const share = MOST_LINKED / unit.length;
+  const some = unit.filter((_, index) => (index * GOLDEN_RATIO) % 1 < share);
   const centres = centresOf(some, cut(linkages(some, options), some.length, options));
   return numberedByAppearance(unit.map((row) => nearest(row, centres)));
 }
