@@ -32,7 +32,7 @@ const UTTERANCE = {
   end: z.number(),
 };
 
-const SCORED_WORD = TIMED_WORD.extend({
+const SCORED_WORD = TIMED_WORD.omit({ speaker: true }).extend({
   confidence: z.number().min(0).max(1).meta({ description: "How sure the word is; an extension" }),
 });
 

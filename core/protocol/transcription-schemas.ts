@@ -12,10 +12,8 @@ export const TIMED_WORD = z.object({
   word: z.string().meta({ description: "Lowercase, unpunctuated" }),
   start: z.number().meta({ description: "Seconds from the start of the audio" }),
   end: z.number().meta({ description: "Seconds from the start of the audio" }),
+  speaker: SPEAKER,
 });
-
-/** A word of a transcript, with its speaker. */
-const TRANSCRIPT_WORD = TIMED_WORD.extend({ speaker: SPEAKER });
 
 /** A word of the readable text. */
 export const DISPLAY_WORD = z.object({
@@ -57,7 +55,7 @@ export const TRANSCRIPTION = z.object({
   sample_rate_in: z.int().meta({ description: "Sample rate of the submitted audio" }),
   credits_charged: z.int().meta({ description: "ceil(audio_seconds × 2.5)" }),
   words: z
-    .array(TRANSCRIPT_WORD)
+    .array(TIMED_WORD)
     .optional()
     .meta({ description: "Only with `timestamps=true` or `diarize=true`" }),
   segments: z

@@ -19,6 +19,7 @@ export const DOCUMENTS: Readonly<Record<string, string>> = {
   "live-protocol.md": "Live protocol",
   "api-deepgram.md": "Deepgram's interface",
   "readable-text.md": "Readable text",
+  "speakers.md": "Speakers",
   "realtime.md": "OpenAI's realtime transcription",
   "agents.md": "Voice agents",
   "written-text.md": "Written text",
