@@ -75,7 +75,8 @@ test("the library can send exactly the parameters and fields of the API", async 
   await client.speak(REQUEST, TIMED);
   for await (const _frame of client.speakStream(REQUEST, { ...TIMED, frames: "chunks" }))
     assert.fail("the stub says nothing");
-  const transcript = { model: "ears", timestamps: true, hotWords: HOT_WORDS, ...READABLE };
+  const speakers = { diarize: true, speakers: 2 };
+  const transcript = { model: "ears", timestamps: true, ...speakers, hotWords: HOT_WORDS, ...READABLE };
   await client.transcribe(new Uint8Array(10), transcript);
   await client.transcribe({ url: "https://recordings.test/a.wav" }, transcript);
   await client.live(live).close();

@@ -71,7 +71,8 @@ const LISTEN_PARAMETERS = [
 ];
 
 const LISTEN_FILE_PARAMETERS = [
-  ...["channels", "detect_language", "encoding", "keyterm", "keywords", "language", "model", "multichannel"],
+  ...["channels", "detect_language", "diarize", "encoding", "keyterm", "keywords", "language", "model"],
+  "multichannel",
   ...[
     "numerals",
     "paragraphs",
@@ -108,6 +109,8 @@ const SPECIFIED: readonly Specified[] = [
       "hotwords",
       "model",
       "timestamps",
+      "diarize",
+      "speakers",
       "display",
       "numerals",
       "redact",

@@ -31,7 +31,7 @@ const REFUSED_JSON: readonly (readonly [string, object, RegExp])[] = [
   [
     "/v1/transcribe?language=kk",
     {},
-    /^unknown parameter "language": known are hotwords, model, timestamps, url, display, numerals, redact$/,
+    /^unknown parameter "language": known are hotwords, model, timestamps, url, diarize, speakers, display, numerals, redact$/,
   ],
   ["/v1/stream/token?eou_ms=300", {}, /^unknown parameter "eou_ms": there are none here$/],
 ];
