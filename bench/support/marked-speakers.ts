@@ -2,7 +2,7 @@ import { toInt16 } from "../../core/domain/audio/pcm.js";
 
 const RATE_HZ = 16_000;
 /** Tones by which the tiny package for diarization tells speakers apart, in Hz. */
-export const SPEAKER_TONES = [300, 900, 2_500] as const;
+const SPEAKER_TONES = [300, 900, 2_500] as const;
 const TONE_LEVEL = 0.25;
 const SPEECH_LEVEL = 0.3;
 const PAUSE_SECONDS = 0.2;
