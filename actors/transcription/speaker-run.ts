@@ -4,7 +4,7 @@ import type { SpeakerTask, WavSource } from "../../native/threads/protocol.js";
 import { samplesAt } from "../../native/transcription/file-audio.js";
 import { FILE_TASK_CELL } from "../../native/transcription/task-cell.js";
 
-/** Windows of a task, a second or two of a core: other files' tasks run in between. */
+/** Windows of a task, few enough for tasks of other files to run in between. */
 const TASK_WINDOWS = 4;
 
 export interface SpeakerRunOptions {
