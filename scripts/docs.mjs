@@ -10,6 +10,8 @@ import { roomTable } from "../dist/bench/plots/rooms.js";
 import { wireTable } from "../dist/bench/plots/wires.js";
 import { FAMILIES } from "../dist/native/models/families.js";
 import { TASKS } from "../dist/native/models/manifest.js";
+import { LIVE_CASES } from "../dist/src/conformance/live-cases.js";
+import { SPEECH_CASES } from "../dist/src/conformance/speech-cases.js";
 import { SETTINGS } from "../dist/src/settings/settings.js";
 import { wrapProse } from "./wrap-prose.mjs";
 
@@ -17,6 +19,7 @@ const root = fileURLToPath(new URL("../", import.meta.url));
 const PARTS = {
   settings: settingsTable,
   families: familyTable,
+  cases: casesTable,
   capacity: () => `${capacityTable()}\n`,
   rooms: () => `${roomTable()}\n`,
   wires: () => `${wireTable()}\n`,
@@ -26,6 +29,22 @@ const isCheck = process.argv.includes("--check");
 const changed = documents().filter((path) => refresh(path, wrapProse(withParts(read(path)))));
 for (const path of changed) console.log(`${path} ${isCheck ? "is out of date: npm run docs" : "written"}`);
 if (isCheck && changed.length > 0) process.exitCode = 1;
+
+/** Returns the requirements that `dauys conform` checks, with links to their sections. */
+function casesTable() {
+  const rows = [...LIVE_CASES, ...SPEECH_CASES].map(
+    ({ id, page, section, requirement }) =>
+      `| ${id} | ${requirement} | [${section.split(":")[0]}](${page}#${anchor(section)}) |`,
+  );
+  return ["| Case | Requirement | Documented |", "|---|---|---|", ...rows, ""].join("\n");
+}
+
+function anchor(heading) {
+  return heading
+    .toLowerCase()
+    .replace(/[^\w -]/g, "")
+    .replaceAll(" ", "-");
+}
 
 /** Returns every document that git does not ignore. */
 function documents() {

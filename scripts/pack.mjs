@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("../", import.meta.url));
 const STAGE = join(root, "build/library");
 /** Copied to build/library, where the manifest's `files` select from them. */
-const STAGED = ["README.md", "LICENSE", "bin", "dist/src", "dist/core"];
+const STAGED = ["README.md", "LICENSE", "bin", "dist/src", "dist/core", "src/conformance/clip.wav"];
 const LIBRARY_FIELDS = [
   "name",
   "version",

@@ -12,6 +12,7 @@ const compiled = join(root, "dist/test");
  */
 const LONGEST_FIRST = `
   console/browser. e2e/node-versions console/browser-states gpu/ input/media/uploads-damaged e2e/cold-start e2e/service
+  conformance/conformance
   e2e/idempotency input/media/uploads. e2e/several-models attack/floods fault/one-of-two-killed attack/speech
   attack/database input/media/file-decoder client/live-service-killed e2e/start attack/disk client/service
   front/shared/paced-reader client/packed fault/device-lost e2e/front-threads fault/live-workers-killed

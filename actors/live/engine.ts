@@ -9,8 +9,8 @@ import {
   type LivePace,
   type WorkerStatus,
 } from "../../native/threads/protocol.js";
-import { BACKLOG_SECONDS } from "./decision.js";
 import { type LiveLane, type LiveWorkerPort, RingFeed } from "./ring-feed.js";
+import { BACKLOG_SECONDS } from "./transitions.js";
 
 export interface LiveWorker extends Child, LiveWorkerPort {}
 
@@ -85,6 +85,13 @@ export class LiveEngine implements LiveDecoder {
   /** Sessions that have sent audio, for each lane. */
   get laneLoads(): readonly number[] {
     return this.#lanes.map((lane) => lane.feeds.size);
+  }
+
+  /** Seconds of audio that wait for a worker, in the session with most of it. */
+  get lateSeconds(): number {
+    let most = 0;
+    for (const { unreadSamples } of this.#feeds.values()) most = Math.max(most, unreadSamples);
+    return most / this.#options.sampleRateHz;
   }
 
   async start(): Promise<void> {

@@ -53,7 +53,7 @@ export interface ReadableEventsParts {
 }
 
 /**
- * Makes the finals of a session readable, in order: events after a final wait for its text.
+ * Makes the finals of a session readable, in order: events after a final wait for its text (I16).
  *
  * If a sentence may continue after its final, the final has no mark at its end; the next one supplies what
  * joins them. Finals are never changed.

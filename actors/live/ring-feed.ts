@@ -63,13 +63,18 @@ export class RingFeed implements LiveFeed {
     if (samples.length === 0) return 0;
     const ring = this.#ringFor(samples.length);
     if (ring === null) return 0;
-    const unreadSamples = ((this.#writtenSamples >>> 0) - ring.cursor) | 0;
-    const room = Math.max(0, this.#parts.backlogSamples - Math.max(0, unreadSamples));
+    const room = Math.max(0, this.#parts.backlogSamples - this.unreadSamples);
     const taken = ring.write(room < samples.length ? samples.subarray(0, room) : samples);
     if (taken < samples.length) this.#parts.onRingFull();
     this.#writtenSamples += taken;
     this.#lane?.wake();
     return taken;
+  }
+
+  /** Samples that no worker has stepped yet. */
+  get unreadSamples(): number {
+    if (this.#ring === null) return 0;
+    return Math.max(0, ((this.#writtenSamples >>> 0) - this.#ring.cursor) | 0);
   }
 
   finalize(): void {
@@ -160,7 +165,7 @@ export class RingFeed implements LiveFeed {
   }
 
   onAnswer(answer: LiveWorkerAnswer): void {
-    // The audio of an earlier epoch is being decoded again.
+    // The audio of an earlier epoch is being decoded again, from the end of the last final on (I13).
     if (this.#isReleased || answer.epoch !== this.#epoch) return;
     switch (answer.type) {
       case "partial": {

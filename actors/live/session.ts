@@ -9,22 +9,15 @@ import type { LiveDecoder, LiveFeed } from "../../core/ports/live-decoder.js";
 import type { Span } from "../../core/ports/span.js";
 import type { LiveFunds, LiveMeter, UsageMeter, UsageOrigin } from "../../core/ports/usage-meter.js";
 import type { StreamOptions, StreamServerMessage } from "../../core/protocol/stream-messages.js";
-import {
-  BACKLOG_SECONDS,
-  billedSamples,
-  decideLive,
-  IDLE_SECONDS,
-  type LiveEffect,
-  type LiveMessage,
-  type LiveState,
-  NEW_SESSION,
-} from "./decision.js";
+import { decideLive } from "./decision.js";
 import {
   type ReadableEvent,
   ReadableEvents,
   type ReadableEventsParts,
   type ReadableFinal,
 } from "./readable-events.js";
+import { billedSamples, type LiveEffect, type LiveMessage, type LiveState, NEW_SESSION } from "./state.js";
+import { BACKLOG_SECONDS, IDLE_SECONDS } from "./transitions.js";
 
 /** Counts a session's traffic, for metrics and traces. */
 export interface LiveSessionObserver {
@@ -82,7 +75,7 @@ export class LiveSession implements LiveConversation {
   #funds: LiveFunds | null = null;
   #early: Early[] = [];
   #earlyBytes = 0;
-  /** Everything is released exactly once, even after a crash left the actor's state useless. */
+  /** Everything is released exactly once, even after a crash left the actor's state useless (I4). */
   #hasEnded = false;
 
   /** @throws {ServiceError} `ENGINE_BUSY` when no worker can take the session */
@@ -199,14 +192,14 @@ export class LiveSession implements LiveConversation {
     if (funds.limitSamples === 0) this.#actor.tell({ type: "unfunded", error: funds.beyond });
   }
 
-  /** Keeps the order of audio and commands. */
+  /** Keeps the order of audio and commands (I11). */
   #inTurn(command: "finalize" | "close"): void {
     if (this.#funds !== null) this.#actor.tell({ type: command });
     else if (this.#early.at(-1) !== command) this.#early.push(command);
   }
 
   /**
-   * Joins bytes to samples; an odd byte waits for the next message. Whole samples, the usual case, are not
+   * Joins bytes to samples; an odd byte waits for the next message (I10). Whole samples, the usual case, are not
    * copied: the result is valid only as long as `bytes` is.
    */
   #toSamples(bytes: Uint8Array): Int16Array {
@@ -297,6 +290,7 @@ export class LiveSession implements LiveConversation {
     return wants ? { ...message, display_end: this.#readable?.lastStop ?? "" } : message;
   }
 
+  /** Ends this session alone (I17). */
   #crash(error: unknown): void {
     const { code } = asServiceError(error);
     this.#parts.log.error({ err: error, session: this.#parts.sessionId, code }, "live session crashed");

@@ -66,12 +66,13 @@ const turns = new Turns();
  * Turns a request for `model` into sentences that the synthesizer can speak.
  *
  * @param options.continues whether more speech follows the text, which then ends with a pause
+ * @param options.isClause whether that speech belongs to the same sentence
  * @throws {ServiceError} `UNKNOWN_VOICE`, `NOTHING_TO_SAY`, `TEXT_TOO_LONG`
  */
 export async function planSynthesis(
   request: SynthesisRequest,
   model: SpeakingModel,
-  { continues = false }: { readonly continues?: boolean } = {},
+  { continues = false, isClause = false }: { readonly continues?: boolean; readonly isClause?: boolean } = {},
 ): Promise<SynthesisPlan> {
   const voice = request.voice ?? model.default_voice;
   const manner = model.voices.find((candidate) => candidate.name === voice)?.manner;
@@ -84,7 +85,7 @@ export async function planSynthesis(
   const spoken = await readInTurns(request.text, { expand: request.normalize, dictionary, reader });
   const { pace, breath, melody, roomToneHz } = manner;
   const sentences = planSentences(request.text, spoken, {
-    ...{ sampleRateHz: model.sample_rate, breath, continues },
+    ...{ sampleRateHz: model.sample_rate, breath, continues, isClause },
   });
   if (sentences.length === 0) {
     const where = reader === "kazakh" ? " in Kazakh" : "";
@@ -124,12 +125,14 @@ interface PauseOptions {
   readonly breath: number;
   /** More speech follows the last sentence. */
   readonly continues: boolean;
+  /** That speech belongs to the last sentence. */
+  readonly isClause: boolean;
 }
 
 function planSentences(
   text: string,
   spoken: readonly SpokenSentence[],
-  { sampleRateHz, breath, continues }: PauseOptions,
+  { sampleRateHz, breath, continues, isClause }: PauseOptions,
 ): PlannedSentence[] {
   const said: SaidSentence[] = [];
   let leadMs = 0;
@@ -147,11 +150,18 @@ function planSentences(
   }
   const toSamples = (milliseconds: number) => Math.round((Math.max(0, milliseconds) / 1_000) * sampleRateHz);
   return said.map((sentence, index) => {
-    const isLast = !continues && index === said.length - 1;
+    const isEnd = index === said.length - 1;
+    const isLast = !continues && isEnd;
+    const goesOn = isClause && isEnd && sentence.markedMs === null;
+    const isInterrupted = goesOn || (sentence.markedMs !== null && !isLast);
+    const pieces = closedPieces(sentence, isInterrupted);
+    const pauseMs = goesOn
+      ? pauseAfterMs(pieces.at(-1)!.text, breath)
+      : pauseMsAfter(sentence, isLast, breath);
     return {
-      pieces: closedPieces(sentence, isLast),
+      pieces,
       ...(index === 0 && leadMs > 0 && { leadSamples: toSamples(leadMs - LEADING_MS) }),
-      pauseSamples: toSamples(pauseMsAfter(sentence, isLast, breath)),
+      pauseSamples: toSamples(pauseMs),
       charactersThrough: sentence.charactersThrough,
     };
   });
@@ -179,10 +189,9 @@ function pauseMsAfter({ written, markedMs }: SaidSentence, isLast: boolean, brea
 
 /**
  * Adds missing end marks, since the model was trained on text that ends like a sentence. A piece cut at a
- * clause keeps its comma; a sentence that a pause mark interrupts gets one.
+ * clause keeps its comma; a sentence that a pause mark or its arrival interrupts gets one.
  */
-function closedPieces({ pieces, markedMs }: SaidSentence, isLast: boolean): SpokenPiece[] {
-  const isInterrupted = markedMs !== null && !isLast;
+function closedPieces({ pieces }: SaidSentence, isInterrupted: boolean): SpokenPiece[] {
   return pieces.map((piece, index) => {
     if (/[.!?,;:—]$/.test(piece.text)) return piece;
     const mark = isInterrupted && index === pieces.length - 1 ? "," : ".";

@@ -1,6 +1,7 @@
 import { CLOSE } from "../../core/domain/close-codes.js";
 import { errorName, type ServiceError } from "../../core/domain/errors.js";
-import { firstSentence } from "../../core/domain/text/arriving-text.js";
+import type { SaidWord } from "../../core/domain/synthesis/word-times.js";
+import { firstClause, firstSentence } from "../../core/domain/text/arriving-text.js";
 import { countCodePoints } from "../../core/domain/text/code-points.js";
 import type { Decision } from "../../core/kernel/actor.js";
 import type { SpeakMessageOut } from "../../core/ports/conversations.js";
@@ -44,6 +45,8 @@ interface Ending {
 
 interface OpenState {
   readonly phase: "open";
+  /** The first sentence of a turn may begin with a clause of its own, before the rest has arrived. */
+  readonly startsEarly: boolean;
   readonly items: readonly Item[];
   readonly current: Current | null;
   /** Length of the first waiting text when it was last searched without finding a complete sentence. */
@@ -52,6 +55,8 @@ interface OpenState {
   /** Number of the next sentence, and of the next `Flushed` or `Cleared`. */
   readonly nextId: number;
   readonly sequence: number;
+  /** Number of the turn at the front: flushes and clears that the client sent before it. */
+  readonly turnNumber: number;
   /** Set when the client has closed or the service stops; flushed text is still spoken. */
   readonly ending: Ending | null;
   readonly bad: { readonly count: number; readonly sinceMs: number };
@@ -61,14 +66,16 @@ export type SpeakState = OpenState | { readonly phase: "stopped" };
 
 const NEW_TURN: Turn = { cut: 0, delivered: 0, sounded: 0 };
 
-export const NEW_SPEAKING: SpeakState = {
+export const NEW_SPEAKING: OpenState = {
   phase: "open",
+  startsEarly: false,
   items: [],
   current: null,
   lookedAt: 0,
   turn: NEW_TURN,
   nextId: 0,
   sequence: 0,
+  turnNumber: 0,
   ending: null,
   bad: { count: 0, sinceMs: Number.NEGATIVE_INFINITY },
 };
@@ -80,7 +87,14 @@ export type SpeakMessage =
   | { readonly type: "close" }
   | { readonly type: "going-away" }
   /** Audio of a sentence; the last chunk may be empty. */
-  | { readonly type: "sound"; readonly id: number; readonly pcm: Int16Array; readonly isLast: boolean }
+  | {
+      readonly type: "sound";
+      readonly id: number;
+      readonly pcm: Int16Array;
+      readonly isLast: boolean;
+      /** Words that start in these samples. */
+      readonly words?: readonly SaidWord[] | undefined;
+    }
   /** A sentence without anything to speak, such as an emoji. */
   | { readonly type: "unspeakable"; readonly id: number; readonly error: ServiceError }
   | { readonly type: "failed"; readonly id: number; readonly error: ServiceError }
@@ -94,7 +108,13 @@ export type SpeakEffect =
   /** `through`: characters of the turn up to the end of this sentence. `continues`: more speech follows. */
   | { readonly type: "begin"; readonly sentence: Sentence }
   | { readonly type: "cancel" }
-  | { readonly type: "sound"; readonly pcm: Int16Array; readonly isLast: boolean }
+  /** Audio of the sentence that began last. */
+  | {
+      readonly type: "sound";
+      readonly pcm: Int16Array;
+      readonly isLast: boolean;
+      readonly words?: readonly SaidWord[] | undefined;
+    }
   | { readonly type: "delivered"; readonly characters: number }
   /** Charges the turn. */
   | { readonly type: "settle"; readonly characters: number }
@@ -105,10 +125,14 @@ export type SpeakEffect =
 export interface Sentence {
   readonly id: number;
   readonly text: string;
-  /** Characters of the turn up to its end. */
+  readonly turn: number;
+  /** Characters of the turn before it, and up to its end. */
+  readonly from: number;
   readonly through: number;
   /** More speech follows, so the sentence ends with a pause. */
   readonly continues: boolean;
+  /** It is the start of a sentence, and the rest follows after the pause of its mark. */
+  readonly isClause: boolean;
 }
 
 type Decided = Decision<SpeakState, SpeakEffect>;
@@ -128,7 +152,7 @@ export function decideSpeaking(state: SpeakState, message: SpeakMessage, goesOn?
       if (state.ending !== null) return { state, effects: [] };
       return waiting({ ...state, items: [...state.items, { type: "flush" }] }, goesOn);
     case "clear":
-      return state.ending !== null ? { state, effects: [] } : onClear(state);
+      return onClear(state, goesOn);
     case "close":
       return onEnding(state, { code: CLOSE.done, reason: "done" }, goesOn);
     case "going-away":
@@ -175,16 +199,17 @@ function waiting(state: OpenState, goesOn?: GoesOn): Decided {
  * Drops everything that has not been sent. Charges only for sentences whose audio has started to reach the
  * client.
  */
-function onClear(state: OpenState): Decided {
+function onClear(state: OpenState, goesOn?: GoesOn): Decided {
   const { sequence, turn } = state;
-  return {
-    state: { ...state, items: [], current: null, lookedAt: 0, turn: NEW_TURN, sequence: sequence + 1 },
-    effects: [
-      ...cancelled(state),
-      ...settled(turn.sounded),
-      { type: "send", message: { type: "cleared", sequence } },
-    ],
-  };
+  // Flushes that wait are dropped with their text, but the client has counted them.
+  const turnNumber = state.turnNumber + state.items.filter(({ type }) => type === "flush").length;
+  const cleared = { items: [], current: null, lookedAt: 0, turn: NEW_TURN, sequence: sequence + 1 };
+  const effects: SpeakEffect[] = [
+    ...cancelled(state),
+    ...settled(turn.sounded),
+    { type: "send", message: { type: "cleared", sequence, turn: turnNumber } },
+  ];
+  return advance({ ...state, ...cleared, turnNumber: turnNumber + 1 }, effects, goesOn);
 }
 
 /** Text that was not flushed is dropped. */
@@ -200,12 +225,12 @@ function onEnding(state: OpenState, ending: Ending, goesOn?: GoesOn): Decided {
 
 function onSound(
   state: OpenState,
-  { id, pcm, isLast }: Extract<SpeakMessage, { type: "sound" }>,
+  { id, pcm, isLast, words }: Extract<SpeakMessage, { type: "sound" }>,
   goesOn?: GoesOn,
 ): Decided {
   const { current, turn } = state;
   if (current?.id !== id) return { state, effects: [] };
-  const sound: SpeakEffect = { type: "sound", pcm, isLast };
+  const sound: SpeakEffect = { type: "sound", pcm, isLast, words };
   const sounded = pcm.length > 0 || current.hasSounded ? current.through : turn.sounded;
   if (!isLast) {
     const next = { ...current, hasSounded: current.hasSounded || pcm.length > 0 };
@@ -221,8 +246,11 @@ function onUnspeakable(
   { id, error }: Extract<SpeakMessage, { type: "unspeakable" }>,
   goesOn?: GoesOn,
 ): Decided {
-  if (state.current?.id !== id) return { state, effects: [] };
-  const warning = { type: "warning", code: errorName(error.code), detail: publicDetail(error) } as const;
+  const { current, turnNumber: turn } = state;
+  if (current?.id !== id) return { state, effects: [] };
+  const skipped = { turn, to: current.through };
+  const detail = publicDetail(error);
+  const warning = { type: "warning", code: errorName(error.code), detail, skipped } as const;
   return advance({ ...state, current: null }, [{ type: "send", message: warning }], goesOn);
 }
 
@@ -264,13 +292,18 @@ function advance(from: OpenState, before: readonly SpeakEffect[], goesOn?: GoesO
     if (head === undefined) {
       if (state.ending === null) break;
       const { code, reason } = state.ending;
-      const stopped = stop(state, [{ type: "close-socket", code, reason }]);
+      const stopped = stop(state, [
+        { type: "send", message: { type: "done" } },
+        { type: "close-socket", code, reason },
+      ]);
       return { state: stopped.state, effects: [...effects, ...stopped.effects] };
     }
     if (head.type === "flush") {
-      const { sequence, turn, items } = state;
-      effects.push(...settled(turn.sounded), { type: "send", message: { type: "flushed", sequence } });
-      state = { ...state, items: items.slice(1), lookedAt: 0, turn: NEW_TURN, sequence: sequence + 1 };
+      const { sequence, turn, turnNumber, items } = state;
+      const message = { type: "flushed", sequence, turn: turnNumber } as const;
+      effects.push(...settled(turn.sounded), { type: "send", message });
+      const next = { lookedAt: 0, turn: NEW_TURN, sequence: sequence + 1, turnNumber: turnNumber + 1 };
+      state = { ...state, ...next, items: items.slice(1) };
       continue;
     }
     const isWhole = next?.type === "flush";
@@ -280,14 +313,19 @@ function advance(from: OpenState, before: readonly SpeakEffect[], goesOn?: GoesO
       continue;
     }
     if (!isWhole && head.text.length < nextLook(state.lookedAt)) break;
-    const text = firstSentence(head.text, isWhole, goesOn);
+    const whole = firstSentence(head.text, isWhole, goesOn);
+    const text = whole ?? earlyStart(state, head.text);
     if (text === null) {
       state = { ...state, lookedAt: head.text.length };
       break;
     }
-    state = withSentence(state, head.text, { text, isWhole }, effects);
+    state = withSentence(state, head.text, { text, isWhole, isClause: whole === null }, effects);
   }
   return { state, effects };
+}
+
+function earlyStart({ startsEarly, turn }: OpenState, text: string): string | null {
+  return startsEarly && turn.cut === 0 ? firstClause(text) : null;
 }
 
 /** The longer the text without a sentence end, the more of it must arrive before the next search. */
@@ -298,14 +336,22 @@ function nextLook(lookedAt: number): number {
 function withSentence(
   state: OpenState,
   waitingText: string,
-  { text, isWhole }: { readonly text: string; readonly isWhole: boolean },
+  {
+    text,
+    isWhole,
+    isClause,
+  }: { readonly text: string; readonly isWhole: boolean; readonly isClause: boolean },
   effects: SpeakEffect[],
 ): OpenState {
   const rest = waitingText.slice(text.length);
-  const { nextId: id, turn, items } = state;
-  const through = turn.cut + countCodePoints(text);
+  const { nextId: id, turn, turnNumber, items } = state;
+  const from = turn.cut;
+  const through = from + countCodePoints(text);
   const continues = !isWhole || rest.trim() !== "";
-  effects.push({ type: "begin", sentence: { id, text, through, continues } });
+  effects.push({
+    type: "begin",
+    sentence: { id, text, turn: turnNumber, from, through, continues, isClause },
+  });
   const others = items.slice(1);
   return {
     ...state,

@@ -1,13 +1,19 @@
 import type { SpeakingModel } from "../../core/domain/catalog/catalog.js";
 import { CLOSE } from "../../core/domain/close-codes.js";
 import { asServiceError, type ErrorCode, ServiceError } from "../../core/domain/errors.js";
+import type { SaidWord } from "../../core/domain/synthesis/word-times.js";
 import { brokenPauseRule } from "../../core/domain/text/pause-marks.js";
 import { goesOnInRussian } from "../../core/domain/text/russian/abbreviations.js";
 import { readerFor } from "../../core/domain/text/spoken-sentences.js";
 import { Actor } from "../../core/kernel/actor.js";
 import { Turns } from "../../core/kernel/turns.js";
 import type { Log } from "../../core/observe/log.js";
-import type { SpeakConversation, SpeakSink, SpeakWishes } from "../../core/ports/conversations.js";
+import type {
+  SentSpeech,
+  SpeakConversation,
+  SpeakSink,
+  SpeakWishes,
+} from "../../core/ports/conversations.js";
 import type { SpeechMeter } from "../../core/ports/usage-meter.js";
 import { planSynthesis } from "./plan.js";
 import { SynthesisSession, type SynthesisSessionOptions } from "./session.js";
@@ -24,6 +30,8 @@ import {
 /** Counts a session in the metrics. */
 export interface SpeakObserver {
   opened(): void;
+  /** The first audio of a turn was sent, this long after its first sentence was complete. */
+  firstAudio(afterMs: number): void;
   /** The client cleared a sentence whose audio had started. */
   interrupted(): void;
   /** An error was sent. */
@@ -38,6 +46,8 @@ export interface SpeakSessionParts {
   readonly synthesis: Omit<SynthesisSessionOptions, "delivery">;
   /** Creates the meter of a turn; `turn` starts at 0. */
   readonly meterOf: (turn: number) => SpeechMeter;
+  /** Credits for a turn of this many characters. */
+  readonly priceOf: (characters: number) => number;
   readonly sink: SpeakSink;
   readonly log: Log;
   readonly observer?: SpeakObserver;
@@ -45,6 +55,8 @@ export interface SpeakSessionParts {
 
 /** Shared by all sessions. */
 const turns = new Turns();
+
+const NOTHING: SentSpeech = { samples: 0, characters: 0, credits: 0 };
 
 /** Errors in a text: the session skips the sentence and continues. */
 const OF_THE_TEXT: ReadonlySet<ErrorCode> = new Set(["NOTHING_TO_SAY", "TEXT_TOO_LONG", "INVALID_REQUEST"]);
@@ -65,6 +77,13 @@ export class SpeakSession implements SpeakConversation {
   #arrived = "";
   /** Characters of the current turn whose audio was sent. */
   #delivered = 0;
+  /** The sentence that began last. */
+  #sentence: Sentence | null = null;
+  /** When the first sentence of the current turn began; null before it, and once its audio was sent. */
+  #turnBeganAtMs: number | null = null;
+  /** Samples of the current turn that were sent. */
+  #samples = 0;
+  #receipt = { turn: NOTHING, session: NOTHING };
   /** Stops the sentence being spoken. */
   #cancel: (() => void) | null = null;
   #hasEnded = false;
@@ -74,7 +93,7 @@ export class SpeakSession implements SpeakConversation {
     const isRussian = readerFor(parts.model.lang.split("-")) === "russian";
     const goesOn = isRussian ? goesOnInRussian : undefined;
     this.#actor = new Actor<SpeakState, SpeakMessage, SpeakEffect>({
-      initial: NEW_SPEAKING,
+      initial: { ...NEW_SPEAKING, startsEarly: parts.wishes.startsEarly === true },
       decide: (state, message) => decideSpeaking(state, message, goesOn),
       perform: (effect) => this.#perform(effect),
       onCrash: (error) => this.#crash(error),
@@ -142,6 +161,8 @@ export class SpeakSession implements SpeakConversation {
   #perform(effect: SpeakEffect): void {
     switch (effect.type) {
       case "begin":
+        if (this.#meter === null) this.#turnBeganAtMs = performance.now();
+        this.#sentence = effect.sentence;
         void this.#speakSentence(effect.sentence);
         return;
       case "cancel":
@@ -149,21 +170,18 @@ export class SpeakSession implements SpeakConversation {
         this.#cancel = null;
         return;
       case "sound":
-        this.keepalive();
-        this.#parts.sink.sound(effect.pcm, effect.isLast);
+        this.#sound(effect);
         return;
       case "delivered":
         this.#delivered = effect.characters;
         this.#meter?.delivered(effect.characters);
         return;
       case "settle":
-        this.#meter?.settle(effect.characters);
-        this.#meter = null;
-        this.#delivered = 0;
+        this.#settle(effect.characters);
         return;
       case "send":
         if (effect.message.type === "error") this.#parts.observer?.failed(effect.message.code);
-        this.#parts.sink.send(effect.message);
+        this.#parts.sink.send(effect.message, this.#receipt);
         return;
       case "close-socket":
         this.#parts.sink.close(effect.code, effect.reason);
@@ -173,7 +191,27 @@ export class SpeakSession implements SpeakConversation {
     }
   }
 
-  async #speakSentence({ id, text, through, continues }: Sentence): Promise<void> {
+  #sound({ pcm, isLast, words = [] }: Extract<SpeakEffect, { readonly type: "sound" }>): void {
+    this.keepalive();
+    const { id, text, turn, from } = this.#sentence!;
+    this.#samples += pcm.length;
+    if (pcm.length > 0 && this.#turnBeganAtMs !== null) {
+      this.#parts.observer?.firstAudio(performance.now() - this.#turnBeganAtMs);
+      this.#turnBeganAtMs = null;
+    }
+    this.#parts.sink.sound(pcm, isLast, { turn, sentence: id, text, from, words });
+  }
+
+  #settle(characters: number): void {
+    this.#meter?.settle(characters);
+    this.#meter = null;
+    this.#delivered = 0;
+    const turn = { samples: this.#samples, characters, credits: this.#parts.priceOf(characters) };
+    this.#samples = 0;
+    this.#receipt = { turn, session: sumOf(this.#receipt.session, turn) };
+  }
+
+  async #speakSentence({ id, text, through, continues, isClause }: Sentence): Promise<void> {
     const { model, wishes, synthesis, sink } = this.#parts;
     let isCancelled = false;
     let session: SynthesisSession | null = null;
@@ -189,18 +227,27 @@ export class SpeakSession implements SpeakConversation {
       if (isCancelled) return;
       const brokenPause = brokenPauseRule(text);
       if (brokenPause !== null) throw new ServiceError("INVALID_REQUEST", `text: ${brokenPause}`);
-      const plan = await planSynthesis({ ...wishes, text: text.toWellFormed() }, model, { continues });
+      const request = { ...wishes, text: text.toWellFormed() };
+      const plan = await planSynthesis(request, model, { continues, isClause });
       if (isCancelled) return;
       await meter.cover(through);
       if (isCancelled) return;
       session = new SynthesisSession(plan, { ...synthesis, delivery: "chunks" });
       const sentences = plan.sentences.length;
       let ended = 0;
-      for await (const { pcm, endsSentence } of session.chunks()) {
+      let samples = 0;
+      /** Samples before the planned sentence, from which its words count. */
+      let before = 0;
+      for await (const { pcm, endsSentence, words } of session.chunks()) {
         await sink.ready();
         if (isCancelled) return;
-        if (endsSentence) ended++;
-        this.#actor.tell({ type: "sound", id, pcm, isLast: ended === sentences });
+        const moved = movedBy(before, words);
+        samples += pcm.length;
+        if (endsSentence) {
+          ended++;
+          before = samples;
+        }
+        this.#actor.tell({ type: "sound", id, pcm, isLast: ended === sentences, words: moved });
       }
     } catch (thrown) {
       if (isCancelled) return;
@@ -238,4 +285,21 @@ export class SpeakSession implements SpeakConversation {
     this.#meter?.settle(this.#delivered);
     this.#parts.observer?.ended();
   }
+}
+
+function movedBy(samples: number, words: readonly SaidWord[] = []): readonly SaidWord[] {
+  if (samples === 0) return words;
+  return words.map((word) => ({
+    ...word,
+    startSample: word.startSample + samples,
+    endSample: word.endSample + samples,
+  }));
+}
+
+function sumOf(one: SentSpeech, other: SentSpeech): SentSpeech {
+  return {
+    samples: one.samples + other.samples,
+    characters: one.characters + other.characters,
+    credits: one.credits + other.credits,
+  };
 }

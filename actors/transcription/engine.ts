@@ -33,6 +33,8 @@ export interface TranscribeOptions {
   readonly onSegments?: FileRunOptions["onSegments"];
   /** Tell speakers apart. */
   readonly speakers?: SpeakerWishes | undefined;
+  /** As in `FileRunOptions`. */
+  readonly isLater?: boolean | undefined;
   /** In the model's alphabet. */
   readonly hotWords?: readonly HotWord[];
   readonly span?: Span;
@@ -76,7 +78,15 @@ export class TranscriptionEngine {
   async transcribe(
     path: string,
     signal: AbortSignal,
-    { onLength, onProgress = () => {}, onSegments, speakers, hotWords = [], span }: TranscribeOptions = {},
+    {
+      onLength,
+      onProgress = () => {},
+      onSegments,
+      speakers,
+      isLater = false,
+      hotWords = [],
+      span,
+    }: TranscribeOptions = {},
   ): Promise<FileTranscript> {
     const { modelId, maxSeconds, sampleRateHz, frameSamples, forgets } = this.#options;
     const source = await openWav(path);
@@ -91,7 +101,7 @@ export class TranscriptionEngine {
     onProgress(0);
     const shares = new Shares(speakers === undefined ? 1 : 2, growing(onProgress));
     const run = new FileRun({
-      ...{ source, hotWords, sampleRateHz, frameSamples, forgets },
+      ...{ source, hotWords, sampleRateHz, frameSamples, forgets, isLater },
       onProgress: shares.of(0),
       // Segments are split by speaker when all is heard.
       onSegments: speakers === undefined ? onSegments : undefined,

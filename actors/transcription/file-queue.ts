@@ -29,11 +29,17 @@ const MAX_TASK_FRAMES = 4_000;
 const partsHeld = (workerCount: number) => 4 * workerCount + 2 * MIN_PARTS_HELD;
 const MAX_ATTEMPTS = 2;
 
+interface Work {
+  readonly run: () => Promise<void>;
+  readonly isLater: boolean;
+}
+
 type Answered = { readonly answer: FileAnswer<unknown> } | { readonly lost: unknown };
 
 /**
  * Runs files through the pool. Started files take turns, one task each, and pieces of several files share a
- * task. The other files wait, so that memory does not grow with their number.
+ * task. The other files wait, so that memory does not grow with their number. Files that nobody waits for get
+ * only workers for which the others have no task.
  */
 export class FileQueue {
   readonly #pool: FilePool;
@@ -41,6 +47,7 @@ export class FileQueue {
   readonly #begun: FileRun[] = [];
   readonly #waiting: FileRun[] = [];
   #atWork = 0;
+  #laterAtWork = 0;
 
   constructor(pool: FilePool, log: Log) {
     this.#pool = pool;
@@ -49,6 +56,9 @@ export class FileQueue {
 
   add(run: FileRun): void {
     this.#waiting.push(run);
+    // Nodes cannot resume a file that was interrupted: its running tasks end first there.
+    if (!run.isLater && this.#pool.gaveUp === undefined)
+      for (const other of this.#begun) if (other.isLater) other.yieldWorkers();
     this.#pump();
   }
 
@@ -80,26 +90,36 @@ export class FileQueue {
     while (this.#atWork < this.#pool.workerCount) {
       const work = this.#next();
       if (work === null) return;
+      const later = work.isLater ? 1 : 0;
       this.#atWork++;
-      void work().then(() => {
+      this.#laterAtWork += later;
+      void work.run().then(() => {
         this.#atWork--;
+        this.#laterAtWork -= later;
         this.#pump();
       });
     }
   }
 
   /** Returns work for a free worker, from the first file in turn with available work. */
-  #next(): (() => Promise<void>) | null {
+  #next(): Work | null {
     this.#rotate();
-    for (const run of this.#begun) {
+    const inOrder = [...this.#begun].sort((a, b) => Number(a.isLater) - Number(b.isLater));
+    for (const run of inOrder) {
+      if (run.isLater && this.#laterAtWork >= this.#mostLaterAtWork) return null;
       const work = this.#workOf(run);
       if (work === null) continue;
       // Its next turn comes after those of the other files.
       this.#begun.splice(this.#begun.indexOf(run), 1);
       this.#begun.push(run);
-      return work;
+      return { run: work, isLater: run.isLater };
     }
     return null;
+  }
+
+  /** One worker is left to a file that may come. */
+  get #mostLaterAtWork(): number {
+    return Math.max(1, this.#pool.workerCount - 1);
   }
 
   /** Removes finished files and starts waiting ones. */
@@ -108,19 +128,33 @@ export class FileQueue {
       for (let at = list.length - 1; at >= 0; at--) if (list[at]!.isOver) list.splice(at, 1);
     }
     const most = Math.floor(partsHeld(this.#pool.workerCount) / MIN_PARTS_HELD);
-    while (this.#begun.length < most && this.#waiting.length > 0) this.#begun.push(this.#waiting.shift()!);
+    this.#beginWhile(false, () => this.#begun.filter(({ isLater }) => !isLater).length < most);
+    this.#beginWhile(true, () => this.#begun.length < most || !this.#begun.some(({ isLater }) => isLater));
+  }
+
+  #beginWhile(isLater: boolean, hasRoom: () => boolean): void {
+    while (hasRoom()) {
+      const at = this.#waiting.findIndex((run) => run.isLater === isLater);
+      if (at < 0) return;
+      this.#begun.push(...this.#waiting.splice(at, 1));
+    }
+  }
+
+  /** Parts that each started file may have in memory; with fewer a long piece could not be decoded. */
+  get #partsOfEach(): number {
+    return Math.max(MIN_PARTS_HELD, partsHeld(this.#pool.workerCount) / this.#begun.length);
   }
 
   #workOf(run: FileRun): (() => Promise<void>) | null {
     const { readyFrames } = run;
     const taskFrames = Math.min(MAX_TASK_FRAMES, Math.max(TASK_FRAMES, this.#pool.runFrames ?? 0));
-    const canHear = run.canHear && run.heldParts < partsHeld(this.#pool.workerCount) / this.#begun.length;
+    const canHear = run.canHear && (run.heldParts < this.#partsOfEach || run.isInterrupted);
     if (canHear && readyFrames < taskFrames) return () => this.#hear(run);
     if (readyFrames === 0) return null;
     const pieces = run.takePieces(taskFrames);
     for (const other of this.#begun) {
       const frames = pieces.reduce((sum, { piece }) => sum + piece.endFrame - piece.startFrame, 0);
-      if (other !== run && other.readyFrames > 0 && frames < taskFrames) {
+      if (other !== run && other.isLater === run.isLater && other.readyFrames > 0 && frames < taskFrames) {
         pieces.push(...other.takePieces(taskFrames - frames));
       }
     }
@@ -128,12 +162,13 @@ export class FileQueue {
   }
 
   async #hear(run: FileRun): Promise<void> {
-    const { part, task } = run.hear();
+    const work = run.hear();
+    const { part, task } = work;
     const span = run.taskSpan("worker run", { task: "hear", part });
     try {
       run.heard(part, task, await this.run<HeardPart>(task, span));
     } catch (error) {
-      run.failed(error as ServiceError);
+      if (!run.takeBack(work, error as ServiceError)) run.failed(error as ServiceError);
     } finally {
       span.end();
     }
@@ -182,10 +217,14 @@ function runsOf(pieces: readonly RunPiece[]): readonly FileRun[] {
 }
 
 function settle(pieces: readonly RunPiece[], answer: FileAnswer<unknown>): void {
-  for (const [at, { run, index }] of pieces.entries()) {
+  for (const [at, piece] of pieces.entries()) {
+    const { run, index } = piece;
     const outcome = answer.ok ? (answer.value as readonly FileAnswer<DecodedPiece>[])[at]! : answer;
     if (outcome.ok) run.decoded(index, outcome.value);
-    else run.failed(new ServiceError(outcome.code, outcome.message));
+    else {
+      const error = new ServiceError(outcome.code, outcome.message);
+      if (!run.takeBack(piece, error)) run.failed(error);
+    }
   }
 }
 

@@ -30,6 +30,8 @@ export interface FileRunOptions {
   readonly frameSamples: number;
   /** The model's state ends with its context, so parts can be encoded in any order and in parallel. */
   readonly forgets: boolean;
+  /** Nobody waits for it: other files go first, and interrupt its tasks. */
+  readonly isLater?: boolean;
   /** Called with the finished share, 0 to 1. */
   readonly onProgress: (share: number) => void;
   /** Called once per segment, in order, as soon as all audio before its end is transcribed. */
@@ -40,6 +42,12 @@ export interface FileRunOptions {
 }
 
 type HearTask = Extract<FileTask, { type: "hear" }>;
+
+/** A part to encode. */
+export interface PartToHear {
+  readonly part: number;
+  readonly task: HearTask;
+}
 
 /** An encoded part. */
 interface Part extends HeardPart {
@@ -73,6 +81,8 @@ export class FileRun {
   readonly #pieces: FoundPiece[] = [];
   readonly #decoded: (DecodedPiece | undefined)[] = [];
   readonly #freeBuffers: SharedArrayBuffer[] = [];
+  /** Interrupted parts, to be encoded again. */
+  readonly #interrupted: PartToHear[] = [];
   readonly #outcome = deferred<readonly TranscribedSegment[]>();
   /** Lasts until the first task starts. */
   readonly #wait: Span;
@@ -85,6 +95,8 @@ export class FileRun {
   #atWork = 0;
   #failure: ServiceError | null = null;
   #isOver = false;
+  /** Its tasks were told to stop; it starts none until they have. */
+  #isYielding = false;
 
   constructor(options: FileRunOptions) {
     const { source, sampleRateHz, frameSamples } = options;
@@ -102,19 +114,31 @@ export class FileRun {
     return this.#isOver;
   }
 
+  get isLater(): boolean {
+    return this.#options.isLater === true;
+  }
+
   /** Parts in memory, including those being processed. */
   get heldParts(): number {
     return this.#nextPart - this.#forgottenParts;
   }
 
   get readyFrames(): number {
+    if (this.#isYielding) return 0;
     return this.#ready.reduce((sum, { piece }) => sum + piece.endFrame - piece.startFrame, 0);
   }
 
   /** True if the next part may be encoded now. */
   get canHear(): boolean {
-    if (this.#failure !== null || this.#nextPart * this.#partFrames >= this.#endFrame) return false;
+    if (this.#failure !== null || this.#isYielding) return false;
+    if (this.#interrupted.length > 0) return true;
+    if (this.#nextPart * this.#partFrames >= this.#endFrame) return false;
     return this.#options.forgets || this.#joinedParts === this.#nextPart;
+  }
+
+  /** True if a part must be encoded again, which is already counted in `heldParts`. */
+  get isInterrupted(): boolean {
+    return this.#interrupted.length > 0;
   }
 
   /** Starts the span of a task. */
@@ -124,9 +148,11 @@ export class FileRun {
   }
 
   /** Takes the next part to be encoded. */
-  hear(): { readonly part: number; readonly task: HearTask } {
-    const part = this.#nextPart++;
+  hear(): PartToHear {
     this.#atWork++;
+    const again = this.#interrupted.shift();
+    if (again !== undefined) return again;
+    const part = this.#nextPart++;
     const startFrame = part * this.#partFrames;
     const endFrame = Math.min(startFrame + this.#partFrames, this.#endFrame);
     const state = this.#options.forgets ? null : (this.#parts.get(part - 1)?.state ?? null);
@@ -169,6 +195,26 @@ export class FileRun {
     this.#advance();
   }
 
+  /** Interrupts the file's tasks at their next run, for a file that goes first. */
+  yieldWorkers(): void {
+    if (this.#isYielding || this.#atWork === 0 || this.#failure !== null) return;
+    this.#isYielding = true;
+    Atomics.store(new Int32Array(this.#cell), 0, FILE_TASK_CELL.giveUp);
+  }
+
+  /** Takes back a part or piece whose task was interrupted. False if its failure has another reason. */
+  takeBack(work: PartToHear | RunPiece, { code }: ServiceError): boolean {
+    if (!this.#isYielding || this.#failure !== null || code !== "CANCELLED") return false;
+    this.#atWork--;
+    if ("part" in work) this.#interrupted.push(work);
+    else {
+      this.#ready.push(work);
+      this.#ready.sort((a, b) => a.index - b.index);
+    }
+    this.#advance();
+    return true;
+  }
+
   /** Called when a task of the file has failed. */
   failed(error: ServiceError): void {
     this.#atWork--;
@@ -199,6 +245,10 @@ export class FileRun {
 
   #advance(): void {
     if (this.#isOver) return;
+    if (this.#isYielding && this.#atWork === 0 && this.#failure === null) {
+      this.#isYielding = false;
+      Atomics.store(new Int32Array(this.#cell), 0, FILE_TASK_CELL.goOn);
+    }
     if (this.#failure !== null) {
       if (this.#atWork > 0) return;
       this.#isOver = true;

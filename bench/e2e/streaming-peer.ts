@@ -10,11 +10,15 @@ import {
   REFERENCE_FILE,
   readStreamingReference,
   referencePcm,
+  type StreamingReference,
+  searchedAside,
 } from "../support/streaming-reference.js";
 
 const PACKAGES = "test/fixtures/adapters";
 /** Digital silence after the audio, so that the peer reads all of it. */
 const TAIL_SECONDS = 2;
+/** The same for a search that may still change its text: the peer reads as many chunks as we do. */
+const BEAM_TAIL_SECONDS = 1.2;
 /** T-one was trained with this silence before the audio; our engine reads it while loading. */
 const T_ONE_LEAD_SECONDS = 0.3;
 
@@ -23,6 +27,8 @@ interface Streamed {
   readonly config: (folder: string) => object;
   readonly rateHz: number;
   readonly leadSeconds: number;
+  /** Also compare the beam search, with these paths of its graphs. */
+  readonly beam?: (folder: string) => object;
 }
 
 const STREAMED: readonly Streamed[] = [
@@ -49,50 +55,124 @@ const STREAMED: readonly Streamed[] = [
     }),
     rateHz: 16_000,
     leadSeconds: 0,
+    beam: (folder) => ({
+      transducer: {
+        encoder: join(folder, "encoder.onnx"),
+        decoder: join(folder, "decoder.onnx"),
+        joiner: join(folder, "joiner.onnx"),
+      },
+    }),
   },
 ];
+
+/** Transducers that read whole utterances. */
+const WHOLE = [
+  { id: "tiny-zipformer-transducer", modelType: "transducer", hasBeam: true },
+  { id: "tiny-nemo-tdt", modelType: "nemo_transducer", hasBeam: false },
+] as const;
 
 /**
  * `npm run bench -- streaming-peer`: sherpa-onnx and our engine on the tiny packages of streaming graphs,
  * with the same audio: tokens, their times and, where the peer reports them, their log-probs. Saves the
- * peer's results, so that the tests need no peer. A smoke run compares with the saved ones.
+ * peer's results, so that the tests need no peer. A smoke run compares with the saved ones. Transducers also
+ * with the beam search of both.
  */
 export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
-  const saved = smoke ? readStreamingReference().packages : {};
+  const saved: Pick<StreamingReference, "packages" | "beams"> = smoke
+    ? readStreamingReference()
+    : { packages: {}, beams: {} };
   const peer = smoke ? null : await installPeer();
   const packages: Record<string, PeerPath> = {};
+  const beams: Record<string, PeerPath> = {};
   for (const streamed of STREAMED) {
-    const { id } = streamed;
-    const heard = peer === null ? saved[id]! : peerPath(peer, streamed);
-    const ours = await ourPath(id);
-    const count = ours.tokens.length;
-    const isSame = ours.tokens.every((token, i) => token.trim() === heard.tokens[i]);
-    const differences = heard.logProbs
-      .slice(0, count)
-      .map((logProb, i) => Math.abs(logProb - ours.logProbs[i]!));
-    console.log(
-      `${id}: ${count} tokens, ${isSame ? "the same" : "not the same"}; ` +
-        (differences.length === 0
-          ? "the peer reports no log-probs"
-          : `log-probs differ by at most ${Math.max(...differences).toExponential(1)}`),
-    );
+    const { id, beam } = streamed;
+    const heard = peer === null ? saved.packages[id]! : peerPath(peer, streamed);
+    const { greedy, searched } = await ourPaths(id);
+    report(id, greedy, heard);
     packages[id] = heard;
+    if (beam === undefined) continue;
+    const found = peer === null ? saved.beams[id]! : peerBeam(peer, { ...streamed, config: beam });
+    report(`${id}, beam search`, searched, found);
+    beams[id] = found;
+  }
+  for (const { id, modelType, hasBeam } of WHOLE) {
+    const heard = (decodingMethod: string) => wholePath(peer!, { id, modelType, decodingMethod });
+    const { greedy, searched } = await ourPaths(id);
+    packages[id] = peer === null ? saved.packages[id]! : heard("greedy_search");
+    report(id, greedy, packages[id]);
+    if (!hasBeam) continue;
+    beams[id] = peer === null ? saved.beams[id]! : heard("modified_beam_search");
+    report(`${id}, beam search`, searched, beams[id]);
   }
   if (smoke) return;
-  await writeFile(REFERENCE_FILE, `${JSON.stringify({ peer: PEER_PACKAGE, packages })}\n`);
+  await writeFile(REFERENCE_FILE, `${JSON.stringify({ peer: PEER_PACKAGE, packages, beams })}\n`);
   console.log(REFERENCE_FILE);
 }
 
-async function ourPath(id: string): Promise<PeerPath> {
-  const { model } = await recognizerIn(join(PACKAGES, id));
-  const { logProbs } = await model.decodeUtterance(referencePcm());
-  const rowSeconds = model.outputFrameSamples / model.manifest.sampleRateHz;
-  const path = bestPath(logProbs, { vocabulary: model.vocabulary, rowSeconds });
-  await model.release();
-  return path;
+function report(name: string, ours: PeerPath, heard: PeerPath): void {
+  const count = ours.tokens.length;
+  const isSame = ours.tokens.every((token, i) => token.trim() === heard.tokens[i]);
+  const differences = heard.logProbs
+    .slice(0, count)
+    .map((logProb, i) => Math.abs(logProb - ours.logProbs[i]!));
+  console.log(
+    `${name}: ${count} tokens, ${isSame ? "the same" : "not the same"}; ` +
+      (differences.length === 0
+        ? "the peer reports no log-probs"
+        : `log-probs differ by at most ${Math.max(...differences).toExponential(1)}`),
+  );
 }
 
-function peerPath({ OnlineRecognizer }: PeerModule, { id, config, rateHz, leadSeconds }: Streamed): PeerPath {
+/** Our greedy search, and the search of finals. */
+async function ourPaths(id: string): Promise<{ readonly greedy: PeerPath; readonly searched: PeerPath }> {
+  const { model, utterances } = await recognizerIn(join(PACKAGES, id));
+  const { logProbs, frames } = await model.decodeUtterance(referencePcm());
+  const [{ rows = logProbs }] = await searchedAside(utterances.tokenSearch, logProbs, frames);
+  const rowSeconds = model.outputFrameSamples / model.manifest.sampleRateHz;
+  const [greedy, searched] = [logProbs, rows].map((path) =>
+    bestPath(path, { vocabulary: model.vocabulary, rowSeconds }),
+  );
+  await model.release();
+  return { greedy: greedy!, searched: searched! };
+}
+
+function peerBeam(peer: PeerModule, streamed: Streamed): PeerPath {
+  return peerPath(peer, streamed, { decodingMethod: "modified_beam_search" }, BEAM_TAIL_SECONDS);
+}
+
+/** The peer's search of the whole audio. */
+function wholePath(
+  { OfflineRecognizer }: PeerModule,
+  options: { readonly id: string; readonly modelType: string; readonly decodingMethod: string },
+): PeerPath {
+  const folder = join(PACKAGES, options.id);
+  const file = (name: string) => join(folder, `${name}.onnx`);
+  const recognizer = new OfflineRecognizer({
+    featConfig: { sampleRate: 16_000, featureDim: 80 },
+    modelConfig: {
+      transducer: { encoder: file("encoder"), decoder: file("decoder"), joiner: file("joiner") },
+      modelType: options.modelType,
+      ...{ tokens: join(folder, "tokens.txt"), numThreads: 1, provider: "cpu", debug: 0 },
+    },
+    decodingMethod: options.decodingMethod,
+  });
+  const stream = recognizer.createStream();
+  stream.acceptWaveform({ samples: referencePcm(), sampleRate: 16_000 });
+  recognizer.decode(stream);
+  const { tokens, timestamps } = recognizer.getResult(stream);
+  return {
+    tokens: tokens.map((token) => token.trim().replace(/^<.{1,20}>$/u, "")),
+    seconds: timestamps.map((seconds) => Number(seconds.toFixed(3))),
+    logProbs: [],
+  };
+}
+
+function peerPath(
+  { OnlineRecognizer }: PeerModule,
+  { id, config, rateHz, leadSeconds }: Streamed,
+  decoding: object = {},
+  tailSeconds: number = TAIL_SECONDS,
+): PeerPath {
   const folder = join(PACKAGES, id);
   const recognizer = new OnlineRecognizer({
     featConfig: { sampleRate: rateHz, featureDim: 80 },
@@ -101,12 +181,13 @@ function peerPath({ OnlineRecognizer }: PeerModule, { id, config, rateHz, leadSe
       ...{ tokens: join(folder, "tokens.txt"), numThreads: 1, provider: "cpu", debug: 0 },
     },
     enableEndpoint: false,
+    ...decoding,
   });
   const stream = recognizer.createStream();
   const parts = [
     new Float32Array(leadSeconds * rateHz),
     rateHz === 8_000 ? eightKilohertz() : referencePcm(),
-    new Float32Array(TAIL_SECONDS * rateHz),
+    new Float32Array(tailSeconds * rateHz),
   ];
   for (const samples of parts) stream.acceptWaveform({ samples, sampleRate: rateHz });
   while (recognizer.isReady(stream)) recognizer.decodeStreams([stream]);
@@ -116,7 +197,8 @@ function peerPath({ OnlineRecognizer }: PeerModule, { id, config, rateHz, leadSe
     // In our format, without tokens that are not text.
     tokens: kept.map((i) => tokens[i]!.trim().replace(/^<.{1,20}>$/u, "")),
     seconds: kept.map((i) => Number((timestamps[i]! - leadSeconds).toFixed(3))),
-    logProbs: logProbs.length === 0 ? [] : kept.map((i) => logProbs[i]!),
+    // The beam search runs on the joiner's own logits, which the peer divides before it reports them.
+    logProbs: logProbs.length === 0 || "decodingMethod" in decoding ? [] : kept.map((i) => logProbs[i]!),
   };
 }
 

@@ -39,7 +39,7 @@ interface PeerResult {
 export interface OfflinePeer {
   createStream(): PeerStream;
   decode(stream: PeerStream): void;
-  getResult(stream: PeerStream): { readonly text: string };
+  getResult(stream: PeerStream): Omit<PeerResult, "ys_probs">;
 }
 
 /** The part of its speaker embeddings that is used here. */

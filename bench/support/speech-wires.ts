@@ -33,7 +33,8 @@ export async function speechWires(service: Service): Promise<readonly SpeechWire
       ...{ model: "tts-1", input, nfe: NFE, response_format: "pcm" },
     })),
     posted("POST /v1/speak", "/v1/speak?container=none", (text) => ({ text })),
-    await openSpeakSocket(service),
+    await openSpeakSocket(service, DEEPGRAM_SOCKET),
+    await openSpeakSocket(service, OWN_SOCKET),
   ];
 }
 
@@ -61,10 +62,34 @@ async function firstAudioOf(
   return firstMs;
 }
 
+interface SpeakSocket {
+  readonly path: string;
+  readonly messages: (text: string) => readonly object[];
+  readonly end: string;
+  readonly failures: readonly string[];
+}
+
+const DEEPGRAM_SOCKET: SpeakSocket = {
+  path: "/v1/speak",
+  messages: (text) => [{ type: "Speak", text }, { type: "Flush" }],
+  end: "Flushed",
+  failures: ["Error", "Warning"],
+};
+
+const OWN_SOCKET: SpeakSocket = {
+  path: `/v1/tts/live?nfe=${NFE}`,
+  messages: (text) => [{ type: "text", text }, { type: "flush" }],
+  end: "flushed",
+  failures: ["error", "warning"],
+};
+
 /** Agents keep the socket open, so its handshake does not count. */
-async function openSpeakSocket({ url, key }: Service): Promise<SpeechWire> {
-  const socket = new WebSocket(`${url.replace("http", "ws")}/v1/speak`, {
-    headers: { Authorization: `Token ${key}` },
+async function openSpeakSocket(
+  { url, key }: Service,
+  { path, messages, end, failures }: SpeakSocket,
+): Promise<SpeechWire> {
+  const socket = new WebSocket(url.replace("http", "ws") + path, {
+    headers: { Authorization: `Bearer ${key}` },
   });
   await new Promise<void>((resolve, reject) => {
     socket.once("open", resolve);
@@ -80,14 +105,13 @@ async function openSpeakSocket({ url, key }: Service): Promise<SpeechWire> {
           return;
         }
         const { type } = JSON.parse(String(data)) as { readonly type: string };
-        if (type !== "Flushed" && type !== "Error" && type !== "Warning") return;
+        if (type !== end && !failures.includes(type)) return;
         socket.off("message", onMessage);
-        if (type === "Flushed") resolve(firstMs);
-        else reject(new Error(`/v1/speak sent ${data}`));
+        if (type === end) resolve(firstMs);
+        else reject(new Error(`${path} sent ${data}`));
       };
       socket.on("message", onMessage);
-      socket.send(JSON.stringify({ type: "Speak", text }));
-      socket.send('{"type":"Flush"}');
+      for (const message of messages(text)) socket.send(JSON.stringify(message));
     });
-  return { name: "/v1/speak (WebSocket)", speak, close: () => socket.close() };
+  return { name: `${path.split("?")[0]} (WebSocket)`, speak, close: () => socket.close() };
 }

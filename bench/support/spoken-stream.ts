@@ -7,6 +7,8 @@ export const SAMPLE_RATE_HZ = 16_000;
 /** Silence between the sentences of a stream, long enough for each to get its final by the threshold. */
 export const GAP_SAMPLES = 16_000;
 const LEAD_SAMPLES = 8_000;
+/** Parts quieter than this share of the peak (-26 dB) are cut between the sentences of an utterance. */
+const JOINED_FLOOR = 0.05;
 /** Samples quieter than this share of the sentence's peak (-40 dB) are not speech. */
 const SPEECH_FLOOR = 0.01;
 
@@ -31,6 +33,34 @@ export async function speakStream(
   const recordings: Int16Array[] = [];
   for (const text of sentences) recordings.push(await speak(service, { text }));
   return joinedStream(recordings, GAP_SAMPLES);
+}
+
+/** As `speakStream`, but each utterance is several sentences without pauses that would end it. */
+export async function speakLongStream(
+  service: ServiceProcess,
+  utterances: readonly (readonly string[])[],
+): Promise<SpokenStream> {
+  const recordings: Int16Array[] = [];
+  for (const sentences of utterances) {
+    const parts: Int16Array[] = [];
+    for (const text of sentences) {
+      const pcm = await speak(service, { text });
+      const { onset, end } = speechBounds(pcm, JOINED_FLOOR);
+      parts.push(pcm.subarray(onset, end));
+    }
+    recordings.push(joined(parts));
+  }
+  return joinedStream(recordings, GAP_SAMPLES);
+}
+
+function joined(parts: readonly Int16Array[]): Int16Array {
+  const whole = new Int16Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let filled = 0;
+  for (const part of parts) {
+    whole.set(part, filled);
+    filled += part.length;
+  }
+  return whole;
 }
 
 /** One sentence, spoken by the service, at 16 kHz. */
@@ -78,8 +108,8 @@ function toSixteenKilohertz(wav: Uint8Array): Int16Array {
   return toInt16(resample(samples, { fromHz: 24_000, toHz: SAMPLE_RATE_HZ }));
 }
 
-function speechBounds(pcm: Int16Array): { onset: number; end: number } {
+function speechBounds(pcm: Int16Array, floor = SPEECH_FLOOR): { onset: number; end: number } {
   const peak = pcm.reduce((highest, sample) => Math.max(highest, Math.abs(sample)), 0);
-  const isLoud = (sample: number) => Math.abs(sample) > peak * SPEECH_FLOOR;
+  const isLoud = (sample: number) => Math.abs(sample) > peak * floor;
   return { onset: pcm.findIndex(isLoud), end: pcm.findLastIndex(isLoud) + 1 };
 }

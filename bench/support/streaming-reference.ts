@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import type { Hypotheses, TokenSearch } from "../../core/domain/decoding/prefix-beam-search.js";
 import { uniformRandom } from "./uniform-random.js";
 
 /** Results of sherpa-onnx on the tiny packages of streaming graphs; see `npm run bench -- streaming-peer`. */
@@ -19,6 +20,8 @@ export interface PeerPath {
 export interface StreamingReference {
   readonly peer: string;
   readonly packages: Readonly<Record<string, PeerPath>>;
+  /** The same with its beam search, `modified_beam_search`; without log-probs. */
+  readonly beams: Readonly<Record<string, PeerPath>>;
 }
 
 export function readStreamingReference(): StreamingReference {
@@ -40,6 +43,15 @@ export function referencePcm(): Float32Array {
     const sweep = Math.sin(i * (0.08 + 0.06 * Math.sin(3.1 * second)) + 2 * Math.sin(11 * second));
     return Math.round(32_768 * (loudness * sweep + 0.04 * (random() - 0.5))) / 32_768;
   });
+}
+
+/** Runs the search of finals without hot words. */
+export async function searchedAside(
+  search: TokenSearch,
+  logProbs: Float32Array,
+  frames: number,
+): Promise<Hypotheses> {
+  return search.searchAside?.(logProbs, frames, null, null) ?? search.search(logProbs, frames, null);
 }
 
 /** The path of the best outputs in CTC rows: tokens, the seconds of their rows, and their log-probs. */

@@ -139,6 +139,7 @@ await engine.start();
 const answers = await AnswerFiles.open({ folder, capacityBytes: 0, log });
 const noKeys = () => Promise.reject(new ServiceError("AUTH_UNAVAILABLE", "there is no store here"));
 const signed = { clock: systemClock, uses: { use: noKeys }, endings: new KeyEndings() };
+const urls = new UrlFetcher({ policy: new AddressPolicy([]) });
 const transport = createTransport({
   front: front as FrontKind,
   ...(threadCount > 1 && {
@@ -155,7 +156,12 @@ const transport = createTransport({
   answers,
   speechBudget: new SpeechBudget(Number.POSITIVE_INFINITY),
   spoolDir: folder,
-  urls: new UrlFetcher({ policy: new AddressPolicy([]) }),
+  urls,
+  webhooks: urls,
+  jobs: {
+    ...{ submit: noKeys, find: noKeys, list: noKeys, end: noKeys, result: noKeys },
+    ...{ webhookSecret: noKeys, rotateWebhookSecret: noKeys },
+  },
   limitsOf: () => ({ synthesis: 0, files: 0, live: LIMIT }),
   // The real service derives this from its file descriptor limit.
   limits: { ...DEFAULT_FRONT_LIMITS, maxConnections: LIMIT },

@@ -25,7 +25,7 @@ export const CLOSE_MEANING = {
   noCapacity: "no capacity, or the model could not be loaded in time; try again",
   badRequest: "bad request: a parameter breaks its rule, over 60 s of backlog, or too many messages",
   unauthorized: "the key or token is missing, invalid or has ended",
-  idle: "neither audio nor a keepalive for 60 s; on /v1/speak no message for 10 minutes",
+  idle: "neither audio nor a keepalive for 60 s; on /v1/speak and /v1/tts/live no message for 10 minutes",
   tooLong: "a session holds at most 4 hours of audio",
   outOfCredits: "out of credits, or too many sessions at once",
   storeAway: "the key store is away; try again",

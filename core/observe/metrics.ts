@@ -87,6 +87,11 @@ export class Metrics {
     audio: (seconds: number) => this.ttsAudioSeconds.inc(seconds),
   });
   readonly speakSessions = this.#gauge("speak_sessions", "Speaking sessions that are open now");
+  readonly speakFirstAudioMs = this.#histogram(
+    "speak_first_audio_ms",
+    "From the first complete sentence of a turn to its first audio",
+    MS_BUCKETS,
+  );
   readonly speakInterruptions = this.#counter(
     "speak_interruptions_total",
     "Sentences that a client of a speaking session cleared after their sound had begun",
@@ -113,6 +118,30 @@ export class Metrics {
     this.asrFileAudioSeconds.inc(audioSeconds);
     if (audioSeconds > 0)
       this.asrFileRtf.observe({ model: file.modelId }, file.processingSeconds / audioSeconds);
+  };
+  readonly jobsQueued = this.#gauge("jobs_queued", "Jobs that wait, over all services on the database");
+  readonly jobsRunning = this.#gauge("jobs_running", "Jobs that run, over all services on the database");
+  readonly jobRuns = this.#counter(
+    "job_runs_total",
+    "Ended runs of jobs in this service; lost ones are repeated",
+    ["outcome"],
+  );
+  /** Observer of jobs. */
+  readonly observeJobs = {
+    counted: ({ queued, running }: { readonly queued: number; readonly running: number }) => {
+      this.jobsQueued.set(queued);
+      this.jobsRunning.set(running);
+    },
+    ended: (outcome: "done" | "failed" | "lost") => this.jobRuns.inc({ outcome }),
+  };
+  readonly webhooksSent = this.#counter(
+    "webhooks_total",
+    "Attempts at webhooks of jobs: delivered, to be retried, or given up",
+    ["outcome"],
+  );
+  /** Observer of webhooks. */
+  readonly observeWebhooks = {
+    sent: (outcome: "delivered" | "retried" | "failed") => this.webhooksSent.inc({ outcome }),
   };
   readonly liveSessions = this.#gauge("live_sessions", "Live sessions that are open now");
   readonly liveSessionsOpened = this.#counter("live_sessions_total", "Live sessions by their path", ["path"]);
@@ -301,6 +330,19 @@ export class Metrics {
       registers: [this.#registry],
       collect() {
         for (const [kind, capacity] of Object.entries(read())) this.set({ kind }, capacity);
+      },
+    });
+  }
+
+  /** Reads the audio that live workers have not stepped yet, by model, at each scrape. */
+  observeLiveLateness(read: () => ReadonlyMap<string, number>): void {
+    new Gauge({
+      name: "live_late_seconds",
+      help: "Audio of the latest session that its worker has not stepped yet",
+      labelNames: ["model"] as const,
+      registers: [this.#registry],
+      collect() {
+        for (const [model, seconds] of read()) this.set({ model }, seconds);
       },
     });
   }

@@ -134,6 +134,8 @@ export interface FileWishes {
   readonly reading?: ReadingOptions | null;
   /** Tell speakers apart. */
   readonly speakers?: SpeakerWishes | undefined;
+  /** Nobody waits for the transcript: files of requests go first. */
+  readonly isLater?: boolean;
   /** Called with the finished share, 0 to 1, once the credits are held. */
   readonly onProgress?: (share: number) => void;
   /**
@@ -144,22 +146,63 @@ export interface FileWishes {
 
 /** Messages of a speaking session, independent of the wire format. */
 export type SpeakMessageOut =
-  /** All speech of the text before a flush was sent; `sequence` counts these and `cleared` from 0. */
-  | { readonly type: "flushed"; readonly sequence: number }
-  /** No speech of earlier text follows. */
-  | { readonly type: "cleared"; readonly sequence: number }
-  | { readonly type: "warning"; readonly code: string; readonly detail: string }
+  /**
+   * All speech of the text before a flush was sent; `sequence` counts these and `cleared` from 0, `turn` is
+   * that of the text.
+   */
+  | { readonly type: "flushed"; readonly sequence: number; readonly turn: number }
+  /** No speech of this turn or an earlier one follows. */
+  | { readonly type: "cleared"; readonly sequence: number; readonly turn: number }
+  /** The client or the service has ended the session, and all flushed text was spoken. */
+  | { readonly type: "done" }
+  | {
+      readonly type: "warning";
+      readonly code: string;
+      readonly detail: string;
+      /** The sentence that was skipped: its turn, and its end in characters of the turn. */
+      readonly skipped?: { readonly turn: number; readonly to: number };
+    }
   | Extract<StreamServerMessage, { readonly type: "error" }>;
 
 /** Receives a speaking session's audio and messages, in order. */
 export interface SpeakSink {
-  send(message: SpeakMessageOut): void;
+  send(message: SpeakMessageOut, receipt: SpeakReceipt): void;
   /** Samples of a sentence, mono, at the model's rate; the last call may pass none. */
-  sound(pcm: Int16Array, isLast: boolean): void;
+  sound(pcm: Int16Array, isLast: boolean, place: SpokenPlace): void;
   /** Resolves when the client has read enough for more to be sent. */
   ready(): Promise<void>;
   /** Closes the socket after all messages. */
   close(code: number, reason: string): void;
+}
+
+/** Audio that a speaking session has sent, and its price. */
+export interface SentSpeech {
+  /** At the model's rate. */
+  readonly samples: number;
+  /** Code points of the billed text. */
+  readonly characters: number;
+  readonly credits: number;
+}
+
+/** Bill of a speaking session so far. */
+export interface SpeakReceipt {
+  /** The turn that was charged last. */
+  readonly turn: SentSpeech;
+  /** Sum of all turns charged. */
+  readonly session: SentSpeech;
+}
+
+/** The sentence that samples belong to. */
+export interface SpokenPlace {
+  /** Flushes and clears before the sentence's text. */
+  readonly turn: number;
+  /** Counts the sentences of a session from 0. */
+  readonly sentence: number;
+  readonly text: string;
+  /** Code points of the turn's text before the sentence. */
+  readonly from: number;
+  /** As `SpeechChunk.words`. */
+  readonly words: readonly SaidWord[];
 }
 
 /** A session that speaks text as it arrives in pieces. */
@@ -183,7 +226,10 @@ export interface SpeakConversation {
 }
 
 /** Options of a speaking session: those of a synthesis, without the text. */
-export type SpeakWishes = Omit<SynthesisRequest, "text">;
+export type SpeakWishes = Omit<SynthesisRequest, "text"> & {
+  /** Speaks the first clause of a turn before its sentence is complete; false by default. */
+  readonly startsEarly?: boolean;
+};
 
 /** All work that clients can start; put together in `src/service/conversations.ts`. */
 export interface Conversations {

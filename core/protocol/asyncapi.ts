@@ -8,6 +8,7 @@ import { REALTIME_CLIENT_EVENT, REALTIME_SERVER_EVENT } from "./realtime-events.
 import { SERVICE_VERSION } from "./service-version.js";
 import { SPEAK_CLIENT_MESSAGE, SPEAK_SERVER_MESSAGE } from "./speak-messages.js";
 import { STREAM_CLIENT_MESSAGE, STREAM_SERVER_MESSAGE } from "./stream-messages.js";
+import { TTS_LIVE_CLIENT_MESSAGE, TTS_LIVE_SERVER_MESSAGE } from "./tts-live-messages.js";
 import { TURNS_CLIENT_MESSAGE, TURNS_SERVER_MESSAGE } from "./turns-messages.js";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -18,6 +19,8 @@ interface Dialect {
   readonly id: string;
   /** Binary messages; null without them. */
   readonly audio: string | null;
+  /** Name of the binary messages; `audio` by default. */
+  readonly audioName?: string;
   /** The service sends the audio, not the client. */
   readonly isAudioSent?: boolean;
   readonly fromClient: Messages;
@@ -59,6 +62,16 @@ const DIALECTS: Readonly<Record<LivePath, Dialect>> = {
     fromClient: SPEAK_CLIENT_MESSAGE as unknown as Messages,
     fromServer: SPEAK_SERVER_MESSAGE as unknown as Messages,
     subprotocol: "token",
+  },
+  "/v1/tts/live": {
+    id: "tts-live",
+    audio:
+      "Samples of one channel without a header, as `encoding` and `sample_rate` say; each after its `audio`",
+    audioName: "samples",
+    isAudioSent: true,
+    fromClient: TTS_LIVE_CLIENT_MESSAGE as unknown as Messages,
+    fromServer: TTS_LIVE_SERVER_MESSAGE as unknown as Messages,
+    subprotocol: "svc-bearer",
   },
   "/v1/realtime": {
     id: "realtime",
@@ -108,7 +121,7 @@ function channel({ path, summary, description, query }: Endpoint, dialect: Diale
     title: summary,
     description: `${description ?? ""}\n\n${CLOSE_CODES}`,
     messages: Object.fromEntries([
-      ...(dialect.audio === null ? [] : [[AUDIO, binary(dialect.audio)]]),
+      ...(dialect.audio === null ? [] : [[dialect.audioName ?? AUDIO, binary(dialect.audio)]]),
       ...[dialect.fromClient, dialect.fromServer].flatMap((messages) =>
         messages.options.map((schema) => {
           const name = schema.shape.type.value;
@@ -156,9 +169,9 @@ function handshake({ subprotocol }: Dialect): Json {
 
 /** Operations of the service, which receives the messages of clients. */
 function operations(dialect: Dialect): readonly (readonly [string, Json])[] {
-  const { id, audio, fromClient, fromServer, isAudioSent = false } = dialect;
-  const received = audio === null || isAudioSent ? [] : [AUDIO];
-  const sent = audio !== null && isAudioSent ? [AUDIO] : [];
+  const { id, audio, fromClient, fromServer, audioName = AUDIO, isAudioSent = false } = dialect;
+  const received = audio === null || isAudioSent ? [] : [audioName];
+  const sent = audio !== null && isAudioSent ? [audioName] : [];
   const refs = (names: readonly string[]) =>
     names.map((name) => ({ $ref: `#/channels/${id}/messages/${name}` }));
   const channelRef = { $ref: `#/channels/${id}` };

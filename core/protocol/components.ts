@@ -15,6 +15,7 @@ import {
   VOICE_ENTRY,
   VOICES,
 } from "./catalog-schemas.js";
+import { JOB, JOB_END, JOB_ERROR, JOBS, WEBHOOK, WEBHOOK_SECRET } from "./job-schemas.js";
 import { LISTEN_TRANSCRIPT, LISTEN_URL } from "./listen-file-schemas.js";
 import { LISTEN_CLIENT_MESSAGE, LISTEN_SERVER_MESSAGE } from "./listen-messages.js";
 import {
@@ -44,6 +45,7 @@ import {
   VERBOSE_SEGMENT,
   VERBOSE_TRANSCRIPT,
 } from "./transcription-schemas.js";
+import { TTS_LIVE_CLIENT_MESSAGE, TTS_LIVE_SERVER_MESSAGE } from "./tts-live-messages.js";
 import { TURNS_CLIENT_MESSAGE, TURNS_SERVER_MESSAGE } from "./turns-messages.js";
 
 /** Schemas of the API reference. */
@@ -78,6 +80,12 @@ export const COMPONENTS = {
   Balance: BALANCE,
   Usage: USAGE,
   UsageRow: USAGE_ROW,
+  Job: JOB,
+  JobError: JOB_ERROR,
+  Jobs: JOBS,
+  JobEnd: JOB_END,
+  Webhook: WEBHOOK,
+  WebhookSecret: WEBHOOK_SECRET,
   StreamClientMessage: STREAM_CLIENT_MESSAGE,
   StreamServerMessage: STREAM_SERVER_MESSAGE,
   ListenClientMessage: LISTEN_CLIENT_MESSAGE,
@@ -87,6 +95,8 @@ export const COMPONENTS = {
   SpeakRequest: SPEAK_REQUEST,
   SpeakClientMessage: SPEAK_CLIENT_MESSAGE,
   SpeakServerMessage: SPEAK_SERVER_MESSAGE,
+  TtsLiveClientMessage: TTS_LIVE_CLIENT_MESSAGE,
+  TtsLiveServerMessage: TTS_LIVE_SERVER_MESSAGE,
   TurnsClientMessage: TURNS_CLIENT_MESSAGE,
   TurnsServerMessage: TURNS_SERVER_MESSAGE,
   RealtimeClientEvent: REALTIME_CLIENT_EVENT,

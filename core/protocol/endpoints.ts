@@ -1,11 +1,13 @@
 import { NO_QUERY, VOICES_QUERY } from "./catalog-schemas.js";
 import type { ComponentName } from "./components.js";
 import { DEEPGRAM_ENDPOINTS } from "./deepgram-endpoints.js";
+import { JOB_ENDPOINTS } from "./job-endpoints.js";
 import type { Query } from "./query.js";
 import { REALTIME_QUERY } from "./realtime-query.js";
 import { STREAM_QUERY } from "./stream-query.js";
 import { SPEECH_QUERY, SPEECH_STREAM_QUERY } from "./timed-speech.js";
 import { TRANSCRIBE_QUERY } from "./transcribe-query.js";
+import { TTS_LIVE_QUERY } from "./tts-live-query.js";
 import { USAGE_QUERY } from "./usage-query.js";
 
 /** Headers of answers, in addition to those of every answer. */
@@ -74,11 +76,12 @@ export function isOpenAiPath(path: string): boolean {
 }
 
 /** Groups of endpoints in the API reference, in order. */
-export const GROUPS = ["Speech", "Transcription", "Live", "Account", "Catalog"] as const;
+export const GROUPS = ["Speech", "Transcription", "Jobs", "Live", "Account", "Catalog"] as const;
 
 /** An endpoint of the API reference. */
 export interface Endpoint {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "DELETE";
+  /** `{name}` stands for a segment. */
   readonly path: string;
   readonly group: (typeof GROUPS)[number];
   readonly summary: string;
@@ -90,7 +93,7 @@ export interface Endpoint {
   readonly query?: Query;
   readonly requestHeaders?: Readonly<Record<string, string>>;
   readonly request?: Content | "form";
-  readonly status: 200 | 101;
+  readonly status: 200 | 202 | 101;
   readonly answer: Content;
   readonly answerHeaders?: readonly AnswerHeader[];
   readonly errors: readonly number[];
@@ -139,6 +142,22 @@ const TABLE = [
     ],
     isBilled: true,
     errors: [400, 401, 404, 408, 413, 429, 503],
+  },
+  {
+    method: "GET",
+    path: "/v1/tts/live",
+    group: "Speech",
+    summary: "Speak text that arrives in pieces, over WebSocket",
+    description:
+      "`text` adds text in pieces of any size (`TtsLiveClientMessage`), and each sentence is spoken as soon as it is complete; `flush` " +
+      "speaks the rest, `cancel` drops what was not sent, `close` speaks the rest and ends. Every binary message follows an `audio` that says " +
+      "which sentence and turn it belongs to, and its words with their times (`TtsLiveServerMessage`). A turn is charged once, up to " +
+      "the end of the last sentence whose audio was sent in part. The key comes as for `/v1/stream`, and so do refusals and close " +
+      "codes; 4408 after ten minutes without a message.",
+    query: TTS_LIVE_QUERY,
+    status: 101,
+    answer: {},
+    errors: [400, 401, 404, 429, 503],
   },
   {
     method: "POST",
@@ -230,6 +249,7 @@ const TABLE = [
     answer: {},
     errors: [400, 401, 404, 429, 503],
   },
+  ...JOB_ENDPOINTS,
   ...DEEPGRAM_ENDPOINTS,
   {
     method: "GET",
@@ -336,12 +356,12 @@ type OperationOf<E> = E extends {
   : never;
 
 /** HTTP operations; one without a handler does not compile. */
-export type HttpOperation = OperationOf<Extract<Row, { readonly status: 200 }>>;
+export type HttpOperation = OperationOf<Extract<Row, { readonly status: 200 | 202 }>>;
 /** Paths of WebSockets; each has a dialect. */
 export type LivePath = Extract<Row, { readonly status: 101 }>["path"];
 
 /** Method and path of all HTTP operations. */
-export const HTTP_OPERATIONS = TABLE.filter((row) => row.status === 200).map(
+export const HTTP_OPERATIONS = TABLE.filter((row) => row.status !== 101).map(
   (row) => `${row.method} ${row.path}` as HttpOperation,
 );
 

@@ -27,6 +27,7 @@ const EDGES = {
   TOO_FAST: [429, CLOSE.badRequest],
   NOT_FOUND: [404, CLOSE.badRequest],
   METHOD_NOT_ALLOWED: [405, CLOSE.badRequest],
+  JOB_NOT_DONE: [409, CLOSE.badRequest],
   IDEMPOTENCY_KEY_IN_USE: [409, CLOSE.badRequest],
   IDEMPOTENCY_KEY_REUSED: [422, CLOSE.badRequest],
   AUTH_UNAVAILABLE: [503, CLOSE.storeAway],

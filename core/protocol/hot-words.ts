@@ -33,7 +33,7 @@ export function hotWords(name: string) {
 }
 
 /**
- * Checks that hot words use the model's letters. A model that outputs word pieces accepts none.
+ * Checks that hot words use the model's letters. A model without an alphabet accepts none.
  *
  * @throws {ServiceError} `INVALID_REQUEST`
  */
@@ -44,10 +44,7 @@ export function requireHotWords(
 ): void {
   if (words.length === 0) return;
   if (alphabet.size === 0) {
-    throw new ServiceError(
-      "INVALID_REQUEST",
-      `${name} must be left out: ${model} writes pieces of words, and hot words need single letters`,
-    );
+    throw new ServiceError("INVALID_REQUEST", `${name} must be left out: ${model} takes no hot words`);
   }
   for (const { text } of words) {
     const unknown = [...text].find((character) => !alphabet.has(character));

@@ -14,9 +14,9 @@ const ERRORS: Readonly<Record<number, string>> = {
     "A required field is missing, a value breaks its rule, or the body is malformed; for transcription also: no audio. " +
     "`unknown_parameter`: a name that is not known, the nearest known one is in the message",
   401: "Missing or invalid API key",
-  404: "Unknown model or voice",
+  404: "Unknown model, voice or job",
   408: "`body_too_slow`: the body did not keep its pace; the connection is closed",
-  409: "A request with this `Idempotency-Key` is still running; try again after `Retry-After`",
+  409: "A request with this `Idempotency-Key` is still running; try again after `Retry-After`. For the result of a job: it has none",
   413: "Too long: a body beyond its limit, or audio of more than two hours",
   422: "This `Idempotency-Key` belongs to another request",
   429: "`out_of_credits`, where a retry cannot help, or `too_many_requests` at once, with `Retry-After`",
@@ -24,6 +24,8 @@ const ERRORS: Readonly<Record<number, string>> = {
     "Overloaded, the key store is away, the model could not be loaded in time, or there is no room on the disk for the audio " +
     "(`storage_full`); try again after `Retry-After`",
 };
+
+const SUCCESS = { 101: "The socket is open", 200: "OK", 202: "Accepted" } as const;
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -69,8 +71,8 @@ function operation(endpoint: Endpoint): Json {
     ...(endpoint.isBilled === true && idempotencyHeaders()),
   };
   const success = {
-    description: status === 101 ? "The socket is open" : "OK",
-    ...(answerHeaders.length > 0 && { headers }),
+    description: SUCCESS[status],
+    ...(Object.keys(headers).length > 0 && { headers }),
     ...(Object.keys(answer).length > 0 && { content: contents(answer) }),
   };
   const statuses = endpoint.isBilled === true ? [...endpoint.errors, ...IDEMPOTENCY.errors] : endpoint.errors;
@@ -97,11 +99,17 @@ function idempotencyHeaders(): Json {
 }
 
 function operationId({ method, path }: Endpoint): string {
-  const words = path.replace(/^\/(v1\/)?/, "").split("/");
+  const words = path
+    .replace(/^\/(v1\/)?/, "")
+    .replace(/[{}]/g, "")
+    .split("/");
   return [method.toLowerCase(), ...words].join("-");
 }
 
-function parameters({ query, requestHeaders = {}, isBilled = false }: Endpoint): readonly Json[] {
+function parameters({ path, query, requestHeaders = {}, isBilled = false }: Endpoint): readonly Json[] {
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => {
+    return { name, in: "path", required: true, schema: { type: "string" } };
+  });
   const schemas = query === undefined ? {} : (jsonSchema(query.schema)["properties"] as Record<string, Json>);
   const inQuery = Object.entries(schemas).map(([name, { description, ...schema }]) => {
     return { name, in: "query", required: false, ...(description !== undefined && { description }), schema };
@@ -111,7 +119,7 @@ function parameters({ query, requestHeaders = {}, isBilled = false }: Endpoint):
   });
   const { header: name, description, rule } = IDEMPOTENCY;
   const key = { name, in: "header", required: false, description, schema: { type: "string", ...rule } };
-  return [...inQuery, ...inHeader, ...(isBilled ? [key] : [])];
+  return [...inPath, ...inQuery, ...inHeader, ...(isBilled ? [key] : [])];
 }
 
 function requestBody(request: Content | "form"): Json {

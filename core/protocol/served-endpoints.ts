@@ -15,6 +15,7 @@ const PARTS: Readonly<Record<string, ServedPart | null>> = {
 const BY_GROUP: Readonly<Record<Endpoint["group"], ServedPart | null>> = {
   Speech: "synthesis",
   Transcription: "transcription",
+  Jobs: "transcription",
   Live: "live",
   Account: null,
   Catalog: null,

@@ -25,6 +25,16 @@ const MISSING = ["callback"];
 /** Other Deepgram parameters, ignored here. */
 const IGNORED = ["bit_rate", "callback_method", "mip_opt_out", "tag"];
 
+/** Fields of the format in which a socket sends audio. */
+export const SPEECH_FORMAT_FIELDS = {
+  encoding: oneOf("encoding", ENCODINGS, { otherwise: "linear16", code: "UNSUPPORTED_FORMAT" }),
+  sample_rate: z.string().optional().meta({
+    type: "integer",
+    description:
+      "24000 by default, 8000 for mulaw and alaw; linear16 also 8000, 16000, 32000 and 48000, the others 16000",
+  }),
+};
+
 const SHARED = {
   model: z
     .string()
@@ -35,12 +45,7 @@ const SHARED = {
         "with `aura` mean the default voice",
       examples: ["aigul"],
     }),
-  encoding: oneOf("encoding", ENCODINGS, { otherwise: "linear16", code: "UNSUPPORTED_FORMAT" }),
-  sample_rate: z.string().optional().meta({
-    type: "integer",
-    description:
-      "24000 by default, 8000 for mulaw and alaw; linear16 also 8000, 16000, 32000 and 48000, the others 16000",
-  }),
+  ...SPEECH_FORMAT_FIELDS,
   speed: z
     .string()
     .optional()
@@ -148,7 +153,8 @@ function voiceOf(
   throw invalid("model", `model must be a voice, one of ${voices}, received ${shown(name)}`);
 }
 
-function sampleRateOf(value: string | undefined, encoding: StreamedFormat): number {
+/** @throws {ServiceError} `INVALID_REQUEST` */
+export function sampleRateOf(value: string | undefined, encoding: StreamedFormat): number {
   const rates = SAMPLE_RATES_HZ[encoding];
   if (value === undefined || value === "") return rates[0]!;
   const found = rates.find((rate) => String(rate) === value);
@@ -160,7 +166,8 @@ function sampleRateOf(value: string | undefined, encoding: StreamedFormat): numb
   );
 }
 
-function speedOf(value: string | undefined): number {
+/** @throws {ServiceError} `INVALID_REQUEST` */
+export function speedOf(value: string | undefined): number {
   if (value === undefined || value === "") return SPEED_RULE.otherwise;
   const { min, max } = SPEED_RULE;
   const speed = /^\d{1,2}(\.\d{1,6})?$/.test(value) ? Number(value) : Number.NaN;

@@ -1,10 +1,24 @@
 import type { SampleSpan } from "../../core/domain/audio/resample.js";
+import { type RowsOfLength, rowsOfLength } from "../../core/domain/placement/shared-passes.js";
+import type { LogProbs } from "../models/log-probs.js";
 import type { UtteranceReader } from "../models/utterance-reader.js";
 import type { LiveTrack } from "./live-track.js";
-import type { ReadUtterance } from "./read-utterance.js";
+import type { OpenReading } from "./read-utterance.js";
 
 /** Time for chunks between two steps, during which other sessions and finals wait. */
 const BUDGET_MS = 8;
+/** Chunks let pending finals pass for so long. */
+const PATIENCE_MS = 500;
+
+/** A chunk or window that has been read. */
+export interface ReadChunk {
+  readonly track: LiveTrack;
+  /** Of the utterance, in frames of the session. */
+  readonly startFrame: number;
+  /** Samples of the utterance. */
+  readonly span: SampleSpan;
+  readonly rows: LogProbs;
+}
 
 /**
  * Reads open utterances in chunks while they are spoken.
@@ -16,15 +30,20 @@ const BUDGET_MS = 8;
 export class ChunkReadings {
   readonly #reader: UtteranceReader;
   readonly #frameSamples: number;
+  readonly #rows: readonly RowsOfLength[];
   /** Sessions with a chunk to read in this round; reused. */
   readonly #due: LiveTrack[] = [];
   /** Index of the session that is first in this round. */
   #turn = 0;
   #hasMore = false;
+  /** Since when chunks wait for finals; null if none do. */
+  #waitingSinceMs: number | null = null;
 
-  constructor(reader: UtteranceReader, frameSamples: number) {
+  /** @param rows windows per run, as second passes: none share a run on a CPU */
+  constructor(reader: UtteranceReader, frameSamples: number, rows: readonly RowsOfLength[] = []) {
     this.#reader = reader;
     this.#frameSamples = frameSamples;
+    this.#rows = rows;
   }
 
   /** The last round has left chunks to the next one. */
@@ -33,17 +52,21 @@ export class ChunkReadings {
   }
 
   /** Whether the next chunk of a session's open utterance has been spoken. */
-  isDue({ read, isInPause, encoded }: LiveTrack): boolean {
-    if (read === null || isInPause) return false;
-    const spoken = (encoded.endFrame - read.startFrame) * this.#frameSamples;
-    return this.#reader.next(read.reading).end <= spoken;
+  isDue({ openReading, isInPause, encoded }: LiveTrack): boolean {
+    if (openReading === null || isInPause) return false;
+    const spoken = (encoded.endFrame - openReading.startFrame) * this.#frameSamples;
+    return this.#reader.next(openReading.reading).end <= spoken;
   }
 
   /**
-   * Reads a chunk of each session that has one, within the budget; at least one.
+   * Reads a chunk of each session that has one, within the budget; at least one, unless finals are pending.
    * @param onRead is called for each session that has been read
    */
-  async run(tracks: readonly LiveTrack[], onRead: (track: LiveTrack) => void): Promise<boolean> {
+  async run(
+    tracks: readonly LiveTrack[],
+    hasPendingFinals: boolean,
+    onRead: (read: ReadChunk) => void,
+  ): Promise<boolean> {
     const due = this.#due;
     due.length = 0;
     for (let index = 0; index < tracks.length; index++) {
@@ -51,11 +74,20 @@ export class ChunkReadings {
       if (this.isDue(track)) due.push(track);
     }
     const startedAtMs = performance.now();
+    this.#hasMore = due.length > 0;
+    if (this.#hasMore && hasPendingFinals) {
+      // Finals are needed first, but sessions with much to say must not starve.
+      this.#waitingSinceMs ??= startedAtMs;
+      if (startedAtMs - this.#waitingSinceMs < PATIENCE_MS) return false;
+    }
+    this.#waitingSinceMs = null;
     let done = 0;
     while (done < due.length && (done === 0 || performance.now() - startedAtMs < BUDGET_MS)) {
-      const track = due[done++]!;
-      await this.#read(track, track.read!);
-      if (!track.isClosed) onRead(track);
+      const run = due.slice(done, done + this.#sharing(due[done]!));
+      done += run.length;
+      for (const read of await this.#read(run)) {
+        if (!read.track.isClosed) onRead(read);
+      }
     }
     // Sessions that have waited are first in the next round.
     if (done < due.length) this.#turn = tracks.indexOf(due[done]!);
@@ -63,14 +95,35 @@ export class ChunkReadings {
     return done > 0;
   }
 
-  async #read(track: LiveTrack, utterance: ReadUtterance): Promise<void> {
-    const { reading } = utterance;
-    await this.#reader.read(reading, this.#audioOf(track, utterance, this.#reader.next(reading)));
-    utterance.takeRows();
+  /** Returns how many windows may share the run of a session's: all are equally long. */
+  #sharing({ openReading }: LiveTrack): number {
+    if (this.#reader.readTogether === undefined) return 1;
+    const { start, end } = this.#reader.next(openReading!.reading);
+    return rowsOfLength(this.#rows, (end - start) / this.#frameSamples);
+  }
+
+  async #read(tracks: readonly LiveTrack[]): Promise<readonly ReadChunk[]> {
+    const parts = tracks.map((track) => {
+      const { startFrame, reading } = track.openReading!;
+      const span = this.#reader.next(reading);
+      return { track, startFrame, reading, span, pcm: this.#audioOf(track, { startFrame, reading }, span) };
+    });
+    const [first] = parts;
+    const read =
+      parts.length === 1
+        ? [await this.#reader.read(first!.reading, first!.pcm)]
+        : await this.#reader.readTogether!(
+            parts.map(({ reading }) => reading),
+            parts.map(({ pcm }) => pcm),
+          );
+    return parts.map(({ track, startFrame, span }, row) => {
+      track.read?.takeRows();
+      return { track, startFrame, span, rows: read[row]! };
+    });
   }
 
   /** Copies samples of an utterance, which the track keeps as output of its steps. */
-  #audioOf({ encoded }: LiveTrack, { startFrame }: ReadUtterance, { start, end }: SampleSpan): Float32Array {
+  #audioOf({ encoded }: LiveTrack, { startFrame }: OpenReading, { start, end }: SampleSpan): Float32Array {
     const firstFrame = Math.max(0, Math.floor(start / this.#frameSamples));
     const endFrame = Math.ceil(end / this.#frameSamples);
     const firstSample = firstFrame * this.#frameSamples;

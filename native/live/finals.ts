@@ -1,6 +1,7 @@
 import type { EndpointEvent } from "../../core/domain/endpointing/endpointer.js";
 import type { RowsOfLength } from "../../core/domain/placement/shared-passes.js";
 import type { RecognizerModel } from "../models/recognizer.js";
+import type { Reading } from "../models/utterance-reader.js";
 import type { DecodedUtterance, UtteranceDecoder } from "../recognition/utterance-decoder.js";
 import type { LiveWorkerAnswer } from "../threads/protocol.js";
 import type { StatePool } from "./encoder-memory.js";
@@ -25,6 +26,7 @@ interface Ending {
   readonly endFrame: number;
   readonly pass: SecondPass | null;
   readonly hypothesis: EndedText | null;
+  readonly reading: Reading | null;
 }
 
 /** A second pass requested in a pause. */
@@ -116,8 +118,9 @@ export class LiveFinals {
     const pass = track.takePass();
     const { endFrame } = track.encoded;
     const frame = track.toSessionFrame(event.endFrame);
+    const reading = this.#model.reader?.endsAnywhere === true ? readingOf(track, startFrame) : null;
     const hypothesis = track.endHypothesis({ frame, isMidSpeech: event.isMidSpeech });
-    this.#endings.push({ track, event, startFrame, endFrame, pass, hypothesis });
+    this.#endings.push({ track, event, startFrame, endFrame, pass, hypothesis, reading });
   }
 
   /** Runs the second passes of recorded endings; finals follow after their searches, in order per session. */
@@ -164,20 +167,16 @@ export class LiveFinals {
     return this.#passOf(track, flush, audioEnd);
   }
 
-  #passOf(
-    { encoded, hotWords, read, audioEnd }: LiveTrack,
-    flush: PauseInput,
-    endSample: number,
-  ): SecondPass {
-    // A reading that started with a farther voice is repeated from the speaker's first words, as in files.
-    const reading = read !== null && read.startFrame === flush.startFrame ? read.reading : null;
+  #passOf(track: LiveTrack, flush: PauseInput, endSample: number): SecondPass {
+    const { encoded, hotWords, audioEnd } = track;
+    const reading = readingOf(track, flush.startFrame);
     const input = { ...flush, encoded, hotWords, reading, endSample: Math.min(endSample, audioEnd) };
     return new SecondPass(input, this.#runner);
   }
 
   /** Runs the second pass of an ending, unless done before, and of later endings that share its run. */
   async #begin(
-    { track, event, startFrame, pass }: Ending,
+    { track, event, startFrame, pass, reading }: Ending,
     index: number,
   ): Promise<{ readonly decoded: Promise<DecodedUtterance> }> {
     if (pass !== null) {
@@ -185,7 +184,7 @@ export class LiveFinals {
       return { decoded: pass.decoded };
     }
     if (event.reason === "wordless" && !event.hasLetters) return { decoded: NO_TEXT };
-    // A cut is in the past and its encoder state is lost: decode the audio itself, as for files.
+    // A cut is in the past and its encoder state is lost: decode the audio itself.
     const { frameSamples, sampleRateHz } = this.#model.manifest;
     const startSample = startFrame * frameSamples;
     const pcm = new Float32Array(track.toSessionFrame(event.endFrame) * frameSamples - startSample);
@@ -194,6 +193,7 @@ export class LiveFinals {
       offsetSeconds: startSample / sampleRateHz,
       speechMean: event.speechMean,
       hotWords: track.hotWords,
+      reading,
     });
   }
 
@@ -254,6 +254,11 @@ export class LiveFinals {
     if (partial !== null)
       this.#post(track.partial({ ...partial, isPause, startFrame, endFrame: pass.input.endFrame }));
   }
+}
+
+/** A reading that started with a farther voice is repeated from the speaker's first words, as in files. */
+function readingOf({ openReading }: LiveTrack, startFrame: number): Reading | null {
+  return openReading?.startFrame === startFrame ? openReading.reading : null;
 }
 
 function flushOutputsOf({ pass }: Ending): FlushOutputs {

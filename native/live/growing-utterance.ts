@@ -1,5 +1,6 @@
 import { type AgreedText, LocalAgreement } from "../../core/domain/decoding/local-agreement.js";
 import type { TimedWord } from "../../core/domain/decoding/words.js";
+import type { Reading } from "../models/utterance-reader.js";
 import type { EndedText } from "./hypothesis.js";
 
 /** Frames before the first reading: 0.6 s. */
@@ -17,6 +18,8 @@ const CONTEXT_FRAMES = 40;
  */
 export class GrowingUtterance implements EndedText {
   readonly startFrame: number;
+  /** The windows read so far, for the final. */
+  readonly reading: Reading | null;
   readonly #frameSeconds: number;
   readonly #agreement = new LocalAgreement();
   #readUntil: number;
@@ -24,12 +27,18 @@ export class GrowingUtterance implements EndedText {
   #reported: AgreedText = { text: "", stable: 0 };
   #hasLetters: boolean;
 
-  /** @param wasShown another worker has reported text of it */
-  constructor(startFrame: number, frameSeconds: number, wasShown: boolean) {
-    this.startFrame = startFrame;
-    this.#frameSeconds = frameSeconds;
-    this.#readUntil = startFrame;
-    this.#hasLetters = wasShown;
+  /** @param parts `wasShown`: another worker has reported text of it */
+  constructor(parts: {
+    readonly startFrame: number;
+    readonly frameSeconds: number;
+    readonly reading: Reading | null;
+    readonly wasShown: boolean;
+  }) {
+    this.startFrame = parts.startFrame;
+    this.reading = parts.reading;
+    this.#frameSeconds = parts.frameSeconds;
+    this.#readUntil = parts.startFrame;
+    this.#hasLetters = parts.wasShown;
   }
 
   /** Its text was reported, so its end must be too. */
@@ -56,9 +65,10 @@ export class GrowingUtterance implements EndedText {
    * Adds the result of reading the frames from `windowStart` to `endFrame`.
    *
    * @param words times in seconds of the session
-   * @returns the text to report; null if it has not changed
+   * @returns the text to report; null if it has not changed, or if more has been read already
    */
   take(words: readonly TimedWord[], windowStart: number, endFrame: number): AgreedText | null {
+    if (endFrame <= this.#readUntil) return null;
     if (windowStart > this.startFrame) {
       // Text before the window is never read again. Within the context, a word may lack its beginning.
       this.#agreement.settleBefore((windowStart + CONTEXT_FRAMES / 2) * this.#frameSeconds);
@@ -73,12 +83,18 @@ export class GrowingUtterance implements EndedText {
     return agreed;
   }
 
-  /** Its final is next, so no more partials are reported. */
+  /** Only the second pass reads it. */
   takeFlush(): null {
     return null;
   }
 
-  takeSecondPass(): null {
-    return null;
+  /** Reports the text of the final, unless it contradicts stable words. */
+  takeSecondPass(text: string): AgreedText | null {
+    const { text: reported, stable } = this.#reported;
+    const kept = [...reported].slice(0, stable).join("");
+    if (text === "" || text === reported || !text.startsWith(kept)) return null;
+    this.#reported = { text, stable };
+    this.#hasLetters = true;
+    return this.#reported;
   }
 }

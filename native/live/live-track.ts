@@ -1,14 +1,8 @@
 import { bestToken } from "../../core/domain/decoding/greedy.js";
 import type { GrowingSearch } from "../../core/domain/decoding/growing-search.js";
 import { HotWords } from "../../core/domain/decoding/hot-words.js";
-import {
-  Endpointer,
-  FINISH_FRAMES,
-  pauseFramesFor,
-  wordlessFramesFor,
-} from "../../core/domain/endpointing/endpointer.js";
-import { MOST_PATIENCE, patienceAfter } from "../../core/domain/endpointing/patience.js";
-import { DISTANT_DOUBT } from "../../core/domain/endpointing/speaker-level.js";
+import { type Endpointer, FINISH_FRAMES } from "../../core/domain/endpointing/endpointer.js";
+import { patienceAfter } from "../../core/domain/endpointing/patience.js";
 import { GrowingSentence } from "../models/punctuation/sentence-ends.js";
 import { PcmRing } from "../ring/pcm-ring.js";
 import type { LiveWorkerAnswer, ResumePoint, ToLiveWorker } from "../threads/protocol.js";
@@ -23,7 +17,8 @@ import {
   RecentOutputs,
   type UtteranceEnd,
 } from "./hypothesis.js";
-import { ReadUtterance } from "./read-utterance.js";
+import { endpointerOf } from "./live-endpointer.js";
+import { type OpenReading, ReadUtterance } from "./read-utterance.js";
 import { SearchedUtterance } from "./searched-utterance.js";
 import type { SecondPass } from "./second-pass.js";
 import type { TrackModel } from "./track-model.js";
@@ -60,8 +55,8 @@ export class LiveTrack {
   #hypothesis: OpenText | null = null;
   /** Reused by all utterances of the session. */
   #search: GrowingSearch | null = null;
-  #growing: GrowingUtterance | null = null;
-  #read: ReadUtterance | null = null;
+  /** The open utterance of a model whose steps output no text. */
+  #spoken: GrowingUtterance | ReadUtterance | null = null;
   /** Another worker has reported text of the next utterance. */
   #wasShown: boolean;
   /** End of the previous utterance in frames of the session; null before the first. */
@@ -87,18 +82,7 @@ export class LiveTrack {
     // Text of chunks arrives late, at times that depend on the load.
     this.#isPatient = open.endpointing === "adaptive" && model.streams && model.isCyrillic;
     this.hotWords = HotWords.compile(open.hotWords, model.vocabulary);
-    const pauseFrames = pauseFramesFor(open.endOfUtteranceMs);
-    const longestPause = pauseFrames * (this.#isPatient ? MOST_PATIENCE : 1);
-    this.endpointer = new Endpointer(
-      {
-        pauseFrames,
-        doubtLimit: DISTANT_DOUBT,
-        ...(model.streams && { wordlessFrames: wordlessFramesFor(longestPause) }),
-      },
-      open.from.isMidSpeech,
-      this.#isPatient ? () => this.#patience : null,
-      open.from.speaker ?? null,
-    );
+    this.endpointer = endpointerOf(open, model, this.#isPatient ? () => this.#patience : null);
     this.#isLetter = Uint8Array.from(model.vocabulary, (output) => (output.trim() === "" ? 0 : 1));
     this.#model = model;
     this.#ring = PcmRing.attach(open.ring);
@@ -217,12 +201,17 @@ export class LiveTrack {
 
   /** The open utterance of a model that cannot stream. */
   get growing(): GrowingUtterance | null {
-    return this.#growing;
+    return this.#spoken instanceof GrowingUtterance ? this.#spoken : null;
   }
 
   /** The open utterance of a model that reads in chunks. */
   get read(): ReadUtterance | null {
-    return this.#read;
+    return this.#spoken instanceof ReadUtterance ? this.#spoken : null;
+  }
+
+  /** What the model's reader has read of the open utterance; null without a reader. */
+  get openReading(): OpenReading | null {
+    return this.#spoken !== null && this.#spoken.reading !== null ? (this.#spoken as OpenReading) : null;
   }
 
   /** A second pass has been requested for the current pause. */
@@ -232,17 +221,8 @@ export class LiveTrack {
 
   /** Starts the text of an utterance with the frames from `startFrame` to its detection at `frame`. */
   beginHypothesis(startFrame: number, frame: number): void {
-    const { reader, vocabulary } = this.#model;
-    if (reader !== null) {
-      const [text, width] = [this.#makeText(0, 0), vocabulary.length];
-      const [reading, wasShown] = [reader.begin(), this.#wasShown];
-      this.#read = new ReadUtterance({ startFrame, reading, text, width, wasShown });
-      this.#wasShown = false;
-      return;
-    }
     if (!this.#model.streams) {
-      const frameSeconds = this.#model.frameSamples / this.#model.sampleRateHz;
-      this.#growing = new GrowingUtterance(startFrame, frameSeconds, this.#wasShown);
+      this.#spoken = this.#beginSpoken(startFrame);
       this.#wasShown = false;
       return;
     }
@@ -250,6 +230,16 @@ export class LiveTrack {
     const firstOwn = firstOwnFrame(this.#model.letters, this.#lastEnd, frame);
     this.#hypothesis = this.#makeText(firstFrame, firstOwn);
     this.#recent.giveTo(this.#hypothesis, firstFrame, frame);
+  }
+
+  #beginSpoken(startFrame: number): GrowingUtterance | ReadUtterance {
+    const { reader, rereads, vocabulary, frameSamples, sampleRateHz } = this.#model;
+    const reading = reader?.begin() ?? null;
+    const common = { startFrame, wasShown: this.#wasShown };
+    if (rereads || reading === null) {
+      return new GrowingUtterance({ ...common, frameSeconds: frameSamples / sampleRateHz, reading });
+    }
+    return new ReadUtterance({ ...common, reading, text: this.#makeText(0, 0), width: vocabulary.length });
   }
 
   #makeText(firstFrame: number, firstOwn: number): OpenText {
@@ -262,17 +252,16 @@ export class LiveTrack {
 
   /** Detaches the text of the utterance that has ended; the flush may still add letters. */
   endHypothesis(end: UtteranceEnd): EndedText | null {
-    const ended = this.#hypothesis ?? this.#growing ?? this.#read;
+    const ended = this.#hypothesis ?? this.#spoken;
     this.#lastEnd = end;
     this.#hypothesis = null;
-    this.#growing = null;
-    this.#read = null;
+    this.#spoken = null;
     this.#reported = null;
     return ended;
   }
 
   takeUpdate(): PartialText | null {
-    return (this.#hypothesis ?? this.#read)?.takeUpdate() ?? null;
+    return (this.#hypothesis ?? this.read)?.takeUpdate() ?? null;
   }
 
   /** Makes the message with an utterance's text between two frames of the session. */
@@ -300,12 +289,12 @@ export class LiveTrack {
   }
 
   takeSecondPass(text: string): PartialText | null {
-    return (this.#hypothesis ?? this.#read)?.takeSecondPass(text) ?? null;
+    return (this.#hypothesis ?? this.#spoken)?.takeSecondPass(text) ?? null;
   }
 
   onResumed(): void {
     this.dropPass();
-    (this.#hypothesis ?? this.#read)?.onResumed();
+    (this.#hypothesis ?? this.read)?.onResumed();
   }
 
   /** True if the pass belongs to the current pause. */

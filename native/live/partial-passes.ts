@@ -1,6 +1,9 @@
-import type { LogProbs, RecognizerModel } from "../models/recognizer.js";
+import type { TimedWord } from "../../core/domain/decoding/words.js";
+import type { LogProbs } from "../models/log-probs.js";
+import type { RecognizerModel } from "../models/recognizer.js";
 import type { DecodedUtterance, UtteranceDecoder } from "../recognition/utterance-decoder.js";
 import type { LiveWorkerAnswer } from "../threads/protocol.js";
+import type { ReadChunk } from "./chunk-readings.js";
 import type { GrowingUtterance } from "./growing-utterance.js";
 import type { LiveTrack } from "./live-track.js";
 
@@ -10,20 +13,24 @@ const BUSY_SHARE = 0.9;
 /** Below this share, partials pause for a second. */
 const LEAST_SHARE = 0.02;
 const LOAD_WINDOW_MS = 1_000;
-/** Limits the delay of a final that becomes due during a pass. */
-const LONGEST_PASS_MS = 250;
+/** Limits the delay of a final that becomes due during a pass: it would start after 80 ms of silence. */
+const LONGEST_PASS_MS = 120;
 const LONGEST_WINDOW_SECONDS = 8;
 /** Slow models get shorter windows, but not shorter than this. */
-const SHORTEST_WINDOW_SECONDS = 3;
+const SHORTEST_WINDOW_SECONDS = 2;
 const MAX_ROWS = 16;
 const WARM_UP_SECONDS = 2;
 
-interface DueReading {
+/** Frames of an open utterance, in those of its session. */
+interface ReadFrames {
   readonly track: LiveTrack;
   readonly growing: GrowingUtterance;
-  readonly overdueFrames: number;
   readonly windowStart: number;
   readonly endFrame: number;
+}
+
+interface DueReading extends ReadFrames {
+  readonly overdueFrames: number;
 }
 
 export interface PartialPassesParts {
@@ -112,8 +119,29 @@ export class PartialPasses {
     return true;
   }
 
+  /** Takes a window that was read for the final: a reading for partials that costs nothing more. */
+  takeWindow({ track, startFrame, span, rows }: ReadChunk): void {
+    const { growing } = track;
+    if (growing === null || !track.wantsPartials || track.hasPendingFinals) return;
+    const frameOf = (sample: number) => startFrame + sample / this.#parts.model.manifest.frameSamples;
+    const row = { track, growing, windowStart: frameOf(span.start), endFrame: frameOf(span.end) };
+    this.#search(row, rows).then(
+      ({ words }) => this.#report(row, words),
+      // The final's search fails likewise, and is handled.
+      () => {},
+    );
+  }
+
+  #report({ track, growing, windowStart, endFrame }: ReadFrames, words: readonly TimedWord[]): void {
+    // It has ended meanwhile: its final is next.
+    if (track.isClosed || track.growing !== growing) return;
+    const update = growing.take(words, windowStart, endFrame);
+    if (update !== null)
+      this.#parts.post(track.partial({ ...update, startFrame: growing.startFrame, endFrame }));
+  }
+
   async #read(rows: readonly DueReading[]): Promise<void> {
-    const { model, decodeSoFar, post } = this.#parts;
+    const { model, decodeSoFar } = this.#parts;
     const { frameSamples } = model.manifest;
     const pcms = rows.map(({ track, windowStart, endFrame }) => {
       const pcm = new Float32Array((endFrame - windowStart) * frameSamples);
@@ -122,16 +150,11 @@ export class PartialPasses {
     });
     const read = await decodeSoFar(pcms);
     const found = await Promise.all(rows.map((row, index) => this.#search(row, read[index]!)));
-    for (const [index, { track, growing, windowStart, endFrame }] of rows.entries()) {
-      if (track.isClosed) continue;
-      const update = growing.take(found[index]!.words, windowStart, endFrame);
-      if (update === null) continue;
-      post(track.partial({ ...update, startFrame: growing.startFrame, endFrame }));
-    }
+    for (const [index, row] of rows.entries()) this.#report(row, found[index]!.words);
   }
 
   #search(
-    { track, windowStart, endFrame }: DueReading,
+    { track, windowStart, endFrame }: ReadFrames,
     { logProbs, frames }: LogProbs,
   ): Promise<DecodedUtterance> {
     return this.#parts.utterances.search(logProbs, frames, {
@@ -152,10 +175,17 @@ export class PartialPasses {
       const { endFrame } = track.encoded;
       const overdueFrames = growing.overdueFrames(endFrame);
       if (overdueFrames < 0) continue;
-      const windowStart = growing.windowStart(endFrame, longestFrames);
+      const windowStart = Math.max(growing.windowStart(endFrame, longestFrames), this.#unreadFrame(growing));
       due.push({ track, growing, overdueFrames, windowStart, endFrame });
     }
     return due.sort((a, b) => b.overdueFrames - a.overdueFrames);
+  }
+
+  /** Returns the start of the next window: everything before its overlap has been read for the final. */
+  #unreadFrame({ startFrame, reading }: GrowingUtterance): number {
+    const { reader, manifest } = this.#parts.model;
+    if (reader === null || reading === null) return startFrame;
+    return startFrame + reader.next(reading).start / manifest.frameSamples;
   }
 
   /** Takes as many readings as fit into a pass. */

@@ -2,6 +2,13 @@ import { bestToken } from "../../core/domain/decoding/greedy.js";
 import type { Reading } from "../models/utterance-reader.js";
 import type { EndedText, FlushOutputs, OpenText, PartialText } from "./hypothesis.js";
 
+/** What has been read of an open utterance. */
+export interface OpenReading {
+  /** Of the utterance, in frames of the session. */
+  readonly startFrame: number;
+  readonly reading: Reading;
+}
+
 /** An open utterance that is read in chunks while it is spoken, and its text, whose frames are rows. */
 export class ReadUtterance implements EndedText {
   /** In frames of the session. */

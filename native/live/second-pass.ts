@@ -1,7 +1,8 @@
 import { bestToken } from "../../core/domain/decoding/greedy.js";
 import type { HotWords } from "../../core/domain/decoding/hot-words.js";
 import { mostRows, type RowsOfLength, sharedRun } from "../../core/domain/placement/shared-passes.js";
-import type { LogProbs, RecognizerModel } from "../models/recognizer.js";
+import type { LogProbs } from "../models/log-probs.js";
+import type { RecognizerModel } from "../models/recognizer.js";
 import { copyState, type EncoderState } from "../models/state-rows.js";
 import type { Reading } from "../models/utterance-reader.js";
 import type { DecodedUtterance, UtteranceDecoder } from "../recognition/utterance-decoder.js";
@@ -178,6 +179,7 @@ export class SecondPassRunner {
     },
   ): FlushOutputs {
     const { reading, refined, flush, row } = run;
+    if (this.#model.decodeSoFar !== null) return NO_OUTPUTS;
     if (reading !== null) return this.#unreadOutputsOf(refined, reading.rowCount);
     // The reading began elsewhere, so nothing continues it.
     if (this.#model.reader !== null) return NO_OUTPUTS;

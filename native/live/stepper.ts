@@ -7,7 +7,7 @@ import { copyState, type EncoderState } from "../models/state-rows.js";
 import type { UtteranceDecoder } from "../recognition/utterance-decoder.js";
 import type { LiveWorkerAnswer, ToLiveWorker } from "../threads/protocol.js";
 import { BatchShapes, type RowedBatch } from "./batch-shapes.js";
-import { ChunkReadings } from "./chunk-readings.js";
+import { ChunkReadings, type ReadChunk } from "./chunk-readings.js";
 import { BLOCK_FRAMES, RowPool, StatePool, StateSlabs, slabOf } from "./encoder-memory.js";
 import { LiveFinals } from "./finals.js";
 import { letterTimingOf } from "./hypothesis.js";
@@ -91,7 +91,7 @@ export class LiveStepper {
     this.#nowMs = nowMs;
     this.#passes =
       decodeSoFar === null ? null : new PartialPasses({ model, decodeSoFar, utterances, post, nowMs });
-    this.#readings = reader === null ? null : new ChunkReadings(reader, frameSamples);
+    this.#readings = reader === null ? null : new ChunkReadings(reader, frameSamples, finalRows);
     this.#model = model;
     this.#post = post;
     this.#onStep = onStep;
@@ -111,6 +111,7 @@ export class LiveStepper {
       letters: letterTimingOf(model),
       streams: decodeSoFar === null && reader === null,
       reader,
+      rereads: decodeSoFar !== null,
       frameSamples,
       sampleRateHz: model.manifest.sampleRateHz,
       contextFrames: model.manifest.contextFrames,
@@ -197,7 +198,13 @@ export class LiveStepper {
       hasWorked = true;
     }
     if (this.#readings === null) return hasWorked;
-    return (await this.#readings.run(this.#active, (track) => this.#report(track))) || hasWorked;
+    const { hasPending } = this.#finals;
+    return (await this.#readings.run(this.#active, hasPending, (read) => this.#takeRead(read))) || hasWorked;
+  }
+
+  #takeRead(read: ReadChunk): void {
+    this.#report(read.track);
+    this.#passes?.takeWindow(read);
   }
 
   #close(track: LiveTrack): void {

@@ -8,11 +8,13 @@ import type { SearchPool } from "./searched-utterance.js";
 export interface TrackModel {
   readonly letters: LetterTiming;
   /**
-   * Steps output text. Otherwise `reader` reads open utterances once; without a reader they are read
-   * repeatedly.
+   * Steps output text. Otherwise `reader` reads open utterances, and they get their partials from it, unless
+   * they are read repeatedly for that.
    */
   readonly streams: boolean;
   readonly reader: UtteranceReader | null;
+  /** Open utterances are also read repeatedly, for partials: their model has full context. */
+  readonly rereads: boolean;
   readonly states: StatePool;
   readonly encodedBlocks: RowPool;
   readonly encodedSize: number;

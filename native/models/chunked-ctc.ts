@@ -1,5 +1,6 @@
 import type { SampleSpan } from "../../core/domain/audio/resample.js";
-import type { LogProbs } from "./recognizer.js";
+import type { TokenSearch } from "../../core/domain/decoding/prefix-beam-search.js";
+import type { LogProbs } from "./log-probs.js";
 import type { StreamState } from "./stream-caches.js";
 import { copyRows, type Tokens } from "./tokens.js";
 import { copySpan, type Reading, type UtteranceReader } from "./utterance-reader.js";
@@ -27,6 +28,10 @@ export interface ChunkGraph {
   initial(): StreamState;
   /** Reads a chunk. @returns `[rowsPerChunk, columns]` in the graph's order, natural log */
   run(next: ChunkInput): Promise<Float32Array>;
+  /** Called with the rows of a whole utterance, and the state after its `chunks`. */
+  finish?(rows: Float32Array, state: StreamState, chunks: number): void;
+  /** See `CtcHead`. */
+  searchOver?(fallback: TokenSearch): TokenSearch;
   release(): Promise<void>;
 }
 
@@ -62,6 +67,7 @@ export class ChunkedCtc implements CtcHead {
   readonly vocabulary: readonly string[];
   readonly outputFrameSamples: number;
   readonly reader: UtteranceReader;
+  readonly searchOver?: (fallback: TokenSearch) => TokenSearch;
   readonly #graph: ChunkGraph;
   readonly #tokens: Tokens;
 
@@ -70,7 +76,9 @@ export class ChunkedCtc implements CtcHead {
     this.outputFrameSamples = graph.samplesPerRow;
     this.#graph = graph;
     this.#tokens = tokens;
+    if (graph.searchOver !== undefined) this.searchOver = graph.searchOver.bind(graph);
     this.reader = {
+      endsAnywhere: false,
       begin: () => new ChunkReading(graph.initial()),
       next: (reading) => graph.spanOf((reading as ChunkReading).chunks),
       read: (reading, pcm) => this.#read(reading as ChunkReading, pcm),
@@ -97,6 +105,7 @@ export class ChunkedCtc implements CtcHead {
       copyRows(await this.#graph.run(part), this.#tokens, logProbs.subarray(at));
       reading.chunks++;
     }
+    this.#graph.finish?.(logProbs, reading.state, chunks);
     return { logProbs, frames: chunks * rowsPerChunk };
   }
 
@@ -104,11 +113,12 @@ export class ChunkedCtc implements CtcHead {
     await this.#graph.release();
   }
 
-  async #read(reading: ChunkReading, pcm: Float32Array): Promise<void> {
+  async #read(reading: ChunkReading, pcm: Float32Array): Promise<LogProbs> {
     const { chunks: chunk, state } = reading;
     const found = await this.#graph.run({ chunk, state, pcm });
     const rows = new Float32Array(this.#graph.rowsPerChunk * this.vocabulary.length);
     copyRows(found, this.#tokens, rows);
     reading.append(rows, this.vocabulary.length);
+    return { logProbs: rows, frames: this.#graph.rowsPerChunk };
   }
 }

@@ -26,7 +26,7 @@ import type { VitsContents, VitsManifest } from "./vits/manifest.js";
 const CTC_TWO_PASS: RecognizerFamily<RecognizerManifest, CtcTwoPassContents> = {
   name: "ctc-two-pass",
   task: "transcription",
-  can: { livePartials: true, streams: true, forget: () => true },
+  can: { livePartials: true, streams: true, windows: false, hotWords: true, forget: () => true },
   voiceSource: () => "model",
   schema: async () => (await import("./ctc-two-pass/manifest.js")).CTC_TWO_PASS_PACKAGE,
   load: async (model, options) =>
@@ -37,6 +37,7 @@ const CTC_TWO_PASS: RecognizerFamily<RecognizerManifest, CtcTwoPassContents> = {
 const GIGAAM_CTC = publicRecognizer({
   name: "gigaam-ctc",
   streams: false,
+  windows: true,
   schema: async () => (await import("./gigaam-ctc/manifest.js")).GIGAAM_CTC_PACKAGE,
   loadHead: async (model, options) =>
     (await import("./gigaam-ctc/gigaam-ctc.js")).loadGigaamCtc(model, options),
@@ -45,6 +46,7 @@ const GIGAAM_CTC = publicRecognizer({
 const NEMO_CTC = publicRecognizer({
   name: "nemo-ctc",
   streams: false,
+  windows: true,
   schema: async () => (await import("./nemo-ctc/manifest.js")).NEMO_CTC_PACKAGE,
   loadHead: async (model, options) => (await import("./nemo-ctc/nemo-ctc.js")).loadNemoCtc(model, options),
 });
@@ -74,6 +76,22 @@ const ZIPFORMER2_TRANSDUCER = publicRecognizer({
       model,
       options,
     ),
+});
+
+const ZIPFORMER_TRANSDUCER = publicRecognizer({
+  name: "zipformer-transducer",
+  streams: false,
+  schema: async () => (await import("./zipformer-transducer/manifest.js")).ZIPFORMER_TRANSDUCER_PACKAGE,
+  loadHead: async (model, options) =>
+    (await import("./zipformer-transducer/zipformer-transducer.js")).loadZipformerTransducer(model, options),
+});
+
+const NEMO_TDT = publicRecognizer({
+  name: "nemo-tdt",
+  streams: false,
+  takesHotWords: false,
+  schema: async () => (await import("./nemo-tdt/manifest.js")).NEMO_TDT_PACKAGE,
+  loadHead: async (model, options) => (await import("./nemo-tdt/nemo-tdt.js")).loadNemoTdt(model, options),
 });
 
 const T_ONE_CTC = publicRecognizer({
@@ -164,6 +182,8 @@ export const FAMILIES: readonly Family[] = [
   NEMO_STREAMING_CTC,
   ZIPFORMER2_CTC,
   ZIPFORMER2_TRANSDUCER,
+  ZIPFORMER_TRANSDUCER,
+  NEMO_TDT,
   T_ONE_CTC,
   FLOW_MATCHING,
   MATCHA,

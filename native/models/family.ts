@@ -36,6 +36,10 @@ export interface RecognizerFamily<M extends RecognizerManifest = RecognizerManif
     readonly livePartials: boolean;
     /** Reads speech while it is spoken; otherwise whole utterances. */
     readonly streams: boolean;
+    /** Reads the parts of a long live utterance while it is spoken, although it does not stream. */
+    readonly windows: boolean;
+    /** Its search prefers hot words, if its outputs start words. */
+    readonly hotWords: boolean;
     /**
      * Voice activity and the step's output for the second pass depend on the last `contextFrames` only, to
      * the last bit: parts of a file can be encoded in any order.

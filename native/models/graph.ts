@@ -151,6 +151,24 @@ export function requireFixed(graph: Graph, name: string, tensor: string, axis: n
 }
 
 /**
+ * Checks that a dimension is in a range; one that the graph leaves open passes.
+ * @throws {ServiceError} `MODEL_BROKEN` with the file and the tensor
+ */
+export function requireDimensionWithin(
+  graph: Graph,
+  name: string,
+  tensor: string,
+  range: { readonly axis: number; readonly least: number; readonly most: number },
+): void {
+  const { axis, least, most } = range;
+  const found = dimensionsOf(graph, tensor)?.at(axis);
+  if (typeof found !== "number" || found < 0 || (found >= least && found <= most)) return;
+  throw brokenModel(
+    `Cannot load ${name}: dimension ${axis} of ${tensor} must be ${least} to ${most}, found ${found}`,
+  );
+}
+
+/**
  * Checks a dimension; one that the graph leaves open passes.
  * @throws {ServiceError} `MODEL_BROKEN` with the file and the tensor
  */

@@ -9,14 +9,14 @@ const OWN_FILE = "vad";
 
 /**
  * Loads voice activity for a package: its file `vad`, of either kind, else the near voice of the repository.
- * It always runs on the CPU: a run takes less time than a transfer to a device.
+ * It always runs on the CPU, in one thread: a run takes less time than a transfer to a device or to a thread.
  *
  * @param nearVoice used for a package without a file `vad`
  * @throws {ServiceError} `MODEL_BROKEN` with the file that is missing, damaged or has other tensors
  */
 export async function loadVoiceActivity(
   model: SealedFolder,
-  { intraOpThreads, runTimes }: GraphOptions,
+  { runTimes }: GraphOptions,
   nearVoice: () => SealedFolder = readNearVoice,
 ): Promise<VoiceActivity> {
   const hasOwn = OWN_FILE in model.manifest.files;
@@ -26,7 +26,7 @@ export async function loadVoiceActivity(
   // only.
   const contract = { file, inputs: [], outputs: [] };
   const graph = await loadGraph(folder, contract, {
-    intraOpThreads,
+    intraOpThreads: 1,
     runTimes: hasOwn ? runTimes : undefined,
   });
   const name = fileNameOf(folder, file);

@@ -4,10 +4,13 @@ import { bestToken } from "../../core/domain/decoding/greedy.js";
 import { passesOver, stitchPasses } from "../../core/domain/decoding/stitched-passes.js";
 import { requireDimension } from "./graph.js";
 import type { Graph } from "./graph-interface.js";
+import type { LogProbs } from "./log-probs.js";
 import { brokenModel } from "./package.js";
-import type { LogProbs } from "./recognizer.js";
+import type { WindowSeconds } from "./public-recognizer-manifest.js";
 import { copyRows, type Tokens } from "./tokens.js";
+import type { Reading } from "./utterance-reader.js";
 import type { CtcHead } from "./voiced-recognizer.js";
+import { WindowReader } from "./window-reader.js";
 
 /** Overlap of two passes over a long utterance: a word with its context fits into a quarter of it. */
 const OVERLAP_SECONDS = 4;
@@ -34,6 +37,8 @@ export interface OfflineCtcParts {
   readonly features: (pcm: Float32Array) => Promise<Features>;
   /** The longest audio of one pass; unlimited if absent. */
   readonly longestSeconds?: number | undefined;
+  /** Windows of live utterances. */
+  readonly windows: WindowSeconds;
   /** Graphs that compute the features; released with this one. */
   readonly helpers?: readonly Graph[];
 }
@@ -42,7 +47,7 @@ export interface OfflineCtcParts {
 export class OfflineCtc implements CtcHead {
   readonly vocabulary: readonly string[];
   readonly outputFrameSamples: number;
-  readonly reader = null;
+  readonly reader: WindowReader;
   readonly #parts: OfflineCtcParts;
   #takesBatches: boolean | null = null;
 
@@ -55,10 +60,22 @@ export class OfflineCtc implements CtcHead {
       axis: -1,
       expected: parts.tokens.width,
     });
+    const { strideSeconds, overlapSeconds } = parts.windows;
+    this.reader = new WindowReader({
+      windows: {
+        strideSamples: this.#wholeRows(strideSeconds),
+        overlapSamples: this.#wholeRows(overlapSeconds),
+      },
+      rowSamples: this.outputFrameSamples,
+      width: this.vocabulary.length,
+      read: (pcm) => this.decode(pcm),
+      readTogether: (pcms) => this.decodeTogether(pcms),
+    });
   }
 
-  /** Splits audio longer than a pass into overlapping passes. */
-  async decode(pcm: Float32Array): Promise<LogProbs> {
+  /** Reads what is left of a live utterance; without `begun` all of it, in passes if it is longer than one. */
+  async decode(pcm: Float32Array, begun: Reading | null = null): Promise<LogProbs> {
+    if (begun !== null) return this.reader.finish(pcm, begun);
     const { longestSeconds = Number.POSITIVE_INFINITY } = this.#parts;
     if (pcm.length <= longestSeconds * SAMPLE_RATE_HZ) return this.#read(pcm);
     const passes = passesOver(pcm.length, {
@@ -85,6 +102,10 @@ export class OfflineCtc implements CtcHead {
 
   async release(): Promise<void> {
     for (const graph of [this.#parts.graph, ...(this.#parts.helpers ?? [])]) await graph.release();
+  }
+
+  #wholeRows(seconds: number): number {
+    return Math.round((seconds * SAMPLE_RATE_HZ) / this.outputFrameSamples) * this.outputFrameSamples;
   }
 
   async #read(pcm: Float32Array): Promise<LogProbs> {

@@ -8,7 +8,7 @@ import {
   RECOGNIZER_FIELDS,
   type RecognizerManifest,
 } from "./manifest.js";
-import { number, refuse, text, whole } from "./rules.js";
+import { between, number, refuse, text, whole } from "./rules.js";
 
 /** Chunks of a streaming graph, in feature frames of 10 ms. */
 export interface StreamShape {
@@ -30,7 +30,15 @@ export interface FeatureRecognizerManifest extends PublicRecognizerManifest {
   readonly subsampling: number;
 }
 
+/** Windows in which a full-context graph reads a live utterance, see `ReadingWindows`. */
+export interface WindowSeconds {
+  readonly strideSeconds: number;
+  /** What two windows share. */
+  readonly overlapSeconds: number;
+}
+
 export interface OfflineRecognizerManifest extends FeatureRecognizerManifest {
+  readonly windows: WindowSeconds;
   /** The longest audio of one pass; absent for a graph that takes the longest utterance. */
   readonly longestSeconds?: number | undefined;
 }
@@ -80,6 +88,26 @@ export function longestSecondsField() {
   return number().refine((seconds) => seconds >= LEAST_PASS_SECONDS, {
     error: (issue) => `must be at least ${LEAST_PASS_SECONDS}, found ${String(issue.input)}`,
   });
+}
+
+/** A seam needs context on both sides. */
+const LEAST_OVERLAP_SECONDS = 0.8;
+const LEAST_STRIDE_SECONDS = 0.8;
+/** The longest utterance: a window of this length is never full. */
+const LONGEST_WINDOW_SECONDS = 30;
+/** By `bench/results/windows.json`, at most 0.3 % of the words change. */
+const USUAL_WINDOWS: WindowSeconds = { strideSeconds: 2.4, overlapSeconds: 2.4 };
+
+export function windowsField() {
+  return z
+    .object(
+      {
+        strideSeconds: between(LEAST_STRIDE_SECONDS, LONGEST_WINDOW_SECONDS),
+        overlapSeconds: between(LEAST_OVERLAP_SECONDS, LONGEST_WINDOW_SECONDS),
+      },
+      { error: "must have strideSeconds and overlapSeconds" },
+    )
+    .default(USUAL_WINDOWS);
 }
 
 export function subsamplingField() {

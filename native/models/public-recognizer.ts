@@ -11,20 +11,30 @@ const PROBE_SAMPLES = 16_000;
 const voiceSource = ({ files }: PublicRecognizerManifest): VoiceSource =>
   "vad" in files ? "package" : "near-voice";
 
-/** Describes a family of public weights: its own CTC head, combined with separate voice activity. */
+/** Describes a family of public weights: its own head, combined with separate voice activity. */
 export function publicRecognizer<M extends PublicRecognizerManifest>(family: {
   readonly name: string;
   readonly streams: boolean;
+  /** False by default. */
+  readonly windows?: boolean;
+  /** True by default. */
+  readonly takesHotWords?: boolean;
   readonly schema: () => Promise<PackageSchema<M, object>>;
   readonly loadHead: (model: ModelPackage<M>, options: GraphOptions) => Promise<CtcHead>;
 }): RecognizerFamily<M, object> {
-  const { name, streams, schema, loadHead } = family;
+  const { name, streams, windows = false, takesHotWords: hotWords = true, schema, loadHead } = family;
   return {
     name,
     task: "transcription",
     // Only the near voice forgets: Silero's state depends on all earlier audio. The head's starts with each
     // utterance.
-    can: { livePartials: true, streams, forget: (manifest) => voiceSource(manifest) === "near-voice" },
+    can: {
+      livePartials: true,
+      streams,
+      windows,
+      hotWords,
+      forget: (manifest) => voiceSource(manifest) === "near-voice",
+    },
     voiceSource,
     schema,
     load: async (model, options) => {

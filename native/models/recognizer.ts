@@ -1,3 +1,5 @@
+import type { TokenSearch } from "../../core/domain/decoding/prefix-beam-search.js";
+import type { LogProbs } from "./log-probs.js";
 import type { RecognizerManifest } from "./manifest.js";
 import type { EncoderState, StateRows } from "./state-rows.js";
 import type { Reading, UtteranceReader } from "./utterance-reader.js";
@@ -27,13 +29,6 @@ export interface StepBatch {
    * @param to receives the states instead of `nextState`; must not be `from`
    */
   run(from?: StateRows, to?: StateRows): Promise<void>;
-}
-
-export interface LogProbs {
-  /** `[frames * vocabulary]`, natural log. */
-  readonly logProbs: Float32Array;
-  /** Rows, each of `outputFrameSamples`. */
-  readonly frames: number;
 }
 
 /** A recogniser of any family, as live and file workers use it. Runs are synchronous inside onnxruntime. */
@@ -71,15 +66,20 @@ export interface RecognizerModel {
     utterances: readonly Float32Array[],
     readings?: readonly (Reading | null)[],
   ): Promise<readonly LogProbs[]>;
-  /** Runs the second pass over audio: mono, -1 to 1, at the manifest's rate. */
-  decodeUtterance(pcm: Float32Array): Promise<LogProbs>;
+  /**
+   * Runs the second pass over audio: mono, -1 to 1, at the manifest's rate.
+   * @param reading what `reader` has read of it
+   */
+  decodeUtterance(pcm: Float32Array, reading?: Reading | null): Promise<LogProbs>;
   /**
    * Decodes utterances that are still being spoken (mono, -1 to 1), several per run if the graph allows. May
    * differ from `decodeUtterance` at the end of the audio. Null for models that stream.
    */
   readonly decodeSoFar: ((pcms: readonly Float32Array[]) => Promise<readonly LogProbs[]>) | null;
-  /** Reads utterances in chunks while they are spoken; null for models whose steps output text, and others. */
+  /** Reads utterances in chunks or windows while they are spoken; null for models whose steps output text. */
   readonly reader: UtteranceReader | null;
+  /** Makes a search through the model's own graphs, which falls back on another; absent for CTC heads. */
+  readonly searchOver?: ((fallback: TokenSearch) => TokenSearch) | undefined;
   /** Frees the graphs' memory; nothing may run afterwards. */
   release(): Promise<void>;
 }

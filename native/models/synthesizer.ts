@@ -5,6 +5,8 @@ import type { SynthesizerManifest } from "./manifest.js";
 export interface PieceTurn {
   /** Aborted when the piece is cancelled. */
   readonly signal: AbortSignal;
+  /** When the listener hears its first sample, by `performance.now()`; null or absent if immediately. */
+  readonly playsFromMs?: number | null;
   /** Lets the thread receive messages; await it before each run but the first. Rejects with `CANCELLED`. */
   checkpoint(): Promise<void>;
   /**

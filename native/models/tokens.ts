@@ -31,13 +31,15 @@ export async function readTokens(model: PackageFolder<PublicRecognizerManifest>)
 }
 
 /**
- * Returns the characters that hot words may contain: none if outputs are word pieces. Word pieces may include
- * single characters, so hot words require that every output is one.
+ * Returns the characters that hot words may contain: those of the outputs, which may be word pieces. None if
+ * no output starts a word.
  */
 export function alphabetOf(vocabulary: readonly string[]): ReadonlySet<string> {
-  const characters = vocabulary.filter((token) => token !== "");
-  const isPerCharacter = characters.includes(" ") && characters.every((token) => [...token].length === 1);
-  return new Set(isPerCharacter ? characters : []);
+  const isSpelled = vocabulary.every((output) => [...output].length <= 1);
+  // Word pieces are matched in lower case, as hot words are written.
+  const outputs = isSpelled ? vocabulary : vocabulary.map((piece) => piece.toLowerCase());
+  const characters = new Set(outputs.flatMap((output) => [...output]));
+  return characters.has(" ") ? characters : new Set();
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { SampleSpan } from "../../core/domain/audio/resample.js";
+import type { LogProbs } from "./log-probs.js";
 
 /** The part of an utterance that was read while it was spoken. */
 export interface Reading {
@@ -13,11 +14,19 @@ export interface Reading {
  * the utterance's audio only: not on the audio before it, on other utterances, or on when it runs.
  */
 export interface UtteranceReader {
+  /** A reading also serves an utterance that turns out to end before the last chunk that was read. */
+  readonly endsAnywhere: boolean;
   begin(): Reading;
   /** Returns the samples of the utterance that its next chunk needs; those below 0 are silence. */
   next(reading: Reading): SampleSpan;
-  /** Reads the next chunk of an utterance. @param pcm the samples of `next`, -1 to 1 */
-  read(reading: Reading, pcm: Float32Array): Promise<void>;
+  /**
+   * Reads the next chunk of an utterance.
+   * @param pcm the samples of `next`, -1 to 1
+   * @returns the rows of the chunk
+   */
+  read(reading: Reading, pcm: Float32Array): Promise<LogProbs>;
+  /** Reads the next windows of several utterances in one run if the graph allows. Absent for chunks. */
+  readTogether?(readings: readonly Reading[], pcms: readonly Float32Array[]): Promise<readonly LogProbs[]>;
 }
 
 /** Copies a span of an utterance; silence outside of it. */

@@ -1,5 +1,7 @@
+import type { TokenSearch } from "../../core/domain/decoding/prefix-beam-search.js";
+import type { LogProbs } from "./log-probs.js";
 import type { RecognizerManifest } from "./manifest.js";
-import type { LogProbs, RecognizerModel, StepBatch, StepCapacity } from "./recognizer.js";
+import type { RecognizerModel, StepBatch, StepCapacity } from "./recognizer.js";
 import { copyState, type EncoderState, StateRows } from "./state-rows.js";
 import type { Reading, UtteranceReader } from "./utterance-reader.js";
 import type { VoiceActivity } from "./voice-activity.js";
@@ -9,15 +11,18 @@ export interface CtcHead {
   readonly vocabulary: readonly string[];
   /** Samples per row of `decode`. */
   readonly outputFrameSamples: number;
-  /** Reads utterances while they are spoken; null if the graph cannot stream. */
+  /** Reads utterances while they are spoken, in chunks or in windows. */
   readonly reader: UtteranceReader | null;
   /**
    * Returns log-probs of a whole utterance, in the order of `vocabulary`.
-   * @param begun what `reader` has read of it; changes no bit of the result
+   * @param begun what `reader` has read of it; changes no bit of the result for a graph that streams. A
+   *   full-context graph reads a long utterance in windows with it, and whole without it
    */
   decode(pcm: Float32Array, begun?: Reading | null): Promise<LogProbs>;
   /** Decodes several utterances, each at most one pass long; absent if the head streams. */
   decodeTogether?(pcms: readonly Float32Array[]): Promise<readonly LogProbs[]>;
+  /** Makes a search through the head's graphs, over rows that it has returned; absent for CTC. */
+  searchOver?(fallback: TokenSearch): TokenSearch;
   release(): Promise<void>;
 }
 
@@ -40,6 +45,7 @@ export class VoicedRecognizer implements RecognizerModel {
   readonly outputFrameSamples: number;
   readonly reader: UtteranceReader | null;
   readonly decodeSoFar: RecognizerModel["decodeSoFar"];
+  readonly searchOver: RecognizerModel["searchOver"];
   readonly #head: CtcHead;
   readonly #voice: VoiceActivity;
   #runMs = 0;
@@ -54,6 +60,7 @@ export class VoicedRecognizer implements RecognizerModel {
     this.encodedSize = manifest.frameSamples;
     this.outputFrameSamples = head.outputFrameSamples;
     this.reader = head.reader === null ? null : this.#timed(head.reader);
+    this.searchOver = head.searchOver?.bind(head);
     this.decodeSoFar = head.decodeTogether === undefined ? null : (pcms) => this.#decodeSoFar(pcms);
   }
 
@@ -108,14 +115,20 @@ export class VoicedRecognizer implements RecognizerModel {
 
   /** Adds the reader's runs to the time spent in graphs. */
   #timed(reader: UtteranceReader): UtteranceReader {
+    const timed = async <T>(run: () => Promise<T>): Promise<T> => {
+      const startedAtMs = performance.now();
+      const read = await run();
+      this.#runMs += performance.now() - startedAtMs;
+      return read;
+    };
     return {
+      endsAnywhere: reader.endsAnywhere,
       begin: () => reader.begin(),
       next: (reading) => reader.next(reading),
-      read: async (reading, pcm) => {
-        const startedAtMs = performance.now();
-        await reader.read(reading, pcm);
-        this.#runMs += performance.now() - startedAtMs;
-      },
+      read: (reading, pcm) => timed(() => reader.read(reading, pcm)),
+      ...(reader.readTogether !== undefined && {
+        readTogether: (readings, pcms) => timed(() => reader.readTogether!(readings, pcms)),
+      }),
     };
   }
 

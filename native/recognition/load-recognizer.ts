@@ -29,7 +29,8 @@ export async function loadRecognizer(
 ): Promise<Recognizer> {
   const { model: modelPackage, unpacked, ...graphOptions } = options;
   const model = await recognizerFamilyOf(modelPackage.manifest).load(modelPackage, graphOptions);
-  const search = await loadSearch(modelPackage, model.vocabulary, unpacked);
+  const ctcSearch = await loadSearch(modelPackage, model.vocabulary, unpacked);
+  const search = model.searchOver?.(ctcSearch) ?? ctcSearch;
   return { model, utterances: new UtteranceDecoder(model, search, model.outputBias) };
 }
 

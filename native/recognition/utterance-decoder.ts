@@ -4,6 +4,7 @@ import type { HotWords } from "../../core/domain/decoding/hot-words.js";
 import type { TokenSearch } from "../../core/domain/decoding/prefix-beam-search.js";
 import type { ScoredWord } from "../../core/domain/decoding/words.js";
 import type { RecognizerModel } from "../models/recognizer.js";
+import type { Reading } from "../models/utterance-reader.js";
 
 export interface DecodedUtterance {
   readonly text: string;
@@ -15,6 +16,8 @@ export interface UtteranceOptions {
   readonly offsetSeconds: number;
   readonly speechMean: number;
   readonly hotWords: HotWords | null;
+  /** What the model's reader has read of the utterance; none by default. */
+  readonly reading?: Reading | null;
 }
 
 /**
@@ -52,7 +55,7 @@ export class UtteranceDecoder {
     pcm: Float32Array,
     options: UtteranceOptions,
   ): Promise<{ readonly decoded: Promise<DecodedUtterance> }> {
-    const { logProbs, frames } = await this.#model.decodeUtterance(pcm);
+    const { logProbs, frames } = await this.#model.decodeUtterance(pcm, options.reading);
     const endSeconds = options.offsetSeconds + pcm.length / this.#model.manifest.sampleRateHz;
     const decoded = this.search(logProbs, frames, { ...options, endSeconds });
     // A caller that awaits it handles a failure; perhaps none does.

@@ -60,7 +60,7 @@ export class PieceQueue {
     return next;
   }
 
-  async #perform({ jobId, job }: SolverRequest): Promise<void> {
+  async #perform({ jobId, job, playsFromMs }: SolverRequest): Promise<void> {
     this.#waiting.delete(jobId);
     const abort = new AbortController();
     this.#speaking = { jobId, abort };
@@ -76,7 +76,7 @@ export class PieceQueue {
         await this.#sink.pcm(jobId, samples);
       });
       const give = (samples: Float32Array) => busy.without(() => out.write(samples));
-      const bounds = await this.#model.speak(job, { signal, checkpoint, give });
+      const bounds = await this.#model.speak(job, { signal, playsFromMs, checkpoint, give });
       this.#sink.spoken(jobId, await busy.without(() => out.end(bounds)));
     } catch (thrown) {
       const error = asServiceError(thrown);

@@ -12,6 +12,7 @@ import {
   UsageError,
   withoutKey,
 } from "./command.js";
+import { conformCommand } from "./conform.js";
 import { doctorCommand } from "./doctor.js";
 import { type Commands, helpOf, optionOf, overview, TOPIC_NAMES, topicHelp } from "./help.js";
 import { Interrupted } from "./interruption.js";
@@ -33,6 +34,7 @@ export const COMMANDS: Commands = {
   Service: {
     status: statusCommand,
     doctor: doctorCommand,
+    conform: conformCommand,
   },
   Audio: {
     speak: speakCommand,

@@ -1,4 +1,5 @@
 import { recognizerFamilyOf } from "../../native/models/families.js";
+import type { RecognizerFamily } from "../../native/models/family.js";
 import { type ModelManifest, TASKS } from "../../native/models/manifest.js";
 import { NEAR_VOICE_ID } from "../../native/models/near-voice-package.js";
 import type { PackageFolder } from "../../native/models/package.js";
@@ -118,21 +119,22 @@ function entryRows(
   ];
 }
 
-/** Tells how a recogniser works in live sessions, which decides the delay of finals. */
-function liveRows(model: { readonly task: string; readonly family: string | null }): readonly HelpRow[] {
-  const streams = streamsLive(model);
-  return streams === null ? [] : [["live", streams ? "streams" : "reads whole utterances"]];
-}
-
-/** Whether a recogniser reads speech while it is spoken; null for other models. */
-function streamsLive({
-  task,
-  family,
-}: {
+interface ListedModel {
   readonly task: string;
   readonly family: string | null;
-}): boolean | null {
-  return task === "transcription" && family !== null ? recognizerFamilyOf({ family }).can.streams : null;
+}
+
+/** Tells how a recogniser works in live sessions, which decides the delay of finals. */
+function liveRows(model: ListedModel): readonly HelpRow[] {
+  const can = abilitiesOf(model);
+  if (can === null) return [];
+  if (can.streams) return [["live", "streams"]];
+  return [["live", can.windows ? "reads in windows" : "reads whole utterances"]];
+}
+
+/** Null for models that are not recognisers. */
+function abilitiesOf({ task, family }: ListedModel): RecognizerFamily["can"] | null {
+  return task === "transcription" && family !== null ? recognizerFamilyOf({ family }).can : null;
 }
 
 /** Lists the voice activity detectors of installed recognizers that need one. */
@@ -171,7 +173,7 @@ function toJson(
     name,
     task: entry?.task ?? manifest?.task,
     languages: entry?.languages ?? manifest?.languages,
-    streams: streamsLive(entry ?? manifest!),
+    streams: abilitiesOf(entry ?? manifest!)?.streams ?? null,
     licence: entry?.licence ?? null,
     quality: entry?.quality ?? [],
     can:

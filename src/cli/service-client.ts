@@ -96,6 +96,11 @@ export async function openService(input: CommandInput): Promise<DauysClient> {
   );
 }
 
+/** Returns the key of `openService`, for requests that the client library does not send. */
+export async function serviceKey(input: CommandInput): Promise<string> {
+  return (await findKey(input)).key ?? "";
+}
+
 /**
  * Does the same for endpoints that need no key, and uses a key if there is one.
  *

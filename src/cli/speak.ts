@@ -14,6 +14,7 @@ import { interruptible } from "./interruption.js";
 import { clock, withProgress } from "./progress.js";
 import { PRONUNCIATIONS_ROW, readPronunciations } from "./pronunciations.js";
 import { openService, QUIET_OPTION, SERVICE_OPTIONS } from "./service-client.js";
+import { type ReceivedSpeech, type SpeechCall, synthesizeLive } from "./speak-live.js";
 import { readTypedInput, StandardOutput } from "./standard-streams.js";
 import { pcmOf, wavHeader } from "./wav-frames.js";
 
@@ -35,6 +36,7 @@ export const speakCommand: Command = {
     "no-normalize": { type: "boolean" },
     "no-room-tone": { type: "boolean" },
     stream: { type: "boolean" },
+    live: { type: "boolean" },
   },
   optionHelp: [
     ["-o, --output FILE", "WAV file to write; it is opened before anything is charged"],
@@ -47,6 +49,7 @@ export const speakCommand: Command = {
     ["--no-normalize", "Leave numbers, dates and currencies as written"],
     ["--no-room-tone", "Use digital silence in pauses"],
     ["--stream", "Receive the audio while it is synthesized"],
+    ["--live", "Speak standard input as it arrives, each sentence once it is complete"],
     ["--json", "Print characters, credits and latency as JSON"],
   ],
   examples: [
@@ -54,6 +57,7 @@ export const speakCommand: Command = {
     'speak "Kaspi-ге бардым" -o kaspi.wav --pronunciations "Kaspi=каспи"',
     "speak - -o news.wav < news.txt",
     'speak "Қайырлы таң!" -o - --stream | aplay',
+    "speak - --live -o - < answer.txt | aplay",
   ],
   run: speak,
 };
@@ -68,34 +72,28 @@ async function speak(input: CommandInput): Promise<void> {
   if (output === "-" && process.stdout.isTTY)
     throw new UsageError("-o - would write audio to the terminal; use -o FILE.wav or a pipe");
   const argument = onlyArgument(input, "TEXT", '; use "-" to read standard input');
+  const isLive = options.isSet("live");
+  if (isLive && argument !== "-") throw new UsageError('--live speaks standard input: use "-" as TEXT');
+  if (isLive && options.text("pronunciations") !== null)
+    throw new UsageError("--pronunciations cannot be combined with --live");
   const pronunciations = await readPronunciations(options.text("pronunciations"));
   const target = output === "-" ? new StandardOutput() : await prepareAudioFile(output);
   await interruptible(async (signal) => {
     try {
-      const text = argument === "-" ? await readText() : argument;
-      const request = { ...speechRequest(input, text), pronunciations };
       const onPart = (part: Uint8Array) => target.part(part);
-      const speech = await synthesize(await openService(input), request, { input, onPart, signal });
+      const call = { input, onPart, signal };
+      const text = argument === "-" && !isLive ? await readText() : argument;
+      const { text: said, ...manner } = speechRequest(input, text);
+      const client = await openService(input);
+      const speech = isLive
+        ? await synthesizeLive(client, manner, call)
+        : await synthesize(client, { ...manner, text: said, pronunciations }, call);
       await target.write(speech.wav);
       report(input, output, speech);
     } finally {
       await target.abandon();
     }
   });
-}
-
-interface SpeechCall {
-  readonly input: CommandInput;
-  /** Receives parts as they arrive: a WAV header of unknown length, then samples. */
-  readonly onPart: (part: Uint8Array) => Promise<void>;
-  readonly signal: AbortSignal;
-}
-
-interface ReceivedSpeech {
-  /** The whole file, streamed or not. */
-  readonly wav: Uint8Array;
-  readonly firstAudioMs: number;
-  readonly usage: SpeechUsage | null;
 }
 
 async function synthesize(

@@ -20,6 +20,7 @@ import {
   type TranscriptOptions,
 } from "./idempotency-key.js";
 import { interruptible } from "./interruption.js";
+import { MOST_JOBS, transcribeByJob, UploadGate } from "./job-transcription.js";
 import { CallProgress, clock, type LinePart, megabytes, withProgress } from "./progress.js";
 import { ResultFile, UnwrittenError } from "./result-file.js";
 import { openService } from "./service-client.js";
@@ -78,6 +79,8 @@ class Batch {
   readonly #signal: AbortSignal;
   readonly #failures: Failure[];
   readonly #running = new Map<Job, CallProgress>();
+  /** Null for requests that wait for their transcript. */
+  #uploads: UploadGate | null = null;
   #skipped = 0;
   #transcribed = 0;
   #replayed = 0;
@@ -120,8 +123,14 @@ class Batch {
     this.#total = jobs.length;
     this.#totalBytes = jobs.reduce((sum, { recording }) => sum + recording.sizeBytes, 0);
     this.#startedAtMs = performance.now();
+    if (this.#input.options.isSet("jobs")) this.#uploads = new UploadGate(parallel);
     const size = `${jobs.length} recording${jobs.length === 1 ? "" : "s"}, ${megabytes(this.#totalBytes)} MB`;
-    printRemark(this.#input, `${size}, ${parallel} at a time; Ctrl-C stops and keeps finished results`);
+    const how =
+      this.#uploads === null
+        ? `${parallel} at a time; Ctrl-C stops and keeps finished results`
+        : `as jobs, ${parallel} uploads at a time; after Ctrl-C the same command continues`;
+    printRemark(this.#input, `${size}, ${how}`);
+    const workers = this.#uploads === null ? parallel : Math.min(MOST_JOBS, jobs.length);
     const waiting = [...jobs];
     const worker = async () => {
       for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) {
@@ -131,7 +140,7 @@ class Batch {
     await withProgress(
       this.#input,
       () => this.#parts(),
-      () => Promise.all(Array.from({ length: parallel }, worker)),
+      () => Promise.all(Array.from({ length: workers }, worker)),
     );
   }
 
@@ -184,7 +193,7 @@ class Batch {
     { recording, paths }: Job,
     progress: CallProgress,
   ): Promise<Transcribed> {
-    const { name, isUrl } = recording;
+    const { isUrl } = recording;
     const files = new Map<TranscriptFormat, ResultFile>();
     try {
       for (const [format, path] of paths) {
@@ -192,14 +201,7 @@ class Batch {
         files.set(format, await ResultFile.prepare(path, "transcript"));
       }
       if (isUrl) progress.transcribing();
-      const transcription = await client.transcribe(isUrl ? { url: name } : { path: name }, {
-        ...this.#options,
-        idempotencyKey: await this.#keyOf(recording),
-        maxRetries: RETRIES,
-        signal: this.#signal,
-        onUploadProgress: progress.sent.bind(progress),
-        onProgress: progress.transcribed.bind(progress),
-      });
+      const transcription = await this.#request(client, recording, progress);
       const hasTimes = this.#input.options.isSet("timestamps");
       for (const [format, file] of files)
         await file.write(Buffer.from(formatTranscript(format, transcription, { hasTimes })));
@@ -207,6 +209,27 @@ class Batch {
     } finally {
       for (const file of files.values()) await file.abandon();
     }
+  }
+
+  async #request(client: DauysClient, recording: Recording, progress: CallProgress): Promise<Transcribed> {
+    const { name, isUrl } = recording;
+    const source = isUrl ? { url: name } : { path: name };
+    const call = {
+      idempotencyKey: await this.#keyOf(recording),
+      maxRetries: RETRIES,
+      signal: this.#signal,
+    };
+    if (this.#uploads !== null) {
+      const { size: waiting } = this.#running;
+      const [options, uploads] = [this.#options, this.#uploads];
+      return transcribeByJob(client, { ...call, source, options, progress, uploads, waiting });
+    }
+    return client.transcribe(source, {
+      ...this.#options,
+      ...call,
+      onUploadProgress: progress.sent.bind(progress),
+      onProgress: progress.transcribed.bind(progress),
+    });
   }
 
   #count({ recording, paths }: Job, transcription: Transcribed): void {

@@ -45,6 +45,7 @@ export const transcribeCommand: Command = {
     speakers: { type: "string" },
     hotwords: { type: "string" },
     ...READING_OPTIONS,
+    jobs: { type: "boolean" },
     parallel: { type: "string" },
     again: { type: "boolean" },
   },
@@ -59,6 +60,7 @@ export const transcribeCommand: Command = {
     HOT_WORDS_ROW,
     ...READING_ROWS,
     ["--parallel N", `Recordings at a time, 1 to ${MOST_PARALLEL} (default: ${DEFAULT_PARALLEL})`],
+    ["--jobs", "Upload as jobs that go on after Ctrl-C; for many or long recordings"],
     ["--again", "Repeat finished recordings, and charge them again"],
     ["--json", "Print JSON; with several recordings, a line for each, and .json files"],
   ],
@@ -66,6 +68,7 @@ export const transcribeCommand: Command = {
   examples: [
     "transcribe talk.mp3",
     "transcribe talk.mp3 --srt -o talk.srt",
+    "transcribe --jobs lectures -o texts",
     "transcribe lectures interview.wav --srt --vtt -o subtitles",
     'transcribe talk.mp3 --hotwords "айнұр,маңғыстау:2"',
     "transcribe - < talk.mp3",
@@ -80,7 +83,10 @@ async function transcribe(input: CommandInput): Promise<void> {
   if (positionals.includes("-") && others.length > 0)
     throw new UsageError('"-" (standard input) cannot be combined with other recordings');
   const isOne = others.length === 0 && (isUrl(first) || !(await isFolder(first)));
-  if (isOne && !(await isFolderPath(input.options.text("output")))) await transcribeOne(input, first);
+  const isJob = input.options.isSet("jobs");
+  if (isJob && first === "-") throw new UsageError('"-" (standard input) cannot be transcribed as a job');
+  if (isOne && !isJob && !(await isFolderPath(input.options.text("output"))))
+    await transcribeOne(input, first);
   else if (first === "-")
     throw new UsageError(
       `-o must be a file for standard input, received "${input.options.text("output") ?? ""}"`,

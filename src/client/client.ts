@@ -1,13 +1,17 @@
 import { type AudioBody, type AudioSource, audioBodyOf, headerName } from "./audio-source.js";
 import { ApiError } from "./errors.js";
+import { Jobs } from "./jobs.js";
 import type { LiveOptions } from "./live-options.js";
 import type { LiveEndpoint } from "./live-socket.js";
+import { LiveSpeech } from "./live-speech.js";
+import type { LiveSpeechOptions } from "./live-speech-types.js";
 import { LiveTranscription } from "./live-transcription.js";
+import type { Platform } from "./platform.js";
 import { formatHotWords, type HotWord, queryOf, readingQuery, urlOf } from "./query.js";
-import { type CallOptions, Requester, type RequestPlan } from "./requester.js";
+import { type BilledOptions, type CallOptions, Requester, type RequestPlan } from "./requester.js";
 import { readSpeech, readSpeechFrames, readTimedSpeech } from "./speech.js";
 import { ACCEPT_EVENTS, readTranscript } from "./transcript-events.js";
-import type { Platform, UploadProgress } from "./transport.js";
+import type { UploadProgress } from "./transport.js";
 import type {
   Balance,
   Health,
@@ -44,15 +48,6 @@ export interface ClientOptions {
   readonly liveOpenTimeoutMs?: number | undefined;
   /** Retries of a failed request; default 2. */
   readonly maxRetries?: number | undefined;
-}
-
-export interface BilledOptions extends CallOptions {
-  /**
-   * Your name for this work, 1 to 255 printable ASCII characters; default: a random one for each call. For 24
-   * hours, the same request with the same key is charged once and gets the same response, even from another
-   * process.
-   */
-  readonly idempotencyKey?: string | undefined;
 }
 
 export interface SpeakOptions extends BilledOptions {
@@ -126,6 +121,8 @@ const DEFAULT_MAX_RETRIES = 2;
  * `RequestTimeoutError` if it takes too long. Transient failures are retried without a second charge.
  */
 export class ServiceClient {
+  /** Transcriptions that outlive their request. */
+  readonly jobs: Jobs;
   readonly #requester: Requester;
   readonly #live: LiveEndpoint;
   readonly #baseUrl: URL;
@@ -142,6 +139,9 @@ export class ServiceClient {
       timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
       maxRetries: options.maxRetries ?? DEFAULT_MAX_RETRIES,
     });
+    const { audioBodyOf: bodyOf = audioBodyOf } = platform;
+    const parts = { requester: this.#requester, url: this.#sttUrl, authorization: this.#authorization };
+    this.jobs = new Jobs<AudioSource>({ ...parts, bodyOf });
     const ownToken = async (signal: AbortSignal) => (await this.streamToken({ signal })).token;
     this.#live = {
       url: serviceUrl(options.streamUrl ?? options.baseUrl),
@@ -169,6 +169,11 @@ export class ServiceClient {
   ): AsyncGenerator<SpeechFrame, void> {
     const plan = this.#speechPlan("v1/tts/stream", request, options);
     yield* readSpeechFrames(await this.#requester.open(plan, options));
+  }
+
+  /** Speaks text that arrives in pieces, such as the answer of an assistant. Costs as `speak`. */
+  speakLive(options: LiveSpeechOptions = {}): LiveSpeech {
+    return new LiveSpeech({ ...this.#live, url: this.#baseUrl }, options);
   }
 
   /** Transcribes a recording of at most 2 hours. Costs 2.5 credits per second of audio. */

@@ -29,9 +29,12 @@ export function canReconnect({ closeCode, error }: LiveEnding): boolean {
 }
 
 /** Returns the error to report if the session does not continue. */
-export function endingError({ closeCode, reason, cause, error, requestId }: LiveEnding): DauysError {
+export function endingError(
+  { closeCode, reason, cause, error, requestId }: Omit<LiveEnding, "done">,
+  service = "live transcription",
+): DauysError {
   if (closeCode === ABNORMAL_CLOSE && error === null) {
-    return new ConnectionError(`cannot reach live transcription: ${reason}`, { cause });
+    return new ConnectionError(`cannot reach ${service}: ${reason}`, { cause });
   }
   const code = error?.code ?? "closed";
   const detail = error?.detail ?? `the service closed the session: ${reason}`;

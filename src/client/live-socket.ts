@@ -16,40 +16,45 @@ export interface LiveEndpoint {
   readonly openTimeoutMs: number;
 }
 
-export interface SocketEvents {
+export interface SocketEvents<Message = LiveMessage> {
   opened(): void;
-  message(message: LiveMessage): void;
+  message(message: Message): void;
+  /** A binary message; ignored by default. */
+  binary?(bytes: ArrayBuffer): void;
   /** Called once; after a broken connection, `reason` and `cause` are what the platform reported. */
   closed(code: number, reason: string, cause: unknown): void;
 }
 
 /** Opens a socket with its own credential. */
-export async function openLiveSocket(
+export async function openLiveSocket<Message = LiveMessage>(
   endpoint: LiveEndpoint,
   query: URLSearchParams,
-  events: SocketEvents,
+  events: SocketEvents<Message>,
   signal: AbortSignal,
-): Promise<LiveSocket> {
+  path = "v1/stream",
+): Promise<LiveSocket<Message>> {
   const credential = await endpoint.credential(signal);
   signal.throwIfAborted();
-  const url = urlOf(endpoint.url, "v1/stream", query);
+  const url = urlOf(endpoint.url, path, query);
   url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
   return new LiveSocket(endpoint.openSocket(url, [BEARER_PROTOCOL, credential]), events);
 }
 
-export class LiveSocket {
+export class LiveSocket<Message = LiveMessage> {
   readonly #socket: SocketLike;
   #isOver = false;
 
-  constructor(socket: SocketLike, events: SocketEvents) {
+  constructor(socket: SocketLike, events: SocketEvents<Message>) {
     this.#socket = socket;
     let reason = "the connection was lost";
     let cause: unknown;
     socket.binaryType = "arraybuffer";
     socket.onopen = () => events.opened();
     socket.onmessage = ({ data }: { readonly data: unknown }) => {
-      const message = this.#isOver ? null : parseMessage(data);
-      if (message !== null) events.message(message);
+      if (this.#isOver) return;
+      if (data instanceof ArrayBuffer) return events.binary?.(data);
+      const message = parseMessage(data);
+      if (message !== null) events.message(message as Message);
     };
     // Browsers report no details here; a close event always follows.
     socket.onerror = ({ message, error }: { readonly message?: unknown; readonly error?: unknown }) => {
@@ -71,7 +76,7 @@ export class LiveSocket {
     if (!this.#isOver) this.#socket.send(bytes);
   }
 
-  sendText(message: { readonly type: "finalize" | "close" | "keepalive" }): void {
+  sendText(message: { readonly type: string }): void {
     if (!this.#isOver) this.#socket.send(JSON.stringify(message));
   }
 
@@ -84,12 +89,12 @@ export class LiveSocket {
 }
 
 /** Returns null for anything but an object with a type. The service is trusted for the other fields. */
-function parseMessage(data: unknown): LiveMessage | null {
+function parseMessage(data: unknown): object | null {
   if (typeof data !== "string") return null;
   try {
     const message: unknown = JSON.parse(data);
     const isMessage = typeof message === "object" && message !== null && "type" in message;
-    return isMessage ? (message as LiveMessage) : null;
+    return isMessage ? message : null;
   } catch {
     // Another server answers at this address; without `ready` the connection times out.
     return null;

@@ -2,9 +2,10 @@ import { constants, createReadStream } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { WebSocket } from "ws";
-import type { AudioSource } from "./audio-source.js";
+import { type AudioBody, type AudioSource, audioBodyOf } from "./audio-source.js";
 import { type ClientOptions, ServiceClient, type Transcribed, type TranscribeOptions } from "./client.js";
 import { DauysError } from "./errors.js";
+import type { Jobs } from "./jobs.js";
 import { sendByHttp } from "./node-transport.js";
 
 export * from "./exports.js";
@@ -14,12 +15,15 @@ export type NodeAudioSource = AudioSource | { readonly path: string };
 
 /** Calls the service from Node. */
 export class DauysClient extends ServiceClient {
+  declare readonly jobs: Jobs<NodeAudioSource>;
+
   /** @throws {TypeError} if an address is not an http or https URL */
   constructor(options: ClientOptions) {
     super(options, {
       transport: sendByHttp,
       openSocket: (url, protocols) => new WebSocket(url, protocols, { perMessageDeflate: false }),
       socketTakesKey: true,
+      audioBodyOf: nodeAudioBodyOf,
     });
   }
 
@@ -30,13 +34,21 @@ export class DauysClient extends ServiceClient {
    */
   override async transcribe(source: NodeAudioSource, options: TranscribeOptions = {}): Promise<Transcribed> {
     if (!isPath(source)) return super.transcribe(source, options);
-    const { path } = source;
-    // Pipes and devices have no size and can be read only once.
-    const sizeBytes = await sizeOf(path);
-    const open = () => readFileChunks(path, sizeBytes);
-    const body = { type: "chunks", sizeBytes, isRepeatable: sizeBytes !== null, open } as const;
-    return this.transcribeBody({ body, fileName: path }, options);
+    return this.transcribeBody(await nodeAudioBodyOf(source), options);
   }
+}
+
+/** @throws {DauysError} `no_file` if the file does not exist or cannot be read */
+async function nodeAudioBodyOf(
+  source: Exclude<NodeAudioSource, { readonly url: string }>,
+): Promise<AudioBody> {
+  if (!isPath(source)) return audioBodyOf(source);
+  const { path } = source;
+  // Pipes and devices have no size and can be read only once.
+  const sizeBytes = await sizeOf(path);
+  const open = () => readFileChunks(path, sizeBytes);
+  const body = { type: "chunks", sizeBytes, isRepeatable: sizeBytes !== null, open } as const;
+  return { body, fileName: path };
 }
 
 /** Returns the size of a file; null for a pipe or a device. @throws {DauysError} `no_file` if unreadable */

@@ -12,8 +12,17 @@ export interface CallOptions {
   readonly maxRetries?: number | undefined;
 }
 
+export interface BilledOptions extends CallOptions {
+  /**
+   * Your name for this work, 1 to 255 printable ASCII characters; default: a random one for each call. For 24
+   * hours, the same request with the same key is charged once and gets the same response, even from another
+   * process.
+   */
+  readonly idempotencyKey?: string | undefined;
+}
+
 export interface RequestPlan {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "DELETE";
   readonly url: URL;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: RequestBody;

@@ -16,7 +16,7 @@ export type RequestBody =
     };
 
 export interface TransportRequest {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "DELETE";
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: RequestBody | null;
@@ -49,11 +49,4 @@ export interface SocketLike {
   close(): void;
   /** Only in `ws`: closes without waiting for the other side. */
   terminate?(): void;
-}
-
-export interface Platform {
-  readonly transport: Transport;
-  openSocket(url: URL, protocols: string[]): SocketLike;
-  /** Whether the key may open a live socket; otherwise a single-use token is requested first. */
-  readonly socketTakesKey: boolean;
 }

@@ -3,6 +3,7 @@ export const SIGNED_IN_PATHS = [
   "",
   "speak",
   "transcribe",
+  "jobs",
   "listen",
   "keys",
   "credits",

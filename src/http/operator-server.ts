@@ -11,7 +11,10 @@ export interface OperatorServer {
 }
 
 /** Work of each part that waits for engine processes or runs on them. */
-export type Demand = Readonly<Record<ServedPart, { readonly wanted: number }>>;
+export type Demand = Readonly<Record<ServedPart, { readonly wanted: number }>> & {
+  /** `late_seconds`: audio of the latest session that its worker has not stepped yet. */
+  readonly live: { readonly late_seconds: number };
+};
 
 /** Serves `/metrics`, `/health`, `/ready` and `/demand`. @throws if it cannot listen */
 export async function startOperatorServer(options: {

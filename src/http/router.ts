@@ -5,6 +5,7 @@ import type { AccountReports } from "../../core/ports/account-reports.js";
 import type { Clock } from "../../core/ports/clock.js";
 import type { Conversations } from "../../core/ports/conversations.js";
 import type { Idempotency } from "../../core/ports/idempotency.js";
+import type { Jobs, WebhookSender } from "../../core/ports/jobs.js";
 import type { KeyStore } from "../../core/ports/key-store.js";
 import type { Tracer } from "../../core/ports/span.js";
 import type { SpoolRoom } from "../../core/ports/spool-room.js";
@@ -59,6 +60,8 @@ export interface RouteDeps {
   readonly reports: AccountReports;
   readonly answers: AnswerFiles;
   readonly urls: UrlSource;
+  readonly jobs: Jobs;
+  readonly webhooks: WebhookSender;
   /** Whether the service can work, for `/ready`. */
   readonly isReady: () => boolean | Promise<boolean>;
 }

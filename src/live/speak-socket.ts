@@ -60,15 +60,18 @@ export class SpeakSocket {
   #open(deps: SpeakDeps, caller: Caller, translation: SpeakTranslation) {
     const { socket } = this.#parts;
     const conversation = deps.conversations.speaking(caller, translation.wishes, {
-      send: (message) => sendAll(socket, translation.toClient(message)),
-      sound: (pcm, isLast) => sendAll(socket, translation.sound(pcm, isLast)),
+      send: (message, receipt) => sendAll(socket, translation.toClient(message, receipt)),
+      sound: (pcm, isLast, place) => sendAll(socket, translation.sound(pcm, isLast, place)),
       ready: () => this.#ready(),
       close: (code, reason) => socket.close(code, reason),
     });
     return {
       conversation,
       disconnected: () => conversation.disconnected(),
-      goingAway: () => conversation.goingAway(),
+      goingAway: (deadlineSeconds: number) => {
+        sendAll(socket, translation.goingAway?.(deadlineSeconds) ?? []);
+        conversation.goingAway();
+      },
       unauthorized: (detail: string) => conversation.unauthorized(detail),
     };
   }

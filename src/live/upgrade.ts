@@ -35,6 +35,7 @@ import type {
 } from "./dialects/dialect.js";
 import { REALTIME_DIALECT } from "./dialects/realtime.js";
 import { STREAM_DIALECT } from "./dialects/stream.js";
+import { TTS_LIVE_DIALECT } from "./dialects/tts-live.js";
 import { LiveSocket } from "./live-socket.js";
 import { floodClosing, refuseSocket, type SocketParts, serverFault } from "./session-socket.js";
 import { SpeakSocket } from "./speak-socket.js";
@@ -44,6 +45,7 @@ const BY_PATH = {
   "/v1/stream": STREAM_DIALECT,
   "/v1/listen": LISTEN_DIALECT,
   "/v1/speak": SPEAK_DIALECT,
+  "/v1/tts/live": TTS_LIVE_DIALECT,
   "/v2/listen": TURNS_DIALECT,
   "/v1/realtime": REALTIME_DIALECT,
 } satisfies { readonly [Path in LivePath]: LiveDialect | SpeakDialect };

@@ -27,6 +27,31 @@ export interface PlayerOptions {
   readonly leadSeconds?: number | undefined;
 }
 
+/** A frame of `speakStream` or `speakLive`. */
+interface PlayedFrame {
+  readonly wav: Uint8Array;
+  readonly words?: readonly WordTime[] | undefined;
+  readonly turn?: number | undefined;
+}
+
+/** A live session, as the player cancels it. */
+interface Cancellable {
+  /** Number of the turn that text is written to. */
+  readonly turn: number;
+  cancel(played: {
+    readonly playedSeconds: number;
+    readonly playedTurn?: number | undefined;
+  }): Promise<unknown>;
+}
+
+/** What a listener heard before an interruption. */
+export interface Interruption {
+  /** The turn that was playing; 0 for speech without turns, null before any audio. */
+  readonly turn: number | null;
+  /** Seconds of its audio that were played. */
+  readonly playedSeconds: number;
+}
+
 type Listener<Name extends keyof PlayerEvents> = (event: PlayerEvents[Name]) => void;
 
 const DEFAULT_LEAD_SECONDS = 0.05;
@@ -39,8 +64,12 @@ export class SentencePlayer {
   readonly #context: AudioContextLike;
   readonly #destination: object;
   readonly #leadSeconds: number;
-  readonly #timeline = new Timeline<AudioBufferLike>();
-  readonly #words: WordTime[] = [];
+  #timeline = new Timeline<AudioBufferLike>();
+  #words: WordTime[] = [];
+  /** The session being played. */
+  #session: Cancellable | null = null;
+  /** Frames of earlier turns were interrupted. */
+  #firstTurn = 0;
   readonly #sources = new Set<BufferSourceLike>();
   readonly #listeners: { [Name in keyof PlayerEvents]: Set<Listener<Name>> } = {
     underrun: new Set(),
@@ -98,25 +127,52 @@ export class SentencePlayer {
   }
 
   /** Plays frames as they arrive. Resolves when the last one has arrived, before it has been played. */
-  async play(
-    frames: AsyncIterable<{ readonly wav: Uint8Array; readonly words?: readonly WordTime[] | undefined }>,
-  ): Promise<void> {
-    for await (const { wav, words } of frames) this.push(wav, words);
+  async play(frames: AsyncIterable<PlayedFrame> | (AsyncIterable<PlayedFrame> & Cancellable)): Promise<void> {
+    this.#session = "cancel" in frames ? frames : null;
+    this.#firstTurn = 0;
+    for await (const { wav, words, turn = 0 } of frames) {
+      if (turn >= this.#firstTurn) this.push(wav, words, turn);
+    }
+    this.#session = null;
     this.end();
+  }
+
+  /**
+   * Stops playback because the listener has interrupted: drops all audio, cancels the live session that is
+   * being played, and waits for its next turn. Positions start at 0 again.
+   */
+  interrupt(): Interruption {
+    const heard = this.#timeline.turnAt(this.positionSeconds) ?? { turn: null, playedSeconds: 0 };
+    this.#stopSources();
+    this.#timeline = new Timeline();
+    this.#words = [];
+    this.#anchorPosition = 0;
+    this.#hasUnderrun = false;
+    if (this.#state !== "ended") this.#enter("waiting");
+    if (this.#session !== null) {
+      // The session's loop reports its failures.
+      const { playedSeconds, turn } = heard;
+      this.#session.cancel({ playedSeconds, playedTurn: turn ?? undefined }).catch(() => {});
+      // A frame may already be between the session and the player.
+      this.#firstTurn = this.#session.turn;
+    }
+    if (this.#hasAll && this.#state !== "ended") this.#finish();
+    return heard;
   }
 
   /**
    * Appends a sentence: a WAV of 16-bit mono PCM.
    *
    * @param words of the sentence, with times from its start, as `speakStream` returns them with `timestamps`
+   * @param turn of a live session
    * @throws {ServiceError} `AUDIO_UNREADABLE` if it is not a WAV
    * @throws {RangeError} for another WAV format, or after `end`
    */
-  push(wav: Uint8Array, words: readonly WordTime[] = []): void {
+  push(wav: Uint8Array, words: readonly WordTime[] = [], turn = 0): void {
     if (this.#hasAll) throw new RangeError("cannot push after end; create another player");
     const sound = bufferOf(this.#context, wav);
     const wasUnderrun = this.#hasUnderrun;
-    const { startSeconds } = this.#timeline.append(sound, sound.duration);
+    const { startSeconds } = this.#timeline.append(sound, sound.duration, turn);
     for (const word of words) {
       this.#words.push({ ...word, start: startSeconds + word.start, end: startSeconds + word.end });
     }

@@ -1,5 +1,7 @@
 interface Piece<Audio> {
   readonly audio: Audio;
+  /** Turn of a live session; 0 for other speech. */
+  readonly turn: number;
   readonly startSeconds: number;
   readonly endSeconds: number;
 }
@@ -12,11 +14,19 @@ export class Timeline<Audio> {
     return this.#pieces.at(-1)?.endSeconds ?? 0;
   }
 
-  append(audio: Audio, durationSeconds: number): Piece<Audio> {
+  append(audio: Audio, durationSeconds: number, turn = 0): Piece<Audio> {
     const startSeconds = this.endSeconds;
-    const piece = { audio, startSeconds, endSeconds: startSeconds + durationSeconds };
+    const piece = { audio, turn, startSeconds, endSeconds: startSeconds + durationSeconds };
     this.#pieces.push(piece);
     return piece;
+  }
+
+  /** Returns the turn at a position, and how much of it is before; null without audio. */
+  turnAt(seconds: number): { readonly turn: number; readonly playedSeconds: number } | null {
+    const piece = this.#pieces.find(({ endSeconds }) => endSeconds > seconds) ?? this.#pieces.at(-1);
+    if (piece === undefined) return null;
+    const { startSeconds } = this.#pieces.find(({ turn }) => turn === piece.turn)!;
+    return { turn: piece.turn, playedSeconds: Math.max(0, seconds - startSeconds) };
   }
 
   /** Limits a position to the audio that has arrived. */

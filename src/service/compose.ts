@@ -1,4 +1,5 @@
 import type { Catalog } from "../../core/domain/catalog/catalog.js";
+import { seconds } from "../../core/domain/rounded.js";
 import { RoomTone } from "../../core/domain/synthesis/room-tone.js";
 import { readerFor } from "../../core/domain/text/spoken-sentences.js";
 import { warmUpReading } from "../../core/domain/text/warm-up.js";
@@ -17,11 +18,12 @@ import { SHIPPED_IDS } from "../models/defaults.js";
 import { publishAddress, reachableUrl, withdrawAddress } from "../settings/address.js";
 import type { Config } from "../settings/settings.js";
 import { type Base, Owned, openBase, THREAD_ENTRIES, type ThreadEntries } from "./base.js";
-import { makeConversations } from "./conversations.js";
+import { makeConversations, unbilledTranscription } from "./conversations.js";
 import {
   type EngineParts,
   type Engines,
   engineHealth,
+  liveLateness,
   makeEngines,
   preloadDefaults,
   stopEngines,
@@ -94,13 +96,18 @@ export async function startService({
     const fleet = config.role === "gateway" ? await fleetOf(base, owned) : null;
     const parts = { ...base, entries, installed, workers, placements, tunings, fleet };
     const engines = await startEngines(parts, owned);
+    base.metrics.observeLiveLateness(() => liveLateness(engines));
     const reader = startReader(base, installed, owned);
-    const conversations = makeConversations({ ...base, engines, reader, catalog: installed.catalog });
+    const talking = { ...base, engines, reader, catalog: installed.catalog };
+    const conversations = makeConversations(talking);
     const side = await openPublicSide(
-      { ...base, entries, passwordCost, repeat, engines, conversations, broken: installed.broken },
+      {
+        ...{ ...base, entries, passwordCost, repeat, engines, conversations },
+        ...{ broken: installed.broken, transcribe: unbilledTranscription(talking) },
+      },
       owned,
     );
-    const demand = fleet !== null && { demand: () => demandOf(fleet, base) };
+    const demand = fleet !== null && { demand: () => demandOf(fleet, engines, base) };
     await startOperatorPort(base, { engines: () => engineHealth(engines, placements), ...demand }, owned);
     return await serve({ ...base, ...side, engines, placements, conversations, workerNote }, owned);
   } catch (error) {
@@ -168,11 +175,12 @@ async function fleetOf(base: Base, owned: Owned): Promise<Fleet> {
 }
 
 /** Counts the wanted work; live sessions count even before there is an engine for them. */
-async function demandOf(fleet: Fleet, { metrics }: Base): Promise<Demand> {
+async function demandOf(fleet: Fleet, engines: Engines, { metrics }: Base): Promise<Demand> {
   const { values } = await metrics.liveSessions.get();
+  const late_seconds = seconds(Math.max(0, ...liveLateness(engines).values()));
   const { synthesis, transcription } = fleet.wanted();
   return {
-    live: { wanted: values[0]?.value ?? 0 },
+    live: { wanted: values[0]?.value ?? 0, late_seconds },
     synthesis: { wanted: synthesis },
     transcription: { wanted: transcription },
   };

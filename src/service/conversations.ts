@@ -14,10 +14,11 @@ import type { Catalog, HearingModel, ModelList } from "../../core/domain/catalog
 import type { FileLength } from "../../core/domain/decoding/transcript.js";
 import { ServiceError } from "../../core/domain/errors.js";
 import { type ReadingOptions, readWords } from "../../core/domain/text/display/reading.js";
+import { creditsFor } from "../../core/domain/usage/tariff.js";
 import type { Log } from "../../core/observe/log.js";
 import type { Metrics } from "../../core/observe/metrics.js";
 import { systemClock } from "../../core/ports/clock.js";
-import type { Caller, Conversations, LiveWishes } from "../../core/ports/conversations.js";
+import type { Caller, Conversations, FileWishes, LiveWishes } from "../../core/ports/conversations.js";
 import type { LiveDecoder } from "../../core/ports/live-decoder.js";
 import { inSpan, NO_SPAN, type Span } from "../../core/ports/span.js";
 import type { SpoolRoom } from "../../core/ports/spool-room.js";
@@ -81,6 +82,7 @@ function speakPieces(parts: SpeakingParts): Conversations["speaking"] {
   const { metrics } = parts;
   const observer: SpeakObserver = {
     opened: () => metrics.speakSessions.inc(),
+    firstAudio: (afterMs) => metrics.speakFirstAudioMs.observe(afterMs),
     interrupted: () => metrics.speakInterruptions.inc(),
     failed: (code) => metrics.errors.inc({ code }),
     ended: () => metrics.speakSessions.dec(),
@@ -91,7 +93,10 @@ function speakPieces(parts: SpeakingParts): Conversations["speaking"] {
     const meter = meterOf(parts, caller);
     const reference = usageReference(caller);
     const meterOfTurn = (turn: number) => meter.openSpeech({ ...reference, id: `${reference.id}-${turn}` });
-    return new SpeakSession({ model, wishes, synthesis, meterOf: meterOfTurn, sink, log, observer });
+    const tariff = parts.config.tariffs.synthesis;
+    const priceOf = (characters: number) => creditsFor({ units: characters, unitsPerSecond: 1 }, tariff);
+    const work = { synthesis, meterOf: meterOfTurn, priceOf };
+    return new SpeakSession({ model, wishes, ...work, sink, log, observer });
   };
 }
 
@@ -128,39 +133,43 @@ function pieceSpeaker(
 
 /** `BilledTranscription` charges, `TranscriptionSession` stops and times, a leased model transcribes. */
 function transcribe(parts: ConversationParts): Conversations["transcription"] {
-  const { engines, catalog, spoolFolder, room, metrics, reader } = parts;
-  return (caller, path, { model, hotWords, reading = null, speakers, onProgress, onSegments }) => {
-    const { transcription } = engineOf(engines.recognizers, model);
-    const file = { path, spoolFolder, room };
-    const span = caller.span ?? NO_SPAN;
-    const start = (onLength: (length: FileLength) => Promise<void>) =>
-      new TranscriptionSession(systemClock, (signal) =>
-        inSpan(span.child("file"), (work) =>
-          withDecodedFile(engines.decoder, file, signal, (wavPath) => {
-            work.event("decoded to WAV");
-            return transcription.use(
-              signal,
-              (engine) =>
-                engine.transcribe(wavPath, signal, {
-                  onLength,
-                  onProgress,
-                  onSegments,
-                  hotWords,
-                  speakers,
-                  span: work,
-                }),
-              caller.onModelWait,
-            );
-          }).then((transcript) =>
-            reading === null
-              ? transcript
-              : readableTranscript(transcript, readingBy(catalog.hearing, model, reading), reader),
-          ),
-        ),
-      );
+  const { metrics } = parts;
+  const unbilled = unbilledTranscription(parts);
+  return (caller, path, wishes) => {
+    const start = (onLength: OnLength) => unbilled(caller, path, wishes, onLength);
     const conversation = new BilledTranscription(meterOf(parts, caller), usageReference(caller), start);
     conversation.transcript.then(metrics.observeFile, () => {});
     return conversation;
+  };
+}
+
+type OnLength = (length: FileLength) => Promise<void>;
+
+/** Transcribes a file without a charge; `onLength` is called before any work, and its failure ends it. */
+export function unbilledTranscription(parts: ConversationParts) {
+  const { engines, catalog, spoolFolder, room, reader } = parts;
+  return (caller: Caller, path: string, wishes: FileWishes, onLength: OnLength): TranscriptionSession => {
+    const { model, hotWords, reading = null, speakers, onProgress, onSegments, isLater } = wishes;
+    const { transcription } = engineOf(engines.recognizers, model);
+    const file = { path, spoolFolder, room };
+    const span = caller.span ?? NO_SPAN;
+    const options = { onLength, onProgress, onSegments, isLater, hotWords, speakers };
+    return new TranscriptionSession(systemClock, (signal) =>
+      inSpan(span.child("file"), (work) =>
+        withDecodedFile(engines.decoder, file, signal, (wavPath) => {
+          work.event("decoded to WAV");
+          return transcription.use(
+            signal,
+            (engine) => engine.transcribe(wavPath, signal, { ...options, span: work }),
+            caller.onModelWait,
+          );
+        }).then((transcript) =>
+          reading === null
+            ? transcript
+            : readableTranscript(transcript, readingBy(catalog.hearing, model, reading), reader),
+        ),
+      ),
+    );
   };
 }
 

@@ -164,6 +164,11 @@ export function isGivenUp({ recognizers, synthesizers }: Engines): boolean {
   );
 }
 
+/** Returns how late the live sessions of each loaded model are, in seconds. */
+export function liveLateness({ recognizers }: Engines): ReadonlyMap<string, number> {
+  return new Map([...recognizers].map(([id, { live }]) => [id, live.warmEngine?.lateSeconds ?? 0]));
+}
+
 type AnyResident = ResidentModel<Engine & { isGivenUp?: boolean }>;
 
 function stateOf(resident: AnyResident): EngineState {
@@ -327,13 +332,14 @@ export function workerSettings(
     entries,
     placements,
     tunings,
-  }: Pick<EngineParts, "config" | "entries" | "placements" | "tunings">,
+    workers,
+  }: Pick<EngineParts, "config" | "entries" | "placements" | "tunings" | "workers">,
   kind: EngineKind,
   model: PackageFolder,
 ): WorkerSettings {
   return {
     modelFolder: model.folder,
-    intraOpThreads: config.ortThreads,
+    intraOpThreads: workers.byModel.get(model.manifest.id)![kind].threads,
     placing: placements.of(kind, model),
     runTimes: placements.runTimesOf(model),
     rowsOn: (provider) => batchRows(config.synthesisRows, tunings[provider]),

@@ -173,7 +173,7 @@ async function toHearingModel({
     task: "transcription",
     sample_rate: manifest.sampleRateHz,
     family: family.name,
-    alphabet: alphabetOf(vocabulary),
+    alphabet: family.can.hotWords ? alphabetOf(vocabulary) : new Set(),
     writes_marks: writesMarks(vocabulary),
     live_partials: family.can.livePartials,
   };

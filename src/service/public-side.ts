@@ -28,6 +28,7 @@ import { UrlFetcher } from "../input/url/url-fetcher.js";
 import type { Config } from "../settings/settings.js";
 import type { Base, Owned, ThreadEntries } from "./base.js";
 import { type Engines, engineStatuses, isGivenUp, MAX_FILE_SECONDS } from "./engines.js";
+import { type JobParts, openJobs } from "./jobs.js";
 import { createTransport, type Transport } from "./transport.js";
 import { type Repeat, watchEndings } from "./watch-endings.js";
 
@@ -37,6 +38,8 @@ export interface PublicSideParts extends Base {
   readonly repeat: Repeat;
   readonly engines: Engines;
   readonly conversations: Conversations;
+  /** Transcribes files of jobs. */
+  readonly transcribe: JobParts["transcribe"];
   readonly broken: readonly BrokenPackage[];
 }
 
@@ -62,6 +65,8 @@ export async function openPublicSide(parts: PublicSideParts, owned: Owned): Prom
   };
   const { temporaryKeys, endings } = openKeys(parts, owned);
   const isReady = async () => !isGivenUp(engines) && (await disk.hasRoomFor(0)) && (await store.canServe());
+  const urls = new UrlFetcher({ policy: new AddressPolicy(config.urlFetchAllow) });
+  const jobs = openJobs({ ...parts, urls }, owned);
   const signed = { clock: store.sharedClock, uses: store.tokenUses, endings };
   const transport = createTransport({
     front: config.front,
@@ -81,8 +86,10 @@ export async function openPublicSide(parts: PublicSideParts, owned: Owned): Prom
     idempotency: store.startIdempotency(meter.serviceId),
     answers,
     reports: store.accountReports,
-    urls: new UrlFetcher({ policy: new AddressPolicy(config.urlFetchAllow) }),
+    urls,
     decoders: openLiveDecoders(parts, owned),
+    jobs,
+    webhooks: urls,
     limitsOf: ({ tier }) => config.concurrency[tier],
     metrics,
     tracer,

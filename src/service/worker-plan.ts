@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
+import { recognizerFamilyOf } from "../../native/models/families.js";
 import { SHARED_FROM_BYTES } from "../../native/models/graph-files.js";
-import type { ModelManifest } from "../../native/models/manifest.js";
+import type { ModelManifest, RecognizerManifest } from "../../native/models/manifest.js";
 import { type PackageFolder, pathOf } from "../../native/models/package.js";
 import type { Config } from "../settings/settings.js";
 import type { InstalledModels } from "./installed-models.js";
@@ -18,6 +19,8 @@ export interface WorkerDemand {
   readonly wanted: number | null;
   /** Devices that run its graphs; null on the CPU. */
   readonly devices?: number | null;
+  /** Threads inside an operator of one worker's graphs; 1 by default. */
+  readonly threads?: number;
 }
 
 /** The resource that limited the number of workers. */
@@ -25,6 +28,8 @@ type PlanReason = "setting" | "devices" | "cores" | "quota" | "memory" | "socket
 
 interface PlannedWorkers {
   readonly count: number;
+  /** Threads inside an operator of each. */
+  readonly threads: number;
   readonly reason: PlanReason;
 }
 
@@ -34,10 +39,12 @@ export type WorkerPlan = Readonly<Record<EngineKind, PlannedWorkers>>;
 const MEMORY_SHARE = 0.5;
 /** Sixteen workers serve 2,560 live sessions, more than the thread with their sockets can. */
 const MOST_LIVE_WORKERS = 16;
+/** More threads inside an operator mostly wait for each other. */
+const MOST_THREADS = 4;
 
 /**
  * Plans the workers of each engine: at least one, then one more each in turn while cores and memory last.
- * Each engine may have as many as there are cores, since idle threads leave their cores to the others, and
+ * Each engine may have as many threads as there are cores, since idle threads leave their cores to the others, and
  * niceness (`takeNiceness`) sets the priority if all are busy. Under a CPU quota niceness has no effect, so
  * all engines together get as many as there are cores. An engine whose graphs run on devices gets one worker
  * per device.
@@ -50,6 +57,8 @@ export function planWorkers(
   takenBytes = 0,
 ): WorkerPlan {
   const counts = { live: 0, synthesis: 0, transcription: 0 };
+  const threadsOf = (kind: EngineKind) => demands[kind].threads ?? 1;
+  const busy = (kind: EngineKind) => counts[kind] * threadsOf(kind);
   let leftBytes = machine.memoryBytes * MEMORY_SHARE - takenBytes;
   const add = (kind: EngineKind, count: number) => {
     counts[kind] += count;
@@ -60,9 +69,9 @@ export function planWorkers(
     if (demands[kind].wanted !== null) return "setting";
     // A second worker on a device would load its graphs twice, and both would take turns.
     if ((demands[kind].devices ?? null) !== null) return "devices";
-    if (counts[kind] >= machine.cores) return machine.hasQuota ? "quota" : "cores";
+    if (busy(kind) >= machine.cores) return machine.hasQuota ? "quota" : "cores";
     if (kind === "live" && counts[kind] >= MOST_LIVE_WORKERS) return "sockets";
-    if (machine.hasQuota && counts.live + counts.synthesis + counts.transcription >= machine.cores)
+    if (machine.hasQuota && busy("live") + busy("synthesis") + busy("transcription") >= machine.cores)
       return "quota";
     return leftBytes < demands[kind].bytes ? "memory" : null;
   };
@@ -75,8 +84,26 @@ export function planWorkers(
     }
   }
   // The loop has ended, so each engine lacks a resource.
-  const planned = (kind: EngineKind) => ({ count: counts[kind], reason: lacks(kind)! });
+  const planned = (kind: EngineKind) => {
+    return { count: counts[kind], threads: threadsOf(kind), reason: lacks(kind)! };
+  };
   return { live: planned("live"), synthesis: planned("synthesis"), transcription: planned("transcription") };
+}
+
+/**
+ * Returns the threads inside an operator of a live worker, unless the operator has set them: as others, but a model
+ * that cannot stream gets the cores of its workers. One of its passes is most of a final's delay, and its
+ * weights take more memory in a second worker.
+ */
+function threadsOfLive(
+  config: Pick<Config, "ortThreads" | "liveThreads" | "liveWorkers">,
+  manifest: RecognizerManifest,
+  { cores }: Pick<Machine, "cores">,
+): number {
+  if (config.liveThreads !== null) return config.liveThreads;
+  if (recognizerFamilyOf(manifest).can.streams) return config.ortThreads;
+  const share = Math.floor(cores / (config.liveWorkers ?? 1));
+  return Math.max(config.ortThreads, Math.min(MOST_THREADS, share));
 }
 
 /** A thread with its heap, the runtime's working memory and batch buffers, as measured. */
@@ -119,7 +146,10 @@ export interface PlannedModels {
  * @param deviceCount the devices that an engine's workers use; null on the CPU
  */
 export async function planModels(
-  config: Pick<Config, "liveWorkers" | "synthesisWorkers" | "fileWorkers" | "serve"> &
+  config: Pick<
+    Config,
+    "liveWorkers" | "synthesisWorkers" | "fileWorkers" | "ortThreads" | "liveThreads" | "serve"
+  > &
     Partial<Pick<Config, "role" | "liveLanes">>,
   { recognizers, synthesizers }: Pick<InstalledModels, "recognizers" | "synthesizers">,
   machine: Machine,
@@ -134,9 +164,10 @@ export async function planModels(
     bytes,
     wanted: wantedOf(kind, wanted),
     devices: deviceCount(kind),
+    threads: config.ortThreads,
   });
   const demandsOf = async (
-    hearing: PackageFolder<ModelManifest>,
+    hearing: PackageFolder<RecognizerManifest>,
     speaking: PackageFolder<ModelManifest>,
   ): Promise<Readonly<Record<EngineKind, WorkerDemand>>> => {
     const { role = "all", liveLanes = 1, liveWorkers } = config;
@@ -150,7 +181,10 @@ export async function planModels(
     }
     const [hearingBytes, speakingBytes] = await Promise.all([workerBytes(hearing), workerBytes(speaking)]);
     return {
-      live: demand("live", hearingBytes, liveWorkers),
+      live: {
+        ...demand("live", hearingBytes, liveWorkers),
+        threads: threadsOfLive(config, hearing.manifest, machine),
+      },
       synthesis: demand("synthesis", speakingBytes, config.synthesisWorkers),
       transcription: demand("transcription", hearingBytes, config.fileWorkers),
     };
@@ -172,8 +206,11 @@ export async function planModels(
   return { byModel, ofDefaults };
 }
 
-/** Describes a plan as `2 live (cores), 2 synthesis (cores), 1 transcription (setting)`. */
+/** Describes a plan as `1 live of 2 threads (cores), 2 synthesis (cores), 1 transcription (setting)`. */
 export function describePlan(plan: WorkerPlan): string {
   const served = ENGINE_KINDS.filter((kind) => plan[kind].count > 0);
-  return served.map((kind) => `${plan[kind].count} ${kind} (${plan[kind].reason})`).join(", ");
+  const sizeOf = (threads: number) => (threads > 1 ? ` of ${threads} threads` : "");
+  return served
+    .map((kind) => `${plan[kind].count} ${kind}${sizeOf(plan[kind].threads)} (${plan[kind].reason})`)
+    .join(", ");
 }

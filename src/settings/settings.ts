@@ -73,6 +73,24 @@ const TREE = {
     otherwise: "4096",
     means: "disk space for uploads, fetched and decoded audio while they are processed",
   }),
+  jobsAtOnce: setting("JOBS_AT_ONCE", wholeNumber(0, 64), {
+    otherwise: "1",
+    means:
+      "[jobs](jobs.md) that this service runs at a time; 0 runs none, for a service that only accepts them",
+  }),
+  jobKeptMs: setting("JOB_RETENTION_H", wholeNumber(1, 8_760, 3_600_000), {
+    otherwise: "24",
+    means: "hours for which a job that has ended is kept with its result",
+  }),
+  jobStorageBytes: setting("JOBS_STORAGE_MB", megabytes(1, 100_000_000), {
+    otherwise: "10240",
+    means:
+      "space in the database for the audio of waiting jobs, over all services; an organization may use half of it",
+  }),
+  jobsPerOrganization: setting("JOBS_PER_ORG", PER_ORGANIZATION, {
+    otherwise: "20000",
+    means: "jobs of one organization that may wait",
+  }),
   diskFloorBytes: setting("DISK_FLOOR_MB", megabytes(0, 100_000_000), {
     otherwise: "256",
     means: "free disk space to leave in `DATA_DIR`, for the database; below it audio is rejected with 503",
@@ -142,6 +160,13 @@ const TREE = {
   ortThreads: setting("ORT_THREADS", THREADS, {
     otherwise: "1",
     means: "threads inside one operator of one graph",
+  }),
+  /** Null: by the model and the cores. */
+  liveThreads: setting("LIVE_THREADS", orAuto(THREADS), {
+    otherwise: "auto",
+    means:
+      "the same for live workers; `auto`: `ORT_THREADS`, and for models that cannot stream " +
+      "[their share of the cores](sizing.md#workers)",
   }),
   executionProviders: setting("EXECUTION_PROVIDERS", PROVIDER_LIST, {
     otherwise: "cpu",

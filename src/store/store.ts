@@ -22,6 +22,7 @@ import { accountReports, PostgresReports } from "./accounts/reports.js";
 import { UsedTokens } from "./accounts/used-tokens.js";
 import { sessionPlaces } from "./accounts/users.js";
 import { ensureDevelopmentKey } from "./development-key.js";
+import { type JobLimits, openJobs, type StoredJobs } from "./jobs/open-jobs.js";
 import { Accounts } from "./ledger/accounts.js";
 import { HoldChanges } from "./ledger/hold-changes.js";
 import { HoldJournal } from "./ledger/hold-journal.js";
@@ -39,6 +40,7 @@ import { DatabaseClock } from "./postgres/database-clock.js";
 import type { LockPurpose } from "./postgres/folder-lock.js";
 import { migrate } from "./postgres/migrate.js";
 import { requirePatchedDriver } from "./postgres/patched-driver.js";
+import { queueSchemaOf } from "./postgres/queue-schema.js";
 import { readIfPresent, rememberedSecret, writeSecret } from "./postgres/secret-files.js";
 import { succeedsWithin } from "./postgres/within.js";
 
@@ -78,7 +80,8 @@ export async function openStore(config: StoreConfig, log: Log, options: StoreOpt
     const clock = options.clock ?? systemClock;
     const databaseClock = new DatabaseClock(sql, clock);
     await databaseClock.sync();
-    return new Store({ config, log, sql, pepper, database, clock, databaseClock });
+    const queueSchema = await queueSchemaOf(sql);
+    return new Store({ config, log, sql, pepper, database, clock, databaseClock, queueSchema });
   } catch (error) {
     await sql.end({ timeout: CLOSE_WITHIN_S });
     await database.release();
@@ -94,6 +97,7 @@ interface StoreParts {
   readonly database: Database;
   readonly clock: Clock;
   readonly databaseClock: DatabaseClock;
+  readonly queueSchema: string;
 }
 
 /** Gives access to everything that is persisted. */
@@ -190,6 +194,13 @@ export class Store {
   startIdempotency(serviceId: string): Idempotency {
     this.#idempotency = new PostgresIdempotency(this.#idempotencyKeys, serviceId, this.#parts.log);
     return this.#idempotency;
+  }
+
+  /** Opens jobs for the service whose meter was started. @param onQueued called for each job it queues */
+  openJobs(serviceId: string, limits: JobLimits, onQueued: () => void): StoredJobs {
+    const { sql, log, queueSchema } = this.#parts;
+    const derive = (purpose: string) => this.secretFor(purpose);
+    return openJobs({ sql, queueSchema, serviceId, limits, derive, log, onQueued });
   }
 
   /** Lists organizations of kept answers that are on disk, by the ids of the requests that produced them. */

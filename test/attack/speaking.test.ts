@@ -12,47 +12,80 @@ import { ATTACKED_FRONTS, AttackedService } from "./support/attacked-service.js"
 import { HealthProbe } from "./support/health-probe.js";
 import { type CloseFrame, frame, OPCODE, repeated, WebSocketClient } from "./support/web-socket-client.js";
 
-const PATH = "/v1/speak";
-const text = (content: string) => frame(content, { opcode: OPCODE.text });
-const speak = (content: string) => text(JSON.stringify({ type: "Speak", text: content }));
-const FLUSH = text('{"type":"Flush"}');
-const CLEAR = text('{"type":"Clear"}');
 const UNITS = 20_000;
-
 const MANY = ["too_many_messages"];
-const FLOODS: readonly {
+const text = (content: string) => frame(content, { opcode: OPCODE.text });
+
+interface Attack {
   readonly name: string;
   readonly unit: Buffer;
   readonly reasons?: readonly string[];
-}[] = [
-  { name: "letters", unit: speak("а") },
-  { name: "sentences of emoji", unit: speak("😀. ") },
-  { name: "flushes", unit: FLUSH },
-  { name: "clears", unit: CLEAR },
-  { name: "sentences that are cleared", unit: Buffer.concat([speak("Сәлем. "), CLEAR]) },
-  { name: "marks without a sentence", unit: speak(". ! ? … ".repeat(20)), reasons: [...MANY, "too_fast"] },
-  { name: "keepalives", unit: text('{"type":"KeepAlive"}') },
-  { name: "pings", unit: frame(new Uint8Array(0), { opcode: OPCODE.ping }) },
-];
-/** Possible outcomes; in any of them the socket closes without a flood. */
-const GARBAGE: readonly {
-  readonly name: string;
-  readonly unit: Buffer;
-  readonly reasons: readonly string[];
-}[] = [
-  { name: "no JSON", unit: text("{"), reasons: ["too_many_messages"] },
-  { name: "no text", unit: text('{"type":"Speak"}'), reasons: ["too_many_messages"] },
-  { name: "long text", unit: speak("а".repeat(5_001)), reasons: ["too_many_messages"] },
-  {
-    name: "sound",
-    unit: frame(new Uint8Array(320), { opcode: OPCODE.binary }),
-    reasons: ["too_many_messages"],
-  },
-  {
-    name: "more text than may wait",
-    unit: speak("сөз ".repeat(1_200)),
-    reasons: ["too_fast", "too_many_messages"],
-  },
+}
+
+/** A protocol of speaking sockets. */
+class Wire {
+  readonly path: string;
+  /** Type of the first message, and of the answer to a flush. */
+  readonly ready: string;
+  readonly flushed: string;
+  readonly flush: string;
+  readonly clear: string;
+  readonly close: string;
+  readonly keepalive: string;
+  readonly #text: string;
+
+  constructor(path: string, types: readonly [string, string, string, string, string, string, string]) {
+    this.path = path;
+    const [ready, flushed, spoken, ...commands] = types;
+    this.ready = ready;
+    this.flushed = flushed;
+    this.#text = spoken;
+    const [flush = "", clear = "", close = "", keepalive = ""] = commands.map((type) => `{"type":"${type}"}`);
+    this.flush = flush;
+    this.clear = clear;
+    this.close = close;
+    this.keepalive = keepalive;
+  }
+
+  said(content?: string): string {
+    return JSON.stringify({ type: this.#text, text: content });
+  }
+
+  speak(content: string): Buffer {
+    return text(this.said(content));
+  }
+
+  get floods(): readonly Attack[] {
+    const clear = text(this.clear);
+    const marks = this.speak(". ! ? … ".repeat(20));
+    return [
+      { name: "letters", unit: this.speak("а") },
+      { name: "sentences of emoji", unit: this.speak("😀. ") },
+      { name: "flushes", unit: text(this.flush) },
+      { name: "clears", unit: clear },
+      { name: "sentences that are cleared", unit: Buffer.concat([this.speak("Сәлем. "), clear]) },
+      { name: "marks without a sentence", unit: marks, reasons: [...MANY, "too_fast"] },
+      { name: "keepalives", unit: text(this.keepalive) },
+      { name: "pings", unit: frame(new Uint8Array(0), { opcode: OPCODE.ping }) },
+    ];
+  }
+
+  /** In any outcome the socket closes without a flood. */
+  get garbage(): readonly Attack[] {
+    const waiting = this.speak("сөз ".repeat(1_200));
+    return [
+      { name: "no JSON", unit: text("{") },
+      { name: "no text", unit: text(this.said()) },
+      { name: "long text", unit: this.speak("а".repeat(5_001)) },
+      { name: "sound", unit: frame(new Uint8Array(320), { opcode: OPCODE.binary }) },
+      { name: "more text than may wait", unit: waiting, reasons: ["too_fast", ...MANY] },
+    ];
+  }
+}
+
+const WIRES = [
+  new Wire("/v1/speak", ["Metadata", "Flushed", "Speak", "Flush", "Clear", "Close", "KeepAlive"]),
+  new Wire("/v1/tts/live", ["ready", "flushed", "text", "flush", "cancel", "close", "keepalive"]),
 ];
 const BROKEN_FRAMES: readonly Buffer[] = [
   frame(new Uint8Array(1), { opcode: OPCODE.text, reserved: 4 }),
@@ -61,8 +94,10 @@ const BROKEN_FRAMES: readonly Buffer[] = [
 ];
 const LONG_TEXT = "Бүгін күн жылы болады деп айтты әкем маған таңертең. ".repeat(60);
 
-for (const front of ATTACKED_FRONTS) {
-  describe(`speaking sockets attacked on ${front.name}`, { concurrency: 1 }, () => {
+const CASES = ATTACKED_FRONTS.flatMap((front) => WIRES.map((wire) => ({ front, wire })));
+
+for (const { front, wire } of CASES) {
+  describe(`${wire.path} attacked on ${front.name}`, { concurrency: 1 }, () => {
     let service: AttackedService;
     let attacker: { readonly id: string; readonly key: string };
 
@@ -77,7 +112,7 @@ for (const front of ATTACKED_FRONTS) {
       if (service.isAlive) await service.stopSound();
     });
 
-    const open = () => WebSocketClient.open({ port: service.port, path: PATH, key: attacker.key });
+    const open = () => WebSocketClient.open({ port: service.port, path: wire.path, key: attacker.key });
 
     async function attack(unit: Buffer, units: number): Promise<CloseFrame | null> {
       let client = await open();
@@ -102,16 +137,16 @@ for (const front of ATTACKED_FRONTS) {
       let answers = 0;
       const bystander = (async () => {
         while (!isOver) {
-          await spoken(service.url, other.key, said);
+          await spoken(service.url, other.key, wire, said);
           answers++;
         }
       })();
-      for (const { name, unit, reasons = MANY } of FLOODS) {
+      for (const { name, unit, reasons = MANY } of wire.floods) {
         const closeFrame = await attack(unit, UNITS);
         assert.equal(closeFrame?.code, 4400, name);
         assert.ok(reasons.includes(closeFrame.reason), `${name}: ${closeFrame.reason}`);
       }
-      for (const { name, unit, reasons } of GARBAGE) {
+      for (const { name, unit, reasons = MANY } of wire.garbage) {
         const closeFrame = await attack(unit, 12);
         assert.equal(closeFrame?.code, 4400, name);
         assert.ok(reasons.includes(closeFrame.reason), `${name}: ${closeFrame.reason}`);
@@ -128,16 +163,18 @@ for (const front of ATTACKED_FRONTS) {
     test("invalid frames, and clients that leave in mid-word, leave nothing running", async () => {
       for (const bytes of BROKEN_FRAMES) {
         const client = await open();
-        await client.untilMessage("Metadata");
-        await client.write(Buffer.concat([speak(LONG_TEXT), FLUSH]));
+        await client.untilMessage(wire.ready);
+        await client.write(Buffer.concat([wire.speak(LONG_TEXT), text(wire.flush)]));
         await client.write(bytes);
         await client.connection.until(() => client.closeFrame !== null || client.connection.isClosed);
         client.connection.destroy();
       }
       for (let nth = 0; nth < 4; nth++) {
         const client = await open();
-        await client.untilMessage("Metadata");
-        await client.write(Buffer.concat([speak(LONG_TEXT), ...(nth % 2 === 0 ? [FLUSH] : [CLEAR])]));
+        await client.untilMessage(wire.ready);
+        await client.write(
+          Buffer.concat([wire.speak(LONG_TEXT), text(nth % 2 === 0 ? wire.flush : wire.clear)]),
+        );
         client.connection.destroy();
       }
       await service.untilIdle();
@@ -147,12 +184,12 @@ for (const front of ATTACKED_FRONTS) {
 
     test("a reader that stalls pays only for what it was sent", async () => {
       const customer = await service.newCustomer();
-      const client = await WebSocketClient.open({ port: service.port, path: PATH, key: customer.key });
-      await client.untilMessage("Metadata");
+      const client = await WebSocketClient.open({ port: service.port, path: wire.path, key: customer.key });
+      await client.untilMessage(wire.ready);
       client.connection.socket.pause();
       // Silence is cheap to synthesize: two minutes per text, 5.8 MB.
       const still = `Сәлем. ${"[pause 10s] ".repeat(12)}Сәлем. `;
-      await client.write(Buffer.concat([speak(still.repeat(4)), FLUSH]));
+      await client.write(Buffer.concat([wire.speak(still.repeat(4)), text(wire.flush)]));
       await eventually(
         "some of it is synthesized",
         async () => (await service.chargedOrHeld(customer.id)) > 0,
@@ -166,17 +203,21 @@ for (const front of ATTACKED_FRONTS) {
 }
 
 /** Speaks a text in pieces, and returns the bytes of its audio. */
-async function spoken(url: string, key: string, said: string): Promise<number> {
-  const headers = { authorization: `Token ${key}` };
-  const socket = new WebSocket(`${url.replace("http", "ws")}${PATH}`, { headers });
+async function spoken(url: string, key: string, wire: Wire, said: string): Promise<number> {
+  const headers = { authorization: `Bearer ${key}` };
+  const socket = new WebSocket(`${url.replace("http", "ws")}${wire.path}`, { headers });
   let bytes = 0;
+  let isClosing = false;
   socket.on("message", (data: Buffer, isBinary) => {
     if (isBinary) bytes += data.length;
-    else if (JSON.parse(String(data)).type === "Flushed") socket.send('{"type":"Close"}');
+    else if (JSON.parse(String(data)).type === wire.flushed && !isClosing) {
+      isClosing = true;
+      socket.send(wire.close);
+    }
   });
   await once(socket, "open");
-  for (const piece of said.match(/\s*\S+/gu)!) socket.send(JSON.stringify({ type: "Speak", text: piece }));
-  socket.send('{"type":"Flush"}');
+  for (const piece of said.match(/\s*\S+/gu)!) socket.send(wire.said(piece));
+  socket.send(wire.flush);
   const [code] = (await once(socket, "close")) as [number];
   assert.equal(code, 1000);
   assert.ok(bytes > 48_000, `${bytes} bytes`);

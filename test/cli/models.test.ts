@@ -66,7 +66,7 @@ test("a catalogue model can be added, selected, verified, bundled, removed, and 
         "  variants        fp32 0.0 MB, int8 0.0 MB",
         "  licence         MIT",
         "  features        live partials, hot words",
-        "  live            reads whole utterances",
+        "  live            reads in windows",
         "  voice activity  near-voice-v1",
         "  published       ru test 12.5 % WER (nobody)",
       ];

@@ -67,6 +67,43 @@ test("a page synthesizes speech and gets errors with the request id", async () =
   assert.match(String(requestId), /^req_/, "headers are readable from another origin");
 });
 
+test("a listener interrupts live speech, and the next turn plays from its start", async () => {
+  const heard = await page.evaluate(`(async () => {
+    const speech = dauys.speakLive({ nfe: 4 });
+    const context = new AudioContext({ sampleRate: 24000 });
+    const player = new SentencePlayer({ context });
+    const playing = player.play(speech);
+    const isSpoken = speech.flush();
+    speech.write("Бірінші сөйлем өте ұзақ айтылады. Екінші сөйлем де ұзақ айтылады. ".repeat(4));
+    await speech.flush();
+    while (player.positionSeconds < 0.3) await new Promise((resolve) => setTimeout(resolve, 10));
+    const interruption = player.interrupt();
+    const after = { state: player.state, arrived: player.arrivedSeconds, position: player.positionSeconds };
+    speech.write("Жақсы.");
+    const done = await speech.close();
+    await playing;
+    while (player.state !== "ended") await new Promise((resolve) => setTimeout(resolve, 10));
+    await context.close();
+    const again = player.interrupt();
+    return { interruption, after, words: player.words.length, turn: speech.turn, done, again, spoken: await isSpoken };
+  })()`);
+  const { interruption, after, turn, done, again, spoken } = heard as Record<
+    string,
+    Record<string, number>
+  > & {
+    readonly turn: number;
+  };
+  assert.equal(interruption!["turn"], 1);
+  assert.ok(interruption!["playedSeconds"]! >= 0.3 && interruption!["playedSeconds"]! < 30);
+  assert.deepEqual(after, { state: "waiting", arrived: 0, position: 0 });
+  assert.equal(turn, 4);
+  assert.equal(done!["characters"], 66 * 4 + 6);
+  assert.deepEqual(spoken, {
+    ...{ turn: 0, audioSeconds: 0, characters: 0, creditsCharged: 0, isCancelled: false },
+  });
+  assert.equal(again!["turn"], 3);
+});
+
 test("sentences play without a gap of a single sample", async () => {
   const differences = await page.evaluate(`(async () => {
     const frames = [];

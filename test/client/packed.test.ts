@@ -226,6 +226,8 @@ test("the packaged command line says where the operators' commands are", async (
   await run(command, ["speak", "Сәлем!", "-o", "salem.wav"], options);
   const { stdout } = await run(command, ["transcribe", recording], options);
   assert.match(stdout, /[а-я]/);
+  const conform = await run(command, ["conform", "--filter", "speech in binary messages"], options);
+  assert.match(conform.stdout, /^passed .*\n1 passed, 0 failed, 0 skipped\n$/);
   await mkdir(join(project.folder, "data"));
   await assert.rejects(run(command, ["orgs", "list"], options), /in the service's own folder/);
 });

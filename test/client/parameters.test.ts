@@ -7,6 +7,7 @@ import type { SpeakOptions } from "../../src/client/client.js";
 import { DauysClient } from "../../src/client/node.js";
 import type { SpeechRequest } from "../../src/client/types.js";
 import { type ServiceStub, STUB_KEY, type StubRequest, startStub } from "../cli/service-stub.js";
+import { FAKE_JOB } from "../http/fake-jobs.js";
 
 /** Every option. A missing option does not compile; a missing parameter fails the test below. */
 const REQUEST: Required<SpeechRequest> = {
@@ -25,7 +26,10 @@ const HOT_WORDS = ["айнұр", { word: "маңғыстау", score: 2.5 }, { w
 const READABLE = { display: true, numerals: "all", redact: ["phone", "iin"] } as const;
 const WRITTEN_HOT_WORDS = "айнұр,маңғыстау:2.5,ел";
 /** Parameters that the library sets itself: it reads JSON, and sends its key or token as a subprotocol. */
-const NOT_WISHES: Readonly<Record<string, readonly string[]>> = { "/v1/stream": ["encoding", "token"] };
+const NOT_WISHES: Readonly<Record<string, readonly string[]>> = {
+  "/v1/stream": ["encoding", "token"],
+  "/v1/tts/live": ["encoding", "token"],
+};
 /** Paths of other vendors' APIs, which have their own clients, and documents. */
 const NOT_OURS = [
   "/v1/audio/speech",
@@ -53,9 +57,12 @@ before(async () => {
       else response.writeHead(200).end("{}");
     },
     (socket) => {
+      socket.on("message", (data) => {
+        if (!String(data).includes('"close"')) return;
+        socket.send(JSON.stringify({ type: "done", audio_seconds: 0, characters: 0, credits_charged: 0 }));
+        socket.close(1000);
+      });
       socket.send(JSON.stringify({ type: "ready", session_id: "s", request_id: "r", eou_ms: 300 }));
-      socket.send(JSON.stringify({ type: "done", audio_seconds: 0, credits_charged: 0 }));
-      socket.close(1000);
     },
   );
   client = new DauysClient({ baseUrl: stub.url, apiKey: STUB_KEY });
@@ -80,15 +87,28 @@ test("the library can send exactly the parameters and fields of the API", async 
   await client.transcribe(new Uint8Array(10), transcript);
   await client.transcribe({ url: "https://recordings.test/a.wav" }, transcript);
   await client.live(live).close();
+  const { text: _text, pronunciations: _pronunciations, ...voicing } = REQUEST;
+  await client.speakLive({ ...voicing, sampleRateHz: 16_000 }).close();
   await client.voices({ model: "svc-kk-v1" });
   await client.models();
   await client.recognizers();
   await client.health();
   await client.streamToken();
   await client.balance();
+  const { id } = FAKE_JOB;
+  await client.jobs.submit(new Uint8Array(10), { ...transcript, webhookUrl: "https://hooks.test/" });
+  await client.jobs.submit({ url: "https://recordings.test/a.wav" }, transcript);
+  await client.jobs.get(id);
+  await client.jobs.list({ status: "done", limit: 5, after: id, idempotencyKey: "key" });
+  await client.jobs.result(id);
+  await client.jobs.resultText(id, "srt");
+  await client.jobs.end(id);
+  await client.jobs.webhookSecret();
+  await client.jobs.rotateWebhookSecret();
   await client.usage({ from: "2026-11-01", to: "2026-11-02" });
   const ours = ENDPOINTS.filter(({ path }) => !NOT_OURS.includes(path) && path !== "/ready");
-  for (const { path, query, request } of ours) {
+  for (const { path: template, query, request } of ours) {
+    const path = template.replace("{id}", id);
     const asked = [...stub.requests, ...stub.modelRequests].filter((one) => pathOf(one) === path);
     assert.ok(asked.length > 0, `${path} was asked`);
     const known = Object.keys(query?.schema.shape ?? {}).filter((name) => !NOT_WISHES[path]?.includes(name));

@@ -6,9 +6,12 @@ import { fileURLToPath } from "node:url";
 import type { WordTime } from "../../core/domain/synthesis/word-time.js";
 import type { Balance, Usage } from "../../core/protocol/account-schemas.js";
 import type { Model, Models, Voices } from "../../core/protocol/catalog-schemas.js";
+import type { JobBody, JobEndBody, JobsBody, WebhookSecretBody } from "../../core/protocol/job-schemas.js";
 import type { StreamServerMessage } from "../../core/protocol/stream-messages.js";
 import type { TimedSpeech } from "../../core/protocol/timed-speech.js";
 import type { Transcription } from "../../core/protocol/transcription-schemas.js";
+import type { TtsLiveServerMessage } from "../../core/protocol/tts-live-messages.js";
+import type { LiveSpeechMessage } from "../../src/client/live-speech-types.js";
 import type * as client from "../../src/client/types.js";
 
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
@@ -24,7 +27,12 @@ const SAME: readonly true[] = [
   true satisfies Same<client.Voices, Voices>,
   true satisfies Same<client.Balance, Balance>,
   true satisfies Same<client.Usage, Usage>,
+  true satisfies Same<client.Job, JobBody>,
+  true satisfies Same<client.JobList, JobsBody>,
+  true satisfies Same<client.JobEnd, JobEndBody>,
+  true satisfies Same<client.WebhookSecret, WebhookSecretBody>,
   true satisfies Same<client.LiveMessage, StreamServerMessage>,
+  true satisfies Same<LiveSpeechMessage, TtsLiveServerMessage>,
 ];
 
 const DIST = fileURLToPath(new URL("../../src/", import.meta.url));

@@ -40,8 +40,9 @@ test("docs/examples/README.md lists every program", () => {
     [...names.matchAll(/\]\(([^)]+)\)/g)].map((match) => match[1]!),
   );
   assert.deepEqual(listed.toSorted(), [
-    ...["agent.mjs", "client.mjs", "deepgram.mjs", "live.mjs", "microphone.sh", "openai_shape.py"],
-    ...["page-server.mjs", "page.html", "realtime.mjs", "recorder.html", "speak-and-transcribe.sh"],
+    ...["agent.mjs", "assistant.mjs", "client.mjs", "deepgram.mjs", "live.mjs", "microphone.sh"],
+    ...["openai_shape.py", "page-server.mjs", "page.html", "realtime.mjs", "recorder.html"],
+    ...["speak-and-transcribe.sh"],
   ]);
 });
 
@@ -71,6 +72,16 @@ test("text in pieces is spoken over Deepgram's socket, and transcribed in its sh
   assert.match(lines[1]!, /^\d\.\d\d [а-яәіңғүұқөһё ]+$/);
   // Telephone quality: one byte per sample, 8,000 samples a second.
   await assertWav(file, 8_000);
+});
+
+test("an assistant's text is spoken as it arrives, until its listener interrupts", async () => {
+  const file = join(folder, "assistant.wav");
+  const text = "Қайырлы таң! Бүгін күн ашық болады. Кешке жаңбыр жауады, қолшатыр алыңыз.";
+  const command = 'printf "%s" "$1" | node assistant.mjs "$2" 1';
+  const lines = (await run("sh", "-c", command, "sh", text, file)).trim().split("\n");
+  assert.match(lines[0]!, /^\d+\.\d\d Қайырлы таң!$/);
+  assert.match(lines.at(-1)!, /^heard: Қайырлы/);
+  await assertWav(file);
 });
 
 test("the Python example uses the OpenAI-compatible paths", async () => {

@@ -37,5 +37,6 @@ export function everyMetric(): Metrics {
   metrics.observeRuns([1], () => [{ graph: "any", counts: [0, 0], sumMs: 0, rows: 0 }]);
   metrics.observeFleet(() => ({ capacity: 0, used: 0, oldestHeartbeatMs: 0 }));
   metrics.observeCallRoom(() => ({}));
+  metrics.observeLiveLateness(() => new Map());
   return metrics;
 }

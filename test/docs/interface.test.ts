@@ -18,6 +18,8 @@ import { STREAM_QUERY } from "../../core/protocol/stream-query.js";
 import { SYNTHESIS_REQUEST } from "../../core/protocol/synthesis-request.js";
 import { TRANSCRIBE_QUERY } from "../../core/protocol/transcribe-query.js";
 import { TRANSCRIPTION_FIELDS } from "../../core/protocol/transcription-form.js";
+import { TTS_LIVE_CLIENT_MESSAGE, TTS_LIVE_SERVER_MESSAGE } from "../../core/protocol/tts-live-messages.js";
+import { TTS_LIVE_QUERY } from "../../core/protocol/tts-live-query.js";
 import { TURNS_CLIENT_MESSAGE, TURNS_SERVER_MESSAGE } from "../../core/protocol/turns-messages.js";
 import { TURNS_QUERY } from "../../core/protocol/turns-query.js";
 import { codeSpans, read, section, tableRows } from "./markdown.js";
@@ -27,6 +29,7 @@ const SPEECH = read("docs/api-speech.md");
 const TRANSCRIPTION = read("docs/api-transcription.md");
 const ERRORS = read("docs/api-errors.md");
 const LIVE = read("docs/live-protocol.md");
+const SPEECH_LIVE = read("docs/speech-live.md");
 const DEEPGRAM = read("docs/api-deepgram.md");
 const REALTIME = read("docs/realtime.md");
 const CODES = Object.keys(HTTP_STATUS) as ErrorCode[];
@@ -119,6 +122,7 @@ const REQUESTS: readonly ShownRequest[] = [
     minimal: {},
     also: ["token"],
   },
+  { page: SPEECH_LIVE, heading: "## Connect", schema: TTS_LIVE_QUERY.schema, minimal: {} },
   {
     page: DEEPGRAM,
     heading: "## Transcribe a file: `POST /v1/listen`",
@@ -198,6 +202,20 @@ test("docs/live-protocol.md names every message", () => {
       assert.ok(text.includes(`\`${type}\``) || text.includes(`"type":"${type}"`), `${heading}: ${type}`);
     }
   }
+});
+
+test("docs/speech-live.md names every message, and its examples are messages, one of each type", () => {
+  const sent = section(SPEECH_LIVE, "## Client to server");
+  for (const { shape } of TTS_LIVE_CLIENT_MESSAGE.options)
+    assert.ok(sent.includes(`"type":"${shape.type.value}"`), shape.type.value);
+  const received = section(SPEECH_LIVE, "## Server to client");
+  const types = TTS_LIVE_SERVER_MESSAGE.options.map(({ shape }) => shape.type.value);
+  const rows = tableRows(received).flatMap(([name = ""]) => codeSpans(name));
+  for (const type of types) assert.ok(rows.includes(type), type);
+  const [, examples = ""] = /```json\n(.*?)```/s.exec(received) ?? [];
+  const messages = examples.split(/\n(?=\{)/).map((line) => JSON.parse(line));
+  assert.deepEqual(messages.map(({ type }) => type).sort(), [...types].sort());
+  for (const message of messages) assert.deepEqual(TTS_LIVE_SERVER_MESSAGE.parse(message), message);
 });
 
 test("the examples of docs/live-protocol.md are messages, one of each type", () => {

@@ -214,6 +214,21 @@ test("Deepgram's answers to requests", async () => {
   );
 });
 
+test("live speech", async () => {
+  asked.add("GET /v1/tts/live");
+  const socket = new WebSocket(`${service.url.replace("http", "ws")}/v1/tts/live?nfe=4&sample_rate=48000`, {
+    headers: { authorization },
+  });
+  const texts: string[] = [];
+  socket.on("message", (data, isBinary) => !isBinary && texts.push(String(data)));
+  await once(socket, "open");
+  for (const message of [{ type: "text", text: TEXT }, { type: "close" }])
+    socket.send(JSON.stringify(message));
+  await once(socket, "close");
+  const types = texts.map((text) => checkedJson(text, "/v1/tts/live").type);
+  assert.deepEqual([types[0], types[1], types.at(-2), types.at(-1)], ["ready", "audio", "flushed", "done"]);
+});
+
 test("OpenAI's realtime events", async () => {
   const { socket, messages, closed } = await connect("/v1/realtime", "?intent=transcription");
   const include = ["item.input_audio_transcription.logprobs"];
@@ -241,6 +256,19 @@ test("usage, the other endpoints, the console and the operator's port", async ()
   for (const path of ["/health", "/ready"]) await checked("GET", path);
   for (const path of ["/openapi.json", "/asyncapi.json"]) await checked("GET", path);
   await checked("POST", "/v1/stream/token");
+  const job = await checked("POST", "/v1/jobs/transcriptions", "?timestamps=true", file());
+  const ofJob = async (method: string, below = "") => {
+    asked.add(`${method} /v1/jobs/{id}${below}`);
+    const answer = await fetch(`${service.url}/v1/jobs/${job.id}${below}`, {
+      ...{ method, headers: { authorization } },
+    });
+    return checkedJson(await answer.text(), `${method} job${below}`);
+  };
+  await eventually("the job is done", async () => (await ofJob("GET")).status === "done");
+  await checked("GET", "/v1/jobs");
+  assert.ok((await ofJob("GET", "/result")).words.length > 5);
+  await ofJob("DELETE");
+  for (const method of ["GET", "POST"]) await checked(method, "/v1/jobs/webhook-secret");
   const rows = ENDPOINTS.map(({ method, path }) => `${method} ${path}`);
   assert.deepEqual(
     rows.filter((row) => !asked.has(row)),

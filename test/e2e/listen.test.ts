@@ -130,17 +130,17 @@ test("Deepgram's client finalizes; a wrong key is rejected", async () => {
   await failed;
 });
 
-test("Deepgram's client gets an error for a recorder's file sent as samples", async () => {
+test("Deepgram's client gets an error for an MP4 file sent as samples", async () => {
   const socket = await connect(service.key, {});
   const told = new Promise<unknown>((resolve) => socket.on("message", resolve));
   const closed = once(socket.socket as unknown as EventTarget, "close");
   socket.connect();
   await socket.waitForOpen();
-  // The beginning of every WebM from a MediaRecorder.
-  socket.sendMedia(Buffer.from("1a45dfa39f4286810142f7810142f2810442f381084282847765626d", "hex"));
+  // The beginning of an MP4 file.
+  socket.sendMedia(Buffer.from("0000001c667479706d703432000000006d7034326d70343169736f6d", "hex"));
   const { type, description } = (await told) as Record<string, string>;
   assert.equal(type, "Error");
-  assert.match(description ?? "", /live audio must be .* received a file of WebM/);
+  assert.match(description ?? "", /live audio must be .* received a file of MP4/);
   const [{ code }] = await closed;
   assert.equal(code, 4400);
 });

@@ -1,4 +1,4 @@
-// Issue 35: graphs that stream carry state from chunk to chunk, which a lost worker takes with it.
+// Issue 35: what a worker has read of open utterances, states or windows, is lost with it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startLiveWorker } from "../../native/start-workers.js";
@@ -17,7 +17,7 @@ const SPOKEN = [
   joined(silence(0.3), KAZAKH, silence(0.5), speech("asterisk-ru-core/conf-getconfno.flac"), silence(0.4)),
   joined(silence(0.7), speech("asterisk-ru-additional/an-error-has-occured.flac"), silence(0.8), KAZAKH),
 ];
-/** Longer than an utterance may be, so that one is cut in speech. */
+/** Longer than an utterance may be, so that one is cut in speech; it fills many windows. */
 const LONG = joined(...Array<Int16Array>(8).fill(KAZAKH));
 const MESSAGE_SAMPLES = [1_600, 1_000, 2_311];
 /** Time for which a worker serves before it is killed. */
@@ -27,7 +27,7 @@ const KILLS = 6;
 
 const orders = new FaultOrders();
 
-for (const { id } of TINY_RECOGNIZERS.filter(({ streams }) => streams)) {
+for (const { id, streams } of TINY_RECOGNIZERS) {
   test(`workers of ${id} killed every 2 s change no final`, async (t) => {
     const settings = { modelFolder: await tinyWithNearVoice(id), intraOpThreads: 1, entries: FAULTY_ENTRIES };
     let workersUp = 0;
@@ -67,7 +67,8 @@ for (const { id } of TINY_RECOGNIZERS.filter(({ streams }) => streams)) {
       for (const [voice, listener] of [...paced, long].entries()) {
         assert.deepEqual(listener.finals, undisturbed[voice], `session ${voice}`);
       }
-      assert.ok(paced.some(({ events }) => events.some(({ type }) => type === "partial")));
+      // Partials of a full-context model give way to the replays.
+      assert.ok(!streams || paced.some(({ events }) => events.some(({ type }) => type === "partial")));
     } finally {
       await engine.stop();
     }

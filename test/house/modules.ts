@@ -223,10 +223,16 @@ export const MODULES: readonly Module[] = [
     "postgres lru-cache crypto",
   ),
   module(
+    "src/store/jobs",
+    "jobs, their audio and their queue",
+    `${BASE} core/observe core/protocol core/ports src/store/postgres src/store/ledger`,
+    "postgres pg-boss crypto",
+  ),
+  module(
     "src/store",
     "puts the store together",
     `${BASE} core/observe core/ports src/settings
-     src/store/postgres src/store/migrations src/store/ledger src/store/accounts`,
+     src/store/postgres src/store/migrations src/store/ledger src/store/accounts src/store/jobs`,
     "postgres crypto files tools",
   ),
   module(
@@ -281,6 +287,12 @@ export const MODULES: readonly Module[] = [
     "swagger-ui-dist lru-cache crypto files modules tools",
   ),
   module(
+    "src/jobs",
+    "runs jobs, and sends their webhooks",
+    `${BASE} core/observe core/protocol core/ports src/http`,
+    "crypto tools",
+  ),
+  module(
     "src/live/dialects",
     "a live socket's messages: ours, Deepgram's and OpenAI's",
     `${BASE} core/protocol core/ports src/http`,
@@ -310,14 +322,20 @@ export const MODULES: readonly Module[] = [
     "puts the service together",
     `${BASE} core/observe core/protocol core/ports src/settings native native/beam native/models native/devices native/threads
      native/reading src/bus src/models actors/residency actors/live actors/fleet actors/transcription actors/synthesis actors/billing
-     src/store/postgres src/store src/input/media src/input/url src/front/shared src/front/threads src/front src/http src/http/endpoints src/live
+     src/store/postgres src/store src/input/media src/input/url src/front/shared src/front/threads src/front src/http src/http/endpoints src/jobs src/live
      src/console/server`,
     "crypto files tools",
   ),
   module(
+    "src/conformance",
+    "documented requirements as data, run against any server",
+    "core/domain core/protocol",
+    "ws crypto files tools",
+  ),
+  module(
     "src/cli",
     "`npx dauys`: a user of the client, and operators' commands on the store",
-    `core/domain core/observe src/settings src/client native/models native/devices src/models src/models/hub src/store/ledger
+    `core/domain core/observe src/settings src/client src/conformance native/models native/devices src/models src/models/hub src/store/ledger
      src/store/accounts src/store`,
     "crypto files tools",
   ),
@@ -342,7 +360,7 @@ export const MODULES: readonly Module[] = [
   module(
     "scripts scripts/no-download scripts/runtimes",
     "what npm runs",
-    "core/observe core/protocol src/settings src/http/endpoints src/front src/front/uws src/main.ts bench test native/models",
+    "core/observe core/protocol src/settings src/conformance src/http/endpoints src/front src/front/uws src/main.ts bench test native/models",
     "postgres vite marked oxc-transform onnxruntime-node crypto files modules net processes tools",
   ),
 ];

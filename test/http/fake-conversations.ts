@@ -23,6 +23,7 @@ import { CATALOG } from "../support/catalog.js";
 import { settled } from "../support/deferred.js";
 import { FreeMeter } from "../support/free-meter.js";
 import { pace } from "../support/pace.js";
+import { synthesisCredits } from "../support/prices.js";
 import { SILENT } from "../support/silent-log.js";
 import { ToneSynthesizer } from "../support/tone-synthesizer.js";
 
@@ -111,6 +112,7 @@ export class FakeConversations implements Conversations {
       wishes,
       synthesis: { synthesizer: this.synthesizer, clock: systemClock },
       meterOf: () => this.meter.openSpeech(),
+      priceOf: synthesisCredits,
       sink,
       log: SILENT,
     });

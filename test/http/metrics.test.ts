@@ -18,7 +18,11 @@ before(async () => {
   const log = createLog({ level: "silent" });
   operator = await startOperatorServer({
     ...{ host: "127.0.0.1", port: 0, metrics, engines: () => [], log },
-    demand: async () => ({ live: { wanted: 3 }, synthesis: { wanted: 2 }, transcription: { wanted: 0 } }),
+    demand: async () => ({
+      live: { wanted: 3, late_seconds: 1.5 },
+      synthesis: { wanted: 2 },
+      transcription: { wanted: 0 },
+    }),
   });
 });
 after(async () => {
@@ -36,7 +40,7 @@ test("an autoscaler can read the amount of waiting and running work", async () =
   const answer = await fetch(`http://127.0.0.1:${operator.port}/demand`);
   assert.equal(answer.headers.get("content-type"), "application/json");
   assert.deepEqual(await answer.json(), {
-    ...{ live: { wanted: 3 }, synthesis: { wanted: 2 }, transcription: { wanted: 0 } },
+    ...{ live: { wanted: 3, late_seconds: 1.5 }, synthesis: { wanted: 2 }, transcription: { wanted: 0 } },
   });
 });
 

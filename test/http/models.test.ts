@@ -129,12 +129,12 @@ test("the requested or the default model transcribes a file", async () => {
   }
 });
 
-test("a model that writes word pieces rejects hot words", async () => {
+test("a model without an alphabet rejects hot words", async () => {
   assert.equal((await post(`/v1/transcribe?${HOT_WORDS}`, form({}))).status, 200);
   assert.deepEqual(await refusal(await post(`/v1/transcribe?model=pieces&${HOT_WORDS}`, form({}))), [
     400,
     "invalid_request",
-    "hotwords must be left out: pieces writes pieces of words, and hot words need single letters",
+    "hotwords must be left out: pieces takes no hot words",
   ]);
 });
 

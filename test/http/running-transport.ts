@@ -11,6 +11,7 @@ import { UrlFetcher } from "../../src/input/url/url-fetcher.js";
 import { createTransport, type Transport, type TransportDeps } from "../../src/service/transport.js";
 import { clientSecrets, streamTokens } from "../support/stream-tokens.js";
 import { FakeConversations, FakeKeys, FakeReports } from "./fake-conversations.js";
+import { fakeJobs } from "./fake-jobs.js";
 
 /** Fronts that can run here. */
 export const FRONTS: readonly FrontKind[] = typeof loadUwsBinding() === "string" ? ["node"] : ["node", "uws"];
@@ -57,6 +58,8 @@ export async function startTransport(
     log,
     spoolDir,
     urls,
+    jobs: fakeJobs(),
+    webhooks: urls,
     idempotency: NO_KEYS,
     reports,
     tokens: streamTokens(),

@@ -44,12 +44,12 @@ test("a hundred words of sixty characters are accepted", () => {
   assert.equal(read(Array.from({ length: 100 }, () => "а".repeat(60)).join()).length, 100);
 });
 
-test("a model that outputs word pieces accepts no hot words", () => {
+test("a model without an alphabet accepts no hot words", () => {
   const pieces = (query: Record<string, string>) =>
     parseTranscribeQuery(new URLSearchParams({ model: "pieces", ...query }), TWO_OF_EACH.hearing);
   assert.equal(pieces({}).model.name, "pieces");
   assert.throws(() => pieces({ hotwords: "сәлем" }), {
     code: "INVALID_REQUEST",
-    message: /^hotwords must be left out: pieces writes pieces of words/,
+    message: /^hotwords must be left out: pieces takes no hot words$/,
   });
 });

@@ -47,7 +47,7 @@ test("packages in the data folder do not replace the shipped defaults until chos
   assert.equal(hearing.default.name, "svc-kk-ru-v2");
   assert.equal(hearing.require("tiny-gigaam-ctc").family, "gigaam-ctc");
   assert.ok(hearing.require("tiny-gigaam-ctc").alphabet.has("ж"));
-  assert.equal(hearing.require("tiny-nemo-ctc").alphabet.size, 0, "it writes pieces of words");
+  assert.ok(hearing.require("tiny-nemo-ctc").alphabet.has("м"), "the letters of its word pieces");
   assert.ok(hearing.all.every(({ writes_marks }) => !writes_marks));
   assert.equal(speaking.require("tiny-matcha").default_voice, "first");
   await useDefault(models, { transcription: "tiny-nemo-ctc", synthesis: "tiny-matcha" });

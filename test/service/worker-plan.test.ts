@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ENGINE_KINDS, planWorkers } from "../../src/service/worker-plan.js";
+import type { InstalledModels } from "../../src/service/installed-models.js";
+import type { Machine } from "../../src/service/machine.js";
+import { describePlan, ENGINE_KINDS, planModels, planWorkers } from "../../src/service/worker-plan.js";
+import { readConfig } from "../../src/settings/settings.js";
+import { TINY_PACKAGES } from "../support/tiny-packages.js";
+
+type Installed = Pick<InstalledModels, "recognizers" | "synthesizers">;
 
 const MEGABYTE = 2 ** 20;
 const GIGABYTE = 2 ** 30;
@@ -84,7 +90,25 @@ test("an engine has one worker per device, unless the operator sets more", () =>
       transcription: demand,
     },
   );
-  assert.deepEqual(plan.live, { count: 2, reason: "devices" });
-  assert.deepEqual(plan.synthesis, { count: 3, reason: "setting" });
-  assert.deepEqual(plan.transcription, { count: 8, reason: "cores" });
+  assert.deepEqual(plan.live, { count: 2, threads: 1, reason: "devices" });
+  assert.deepEqual(plan.synthesis, { count: 3, threads: 1, reason: "setting" });
+  assert.deepEqual(plan.transcription, { count: 8, threads: 1, reason: "cores" });
+});
+
+test("a model that cannot stream gets few live workers with several threads, unless told otherwise", async () => {
+  const [recognizer, streaming, synthesizer] = ["tiny-gigaam-ctc", "tiny-t-one-ctc", "tiny-vits"].map(
+    (id) => TINY_PACKAGES.find(({ manifest }) => manifest.id === id)!,
+  );
+  const liveOn = async (cores: number, settings: Record<string, string>, hearing = recognizer) => {
+    const machine = { cores, hasQuota: false, memoryBytes: 64 * GIGABYTE };
+    const installed = { recognizers: [hearing], synthesizers: [synthesizer] } as unknown as Installed;
+    const { ofDefaults } = await planModels(readConfig(settings), installed, machine as Machine);
+    return describePlan(ofDefaults).split(", ")[0];
+  };
+  assert.equal(await liveOn(1, {}), "1 live (cores)");
+  assert.equal(await liveOn(2, {}), "1 live of 2 threads (cores)");
+  assert.equal(await liveOn(8, {}), "2 live of 4 threads (cores)");
+  assert.equal(await liveOn(4, { LIVE_WORKERS: "2" }), "2 live of 2 threads (setting)");
+  assert.equal(await liveOn(2, { LIVE_THREADS: "1" }), "2 live (cores)");
+  assert.equal(await liveOn(2, {}, streaming), "2 live (cores)");
 });

@@ -91,8 +91,8 @@ export class BeamDecoder {
     frames: number,
     { timing = DEFAULT_TIMING, speechMean = 1 }: DecodeOptions,
   ): BeamDecoding {
-    const [{ tokens, score }] = hypotheses;
-    const aligned = this.#aligner.align(logProbs, frames, tokens);
+    const [{ tokens, score, rows = logProbs }] = hypotheses;
+    const aligned = this.#aligner.align(rows, frames, tokens);
     if (tokens.length > 0 && aligned.evidence < tokens.length * this.#evidenceNeeded(speechMean)) {
       return { text: "", words: [], confidence: 1, score };
     }

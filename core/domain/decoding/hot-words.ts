@@ -6,6 +6,8 @@ export interface HotWord {
 }
 
 const NO_MATCH = 0;
+/** A character of a word piece that no hot word has. */
+const OTHER = 0;
 /** The start of a word, where every hot word may start. */
 const WORD_START = 1;
 
@@ -21,7 +23,16 @@ interface TrieNode {
 }
 
 /**
- * Hot words as an automaton over output tokens. They match from the start of a word, and stay matched when
+ * Share of a letter's score when outputs are word pieces, which the search weighs as a whole: 1.5 for a piece
+ * of three letters, sherpa-onnx's default.
+ */
+const PIECE_SHARE = 0.5;
+/** Longest table of the characters in hot words: `arcTokens` holds bytes. */
+const MOST_CHARACTERS = 255;
+
+/**
+ * Hot words as an automaton over output tokens, or over their characters if tokens are word pieces: then a
+ * match does not depend on how the model splits a word into pieces. They match from the start of a word, and stay matched when
  * letters follow, so a stem is also found with its endings.
  *
  * A path earns each character's score when it matches. The score of an incomplete word is a credit, taken
@@ -42,7 +53,12 @@ export class HotWords {
   /** Score of a state's incomplete match. */
   readonly credit: Float64Array;
 
-  private constructor(nodes: readonly TrieNode[]) {
+  /** `[vocabulary]`: tokens of the automaton that each output adds; null if each output is one. */
+  readonly #pieces: readonly (readonly number[])[] | null;
+  #stepScore = 0;
+
+  private constructor(nodes: readonly TrieNode[], pieces: readonly (readonly number[])[] | null) {
+    this.#pieces = pieces;
     const arcCount = nodes.length - 1;
     this.firstArc = new Int32Array(nodes.length + 1);
     this.arcTokens = new Uint8Array(arcCount);
@@ -68,14 +84,43 @@ export class HotWords {
    */
   static compile(words: readonly HotWord[], vocabulary: readonly string[]): HotWords | null {
     if (words.length === 0) return null;
+    const alphabet = spellsLetters(vocabulary) ? null : alphabetIn(words, vocabulary);
+    const tokenOf = (character: string) => alphabet?.get(character) ?? vocabulary.indexOf(character);
     const root = newNode(0);
     const start = newNode(0);
-    root.children.set(vocabulary.indexOf(" "), start);
-    for (const word of words) addWord(start, word, vocabulary);
-    return new HotWords(breadthFirst(root));
+    root.children.set(tokenOf(" "), start);
+    for (const word of words) {
+      const characterScore = word.characterScore * (alphabet === null ? 1 : PIECE_SHARE);
+      addWord(start, { ...word, characterScore }, tokenOf);
+    }
+    const piecesOf = (known: ReadonlyMap<string, number>) =>
+      vocabulary.map((piece) => [...piece.toLowerCase()].map((character) => known.get(character) ?? OTHER));
+    return new HotWords(breadthFirst(root), alphabet === null ? null : piecesOf(alphabet));
   }
 
-  /** State after `token`. */
+  /** Returns the state after an output, and sets `stepScore`. */
+  step(state: number, output: number): number {
+    if (this.#pieces === null) {
+      const next = this.advance(state, output);
+      this.#stepScore = this.scoreOf(state, next);
+      return next;
+    }
+    let at = state;
+    this.#stepScore = 0;
+    for (const token of this.#pieces[output]!) {
+      const next = this.advance(at, token);
+      this.#stepScore += this.scoreOf(at, next);
+      at = next;
+    }
+    return at;
+  }
+
+  /** Change of a text's score by the last `step`. */
+  get stepScore(): number {
+    return this.#stepScore;
+  }
+
+  /** State after `token` of the automaton; for outputs, see `step`. */
   advance(state: number, token: number): number {
     for (let at = state; ; at = this.suffix[at]!) {
       for (let arc = this.firstArc[at]!; arc < this.firstArc[at + 1]!; arc++) {
@@ -113,10 +158,25 @@ function newNode(depth: number): TrieNode {
   return { children: new Map(), depth, characterScore: 0, earned: 0, isWord: false, index: 0 };
 }
 
-function addWord(start: TrieNode, word: HotWord, vocabulary: readonly string[]): void {
+/** Each output is a character, or nothing. */
+function spellsLetters(vocabulary: readonly string[]): boolean {
+  return vocabulary.every((output) => [...output].length <= 1);
+}
+
+/** Numbers the space and the characters of hot words that the vocabulary has, from 1. */
+function alphabetIn(words: readonly HotWord[], vocabulary: readonly string[]): Map<string, number> {
+  const known = new Set(vocabulary.join("").toLowerCase());
+  const used = new Set([" ", ...words.flatMap(({ text }) => [...text])].filter((one) => known.has(one)));
+  if (used.size > MOST_CHARACTERS) {
+    throw new RangeError(`hot words must have at most ${MOST_CHARACTERS} different letters`);
+  }
+  return new Map([...used].map((character, index) => [character, index + 1]));
+}
+
+function addWord(start: TrieNode, word: HotWord, tokenOf: (character: string) => number): void {
   let node = start;
   for (const character of word.text) {
-    const token = vocabulary.indexOf(character);
+    const token = tokenOf(character);
     if (token <= 0) throw new RangeError("a hot word must be written in the model's alphabet");
     let child = node.children.get(token);
     if (child === undefined) {

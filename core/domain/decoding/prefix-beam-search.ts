@@ -50,6 +50,8 @@ export interface Hypothesis {
   readonly tokens: ArrayLike<number>;
   /** Log-prob of the text in the audio, over all paths of the beam, plus the text's own score. */
   readonly score: number;
+  /** Rows with its path, to align it with; absent if those are the rows searched. */
+  readonly rows?: Float32Array;
 }
 
 /** The texts of the beam, best first; at least one. */
@@ -264,8 +266,8 @@ export class PrefixBeamSearch implements TokenSearch, GrowingSearch {
         let childScore = textScore + characterBonus;
         let hotState = 0;
         if (hotWords !== null) {
-          hotState = hotWords.advance(tree.hotState[node]!, token);
-          childScore += hotWords.scoreOf(tree.hotState[node]!, hotState);
+          hotState = hotWords.step(tree.hotState[node]!, token);
+          childScore += hotWords.stepScore;
         }
         // The language model can only lower the score, so most candidates are dropped without a look-up.
         const bound = acoustic + childScore + (isSpace ? Math.max(0, -wordBonus) : 0);

@@ -20,6 +20,8 @@ export interface EndpointerOptions {
   readonly leadFrames: number;
   /** Silence that ends an utterance. */
   readonly pauseFrames: number;
+  /** Silence until `halfway`, if less than half of the pause. */
+  readonly halfwayFrames: number;
   /** Longest utterance, lead included. */
   readonly longestFrames: number;
   /** An utterance that is too long is cut at the least likely speech within this many of its last frames. */
@@ -36,6 +38,7 @@ export const ENDPOINTER_DEFAULTS: EndpointerOptions = {
   openingFrames: 2,
   leadFrames: 8,
   pauseFrames: 5,
+  halfwayFrames: Number.POSITIVE_INFINITY,
   longestFrames: 750,
   cutWindowFrames: 125,
   wordlessFrames: Number.POSITIVE_INFINITY,
@@ -103,11 +106,10 @@ export function pauseFramesFor(pauseMs: number): number {
  * Finds utterances in a sequence of speech probabilities, one per 40 ms frame.
  *
  * An utterance opens after `openingFrames` of speech in a row and ends after `pauseFrames` of silence. `halfway` is emitted
- * after half of that silence, in time for a second decoding pass; `resumed` cancels it. Utterances are numbered from 0, in
+ * after at most half of it, in time for a second decoding pass; `resumed` cancels it. Utterances are numbered from 0, in
  * order, and never overlap. The result depends on the frames (and on `patience`) alone, not on how the audio arrived.
  *
- * A frame counts as speech if it is loud enough to be the near speaker's (`SpeakerLevel`). In a room where voice activity
- * never ends, an utterance ends when letters stop.
+ * A frame counts as speech if it is as loud as the near speaker (`SpeakerLevel`). Utterances also end when letters stop.
  */
 export class Endpointer {
   readonly #options: EndpointerOptions;
@@ -146,9 +148,8 @@ export class Endpointer {
     this.#patience = patience;
     this.#speaker = new SpeakerLevel(speaker);
     this.#options = checkedOptions({ ...ENDPOINTER_DEFAULTS, ...options });
-    this.#halfwayFrames = Math.ceil(this.#options.pauseFrames / 2);
-    // Keeps one frame more than the window, because a cut reads the frame before it; an opening reads back
-    // over its lead.
+    this.#halfwayFrames = Math.min(this.#options.halfwayFrames, Math.ceil(this.#options.pauseFrames / 2));
+    // One frame more than the window: a cut reads the frame before it. An opening reads back over its lead.
     const { cutWindowFrames, leadFrames, openingFrames, pauseFrames, wordlessFrames } = this.#options;
     const longestPause = patience === null ? pauseFrames : pauseFrames * MOST_PATIENCE;
     const wordless = Number.isFinite(wordlessFrames) ? wordlessFrames : 0;
@@ -246,10 +247,9 @@ export class Endpointer {
     }
     if (this.#isSpeech) return this.#extend(frame);
     const silenceFrames = frame + 1 - this.#speechEnd;
-    if (this.#isOver(silenceFrames))
-      return this.#end({ end: this.#speechEnd, sum: this.#endSum }, "pause", false);
-    if (silenceFrames !== this.#halfwayFrames) return null;
     const at = { end: this.#speechEnd, sum: this.#endSum };
+    if (this.#isOver(silenceFrames)) return this.#end(at, "pause", false);
+    if (silenceFrames !== this.#halfwayFrames) return null;
     return { type: "halfway", utterance: this.#utterance, ...this.#span(at) };
   }
 

@@ -38,6 +38,20 @@ export function firstSentence(text: string, isWhole: boolean, goesOn?: GoesOn): 
   return endsForSure(first, goesOn) ? first : null;
 }
 
+/**
+ * A clause of at least 40 characters, with the white space after it. Letters on both sides of the mark exclude
+ * lists of figures, which are read with what they count.
+ */
+const CLAUSE = /^[\s\S]{39,}?\p{L}[»”"')]*(?:[,;:]|\s[—–])\s+(?=\p{L}\S*\s)/u;
+
+/**
+ * Cuts the first clause off a sentence that is not complete, so that its speech can start early; null without
+ * a clause that is long enough, or before the next word is complete.
+ */
+export function firstClause(text: string): string | null {
+  return CLAUSE.exec(text.slice(0, LONGEST_OPEN_SENTENCE))?.[0] ?? null;
+}
+
 /** Whether the text after an end is long enough to confirm it. */
 function isCertain(after: string): boolean {
   return after.length >= LOOKAHEAD || /[\p{L}\d]\S{0,3}\s/u.test(after);

@@ -46,9 +46,9 @@ class Joiner(torch.nn.Module):
         return self.out(torch.tanh(encoder_out + decoder_out))
 
 
-def add_metadata(file, values):
+def add_metadata(file, values, package=PACKAGE):
     """What sherpa-onnx reads."""
-    path = os.path.join(FIXTURES, PACKAGE, file)
+    path = os.path.join(FIXTURES, package, file)
     model = onnx.load(path)
     for key, value in values.items():
         entry = model.metadata_props.add()

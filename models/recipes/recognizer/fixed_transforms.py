@@ -35,8 +35,8 @@ def tables(bins):
     return {"cosine": np.cos(angle), "sine": np.sin(angle), "window": half_window(), "bins": bins.astype(np.int64),
             "samples": np.arange(HALF, dtype=np.int64), "turn": np.array(N, np.int64), "across": np.array([0], np.int64),
             "down": np.array([1], np.int64), "axis": np.array([2], np.int64), "before": np.array([HALF], np.int64),
-            "first": np.array([0], np.int64), "after": np.array([END], np.int64), "forward": np.array([1], np.int64),
-            "back": np.array([-1], np.int64)}
+            "after": np.array([END], np.int64), "forward": np.array([1], np.int64),
+            "backward": np.arange(HALF, 0, -1, dtype=np.int64)}
 
 
 def nodes(bank):
@@ -54,7 +54,8 @@ def nodes(bank):
     node("Mul", ["fixed.rows", "fixed.columns"], "fixed.product")
     node("Mod", ["fixed.product", "turn"], "fixed.turns")
     right = node("Slice", [FRAMES, "before", "after", "axis", "forward"], "fixed.right")
-    left = node("Slice", [FRAMES, "before", "first", "axis", "back"], "fixed.left")
+    # WebGPU's Slice gives wrong values for negative steps.
+    left = node("Gather", [FRAMES, "backward"], "fixed.left", axis=2)
     squares = []
     for table, op, name in (("cosine", "Add", "real"), ("sine", "Sub", "imaginary")):
         turned = node("Gather", [table, "fixed.turns"], "fixed.%s.turned" % name)

@@ -4,9 +4,10 @@ import { ON_CPU, preparesShapes } from "../../../core/domain/placement/provider.
 import { paddedFrames, paddedRows } from "../../../core/domain/placement/shared-passes.js";
 import { type GraphOptions, lastDimension, loadGraph } from "../graph.js";
 import type { Graph, GraphContract } from "../graph-interface.js";
+import type { LogProbs } from "../log-probs.js";
 import type { RecognizerManifest } from "../manifest.js";
 import { brokenModel, type ModelPackage } from "../package.js";
-import type { LogProbs, RecognizerModel, StepBatch, StepCapacity } from "../recognizer.js";
+import type { RecognizerModel, StepBatch, StepCapacity } from "../recognizer.js";
 import { StateRows, type StateTensors } from "../state-rows.js";
 import type { CtcTwoPassContents } from "./manifest.js";
 

@@ -6,6 +6,7 @@ import {
   PUBLIC_RECOGNIZER,
   publicRecognizerFields,
   subsamplingField,
+  windowsField,
 } from "../public-recognizer-manifest.js";
 import { choice } from "../rules.js";
 
@@ -19,6 +20,7 @@ export const GIGAAM_CTC_PACKAGE = manifestOnly<OfflineRecognizerManifest>(
       subsampling: subsamplingField(),
       frontEnd: choice(["gigaam-v2", "gigaam-v3"]),
       longestSeconds: longestSecondsField().default(LONGEST_SECONDS),
+      windows: windowsField(),
     })
     .transform((fields) => ({ ...fields, ...PUBLIC_RECOGNIZER })),
 );

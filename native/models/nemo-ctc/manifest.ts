@@ -6,6 +6,7 @@ import {
   PUBLIC_RECOGNIZER,
   publicRecognizerFields,
   subsamplingField,
+  windowsField,
 } from "../public-recognizer-manifest.js";
 import { choice } from "../rules.js";
 
@@ -21,6 +22,7 @@ export const NEMO_CTC_PACKAGE = manifestOnly<NemoCtcManifest>(
       subsampling: subsamplingField(),
       normalize: choice(["per-feature", "none"]),
       longestSeconds: longestSecondsField().optional(),
+      windows: windowsField(),
     })
     .transform((fields) => ({ ...fields, ...PUBLIC_RECOGNIZER, frontEnd: "nemo" as const })),
 );

@@ -36,7 +36,7 @@ export async function loadNemoCtc(
   model: ModelPackage<NemoCtcManifest>,
   options: GraphOptions,
 ): Promise<CtcHead> {
-  const { melBins, subsampling, normalize, longestSeconds, files } = model.manifest;
+  const { melBins, subsampling, normalize, longestSeconds, windows, files } = model.manifest;
   const tokens = await readTokens(model);
   const graph = await loadGraph(model, CONTRACT, options);
   const name = fileNameOf(model, "model");
@@ -52,6 +52,7 @@ export async function loadNemoCtc(
     subsampling,
     hopSamples: logMel.options.hopSamples,
     longestSeconds,
+    windows,
     features:
       preprocessor === null
         ? featuresOf(logMel, normalize === "per-feature")

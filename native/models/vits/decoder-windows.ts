@@ -1,9 +1,12 @@
 import { Tensor } from "onnxruntime-node";
 
-/** Length of the first window: it is short, so that listening can start early. */
+/** Length of the first window of a whole answer. */
 const FIRST_FRAMES = 64;
-/** Frames in each later window: with 64 frames of context on each side, a third of the work is done twice. */
+/** Frames in each later window; context is computed twice. */
 const NEXT_FRAMES = 384;
+/** The shortest windows of a stream: its first, and those after it. */
+const LEAST_FIRST_FRAMES = 24;
+const LEAST_NEXT_FRAMES = 64;
 
 /** The wanted frames [start, stop), and the frames [from, to) to run for them. */
 export interface DecoderWindow {
@@ -13,20 +16,32 @@ export interface DecoderWindow {
   readonly to: number;
 }
 
-/** @param contextFrames frames on each side on which a frame's samples depend */
-export function decoderWindows(frames: number, contextFrames: number): DecoderWindow[] {
-  const windows: DecoderWindow[] = [];
+/**
+ * @param contextFrames frames on each side on which a frame's samples depend
+ * @param affordable for streams: frames that can be run before the listener runs out of speech
+ */
+export function* decoderWindows(
+  frames: number,
+  contextFrames: number,
+  affordable: (() => number) | null = null,
+): Generator<DecoderWindow> {
   for (let start = 0; start < frames; ) {
-    const stop = Math.min(frames, start + (start === 0 ? FIRST_FRAMES : NEXT_FRAMES));
-    windows.push({
+    const isFirst = start === 0;
+    const stop = Math.min(frames, start + lengthOf(isFirst, contextFrames, affordable));
+    yield {
       start,
       stop,
       from: Math.max(0, start - contextFrames),
       to: Math.min(frames, stop + contextFrames),
-    });
+    };
     start = stop;
   }
-  return windows;
+}
+
+function lengthOf(isFirst: boolean, contextFrames: number, affordable: (() => number) | null): number {
+  if (affordable === null) return isFirst ? FIRST_FRAMES : NEXT_FRAMES;
+  const wanted = Math.floor(affordable()) - contextFrames * (isFirst ? 1 : 2);
+  return Math.min(NEXT_FRAMES, Math.max(isFirst ? LEAST_FIRST_FRAMES : LEAST_NEXT_FRAMES, wanted));
 }
 
 /** Copies the frames [from, to) of a tensor [1, channels, frames]. */

@@ -6,6 +6,12 @@ import { BEGIN, END, PAD, type PhonemeIds } from "./phoneme-ids.js";
 /** Any other text could be an option, or a path to espeak-ng's data. */
 const ESPEAK_VOICE = /^[a-z][\w-]{0,31}$/i;
 
+/**
+ * Reach of Piper's decoders, rounded up: 13.3 frames for "high" (residual blocks with kernel 11 and dilations
+ * to 5 at rates 8, 64, 128 and 256), 10.7 for the others (kernel 7, dilations to 12).
+ */
+const HIFI_GAN_REACH_FRAMES = 16;
+
 const scale = () => number().min(0, { error: "must be at least 0" }).optional();
 const lengthScale = () => number().gt(0, { error: "must be more than 0" }).optional();
 
@@ -25,7 +31,9 @@ const MANIFEST = z
     /** Output of the graph with the frames of each token, if any: required for word times. */
     durations: text().optional(),
     /** Frames on each side on which the decoder's samples depend, for a graph in two halves. */
-    decoderContextFrames: whole(0).default(64),
+    decoderContextFrames: whole(0).default(HIFI_GAN_REACH_FRAMES),
+    /** Largest part of a streamed text that one run speaks; default: `clauses` unless the graph is split. */
+    pieces: z.enum(["sentence", "clauses"], { error: "must be sentence or clauses" }).optional(),
   })
   .superRefine(requireVoices)
   .superRefine(({ files }, context) => {

@@ -2,16 +2,18 @@ import { type InferenceSession, Tensor } from "onnxruntime-node";
 import { fadeEnds } from "../../../core/domain/audio/fade.js";
 import { ServiceError } from "../../../core/domain/errors.js";
 import type { SynthesisJob } from "../../../core/ports/synthesizer.js";
-import { Espeak, findEspeak } from "../../phonemes/espeak.js";
-import { sentencesOfPhonemes } from "../../phonemes/piper-phonemes.js";
 import { type GraphOptions, loadGraph } from "../graph.js";
 import type { Graph, GraphContract } from "../graph-interface.js";
 import { brokenModel, fileNameOf, type ModelPackage } from "../package.js";
 import type { PieceModel, PieceTurn } from "../synthesizer.js";
 import { decoderWindows, framesOf } from "./decoder-windows.js";
 import type { VitsContents, VitsManifest } from "./manifest.js";
-import { type EncodedSentence, encodeCharacters, encodePhonemes } from "./phoneme-ids.js";
-import { type SaidSentence, wordBounds } from "./word-bounds.js";
+import { keptSamples } from "./part-silence.js";
+import type { EncodedSentence } from "./phoneme-ids.js";
+import { countWords, SentenceParts } from "./sentence-parts.js";
+import { openReader, type SentenceReader } from "./sentence-reader.js";
+import { Playback, WorkPace } from "./speech-pace.js";
+import { type SaidSentence, wordBounds, writtenWords } from "./word-bounds.js";
 
 const PIPER = {
   file: "model",
@@ -34,20 +36,16 @@ const MMS = {
   outputs: ["y"],
 } as const satisfies GraphContract;
 
-/** Id of the blank in MMS's tokenizer. */
-const BLANK = 0;
 /** Defaults of Piper's own program. */
 const DEFAULTS = { noiseScale: 0.667, lengthScale: 1, durationNoiseScale: 0.8 };
 /** Silence between two sentences of a piece, as in Piper's own program. */
 const SENTENCE_SILENCE_SECONDS = 0.2;
 const FADE_SECONDS = 0.005;
+const MARK = /[.,?!:;]$/u;
+/** Before the first measurement: at about the pace of speech. */
+const SECONDS_PER_SYMBOL = 0.06;
+const SECONDS_PER_FRAME = 0.01;
 
-/** The phonemes or characters of a sentence, with their ids. */
-interface Sentence extends EncodedSentence {
-  readonly phonemes: readonly string[];
-}
-
-type Reader = (text: string, signal: AbortSignal) => Promise<Sentence[]>;
 type Answer = InferenceSession.ReturnType;
 
 interface Graphs {
@@ -56,12 +54,32 @@ interface Graphs {
   readonly decoder: Graph | null;
 }
 
+/** A piece while it is spoken. */
+interface Speaking {
+  readonly job: SynthesisJob;
+  readonly turn: PieceTurn;
+  readonly playback: Playback;
+  readonly speaker: number;
+  readonly said: SaidSentence[];
+  samples: number;
+}
+
+/** A part of a sentence, or all of it. */
+interface Part {
+  readonly phonemes: readonly string[];
+  readonly isFirst: boolean;
+  readonly isLast: boolean;
+}
+
 /**
  * VITS as Piper and MMS export it. Piper: input int64 [1, N], input_lengths int64 [1], scales f32 [3] of
  * noise, length and duration noise, sid int64 [1] if there are speakers; output f32 [1, 1, samples] or [1, 1,
  * 1, samples]. MMS by sherpa-onnx: x, x_length and the three scales as f32 [1]; y. In Piper's streaming
  * export, the encoder outputs z f32 [1, channels, T], y_mask [1, 1, T] and g if there are speakers; its
  * decoder runs in windows.
+ *
+ * A streamed sentence of a graph that cannot run in windows is synthesized in parts (`pieces`): each as long
+ * as the buffered speech allows, by the measured pace of this worker.
  *
  * Phonemes come from espeak-ng, which must be installed. The graph draws the noise: equal jobs give different
  * samples, unless both noise scales are 0 or the graph has an input `seed`, int64 [1]. `nfe` of a request has
@@ -73,21 +91,26 @@ interface Graphs {
 export class Vits implements PieceModel {
   readonly manifest: VitsManifest;
   readonly #graphs: Graphs;
-  readonly #read: Reader;
-  readonly #espeak: Espeak | null;
+  readonly #reader: SentenceReader;
   readonly #scales: typeof DEFAULTS;
+  readonly #cutsClauses: boolean;
+  readonly #nowMs: () => number;
+  readonly #symbolPace = new WorkPace(SECONDS_PER_SYMBOL);
+  readonly #framePace = new WorkPace(SECONDS_PER_FRAME);
   #unknownPhonemes = 0;
 
   private constructor(
     model: ModelPackage<VitsManifest, VitsContents>,
     graphs: Graphs,
-    espeak: Espeak | null,
+    reader: SentenceReader,
+    nowMs: () => number,
   ) {
+    this.#nowMs = nowMs;
     const { manifest, contents } = model;
     this.manifest = manifest;
     this.#graphs = graphs;
-    this.#espeak = espeak;
-    this.#read = readerOf(model, espeak);
+    this.#reader = reader;
+    this.#cutsClauses = (manifest.pieces ?? (graphs.decoder === null ? "clauses" : "sentence")) === "clauses";
     const { noise_scale, length_scale, noise_w } = contents.config?.inference ?? {};
     this.#scales = {
       noiseScale: manifest.noiseScale ?? noise_scale ?? DEFAULTS.noiseScale,
@@ -96,10 +119,17 @@ export class Vits implements PieceModel {
     };
   }
 
-  /** @throws {ServiceError} `MODEL_BROKEN` with the missing or wrong file, or if espeak-ng is missing */
-  static async load(model: ModelPackage<VitsManifest, VitsContents>, options: GraphOptions): Promise<Vits> {
-    const espeak = await openEspeak(model);
-    return new Vits(model, await loadGraphs(model, options), espeak);
+  /**
+   * @param nowMs clock of the listener and of the work
+   * @throws {ServiceError} `MODEL_BROKEN` with the missing or wrong file, or if espeak-ng is missing
+   */
+  static async load(
+    model: ModelPackage<VitsManifest, VitsContents>,
+    options: GraphOptions,
+    nowMs: () => number = () => performance.now(),
+  ): Promise<Vits> {
+    const reader = await openReader(model);
+    return new Vits(model, await loadGraphs(model, options), reader, nowMs);
   }
 
   /** Number of phonemes and characters left out so far, because they have no id. */
@@ -110,27 +140,62 @@ export class Vits implements PieceModel {
   async speak(job: SynthesisJob, turn: PieceTurn): Promise<Int32Array | null> {
     const voice = this.manifest.voices.find(({ name }) => name === job.voice);
     if (voice === undefined) throw new ServiceError("UNKNOWN_VOICE", `voice ${job.voice} is not known`);
-    const said: SaidSentence[] = [];
-    let samplesBefore = 0;
-    for (const sentence of await this.#read(job.spokenText, turn.signal)) {
-      this.#unknownPhonemes += sentence.unknown;
-      if (samplesBefore > 0) samplesBefore += await this.#giveSilence(turn);
-      await turn.checkpoint();
-      const answer = await this.#graphs.model.run(this.#feeds(sentence, job, voice.index));
-      const samples = this.#samplesOf(sentence, answer, samplesBefore);
-      if (samples !== null) said.push({ phonemes: sentence.phonemes, samples });
-      samplesBefore += await this.#give(answer, turn);
+    const playback = new Playback(turn.playsFromMs ?? null, this.#nowMs);
+    const speaking = { job, turn, playback, speaker: voice.index, said: [], samples: 0 };
+    const sentences = await this.#reader.read(job.spokenText, turn.signal);
+    const counts = sentences.map(countWords);
+    const words = writtenWords(job.spokenText);
+    const isWritten = words.length === counts.reduce((sum, count) => sum + count, 0);
+    let word = 0;
+    for (const [index, phonemes] of sentences.entries()) {
+      const own = words.slice(word, word + counts[index]!);
+      word += counts[index]!;
+      if (this.#isUnknown(phonemes)) continue;
+      if (speaking.samples > 0) await this.#giveSilence(speaking);
+      await this.#speakSentence(new SentenceParts(phonemes, isWritten ? own : null), speaking);
     }
-    return said.length === 0 ? null : wordBounds(job.spokenText, said);
+    return speaking.said.length === 0 ? null : wordBounds(job.spokenText, speaking.said);
   }
 
   async release(): Promise<void> {
-    this.#espeak?.close();
+    this.#reader.close();
     await this.#graphs.model.release();
     await this.#graphs.decoder?.release();
   }
 
-  #feeds({ ids }: Sentence, { speed, seed }: SynthesisJob, speaker: number): Record<string, Tensor> {
+  async #speakSentence(parts: SentenceParts, speaking: Speaking): Promise<void> {
+    const { job, turn, playback } = speaking;
+    const isCut = this.#cutsClauses && job.chunking === "growing";
+    while (!parts.isAtEnd) {
+      await turn.checkpoint();
+      const isFirst = parts.isAtStart;
+      const symbols = this.#symbolPace.unitsIn(playback.workSeconds) * job.speed;
+      const phonemes = parts.next(isCut ? symbols : Number.POSITIVE_INFINITY);
+      if (this.#isUnknown(phonemes)) continue;
+      await this.#speakPart({ phonemes, isFirst, isLast: parts.isAtEnd }, speaking);
+    }
+  }
+
+  async #speakPart(part: Part, speaking: Speaking): Promise<void> {
+    const { job, speaker } = speaking;
+    const startedAtMs = this.#nowMs();
+    const encoded = this.#reader.encode(part.phonemes);
+    this.#unknownPhonemes += encoded.unknown;
+    const answer = await this.#graphs.model.run(this.#feeds(encoded, job, speaker));
+    const starts = this.#startsOf(encoded, answer);
+    if (this.#graphs.decoder !== null && !this.#cutsClauses) {
+      this.#say(part, starts, { start: 0, end: Number.POSITIVE_INFINITY }, speaking);
+      return this.#giveWindows(answer, speaking);
+    }
+    const samples = await this.#decode(answer);
+    this.#symbolPace.learn(part.phonemes.length / job.speed, (this.#nowMs() - startedAtMs) / 1_000);
+    const hasMark = MARK.test(part.phonemes.at(-1)!);
+    const kept = keptSamples(samples, this.manifest.sampleRateHz, { ...part, hasMark });
+    this.#say(part, starts, kept, speaking);
+    await this.#give(samples.subarray(kept.start, kept.end), speaking, 0, kept.end - kept.start);
+  }
+
+  #feeds({ ids }: EncodedSentence, { speed, seed }: SynthesisJob, speaker: number): Record<string, Tensor> {
     const { inputNames } = this.#graphs.model;
     const { noiseScale, lengthScale, durationNoiseScale } = this.#scales;
     const tokens = new Tensor("int64", ids, [1, ids.length]);
@@ -151,46 +216,64 @@ export class Vits implements PieceModel {
     return feeds;
   }
 
-  /** Sends the samples of a sentence and returns their number. */
-  async #give(answer: Answer, turn: PieceTurn): Promise<number> {
+  /** Computes all samples of a part in one run. */
+  async #decode(answer: Answer): Promise<Float32Array> {
     const { decoder } = this.#graphs;
-    const fade = Math.round(FADE_SECONDS * this.manifest.sampleRateHz);
-    if (decoder === null) {
-      const samples = (answer["output"] ?? answer["y"])!.data as Float32Array;
-      fadeEnds(samples, { offset: 0, pieceSamples: samples.length, samples: fade });
-      await turn.give(samples);
-      return samples.length;
-    }
+    if (decoder === null) return (answer["output"] ?? answer["y"])!.data as Float32Array;
+    const { z, y_mask, g } = answer as Record<string, Tensor>;
+    const speaker = g !== undefined && decoder.inputNames.includes("g") ? { g } : {};
+    const { output } = await decoder.run({ z: z!, y_mask: y_mask!, ...speaker });
+    return output!.data as Float32Array;
+  }
+
+  async #giveWindows(answer: Answer, speaking: Speaking): Promise<void> {
+    const { job, turn, playback } = speaking;
     const { hopSamples, decoderContextFrames } = this.manifest;
-    const { z, y_mask: mask, g } = answer as Record<string, Tensor>;
+    const { z, y_mask: mask } = answer as Record<string, Tensor>;
     const frames = z!.dims[2]!;
-    for (const window of decoderWindows(frames, decoderContextFrames)) {
+    const affordable =
+      job.chunking === "growing" ? () => this.#framePace.unitsIn(playback.workSeconds) : null;
+    for (const window of decoderWindows(frames, decoderContextFrames, affordable)) {
       if (window.start > 0) await turn.checkpoint();
-      const { output } = await decoder.run({
-        z: framesOf(z!, window),
-        y_mask: framesOf(mask!, window),
-        ...(g !== undefined && decoder.inputNames.includes("g") && { g }),
-      });
+      const startedAtMs = this.#nowMs();
+      const part = { ...answer, z: framesOf(z!, window), y_mask: framesOf(mask!, window) };
+      const decoded = await this.#decode(part);
+      this.#framePace.learn(window.to - window.from, (this.#nowMs() - startedAtMs) / 1_000);
       const first = (window.start - window.from) * hopSamples;
-      const samples = (output!.data as Float32Array).subarray(
-        first,
-        first + (window.stop - window.start) * hopSamples,
-      );
-      const offset = window.start * hopSamples;
-      fadeEnds(samples, { offset, pieceSamples: frames * hopSamples, samples: fade });
-      await turn.give(samples);
+      const samples = decoded.subarray(first, first + (window.stop - window.start) * hopSamples);
+      await this.#give(samples, speaking, window.start * hopSamples, frames * hopSamples);
     }
-    return frames * hopSamples;
   }
 
-  async #giveSilence(turn: PieceTurn): Promise<number> {
-    const samples = new Float32Array(Math.round(SENTENCE_SILENCE_SECONDS * this.manifest.sampleRateHz));
-    await turn.give(samples);
-    return samples.length;
+  /** Sends samples from `offset` of a part of `partSamples`, faded at the part's ends. */
+  async #give(samples: Float32Array, speaking: Speaking, offset: number, partSamples: number): Promise<void> {
+    const { sampleRateHz } = this.manifest;
+    const fade = Math.round(FADE_SECONDS * sampleRateHz);
+    fadeEnds(samples, { offset, pieceSamples: partSamples, samples: fade });
+    speaking.samples += samples.length;
+    speaking.playback.sent(samples.length / sampleRateHz);
+    await speaking.turn.give(samples);
   }
 
-  /** Returns the sample at which each phoneme begins; null if the graph has no durations. */
-  #samplesOf({ starts }: Sentence, answer: Answer, samplesBefore: number): Float64Array | null {
+  async #giveSilence(speaking: Speaking): Promise<void> {
+    const samples = Math.round(SENTENCE_SILENCE_SECONDS * this.manifest.sampleRateHz);
+    await this.#give(new Float32Array(samples), speaking, 0, samples);
+  }
+
+  /** Remembers when each phoneme of a part begins, if the graph reports it. */
+  #say(
+    { phonemes }: Part,
+    starts: Float64Array | null,
+    kept: { readonly start: number; readonly end: number },
+    { said, samples: before }: Speaking,
+  ): void {
+    if (starts === null) return;
+    const samples = starts.map((at) => before + Math.min(Math.max(at, kept.start), kept.end) - kept.start);
+    said.push({ phonemes, samples });
+  }
+
+  /** Returns the part's sample at which each phoneme begins; null if the graph has no durations. */
+  #startsOf({ starts }: EncodedSentence, answer: Answer): Float64Array | null {
     const { durations, hopSamples } = this.manifest;
     if (durations === undefined) return null;
     const frames = Array.from(answer[durations]!.data as Float32Array | BigInt64Array, Number);
@@ -198,32 +281,14 @@ export class Vits implements PieceModel {
     let frame = 0;
     return Float64Array.from(starts, (start) => {
       for (; token < start; token++) frame += frames[token] ?? 0;
-      return samplesBefore + frame * hopSamples;
+      return frame * hopSamples;
     });
   }
-}
 
-async function openEspeak(model: ModelPackage<VitsManifest, VitsContents>): Promise<Espeak | null> {
-  const { config } = model.contents;
-  if (config === undefined || config.phoneme_type !== "espeak" || config.espeak === undefined) return null;
-  const { id } = model.manifest;
-  const program = findEspeak(process.env["PATH"] ?? "");
-  if (program === null) {
-    const rule = "its voices need espeak-ng, which is not on PATH: apt-get install espeak-ng";
-    throw brokenModel(`Cannot load ${id}: ${rule}`);
+  /** Not a single phoneme has an id. */
+  #isUnknown(phonemes: readonly string[]): boolean {
+    return this.#reader.encode(phonemes).unknown === phonemes.length;
   }
-  const { voice } = config.espeak;
-  const espeak = new Espeak({ voice, program });
-  try {
-    // Report an unknown language now, not with the first sentence.
-    await espeak.read("а", new AbortController().signal);
-  } catch (error) {
-    espeak.close();
-    const reason = ((error as Error).cause as Error | undefined)?.message ?? (error as Error).message;
-    const rule = `espeak.voice must be a voice of espeak-ng that speaks, found ${voice}: ${reason}`;
-    throw brokenModel(`Cannot load ${fileNameOf(model, "config")}: ${rule}`, error);
-  }
-  return espeak;
 }
 
 async function loadGraphs(
@@ -240,34 +305,6 @@ async function loadGraphs(
     throw brokenModel(`Cannot load ${fileNameOf(model, contract.file)}: ${rule}`);
   }
   return { model: graph, decoder: isSplit ? await loadGraph(model, PIPER_DECODER, options) : null };
-}
-
-function readerOf(
-  { manifest, contents }: ModelPackage<VitsManifest, VitsContents>,
-  espeak: Espeak | null,
-): Reader {
-  const { config, symbols } = contents;
-  if (config === undefined) {
-    const blank = manifest.addsBlanks ? BLANK : null;
-    return (text) => {
-      const phonemes = [...text.normalize("NFC").toLowerCase()];
-      return Promise.resolve(knownOnly({ phonemes, ...encodeCharacters(phonemes, symbols!, { blank }) }));
-    };
-  }
-  const encoded = (phonemes: readonly string[]) =>
-    knownOnly({ phonemes, ...encodePhonemes(phonemes, config.phoneme_id_map) });
-  if (espeak === null) {
-    return (text) => Promise.resolve(encoded([...text.toLowerCase().normalize("NFD")]));
-  }
-  return async (text, signal) => {
-    const sentences = sentencesOfPhonemes(await espeak.read(text, signal), config.phoneme_map);
-    return sentences.flatMap(encoded);
-  };
-}
-
-/** Drops a sentence without a single known phoneme. */
-function knownOnly(sentence: Sentence): Sentence[] {
-  return sentence.unknown === sentence.phonemes.length ? [] : [sentence];
 }
 
 function whole(value: number): Tensor {

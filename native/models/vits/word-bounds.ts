@@ -1,7 +1,8 @@
 const WORD = /\S+/gu;
 const SOUND = /[\p{L}\p{N}]/u;
+const OUTER_SIGNS = /^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu;
 
-/** A sentence of a piece with its timing. */
+/** A sentence of a piece, or a part of one, with its timing. */
 export interface SaidSentence {
   readonly phonemes: readonly string[];
   /** `[phonemes + 1]`: samples of the piece at which each phoneme begins, and at which the last one ends. */
@@ -34,6 +35,12 @@ export function wordBounds(text: string, sentences: readonly SaidSentence[]): In
   }
   bounds.fill(Math.round(sample), Math.min(unit, bounds.length));
   return bounds;
+}
+
+/** Returns the words of a text in lower case, without signs around them. */
+export function writtenWords(text: string): string[] {
+  const words = [...text.toLowerCase().matchAll(WORD)].filter(([word]) => SOUND.test(word));
+  return words.map(([word]) => word.replace(OUTER_SIGNS, ""));
 }
 
 /** Returns the length of a word without trailing signs. */

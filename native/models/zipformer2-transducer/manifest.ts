@@ -5,11 +5,24 @@ import {
   PUBLIC_RECOGNIZER,
   type PublicRecognizerManifest,
 } from "../public-recognizer-manifest.js";
+import { whole } from "../rules.js";
+
+export interface TransducerManifest extends PublicRecognizerManifest {
+  /** Paths of the beam search over finals and files. */
+  readonly activePaths: number;
+}
 
 const FILES = ["encoder", "decoder", "joiner", "vocabulary"];
+/** As sherpa-onnx's `max_active_paths`. */
+const ACTIVE_PATHS = 4;
 
-export const ZIPFORMER2_TRANSDUCER_PACKAGE = manifestOnly<PublicRecognizerManifest>(
+/** Makes the manifest fields of transducers. */
+export function transducerFields(family: string) {
+  return { ...commonRecognizerFields(family, FILES), activePaths: whole(1).default(ACTIVE_PATHS) };
+}
+
+export const ZIPFORMER2_TRANSDUCER_PACKAGE = manifestOnly<TransducerManifest>(
   z
-    .object(commonRecognizerFields("zipformer2-transducer", FILES))
+    .object(transducerFields("zipformer2-transducer"))
     .transform((fields) => ({ ...fields, ...PUBLIC_RECOGNIZER })),
 );

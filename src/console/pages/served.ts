@@ -5,6 +5,7 @@ import type { Session } from "./api.js";
 export const PLAYGROUND = [
   { name: "speak", part: "synthesis" },
   { name: "transcribe", part: "transcription" },
+  { name: "jobs", part: "transcription" },
   { name: "listen", part: "live" },
 ] as const;
 export type PlaygroundPage = (typeof PLAYGROUND)[number]["name"];

@@ -7,6 +7,7 @@ import type { Handlers, Route, RouteDeps } from "../router.js";
 import { accountHandlers, tokenHandlers } from "./account.js";
 import { catalogHandlers } from "./catalog.js";
 import { listenFileHandlers, speakHandlers } from "./deepgram.js";
+import { jobHandlers } from "./jobs.js";
 import { realtimeHandlers } from "./realtime.js";
 import { referenceRoutes } from "./reference.js";
 import { speechHandlers } from "./speech.js";
@@ -26,6 +27,7 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     ...speechHandlers(deps),
     ...transcribeHandlers(deps),
     ...transcriptionsHandlers(deps),
+    ...jobHandlers(deps),
     ...listenFileHandlers(deps),
     ...speakHandlers(deps),
     ...tokenHandlers(deps),
@@ -35,10 +37,19 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
   const routes = HTTP_OPERATIONS.map((operation) => {
     const [method, path] = operation.split(" ") as [Route["method"], string];
     const isHere = isServed({ method, path }, serve);
-    return { method, path, handle: isHere ? handlers[operation] : elsewhere({ method, path }, serve) };
+    return {
+      method,
+      path: routePath(path),
+      handle: isHere ? handlers[operation] : elsewhere({ method, path }, serve),
+    };
   });
   const models = everyModel(deps.conversations.catalog).filter(({ task }) => servesTask(task, serve));
   return [...routes, ...referenceRoutes(models, serve)];
+}
+
+/** `/v1/jobs/{id}` in the notation of routes. */
+function routePath(path: string): string {
+  return path.replace(/\{(\w+)\}/g, ":$1");
 }
 
 function elsewhere(operation: Pick<Route, "method" | "path">, serve: readonly ServedPart[]): Route["handle"] {

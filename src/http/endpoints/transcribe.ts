@@ -1,30 +1,19 @@
 import { requireDiarization } from "../../../core/domain/catalog/catalog.js";
 import type { BilledTranscript } from "../../../core/domain/decoding/transcript.js";
-import { ServiceError } from "../../../core/domain/errors.js";
+import type { ServiceError } from "../../../core/domain/errors.js";
 import { ratio } from "../../../core/domain/rounded.js";
-import type { Departure, FrontRequest } from "../../../core/ports/front.js";
-import { ENDLESS_ROOM, type SpoolRoom } from "../../../core/ports/spool-room.js";
-import type { UrlSource } from "../../../core/ports/url-source.js";
+import type { Departure } from "../../../core/ports/front.js";
 import { acceptsEvents } from "../../../core/protocol/accepts-events.js";
 import { errorEventBody } from "../../../core/protocol/error-body.js";
 import { parseTranscribeQuery } from "../../../core/protocol/transcribe-query.js";
 import { toTranscription, usageHeaders } from "../../../core/protocol/transcription-response.js";
+import { uploadOf } from "../audio-source.js";
 import { EVENT_HEADERS, HEARTBEAT_MS } from "../events.js";
 import type { Exchange } from "../exchange.js";
 import { endWithBody, joinedBody, jsonInTurns, type LongBody, textBody } from "../long-body.js";
 import { modelForFingerprint } from "../once-by-key.js";
-import { paced, UPLOAD_PACE } from "../read-body.js";
 import type { Handlers, RouteDeps } from "../router.js";
-import { LONGEST_FETCH_BYTES } from "../spool.js";
-import {
-  admitFile,
-  checkRoom,
-  type FileDeps,
-  FormUpload,
-  isMultipart,
-  transcribeUpload,
-  type Upload,
-} from "../transcribed-upload.js";
+import { admitFile, type FileDeps, transcribeUpload } from "../transcribed-upload.js";
 
 export function transcribeHandlers(
   deps: FileDeps & Pick<RouteDeps, "urls">,
@@ -38,7 +27,7 @@ async function transcribe(exchange: Exchange, deps: FileDeps & Pick<RouteDeps, "
   const asked = parseTranscribeQuery(request.query, deps.conversations.catalog.hearing);
   const { timestamps: wantsTimes, hotWords, reading, speakers } = asked;
   if (speakers !== null) requireDiarization(deps.conversations.catalog);
-  const upload = await uploadOf(request, asked.urls, { urls: deps.urls, room: deps.room ?? ENDLESS_ROOM });
+  const upload = await uploadOf(request, asked.urls, deps);
   const events = acceptsEvents(request.header("accept")) ? new ProgressEvents(exchange) : null;
   const wishes = {
     ...{ model: asked.model.name, hotWords, reading },
@@ -63,38 +52,6 @@ async function transcribe(exchange: Exchange, deps: FileDeps & Pick<RouteDeps, "
   ];
   const wanted = () => ({ fingerprintParts, wishes, answer });
   await transcribeUpload({ exchange, deps, caller, key, upload, wanted });
-}
-
-/** Finds the one source of audio of a request. An empty body does not count. */
-async function uploadOf(
-  request: FrontRequest,
-  [url, ...others]: readonly string[],
-  { urls, room }: { readonly urls: UrlSource; readonly room: SpoolRoom },
-): Promise<Upload> {
-  if (url !== undefined) {
-    if (others.length > 0 || (await hasBytes(request))) {
-      throw new ServiceError("INVALID_REQUEST", "supply exactly one of url, a file part and a raw body");
-    }
-    return {
-      bytes: urls.fetch(url, request.signal),
-      url,
-      fileName: undefined,
-      maxBytes: LONGEST_FETCH_BYTES,
-    };
-  }
-  await checkRoom(request, room);
-  if (isMultipart(request)) return FormUpload.open(request, { fields: [] });
-  return { bytes: paced(request.body, UPLOAD_PACE), fileName: request.header("x-filename") };
-}
-
-/** Reads a body of unknown length up to its first byte. */
-async function hasBytes(request: FrontRequest): Promise<boolean> {
-  if (request.contentLength !== null) return request.contentLength > 0;
-  if (request.header("transfer-encoding") === undefined) return false;
-  for await (const chunk of paced(request.body, UPLOAD_PACE)) {
-    if (chunk.length > 0) return true;
-  }
-  return false;
 }
 
 /** The smallest step worth an event; progress bars show nothing finer. */

@@ -1,10 +1,7 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { BilledTranscript, TranscribedSegment } from "../../../core/domain/decoding/transcript.js";
 import { ServiceError } from "../../../core/domain/errors.js";
 import { seconds } from "../../../core/domain/rounded.js";
-import { readingCuesInSteps } from "../../../core/domain/text/cues.js";
 import { majorityLanguage } from "../../../core/domain/text/script.js";
-import { type Cue, formatSrt, formatVtt } from "../../../core/domain/text/subtitles.js";
 import type { TranscriptionConversation } from "../../../core/ports/conversations.js";
 import type { Departure } from "../../../core/ports/front.js";
 import { ignoredHeader } from "../../../core/protocol/ignored-names.js";
@@ -20,6 +17,7 @@ import type { Exchange } from "../exchange.js";
 import { endWithBody, jsonInTurns, type LongBody, textBody } from "../long-body.js";
 import { modelForFingerprint } from "../once-by-key.js";
 import type { Handlers } from "../router.js";
+import { srtOf, vttOf } from "../subtitles.js";
 import {
   admitFile,
   checkRoom,
@@ -125,12 +123,12 @@ async function render(
     case "srt":
       return {
         contentType: "application/x-subrip; charset=utf-8",
-        body: textBody(formatSrt(await cuesOf(transcription))),
+        body: textBody(await srtOf(transcription)),
       };
     case "vtt":
       return {
         contentType: "text/vtt; charset=utf-8",
-        body: textBody(formatVtt(await cuesOf(transcription))),
+        body: textBody(await vttOf(transcription)),
       };
     case "verbose_json": {
       const { segments, words, ...rest } = verbose(transcription, text);
@@ -142,16 +140,6 @@ async function render(
       });
       return { contentType: "application/json", body };
     }
-  }
-}
-
-/** Lays out subtitles in steps: two hours of speech would block other clients for a tenth of a second. */
-async function cuesOf({ words = [], display_words }: Transcription): Promise<readonly Cue[]> {
-  const steps = readingCuesInSteps(display_words ?? words);
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done === true) return value;
-    await nextTurn();
   }
 }
 

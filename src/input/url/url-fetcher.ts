@@ -3,6 +3,7 @@ import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
 import { ServiceError } from "../../../core/domain/errors.js";
+import type { WebhookSender } from "../../../core/ports/jobs.js";
 import type { UrlSource } from "../../../core/ports/url-source.js";
 import type { AddressPolicy } from "./address-policy.js";
 
@@ -25,6 +26,8 @@ export interface FetchLimits {
   /** Between two chunks of the body. */
   readonly stallMs: number;
   readonly wholeMs: number;
+  /** From the start of a POST to the head of its response. */
+  readonly postMs: number;
 }
 
 const DEFAULT_FETCH_LIMITS: FetchLimits = {
@@ -32,8 +35,16 @@ const DEFAULT_FETCH_LIMITS: FetchLimits = {
   answerMs: 20_000,
   stallMs: 30_000,
   wholeMs: 900_000,
+  postMs: 15_000,
 };
 
+interface Sent {
+  readonly method: "GET" | "POST";
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+}
+
+const NOTHING: Sent = { method: "GET", headers: {}, body: undefined };
 const MAX_REDIRECTS = 3;
 const REDIRECTS = [301, 302, 303, 307, 308];
 /** The same text for unknown names and private hosts, which must not reveal which hosts exist. */
@@ -45,7 +56,7 @@ const NOT_PUBLIC = "its host must have public addresses, and no others";
  * A name is resolved when the connection is opened, which uses the addresses that were checked, so a second
  * DNS answer cannot differ. Of a server's response, only the status appears in errors.
  */
-export class UrlFetcher implements UrlSource {
+export class UrlFetcher implements UrlSource, WebhookSender {
   readonly #policy: AddressPolicy;
   readonly #resolve: (host: string) => Promise<readonly ResolvedAddress[]>;
   readonly #limits: FetchLimits;
@@ -84,6 +95,31 @@ export class UrlFetcher implements UrlSource {
     }
   }
 
+  check(text: string): void {
+    try {
+      const host = hostOf(parseAudioUrl(text));
+      if (isIP(host) !== 0 && !this.#policy.allows(host)) throw refused(NOT_PUBLIC);
+    } catch (thrown) {
+      const { message } = thrown as ServiceError;
+      const why = message.replace(/^Cannot fetch the url: /, "");
+      throw new ServiceError("INVALID_REQUEST", `webhook_url cannot be used: ${why}`, {
+        param: "webhook_url",
+      });
+    }
+  }
+
+  async post(
+    text: string,
+    sent: Pick<Required<Sent>, "headers" | "body">,
+    signal: AbortSignal,
+  ): Promise<number> {
+    const ending = AbortSignal.any([signal, AbortSignal.timeout(this.#limits.postMs)]);
+    const response = await this.#ask(parseAudioUrl(text), ending, { method: "POST", ...sent });
+    // Only the status counts: of the rest nothing is read.
+    response.destroy();
+    return response.statusCode ?? 0;
+  }
+
   /** Follows redirects to a response with a usable body. */
   async #open(first: URL, signal: AbortSignal): Promise<IncomingMessage> {
     let url = first;
@@ -100,17 +136,19 @@ export class UrlFetcher implements UrlSource {
     }
   }
 
-  #ask(url: URL, signal: AbortSignal): Promise<IncomingMessage> {
+  #ask(url: URL, signal: AbortSignal, sent: Sent = NOTHING): Promise<IncomingMessage> {
     // An address in the URL is not looked up, so check it here.
     const host = hostOf(url);
     if (isIP(host) !== 0 && !this.#policy.allows(host)) throw refused(NOT_PUBLIC);
     const request = url.protocol === "https:" ? requestHttps : requestHttp;
     return new Promise((resolve, reject) => {
+      const { method, body, headers } = sent;
       const outgoing = request(url, {
+        method,
         // Never reuse a connection that was opened for another client.
         agent: false,
         lookup: this.#lookup,
-        headers: { accept: "*/*", "accept-encoding": "identity", "user-agent": "dauys" },
+        headers: { accept: "*/*", "accept-encoding": "identity", "user-agent": "dauys", ...headers },
         signal,
       });
       outgoing.once("response", resolve);
@@ -120,7 +158,7 @@ export class UrlFetcher implements UrlSource {
         socket.destroy();
         reject(refused("the server changed the protocol"));
       });
-      outgoing.end();
+      outgoing.end(body);
     });
   }
 

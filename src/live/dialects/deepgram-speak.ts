@@ -57,7 +57,8 @@ class DeepgramSpeakTranslation implements SpeakTranslation {
   toClient(message: SpeakMessageOut): readonly WireMessage[] {
     // The samples held back belong to audio that the client has cleared.
     if (message.type === "cleared") this.#encoder = this.#newEncoder();
-    return [JSON.stringify(toMessage(message, this.#requestId))];
+    // Deepgram's sockets close without a summary.
+    return message.type === "done" ? [] : [JSON.stringify(toMessage(message, this.#requestId))];
   }
 
   sound(pcm: Int16Array, isLast: boolean): readonly WireMessage[] {
@@ -99,7 +100,10 @@ class DeepgramSpeakTranslation implements SpeakTranslation {
   }
 }
 
-function toMessage(message: SpeakMessageOut, requestId: string): SpeakServerMessage {
+function toMessage(
+  message: Exclude<SpeakMessageOut, { readonly type: "done" }>,
+  requestId: string,
+): SpeakServerMessage {
   switch (message.type) {
     case "flushed":
       return { type: "Flushed", sequence_id: message.sequence };

@@ -6,7 +6,9 @@ import type {
   LiveWishes,
   SpeakConversation,
   SpeakMessageOut,
+  SpeakReceipt,
   SpeakWishes,
+  SpokenPlace,
 } from "../../../core/ports/conversations.js";
 import type { FrontRequest, Headers } from "../../../core/ports/front.js";
 import type { LivePath } from "../../../core/protocol/endpoints.js";
@@ -78,9 +80,12 @@ export interface SpeakTranslation {
   readonly ignored: readonly string[];
   /** Messages for a client whose socket has opened. */
   opened(): readonly WireMessage[];
-  toClient(message: SpeakMessageOut): readonly WireMessage[];
+  /** Errors of the socket itself have no receipt. */
+  toClient(message: SpeakMessageOut, receipt?: SpeakReceipt): readonly WireMessage[];
   /** @param isLast of a sentence */
-  sound(pcm: Int16Array, isLast: boolean): readonly WireMessage[];
+  sound(pcm: Int16Array, isLast: boolean, place: SpokenPlace): readonly WireMessage[];
+  /** Messages for a client whose service stops. */
+  goingAway?(deadlineSeconds: number): readonly WireMessage[];
   text(conversation: SpeakConversation, text: string): void;
   binary(conversation: SpeakConversation): void;
 }

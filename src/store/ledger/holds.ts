@@ -2,6 +2,9 @@ import type { ISql, Sql } from "postgres";
 import type { Quantity, Tariff, UsageKind } from "../../../core/domain/usage/tariff.js";
 import type { UsageOrigin } from "../../../core/ports/usage-meter.js";
 
+/** Ids of the holds of jobs begin with it: they do not count in the limits on concurrent requests. */
+const JOB_PREFIX = "job_";
+
 /** A hold to open. */
 export interface NewHold {
   readonly id: string;
@@ -65,7 +68,7 @@ export class Holds {
     const [row] = await this.#sql<{ count: number }[]>`
       select count(*)::int as count from holds
       where organization_id = ${organizationId} and kind = ${kind} and state in ('open', 'posted')
-        and id <> all (${[...over]}::text[])`;
+        and id <> all (${[...over]}::text[]) and not starts_with(id, ${JOB_PREFIX})`;
     return row?.count ?? 0;
   }
 
@@ -93,26 +96,7 @@ export class Holds {
    * @returns the credits, or null when the hold was not open any more
    */
   post(id: string, units: number, state: "posted" | "settled"): Promise<number | null> {
-    return retryingConflicts(async () => {
-      const [row] = await this.#sql<{ amount: number }[]>`
-        with hold as (
-          update holds set state = ${state}, closed_at = now(),
-            units = least(${units}::bigint, held * units_per_second * tariff_per_units / tariff_credits),
-            amount = credits_for(
-              least(${units}::bigint, held * units_per_second * tariff_per_units / tariff_credits),
-              units_per_second, tariff_credits, tariff_per_units)
-          where id = ${id} and state = 'open'
-          returning id, organization_id, held, amount
-        ), account as (
-          update accounts set held = accounts.held - hold.held, balance = accounts.balance - hold.amount
-          from hold where accounts.organization_id = hold.organization_id
-        ), charge as (
-          insert into transfers (reference, kind, debit_account, credit_account, amount)
-          select 'charge:' || id, 'charge', organization_id, 'revenue', amount from hold where amount > 0
-        )
-        select amount from hold`;
-      return row?.amount ?? null;
-    });
+    return retryingConflicts(() => postHold(this.#sql, { id, units, state }));
   }
 
   /** Makes a posted charge final. */
@@ -214,6 +198,31 @@ export class Holds {
       ${quantity.unitsPerSecond}::bigint, ${tariff.credits}::bigint, ${tariff.perUnits}::bigint,
       ${origin?.keyId ?? null}::text, ${origin?.endpoint ?? null}::text`;
   }
+}
+
+/** As `Holds.post`, once; in a transaction it is charged together with the transaction's other changes. */
+export async function postHold(
+  sql: ISql,
+  { id, units, state }: { readonly id: string; readonly units: number; readonly state: "posted" | "settled" },
+): Promise<number | null> {
+  const [row] = await sql<{ amount: number }[]>`
+    with hold as (
+      update holds set state = ${state}, closed_at = now(),
+        units = least(${units}::bigint, held * units_per_second * tariff_per_units / tariff_credits),
+        amount = credits_for(
+          least(${units}::bigint, held * units_per_second * tariff_per_units / tariff_credits),
+          units_per_second, tariff_credits, tariff_per_units)
+      where id = ${id} and state = 'open'
+      returning id, organization_id, held, amount
+    ), account as (
+      update accounts set held = accounts.held - hold.held, balance = accounts.balance - hold.amount
+      from hold where accounts.organization_id = hold.organization_id
+    ), charge as (
+      insert into transfers (reference, kind, debit_account, credit_account, amount)
+      select 'charge:' || id, 'charge', organization_id, 'revenue', amount from hold where amount > 0
+    )
+    select amount from hold`;
+  return row?.amount ?? null;
 }
 
 /** Locks an organization's account until the transaction ends. */

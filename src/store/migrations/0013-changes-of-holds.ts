@@ -1,10 +1,7 @@
 import type { Migration } from "../postgres/migrate.js";
 
 /** Opens, extends and posts many holds of many organizations in one statement. */
-export const changesOfHolds: Migration = {
-  version: 13,
-  name: "changes-of-holds",
-  sql: `
+export const CHANGES_OF_HOLDS = `
     -- Carries out wanted, an array of changes, for each organization in the order of nth, as if each were a statement of
     -- its own. One of them never decides about those of another organization:
     --   open    covers what there is of wanted, if that is least at least and fewer than at_once holds of its kind are in work,
@@ -152,5 +149,6 @@ export const changesOfHolds: Migration = {
         end if;
       end
     $$;
-  `,
-};
+  `;
+
+export const changesOfHolds: Migration = { version: 13, name: "changes-of-holds", sql: CHANGES_OF_HOLDS };

@@ -13,6 +13,8 @@ import { attempts } from "./0011-attempts.js";
 import { journalsOfServices } from "./0012-journals-of-services.js";
 import { changesOfHolds } from "./0013-changes-of-holds.js";
 import { runningKeys } from "./0014-running-keys.js";
+import { jobQueue } from "./0015-job-queue.js";
+import { jobs } from "./0016-jobs.js";
 
 /** Every migration in order. New ones are added at the end; one that was released is never edited. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -30,4 +32,6 @@ export const MIGRATIONS: readonly Migration[] = [
   journalsOfServices,
   changesOfHolds,
   runningKeys,
+  jobQueue,
+  jobs,
 ];

@@ -1,10 +1,11 @@
 import type { Sql } from "postgres";
+import { queueSchemaOf } from "./queue-schema.js";
 
-/** One step of the schema, forward only. The SQL has no parameters. */
+/** One step of the schema, forward only. The SQL has no parameters but the schema of the job queue. */
 export interface Migration {
   readonly version: number;
   readonly name: string;
-  readonly sql: string;
+  readonly sql: string | ((queueSchema: string) => string);
 }
 
 /** The advisory lock of a service that migrates the database: "dauy" in ASCII. */
@@ -29,8 +30,10 @@ export async function migrate(sql: Sql, migrations: readonly Migration[]): Promi
     const applied = new Set(rows.map((row) => row.version));
     requireKnownSchema(applied, migrations);
     const missing = migrations.filter((migration) => !applied.has(migration.version));
+    const queueSchema = await queueSchemaOf(transaction);
     for (const migration of missing) {
-      await transaction.unsafe(migration.sql);
+      const text = typeof migration.sql === "string" ? migration.sql : migration.sql(queueSchema);
+      await transaction.unsafe(text);
       const { version, name } = migration;
       await transaction`insert into schema_migrations ${transaction({ version, name })}`;
     }

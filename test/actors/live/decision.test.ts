@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { decideLive } from "../../../actors/live/decision.js";
 import {
   billedSamples,
-  decideLive,
   type LiveEffect,
   type LiveMessage,
+  type LivePhase,
   type LiveState,
   NEW_SESSION,
-} from "../../../actors/live/decision.js";
+} from "../../../actors/live/state.js";
 import { ServiceError } from "../../../core/domain/errors.js";
 import type { LiveEvent } from "../../../core/ports/live-decoder.js";
 import * as fc from "../../support/properties.js";
@@ -134,6 +135,20 @@ test("a draining session takes neither audio nor finalize and finishes once", ()
         assert.equal(countOf(effects, "finish"), 0);
       }
     }),
+  );
+});
+
+test("a session's states only move forward, and accepted audio never decreases", () => {
+  const order: readonly LivePhase[] = ["listening", "draining", "settling", "stopped"];
+  fc.assert(
+    fc.property(fc.array(anyMessage, { maxLength: 30 }), (messages) => {
+      for (const { before, after } of run(messages).steps) {
+        assert.ok(order.indexOf(after.phase) >= order.indexOf(before.phase));
+        assert.ok(after.acceptedSamples >= before.acceptedSamples);
+        assert.ok(after.isReady || !before.isReady, "a session stays ready");
+      }
+    }),
+    { numRuns: 500 },
   );
 });
 

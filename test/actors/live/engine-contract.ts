@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { decideLive, type LiveState, NEW_SESSION } from "../../../actors/live/decision.js";
+import { decideLive } from "../../../actors/live/decision.js";
 import type { LiveEngine, LiveEngineOptions } from "../../../actors/live/engine.js";
+import { type LiveState, NEW_SESSION } from "../../../actors/live/state.js";
 import type { LiveEvent } from "../../../core/ports/live-decoder.js";
 import { cut, joined, noise, RATE_HZ, silence, speech, tone } from "../../support/audio.js";
 import { eventually } from "../../support/eventually.js";
@@ -285,6 +286,19 @@ export function liveEngineContract(
         return more === 0 && taken < minute;
       };
       await eventually("the backlog is full, then has room", isFullThenHasRoom);
+    });
+
+    test("audio that waits for a worker counts as late, that of the latest session", async () => {
+      const starting = await makeEngine();
+      const [first, second] = [new LiveListener(starting), new LiveListener(starting)];
+      assert.equal(starting.lateSeconds, 0);
+      first.feed.write(silence(1));
+      second.feed.write(silence(2));
+      assert.equal(starting.lateSeconds, 2);
+      await starting.start();
+      await eventually("the audio is stepped", () => starting.lateSeconds < 0.04);
+      for (const listener of [first, second]) await listener.finish();
+      await starting.stop();
     });
 
     test("a longest utterance is cut, and partials of the next begin at the cut", async () => {

@@ -245,3 +245,13 @@ test("an answer has room tone unless it is disabled, at a position from the seed
   assert.deepEqual(roomTone, { cutoffHz: 500, seed: 12 });
   assert.equal((await calmPlan({ text: "Сәлем!", room_tone: false })).roomTone, null);
 });
+
+test("a clause whose sentence continues keeps its mark, and ends with the pause of the mark", async () => {
+  const request = parseSynthesisRequest({ text: "Бүгін күн ашық, " });
+  const partOf = async (isClause: boolean) => {
+    const { sentences } = await planSynthesis(request, MODEL, { continues: true, isClause });
+    return sentences.map(({ pieces, pauseSamples }) => [pieces.at(-1)!.text, pauseSamples / 24]);
+  };
+  assert.deepEqual(await partOf(true), [["бүгін күн ашық,", 90]]);
+  assert.deepEqual(await partOf(false), [["бүгін күн ашық.", 250]]);
+});

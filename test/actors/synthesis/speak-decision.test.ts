@@ -45,9 +45,8 @@ function shown(effects: readonly SpeakEffect[]): string[] {
         return `${effect.type} ${effect.characters}`;
       case "send": {
         const { message } = effect;
-        return "sequence" in message
-          ? `${message.type} ${message.sequence}`
-          : `${message.type} ${message.code}`;
+        if ("sequence" in message) return `${message.type} ${message.sequence}`;
+        return message.type === "done" ? "done" : `${message.type} ${message.code}`;
       }
       case "close-socket":
         return `close ${effect.code}`;
@@ -149,13 +148,19 @@ test("a close finishes what was flushed and drops the rest", () => {
     "settle 4",
     "flushed 0",
     "settle 0",
+    "done",
     "close 1000",
     "release",
   ]);
   const open = run([speak("Бір. Екі. "), sound(0), CLOSE]);
-  assert.deepEqual(shown(open.effects).slice(2), ["cancel", "settle 5", "close 1000", "release"]);
-  assert.deepEqual(shown(run([CLOSE]).effects), ["settle 0", "close 1000", "release"]);
-  assert.deepEqual(shown(run([{ type: "going-away" }]).effects), ["settle 0", "close 1012", "release"]);
+  assert.deepEqual(shown(open.effects).slice(2), ["cancel", "settle 5", "done", "close 1000", "release"]);
+  assert.deepEqual(shown(run([CLOSE]).effects), ["settle 0", "done", "close 1000", "release"]);
+  assert.deepEqual(shown(run([{ type: "going-away" }]).effects), [
+    "settle 0",
+    "done",
+    "close 1012",
+    "release",
+  ]);
 });
 
 test("a failure of the service is not charged, audio sent before it is", () => {
@@ -271,6 +276,66 @@ test("whatever happens, a turn is settled once, for no more than its text, and a
       assert.ok(sequence <= asked + cleared);
       assert.equal(effects.filter(({ type }) => type === "release").length, 1);
       assert.deepEqual(effects.at(-1), { type: "release" });
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+test("the first clause of a turn is spoken before its sentence is complete, if a session wishes so", () => {
+  const clause = "Бүгін таңертең ауа райы өте жақсы болады, ";
+  const rest = "ал кешке жаңбыр жауады, қолшатыр алыңыз деп айтты. Иә";
+  for (const startsEarly of [false, true]) {
+    let state: SpeakState = { ...NEW_SPEAKING, startsEarly };
+    const begun: (readonly [string, boolean, boolean])[] = [];
+    for (const message of [...[...(clause + rest)].map(speak), FLUSH, sound(0, true), sound(1, true)]) {
+      const decision = decideSpeaking(state, message);
+      state = decision.state;
+      for (const effect of decision.effects) {
+        if (effect.type !== "begin") continue;
+        const { text, isClause, continues } = effect.sentence;
+        begun.push([text, isClause, continues]);
+      }
+    }
+    const whole = [`${clause}${rest.slice(0, -2)}`, false, true];
+    const parts = [
+      [clause, true, true],
+      [rest.slice(0, -2), false, true],
+    ];
+    assert.deepEqual(begun, [...(startsEarly ? parts : [whole]), ["Иә", false, false]]);
+  }
+});
+
+test("turns are numbered by the flushes and clears that a client sent before their text", () => {
+  fc.assert(
+    fc.property(anyMessages, (messages) => {
+      let state: SpeakState = NEW_SPEAKING;
+      /** As the client counts, and the turn of every character it sent, in order. */
+      let sent = 0;
+      let over = -1;
+      for (const message of messages) {
+        if (state.phase === "stopped") return;
+        const isCounted =
+          state.ending === null
+            ? message.type === "flush" || message.type === "clear"
+            : message.type === "clear";
+        const { state: next, effects } = decideSpeaking(state, message);
+        if (isCounted) sent++;
+        for (const effect of effects) {
+          if (effect.type === "begin") {
+            assert.ok(effect.sentence.turn > over && effect.sentence.turn <= sent);
+            assert.equal(
+              effect.sentence.through - effect.sentence.from,
+              countCodePoints(effect.sentence.text),
+            );
+          } else if (effect.type === "send" && effect.message.type === "flushed")
+            assert.equal(effect.message.turn, ++over);
+          else if (effect.type === "send" && effect.message.type === "cleared") {
+            assert.equal(effect.message.turn, sent - 1);
+            over = effect.message.turn;
+          }
+        }
+        state = next;
+      }
     }),
     { numRuns: 1_000 },
   );

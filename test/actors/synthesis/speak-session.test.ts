@@ -8,6 +8,7 @@ import { SPEAKING } from "../../support/catalog.js";
 import { deferred } from "../../support/deferred.js";
 import { eventually } from "../../support/eventually.js";
 import { FreeMeter } from "../../support/free-meter.js";
+import { synthesisCredits } from "../../support/prices.js";
 import { SILENT } from "../../support/silent-log.js";
 import { ToneSynthesizer, toneOf } from "../../support/tone-synthesizer.js";
 
@@ -26,7 +27,9 @@ function openSession() {
   const sink: SpeakSink = {
     send: (message: SpeakMessageOut) =>
       void sent.push(
-        "sequence" in message ? `${message.type} ${message.sequence}` : `${message.type} ${message.code}`,
+        "sequence" in message
+          ? `${message.type} ${message.sequence}`
+          : `${message.type} ${"code" in message ? message.code : ""}`.trim(),
       ),
     sound(pcm) {
       if (sent.at(-1) !== "sound") sent.push("sound");
@@ -46,10 +49,12 @@ function openSession() {
       meter.calls.push(`turn ${turn}`);
       return meter.openSpeech();
     },
+    priceOf: synthesisCredits,
     sink,
     log: SILENT,
     observer: {
       opened: () => void counted.push("opened"),
+      firstAudio: () => void counted.push("first audio"),
       interrupted: () => void counted.push("interrupted"),
       failed: (code) => void counted.push(code),
       ended: () => void counted.push("ended"),
@@ -103,7 +108,7 @@ test("a clear in mid-sentence ends its synthesis, and no more of its audio follo
     ...["turn 0", "cover 16", "settle 16"],
     ...["turn 1", "cover 3", "delivered 3", "settle 3"],
   ]);
-  assert.deepEqual(counted, ["opened", "interrupted"]);
+  assert.deepEqual(counted, ["opened", "first audio", "interrupted", "first audio"]);
 });
 
 test("a sentence cleared before its audio could be sent costs nothing", async () => {
@@ -128,7 +133,7 @@ test("a client that leaves pays for the audio sent, and its synthesis ends", asy
   session.disconnected();
   await eventually("aborted", () => synthesizer.aborted.length === 1);
   assert.deepEqual(meter.calls, ["turn 0", "cover 16", "settle 16"]);
-  assert.deepEqual(counted, ["opened", "ended"]);
+  assert.deepEqual(counted, ["opened", "first audio", "ended"]);
 });
 
 test("a lost worker ends the session with an error, and the sentence is not charged", async () => {
@@ -138,7 +143,7 @@ test("a lost worker ends the session with an error, and the sentence is not char
   assert.deepEqual(closed, [1011]);
   assert.equal(sent.at(-1), "error worker_lost");
   assert.equal(meter.calls.at(-1), "settle 7");
-  assert.deepEqual(counted, ["opened", "worker_lost", "ended"]);
+  assert.deepEqual(counted, ["opened", "first audio", "worker_lost", "ended"]);
 });
 
 test("without credits the session ends before any audio", async () => {
@@ -171,7 +176,7 @@ test("when the service stops, flushed text is finished first", async () => {
   session.speak("Бұл естілмейді. ");
   session.goingAway();
   await eventually("closed", () => closed.length === 1);
-  assert.deepEqual([sent, closed], [["sound", "flushed 0"], [1012]]);
+  assert.deepEqual([sent, closed], [["sound", "flushed 0", "done"], [1012]]);
 });
 
 test("a revoked key closes the session", async () => {

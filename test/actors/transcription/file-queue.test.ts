@@ -60,12 +60,19 @@ function fakePool(files: readonly FakeFile[], workerCount: number) {
       const settle = (isLost = false) => {
         running.splice(running.indexOf(entry), 1);
         if (isLost) reject(new Error("worker ran out of heap"));
+        else if (isInterrupted(task)) resolve({ ok: false, code: "CANCELLED", message: "interrupted" });
         else resolve({ ok: true, value: answerOf(task) });
       };
       const entry = { task, settle };
       running.push(entry);
     });
   return { running, pool: { workerCount, run, close: async () => {} } };
+}
+
+/** Workers obey the cell of a task's file; here they look at it at the end. */
+function isInterrupted(task: FileTask): boolean {
+  const cells = task.type === "decode" ? task.pieces.map(({ cell }) => cell) : [task.cell];
+  return task.type !== "warm-up" && cells.some((cell) => new Int32Array(cell)[0] !== 0);
 }
 
 /** The expected row for a frame of a piece. */
@@ -78,10 +85,11 @@ function runOf(
   { source }: FakeFile,
   forgets: boolean,
   onProgress: (share: number) => void = () => {},
+  isLater = false,
 ): FileRun {
   return new FileRun({
     ...{ source, hotWords: [], sampleRateHz: 16_000, frameSamples: FRAME_SAMPLES },
-    ...{ forgets, onProgress },
+    ...{ forgets, onProgress, isLater },
   });
 }
 
@@ -133,6 +141,65 @@ test("any order of workers and any single death keep a file's pieces in order an
     ),
     { numRuns: 60 },
   );
+});
+
+test("a file that nobody waits for is interrupted by others, and still transcribed without a gap", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(anyFile, { minLength: 2, maxLength: 5 }),
+      fc.integer({ min: 1, max: 3 }),
+      fc.boolean(),
+      fc.infiniteStream(fc.nat(1_000)),
+      async (lengths, workerCount, forgets, choices) => {
+        const files = lengths.map((of, nth) => fileOf(String(nth), of));
+        const { running, pool } = fakePool(files, workerCount);
+        const queue = new FileQueue(pool, SILENT);
+        // The first files are jobs; the others arrive one by one while those are in work.
+        const runs = files.map((file, nth) => runOf(file, forgets, undefined, nth < 2));
+        for (const run of runs.slice(0, 2)) queue.add(run);
+        const arriving = runs.slice(2);
+        while (runs.some(({ isOver }) => !isOver)) {
+          const choice = choices.next().value;
+          const next = choice % 3 === 0 || running.length === 0 ? arriving.shift() : undefined;
+          if (next !== undefined) queue.add(next);
+          else running[choice % running.length]!.settle();
+          await settled();
+        }
+        for (const [nth, run] of runs.entries()) {
+          const texts = (await run.segments).map(({ text }) => text);
+          assert.deepEqual(texts, expectedTexts(files[nth]!));
+        }
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+test("with one worker a file that nobody waits for gets no task until the others are done", async () => {
+  const job = fileOf("job", new Array<number>(60).fill(300));
+  const request = fileOf("request", new Array<number>(20).fill(100));
+  const { running, pool } = fakePool([job, request], 1);
+  const queue = new FileQueue(pool, SILENT);
+  const runs = [runOf(job, true, undefined, true), runOf(request, true)];
+  queue.add(runs[0]!);
+  queue.add(runs[1]!);
+  assert.ok(isInterrupted(running[0]!.task), "the job's task is told to stop");
+  running[0]!.settle();
+  await settled();
+  const sources = [];
+  while (!runs[1]!.isOver) {
+    const { task, settle } = running[0]!;
+    if (task.type === "hear") sources.push(pathOf(task.source));
+    else if (task.type === "decode") sources.push(...task.pieces.map(({ source }) => pathOf(source)));
+    settle();
+    await settled();
+  }
+  assert.deepEqual([...new Set(sources)], ["request"]);
+  assert.equal(runs[0]!.isOver, false);
+  while (!runs[0]!.isOver) {
+    running[0]!.settle();
+    await settled();
+  }
 });
 
 test("files take turns, and a short one does not wait for the end of a long one", async () => {

@@ -45,6 +45,26 @@ test("the longest match counts among hot words with a common prefix", () => {
   }
 });
 
+test("word pieces earn half of their letters' scores, however a word is split into pieces", () => {
+  const vocabulary = ["", " а", "б", "аб", "в", " Абв", " ", "бв г"];
+  const hotWords = HotWords.compile([word("абв", 2)], vocabulary)!;
+  const score = (...outputs: string[]) => {
+    let [state, sum] = [hotWords.startState, 0];
+    for (const output of outputs) {
+      state = hotWords.step(state, vocabulary.indexOf(output));
+      sum += hotWords.stepScore;
+    }
+    return sum - hotWords.credit[state]!;
+  };
+  for (const pieces of [[" а", "б", "в"], [" ", "аб", "в"], [" Абв"], ["б", " Абв"], [" а", "бв г"]]) {
+    assert.equal(score(...pieces), 3, pieces.join("|"));
+  }
+  for (const pieces of [[" а", "б"], ["б", "аб", "в"], [" а", "в", "б"], [""]]) {
+    assert.equal(score(...pieces), 0, pieces.join("|"));
+  }
+  assert.throws(() => HotWords.compile([word("где", 1)], vocabulary), RangeError);
+});
+
 test("scores are between 0 and the highest score for each character", () => {
   fc.assert(
     fc.property(hot, spoken, (words, text) => {

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { firstSentence, LONGEST_OPEN_SENTENCE } from "../../../core/domain/text/arriving-text.js";
+import {
+  firstClause,
+  firstSentence,
+  LONGEST_OPEN_SENTENCE,
+} from "../../../core/domain/text/arriving-text.js";
 import { splitIntoSentences } from "../../../core/domain/text/sentences.js";
 import * as fc from "../../support/properties.js";
 
@@ -96,4 +100,16 @@ test("text without a sentence end is cut at a space, never inside a character", 
   assert.ok(firstSentence(cut, false)!.isWellFormed());
   assert.equal(arriving([long]).join(""), long);
   assert.equal(arriving([cut]).join(""), cut);
+});
+
+test("an early clause is long, ends between words, and its next word is complete", () => {
+  const long = "Бүгін таңертең ауа райы өте жақсы болады";
+  for (const mark of [", ", "; ", ": ", " — ", "», "]) {
+    assert.equal(firstClause(`${long}${mark}ал`), null, mark);
+    assert.equal(firstClause(`${long}${mark}ал кешке `), `${long}${mark}`, mark);
+  }
+  assert.equal(firstClause(`${long} 5, 6 және 7 кг, ал кешке `), `${long} 5, 6 және 7 кг, `);
+  assert.equal(firstClause("Жоқ, бүгін болмайды "), null);
+  assert.equal(firstClause(`${long} т.б., сол сияқты `), null);
+  assert.equal(firstClause(`${"сөз ".repeat(400)}сөз, ал енді `), null);
 });

@@ -278,6 +278,36 @@ describe("answers", () => {
   });
 });
 
+describe("webhooks", () => {
+  const sent = { headers: { "dauys-webhook-id": "wh_1" }, body: "{}" };
+
+  test("are posted to allowed addresses with their headers, and only the status is returned", async () => {
+    const urls = fetcher({ opened: ["127.0.0.9/32"] });
+    const url = `http://127.0.0.9:${opened.port}`;
+    assert.equal(await urls.post(`${url}/headers`, sent, NEVER), 200);
+    assert.equal(await urls.post(`${url}/status/503`, sent, NEVER), 503);
+    assert.equal(await urls.post(`${url}/redirect/307?to=http://127.0.0.1:${port}/`, sent, NEVER), 307);
+  });
+
+  test("do not reach private addresses, by literal or by name", async () => {
+    const answers = { "inner.test": ["127.0.0.1"], "mixed.test": ["127.0.0.9", "127.0.0.2"] };
+    const urls = fetcher({ opened: ["127.0.0.9/32"], answers });
+    for (const host of ["127.0.0.1", "2130706433", "[::1]", "inner.test", "mixed.test"]) {
+      const refused = urls.post(`http://${host}:${port}/`, sent, NEVER);
+      await assert.rejects(refused, /its host must have public addresses/, host);
+    }
+  });
+
+  test("end when the service stops, or when the receiver does not answer in time", async () => {
+    const url = `http://127.0.0.9:${opened.port}/silent`;
+    const networks = { opened: ["127.0.0.9/32"] };
+    const stopped = fetcher(networks).post(url, sent, AbortSignal.timeout(50));
+    await assert.rejects(stopped, { name: "AbortError" });
+    const late = fetcher({ ...networks, limits: { postMs: 50 } }).post(url, sent, NEVER);
+    await assert.rejects(late, { name: "AbortError" });
+  });
+});
+
 test("public addresses and allowed networks pass", () => {
   const policy = new AddressPolicy(["10.1.0.0/16", "fd00::/8"]);
   for (const address of [

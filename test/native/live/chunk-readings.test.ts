@@ -8,6 +8,7 @@ import { LiveStepper } from "../../../native/live/stepper.js";
 import type { RecognizerModel } from "../../../native/models/recognizer.js";
 import type { Reading } from "../../../native/models/utterance-reader.js";
 import type { Recognizer } from "../../../native/recognition/load-recognizer.js";
+import type { UtteranceDecoder } from "../../../native/recognition/utterance-decoder.js";
 import { PcmRing } from "../../../native/ring/pcm-ring.js";
 import type { LiveWorkerAnswer } from "../../../native/threads/protocol.js";
 import { joined, silence, tone } from "../../support/audio.js";
@@ -49,6 +50,7 @@ class Watched {
   /** Letters of each second pass. */
   readonly greedy: string[] = [];
   readonly stepper: LiveStepper;
+  #searches: Promise<unknown>[] = [];
 
   constructor({ model, utterances }: Recognizer) {
     const watched: RecognizerModel = Object.create(model, {
@@ -64,15 +66,28 @@ class Watched {
     for (const name of ["stepBatches", "stepBatch", "decodeUtterance"] as const) {
       Object.defineProperty(watched, name, { value: model[name].bind(model) });
     }
+    const watchedUtterances = Object.create(utterances, {
+      search: {
+        value: (...search: Parameters<UtteranceDecoder["search"]>) => {
+          const found = utterances.search(...search);
+          this.#searches.push(found);
+          return found;
+        },
+      },
+      growing: { value: utterances.growing.bind(utterances) },
+    }) as UtteranceDecoder;
     this.stepper = new LiveStepper({
-      ...{ model: watched, utterances },
+      ...{ model: watched, utterances: watchedUtterances },
       post: (answer) => this.answers.push(answer),
       onStep: () => {},
     });
   }
 
   async untilQuiet(): Promise<void> {
-    while (await this.stepper.step());
+    do {
+      await Promise.all(this.#searches.splice(0));
+      while (await this.stepper.step());
+    } while (this.#searches.length > 0);
     // Messages that waited for a finished search arrive in a separate turn.
     await new Promise((resolve) => setImmediate(resolve));
   }

@@ -86,7 +86,9 @@ for (const { id, streams, hasMel, graph, isSearched } of TINY_RECOGNIZERS) {
     // The last frame may lack a whole window; heads that stream fill a chunk, after at most 0.3 s more.
     const exact = pcm.length / model.outputFrameSamples;
     const more = streams ? (9_600 + 640 * 8) / model.outputFrameSamples : 1;
-    assert.ok(frames >= exact - 1 && frames <= exact + more, `${frames} frames`);
+    // Convolutions at an encoder's start may use up two of a transducer's frames, each of two rows.
+    const fewer = isSearched ? 4 : 1;
+    assert.ok(frames >= exact - fewer && frames <= exact + more, `${frames} frames`);
     for (let frame = 0; frame < frames; frame++) {
       if (!isSearched) assertLogProbs(logProbs.subarray(frame * width, (frame + 1) * width));
     }
@@ -146,7 +148,7 @@ for (const { id, streams, hasMel, graph, isSearched } of TINY_RECOGNIZERS) {
     await assert.rejects(
       load(folder),
       brokenModel(
-        new RegExp(`${id}/(model|joiner)\\.onnx: dimension -?\\d of log\\w+ must be 2, found \\d+`),
+        new RegExp(`${id}/(model|joiner)\\.onnx: dimension -?\\d of \\w+ must be 2( to 10)?, found \\d+`),
       ),
     );
   });
@@ -164,7 +166,10 @@ for (const { id, streams, hasMel, graph, isSearched } of TINY_RECOGNIZERS) {
   test(`${id} with another count of mel bins is rejected with file and tensor`, async () => {
     const folder = await copyOfPackage(FOLDER + id);
     await changeManifest(folder, (manifest) => ({ ...manifest, melBins: 96 }));
-    await assert.rejects(load(folder), brokenModel(/model\.onnx: dimension \d of \w+ must be 96, found \d+/));
+    await assert.rejects(
+      load(folder),
+      brokenModel(/(model|encoder)\.onnx: dimension \d of \w+ must be 96, found \d+/),
+    );
   });
 }
 
@@ -326,6 +331,12 @@ const WRONG: readonly [string, Json, RegExp][] = [
     { maskedOutputs: ["q"] },
     /tokens\.txt: maskedOutputs must be symbols of it.*found "q"/,
   ],
+  [
+    "tiny-nemo-ctc",
+    { windows: { strideSeconds: 2.4, overlapSeconds: 0.1 } },
+    /windows\.overlapSeconds must be a number from 0\.8 to 30, found 0\.1/,
+  ],
+  ["tiny-gigaam-ctc", { windows: 4 }, /windows must have strideSeconds and overlapSeconds/],
   ["tiny-nemo-ctc", { subsampling: 6 }, /subsampling must be a multiple of 4, found 6/],
   ["tiny-nemo-ctc", { normalize: "all" }, /normalize must be one of per-feature, none, found all/],
   [

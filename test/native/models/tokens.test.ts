@@ -64,9 +64,10 @@ test("hot words use the unmasked alphabets", () => {
   assert.deepEqual(alphabetOf(vocabulary), new Set([" ", ...alphabet("а", 32), ..."ёәіңғүұқөһ'"]));
 });
 
-test("hot words have an alphabet only if all outputs are characters", () => {
+test("hot words use the letters of the outputs, in lower case if these are word pieces", () => {
   assert.deepEqual([...alphabetOf(["", " ", "а", "", "ә"])], [" ", "а", "ә"]);
-  assert.equal(alphabetOf(["", " ", "а", " сә"]).size, 0);
+  assert.deepEqual([...alphabetOf(["", "а", " Сә"])], ["а", " ", "с", "ә"]);
+  assert.deepEqual([...alphabetOf(["", " ", "А"])], [" ", "А"]);
   assert.equal(alphabetOf(["", "а", "ә"]).size, 0);
 });
 

@@ -26,13 +26,14 @@ import { Status } from "../views/status.js";
 import { Usage } from "../views/usage.js";
 import { Select } from "./form.js";
 import { ButtonLink, Empty, PageHead } from "./parts.js";
-import { Listen, Speak, Transcribe } from "./playground.js";
+import { Jobs, Listen, Speak, Transcribe } from "./playground.js";
 import { Preferences } from "./preferences.js";
 
 const VIEWS: Readonly<Record<SignedInPath, (props: ViewProps) => ComponentChildren>> = {
   "": Overview,
   speak: Speak,
   transcribe: Transcribe,
+  jobs: Jobs,
   listen: Listen,
   keys: Keys,
   credits: CreditsView,

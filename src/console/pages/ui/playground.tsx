@@ -9,9 +9,10 @@ let loaded: Views | null = null;
 
 export const Speak = (props: ViewProps) => <Playground name="Speak" {...props} />;
 export const Transcribe = (props: ViewProps) => <Playground name="Transcribe" {...props} />;
+export const Jobs = (props: ViewProps) => <Playground name="Jobs" {...props} />;
 export const Listen = (props: ViewProps) => <Playground name="Listen" {...props} />;
 
-/** A playground page; the first one that is opened loads the code of all three. */
+/** A playground page; the first one that is opened loads the code of all of them. */
 function Playground({ name, ...props }: ViewProps & { readonly name: keyof Views }) {
   const [views, setViews] = useState(loaded);
   const [isLost, setLost] = useState(false);

@@ -10,6 +10,7 @@ import { ButtonLink, PageHead, WhenLoaded } from "../ui/parts.js";
 const PLAYGROUNDS = [
   { name: "speak", lead: "startSpeak", icon: "M5 9v6h4l5 4V5L9 9H5zM17 8.5a5 5 0 0 1 0 7" },
   { name: "transcribe", lead: "startTranscribe", icon: "M6 3h8l4 4v14H6zM9 11h6M9 15h6" },
+  { name: "jobs", lead: "startJobs", icon: "M4 6h3v3H4zM10 7.5h10M4 15h3v3H4zM10 16.5h10" },
   {
     name: "listen",
     lead: "startListen",

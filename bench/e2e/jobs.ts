@@ -1,0 +1,141 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { DauysClient } from "../../src/client/node.js";
+import { Transfers } from "../../src/store/ledger/transfers.js";
+import { connect } from "../../src/store/postgres/connect.js";
+import type { PostgresConnection } from "../../src/store/postgres/embedded-postgres.js";
+import { saveResult } from "../save-result.js";
+import { percentiles } from "../support/percentiles.js";
+import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
+
+const SENTENCE = "Қазақ тілі түркі тілдерінің қыпшақ тобына жатады. ";
+/** Recordings of about one and two minutes. */
+const SENTENCES = { request: 20, job: 40 };
+const SIZES = {
+  full: { jobs: 10_000, rounds: 4, requests: 10 },
+  smoke: { jobs: 50, rounds: 1, requests: 2 },
+};
+
+type Sql = ReturnType<typeof connect>;
+
+interface Samples {
+  readonly without: number[];
+  readonly queued: number[];
+}
+
+/**
+ * `npm run bench -- jobs`: the time of a synchronous transcription without jobs, and with 10,000 of them in
+ * the queue and one running, in alternating rounds of one run. The jobs are copies of one job, made in the
+ * database. `FILE_WORKERS` reaches the service (1).
+ */
+export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
+  const size = smoke ? SIZES.smoke : SIZES.full;
+  const workers = process.env["FILE_WORKERS"] ?? "1";
+  const service = await startServiceProcess({ LOG_LEVEL: "error", FILE_WORKERS: workers });
+  const sql = connect(
+    JSON.parse(await readFile(join(service.dataDir, "postgres.json"), "utf8")) as PostgresConnection,
+    { warn() {}, debug() {} } as never,
+  );
+  try {
+    await new Transfers(sql).topUp("org_development", 100_000_000, "bench");
+    const client = new DauysClient({ baseUrl: service.url, apiKey: service.key });
+    const request = await speech(client, SENTENCES.request);
+    const job = await client.jobs.submit(await speech(client, SENTENCES.job));
+    await client.jobs.wait(job.id);
+    const samples: Samples = { without: [], queued: [] };
+    let jobsDone = 0;
+    await timed(client, request, size.requests);
+    for (let round = 0; round < size.rounds; round++) {
+      samples.without.push(...(await timed(client, request, size.requests)));
+      const audio = await speech(client, SENTENCES.job);
+      await enqueue(sql, client, { audio, copies: size.jobs });
+      await untilRunning(sql);
+      samples.queued.push(...(await timed(client, request, size.requests)));
+      jobsDone += await clear(sql);
+    }
+    await report(service, samples, { ...size, workers, jobsDone, smoke });
+  } finally {
+    await sql.end();
+    await service.stop();
+  }
+}
+
+async function speech(client: DauysClient, sentences: number): Promise<Uint8Array> {
+  const { wav } = await client.speak({ text: SENTENCE.repeat(sentences), nfe: 4, seed: sentences });
+  return wav;
+}
+
+/** Milliseconds of each request, with a pause in which a job gets the worker. */
+async function timed(client: DauysClient, wav: Uint8Array, requests: number): Promise<number[]> {
+  const took: number[] = [];
+  for (let nth = 0; nth < requests; nth++) {
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const sinceMs = performance.now();
+    await client.transcribe(wav, { maxRetries: 0 });
+    took.push(performance.now() - sinceMs);
+  }
+  return took;
+}
+
+async function enqueue(
+  sql: Sql,
+  client: DauysClient,
+  { audio, copies }: { readonly audio: Uint8Array; readonly copies: number },
+): Promise<void> {
+  const { id } = await client.jobs.submit(audio);
+  const uuid = id.replace("job_", "").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+  await sql.begin(async (transaction) => {
+    await transaction`set local statement_timeout = 0`;
+    await transaction`
+      create temporary table copies on commit drop as
+        select gen_random_uuid() as id from generate_series(1, ${copies})`;
+    await transaction`
+      insert into jobs (id, organization_id, key_id, status, service_id, options, file_name, audio_bytes)
+      select copies.id, organization_id, key_id, 'queued', service_id, options, file_name, audio_bytes
+      from copies, jobs where jobs.id = ${uuid}`;
+    // A gigabyte of equal audio would measure the disk: only the first jobs are run, and have some.
+    await transaction`
+      insert into job_audio (job_id, part, bytes)
+      select copies.id, part, bytes from (select id from copies limit 60) as copies, job_audio
+      where job_id = ${uuid}`;
+    await transaction`
+      insert into pgboss.job (id, name, priority)
+      select id, 'transcriptions', case when exists (select from job_audio where job_id = id) then 0 else -1 end
+      from copies`;
+  });
+}
+
+async function untilRunning(sql: Sql): Promise<void> {
+  for (;;) {
+    const rows = await sql`select from jobs where status = 'running'`;
+    if (rows.length > 0) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** Removes the jobs. @returns how many were done */
+async function clear(sql: Sql): Promise<number> {
+  const rows = await sql<{ status: string }[]>`select status from jobs where status = 'done'`;
+  await sql`delete from pgboss.job`;
+  await sql`delete from jobs`;
+  return rows.length;
+}
+
+async function report(
+  service: ServiceProcess,
+  samples: Samples,
+  parameters: Readonly<Record<string, unknown>> & { readonly smoke: boolean },
+): Promise<void> {
+  const { without, queued } = samples;
+  const ratioAt = (share: "p50" | "p95") => percentiles(queued, 1)![share] / percentiles(without, 1)![share];
+  const figures = {
+    withoutMs: percentiles(without, 1),
+    queuedMs: percentiles(queued, 1),
+    ratioP50: ratioAt("p50"),
+    addedMsP50: percentiles(queued, 1)!.p50 - percentiles(without, 1)!.p50,
+    ratioP95: ratioAt("p95"),
+    serviceCpuSeconds: service.cpuSeconds(),
+  };
+  console.log(figures);
+  if (!parameters.smoke) console.log(await saveResult("jobs", { parameters, figures, samples }));
+}

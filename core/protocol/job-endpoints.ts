@@ -1,0 +1,92 @@
+import { NO_QUERY } from "./catalog-schemas.js";
+import { JOB_QUERY, JOB_RESULT_QUERY, JOBS_QUERY } from "./job-queries.js";
+
+/** Endpoints of jobs, for the complete table. */
+export const JOB_ENDPOINTS = [
+  {
+    method: "POST",
+    path: "/v1/jobs/transcriptions",
+    group: "Jobs",
+    summary: "Transcribe a file later",
+    description:
+      "Takes the audio and answers at once with the job, which runs while no request waits. The audio comes as for " +
+      "`/v1/transcribe`; one behind `url` is fetched when the job runs. A job is charged once, when it is done.",
+    query: JOB_QUERY,
+    requestHeaders: {
+      "x-filename": "Name of a raw body; its extension names the container, and the job keeps the name",
+    },
+    request: { "application/octet-stream": "bytes", "multipart/form-data": "bytes" },
+    status: 202,
+    answer: { "application/json": "Job" },
+    isBilled: true,
+    errors: [400, 401, 404, 408, 413, 429, 503],
+  },
+  {
+    method: "GET",
+    path: "/v1/jobs",
+    group: "Jobs",
+    summary: "Jobs of the key's organization",
+    query: JOBS_QUERY,
+    status: 200,
+    answer: { "application/json": "Jobs" },
+    errors: [400, 401, 503],
+  },
+  {
+    method: "GET",
+    path: "/v1/jobs/{id}",
+    group: "Jobs",
+    summary: "Status and progress of a job",
+    query: NO_QUERY,
+    status: 200,
+    answer: { "application/json": "Job" },
+    errors: [400, 401, 404, 503],
+  },
+  {
+    method: "GET",
+    path: "/v1/jobs/{id}/result",
+    group: "Jobs",
+    summary: "Result of a job that is done",
+    description: "A job that has not ended, or ended without a result, answers 409 with its status.",
+    query: JOB_RESULT_QUERY,
+    status: 200,
+    answer: {
+      "application/json": "Transcription",
+      "text/plain": "text",
+      "application/x-subrip": "text",
+      "text/vtt": "text",
+    },
+    errors: [400, 401, 404, 409, 503],
+  },
+  {
+    method: "DELETE",
+    path: "/v1/jobs/{id}",
+    group: "Jobs",
+    summary: "Cancel a job, or delete one that has ended with its result",
+    description: "A job that is cancelled costs nothing.",
+    query: NO_QUERY,
+    status: 200,
+    answer: { "application/json": "JobEnd" },
+    errors: [400, 401, 404, 503],
+  },
+  {
+    method: "GET",
+    path: "/v1/jobs/webhook-secret",
+    group: "Jobs",
+    summary: "Secret that signs the webhooks of the key's organization",
+    query: NO_QUERY,
+    status: 200,
+    answer: { "application/json": "WebhookSecret" },
+    errors: [400, 401, 503],
+  },
+  {
+    method: "POST",
+    path: "/v1/jobs/webhook-secret",
+    group: "Jobs",
+    summary: "Replace that secret",
+    description: "For a day, webhooks are signed with the former secret too.",
+    query: NO_QUERY,
+    status: 200,
+    answer: { "application/json": "WebhookSecret" },
+    errors: [400, 401, 503],
+  },
+] as const;

@@ -1,0 +1,31 @@
+import type { Job } from "../domain/jobs/job.js";
+import { ratio } from "../domain/rounded.js";
+import type { JobBody } from "./job-schemas.js";
+import type { Transcription } from "./transcription-schemas.js";
+
+/** Only `audio_seconds` is not rounded, because it is billed. */
+export function jobBody(job: Job): JobBody {
+  return {
+    id: job.id,
+    status: job.status,
+    share: ratio(job.share),
+    model: job.options.model,
+    file_name: job.fileName,
+    url: job.url,
+    created_at: job.createdAt.toISOString(),
+    started_at: job.startedAt?.toISOString() ?? null,
+    ended_at: job.endedAt?.toISOString() ?? null,
+    expires_at: job.expiresAt?.toISOString() ?? null,
+    audio_seconds: job.audioSeconds,
+    credits_charged: job.credits,
+    error: job.error,
+    webhook: job.webhook,
+  };
+}
+
+/** Removes from a stored transcription, which has all times, what the job did not request. */
+export function requestedResult(transcription: Transcription, wantsTimes: boolean): Transcription {
+  if (wantsTimes) return transcription;
+  const { words: _words, segments: _segments, display_words: _displayWords, ...plain } = transcription;
+  return plain;
+}

@@ -1,0 +1,129 @@
+import { z } from "zod";
+import { type ClientMessage, parseClientMessage } from "./client-message.js";
+import type { DeepReadonly } from "./fields.js";
+import { WORD_TIME } from "./timed-speech.js";
+
+const TURN = z.int().min(0).meta({
+  description: "The turn of a text: how many `flush` and `cancel` messages the client sent before it",
+});
+
+/** What was delivered, and its price. */
+const DELIVERED = {
+  audio_seconds: z.number().meta({ description: "Seconds of audio that were sent" }),
+  characters: z.int().min(0).meta({ description: "Billed characters: code points of the delivered text" }),
+  credits_charged: z.int().min(0),
+};
+
+/** Text messages from the WebSocket `/v1/tts/live` to the client; audio is binary. */
+export const TTS_LIVE_SERVER_MESSAGE = z.discriminatedUnion("type", [
+  z
+    .object({
+      type: z.literal("ready"),
+      session_id: z.string().meta({ description: "The request's id; charges have it with `-0`, `-1`, ..." }),
+      model: z.string(),
+      voice: z.string(),
+      encoding: z.enum(["linear16", "mulaw", "alaw"]),
+      sample_rate: z.int().meta({ description: "Hz" }),
+    })
+    .meta({ description: "First message of a socket" }),
+  z
+    .object({
+      type: z.literal("audio"),
+      turn: TURN,
+      sentence: z.int().min(0).meta({ description: "Counts the sentences of the socket" }),
+      text: z.string().optional().meta({ description: "The sentence, with its first audio only" }),
+      from: z
+        .int()
+        .min(0)
+        .meta({ description: "Where in the turn's text the sentence begins, in Unicode code points" }),
+      start: z.number().meta({ description: "Seconds of the turn's audio before this" }),
+      bytes: z
+        .int()
+        .min(0)
+        .meta({ description: "Length of the binary message that follows; 0 means that none does" }),
+      words: z.array(WORD_TIME).meta({
+        description:
+          "Words that begin in this audio, with times from its start; `from` and `to` count in the turn's text. Empty for " +
+          "models without word times",
+      }),
+      last: z.boolean().meta({ description: "Whether this is the end of the sentence" }),
+    })
+    .meta({ description: "Describes the binary message after it" }),
+  z
+    .object({ type: z.literal("flushed"), turn: TURN, ...DELIVERED })
+    .meta({ description: "All audio of the turn was sent" }),
+  z
+    .object({
+      type: z.literal("cancelled"),
+      turn: TURN,
+      ...DELIVERED,
+      heard: z
+        .object({ turn: TURN, characters: z.int().min(0) })
+        .optional()
+        .meta({
+          description:
+            "With `played_seconds` and word times: the turn that was playing, and how much of its text had been played, to the " +
+            "end of the last word that had begun",
+        }),
+    })
+    .meta({ description: "No audio of this turn or an earlier one follows" }),
+  z
+    .object({
+      type: z.literal("warning"),
+      code: z.string(),
+      detail: z.string(),
+      skipped: z
+        .object({ turn: TURN, to: z.int().min(0) })
+        .optional()
+        .meta({ description: "The sentence that was skipped: where it ends in the turn's text" }),
+    })
+    .meta({ description: "A message or a sentence was skipped; the socket stays open" }),
+  z.object({ type: z.literal("going_away"), deadline_s: z.number() }),
+  z
+    .object({
+      type: z.literal("error"),
+      code: z.string(),
+      detail: z.string(),
+      retryable: z.boolean(),
+    })
+    .meta({ description: "The socket closes" }),
+  z
+    .object({ type: z.literal("done"), ...DELIVERED })
+    .meta({ description: "The session is over and charged: the sums of all turns" }),
+]);
+
+export type TtsLiveServerMessage = DeepReadonly<z.output<typeof TTS_LIVE_SERVER_MESSAGE>>;
+
+/** Text messages from the client to the WebSocket `/v1/tts/live`. */
+export const TTS_LIVE_CLIENT_MESSAGE = z.discriminatedUnion("type", [
+  z
+    .object({ type: z.literal("text"), text: z.string() })
+    .meta({ description: "A piece of text of any length; pieces are joined without a separator" }),
+  z.object({ type: z.literal("flush") }).meta({ description: "Speak the rest now; answered by `flushed`" }),
+  z
+    .object({
+      type: z.literal("cancel"),
+      played_seconds: z
+        .number()
+        .min(0)
+        .optional()
+        .meta({ description: "Seconds of a turn's audio that the listener has heard" }),
+      played_turn: z
+        .int()
+        .min(0)
+        .optional()
+        .meta({ description: "The turn that was playing; the last one with audio when absent" }),
+    })
+    .meta({ description: "Drop all text and audio that was not sent; answered by `cancelled`" }),
+  z.object({ type: z.literal("keepalive") }).meta({ description: "The client is still there" }),
+  z
+    .object({ type: z.literal("close") })
+    .meta({ description: "Speak the rest, then `flushed` and `done`, close with 1000" }),
+]);
+
+type TtsLiveClientMessage = ClientMessage<typeof TTS_LIVE_CLIENT_MESSAGE>;
+
+/** Parses a text message of the client; null when it is not JSON. */
+export function parseTtsLiveClientMessage(text: string): TtsLiveClientMessage | null {
+  return parseClientMessage(TTS_LIVE_CLIENT_MESSAGE, text);
+}

@@ -1,0 +1,41 @@
+import type { HotWords } from "../../../core/domain/decoding/hot-words.js";
+import type { Hypotheses, TokenSearch } from "../../../core/domain/decoding/prefix-beam-search.js";
+import type { ModifiedBeamSearch } from "./modified-beam-search.js";
+
+/**
+ * The encoder's output of utterances whose rows a transducer has returned, for a search through its graphs.
+ * Workers pass rows on as they are, so the rows identify the utterance; they are forgotten together.
+ */
+export class SearchedRows {
+  readonly #search: ModifiedBeamSearch;
+  readonly #encoded = new WeakMap<Float32Array, Float32Array>();
+
+  constructor(search: ModifiedBeamSearch) {
+    this.#search = search;
+  }
+
+  /** @param rows of the greedy search; @param encoded `[frames, width]` */
+  remember(rows: Float32Array, encoded: Float32Array): void {
+    this.#encoded.set(rows, encoded);
+  }
+
+  /** @param fallback searches rows of other origin */
+  over(fallback: TokenSearch): TokenSearch {
+    return {
+      search: (rows, frames, hotWords) => fallback.search(rows, frames, hotWords),
+      searchAside: (rows, frames, hotWords) => this.#searchAside(rows, frames, hotWords, fallback),
+    };
+  }
+
+  async #searchAside(
+    rows: Float32Array,
+    frames: number,
+    hotWords: HotWords | null,
+    fallback: TokenSearch,
+  ): Promise<Hypotheses> {
+    const encoded = this.#encoded.get(rows);
+    return encoded === undefined
+      ? fallback.search(rows, frames, hotWords)
+      : this.#search.search(encoded, hotWords);
+  }
+}

@@ -1,0 +1,49 @@
+interface Reader<Item> {
+  readonly settle: (result: IteratorResult<Item, void>) => void;
+  readonly fail: (error: unknown) => void;
+}
+
+/** Queues items for one reader, in order. */
+export class FrameQueue<Item> {
+  #items: Item[] = [];
+  #reader: Reader<Item> | null = null;
+  #ending: { readonly error: unknown } | "ended" | null = null;
+
+  push(item: Item): void {
+    if (this.#ending !== null) return;
+    if (this.#reader === null) this.#items.push(item);
+    else this.#takeReader()?.settle({ done: false, value: item });
+  }
+
+  /** Drops all items that were not read. */
+  clear(): void {
+    this.#items = [];
+  }
+
+  end(): void {
+    this.#ending ??= "ended";
+    this.#takeReader()?.settle({ done: true, value: undefined });
+  }
+
+  /** Fails the reader after it has read the queued items. */
+  fail(error: unknown): void {
+    this.#ending ??= { error };
+    this.#takeReader()?.fail(error);
+  }
+
+  next(): Promise<IteratorResult<Item, void>> {
+    const item = this.#items.shift();
+    if (item !== undefined) return Promise.resolve({ done: false, value: item });
+    if (this.#ending === "ended") return Promise.resolve({ done: true, value: undefined });
+    if (this.#ending !== null) return Promise.reject(this.#ending.error);
+    return new Promise((settle, fail) => {
+      this.#reader = { settle, fail };
+    });
+  }
+
+  #takeReader(): Reader<Item> | null {
+    const reader = this.#reader;
+    this.#reader = null;
+    return reader;
+  }
+}

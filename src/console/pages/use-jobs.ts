@@ -1,0 +1,125 @@
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import type { Job } from "../../client/browser.js";
+import { creditsChanged, type Problem, toProblem } from "./api.js";
+import { usePolling } from "./hooks.js";
+import { dropRejectedKey, playgroundClient } from "./playground-client.js";
+
+const POLL_MS = 3_000;
+const PAGE_JOBS = 100;
+/** More would only share the same line. */
+const UPLOADS_AT_ONCE = 2;
+/** Enough for two hours of audio over a slow connection. */
+const TIMEOUT_MS = 60 * 60_000;
+
+/** A recording on its way to the service. */
+export interface JobUpload {
+  readonly file: File;
+  /** Sent share, 0 to 1. */
+  readonly share: number;
+  readonly problem: Problem | null;
+}
+
+interface Options {
+  readonly model?: string;
+  readonly hotWords: readonly string[];
+}
+
+/** Uploads recordings of an organization as jobs, and follows all its jobs. */
+export function useJobs(organizationId: string) {
+  const [jobs, setJobs] = useState<readonly Job[] | null>(null);
+  const [hasMore, setMore] = useState(false);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const pages = useRef(1);
+  const load = useCallback(async () => {
+    try {
+      const client = await playgroundClient(organizationId);
+      const found: Job[] = [];
+      let after: string | undefined;
+      for (let page = 0; page < pages.current; page++) {
+        const { data, next } = await client.jobs.list({ limit: PAGE_JOBS, after });
+        found.push(...data);
+        after = next ?? undefined;
+        if (after === undefined) break;
+      }
+      setMore(after !== undefined);
+      setProblem(null);
+      setJobs((known) => {
+        if (known?.some(isActive) === true && !found.some(isActive))
+          creditsChanged.dispatchEvent(new Event("changed"));
+        return found;
+      });
+    } catch (thrown) {
+      dropRejectedKey(thrown);
+      setProblem(toProblem(thrown));
+    }
+  }, [organizationId]);
+  useEffect(() => void load(), [load]);
+  const isBusy = jobs?.some(isActive) === true;
+  const poll = useCallback(() => {
+    if (isBusy) void load();
+  }, [isBusy, load]);
+  usePolling(poll, POLL_MS);
+  const { uploads, add } = useUploads(organizationId, load);
+  const end = async (job: Job) => {
+    try {
+      await (await playgroundClient(organizationId)).jobs.end(job.id);
+    } catch (thrown) {
+      setProblem(toProblem(thrown));
+    }
+    await load();
+  };
+  const more = () => {
+    pages.current++;
+    void load();
+  };
+  return { jobs, hasMore, more, problem, reload: load, uploads, add, end };
+}
+
+export function isActive({ status }: Job): boolean {
+  return status === "queued" || status === "running";
+}
+
+function useUploads(organizationId: string, onUploaded: () => Promise<void>) {
+  const [uploads, setUploads] = useState<readonly JobUpload[]>([]);
+  const waiting = useRef<{ readonly file: File; readonly options: Options }[]>([]);
+  const running = useRef(0);
+  const control = useRef(new AbortController());
+  useEffect(() => {
+    const { current } = control;
+    return () => current.abort();
+  }, []);
+  const change = (file: File, changes: Partial<JobUpload>) =>
+    setUploads((all) => all.map((one) => (one.file === file ? { ...one, ...changes } : one)));
+  const send = async (file: File, options: Options) => {
+    try {
+      const client = await playgroundClient(organizationId);
+      await client.jobs.submit(file, {
+        ...options,
+        // The page offers both forms.
+        ...{ timestamps: true, display: true },
+        ...{ fileName: file.name, timeoutMs: TIMEOUT_MS, signal: control.current.signal },
+        onUploadProgress: ({ sentBytes }) => change(file, { share: sentBytes / Math.max(1, file.size) }),
+      });
+      setUploads((all) => all.filter((one) => one.file !== file));
+      await onUploaded();
+    } catch (thrown) {
+      dropRejectedKey(thrown);
+      if (!control.current.signal.aborted) change(file, { problem: toProblem(thrown) });
+    }
+  };
+  const pump = async (): Promise<void> => {
+    if (running.current >= UPLOADS_AT_ONCE) return;
+    const next = waiting.current.shift();
+    if (next === undefined) return;
+    running.current++;
+    await send(next.file, next.options);
+    running.current--;
+    await pump();
+  };
+  const add = (files: readonly File[], options: Options) => {
+    setUploads((all) => [...all, ...files.map((file) => ({ file, share: 0, problem: null }))]);
+    waiting.current.push(...files.map((file) => ({ file, options })));
+    for (let nth = 0; nth < UPLOADS_AT_ONCE; nth++) void pump();
+  };
+  return { uploads, add };
+}

@@ -1,0 +1,24 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { readingCuesInSteps } from "../../core/domain/text/cues.js";
+import { type Cue, formatSrt, formatVtt } from "../../core/domain/text/subtitles.js";
+import type { Transcription } from "../../core/protocol/transcription-schemas.js";
+
+/** Returns a transcription with words as SubRip subtitles. */
+export async function srtOf(transcription: Transcription): Promise<string> {
+  return formatSrt(await cuesOf(transcription));
+}
+
+/** Returns a transcription with words as WebVTT subtitles. */
+export async function vttOf(transcription: Transcription): Promise<string> {
+  return formatVtt(await cuesOf(transcription));
+}
+
+/** Lays out subtitles in steps: two hours of speech would block other clients for a tenth of a second. */
+async function cuesOf({ words = [], display_words }: Transcription): Promise<readonly Cue[]> {
+  const steps = readingCuesInSteps(display_words ?? words);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+    await nextTurn();
+  }
+}

@@ -1,0 +1,37 @@
+import type { Sql } from "postgres";
+import type { Log } from "../../../core/observe/log.js";
+import type { JobQueue, Jobs, WebhookQueue } from "../../../core/ports/jobs.js";
+import { PostgresJobQueue } from "./postgres-job-queue.js";
+import { type JobLimits, PostgresJobs } from "./postgres-jobs.js";
+import { openQueue } from "./queue.js";
+import { WebhookSecrets } from "./webhook-secrets.js";
+
+export type { JobLimits } from "./postgres-jobs.js";
+
+export interface StoredJobs {
+  /** For requests. */
+  readonly jobs: Jobs;
+  /** For the service that runs them. */
+  readonly queue: JobQueue & WebhookQueue;
+}
+
+export function openJobs(parts: {
+  readonly sql: Sql;
+  /** Schema of the queue. */
+  readonly queueSchema: string;
+  readonly serviceId: string;
+  readonly limits: JobLimits;
+  /** Derives a secret from the pepper. */
+  readonly derive: (purpose: string) => Uint8Array;
+  readonly log: Log;
+  readonly onQueued: () => void;
+}): StoredJobs {
+  const { sql, queueSchema, serviceId, limits, derive, log, onQueued } = parts;
+  const boss = openQueue(sql, queueSchema);
+  const secrets = new WebhookSecrets(sql, derive);
+  const storing = new Set<string>();
+  return {
+    jobs: new PostgresJobs({ sql, boss, serviceId, limits, secrets, storing, log, onQueued }),
+    queue: new PostgresJobQueue({ sql, boss, serviceId, secrets, storing, keptMs: limits.keptMs }),
+  };
+}

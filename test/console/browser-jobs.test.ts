@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import type { Browser, Locator, Page } from "playwright-core";
+import { writeWav } from "../../core/domain/audio/wav.js";
+import { endAtFirstFailure } from "../support/chain.js";
+import { lightModels } from "../support/light-models.js";
+import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
+import { inspect, OTHER_LANGUAGE } from "./browser-pages.js";
+import { launchConsoleBrowser, PASSWORD, PATIENCE_MS, spokenWav } from "./browser-speech.js";
+
+const RECORDINGS = 50;
+const RATE_HZ = 8_000;
+
+const folder = mkdtempSync(join(tmpdir(), "dauys-jobs-"));
+const recordings = join(folder, "recordings");
+let service: ServiceProcess;
+let browser: Browser;
+let page: Page;
+
+endAtFirstFailure();
+
+before(async () => {
+  const settings = { DATA_DIR: join(folder, "data"), JOBS_AT_ONCE: "2", ...(await lightModels()) };
+  service = await startServiceProcess(settings);
+  mkdirSync(recordings);
+  const speech = join(folder, "speech.wav");
+  writeFileSync(speech, await spokenWav(service));
+  for (let nth = 1; nth <= RECORDINGS; nth++) {
+    const name = join(recordings, `Совещание ${String(nth).padStart(2, "0")}.wav`);
+    // Of a second and more, so that no two are alike; the first two have speech.
+    if (nth > 2) writeFileSync(name, writeWav(new Int16Array(RATE_HZ + nth), RATE_HZ));
+    else writeFileSync(name, readFileSync(speech));
+  }
+  writeFileSync(join(recordings, "notes.txt"), "not a recording");
+  browser = await launchConsoleBrowser(speech);
+  const context = await browser.newContext({ locale: "en-GB" });
+  context.setDefaultTimeout(PATIENCE_MS);
+  page = await context.newPage();
+  await page.goto(`${service.url}/console/sign-up`);
+  await page.getByLabel("E-mail").fill("aida@example.org");
+  await page.getByLabel("Password").fill(PASSWORD);
+  await page.getByLabel("Organization name").fill("Tilmash");
+  await page.getByRole("button", { name: "Create account" }).click();
+  await page.getByText("25,000 credits").waitFor();
+});
+
+after(async () => {
+  await browser?.close();
+  assert.equal(await service?.stop(), 0, service?.output());
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function rows(): Locator {
+  return page.locator("table.jobs tbody tr");
+}
+
+async function saved(name: string): Promise<string> {
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name, exact: true }).click(),
+  ]);
+  return readFileSync(await download.path(), "utf8");
+}
+
+test("a folder of 50 recordings is uploaded, transcribed, and saved in four formats", async () => {
+  await page.getByRole("navigation").getByRole("link", { name: "Jobs", exact: true }).click();
+  await page.getByText("Drop recordings or a folder here").waitFor();
+  await inspect(page, "jobs-empty");
+  await page.locator('input[type="file"]').nth(1).setInputFiles(recordings);
+  await page.getByText("Keep this page open until the upload is complete.").waitFor();
+  await inspect(page, "jobs-upload");
+  await page.getByText("Keep this page open until the upload is complete.").waitFor({ state: "detached" });
+  await page.locator("table.jobs .job-state.good").nth(3).waitFor();
+  await inspect(page, "jobs");
+  await page
+    .locator("table.jobs .job-state.good")
+    .nth(RECORDINGS - 1)
+    .waitFor();
+  assert.equal(await rows().count(), RECORDINGS, "notes.txt is left out");
+  const text = await saved("Download txt: Совещание 01.wav");
+  assert.match(text, /^\p{Lu}/u, "the readable text");
+  assert.match(await saved("Download srt: Совещание 01.wav"), /^1\n00:00:0\d,\d{3} --> /);
+  assert.match(await saved("Download vtt: Совещание 01.wav"), /^WEBVTT\n/);
+  const json = JSON.parse(await saved("Download json: Совещание 02.wav"));
+  assert.equal(`${json.display_text}\n`, text);
+  assert.ok(json.words.length > 3);
+});
+
+test("a job is deleted with its row, and a file that is not audio says why it failed", async () => {
+  await page.getByRole("button", { name: "Delete: Совещание 50.wav" }).click();
+  await page.getByText("Совещание 50.wav").waitFor({ state: "detached" });
+  const broken = { name: "broken.mp3", mimeType: "audio/mpeg", buffer: Buffer.alloc(4_000, 7) };
+  await page.locator('input[type="file"]').first().setInputFiles(broken);
+  const row = rows().filter({ hasText: "broken.mp3" });
+  await row.getByText("Failed").waitFor();
+  assert.doesNotMatch(await row.innerText(), /job_[0-9a-f]{32}/, "the reason is a sentence");
+  await inspect(page, "jobs-failed");
+});
+
+for (const [code, title] of [
+  ["kk", "Тапсырмалар"],
+  ["ru", "Задания"],
+] as const)
+  test(`the page of jobs is complete in ${code}`, async () => {
+    await page.evaluate(`localStorage.setItem("dauys.language", ${JSON.stringify(code)})`);
+    await page.reload();
+    await page.getByRole("heading", { level: 1, name: title }).waitFor();
+    await rows().first().waitFor();
+    await inspect(page, `jobs-${code}`, OTHER_LANGUAGE);
+  });
