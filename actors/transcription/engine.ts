@@ -108,7 +108,8 @@ export class TranscriptionEngine {
       onGiveUp: (cell) => this.#options.pool.gaveUp?.(cell),
       ...(span !== undefined && { span }),
     });
-    const speakerRun = speakers && this.#speakerRun(source, speakers, shares.of(1), span);
+    const speakerRun =
+      speakers && this.#speakerRun(source, speakers, { isLater, onProgress: shares.of(1), span });
     const giveUp = (error: ServiceError) => {
       this.#queue.giveUp(run, error);
       speakerRun?.giveUp();
@@ -133,14 +134,23 @@ export class TranscriptionEngine {
   #speakerRun(
     source: WavSource,
     { count }: SpeakerWishes,
-    onProgress: (share: number) => void,
-    span?: Span,
+    {
+      isLater,
+      onProgress,
+      span,
+    }: {
+      readonly isLater: boolean;
+      readonly onProgress: (share: number) => void;
+      readonly span: Span | undefined;
+    },
   ): SpeakerRun {
     const { speakerShape = null, pool } = this.#options;
+    // Files that somebody waits for wait for at most one task.
+    const width = isLater ? 1 : pool.workerCount;
     if (speakerShape === null)
       throw new ServiceError("DIARIZATION_UNAVAILABLE", "no model for diarization is installed");
     return new SpeakerRun({
-      ...{ source, shape: speakerShape, speakerCount: count, width: pool.workerCount, onProgress },
+      ...{ source, shape: speakerShape, speakerCount: count, width, onProgress },
       run: (task) => this.#queue.run(task, span),
     });
   }

@@ -180,7 +180,7 @@ export class JobRunner {
 
   async #charged(run: JobRun, path: string, signal: AbortSignal, progress: ProgressOfRun) {
     const { meter, transcribe, queue, observer } = this.#parts;
-    const { model, hotWords, reading } = run.options;
+    const { model, hotWords, reading, speakers } = run.options;
     const identity = { keyId: run.keyId, organizationId: run.organizationId, tier: "paid" } as const;
     // Every run has its own hold: a lost one may still be open, and is then released by its service's sweep.
     const holdId = `${run.id}-${run.attempt}`;
@@ -194,7 +194,8 @@ export class JobRunner {
       hold = await meter.hold(reference, "file", { units, unitsPerSecond: sampleRateInHz });
     };
     const onProgress = (share: number) => progress.reached(share);
-    const work = transcribe(caller, path, { model, hotWords, reading, onProgress, isLater: true }, onLength);
+    const wishes = { model, hotWords, reading, speakers, onProgress, isLater: true };
+    const work = transcribe(caller, path, wishes, onLength);
     const onAbort = () => work.stop("service-stops");
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();

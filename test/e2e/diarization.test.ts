@@ -92,6 +92,20 @@ test("progress and result arrive as events", async () => {
   );
 });
 
+test("a job has the speakers of the same request, and names them in subtitles", async () => {
+  const client = new DauysClient({ baseUrl: service.url, apiKey: service.key });
+  const job = await client.jobs.submit(wav, { diarize: true, speakers: 2 });
+  const ended = await client.jobs.wait(job.id);
+  assert.equal(ended.status, "done", JSON.stringify(ended.error));
+  const { words, segments, speakers } = await client.jobs.result(job.id);
+  const same = await transcribe("diarize=true&speakers=2");
+  assert.deepEqual(
+    { words, segments, speakers },
+    { words: same.words, segments: same.segments, speakers: 2 },
+  );
+  assert.match(await client.jobs.resultText(job.id, "vtt"), /\n<v Speaker 1>.+\n<v Speaker 2>/su);
+});
+
 test("Deepgram's diarize adds speakers to words, utterances and paragraphs", async () => {
   const answer = await post("/v1/listen?diarize=true&utterances=true&smart_format=true");
   assert.equal(answer.status, 200);
@@ -135,8 +149,8 @@ test("a number of speakers without diarize is rejected, as is one out of range",
 test("without a model for diarization, a request for speakers is rejected by name and not charged", async () => {
   const bare = await startServiceProcess();
   try {
-    for (const path of ["/v1/transcribe?diarize=true", "/v1/listen?diarize=true"]) {
-      const answer = await post(path, bare);
+    for (const path of ["/v1/transcribe", "/v1/listen", "/v1/jobs/transcriptions"]) {
+      const answer = await post(`${path}?diarize=true`, bare);
       assert.equal(answer.status, 400);
       assert.equal(answer.headers.get("x-svc-error"), "diarization_unavailable");
       assert.match(await answer.text(), /dauys models add speakers-eres2net/);

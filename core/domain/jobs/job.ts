@@ -1,4 +1,5 @@
 import type { HotWord } from "../decoding/hot-words.js";
+import type { SpeakerWishes } from "../diarization/speaker-turns.js";
 import type { ReadingOptions } from "../text/display/reading.js";
 
 /** Statuses that clients see, in the order of a job's life. */
@@ -15,6 +16,8 @@ export interface JobOptions {
   readonly timestamps: boolean;
   readonly hotWords: readonly HotWord[];
   readonly reading: ReadingOptions | null;
+  /** Tell speakers apart. */
+  readonly speakers?: SpeakerWishes | undefined;
 }
 
 /** A transcription that outlives its request. */

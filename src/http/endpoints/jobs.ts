@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
+import { requireDiarization } from "../../../core/domain/catalog/catalog.js";
 import { ServiceError } from "../../../core/domain/errors.js";
 import type { Job } from "../../../core/domain/jobs/job.js";
 import type { Caller } from "../../../core/ports/conversations.js";
@@ -83,10 +84,14 @@ async function submit(exchange: Exchange, deps: JobDeps): Promise<void> {
   const key = idempotencyKey(request);
   const { webhookUrl, ...asked } = parseJobQuery(request.query, deps.conversations.catalog.hearing);
   if (webhookUrl !== null) deps.webhooks.check(webhookUrl);
+  if (asked.speakers !== null) requireDiarization(deps.conversations.catalog);
   if (key === null) await deps.conversations.requireCredit(caller, "file");
   const upload = await uploadOf(request, asked.urls, deps);
-  const { timestamps, hotWords, reading } = asked;
-  const options = { model: asked.model.name, timestamps, hotWords, reading };
+  const { timestamps, hotWords, reading, speakers } = asked;
+  const options = {
+    ...{ model: asked.model.name, timestamps, hotWords, reading },
+    ...(speakers !== null && { speakers }),
+  };
   const { url = null } = upload;
   // The default model may change between two attempts at the same request.
   const meaning = [options, asked.isModelNamed, webhookUrl, url];
