@@ -87,7 +87,7 @@ const LISTEN_FILE_PARAMETERS = [
 ];
 const JOB_PARAMETERS = [
   ...["hotwords", "model", "timestamps", "display", "numerals", "redact", "url", "webhook_url"],
-  ...["x-filename", BILLED_PARAMETER],
+  ...["diarize", "speakers", "x-filename", BILLED_PARAMETER],
 ];
 const SPEAK_PARAMETERS = ["container", "encoding", "model", "sample_rate", "speed", BILLED_PARAMETER];
 
