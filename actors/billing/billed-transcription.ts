@@ -49,9 +49,9 @@ export class BilledTranscription implements TranscriptionConversation {
     this.#billing.complete();
   }
 
-  async #holdFor({ sampleCountIn, sampleRateInHz }: FileLength): Promise<void> {
-    this.#units = sampleCountIn;
-    await this.#billing.hold("file", { units: sampleCountIn, unitsPerSecond: sampleRateInHz });
+  async #holdFor({ sampleCountIn, sampleRateInHz, channelCount = 1 }: FileLength): Promise<void> {
+    this.#units = sampleCountIn * channelCount;
+    await this.#billing.hold("file", { units: this.#units, unitsPerSecond: sampleRateInHz });
   }
 
   async #charged(): Promise<BilledTranscript> {

@@ -1,10 +1,14 @@
 import { audioTooLong } from "../../core/domain/audio/too-long.js";
 import type { HotWord } from "../../core/domain/decoding/hot-words.js";
-import type { FileLength, FileTranscript } from "../../core/domain/decoding/transcript.js";
+import type {
+  FileLength,
+  FileTranscript,
+  TranscribedSegment,
+} from "../../core/domain/decoding/transcript.js";
 import { attributeWords } from "../../core/domain/diarization/attributed-words.js";
 import type { SpeakerWishes } from "../../core/domain/diarization/speaker-turns.js";
 import type { WindowShape } from "../../core/domain/diarization/windows.js";
-import { asServiceError, ServiceError } from "../../core/domain/errors.js";
+import { ServiceError } from "../../core/domain/errors.js";
 import type { Log } from "../../core/observe/log.js";
 import type { Span } from "../../core/ports/span.js";
 import type { WavSource } from "../../native/threads/protocol.js";
@@ -13,6 +17,7 @@ import { releaseWarmWorkers, WARM_UP_CELL } from "../../native/transcription/tas
 import { type FilePool, FileQueue } from "./file-queue.js";
 import { FileRun, type FileRunOptions } from "./file-run.js";
 import { SpeakerRun } from "./speaker-run.js";
+import { requireFewChannels } from "./split-channels.js";
 
 export interface TranscriptionEngineOptions
   extends Pick<FileRunOptions, "sampleRateHz" | "frameSamples" | "forgets"> {
@@ -31,7 +36,7 @@ export interface TranscribeOptions {
   readonly onProgress?: ((share: number) => void) | undefined;
   /** As in `FileRunOptions`. */
   readonly onSegments?: FileRunOptions["onSegments"];
-  /** Tell speakers apart. */
+  /** Tell speakers apart; channels transcribed separately have none. */
   readonly speakers?: SpeakerWishes | undefined;
   /** As in `FileRunOptions`. */
   readonly isLater?: boolean | undefined;
@@ -78,79 +83,133 @@ export class TranscriptionEngine {
   async transcribe(
     path: string,
     signal: AbortSignal,
-    {
-      onLength,
-      onProgress = () => {},
-      onSegments,
-      speakers,
-      isLater = false,
-      hotWords = [],
-      span,
-    }: TranscribeOptions = {},
+    options: TranscribeOptions = {},
   ): Promise<FileTranscript> {
-    const { modelId, maxSeconds, sampleRateHz, frameSamples, forgets } = this.#options;
+    const { modelId } = this.#options;
+    const { onLength, onProgress = () => {} } = options;
     const source = await openWav(path);
+    const length = this.#lengthOf(source);
+    await onLength?.(length);
+    if (signal.aborted) throw cancelled();
+    onProgress(0);
+    const { speakers } = options;
+    const own = { ...options, onProgress: growing(onProgress) };
+    if (speakers !== undefined)
+      return { ...(await this.#runWithSpeakers(source, signal, { ...own, speakers })), ...length, modelId };
+    return { segments: await this.#run(source, signal, own), ...length, modelId };
+  }
+
+  /**
+   * Like `transcribe`, but transcribes each channel as if it were a mono file.
+   * @returns a transcript of each channel, in order
+   * @throws {ServiceError} as `transcribe`, and `INVALID_REQUEST` for too many channels
+   */
+  async transcribeChannels(
+    path: string,
+    signal: AbortSignal,
+    options: TranscribeOptions = {},
+  ): Promise<readonly FileTranscript[]> {
+    const { modelId } = this.#options;
+    const { onLength, onProgress = () => {} } = options;
+    const source = await openWav(path);
+    const length = this.#lengthOf(source);
+    const { channels } = source.header;
+    requireFewChannels(channels);
+    await onLength?.({ ...length, channelCount: channels });
+    if (signal.aborted) throw cancelled();
+    onProgress(0);
+    const shares = new Shares(channels, growing(onProgress));
+    const failed = new AbortController();
+    const either = AbortSignal.any([signal, failed.signal]);
+    const runs = Array.from({ length: channels }, (_, channel) =>
+      this.#run({ ...source, channel }, either, { ...options, onProgress: shares.of(channel) }),
+    );
+    try {
+      const segments = await Promise.all(runs);
+      return segments.map((own) => ({ segments: own, ...length, modelId }));
+    } catch (error) {
+      failed.abort();
+      // The file must stay until no worker reads it.
+      await Promise.allSettled(runs);
+      throw error;
+    }
+  }
+
+  /** @throws {ServiceError} `AUDIO_TOO_SHORT`, `AUDIO_TOO_LONG` */
+  #lengthOf(source: WavSource): FileLength {
+    const { maxSeconds } = this.#options;
     const length = { sampleCountIn: source.sampleCount, sampleRateInHz: source.header.sampleRateHz };
     // The number of samples in the file counts, not the one in its header.
     if (length.sampleCountIn > maxSeconds * length.sampleRateInHz) throw audioTooLong(maxSeconds);
     if (length.sampleCountIn < SHORTEST_SECONDS * length.sampleRateInHz) {
       throw new ServiceError("AUDIO_TOO_SHORT", "audio must be at least 0.1 s long");
     }
-    await onLength?.(length);
-    if (signal.aborted) throw cancelled();
-    onProgress(0);
-    const shares = new Shares(speakers === undefined ? 1 : 2, growing(onProgress));
+    return length;
+  }
+
+  async #run(
+    source: WavSource,
+    signal: AbortSignal,
+    { onProgress = () => {}, onSegments, isLater = false, hotWords = [], span }: TranscribeOptions,
+  ): Promise<readonly TranscribedSegment[]> {
+    const { sampleRateHz, frameSamples, forgets } = this.#options;
     const run = new FileRun({
       ...{ source, hotWords, sampleRateHz, frameSamples, forgets, isLater },
-      onProgress: shares.of(0),
-      // Segments are split by speaker when all is heard.
-      onSegments: speakers === undefined ? onSegments : undefined,
+      onProgress,
+      onSegments,
       onGiveUp: (cell) => this.#options.pool.gaveUp?.(cell),
       ...(span !== undefined && { span }),
     });
-    const speakerRun =
-      speakers && this.#speakerRun(source, speakers, { isLater, onProgress: shares.of(1), span });
-    const giveUp = (error: ServiceError) => {
-      this.#queue.giveUp(run, error);
-      speakerRun?.giveUp();
-    };
-    const onAbort = () => giveUp(cancelled());
+    const onAbort = () => this.#queue.giveUp(run, cancelled());
     signal.addEventListener("abort", onAbort, { once: true });
-    speakerRun?.turns.catch((error: unknown) => giveUp(asServiceError(error)));
     this.#queue.add(run);
     try {
-      const segments = await run.segments;
-      const plain = { segments, ...length, modelId };
-      if (speakerRun === undefined) return plain;
-      return { ...plain, ...attributeWords(segments, await speakerRun.turns) };
+      return await run.segments;
     } finally {
-      speakerRun?.giveUp();
-      // The file must stay until no worker reads it.
-      await speakerRun?.turns.catch(() => {});
       signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  /** Transcribes and finds the speakers, in turn. */
+  async #runWithSpeakers(
+    source: WavSource,
+    signal: AbortSignal,
+    options: TranscribeOptions & { readonly speakers: SpeakerWishes },
+  ): Promise<Pick<FileTranscript, "segments" | "speakerCount">> {
+    // Segments are split by speaker when all is heard.
+    const { onSegments: _, onProgress = () => {}, ...others } = options;
+    const shares = new Shares(2, onProgress);
+    const speakers = this.#speakerRun(source, { ...options, onProgress: shares.of(1) });
+    const failed = new AbortController();
+    const either = AbortSignal.any([signal, failed.signal]);
+    either.addEventListener("abort", () => speakers.giveUp(), { once: true });
+    const words = this.#run(source, either, { ...others, onProgress: shares.of(0) });
+    try {
+      const [segments, turns] = await Promise.all([words, speakers.turns]);
+      return attributeWords(segments, turns);
+    } catch (error) {
+      failed.abort();
+      // The file must stay until no worker reads it.
+      await Promise.allSettled([words, speakers.turns]);
+      throw error;
     }
   }
 
   #speakerRun(
     source: WavSource,
-    { count }: SpeakerWishes,
-    {
-      isLater,
-      onProgress,
-      span,
-    }: {
-      readonly isLater: boolean;
+    options: TranscribeOptions & {
+      readonly speakers: SpeakerWishes;
       readonly onProgress: (share: number) => void;
-      readonly span: Span | undefined;
     },
   ): SpeakerRun {
+    const { speakers, isLater = false, onProgress, span } = options;
     const { speakerShape = null, pool } = this.#options;
-    // Files that somebody waits for wait for at most one task.
-    const width = isLater ? 1 : pool.workerCount;
     if (speakerShape === null)
       throw new ServiceError("DIARIZATION_UNAVAILABLE", "no model for diarization is installed");
     return new SpeakerRun({
-      ...{ source, shape: speakerShape, speakerCount: count, width, onProgress },
+      ...{ source, shape: speakerShape, speakerCount: speakers.count, onProgress },
+      // Files that somebody waits for wait for at most one task.
+      width: isLater ? 1 : pool.workerCount,
       run: (task) => this.#queue.run(task, span),
     });
   }

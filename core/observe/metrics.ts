@@ -112,9 +112,10 @@ export class Metrics {
     readonly modelId: string;
     readonly sampleCountIn: number;
     readonly sampleRateInHz: number;
+    readonly channelCount?: number;
     readonly processingSeconds: number;
   }) => {
-    const audioSeconds = file.sampleCountIn / file.sampleRateInHz;
+    const audioSeconds = (file.sampleCountIn / file.sampleRateInHz) * (file.channelCount ?? 1);
     this.asrFileAudioSeconds.inc(audioSeconds);
     if (audioSeconds > 0)
       this.asrFileRtf.observe({ model: file.modelId }, file.processingSeconds / audioSeconds);

@@ -1,3 +1,4 @@
+import type { ChannelHandling } from "../domain/audio/channels.js";
 import type { Catalog } from "../domain/catalog/catalog.js";
 import type { HotWord } from "../domain/decoding/hot-words.js";
 import type { BilledTranscript, TranscribedSegment } from "../domain/decoding/transcript.js";
@@ -132,8 +133,10 @@ export interface FileWishes {
   readonly hotWords: readonly HotWord[];
   /** Absent or null for the plain transcript. */
   readonly reading?: ReadingOptions | null;
-  /** Tell speakers apart. */
+  /** Tell speakers apart; not with split channels. */
   readonly speakers?: SpeakerWishes | undefined;
+  /** `mix` by default. With `split` there are no `onSegments`, because turns are ordered at the end. */
+  readonly channels?: ChannelHandling;
   /** Nobody waits for the transcript: files of requests go first. */
   readonly isLater?: boolean;
   /** Called with the finished share, 0 to 1, once the credits are held. */

@@ -35,8 +35,8 @@ import { TIMED_SPEECH, WORD_TIME } from "./timed-speech.js";
 import { TRANSCRIPTION_FIELDS } from "./transcription-form.js";
 import {
   ERROR_EVENT,
+  FILE_WORD,
   PLAIN_TRANSCRIPT,
-  TIMED_WORD,
   TRANSCRIPT_DELTA,
   TRANSCRIPT_DONE,
   TRANSCRIPT_SEGMENT,
@@ -55,7 +55,7 @@ export const COMPONENTS = {
   TimedSpeech: TIMED_SPEECH,
   WordTime: WORD_TIME,
   Transcription: TRANSCRIPTION,
-  Word: TIMED_WORD,
+  Word: FILE_WORD,
   TranscriptSegment: TRANSCRIPT_SEGMENT,
   TranscriptionProgress: TRANSCRIPTION_PROGRESS,
   ErrorEvent: ERROR_EVENT,

@@ -73,7 +73,7 @@ export const DEEPGRAM_ENDPOINTS = [
       "`Authorization: Token KEY` or `Bearer KEY`, or as the second of the subprotocols `token, KEY`; a stream token in the same " +
       "places. Raw samples of one channel, or a WAV of them. `punctuate`, `smart_format` and " +
       "`numerals` make finals readable, `redact` masks personal data; options without effect are named in `X-Svc-Ignored` of the " +
-      "handshake; what would change the meaning of an answer (diarize, multichannel, search, replace, callback, dictation, " +
+      "handshake; what would change the meaning of an answer (diarize, search, replace, callback, dictation, " +
       "detect_entities) is refused. Close " +
       "codes are those of `/v1/stream`. A refusal before the upgrade says why in `dg-error` too.",
     query: LISTEN_QUERY,

@@ -26,6 +26,16 @@ export function jobBody(job: Job): JobBody {
 /** Removes from a stored transcription, which has all times, what the job did not request. */
 export function requestedResult(transcription: Transcription, wantsTimes: boolean): Transcription {
   if (wantsTimes) return transcription;
-  const { words: _words, segments: _segments, display_words: _displayWords, ...plain } = transcription;
+  const { channels } = transcription;
+  return {
+    ...withoutTimes(transcription),
+    ...(channels !== undefined && { channels: channels.map(withoutTimes) }),
+  };
+}
+
+function withoutTimes<T extends Pick<Transcription, "words" | "segments" | "display_words">>(
+  part: T,
+): Omit<T, "words" | "segments" | "display_words"> {
+  const { words: _words, segments: _segments, display_words: _displayWords, ...plain } = part;
   return plain;
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { ChannelHandling, RawAudio } from "../domain/audio/channels.js";
 import type { StreamedFormat } from "../domain/audio/streamed-pcm.js";
 import type { HearingModel, ModelList } from "../domain/catalog/catalog.js";
 import type { HotWord } from "../domain/decoding/hot-words.js";
@@ -14,6 +15,7 @@ import {
 } from "./listen-query.js";
 import { LISTEN_READING_FIELDS, type ListenReading, listenReading } from "./listen-reading.js";
 import { type Query, readQuery } from "./query.js";
+import { splitWithSpeakers } from "./speakers-query.js";
 
 const RAW_FORMATS: readonly StreamedFormat[] = ["linear16", "mulaw", "alaw"];
 const TELEPHONE_RATE_HZ = 8_000;
@@ -56,7 +58,8 @@ export const LISTEN_FILE_QUERY = {
     }),
     channels: queryInteger("channels", CHANNELS).meta({ description: "Of raw samples" }),
     multichannel: flag("multichannel", false).meta({
-      description: "Channels are mixed all the same, and `metadata.warnings` says so",
+      description:
+        "Each channel, of at most 8, is transcribed separately and charged; otherwise all become one",
     }),
     utterances: flag("utterances", false).meta({ description: "Adds `results.utterances`" }),
     utt_split: z
@@ -77,13 +80,6 @@ export const LISTEN_FILE_QUERY = {
   others: { passed: IGNORED, alsoKnown: MISSING },
 } as const satisfies Query;
 
-/** Raw samples without a header. */
-export interface RawAudio {
-  readonly format: StreamedFormat;
-  readonly sampleRateHz: number;
-  readonly channels: number;
-}
-
 /** Options of a client of `POST /v1/listen`. */
 export interface ListenFileOptions extends ListenReading {
   readonly model: HearingModel;
@@ -92,7 +88,7 @@ export interface ListenFileOptions extends ListenReading {
   /** Format of a body without a file header; null if the client did not specify it. */
   readonly raw: RawAudio | null;
   readonly detectsLanguage: boolean;
-  readonly isMultichannel: boolean;
+  readonly channels: ChannelHandling;
   readonly utterances: boolean;
   readonly utteranceSplitSeconds: number;
   readonly paragraphs: boolean;
@@ -108,6 +104,7 @@ export function parseListenFileQuery(
 ): ListenFileOptions {
   refuseFeatures(query, MISSING);
   const fields = readQuery(LISTEN_FILE_QUERY, query);
+  if (fields.diarize && fields.multichannel) throw splitWithSpeakers("multichannel=true");
   const { language = "multi" } = fields;
   const { model, isModelNamed } = listenModel(fields.model ?? null, models);
   if (!LISTEN_LANGUAGES.includes(language)) {
@@ -121,7 +118,7 @@ export function parseListenFileQuery(
     ),
     raw: rawAudio(query, fields),
     detectsLanguage: detectsLanguage(query),
-    isMultichannel: fields.multichannel,
+    channels: fields.multichannel ? "split" : "mix",
     utterances: fields.utterances,
     utteranceSplitSeconds: utteranceSplit(fields.utt_split),
     paragraphs: fields.paragraphs || fields.smart_format,

@@ -1,20 +1,15 @@
-import type { BilledTranscript } from "../domain/decoding/transcript.js";
+import type { BilledTranscript, FileTranscript, FileWord } from "../domain/decoding/transcript.js";
 import { ratio, seconds } from "../domain/rounded.js";
 import { majorityLanguage } from "../domain/text/script.js";
 import type { ListenFileOptions } from "./listen-file-query.js";
 import type { ListenFileWord, ListenParagraph, ListenTranscript } from "./listen-file-schemas.js";
 import { listenText, listenWords } from "./listen-words.js";
+import { ofChannel } from "./transcription-response.js";
 
-const CHANNEL = 0;
 /** Silence that starts a paragraph. */
 const PARAGRAPH_SECONDS = 2;
 const SENTENCE_END = /[.?!…][»”")]{0,2}$/u;
 const CODES = { kazakh: "kk", russian: "ru" } as const;
-const MIXED = {
-  parameter: "multichannel",
-  type: "unsupported",
-  message: "all channels of the recording were mixed into one: channels are not transcribed separately",
-} as const;
 
 /** Facts about a request that the transcript does not contain. */
 export interface ListenRequestFacts {
@@ -30,49 +25,84 @@ export function toListenTranscript(
   options: ListenFileOptions,
   facts: ListenRequestFacts,
 ): ListenTranscript {
-  const said = transcript.segments.flatMap((segment) => segment.words);
-  const readable = transcript.isDisplayed
-    ? transcript.segments.flatMap((segment) => segment.readable ?? [])
-    : null;
-  const words = listenWords(said, readable, options.hasMarks);
-  const runs = runsOf(words, options.utteranceSplitSeconds);
-  const language = options.detectsLanguage ? majorityLanguage(said.map(({ word }) => word)) : null;
+  const channels = Array.from({ length: transcript.channelCount ?? 1 }, (_, channel) => {
+    const own = transcript.channelCount === undefined ? transcript : ofChannel(transcript, channel);
+    return { channel, ...spokenWords(own, options) };
+  });
   return {
     metadata: metadataOf(transcript, options, facts),
     results: {
-      channels: [
-        {
-          alternatives: [
-            {
-              transcript: listenText(words),
-              confidence: meanConfidence(words),
-              words,
-              ...(options.paragraphs && {
-                paragraphs: paragraphsOf(options.hasMarks ? sentencesOf(words) : runs),
-              }),
-            },
-          ],
-          ...(language !== null && { detected_language: CODES[language] }),
-        },
-      ],
-      ...(options.utterances && {
-        utterances: runs.map((run, index) => ({
-          ...spanOf(run),
-          confidence: meanConfidence(run),
-          channel: CHANNEL,
-          transcript: listenText(run),
-          words: run,
-          id: `${facts.requestId}-${index}`,
-          ...speakerOf(run),
-        })),
-      }),
+      channels: channels.map((own) => channelOf(own, options)),
+      ...(options.utterances && { utterances: utterancesOf(channels, options, facts) }),
     },
   };
 }
 
+/** The words of a channel. */
+interface ChannelWords {
+  readonly channel: number;
+  /** As spoken. */
+  readonly said: readonly FileWord[];
+  /** As in the response. */
+  readonly words: readonly ListenFileWord[];
+}
+
+function spokenWords(
+  transcript: FileTranscript,
+  { hasMarks }: ListenFileOptions,
+): Omit<ChannelWords, "channel"> {
+  const said = transcript.segments.flatMap((segment) => segment.words);
+  const readable = transcript.isDisplayed
+    ? transcript.segments.flatMap((segment) => segment.readable ?? [])
+    : null;
+  return { said, words: listenWords(said, readable, hasMarks) };
+}
+
+function channelOf(
+  { said, words }: ChannelWords,
+  options: ListenFileOptions,
+): ListenTranscript["results"]["channels"][number] {
+  const language = options.detectsLanguage ? majorityLanguage(said.map(({ word }) => word)) : null;
+  const sentences = () =>
+    options.hasMarks ? sentencesOf(words) : runsOf(words, options.utteranceSplitSeconds);
+  return {
+    alternatives: [
+      {
+        transcript: listenText(words),
+        confidence: meanConfidence(words),
+        words,
+        ...(options.paragraphs && { paragraphs: paragraphsOf(sentences()) }),
+      },
+    ],
+    ...(language !== null && { detected_language: CODES[language] }),
+  };
+}
+
+/** Utterances of all channels, in order of time. */
+function utterancesOf(
+  channels: readonly ChannelWords[],
+  { utteranceSplitSeconds }: ListenFileOptions,
+  { requestId }: ListenRequestFacts,
+) {
+  const runs = channels.flatMap(({ channel, words }) =>
+    runsOf(words, utteranceSplitSeconds).map((run) => ({ channel, run, ...spanOf(run) })),
+  );
+  return runs
+    .sort((a, b) => a.start - b.start)
+    .map(({ channel, run, start, end }, index) => ({
+      ...{ start, end },
+      confidence: meanConfidence(run),
+      channel,
+      transcript: listenText(run),
+      words: run,
+      id: `${requestId}-${index}`,
+      ...speakerOf(run),
+    }));
+}
+
 function metadataOf(
-  { modelId, sampleCountIn, sampleRateInHz }: BilledTranscript,
-  { model, isMultichannel }: ListenFileOptions,
+  { modelId, sampleCountIn, sampleRateInHz, channelCount = 1 }: BilledTranscript,
+  { model }: ListenFileOptions,
   { requestId, sha256, createdAt }: ListenRequestFacts,
 ): ListenTranscript["metadata"] {
   return {
@@ -81,10 +111,9 @@ function metadataOf(
     sha256,
     created: createdAt.toISOString(),
     duration: seconds(sampleCountIn / sampleRateInHz),
-    channels: 1,
+    channels: channelCount,
     models: [modelId],
     model_info: { [modelId]: { name: modelId, version: modelId, arch: model.family } },
-    ...(isMultichannel && { warnings: [MIXED] }),
   };
 }
 

@@ -30,13 +30,15 @@ export const LISTEN_TRANSCRIPT = z.object({
     sha256: z.string().meta({ description: "Of the submitted audio" }),
     created: z.string().meta({ format: "date-time" }),
     duration: z.number().meta({ description: "Seconds" }),
-    channels: z.int().meta({ description: "Always 1: the channels of a recording are mixed" }),
+    channels: z
+      .int()
+      .meta({ description: "Transcribed channels: 1 without `multichannel`, which mixes them" }),
     models: z.array(z.string()),
     model_info: z.record(z.string(), z.object({ name: z.string(), version: z.string(), arch: z.string() })),
     warnings: z
       .array(z.object({ parameter: z.string(), type: z.string(), message: z.string() }))
       .optional()
-      .meta({ description: "Requested options that this service cannot fulfil" }),
+      .meta({ description: "Never sent: requested options that this service cannot fulfil" }),
   }),
   results: z.object({
     channels: z.array(

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { MOST_CHANNELS } from "../domain/audio/channels.js";
 import type { StreamedFormat } from "../domain/audio/streamed-pcm.js";
 import type { HearingModel, ModelList } from "../domain/catalog/catalog.js";
 import type { HotWord } from "../domain/decoding/hot-words.js";
@@ -19,15 +20,7 @@ const ENDPOINTING_MS = { min: 100, max: 2_000, otherwise: 200 };
 const MODEL_ALIAS = /^nova(-\d)?(-[a-z]+)?$/;
 export const LISTEN_LANGUAGES: readonly string[] = ["multi", "kk", "kk-KZ", "ru", "ru-RU"];
 /** Features that change the meaning of an answer, and so are rejected instead of ignored. */
-const MISSING = [
-  "callback",
-  "detect_entities",
-  "diarize",
-  "dictation",
-  "multichannel",
-  "replace",
-  "search",
-] as const;
+const MISSING = ["callback", "detect_entities", "diarize", "dictation", "replace", "search"] as const;
 
 /** Other Deepgram parameters, which do not change the meaning of a response. */
 const IGNORED = [
@@ -51,7 +44,13 @@ export const LISTEN_QUERY = {
     sample_rate: queryInteger("sample_rate", { ...SAMPLE_RATE_HZ, otherwise: 16_000 }).meta({
       description: "Samples per second; 8000 unless given for mulaw and alaw",
     }),
-    channels: queryInteger("channels", { min: 1, max: 1, otherwise: 1 }),
+    channels: queryInteger("channels", { min: 1, max: MOST_CHANNELS, otherwise: 1 }).meta({
+      description: "Interleaved channels; more than 1 with `multichannel`",
+    }),
+    multichannel: flag("multichannel", false).meta({
+      description:
+        "Each of `channels` is transcribed separately, charged, and counted as a session; `channel_index` names it",
+    }),
     interim_results: flag("interim_results", false),
     endpointing: z.string().optional().meta({
       description:
@@ -74,6 +73,8 @@ export interface ListenOptions extends ListenReading {
   readonly model: HearingModel;
   readonly encoding: LiveEncoding;
   readonly sampleRateHz: number;
+  /** Separate channels; null for mono audio. */
+  readonly channelCount: number | null;
   readonly endOfUtteranceMs: number;
   readonly interimResults: boolean;
   readonly vadEvents: boolean;
@@ -105,6 +106,7 @@ export function parseListenQuery(query: URLSearchParams, models: ModelList<Heari
     model,
     encoding,
     sampleRateHz: isTelephone ? 8_000 : fields.sample_rate,
+    channelCount: channelCountOf(fields),
     endOfUtteranceMs: endpointingMs(fields.endpointing),
     interimResults: fields.interim_results,
     vadEvents: fields.vad_events,
@@ -153,6 +155,23 @@ function ignoredNames(query: URLSearchParams): readonly string[] {
   // Both languages are always recognized.
   const language = query.get("language") ?? "multi";
   return [...(language === "multi" ? [] : ["language"]), ...given.map(([name]) => name)];
+}
+
+function channelCountOf({
+  channels,
+  multichannel,
+  encoding,
+}: {
+  readonly channels: number;
+  readonly multichannel: boolean;
+  readonly encoding: LiveEncoding;
+}): number | null {
+  if (multichannel && channels > 1 && (encoding === "opus" || encoding === "ogg-opus")) {
+    throw invalid(`encoding must be samples with multichannel=true, received ${shown(encoding)}`);
+  }
+  if (multichannel) return channels;
+  if (channels === 1) return null;
+  throw invalid(`channels must be 1 without multichannel=true, received ${shown(channels)}`);
 }
 
 function endpointingMs(value: string | undefined): number {

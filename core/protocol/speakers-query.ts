@@ -38,3 +38,15 @@ export function speakersOf({
     },
   );
 }
+
+/**
+ * Returns the error for speakers of channels that are transcribed separately.
+ * @param split the parameter with its value
+ */
+export function splitWithSpeakers(split: string): ServiceError {
+  return new ServiceError(
+    "INVALID_REQUEST",
+    `diarize=true and ${split} exclude each other, received both: leave out one of them`,
+    { param: "diarize" },
+  );
+}

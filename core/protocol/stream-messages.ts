@@ -25,19 +25,28 @@ export const STREAM_CLIENT_MESSAGE = z.discriminatedUnion("type", [
   z.object({ type: z.literal("keepalive") }).meta({ description: "The client is silent, and still there" }),
 ]);
 
+/** Only with `channels=split`. */
+const CHANNEL = z.int().min(0).meta({ description: "Counts from 0; with `channels=split`. An extension" });
+
 const UTTERANCE = {
-  utterance: z.int().min(0).meta({ description: "Rises by one" }),
+  channel: CHANNEL.optional(),
+  utterance: z.int().min(0).meta({ description: "Rises by one, for each channel" }),
   text: z.string(),
   start: z.number().meta({ description: "Seconds of accepted audio" }),
   end: z.number(),
 };
 
-const SCORED_WORD = TIMED_WORD.omit({ speaker: true }).extend({
+const SCORED_WORD = TIMED_WORD.extend({
   confidence: z.number().min(0).max(1).meta({ description: "How sure the word is; an extension" }),
 });
 
 const END_OF_TURN = z.number().min(0).max(1).meta({
   description: "Probability that the sentence is over, by its words; with `display=true`. An extension",
+});
+
+const DISPLAY_END = z.string().meta({
+  description:
+    "The mark that ends the last `display_text`, if that has none; with `display=true`. An extension",
 });
 
 /** Members of a final that clients get on request. */
@@ -73,6 +82,9 @@ export const STREAM_SERVER_MESSAGE = z.discriminatedUnion("type", [
     model: z.string(),
     sample_rate: z.int(),
     eou_ms: z.int(),
+    session_ids: z.array(z.string()).optional().meta({
+      description: "Of the session of each channel; with `channels=split`. An extension",
+    }),
   }),
   z
     .object({
@@ -103,10 +115,21 @@ export const STREAM_SERVER_MESSAGE = z.discriminatedUnion("type", [
     type: z.literal("done"),
     audio_seconds: z.number(),
     credits_charged: z.int(),
-    display_end: z.string().optional().meta({
-      description:
-        "The mark that ends the last `display_text`, if that has none; with `display=true`. An extension",
-    }),
+    display_end: DISPLAY_END.optional(),
+    channels: z
+      .array(
+        z.object({
+          channel: CHANNEL,
+          audio_seconds: z.number(),
+          credits_charged: z.int(),
+          display_end: DISPLAY_END.optional(),
+        }),
+      )
+      .optional()
+      .meta({
+        description:
+          "Each channel, whose credits `credits_charged` adds up; with `channels=split`. An extension",
+      }),
   }),
 ]);
 

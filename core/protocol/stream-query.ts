@@ -1,13 +1,19 @@
 import { z } from "zod";
+import { MOST_CHANNELS } from "../domain/audio/channels.js";
 import type { HearingModel, ModelList } from "../domain/catalog/catalog.js";
 import { ENDPOINTINGS } from "../domain/endpointing/patience.js";
-import { flag, oneOf, queryInteger } from "./fields.js";
+import { ServiceError } from "../domain/errors.js";
+import { CHANNELS } from "./channels-query.js";
+import { flag, oneOf, queryInteger, shown } from "./fields.js";
 import { hotWords, requireHotWords } from "./hot-words.js";
 import { type Query, readQuery } from "./query.js";
 import { READING_FIELDS, readingOf } from "./reading-query.js";
 import { STREAM_ENCODINGS, type StreamEncoding } from "./stream-encoding.js";
 import type { StreamOptions } from "./stream-messages.js";
 import { RECOGNIZER_MEANS } from "./transcribe-query.js";
+
+/** The usual recording of a call. */
+const DEFAULT_SPLIT_COUNT = 2;
 
 export const STREAM_QUERY = {
   schema: z.object({
@@ -31,6 +37,18 @@ export const STREAM_QUERY = {
     encoding: oneOf("encoding", STREAM_ENCODINGS, { otherwise: "json", code: "INVALID_REQUEST" }).meta({
       description: "`msgpack`: every server message is one binary MessagePack map with the same members",
     }),
+    channels: CHANNELS.meta({
+      description:
+        `\`split\`: the audio has \`channel_count\` interleaved channels, each of which is transcribed ` +
+        "separately, charged, and counted as a session; messages name their `channel`. An extension",
+    }),
+    channel_count: z
+      .string()
+      .optional()
+      .meta({
+        type: "integer",
+        description: `Interleaved channels with \`channels=split\`, 1 to ${MOST_CHANNELS}; default 2. An extension`,
+      }),
     token: z.string().optional().meta({ description: "A token from `POST /v1/stream/token`; never a key" }),
   }),
   others: "refused",
@@ -60,6 +78,24 @@ export function parseStreamQuery(
     hotWords: hotwords,
     ...(reading !== null && { reading }),
   };
+}
+
+/**
+ * Returns the number of separate channels; null for mono audio.
+ * @throws {ServiceError} `INVALID_REQUEST`
+ */
+export function splitCountOf(query: URLSearchParams): number | null {
+  const { channels, channel_count: count = "" } = readQuery(STREAM_QUERY, query);
+  const param = "channel_count";
+  if (channels === "mix") {
+    if (count === "" || count === "1") return null;
+    const message = `${param} needs channels=split: otherwise live audio is mono, received ${shown(count)}`;
+    throw new ServiceError("INVALID_REQUEST", message, { param });
+  }
+  if (count === "") return DEFAULT_SPLIT_COUNT;
+  if (/^\d$/.test(count) && Number(count) >= 1 && Number(count) <= MOST_CHANNELS) return Number(count);
+  const message = `${param} must be an integer from 1 to ${MOST_CHANNELS}, received ${shown(count)}`;
+  throw new ServiceError("INVALID_REQUEST", message, { param });
 }
 
 /** Returns the requested encoding or JSON, even if other options are invalid, so that errors use it too. */

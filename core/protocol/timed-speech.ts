@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { type DeepReadonly, flag, oneOf } from "./fields.js";
 import type { Query } from "./query.js";
+import { SPEECH_FORMAT_FIELDS, type SpeechFormat, sampleRateOf } from "./speak-query.js";
 
 /** Query of synthesis. */
 export const SPEECH_QUERY = {
@@ -8,6 +9,10 @@ export const SPEECH_QUERY = {
     timestamps: flag("timestamps", false).meta({
       description: "Adds the words and when they are said, at no cost",
     }),
+    encoding: SPEECH_FORMAT_FIELDS.encoding.meta({
+      description: "Of the samples in each WAV; G.711 (`mulaw`, `alaw`) is for telephone lines. An extension",
+    }),
+    sample_rate: SPEECH_FORMAT_FIELDS.sample_rate,
   }),
   others: "refused",
 } as const satisfies Query;
@@ -25,6 +30,15 @@ export const SPEECH_STREAM_QUERY = {
     }),
   }),
 } as const satisfies Query;
+
+/** Returns the requested format of speech; null for that of the voice. @throws {ServiceError} */
+export function speechFormatOf(
+  query: URLSearchParams,
+  { encoding, sample_rate }: Pick<z.output<typeof SPEECH_QUERY.schema>, "encoding" | "sample_rate">,
+): SpeechFormat | null {
+  const isAsked = ["encoding", "sample_rate"].some((name) => query.has(name));
+  return isAsked ? { encoding, sampleRateHz: sampleRateOf(sample_rate, encoding) } : null;
+}
 
 export const WORD_TIME = z.object({
   word: z.string().meta({ description: "The characters of the text as they were sent" }),

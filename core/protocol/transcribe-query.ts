@@ -1,13 +1,15 @@
 import { z } from "zod";
+import type { ChannelHandling, RawAudio } from "../domain/audio/channels.js";
 import type { HearingModel, ModelList } from "../domain/catalog/catalog.js";
 import type { HotWord } from "../domain/decoding/hot-words.js";
 import type { SpeakerWishes } from "../domain/diarization/speaker-turns.js";
 import type { ReadingOptions } from "../domain/text/display/reading.js";
+import { CHANNELS, RAW_FIELDS, rawAudioOf } from "./channels-query.js";
 import { flag } from "./fields.js";
 import { hotWords, requireHotWords } from "./hot-words.js";
 import { type Query, readQuery } from "./query.js";
 import { READING_FIELDS, readingOf } from "./reading-query.js";
-import { SPEAKER_FIELDS, speakersOf } from "./speakers-query.js";
+import { SPEAKER_FIELDS, speakersOf, splitWithSpeakers } from "./speakers-query.js";
 
 export const RECOGNIZER_MEANS =
   "Model id; the default model when absent, which is `svc-kk-ru-v2` unless the operator has chosen another";
@@ -27,6 +29,8 @@ export const TRANSCRIBE_QUERY = {
       .meta({ format: "uri", description: "Public address of the audio, instead of a body" }),
     ...SPEAKER_FIELDS,
     ...READING_FIELDS,
+    channels: CHANNELS,
+    ...RAW_FIELDS,
   }),
   others: "refused",
   // A second URL is reported as a second source of audio.
@@ -45,6 +49,9 @@ export interface TranscribeOptions {
   readonly reading: ReadingOptions | null;
   /** Null to leave speakers out. */
   readonly speakers: SpeakerWishes | null;
+  readonly channels: ChannelHandling;
+  /** Null unless the client described samples without a header. */
+  readonly raw: RawAudio | null;
   /** URLs of the audio; the caller rejects more than one. */
   readonly urls: readonly string[];
 }
@@ -55,8 +62,9 @@ export function parseTranscribeQuery(
   models: ModelList<HearingModel>,
 ): TranscribeOptions {
   const fields = readQuery(TRANSCRIBE_QUERY, query);
-  const { model: name = null, timestamps, hotwords, diarize, speakers: count, ...reading } = fields;
-  const speakers = speakersOf({ diarize, speakers: count });
+  const { model: name = null, timestamps, hotwords, channels, diarize } = fields;
+  const speakers = speakersOf(fields);
+  if (diarize && channels === "split") throw splitWithSpeakers("channels=split");
   const model = models.require(name);
   requireHotWords("hotwords", hotwords, model);
   const urls = query.getAll("url").filter((value) => value !== "");
@@ -65,7 +73,9 @@ export function parseTranscribeQuery(
     isModelNamed: name !== null,
     timestamps: timestamps || diarize,
     hotWords: hotwords,
-    reading: readingOf(reading),
+    reading: readingOf(fields),
+    channels,
+    raw: rawAudioOf(query, fields),
     speakers,
     urls,
   };

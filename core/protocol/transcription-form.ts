@@ -1,7 +1,9 @@
 import { z } from "zod";
+import type { ChannelHandling } from "../domain/audio/channels.js";
 import type { HearingModel, ModelList } from "../domain/catalog/catalog.js";
 import { ServiceError } from "../domain/errors.js";
 import type { ReadingOptions } from "../domain/text/display/reading.js";
+import { CHANNELS } from "./channels-query.js";
 import { oneOf, optionalFlag, parseWith, refuseNearMisses, shown } from "./fields.js";
 import { READING_FIELDS, readingOf } from "./reading-query.js";
 import { RECOGNIZER_MEANS } from "./transcribe-query.js";
@@ -41,6 +43,7 @@ const EFFECTIVE_FIELDS = {
     type: "boolean",
     description: "`true`: server-sent events with the text as it is transcribed; for `json` and `text`",
   }),
+  channels: CHANNELS,
   [GRANULARITY_FIELD]: z.string().optional().meta({
     description: "`word`, `segment` or both, as a list: what `verbose_json` lists; both by default",
   }),
@@ -79,6 +82,7 @@ export interface TranscriptionForm {
   readonly reading: ReadingOptions | null;
   /** Whether `reading` is what a form with only the format would give. */
   readonly isReadingDefault: boolean;
+  readonly channels: ChannelHandling;
   /** The response is a stream of events. */
   readonly isStreamed: boolean;
   /** What `verbose_json` contains. */
@@ -100,25 +104,36 @@ export function parseTranscriptionForm(
   refuseNearMisses("field", fields.keys(), { known: KNOWN, ignored: PASSED });
   const filled = Object.fromEntries([...fields].filter(([, value]) => value !== ""));
   const asked = parseWith(TRANSCRIPTION_FIELDS, filled);
-  const { model: name = null, response_format: format, numerals, redact, stream = "" } = asked;
+  const { model: name = null, response_format: format, numerals, redact, channels, stream = "" } = asked;
   const isReadable = SUBTITLES.includes(format);
   const { display = isReadable } = asked;
   const reading = readingOf({ display, numerals, redact });
   const isReadingDefault =
     display === isReadable && redact.length === 0 && (numerals === "auto" || reading === null);
   const isStreamed = /^(true|1)$/i.test(stream);
-  if (isStreamed) requireStreamable(format, reading);
+  if (isStreamed) requireStreamable(format, reading, channels);
   const isModelNamed = name !== null && !ALIASES.includes(name);
   const model = models.require(isModelNamed ? name : null, "INVALID_REQUEST");
   const isVerbose = format === "verbose_json";
   const granularities = granularitiesOf(isVerbose ? asked[GRANULARITY_FIELD] : undefined);
   const hasEffect = (field: string) => KNOWN.includes(field) && (field !== GRANULARITY_FIELD || isVerbose);
   const ignored = Object.keys(filled).filter((field) => !hasEffect(field));
-  return { model, isModelNamed, format, reading, isReadingDefault, isStreamed, granularities, ignored };
+  return {
+    ...{ model, isModelNamed, format, reading, isReadingDefault, channels },
+    ...{ isStreamed, granularities, ignored },
+  };
 }
 
-/** Readable text and masking need the whole file. */
-function requireStreamable(format: TranscriptFormat, reading: ReadingOptions | null): void {
+/** Readable text, masking and the order of turns need the whole file. */
+function requireStreamable(
+  format: TranscriptFormat,
+  reading: ReadingOptions | null,
+  channels: ChannelHandling,
+): void {
+  if (channels === "split") {
+    const message = "stream must be false with channels=split: turns are ordered at the end";
+    throw new ServiceError("UNSUPPORTED_FORMAT", message, { param: "stream" });
+  }
   const isPlain = format === "json" || format === "text";
   if (isPlain && reading === null) return;
   const what = isPlain ? "display or redact" : `response_format ${format}`;

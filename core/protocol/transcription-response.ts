@@ -4,16 +4,20 @@ import type {
   ReadableWord,
   TranscribedSegment,
 } from "../domain/decoding/transcript.js";
-import type { TimedWord } from "../domain/decoding/words.js";
 import { ratio, roundedTimes, seconds } from "../domain/rounded.js";
 import { displayLine } from "../domain/text/display/display-text.js";
-import type { Transcription, TranscriptSegment, VerboseSegment } from "./transcription-schemas.js";
+import type {
+  FileTimedWord,
+  Transcription,
+  TranscriptSegment,
+  VerboseSegment,
+} from "./transcription-schemas.js";
 
 /** Only `audio_seconds` is not rounded, because it is billed. @param wantsTimes adds words and segments */
 export function toTranscription(transcript: BilledTranscript, wantsTimes: boolean): Transcription {
-  const { sampleCountIn, sampleRateInHz, processingSeconds } = transcript;
+  const { sampleCountIn, sampleRateInHz, processingSeconds, channelCount } = transcript;
   const audioSeconds = sampleCountIn / sampleRateInHz;
-  const plain = {
+  return {
     text: joinedText(transcript),
     model: transcript.modelId,
     audio_seconds: audioSeconds,
@@ -23,16 +27,41 @@ export function toTranscription(transcript: BilledTranscript, wantsTimes: boolea
     chunks: transcript.segments.length,
     sample_rate_in: sampleRateInHz,
     credits_charged: transcript.creditsCharged,
-    ...(transcript.isDisplayed && { display_text: displayText(transcript.segments) }),
     ...(transcript.speakerCount !== undefined && { speakers: transcript.speakerCount }),
-    ...(transcript.redactions !== undefined && { redactions: transcript.redactions.map(roundedTimes) }),
+    ...optionalMembers(transcript, wantsTimes),
+    ...(channelCount !== undefined && {
+      channels: Array.from({ length: channelCount }, (_, channel) => {
+        const own = ofChannel(transcript, channel);
+        return { channel, text: joinedText(own), ...optionalMembers(own, wantsTimes) };
+      }),
+    }),
   };
-  if (!wantsTimes) return plain;
+}
+
+/** What was said on one channel. */
+export function ofChannel(transcript: FileTranscript, channel: number): FileTranscript {
+  const { segments, redactions } = transcript;
   return {
-    ...plain,
-    words: allWords(transcript),
-    segments: toSegments(transcript),
-    ...(transcript.isDisplayed && { display_words: displayWords(transcript) }),
+    ...transcript,
+    segments: segments.filter((segment) => segment.channel === channel),
+    ...(redactions !== undefined && {
+      redactions: redactions.filter((redaction) => redaction.channel === channel),
+    }),
+  };
+}
+
+type OptionalMembers = Pick<
+  Transcription,
+  "display_text" | "redactions" | "words" | "segments" | "display_words"
+>;
+
+function optionalMembers(transcript: FileTranscript, wantsTimes: boolean): OptionalMembers {
+  const { isDisplayed = false, segments, redactions } = transcript;
+  return {
+    ...(isDisplayed && { display_text: displayText(segments) }),
+    ...(redactions !== undefined && { redactions: redactions.map(roundedTimes) }),
+    ...(wantsTimes && { words: allWords(transcript), segments: toSegments(transcript) }),
+    ...(wantsTimes && isDisplayed && { display_words: displayWords(transcript) }),
   };
 }
 
@@ -51,6 +80,7 @@ export function usageHeaders(transcription: Transcription): Record<string, strin
     "x-svc-audio-seconds": String(transcription.audio_seconds),
     "x-svc-credits": String(transcription.credits_charged),
     "x-svc-model": transcription.model,
+    ...(transcription.channels !== undefined && { "x-svc-channels": String(transcription.channels.length) }),
   };
 }
 
@@ -65,23 +95,30 @@ function displayText(segments: readonly TranscribedSegment[]): string {
 }
 
 function displayWords(transcript: FileTranscript): readonly ReadableWord[] {
-  return transcript.segments.flatMap(({ readable = [] }) => readable.map(roundedTimes));
+  return transcript.segments.flatMap(({ channel, readable = [] }) =>
+    readable.map((word) => ({ ...roundedTimes(word), ...channelMember(channel) })),
+  );
 }
 
-function allWords(transcript: FileTranscript): readonly (TimedWord & { readonly speaker?: number })[] {
-  return transcript.segments.flatMap(({ words }) =>
+function allWords(transcript: FileTranscript): readonly FileTimedWord[] {
+  return transcript.segments.flatMap(({ channel, words }) =>
     words.map(({ word, start, end, speaker }) => ({
       ...{ word, start: seconds(start), end: seconds(end) },
+      ...channelMember(channel),
       ...(speaker !== undefined && { speaker }),
     })),
   );
 }
 
+function channelMember(channel: number | undefined): { readonly channel?: number } {
+  return channel === undefined ? {} : { channel };
+}
+
 function toSegments(transcript: FileTranscript): readonly TranscriptSegment[] {
   return transcript.segments.map((segment, id) => {
-    const { text, startSeconds, endSeconds, readable, speaker } = segment;
+    const { channel, text, startSeconds, endSeconds, readable, speaker } = segment;
     return {
-      ...{ id, text, start: seconds(startSeconds), end: seconds(endSeconds) },
+      ...{ id, text, start: seconds(startSeconds), end: seconds(endSeconds), ...channelMember(channel) },
       ...(readable !== undefined && { display_text: displayLine(readable.map(({ word }) => word)) }),
       ...(speaker !== undefined && { speaker }),
     };

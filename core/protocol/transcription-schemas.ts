@@ -12,8 +12,17 @@ export const TIMED_WORD = z.object({
   word: z.string().meta({ description: "Lowercase, unpunctuated" }),
   start: z.number().meta({ description: "Seconds from the start of the audio" }),
   end: z.number().meta({ description: "Seconds from the start of the audio" }),
-  speaker: SPEAKER,
 });
+
+/** A member of what belongs to one channel of a file. */
+const OF_CHANNEL = {
+  channel: z.int().min(0).optional().meta({
+    description: "Channel of the recording, from 0; only with `channels=split`. An extension",
+  }),
+};
+
+/** A word of a file. */
+export const FILE_WORD = TIMED_WORD.extend({ ...OF_CHANNEL, speaker: SPEAKER });
 
 /** A word of the readable text. */
 export const DISPLAY_WORD = z.object({
@@ -25,9 +34,6 @@ export const DISPLAY_WORD = z.object({
   }),
 });
 
-/** A word of a file's readable text, with its speaker. */
-const READABLE_WORD = DISPLAY_WORD.extend({ speaker: SPEAKER });
-
 /** Masked personal data. */
 export const REDACTION = z.object({
   kind: z.enum(REDACTED_KINDS),
@@ -35,7 +41,18 @@ export const REDACTION = z.object({
   end: z.number().meta({ description: "Seconds from the start of the audio" }),
 });
 
+const FILE_DISPLAY_WORD = DISPLAY_WORD.extend({
+  ...OF_CHANNEL,
+  spoken: DISPLAY_WORD.shape.spoken.meta({
+    description:
+      "The items [first, end) of `words` that it stands for; with `channels=split`, of the words of its channel",
+  }),
+  speaker: SPEAKER,
+});
+const FILE_REDACTION = REDACTION.extend(OF_CHANNEL);
+
 export const TRANSCRIPT_SEGMENT = z.object({
+  ...OF_CHANNEL,
   id: z.int().min(0),
   text: z.string(),
   start: z.number().meta({ description: "Seconds from the start of the audio" }),
@@ -44,35 +61,52 @@ export const TRANSCRIPT_SEGMENT = z.object({
   speaker: SPEAKER,
 });
 
+/** What was said on one channel, as in the transcript of a mono file with its samples. */
+const CHANNEL_TRANSCRIPT = z.object({
+  channel: z.int().min(0).meta({ description: "Counts from 0" }),
+  text: z.string(),
+  words: z.array(FILE_WORD).optional().meta({ description: "Only with `timestamps=true`" }),
+  segments: z.array(TRANSCRIPT_SEGMENT).optional().meta({ description: "Only with `timestamps=true`" }),
+  display_text: z.string().optional().meta({ description: "Only with `display=true`" }),
+  display_words: z.array(FILE_DISPLAY_WORD).optional().meta({
+    description: "Only with `display=true` and `timestamps=true`",
+  }),
+  redactions: z.array(FILE_REDACTION).optional().meta({ description: "Only with `redact`" }),
+});
+
 export const TRANSCRIPTION = z.object({
   text: z.string().meta({ description: "Lowercase, unpunctuated" }),
   model: z.string(),
-  audio_seconds: z.number().meta({ description: "Duration of the submitted audio, the billed quantity" }),
+  audio_seconds: z.number().meta({
+    description: "Duration of the submitted audio, the billed quantity: per channel with `channels=split`",
+  }),
   processing_seconds: z.number(),
   rtf: z.number().nullable().meta({ description: "processing_seconds / audio_seconds" }),
   x_realtime: z.number().nullable().meta({ description: "How many times faster than real time" }),
   chunks: z.int().meta({ description: "Pieces the audio was split into at pauses" }),
   sample_rate_in: z.int().meta({ description: "Sample rate of the submitted audio" }),
-  credits_charged: z.int().meta({ description: "ceil(audio_seconds × 2.5)" }),
-  words: z
-    .array(TIMED_WORD)
-    .optional()
-    .meta({ description: "Only with `timestamps=true` or `diarize=true`" }),
-  segments: z
-    .array(TRANSCRIPT_SEGMENT)
-    .optional()
-    .meta({ description: "Only with `timestamps=true` or `diarize=true`" }),
+  credits_charged: z.int().meta({
+    description: "ceil(audio_seconds × 2.5), or ceil(audio_seconds × channels × 2.5) with `channels=split`",
+  }),
+  words: z.array(FILE_WORD).optional().meta({ description: "Only with `timestamps=true` or `diarize=true`" }),
+  segments: z.array(TRANSCRIPT_SEGMENT).optional().meta({
+    description:
+      "Only with `timestamps=true` or `diarize=true`; with `channels=split`, turns of all channels in order of time",
+  }),
   display_text: z.string().optional().meta({
     description: "The text with capitals, punctuation and figures; only with `display=true`. An extension",
   }),
-  display_words: z.array(READABLE_WORD).optional().meta({
+  display_words: z.array(FILE_DISPLAY_WORD).optional().meta({
     description: "Words of `display_text`; only with `display=true` and `timestamps=true`. An extension",
   }),
-  redactions: z.array(REDACTION).optional().meta({
+  redactions: z.array(FILE_REDACTION).optional().meta({
     description: "What was masked, in order; only with `redact`. An extension",
   }),
   speakers: z.int().min(0).optional().meta({
     description: "Number of speakers that have words; only with `diarize=true`. An extension",
+  }),
+  channels: z.array(CHANNEL_TRANSCRIPT).optional().meta({
+    description: "The transcript of each channel, in order; only with `channels=split`. An extension",
   }),
 });
 
@@ -113,11 +147,11 @@ export const VERBOSE_TRANSCRIPT = z.object({
   segments: z
     .array(VERBOSE_SEGMENT)
     .meta({ description: "Empty if `timestamp_granularities` lists `word` alone" }),
-  words: z.array(TIMED_WORD).meta({
+  words: z.array(FILE_WORD).meta({
     description:
       "With `display=true`, words of the readable text. Empty if `timestamp_granularities` lists `segment` alone",
   }),
-  redactions: z.array(REDACTION).optional().meta({
+  redactions: z.array(FILE_REDACTION).optional().meta({
     description: "What was masked, in order; only with `redact`. An extension",
   }),
 });
@@ -138,6 +172,7 @@ export const TRANSCRIPT_DONE = z.object({
   }),
 });
 
+export type FileTimedWord = DeepReadonly<z.output<typeof FILE_WORD>>;
 export type TranscriptSegment = DeepReadonly<z.output<typeof TRANSCRIPT_SEGMENT>>;
 /** Answer of `/v1/transcribe`, member by member as the interface names them. */
 export type Transcription = DeepReadonly<z.output<typeof TRANSCRIPTION>>;

@@ -1,4 +1,5 @@
-import { wavInParts } from "../domain/audio/wav.js";
+import type { StreamedFormat } from "../domain/audio/streamed-pcm.js";
+import { type WavPiece, wavInParts } from "../domain/audio/wav.js";
 import { riffChunk, withoutLastChunk } from "../domain/audio/wav-chunks.js";
 import type { WordTime } from "../domain/synthesis/word-time.js";
 
@@ -16,12 +17,13 @@ const LENGTH_BYTES = 4;
  * @param words words of the sentence for the WAV's chunk, with times from its start
  */
 export function wavFrame(
-  pieces: Int16Array[],
+  pieces: WavPiece[],
   sampleRateHz: number,
   words?: readonly WordTime[],
+  format?: StreamedFormat,
 ): { readonly bytes: number; readonly parts: Iterable<Uint8Array> } {
   const chunk = words === undefined ? undefined : wordsChunk(words);
-  const { bytes, parts } = wavInParts(pieces, sampleRateHz, chunk);
+  const { bytes, parts } = wavInParts(pieces, sampleRateHz, chunk, format);
   const length = new Uint8Array(LENGTH_BYTES);
   new DataView(length.buffer).setUint32(0, bytes);
   return { bytes: LENGTH_BYTES + bytes, parts: concatenated(length, parts) };

@@ -285,6 +285,8 @@ export interface DecodedPiece {
 export interface WavSource {
   readonly path: string;
   readonly header: WavHeader;
+  /** The only channel to read, from 0; all are averaged if absent. */
+  readonly channel?: number;
   /** Samples per channel at its own rate, according to the size of the file, not its header. */
   readonly sampleCount: number;
 }

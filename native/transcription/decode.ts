@@ -106,7 +106,7 @@ async function encodeLeads(
 /** The files of a task's pieces. */
 class OpenFiles {
   readonly #rateHz: number;
-  /** By path, or by source for audio in memory. */
+  /** By path and channel, or by source for audio in memory. */
   readonly #files = new Map<unknown, Promise<FileAudio>>();
 
   constructor(rateHz: number) {
@@ -114,7 +114,7 @@ class OpenFiles {
   }
 
   open(source: AudioSource): Promise<FileAudio> {
-    const name = "path" in source ? source.path : source;
+    const name = "path" in source ? `${source.channel ?? ""} ${source.path}` : source;
     const known = this.#files.get(name);
     if (known !== undefined) return known;
     const opening = openAudio(source, this.#rateHz);

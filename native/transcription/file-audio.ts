@@ -80,10 +80,10 @@ export class WavAudio {
 
   /** Reads samples at the file's own rate; silence beyond its ends. */
   async #inputs(span: SampleSpan): Promise<Float32Array> {
-    const { header, sampleCount } = this.#source;
+    const { header, sampleCount, channel } = this.#source;
     const start = Math.max(0, span.start);
     const end = Math.min(span.end, sampleCount);
-    const samples = decodeBlocks(header, await this.#blocks(start, end));
+    const samples = decodeBlocks(header, await this.#blocks(start, end), channel);
     if (start === span.start && end === span.end) return samples;
     const inputs = new Float32Array(span.end - span.start);
     inputs.set(samples, start - span.start);

@@ -16,6 +16,8 @@ export interface TranscriptOptions extends ReadingChoice {
   readonly speakers?: number | undefined;
   /** Undefined for the service's default. */
   readonly model: string | undefined;
+  /** Undefined for mixed channels. */
+  readonly channels: "split" | undefined;
 }
 
 export interface KeyedOptions extends TranscriptOptions {
@@ -55,7 +57,7 @@ export async function keyedOptions(
  */
 export async function contentKey(
   source: Uint8Array | string,
-  { hotWords, model, defaultModel, display, numerals, redact, diarize, speakers }: KeyedOptions,
+  { hotWords, model, defaultModel, display, numerals, redact, ...voices }: KeyedOptions,
 ): Promise<string | undefined> {
   const hash = createHash("sha256");
   if (typeof source !== "string") hash.update(source);
@@ -70,8 +72,10 @@ export async function contentKey(
   }
   const isPlain = !display && redact.length === 0;
   const reading = isPlain ? [] : [{ display, numerals: numerals ?? null, redact }];
-  const asked = [hotWords, model ?? null, defaultModel, ...reading, ...(diarize ? [{ speakers }] : [])];
-  const request = JSON.stringify([hash.digest("hex"), ...asked]);
+  const { diarize, speakers, channels } = voices;
+  const apart = [...(channels === undefined ? [] : [{ channels }]), ...(diarize ? [{ speakers }] : [])];
+  const choice = [hotWords, model ?? null, defaultModel, ...reading, ...apart];
+  const request = JSON.stringify([hash.digest("hex"), ...choice]);
   return `dauys-cli-${createHash("sha256").update(request).digest("hex")}`;
 }
 

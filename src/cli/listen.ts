@@ -1,8 +1,16 @@
+import { MOST_CHANNELS } from "../../core/domain/audio/channels.js";
 import type { LiveDone, LiveStatus } from "../client/live-options.js";
 import type { LiveTranscription } from "../client/live-transcription.js";
 import type { DauysClient } from "../client/node.js";
 import type { LiveResult } from "../client/types.js";
-import { type Command, type CommandInput, onlyArgument, printLine, printNote } from "./command.js";
+import {
+  type Command,
+  type CommandInput,
+  onlyArgument,
+  printLine,
+  printNote,
+  wholeNumber,
+} from "./command.js";
 import { atRealTime, openLiveAudio } from "./live-audio.js";
 import { LiveText } from "./live-text.js";
 import {
@@ -32,6 +40,7 @@ export const listenCommand: Command = {
     "eou-ms": { type: "string" },
     adaptive: { type: "boolean" },
     words: { type: "boolean" },
+    channels: { type: "string" },
     hotwords: { type: "string" },
     ...READING_OPTIONS,
   },
@@ -41,18 +50,26 @@ export const listenCommand: Command = {
     ...READING_ROWS,
     ["--eou-ms MS", "Silence that ends an utterance, 100 to 2000 ms"],
     ["--adaptive", "Wait up to three times as long if the sentence seems unfinished"],
+    ["--channels N", "Transcribe and charge each of N channels separately, as speakers"],
     ["--words", "With --json: add the times of each word"],
     ["--json", "Print every message as a line of JSON"],
   ],
   note: "Each line is a sentence; its mark is written when the next words tell it. With --plain, each line is an utterance.",
-  examples: ["listen talk.wav", "listen - < talk.pcm", "listen talk.wav --json --words"],
+  examples: [
+    "listen talk.wav",
+    "listen - < talk.pcm",
+    "listen talk.wav --json --words",
+    "listen call.wav --channels 2",
+  ],
   run: listen,
 };
 
 async function listen(input: CommandInput): Promise<void> {
   const reading = readingChoice(input);
   // Open the audio first, so that a missing file opens no session.
-  const audio = await openLiveAudio(onlyArgument(input, "FILE", '; use "-" to read standard input'));
+  const source = onlyArgument(input, "FILE", '; use "-" to read standard input');
+  const channelCount = channelsOf(input);
+  const audio = await openLiveAudio(source, channelCount ?? 1);
   let onReady = () => {};
   const isReady = new Promise<void>((settle) => {
     onReady = settle;
@@ -61,6 +78,7 @@ async function listen(input: CommandInput): Promise<void> {
   const output = outputOf(input);
   const live = openLive(await openService(input), input, {
     reading,
+    channelCount,
     signal: session.signal,
     onStatus: (status) => {
       output.status(status);
@@ -77,7 +95,7 @@ async function listen(input: CommandInput): Promise<void> {
   try {
     // Real time starts when the session is ready.
     await Promise.race([isReady, results]);
-    await Promise.race([send(live, audio, interrupted.signal), results]);
+    await Promise.race([send(live, atRealTime(audio, channelCount), interrupted.signal), results]);
     await results;
     output.done(await live.done);
   } catch (error) {
@@ -92,8 +110,15 @@ async function listen(input: CommandInput): Promise<void> {
   }
 }
 
+/** @throws {UsageError} for another number */
+function channelsOf({ options }: CommandInput): number | undefined {
+  const text = options.text("channels");
+  return text === null ? undefined : wholeNumber("--channels", text, MOST_CHANNELS);
+}
+
 interface LiveParts {
   readonly reading: ReadingChoice;
+  readonly channelCount: number | undefined;
   readonly signal: AbortSignal;
   readonly onStatus: (status: LiveStatus) => void;
 }
@@ -101,7 +126,7 @@ interface LiveParts {
 function openLive(
   client: DauysClient,
   { options }: CommandInput,
-  { reading, signal, onStatus }: LiveParts,
+  { reading, channelCount, signal, onStatus }: LiveParts,
 ): LiveTranscription {
   return client.live({
     model: options.text("model") ?? undefined,
@@ -110,6 +135,7 @@ function openLive(
     words: options.isSet("words") || undefined,
     hotWords: options.text("hotwords")?.split(","),
     ...reading,
+    channelCount,
     signal,
     onStatus,
   });
@@ -121,13 +147,12 @@ async function readAll(live: LiveTranscription, output: Output): Promise<void> {
 
 async function send(
   live: LiveTranscription,
-  audio: AsyncIterable<Buffer>,
+  parts: AsyncGenerator<Buffer>,
   signal: AbortSignal,
 ): Promise<void> {
   const end = new Promise<{ readonly done: true }>((settle) => {
     signal.addEventListener("abort", () => settle({ done: true }));
   });
-  const parts = atRealTime(audio);
   for (;;) {
     const next = await Promise.race([parts.next(), end]);
     if (next.done === true) break;
@@ -159,13 +184,14 @@ function jsonOutput(isReadable: boolean): Output {
       printJson({ type: "ready", ...names });
     },
     result: printJson,
-    done: ({ audioSeconds, creditsCharged, sessionIds, displayEnd }) =>
+    done: ({ audioSeconds, creditsCharged, sessionIds, displayEnd, displayEnds }) =>
       printJson({
         type: "done",
         audio_seconds: audioSeconds,
         credits_charged: creditsCharged,
         session_ids: sessionIds,
         ...(isReadable && { display_end: displayEnd }),
+        ...(isReadable && displayEnds !== undefined && { display_ends: displayEnds }),
       }),
     failed: () => {},
   };
@@ -177,7 +203,12 @@ function textOutput(isQuiet: boolean): Output {
     status: (status) => {
       if (!isQuiet && status.type !== "ready") text.above(() => printStatus(status));
     },
-    result: (result) => (result.type === "final" ? text.final(result) : text.partial(result.text)),
+    result: (result) => {
+      const { channel } = result;
+      if (channel !== undefined) text.turn(`Speaker ${channel + 1}`, result);
+      else if (result.type === "final") text.final(result);
+      else text.partial(result.text);
+    },
     done: ({ displayEnd }) => text.end(displayEnd),
     failed: () => text.end(""),
   };

@@ -11,18 +11,20 @@ import { reasonOf } from "./failures.js";
 import { requirePipedInput } from "./standard-streams.js";
 
 const CHUNK_MS = 100;
+/** Of one channel. */
 const CHUNK_BYTES = (LIVE_RATE_HZ * 2 * CHUNK_MS) / 1000;
 
 /**
- * Reads 16-bit mono PCM at 16 kHz from a WAV of any rate and layout, or from raw samples in that format.
+ * Reads 16-bit PCM at 16 kHz from a WAV of any rate and layout, or from raw samples in that format. One
+ * channel is a mix of all; more are interleaved.
  *
  * @param source a file, or "-" for standard input, whose format is detected when the first bytes arrive
  * @throws {CommandError} if a file cannot be read or has another format
  */
-export async function openLiveAudio(source: string): Promise<AsyncIterable<Buffer>> {
+export async function openLiveAudio(source: string, channelCount = 1): Promise<AsyncIterable<Buffer>> {
   if (source === "-") {
     requirePipedInput();
-    return fromStandardInput();
+    return fromStandardInput(channelCount);
   }
   if ((await stat(source).catch(() => null))?.isDirectory() === true)
     throw new CommandError(`cannot read ${source}: it is a folder`);
@@ -31,7 +33,7 @@ export async function openLiveAudio(source: string): Promise<AsyncIterable<Buffe
     throw new CommandError(`cannot read ${source}: ${reasonOf(error)}`, { cause: error });
   });
   if (head.length === 0) throw new CommandError(`cannot read ${source}: the file is empty`);
-  if (isWav(head)) return fromWav(head, bytes);
+  if (isWav(head)) return fromWav(head, bytes, channelCount);
   if (!RAW_EXTENSIONS.includes(extname(source).toLowerCase())) {
     throw new CommandError(
       `cannot read ${source}: expected a WAV file, or raw 16-bit mono samples at 16 kHz named .pcm or .raw; ` +
@@ -41,10 +43,10 @@ export async function openLiveAudio(source: string): Promise<AsyncIterable<Buffe
   return joined(head, bytes);
 }
 
-async function* fromStandardInput(): AsyncGenerator<Buffer> {
+async function* fromStandardInput(channelCount: number): AsyncGenerator<Buffer> {
   const bytes = (process.stdin as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
   const head = await readHead(bytes);
-  if (isWav(head)) yield* fromWav(head, bytes);
+  if (isWav(head)) yield* fromWav(head, bytes, channelCount);
   else if (head.length > 0) yield* joined(head, bytes);
 }
 
@@ -53,43 +55,63 @@ function isWav(head: Buffer): boolean {
 }
 
 /** Yields chunks of 100 ms, none earlier than real time; slower sources set their own pace. */
-export async function* atRealTime(audio: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+export async function* atRealTime(audio: AsyncIterable<Buffer>, channelCount = 1): AsyncGenerator<Buffer> {
+  const chunkBytes = CHUNK_BYTES * channelCount;
   const startedAtMs = performance.now();
   let sentMs = 0;
   let held: Buffer = Buffer.alloc(0);
   for await (const part of audio) {
     held = Buffer.concat([held, part]);
-    while (held.length >= CHUNK_BYTES) {
+    while (held.length >= chunkBytes) {
       const earlyMs = startedAtMs + sentMs - performance.now();
       if (earlyMs > 0) await sleep(earlyMs);
-      yield held.subarray(0, CHUNK_BYTES);
-      held = held.subarray(CHUNK_BYTES);
+      yield held.subarray(0, chunkBytes);
+      held = held.subarray(chunkBytes);
       sentMs += CHUNK_MS;
     }
   }
   if (held.length > 0) yield held;
 }
 
-async function* fromWav(head: Buffer, bytes: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
-  const reader = new WavSampleReader();
-  let resampler: Resampler | null = null;
+async function* fromWav(
+  head: Buffer,
+  bytes: AsyncIterator<Buffer>,
+  channelCount: number,
+): AsyncGenerator<Buffer> {
+  // Each reader reads one channel, or the mix of all.
+  const readers = Array.from(
+    { length: channelCount },
+    (_, channel) => new WavSampleReader(undefined, channelCount === 1 ? undefined : channel),
+  );
+  let resamplers: readonly Resampler[] | null = null;
   for await (const part of joined(head, bytes)) {
-    const samples = reader.push(part);
-    const fromHz = reader.header?.sampleRateHz ?? LIVE_RATE_HZ;
-    if (fromHz !== LIVE_RATE_HZ) resampler ??= new Resampler({ fromHz, toHz: LIVE_RATE_HZ });
-    const atLiveRate = resampler === null ? samples : resampler.push(samples);
-    if (atLiveRate.length > 0) yield toPcm16(atLiveRate);
+    const [first, ...others] = readers;
+    const samples = [first!.push(part)];
+    const { header } = first!;
+    // Other readers would look for channels that do not exist.
+    if (header !== null && channelCount > 1 && header.channels !== channelCount)
+      throw new CommandError(`the WAV must have ${channelCount} channels, received ${header.channels}`);
+    samples.push(...others.map((reader) => reader.push(part)));
+    const fromHz = header?.sampleRateHz ?? LIVE_RATE_HZ;
+    if (fromHz !== LIVE_RATE_HZ)
+      resamplers ??= readers.map(() => new Resampler({ fromHz, toHz: LIVE_RATE_HZ }));
+    const atLiveRate = resamplers?.map((resampler, channel) => resampler.push(samples[channel]!)) ?? samples;
+    if (atLiveRate[0]!.length > 0) yield toPcm16(atLiveRate);
   }
-  reader.end();
-  const rest = resampler?.flush();
-  if (rest !== undefined && rest.length > 0) yield toPcm16(rest);
+  for (const reader of readers) reader.end();
+  const rest = resamplers?.map((resampler) => resampler.flush());
+  if (rest !== undefined && rest[0]!.length > 0) yield toPcm16(rest);
 }
 
-function toPcm16(samples: Float32Array): Buffer {
-  const pcm = Buffer.allocUnsafe(samples.length * 2);
-  for (let i = 0; i < samples.length; i++) {
-    const scaled = Math.round(samples[i]! * 32_768);
-    pcm.writeInt16LE(Math.max(-32_768, Math.min(32_767, scaled)), i * 2);
+/** Interleaves channels of equal length. */
+function toPcm16(channels: readonly Float32Array[]): Buffer {
+  const count = channels.length;
+  const pcm = Buffer.allocUnsafe(channels[0]!.length * count * 2);
+  for (const [channel, samples] of channels.entries()) {
+    for (let i = 0; i < samples.length; i++) {
+      const scaled = Math.round(samples[i]! * 32_768);
+      pcm.writeInt16LE(Math.max(-32_768, Math.min(32_767, scaled)), (i * count + channel) * 2);
+    }
   }
   return pcm;
 }

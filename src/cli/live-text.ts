@@ -1,5 +1,6 @@
 import { countCodePoints } from "../../core/domain/text/code-points.js";
 import { additionOf, type SentencePart } from "../client/live-sentences.js";
+import type { LiveResult } from "../client/types.js";
 
 const DEFAULT_COLUMNS = 80;
 /** A partial with less room than this goes to the next row. */
@@ -45,6 +46,20 @@ export class LiveText {
     if (isComplete) this.#written = 0;
     this.#isOpen = !isComplete;
     this.#text = text;
+  }
+
+  /**
+   * Prints the final of one of several speakers as a line of its own, and shows partials as those of one.
+   * Their sentences alternate, so no line stays open for the mark that a later final may bring.
+   */
+  turn(
+    speaker: string,
+    { type, text, display_text = text }: LiveResult & { readonly display_text?: string | undefined },
+  ): void {
+    if (type === "partial") this.partial(`${speaker}: ${text}`);
+    else if (display_text === "") this.#write("");
+    else this.#write(`${speaker}: ${display_text}\n`);
+    if (type === "final") this.#written = 0;
   }
 
   /** Shows only the end of a long partial, which changes most: a wrapped row could not be erased. */

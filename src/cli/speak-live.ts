@@ -1,11 +1,16 @@
+import type { SpeakOptions } from "../client/client.js";
 import type { DauysClient } from "../client/node.js";
 import type { SpeechRequest, SpeechUsage } from "../client/types.js";
 import { CommandError, type CommandInput, printNote } from "./command.js";
 import { clock, withProgress } from "./progress.js";
 import { pcmOf, wavHeader } from "./wav-frames.js";
 
+export type SpokenFormat = Pick<SpeakOptions, "encoding" | "sampleRateHz">;
+
 export interface SpeechCall {
   readonly input: CommandInput;
+  /** Format of the samples; live speech is always 16-bit PCM. */
+  readonly format: SpokenFormat;
   /** Receives parts as they arrive: a WAV header of unknown length, then samples. */
   readonly onPart: (part: Uint8Array) => Promise<void>;
   readonly signal: AbortSignal;
@@ -22,7 +27,7 @@ export interface ReceivedSpeech {
 export async function synthesizeLive(
   client: DauysClient,
   manner: Omit<SpeechRequest, "text" | "pronunciations">,
-  { input, onPart, signal }: SpeechCall,
+  { input, format, onPart, signal }: SpeechCall,
 ): Promise<ReceivedSpeech> {
   if (process.stdin.isTTY) printNote("speaking each sentence as you type it; press Ctrl-D to finish");
   const startedAtMs = performance.now();
@@ -31,7 +36,9 @@ export async function synthesizeLive(
   const parts = () => [`speaking, ${clock(elapsedMs())} so far`, `${audioSeconds.toFixed(1)} s of audio`];
   return await withProgress(input, parts, async () => {
     const unread = new AbortController();
-    const speech = client.speakLive({ ...manner, signal: AbortSignal.any([signal, unread.signal]) });
+    const { sampleRateHz } = format;
+    const ended = AbortSignal.any([signal, unread.signal]);
+    const speech = client.speakLive({ ...manner, sampleRateHz, signal: ended });
     const writing = writeInput((text) => speech.write(text)).then(() => speech.close());
     // The loop ends when standard input cannot be read.
     writing.catch((error: unknown) => unread.abort(error));

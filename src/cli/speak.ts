@@ -14,7 +14,7 @@ import { interruptible } from "./interruption.js";
 import { clock, withProgress } from "./progress.js";
 import { PRONUNCIATIONS_ROW, readPronunciations } from "./pronunciations.js";
 import { openService, QUIET_OPTION, SERVICE_OPTIONS } from "./service-client.js";
-import { type ReceivedSpeech, type SpeechCall, synthesizeLive } from "./speak-live.js";
+import { type ReceivedSpeech, type SpeechCall, type SpokenFormat, synthesizeLive } from "./speak-live.js";
 import { readTypedInput, StandardOutput } from "./standard-streams.js";
 import { pcmOf, wavHeader } from "./wav-frames.js";
 
@@ -35,6 +35,8 @@ export const speakCommand: Command = {
     pronunciations: { type: "string" },
     "no-normalize": { type: "boolean" },
     "no-room-tone": { type: "boolean" },
+    encoding: { type: "string" },
+    "sample-rate": { type: "string" },
     stream: { type: "boolean" },
     live: { type: "boolean" },
   },
@@ -48,6 +50,8 @@ export const speakCommand: Command = {
     PRONUNCIATIONS_ROW,
     ["--no-normalize", "Leave numbers, dates and currencies as written"],
     ["--no-room-tone", "Use digital silence in pauses"],
+    ["--encoding NAME", "Samples of the WAV: linear16 (default), mulaw or alaw"],
+    ["--sample-rate HZ", "8000 to 48000 (default: 24000; mulaw and alaw: 8000)"],
     ["--stream", "Receive the audio while it is synthesized"],
     ["--live", "Speak standard input as it arrives, each sentence once it is complete"],
     ["--json", "Print characters, credits and latency as JSON"],
@@ -71,6 +75,7 @@ async function speak(input: CommandInput): Promise<void> {
     throw new UsageError("--json cannot be combined with -o -: both write to standard output");
   if (output === "-" && process.stdout.isTTY)
     throw new UsageError("-o - would write audio to the terminal; use -o FILE.wav or a pipe");
+  const format = formatOf(input);
   const argument = onlyArgument(input, "TEXT", '; use "-" to read standard input');
   const isLive = options.isSet("live");
   if (isLive && argument !== "-") throw new UsageError('--live speaks standard input: use "-" as TEXT');
@@ -81,7 +86,7 @@ async function speak(input: CommandInput): Promise<void> {
   await interruptible(async (signal) => {
     try {
       const onPart = (part: Uint8Array) => target.part(part);
-      const call = { input, onPart, signal };
+      const call = { input, format, onPart, signal };
       const text = argument === "-" && !isLive ? await readText() : argument;
       const { text: said, ...manner } = speechRequest(input, text);
       const client = await openService(input);
@@ -96,10 +101,24 @@ async function speak(input: CommandInput): Promise<void> {
   });
 }
 
+const ENCODINGS = ["linear16", "mulaw", "alaw"] as const;
+
+/** @throws {UsageError} for an unknown encoding, or one whose frames cannot be joined */
+function formatOf({ options }: CommandInput): SpokenFormat {
+  const name = options.text("encoding");
+  const encoding = ENCODINGS.find((known) => known === name);
+  if (name !== null && encoding === undefined)
+    throw new UsageError(`--encoding must be ${ENCODINGS.join(", ")}, received "${name}"`);
+  const joined = ["stream", "live"].find((name) => options.isSet(name));
+  if (joined !== undefined && (encoding ?? "linear16") !== "linear16")
+    throw new UsageError(`--${joined} cannot be combined with --encoding mulaw or alaw`);
+  return { encoding, sampleRateHz: options.number("sample-rate") ?? undefined };
+}
+
 async function synthesize(
   client: DauysClient,
   request: SpeechRequest,
-  { input, onPart, signal }: SpeechCall,
+  { input, format, onPart, signal }: SpeechCall,
 ): Promise<ReceivedSpeech> {
   const startedAtMs = performance.now();
   const elapsedMs = () => Math.round(performance.now() - startedAtMs);
@@ -110,7 +129,7 @@ async function synthesize(
   };
   return await withProgress(input, parts, async () => {
     if (!input.options.isSet("stream")) {
-      const { wav, usage } = await client.speak(request, { signal });
+      const { wav, usage } = await client.speak(request, { ...format, signal });
       const firstAudioMs = elapsedMs();
       await onPart(wav);
       return { wav, firstAudioMs, usage };
@@ -119,7 +138,7 @@ async function synthesize(
     let firstAudioMs = Number.NaN;
     let rateHz = 0;
     let usage: SpeechUsage | null = null;
-    for await (const frame of client.speakStream(request, { signal, frames: "chunks" })) {
+    for await (const frame of client.speakStream(request, { ...format, signal, frames: "chunks" })) {
       usage = frame.usage;
       const samples = pcmOf(frame.wav);
       if (frame.sequence === 0) {

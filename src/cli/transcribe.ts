@@ -43,6 +43,7 @@ export const transcribeCommand: Command = {
     timestamps: { type: "boolean" },
     diarize: { type: "boolean" },
     speakers: { type: "string" },
+    channels: { type: "string" },
     hotwords: { type: "string" },
     ...READING_OPTIONS,
     jobs: { type: "boolean" },
@@ -56,6 +57,7 @@ export const transcribeCommand: Command = {
     ["--timestamps", "Print a line per segment with its times; with --json, add words and segments"],
     ["--diarize", "Tell speakers apart: a line or cue for each, and speakers in JSON"],
     ["--speakers N", "Number of speakers, if it is known; with --diarize"],
+    ["--channels split", "Transcribe and charge each channel separately, as speakers"],
     MODEL_ROW,
     HOT_WORDS_ROW,
     ...READING_ROWS,
@@ -70,6 +72,7 @@ export const transcribeCommand: Command = {
     "transcribe talk.mp3 --srt -o talk.srt",
     "transcribe --jobs lectures -o texts",
     "transcribe lectures interview.wav --srt --vtt -o subtitles",
+    "transcribe call.wav --channels split --srt",
     'transcribe talk.mp3 --hotwords "айнұр,маңғыстау:2"',
     "transcribe - < talk.mp3",
   ],
@@ -165,13 +168,16 @@ function transcriptOptions(input: CommandInput): TranscriptOptions {
     ...speakerChoice(input),
     model: options.text("model") ?? undefined,
     timestamps: true,
+    channels: channelsOf(options.text("channels")),
     hotWords: options.text("hotwords")?.split(",") ?? [],
   };
 }
 
-/** @throws {UsageError} for a number of speakers without `--diarize`, or no number */
+/** @throws {UsageError} for a number of speakers without `--diarize`, no number, or split channels */
 function speakerChoice({ options }: CommandInput): Pick<TranscriptOptions, "diarize" | "speakers"> {
   const diarize = options.isSet("diarize");
+  if (diarize && channelsOf(options.text("channels")) === "split")
+    throw new UsageError("--diarize and --channels split exclude each other: each channel is a speaker");
   const speakers = options.text("speakers");
   if (speakers === null) return { diarize };
   if (!diarize) throw new UsageError("--speakers needs --diarize");
@@ -180,8 +186,25 @@ function speakerChoice({ options }: CommandInput): Pick<TranscriptOptions, "diar
   return { diarize, speakers: Number(speakers) };
 }
 
+/** @throws {UsageError} for another value */
+function channelsOf(value: string | null): "split" | undefined {
+  if (value === null || value === "mix") return undefined;
+  if (value === "split") return value;
+  throw new UsageError(`--channels must be split or mix, received "${value}"`);
+}
+
 function withoutTimes(transcription: Transcribed): Transcribed {
-  const { words: _words, segments: _segments, display_words: _displayWords, ...rest } = transcription;
+  const { channels } = transcription;
+  return {
+    ...withoutLists(transcription),
+    ...(channels !== undefined && { channels: channels.map(withoutLists) }),
+  };
+}
+
+function withoutLists<T extends Pick<Transcribed, "words" | "segments" | "display_words">>(
+  part: T,
+): Omit<T, "words" | "segments" | "display_words"> {
+  const { words: _words, segments: _segments, display_words: _displayWords, ...rest } = part;
   return rest;
 }
 

@@ -31,15 +31,16 @@ export function formatTranscript(
   if (format === "srt") return toSrt(transcription);
   if (format === "vtt") return toVtt(transcription);
   if (format === "json") return `${JSON.stringify(transcription)}\n`;
-  const { text, segments, display_text, speakers } = transcription;
+  const { text, segments, display_text, speakers, channels } = transcription;
   if (!hasTimes && speakers !== undefined && segments !== undefined) return linesBySpeaker(segments);
-  if (!hasTimes || segments === undefined) return `${display_text ?? text}\n`;
-  const lines = segments.map(({ start, end, ...segment }) => {
+  if (segments === undefined || (!hasTimes && channels === undefined)) return `${display_text ?? text}\n`;
+  const lines = segments.map(({ start, end, channel, speaker = channel, ...segment }) => {
     const said = segment.display_text ?? segment.text;
+    const time = hasTimes ? `[${clock(start)} - ${clock(end)}] ` : "";
+    const name = speaker === undefined ? "" : `${speakerName(speaker)}: `;
     // All spoken words of a number belong to the segment where it began.
     if (said === "" && segment.text !== "") return "";
-    const name = segment.speaker === undefined ? "" : `${speakerName(segment.speaker)}: `;
-    return `[${clock(start)} - ${clock(end)}] ${name}${said}\n`;
+    return `${time}${name}${said}\n`;
   });
   return lines.join("");
 }

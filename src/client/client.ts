@@ -7,7 +7,7 @@ import { LiveSpeech } from "./live-speech.js";
 import type { LiveSpeechOptions } from "./live-speech-types.js";
 import { LiveTranscription } from "./live-transcription.js";
 import type { Platform } from "./platform.js";
-import { formatHotWords, type HotWord, queryOf, readingQuery, urlOf } from "./query.js";
+import { type HotWord, queryOf, transcribeQuery, urlOf } from "./query.js";
 import { type BilledOptions, type CallOptions, Requester, type RequestPlan } from "./requester.js";
 import { readSpeech, readSpeechFrames, readTimedSpeech } from "./speech.js";
 import { ACCEPT_EVENTS, readTranscript } from "./transcript-events.js";
@@ -16,6 +16,7 @@ import type {
   Balance,
   Health,
   Model,
+  RawFormat,
   Readiness,
   Recognizer,
   RedactedKind,
@@ -53,6 +54,10 @@ export interface ClientOptions {
 export interface SpeakOptions extends BilledOptions {
   /** Adds `words` with their times, for free. Rejected for models without word times. */
   readonly timestamps?: boolean | undefined;
+  /** Format of the samples in each WAV; default `linear16`, 16-bit PCM. G.711 is for telephone lines. */
+  readonly encoding?: "linear16" | "mulaw" | "alaw" | undefined;
+  /** Hz: 8,000, 16,000, 24,000, 32,000 or 48,000, with G.711 one of the first two; default 24,000 or 8,000. */
+  readonly sampleRateHz?: number | undefined;
 }
 
 export interface SpeakStreamOptions extends SpeakOptions {
@@ -80,6 +85,13 @@ export interface TranscribeOptions extends BilledOptions {
   readonly numerals?: "auto" | "all" | "none" | undefined;
   /** Masks personal data in all texts. */
   readonly redact?: readonly RedactedKind[] | undefined;
+  /**
+   * `split` transcribes each channel separately, up to 8, and charges each: words and segments have a
+   * `channel`. Default `mix`: all channels become one.
+   */
+  readonly channels?: "mix" | "split" | undefined;
+  /** Format of samples without a header; default: the source is a file. */
+  readonly raw?: RawFormat | undefined;
   /** Its extension tells the container format; default: the name of the source, or `audio.wav`. */
   readonly fileName?: string | undefined;
   /** Called during the upload. */
@@ -179,7 +191,7 @@ export class ServiceClient {
   /** Transcribes a recording of at most 2 hours. Costs 2.5 credits per second of audio. */
   async transcribe(source: AudioSource, options: TranscribeOptions = {}): Promise<Transcribed> {
     if (!isUrl(source)) return this.transcribeBody(audioBodyOf(source), options);
-    const query = transcribeQuery(options);
+    const query = queryOf(transcribeQuery(options));
     query.set("url", source.url);
     return this.#transcribed({ method: "POST", url: this.#transcribeUrl(query) }, options);
   }
@@ -249,7 +261,7 @@ export class ServiceClient {
       "content-type": "application/octet-stream",
       "x-filename": headerName(options.fileName ?? fileName ?? "audio.wav"),
     };
-    const url = this.#transcribeUrl(transcribeQuery(options));
+    const url = this.#transcribeUrl(queryOf(transcribeQuery(options)));
     return this.#transcribed({ method: "POST", url, headers, body }, options);
   }
 
@@ -272,10 +284,11 @@ export class ServiceClient {
   }
 
   #speechPlan(path: string, request: SpeechRequest, options: SpeakStreamOptions): RequestPlan {
-    const { timestamps = false, frames, idempotencyKey } = options;
+    const { timestamps = false, frames, encoding, sampleRateHz, idempotencyKey } = options;
+    const query = { timestamps: timestamps || undefined, frames, encoding, sample_rate: sampleRateHz };
     return {
       method: "POST",
-      url: urlOf(this.#baseUrl, path, queryOf({ timestamps: timestamps || undefined, frames })),
+      url: urlOf(this.#baseUrl, path, queryOf(query)),
       headers: { "content-type": "application/json", ...this.#authorization },
       body: { type: "bytes", bytes: new TextEncoder().encode(JSON.stringify(request)) },
       isBilled: true,
@@ -311,14 +324,4 @@ function serviceUrl(text: string): URL {
   // The lookbehind matches only at the first slash of a run; matching at each would take quadratic time.
   url.pathname = `${url.pathname.replace(/(?<!\/)\/+$/, "")}/`;
   return url;
-}
-
-/** Returns the options as query parameters of `/v1/transcribe`. */
-function transcribeQuery(options: TranscribeOptions): URLSearchParams {
-  const { model, timestamps, diarize, speakers, hotWords } = options;
-  return queryOf({
-    ...{ model, timestamps: timestamps || undefined, hotwords: formatHotWords(hotWords) },
-    ...{ diarize: diarize || undefined, speakers },
-    ...readingQuery(options),
-  });
 }

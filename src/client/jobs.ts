@@ -1,9 +1,18 @@
 import type { AudioBody, AudioSource } from "./audio-source.js";
-import { formatHotWords, type HotWord, queryOf, readingQuery, urlOf } from "./query.js";
+import { type HotWord, queryOf, transcribeQuery, urlOf } from "./query.js";
 import type { BilledOptions, CallOptions, OpenResponse, Requester, RequestPlan } from "./requester.js";
 import { sleep } from "./retry.js";
 import type { UploadProgress } from "./transport.js";
-import type { Job, JobEnd, JobList, JobStatus, RedactedKind, Transcription, WebhookSecret } from "./types.js";
+import type {
+  Job,
+  JobEnd,
+  JobList,
+  JobStatus,
+  RawFormat,
+  RedactedKind,
+  Transcription,
+  WebhookSecret,
+} from "./types.js";
 
 export interface JobOptions extends BilledOptions {
   /** Id of a recognition model; default: the service's default. */
@@ -22,6 +31,10 @@ export interface JobOptions extends BilledOptions {
   readonly numerals?: "auto" | "all" | "none" | undefined;
   /** Masks personal data in all texts. */
   readonly redact?: readonly RedactedKind[] | undefined;
+  /** `split` transcribes each channel separately, up to 8, and charges each; default `mix`. */
+  readonly channels?: "mix" | "split" | undefined;
+  /** Format of samples without a header; default: the source is a file. */
+  readonly raw?: RawFormat | undefined;
   /** Shown in lists; its extension tells the container format. Default: the name of the source. */
   readonly fileName?: string | undefined;
   /** Public address that receives a signed POST when the job has ended. */
@@ -181,11 +194,5 @@ function baseName(path: string): string {
 }
 
 function jobQuery(options: JobOptions): URLSearchParams {
-  const { model, timestamps, diarize, speakers, hotWords, webhookUrl } = options;
-  return queryOf({
-    ...{ model, timestamps: timestamps || undefined, hotwords: formatHotWords(hotWords) },
-    ...{ diarize: diarize || undefined, speakers },
-    ...readingQuery(options),
-    webhook_url: webhookUrl,
-  });
+  return queryOf({ ...transcribeQuery(options), webhook_url: options.webhookUrl });
 }

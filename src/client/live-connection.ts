@@ -16,6 +16,8 @@ export interface LiveConnectionParts {
   readonly history: LiveHistory;
   /** Position in the history where this socket starts. */
   readonly fromByte: number;
+  /** Interleaved channels of the audio; 1 by default. */
+  readonly channelCount?: number | undefined;
   readonly onMessage: (message: LiveMessage) => void;
   /** Called after sending, when there may be room again. */
   readonly onSent: () => void;
@@ -25,7 +27,7 @@ export interface LiveConnectionParts {
 export class LiveConnection {
   readonly #parts: LiveConnectionParts;
   readonly #reader: LiveHistoryReader;
-  readonly #window = new SendWindow(performance.now());
+  readonly #window: SendWindow;
   #socket: LiveSocket | null = null;
   #isOpen = false;
   #isServiceStopping = false;
@@ -38,6 +40,7 @@ export class LiveConnection {
 
   constructor(parts: LiveConnectionParts) {
     this.#parts = parts;
+    this.#window = new SendWindow(performance.now(), parts.channelCount);
     this.#reader = parts.history.readFrom(parts.fromByte);
   }
 

@@ -21,6 +21,11 @@ export interface LiveOptions {
   readonly numerals?: "auto" | "all" | "none" | undefined;
   /** Masks personal data; partials then have no text. */
   readonly redact?: readonly RedactedKind[] | undefined;
+  /**
+   * Interleaved channels of the audio, 1 to 8. Each is transcribed separately, charged, and counted as a
+   * session; results have a `channel`. Default: mono audio.
+   */
+  readonly channelCount?: number | undefined;
   /** Ends the session immediately: its loop, `send` and `done` reject with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds during which a lost connection is retried; default 60,000, 0 for never. */
@@ -64,14 +69,17 @@ export interface LiveDone {
   readonly unsettledConnections: number;
   /** The mark that ends the last `display_text`; empty if that has one, or without `display`. */
   readonly displayEnd: string;
+  /** That mark of each channel; only with `channelCount`. */
+  readonly displayEnds?: readonly string[] | undefined;
 }
 
 /** Returns the options as query parameters of `/v1/stream`. */
 export function liveQuery(options: LiveOptions): URLSearchParams {
-  const { model, endOfUtteranceMs, endpointing, partials, words, hotWords } = options;
+  const { model, endOfUtteranceMs, endpointing, partials, words, hotWords, channelCount } = options;
   const hotwords = formatHotWords(hotWords);
   return queryOf({
     ...{ model, eou_ms: endOfUtteranceMs, endpointing, partials, words, hotwords },
     ...readingQuery(options),
+    ...(channelCount !== undefined && { channels: "split", channel_count: channelCount }),
   });
 }

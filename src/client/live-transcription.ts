@@ -2,25 +2,23 @@ import { FRAME_SAMPLES, LIVE_RATE_HZ } from "../../core/domain/audio/frame.js";
 import { copyBytes } from "./bytes.js";
 import { CallScope } from "./call-scope.js";
 import { type DauysError, LiveError, RequestTimeoutError } from "./errors.js";
+import { LiveChannels } from "./live-channels.js";
 import { LiveConnection } from "./live-connection.js";
 import { canReconnect, endingError, isTransient, type LiveEnding } from "./live-ending.js";
 import { LiveHistory } from "./live-history.js";
 import { type LiveDone, type LiveOptions, liveQuery } from "./live-options.js";
 import type { LiveEndpoint } from "./live-socket.js";
-import { LiveTranscript } from "./live-transcript.js";
 import { ResultQueue } from "./result-queue.js";
 import { backoffMs, sleep } from "./retry.js";
 import type { LiveMessage, LiveResult } from "./types.js";
 
-const BYTES_PER_SECOND = LIVE_RATE_HZ * 2;
-const FRAME_BYTES = FRAME_SAMPLES * 2;
 /**
  * How long sent audio is kept. The service buffers at most 60 s and cuts utterances at 30 s, so older audio
  * has been transcribed, and its speech is part of a final.
  */
-const KEPT_BYTES = 95 * BYTES_PER_SECOND;
+const KEPT_SECONDS = 95;
 /** `send` waits while more than this is unsent. */
-const BACKLOG_BYTES = 10 * BYTES_PER_SECOND;
+const BACKLOG_SECONDS = 10;
 const DEFAULT_RECONNECT_TIMEOUT_MS = 60_000;
 const DEFAULT_BUFFER_SECONDS = 60;
 const DEFAULT_CLOSE_TIMEOUT_MS = 120_000;
@@ -47,7 +45,9 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
   readonly #scope: CallScope;
   readonly #stop = new AbortController();
   readonly #history = new LiveHistory();
-  readonly #transcript = new LiveTranscript();
+  readonly #transcript: LiveChannels;
+  /** Bytes of one sample of every channel. */
+  readonly #blockBytes: number;
   readonly #results = new ResultQueue();
   readonly #sessionIds: string[] = [];
   readonly #waiting: { settle(): void; fail(error: unknown): void }[] = [];
@@ -65,6 +65,9 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
     this.#endpoint = endpoint;
     this.#options = options;
     this.#query = liveQuery(options);
+    const { channelCount = 1 } = options;
+    this.#transcript = new LiveChannels(channelCount);
+    this.#blockBytes = 2 * channelCount;
     this.#endOfUtteranceMs = options.endOfUtteranceMs ?? 200;
     this.#scope = new CallScope(options.signal, Number.POSITIVE_INFINITY);
     if (this.#scope.signal.aborted) this.#stop.abort(this.#scope.signal.reason);
@@ -75,7 +78,8 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
   }
 
   /**
-   * Sends a copy of 16-bit little-endian mono PCM at 16 kHz, in parts of any size. Resolves when there is
+   * Sends a copy of 16-bit little-endian PCM at 16 kHz, mono or with `channelCount` interleaved channels, in
+   * parts of any size. Resolves when there is
    * room for more; with audio from a microphone there is no need to wait.
    *
    * @throws {LiveError} `closed` after `close`; `buffer_full` if more than `bufferSeconds` wait for a
@@ -126,7 +130,7 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
     this.#connection?.pump();
     this.#dropOldAudio();
     const { bufferSeconds = DEFAULT_BUFFER_SECONDS } = this.#options;
-    const mostBytes = KEPT_BYTES + bufferSeconds * BYTES_PER_SECOND;
+    const mostBytes = this.#bytesIn(KEPT_SECONDS + bufferSeconds);
     if (this.#history.endByte - this.#history.startByte > mostBytes) {
       const detail = `more than ${bufferSeconds} s of audio wait for a connection; await send, or raise bufferSeconds`;
       const error = new LiveError("buffer_full", detail, NOT_CLOSED);
@@ -144,11 +148,12 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
       await this.#keepConnected();
       this.#results.end();
       return {
-        audioSeconds: Math.floor(this.#history.endByte / 2) / LIVE_RATE_HZ,
+        audioSeconds: Math.floor(this.#history.endByte / this.#blockBytes) / LIVE_RATE_HZ,
         creditsCharged: this.#creditsCharged,
         sessionIds: this.#sessionIds,
         unsettledConnections: this.#sessionIds.length - this.#settledCount,
-        displayEnd: this.#transcript.displayEnd,
+        displayEnd: this.#transcript.displayEnds[0]!,
+        ...(this.#options.channelCount !== undefined && { displayEnds: this.#transcript.displayEnds }),
       };
     } catch (error) {
       this.#failure = { error };
@@ -188,16 +193,18 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
   }
 
   async #connect(): Promise<{ readonly ending: LiveEnding | null; readonly error: DauysError }> {
+    const frameBytes = FRAME_SAMPLES * this.#blockBytes;
     const fromByte = Math.max(
-      this.#transcript.resumeSample * 2,
+      this.#transcript.resumeSample * this.#blockBytes,
       // If audio beyond that position was dropped, still start on a frame boundary.
-      Math.ceil(this.#history.startByte / FRAME_BYTES) * FRAME_BYTES,
+      Math.ceil(this.#history.startByte / frameBytes) * frameBytes,
     );
-    this.#transcript.startSocket(fromByte / 2);
+    this.#transcript.startSocket(fromByte / this.#blockBytes);
     this.#deliveredCount = 0;
     const connection = new LiveConnection({
       history: this.#history,
       fromByte,
+      channelCount: this.#options.channelCount,
       onMessage: (message) => this.#onMessage(message),
       onSent: () => this.#releaseSenders(),
     });
@@ -219,7 +226,7 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
     if (message.type === "ready") {
       this.#hasBeenReady = true;
       this.#endOfUtteranceMs = message.eou_ms;
-      this.#sessionIds.push(message.session_id);
+      this.#sessionIds.push(...(message.session_ids ?? [message.session_id]));
       const { session_id: sessionId, request_id: requestId, model, eou_ms: endOfUtteranceMs } = message;
       this.#options.onStatus?.({ type: "ready", sessionId, requestId, model, endOfUtteranceMs });
     } else if (message.type === "partial" || message.type === "final") {
@@ -229,7 +236,7 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
       this.#transcript.serviceStopping();
       this.#options.onStatus?.({ type: "going_away", deadlineSeconds: message.deadline_s });
     } else if (message.type === "done") {
-      this.#settledCount++;
+      this.#settledCount += message.channels?.length ?? 1;
       this.#creditsCharged += message.credits_charged;
       const isAdaptive = this.#options.endpointing === "adaptive";
       const endOfUtteranceMs = this.#endOfUtteranceMs * (isAdaptive ? ADAPTIVE_FACTOR : 1);
@@ -251,17 +258,22 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
   #hasTakenAll(audioSeconds: number): boolean {
     if (!this.#history.isClosed) return false;
     const takenSample = this.#transcript.offsetSamples + Math.round(audioSeconds * LIVE_RATE_HZ);
-    return takenSample >= Math.floor(this.#history.endByte / 2);
+    return takenSample >= Math.floor(this.#history.endByte / this.#blockBytes);
   }
 
   #dropOldAudio(): void {
     const sentByte = this.#connection?.sentByte ?? 0;
-    this.#history.dropBefore(Math.max(this.#transcript.resumeSample * 2, sentByte - KEPT_BYTES));
+    const resumeByte = this.#transcript.resumeSample * this.#blockBytes;
+    this.#history.dropBefore(Math.max(resumeByte, sentByte - this.#bytesIn(KEPT_SECONDS)));
+  }
+
+  #bytesIn(seconds: number): number {
+    return seconds * LIVE_RATE_HZ * this.#blockBytes;
   }
 
   get #hasRoom(): boolean {
     const sentByte = this.#connection?.sentByte ?? this.#history.startByte;
-    return this.#history.endByte - sentByte <= BACKLOG_BYTES;
+    return this.#history.endByte - sentByte <= this.#bytesIn(BACKLOG_SECONDS);
   }
 
   #releaseSenders(): void {

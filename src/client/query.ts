@@ -1,3 +1,5 @@
+import type { RawFormat } from "./types.js";
+
 /** A word or phrase that recognition prefers, optionally with how strongly. */
 export type HotWord =
   | string
@@ -32,6 +34,35 @@ export function readingQuery({
     display: display === true ? "true" : undefined,
     numerals,
     redact: redact.length === 0 ? undefined : redact.join(","),
+  };
+}
+
+interface TranscriptWishes {
+  readonly model?: string | undefined;
+  readonly timestamps?: boolean | undefined;
+  readonly hotWords?: readonly HotWord[] | undefined;
+  readonly display?: boolean | undefined;
+  readonly numerals?: string | undefined;
+  readonly redact?: readonly string[] | undefined;
+  readonly diarize?: boolean | undefined;
+  readonly speakers?: number | undefined;
+  readonly channels?: string | undefined;
+  readonly raw?: RawFormat | undefined;
+}
+
+/** Parameters of `/v1/transcribe`, and of its jobs. */
+export function transcribeQuery(
+  wishes: TranscriptWishes,
+): Readonly<Record<string, string | number | boolean | undefined>> {
+  const { model, timestamps, diarize, speakers, hotWords, channels, raw } = wishes;
+  return {
+    ...{ model, timestamps: timestamps || undefined, hotwords: formatHotWords(hotWords) },
+    ...{ diarize: diarize || undefined, speakers },
+    ...readingQuery(wishes),
+    channels,
+    ...(raw !== undefined && {
+      ...{ encoding: raw.encoding, sample_rate: raw.sampleRateHz, channel_count: raw.channelCount },
+    }),
   };
 }
 

@@ -1,25 +1,32 @@
 /** Well below the 60 s that the service buffers for a session. */
-const AHEAD_BYTES = 30 * 32_000;
+const AHEAD_SECONDS = 30;
 /** The service transcribes much faster than real time; twice as fast is a safe assumption. */
-const ASSUMED_BYTES_PER_MS = (2 * 32_000) / 1_000;
+const ASSUMED_SPEED = 2;
+/** Of one channel. */
+const BYTES_PER_SECOND = 32_000;
 
 /**
  * Limits how far sending runs ahead of transcription: the service rejects a session with too much audio
- * waiting, and reports its position only while someone speaks. Counts bytes of 16-bit PCM at 16 kHz.
+ * waiting, and reports its position only while someone speaks. Counts bytes of 16-bit PCM at 16 kHz, with any
+ * number of channels.
  */
 export class SendWindow {
   #transcribedBytes = 0;
   #sentBytes = 0;
+  readonly #bytesPerSecond: number;
   #atMs: number;
 
-  constructor(nowMs: number) {
+  constructor(nowMs: number, channelCount = 1) {
     this.#atMs = nowMs;
+    this.#bytesPerSecond = BYTES_PER_SECOND * channelCount;
   }
 
   roomBytes(nowMs: number): number {
-    this.#advance(this.#transcribedBytes + (nowMs - this.#atMs) * ASSUMED_BYTES_PER_MS);
+    const perMs = (ASSUMED_SPEED * this.#bytesPerSecond) / 1_000;
+    this.#advance(this.#transcribedBytes + (nowMs - this.#atMs) * perMs);
     this.#atMs = nowMs;
-    return Math.max(0, Math.floor(this.#transcribedBytes + AHEAD_BYTES - this.#sentBytes));
+    const aheadBytes = AHEAD_SECONDS * this.#bytesPerSecond;
+    return Math.max(0, Math.floor(this.#transcribedBytes + aheadBytes - this.#sentBytes));
   }
 
   sent(bytes: number): void {
@@ -28,7 +35,7 @@ export class SendWindow {
 
   /** Notes a result that ends at `seconds` of this socket's audio. */
   transcribedUntil(seconds: number): void {
-    this.#advance(Math.max(this.#transcribedBytes, seconds * 32_000));
+    this.#advance(Math.max(this.#transcribedBytes, seconds * this.#bytesPerSecond));
   }
 
   #advance(bytes: number): void {

@@ -92,12 +92,6 @@ export interface TimedWord {
   readonly end: number;
 }
 
-/** A word of a transcript. */
-export interface TranscriptWord extends TimedWord {
-  /** From 0 by first word; only with `diarize`. */
-  readonly speaker?: number | undefined;
-}
-
 /** A word as people read it, with its capitals, figures and marks. */
 export interface DisplayWord {
   readonly word: string;
@@ -106,8 +100,6 @@ export interface DisplayWord {
   readonly end: number;
   /** The items [first, end) of `words` that it represents. */
   readonly spoken: readonly [number, number];
-  /** From 0 by first word; only with `diarize`. */
-  readonly speaker?: number | undefined;
 }
 
 /** Kinds of personal data. */
@@ -121,7 +113,38 @@ export interface Redaction {
   readonly end: number;
 }
 
-export interface TranscriptSegment {
+/** The channel of a recording that a part of its transcript belongs to. */
+interface OfChannel {
+  /** Counts from 0; only with `channels: "split"`, or `channelCount` of a live session. */
+  readonly channel?: number | undefined;
+}
+
+/** The speaker of a part of a transcript. */
+interface OfSpeaker {
+  /** From 0 by first word; only with `diarize`. */
+  readonly speaker?: number | undefined;
+}
+
+export interface FileWord extends TimedWord, OfChannel, OfSpeaker {}
+
+/** With `channels: "split"`, `spoken` counts the words of the channel. */
+export interface FileDisplayWord extends DisplayWord, OfChannel, OfSpeaker {}
+
+export interface FileRedaction extends Redaction, OfChannel {}
+
+/** What was said on one channel, as in the transcript of a mono file with its samples. */
+export interface ChannelTranscript {
+  /** Counts from 0. */
+  readonly channel: number;
+  readonly text: string;
+  readonly words?: readonly FileWord[] | undefined;
+  readonly segments?: readonly TranscriptSegment[] | undefined;
+  readonly display_text?: string | undefined;
+  readonly display_words?: readonly FileDisplayWord[] | undefined;
+  readonly redactions?: readonly FileRedaction[] | undefined;
+}
+
+export interface TranscriptSegment extends OfChannel {
   readonly id: number;
   readonly text: string;
   /** Seconds from the start of the audio. */
@@ -138,7 +161,7 @@ export interface Transcription {
   /** In lower case, without punctuation. */
   readonly text: string;
   readonly model: string;
-  /** Duration of the audio, the billed quantity. */
+  /** Duration of the audio, the billed quantity; with `channels: "split"`, each channel is billed. */
   readonly audio_seconds: number;
   readonly processing_seconds: number;
   /** processing_seconds / audio_seconds: below 1 is faster than real time. */
@@ -150,17 +173,19 @@ export interface Transcription {
   readonly sample_rate_in: number;
   readonly credits_charged: number;
   /** Only with `timestamps` or `diarize`. */
-  readonly words?: readonly TranscriptWord[] | undefined;
-  /** Only with `timestamps` or `diarize`. */
+  readonly words?: readonly FileWord[] | undefined;
+  /** Only with `timestamps` or `diarize`; turns in order of time. */
   readonly segments?: readonly TranscriptSegment[] | undefined;
   /** Number of speakers that have words; only with `diarize`. */
   readonly speakers?: number | undefined;
   /** The text as people read it; only with `display`. */
   readonly display_text?: string | undefined;
   /** Only with `display` and `timestamps`. */
-  readonly display_words?: readonly DisplayWord[] | undefined;
+  readonly display_words?: readonly FileDisplayWord[] | undefined;
   /** Only with `redact`. */
-  readonly redactions?: readonly Redaction[] | undefined;
+  readonly redactions?: readonly FileRedaction[] | undefined;
+  /** Transcripts of the channels, in order; only with `channels: "split"`. */
+  readonly channels?: readonly ChannelTranscript[] | undefined;
 }
 
 interface InstalledModel {
@@ -316,8 +341,8 @@ export interface StreamToken {
   readonly expires_in: number;
 }
 
-interface LiveUtterance {
-  /** Counts utterances from 0. */
+interface LiveUtterance extends OfChannel {
+  /** Counts utterances from 0; with `channelCount`, those of each channel. */
   readonly utterance: number;
   readonly text: string;
   /** Seconds from the start of the audio. */
@@ -369,6 +394,8 @@ export type LiveMessage =
       readonly model: string;
       readonly sample_rate: number;
       readonly eou_ms: number;
+      /** Only with `channelCount`: the session of each channel. */
+      readonly session_ids?: readonly string[] | undefined;
     }
   | LivePartial
   | LiveFinal
@@ -386,4 +413,24 @@ export type LiveMessage =
       readonly credits_charged: number;
       /** The mark that ends the whole text, if the last `display_text` has none. */
       readonly display_end?: string | undefined;
+      /** Only with `channelCount`; `credits_charged` adds up theirs. */
+      readonly channels?: readonly LiveChannelDone[] | undefined;
     };
+
+/** The end of one channel of a live session. */
+export interface LiveChannelDone {
+  readonly channel: number;
+  readonly audio_seconds: number;
+  readonly credits_charged: number;
+  readonly display_end?: string | undefined;
+}
+
+/** Format of samples without a header. */
+export interface RawFormat {
+  /** 16-bit little-endian PCM, or G.711. */
+  readonly encoding: "linear16" | "mulaw" | "alaw";
+  /** Default 16,000; for G.711 8,000. */
+  readonly sampleRateHz?: number | undefined;
+  /** Interleaved channels, 1 to 8; default 1. */
+  readonly channelCount?: number | undefined;
+}

@@ -195,26 +195,26 @@ export class OrganizationSlots {
   }
 
   /** @throws {ServiceError} `TOO_MANY_REQUESTS` if `take` would */
-  check(identity: KeyIdentity, kind: WorkKind): void {
+  check(identity: KeyIdentity, kind: WorkKind, count = 1): void {
     const limit = this.limitOf(identity, kind);
-    if (this.#count(nameOf(identity, kind)) >= limit) throw tooManyRequests(kind, limit);
+    if (this.#count(nameOf(identity, kind)) + count > limit) throw tooManyRequests(kind, limit, count);
   }
 
   /**
-   * Takes a slot.
+   * Takes a slot, or `count` of them.
    *
-   * @returns a function that releases it; further calls do nothing
-   * @throws {ServiceError} `TOO_MANY_REQUESTS` if the organization has no free slot
+   * @returns a function that releases them; further calls do nothing
+   * @throws {ServiceError} `TOO_MANY_REQUESTS` if the organization has too few free slots
    */
-  take(identity: KeyIdentity, kind: WorkKind): () => void {
-    this.check(identity, kind);
+  take(identity: KeyIdentity, kind: WorkKind, count = 1): () => void {
+    this.check(identity, kind, count);
     const name = nameOf(identity, kind);
-    this.#taken.set(name, this.#count(name) + 1);
+    this.#taken.set(name, this.#count(name) + count);
     let isTaken = true;
     return () => {
       if (!isTaken) return;
       isTaken = false;
-      const left = this.#count(name) - 1;
+      const left = this.#count(name) - count;
       if (left > 0) this.#taken.set(name, left);
       else this.#taken.delete(name);
     };

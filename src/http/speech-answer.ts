@@ -1,12 +1,14 @@
-import { wavInParts } from "../../core/domain/audio/wav.js";
+import { type WavPiece, wavInParts } from "../../core/domain/audio/wav.js";
 import type { Catalog } from "../../core/domain/catalog/catalog.js";
 import { countCodePoints } from "../../core/domain/text/code-points.js";
 import { textNotes } from "../../core/domain/text/notes.js";
 import type { Caller, Delivery, SynthesisConversation } from "../../core/ports/conversations.js";
 import type { Headers } from "../../core/ports/front.js";
+import type { SpeechFormat } from "../../core/protocol/speak-query.js";
 import type { SynthesisRequest } from "../../core/protocol/synthesis-request.js";
 import type { AdmitDeps } from "./admit.js";
 import type { Exchange } from "./exchange.js";
+import { formattedSpeech } from "./formatted-speech.js";
 import { endWithBody, type LongBody } from "./long-body.js";
 import { fingerprintOf, type OnceDeps, onceByKey } from "./once-by-key.js";
 import type { RouteDeps } from "./router.js";
@@ -26,6 +28,8 @@ export interface WantedSpeech {
   /** Everything that determines the response, as parsed. */
   readonly fingerprintParts: readonly unknown[];
   readonly delivery: Delivery;
+  /** Null, the default, for the format of the voice. */
+  readonly format?: SpeechFormat | null;
 }
 
 /**
@@ -37,7 +41,7 @@ export interface WantedSpeech {
 export async function answerSpeech(
   exchange: Exchange,
   deps: SpeechDeps,
-  { caller, key, request, fingerprintParts, delivery }: WantedSpeech,
+  { caller, key, request, fingerprintParts, delivery, format = null }: WantedSpeech,
   answer: (speech: HeldSpeech) => Promise<void>,
 ): Promise<void> {
   const fingerprint = () => fingerprintOf(exchange.request, ...fingerprintParts);
@@ -46,13 +50,21 @@ export async function answerSpeech(
   await onceByKey(exchange, deps, billed, async (payer) => {
     const conversation = await deps.conversations.synthesis(payer, request, delivery);
     // Before any speech is synthesized or charged.
-    const share = deps.speechBudget.take(payer.identity.organizationId, conversation.mostHeldBytes);
+    const share = deps.speechBudget.take(payer.identity.organizationId, mostBytesOf(conversation, format));
     try {
       await converse(exchange, deps, conversation, () => answer({ conversation, share }));
     } finally {
       share.release();
     }
   });
+}
+
+/** A higher sample rate makes more of the same speech. */
+function mostBytesOf(
+  { mostHeldBytes, sampleRateHz }: SynthesisConversation,
+  format: SpeechFormat | null,
+): number {
+  return Math.ceil(mostHeldBytes * Math.max(1, (format?.sampleRateHz ?? 0) / sampleRateHz));
 }
 
 /** Adds a header with notes on the text, if there are any. */
@@ -65,10 +77,15 @@ export function noteText(exchange: Exchange, { text, model }: SynthesisRequest, 
 }
 
 /** Responds with one WAV, whose length is known once the last sentence is. */
-export async function answerWithWav(exchange: Exchange, { conversation, share }: HeldSpeech): Promise<void> {
-  const pieces: Int16Array[] = [];
-  for await (const { pcm } of conversation.chunks()) pieces.push(pcm);
-  const wav = wavInParts(pieces, conversation.sampleRateHz);
+export async function answerWithWav(
+  exchange: Exchange,
+  { conversation, share }: HeldSpeech,
+  format: SpeechFormat | null = null,
+): Promise<void> {
+  const pieces: WavPiece[] = [];
+  const speech = formattedSpeech(conversation, format);
+  for await (const { piece } of speech.chunks()) pieces.push(piece);
+  const wav = wavInParts(pieces, speech.sampleRateHz, undefined, speech.encoding);
   share.settle(wav.bytes);
   await conversation.charge();
   exchange.start(200, sizedHead("audio/wav", wav, conversation));

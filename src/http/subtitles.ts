@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { readingCuesInSteps } from "../../core/domain/text/cues.js";
+import { transcriptCuesInSteps } from "../../core/domain/text/speaker-cues.js";
 import { type Cue, formatSrt, formatVtt } from "../../core/domain/text/subtitles.js";
 import type { Transcription } from "../../core/protocol/transcription-schemas.js";
 
@@ -14,8 +14,8 @@ export async function vttOf(transcription: Transcription): Promise<string> {
 }
 
 /** Lays out subtitles in steps: two hours of speech would block other clients for a tenth of a second. */
-async function cuesOf({ words = [], display_words }: Transcription): Promise<readonly Cue[]> {
-  const steps = readingCuesInSteps(display_words ?? words);
+async function cuesOf(transcription: Transcription): Promise<readonly Cue[]> {
+  const steps = transcriptCuesInSteps(transcription);
   for (;;) {
     const { done, value } = steps.next();
     if (done === true) return value;

@@ -10,6 +10,7 @@ import type { Hold, UsageMeter } from "../../core/ports/usage-meter.js";
 import { isRetryable, publicDetail } from "../../core/protocol/error-status.js";
 import { toTranscription } from "../../core/protocol/transcription-response.js";
 import { jsonInTurns } from "../http/long-body.js";
+import { withHeader } from "../http/raw-samples.js";
 import { LONGEST_FETCH_BYTES, LONGEST_UPLOAD_BYTES, safeExtension, withUpload } from "../http/spool.js";
 
 /** A transcription without its billing. */
@@ -166,7 +167,9 @@ export class JobRunner {
 
   async #transcribe(run: JobRun, signal: AbortSignal, progress: ProgressOfRun) {
     const { queue, urls, spoolDir, room } = this.#parts;
-    const bytes = run.url === null ? queue.audioOf(run) : urls.fetch(run.url, signal);
+    const { raw } = run.options;
+    const source = run.url === null ? queue.audioOf(run) : urls.fetch(run.url, signal);
+    const bytes = raw === undefined ? source : withHeader(source, raw);
     const options = {
       ...{ spoolDir, room, name: `${run.id}-${run.attempt}` },
       extension: safeExtension(run.fileName ?? undefined),
@@ -180,7 +183,7 @@ export class JobRunner {
 
   async #charged(run: JobRun, path: string, signal: AbortSignal, progress: ProgressOfRun) {
     const { meter, transcribe, queue, observer } = this.#parts;
-    const { model, hotWords, reading, speakers } = run.options;
+    const { model, hotWords, reading, speakers, channels = "mix" } = run.options;
     const identity = { keyId: run.keyId, organizationId: run.organizationId, tier: "paid" } as const;
     // Every run has its own hold: a lost one may still be open, and is then released by its service's sweep.
     const holdId = `${run.id}-${run.attempt}`;
@@ -188,13 +191,13 @@ export class JobRunner {
     const origin = { keyId: run.keyId, endpoint: ENDPOINT };
     let hold: Hold | null = null;
     let units = 0;
-    const onLength = async ({ sampleCountIn, sampleRateInHz }: FileLength) => {
-      units = sampleCountIn;
+    const onLength = async ({ sampleCountIn, sampleRateInHz, channelCount = 1 }: FileLength) => {
+      units = sampleCountIn * channelCount;
       const reference = { id: holdId, organizationId: run.organizationId, origin };
       hold = await meter.hold(reference, "file", { units, unitsPerSecond: sampleRateInHz });
     };
     const onProgress = (share: number) => progress.reached(share);
-    const wishes = { model, hotWords, reading, speakers, onProgress, isLater: true };
+    const wishes = { model, hotWords, reading, speakers, channels, onProgress, isLater: true };
     const work = transcribe(caller, path, wishes, onLength);
     const onAbort = () => work.stop("service-stops");
     signal.addEventListener("abort", onAbort, { once: true });

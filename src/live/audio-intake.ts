@@ -22,9 +22,15 @@ const FORMAT_NAMES: Readonly<Record<Container, string>> = {
   au: "AU",
 };
 
+const RECEIVED_FORMS: Readonly<Record<StreamedForm, string>> = {
+  webm: "a file of WebM",
+  ogg: "a file of Ogg",
+  opus: "Opus packets",
+};
+
 type IntakeTranslation = Pick<
   LiveTranslation,
-  "mayBeFile" | "announced" | "beginWav" | "beginDecoded" | "submitted"
+  "mayBeFile" | "announced" | "channelCount" | "beginWav" | "beginDecoded" | "submitted"
 >;
 
 /**
@@ -121,6 +127,7 @@ export class AudioIntake {
     const { announced = null } = this.#translation;
     const form = formOf(found, announced);
     if (form !== null && this.#open !== null) {
+      this.#requireOneChannel(form);
       this.#decoder = this.#open(form);
       this.#translation.beginDecoded?.();
       this.#state = "decoded";
@@ -128,6 +135,14 @@ export class AudioIntake {
     else if (found !== null && found !== "wav") throw unsupported(FORMAT_NAMES[found], this.#open !== null);
     else this.#state = found === null ? "samples" : "wav-head";
     return this.samplesOf(head);
+  }
+
+  /** A decoder mixes the channels. */
+  #requireOneChannel(form: StreamedForm): void {
+    const { channelCount = 1 } = this.#translation;
+    if (channelCount === 1) return;
+    const rule = `separate channels of live audio must be samples or a WAV with ${channelCount} channels`;
+    throw new ServiceError("UNSUPPORTED_FORMAT", `${rule}, received ${RECEIVED_FORMS[form]}`);
   }
 
   #readHead(bytes: Uint8Array): Uint8Array {

@@ -17,6 +17,7 @@ import {
   type SocketParts,
   sendAll,
 } from "./session-socket.js";
+import { SplitConversation } from "./split-conversation.js";
 
 /** A client with more unread data is disconnected: finals are never dropped, so they would pile up. */
 const MAX_UNREAD_BYTES = 1 << 20;
@@ -55,8 +56,12 @@ export class LiveSocket {
     onFlood: () => void = () => {},
   ): SocketEvents {
     try {
-      const { session: conversation, closed } = openSession(this.#parts, deps, caller, "live", () =>
-        this.#begin(deps, caller, translation),
+      const { session: conversation, closed } = openSession(
+        this.#parts,
+        deps,
+        caller,
+        { kind: "live", count: translation.channelCount ?? 1 },
+        () => this.#begin(deps, caller, translation),
       );
       const decoders = deps.decoders ?? null;
       this.#intake = new AudioIntake(
@@ -86,7 +91,11 @@ export class LiveSocket {
         this.#socket.close(code, reason);
       },
     };
-    const start = () => conversations.live(caller, translation.options, sink);
+    const { channelCount, options } = translation;
+    const start = () => {
+      const open = (own: LiveSink) => conversations.live(caller, options, own);
+      return channelCount === undefined ? open(sink) : new SplitConversation(sink, channelCount, open);
+    };
     return translation.startsLate === true ? new LateConversation(sink, start) : start();
   }
 

@@ -37,8 +37,15 @@ interface OpenSession<S> {
   closed(code: number): void;
 }
 
+/** What a socket takes of its organization's slots. */
+interface SlotsTaken {
+  readonly kind: WorkKind;
+  /** Sessions of the socket; one by default. */
+  readonly count?: number;
+}
+
 /**
- * Opens the session of a socket: checks that its key is valid, takes one of the organization's slots, and
+ * Opens the session of a socket: checks that its key is valid, takes the organization's slots, and
  * ends the session with its key or with the service.
  * @throws {ServiceError} `KEY_INVALID`, `TOO_MANY_REQUESTS`, and what `open` throws
  */
@@ -46,12 +53,12 @@ export function openSession<S extends Session>(
   { socket, log }: SocketParts,
   deps: SessionDeps,
   caller: Caller,
-  kind: WorkKind,
+  { kind, count = 1 }: SlotsTaken,
   open: () => S,
 ): OpenSession<S> {
   if (deps.endings.hasEnded(caller.identity)) throw new ServiceError("KEY_INVALID", KEY_ENDED);
   // Not during the upgrade: nothing reports a client that leaves before the socket opens.
-  const release = deps.slots.take(caller.identity, kind);
+  const release = deps.slots.take(caller.identity, kind, count);
   let session: S;
   try {
     session = open();

@@ -37,7 +37,7 @@ export class SpeakSocket {
   start(deps: SpeakDeps, caller: Caller, translation: SpeakTranslation): SocketEvents {
     const { socket } = this.#parts;
     try {
-      const { session, closed } = openSession(this.#parts, deps, caller, "synthesis", () => {
+      const { session, closed } = openSession(this.#parts, deps, caller, { kind: "synthesis" }, () => {
         const share = deps.speechBudget.take(caller.identity.organizationId, MOST_HELD_BYTES);
         try {
           return { ...this.#open(deps, caller, translation), share };

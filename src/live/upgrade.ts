@@ -84,6 +84,7 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
       const client = `${identity.organizationId} ${request.remoteAddress}`;
       floods.check(client);
       const begun = begin(dialect, { request, config }, requestId, deps);
+      deps.slots.check(identity, dialect.work, begun.sessionCount);
       const mostAtOnce = deps.slots.limitOf(identity, dialect.work);
       const caller = { requestId, identity, endpoint: dialect.path, mostAtOnce, span };
       await deps.conversations.requireCredit(caller, dialect.work);
@@ -116,6 +117,8 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
 
 /** A dialect's answer to a handshake. */
 interface Begun {
+  /** Sessions of the socket, each of which takes a slot. */
+  readonly sessionCount: number;
   readonly ignored: readonly string[];
   /** Text messages may carry audio, so the front must not count them. */
   readonly hasAudioInText: boolean;
@@ -138,6 +141,7 @@ function begin(
   if (dialect.work === "live") {
     const translation = dialect.begin(query, requestId, hearing, handshake);
     return {
+      sessionCount: translation.channelCount ?? 1,
       ignored: translation.ignored,
       hasAudioInText: translation.audioIn !== undefined,
       keepsMessages: translation.announced === "opus",
@@ -147,6 +151,7 @@ function begin(
   }
   const translation = dialect.begin(query, requestId, speaking);
   return {
+    sessionCount: 1,
     ignored: translation.ignored,
     hasAudioInText: false,
     keepsMessages: false,

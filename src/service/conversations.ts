@@ -10,8 +10,9 @@ import { SynthesisSession } from "../../actors/synthesis/session.js";
 import { type SpeakObserver, SpeakSession } from "../../actors/synthesis/speak-session.js";
 import { readableTranscript } from "../../actors/transcription/readable-transcript.js";
 import { TranscriptionSession } from "../../actors/transcription/session.js";
+import { joinedChannels } from "../../actors/transcription/split-channels.js";
 import type { Catalog, HearingModel, ModelList } from "../../core/domain/catalog/catalog.js";
-import type { FileLength } from "../../core/domain/decoding/transcript.js";
+import type { FileLength, FileTranscript } from "../../core/domain/decoding/transcript.js";
 import { ServiceError } from "../../core/domain/errors.js";
 import { type ReadingOptions, readWords } from "../../core/domain/text/display/reading.js";
 import { creditsFor } from "../../core/domain/usage/tariff.js";
@@ -150,24 +151,33 @@ export function unbilledTranscription(parts: ConversationParts) {
   const { engines, catalog, spoolFolder, room, reader } = parts;
   return (caller: Caller, path: string, wishes: FileWishes, onLength: OnLength): TranscriptionSession => {
     const { model, hotWords, reading = null, speakers, onProgress, onSegments, isLater } = wishes;
+    const { channels = "mix" } = wishes;
     const { transcription } = engineOf(engines.recognizers, model);
-    const file = { path, spoolFolder, room };
+    const file = { path, spoolFolder, room, channels };
     const span = caller.span ?? NO_SPAN;
-    const options = { onLength, onProgress, onSegments, isLater, hotWords, speakers };
+    const shared = { onLength, onProgress, isLater, hotWords, speakers };
+    const read = async (transcript: FileTranscript) =>
+      reading === null
+        ? transcript
+        : await readableTranscript(transcript, readingBy(catalog.hearing, model, reading), reader);
     return new TranscriptionSession(systemClock, (signal) =>
       inSpan(span.child("file"), (work) =>
         withDecodedFile(engines.decoder, file, signal, (wavPath) => {
           work.event("decoded to WAV");
           return transcription.use(
             signal,
-            (engine) => engine.transcribe(wavPath, signal, { ...options, span: work }),
+            async (engine) => {
+              const options = { ...shared, span: work };
+              return channels === "mix"
+                ? [await engine.transcribe(wavPath, signal, { ...options, onSegments })]
+                : await engine.transcribeChannels(wavPath, signal, options);
+            },
             caller.onModelWait,
           );
-        }).then((transcript) =>
-          reading === null
-            ? transcript
-            : readableTranscript(transcript, readingBy(catalog.hearing, model, reading), reader),
-        ),
+        }).then(async (transcripts) => {
+          const readable = await Promise.all(transcripts.map(read));
+          return channels === "mix" ? readable[0]! : joinedChannels(readable);
+        }),
       ),
     );
   };

@@ -21,9 +21,17 @@ const REQUEST: Required<SpeechRequest> = {
   pronunciations: [{ word: "a", say: "а" }],
   room_tone: false,
 };
-const TIMED: Pick<Required<SpeakOptions>, "timestamps"> = { timestamps: true };
+const TIMED: Pick<Required<SpeakOptions>, "timestamps" | "encoding" | "sampleRateHz"> = {
+  timestamps: true,
+  encoding: "mulaw",
+  sampleRateHz: 8_000,
+};
 const HOT_WORDS = ["айнұр", { word: "маңғыстау", score: 2.5 }, { word: "ел" }];
 const READABLE = { display: true, numerals: "all", redact: ["phone", "iin"] } as const;
+const SPLIT = {
+  channels: "split",
+  raw: { encoding: "mulaw", sampleRateHz: 8_000, channelCount: 2 },
+} as const;
 const WRITTEN_HOT_WORDS = "айнұр,маңғыстау:2.5,ел";
 /** Parameters that the library sets itself: it reads JSON, and sends its key or token as a subprotocol. */
 const NOT_WISHES: Readonly<Record<string, readonly string[]>> = {
@@ -78,14 +86,19 @@ test("the library can send exactly the parameters and fields of the API", async 
     words: true,
     hotWords: HOT_WORDS,
     ...READABLE,
+    channelCount: 2,
   } as const;
   await client.speak(REQUEST, TIMED);
   for await (const _frame of client.speakStream(REQUEST, { ...TIMED, frames: "chunks" }))
     assert.fail("the stub says nothing");
   const speakers = { diarize: true, speakers: 2 };
-  const transcript = { model: "ears", timestamps: true, ...speakers, hotWords: HOT_WORDS, ...READABLE };
+  const options = { model: "ears", timestamps: true, hotWords: HOT_WORDS, ...READABLE };
+  const [transcript, diarized] = [
+    { ...options, ...SPLIT },
+    { ...options, ...speakers },
+  ];
   await client.transcribe(new Uint8Array(10), transcript);
-  await client.transcribe({ url: "https://recordings.test/a.wav" }, transcript);
+  await client.transcribe({ url: "https://recordings.test/a.wav" }, diarized);
   await client.live(live).close();
   const { text: _text, pronunciations: _pronunciations, ...voicing } = REQUEST;
   await client.speakLive({ ...voicing, sampleRateHz: 16_000 }).close();
@@ -97,7 +110,7 @@ test("the library can send exactly the parameters and fields of the API", async 
   await client.balance();
   const { id } = FAKE_JOB;
   await client.jobs.submit(new Uint8Array(10), { ...transcript, webhookUrl: "https://hooks.test/" });
-  await client.jobs.submit({ url: "https://recordings.test/a.wav" }, transcript);
+  await client.jobs.submit({ url: "https://recordings.test/a.wav" }, diarized);
   await client.jobs.get(id);
   await client.jobs.list({ status: "done", limit: 5, after: id, idempotencyKey: "key" });
   await client.jobs.result(id);

@@ -184,6 +184,7 @@ for (const [kind, skip, start] of [
         ["/v1/listen?encoding=ogg-opus&sample_rate=48000", pieces(ogg, 700)],
         ["/v1/listen?encoding=opus&sample_rate=48000", bare],
         ["/v1/listen?encoding=opus", pieces(ogg, 700)],
+        ["/v1/listen?multichannel=true&encoding=ogg-opus", pieces(ogg, 700)],
         ["/v2/listen", pieces(webm, 700)],
         ["/v2/listen?encoding=opus", bare],
       ] as const) {
@@ -215,6 +216,18 @@ for (const [kind, skip, start] of [
           [webm],
           4400,
           /^unsupported_format: encoding=ogg-opus must be Ogg with Opus, received WebM$/,
+        ],
+        [
+          "/v1/stream?channels=split",
+          pieces(webm, 700),
+          4400,
+          /^unsupported_format: separate channels of live audio must be samples or a WAV with 2 channels, received a file of WebM$/,
+        ],
+        [
+          "/v1/listen?multichannel=true&channels=3",
+          [ogg],
+          4400,
+          /^unsupported_format: separate channels of live audio must be .* with 3 channels, received a file of Ogg$/,
         ],
       ] as const) {
         const { messages, closeCode } = await hear(service, path, audio);

@@ -134,6 +134,18 @@ test("the command prints a line for each turn, and names speakers in subtitles",
   assert.match(srt.stdout, /\nSpeaker 1: .+\nSpeaker 2: .+\nSpeaker 1: /su);
 });
 
+test("speakers of channels that are transcribed separately are rejected", async () => {
+  for (const [path, split] of [
+    ["/v1/transcribe?channels=split", "channels=split"],
+    ["/v1/listen?multichannel=true", "multichannel=true"],
+  ] as const) {
+    const answer = await post(`${path}&diarize=true`);
+    assert.equal(answer.status, 400);
+    const rule = `diarize=true and ${split} exclude each other, received both: leave out one of them`;
+    assert.ok((await answer.text()).includes(rule));
+  }
+});
+
 test("a number of speakers without diarize is rejected, as is one out of range", async () => {
   for (const [query, detail] of [
     ["speakers=2", "speakers needs diarize=true, received speakers=2 alone"],

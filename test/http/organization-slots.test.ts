@@ -41,6 +41,23 @@ test("counts slots like a list of running work, however often they are released"
   );
 });
 
+test("several slots are taken and released together, or none", () => {
+  const slots = new OrganizationSlots(() => ({ synthesis: 1, files: 1, live: 4 }));
+  const identity = { keyId: "key_1", organizationId: "org_a", tier: "paid" } as const;
+  const release = slots.take(identity, "live", 3);
+  const rule = "an organization may have at most 4 live sessions at once";
+  assert.throws(() => slots.take(identity, "live", 2), {
+    message: `${rule}: wait until one has ended`,
+  });
+  slots.take(identity, "live")();
+  release();
+  release();
+  slots.take(identity, "live", 4)();
+  assert.throws(() => slots.check(identity, "live", 8), {
+    message: `${rule}: each of the 8 channels counts as one`,
+  });
+});
+
 for (const front of FRONTS) {
   describe(`concurrency on ${front}`, { concurrency: 1 }, () => {
     let running: RunningTransport;

@@ -61,6 +61,7 @@ const LISTEN_PARAMETERS = [
   "keywords",
   "language",
   "model",
+  "multichannel",
   "numerals",
   "punctuate",
   "redact",
@@ -87,20 +88,28 @@ const LISTEN_FILE_PARAMETERS = [
 ];
 const JOB_PARAMETERS = [
   ...["hotwords", "model", "timestamps", "display", "numerals", "redact", "url", "webhook_url"],
-  ...["diarize", "speakers", "x-filename", BILLED_PARAMETER],
+  ...["diarize", "speakers", "channels", "encoding", "sample_rate", "channel_count"],
+  ...["x-filename", BILLED_PARAMETER],
 ];
 const SPEAK_PARAMETERS = ["container", "encoding", "model", "sample_rate", "speed", BILLED_PARAMETER];
 
 /** The endpoint table of the interface specification, followed by the endpoints decided later. */
 const SPECIFIED: readonly Specified[] = [
-  ["POST", "/v1/tts", "key", [400, 401, 404, 429, 503], ["X-Svc-Chars"], ["timestamps", BILLED_PARAMETER]],
+  [
+    "POST",
+    "/v1/tts",
+    "key",
+    [400, 401, 404, 429, 503],
+    ["X-Svc-Chars"],
+    ["encoding", "sample_rate", "timestamps", BILLED_PARAMETER],
+  ],
   [
     "POST",
     "/v1/tts/stream",
     "key",
     [400, 401, 404, 429, 503],
     ["X-Svc-Stream"],
-    ["timestamps", "frames", BILLED_PARAMETER],
+    ["encoding", "frames", "sample_rate", "timestamps", BILLED_PARAMETER],
   ],
   ["POST", "/v1/audio/speech", "key", [400, 401, 429], [], [BILLED_PARAMETER]],
   [
@@ -118,6 +127,7 @@ const SPECIFIED: readonly Specified[] = [
       "display",
       "numerals",
       "redact",
+      ...["channels", "encoding", "sample_rate", "channel_count"],
       "url",
       "x-filename",
       BILLED_PARAMETER,
@@ -143,6 +153,7 @@ const SPECIFIED: readonly Specified[] = [
       "display",
       "numerals",
       "redact",
+      ...["channels", "channel_count"],
       "encoding",
       "token",
     ],

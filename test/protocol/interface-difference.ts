@@ -23,7 +23,8 @@ export function compareInterfaces(before: Shape, now: Shape): InterfaceDifferenc
   const removed = topmost(old, fresh).map((path) => `removed: ${path}`);
   const changed = [...old].flatMap(([path, value]) => {
     const other = fresh.get(path);
-    return other === undefined || other === value ? [] : [`changed: ${path}: ${value} → ${other}`];
+    const isSame = other === undefined || other === value || isWider(path, value, other);
+    return isSame ? [] : [`changed: ${path}: ${value} → ${other}`];
   });
   const added = topmost(fresh, old);
   const isBroken = (path: string) =>
@@ -32,6 +33,13 @@ export function compareInterfaces(before: Shape, now: Shape): InterfaceDifferenc
     broken: [...removed, ...changed, ...added.filter(isBroken).map((path) => `required now: ${path}`)],
     added: added.filter((path) => !isBroken(path)),
   };
+}
+
+/** True if a query parameter now accepts higher numbers, and all that it accepted before. */
+function isWider(path: string, value: string, other: string): boolean {
+  const keys = path.split(SEPARATOR);
+  const isOfQuery = keys.some((key) => key === "query" || key.startsWith("query "));
+  return isOfQuery && keys.at(-1) === "maximum" && Number(other) > Number(value);
 }
 
 /** True if a new path in an existing object rejects accepted input or requires an optional field. */

@@ -60,7 +60,10 @@ const PLANTED_BASE = {
     paths: {
       "/v1/tts": {
         post: {
-          parameters: [{ name: "frames", in: "query", required: false, schema: { type: "string" } }],
+          parameters: [
+            { name: "frames", in: "query", required: false, schema: { type: "string" } },
+            { name: "channels", in: "query", required: false, schema: { type: "integer", maximum: 4 } },
+          ],
           responses: { "200": {}, "503": {} },
         },
       },
@@ -94,6 +97,9 @@ const planted = (change: (copy: Planted) => void) => {
   return compareInterfaces(PLANTED_BASE, copy as Shape);
 };
 const fieldsOf = (copy: Planted) => copy.openapi.components.schemas.Request;
+const setChannels = (copy: Planted, maximum: number) => {
+  copy.openapi.paths["/v1/tts"].post.parameters[1]!.schema = { type: "integer", maximum };
+};
 const SCHEMA = "openapi › components › schemas › Request";
 const POST = "openapi › paths › /v1/tts › post";
 
@@ -152,6 +158,11 @@ const BREAKS: readonly (readonly [name: string, change: (copy: Planted) => unkno
     `required now: ${SCHEMA} › properties › voice › maxLength`,
   ],
   [
+    "a lower maximum of a parameter",
+    (copy) => setChannels(copy, 2),
+    `changed: ${POST} › parameters › query channels › schema › maximum: 4 → 2`,
+  ],
+  [
     "a changed default",
     (copy) => Object.assign(fieldsOf(copy).properties.voice, { default: "timur" }),
     `changed: ${SCHEMA} › properties › voice › default: "aigul" → "timur"`,
@@ -189,6 +200,7 @@ test("additions are compatible and listed once", () => {
     fieldsOf(copy).properties.voice.enum.push("saule");
     Object.assign(fieldsOf(copy).properties, { format: { type: "string", maxLength: 5 } });
     Object.assign(copy.commands.speak.options, { format: { type: "string" } });
+    setChannels(copy, 8);
     Object.assign(copy.metrics, { new_total: { type: "counter", labels: ["kind"] } });
   });
   assert.deepEqual(broken, []);

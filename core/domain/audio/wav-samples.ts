@@ -11,15 +11,20 @@ const NOTHING = new Float32Array(0);
  */
 export class WavSampleReader {
   readonly #totalBytes: number | undefined;
+  readonly #channel: number | undefined;
   #header: WavHeader | null = null;
   /** All bytes so far until the header is known, then the start of a block. */
   #held: Uint8Array = new Uint8Array(0);
   #remainingBytes = Number.POSITIVE_INFINITY;
   #sampleCount = 0;
 
-  /** @param totalBytes length of the whole file, when known */
-  constructor(totalBytes?: number) {
+  /**
+   * @param totalBytes length of the whole file, when known
+   * @param channel as in `decodeBlocks`
+   */
+  constructor(totalBytes?: number, channel?: number) {
     this.#totalBytes = totalBytes;
+    this.#channel = channel;
   }
 
   /** Null until enough bytes have arrived. */
@@ -59,16 +64,24 @@ export class WavSampleReader {
     this.#held = usable.slice(usedBytes);
     this.#remainingBytes -= usedBytes;
     this.#sampleCount += blockCount;
-    return blockCount === 0 ? NOTHING : decodeBlocks(header, usable.subarray(0, usedBytes));
+    return blockCount === 0 ? NOTHING : decodeBlocks(header, usable.subarray(0, usedBytes), this.#channel);
   }
 }
 
-/** Converts whole blocks to mono samples. */
-export function decodeBlocks(header: WavHeader, bytes: Uint8Array): Float32Array {
+/**
+ * Converts whole blocks to mono samples.
+ * @param channel the only one to read, from 0; by default all are averaged
+ */
+export function decodeBlocks(header: WavHeader, bytes: Uint8Array, channel?: number): Float32Array {
   const samples = new Float32Array(bytes.length / header.blockBytes);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const read = sampleReader(header);
   const sampleBytes = header.bitsPerSample / 8;
+  if (channel !== undefined) {
+    const first = channel * sampleBytes;
+    for (let i = 0; i < samples.length; i++) samples[i] = read(view, first + i * header.blockBytes);
+    return samples;
+  }
   let offset = 0;
   for (let i = 0; i < samples.length; i++) {
     let sum = 0;

@@ -32,9 +32,18 @@ const FORMATS = new Map<number, { readonly format: WavFormat; readonly bits: rea
   [6, { format: "alaw", bits: [8] }],
   [7, { format: "mulaw", bits: [8] }],
 ]);
+/** Codes of the sample formats of files that we write, with their bits per sample. */
+const STREAMED_FORMATS = {
+  linear16: { code: 1, bits: 16 },
+  alaw: { code: 6, bits: 8 },
+  mulaw: { code: 7, bits: 8 },
+} as const;
 const EXTENSIBLE = 0xfffe;
 /** Bytes 2 to 15 of sub-formats that repeat a plain format code (KSDATAFORMAT_SUBTYPE_*). */
 const SUBFORMAT_TAIL = [0, 0, 0, 0, 0x10, 0, 0x80, 0, 0, 0xaa, 0, 0x38, 0x9b, 0x71];
+
+/** Samples of a file that we write: 16-bit numbers, or bytes as they are in the file. */
+export type WavPiece = Int16Array | Uint8Array;
 
 type WavFields = Omit<WavHeader, "dataOffset" | "dataBytes">;
 
@@ -82,9 +91,16 @@ export function writeWav(pcm: Int16Array, sampleRateHz: number): Uint8Array {
   return file;
 }
 
-/** @param moreBytes length of chunks after the samples */
-function wavHead(sampleCount: number, sampleRateHz: number, moreBytes = 0): Uint8Array {
-  const dataBytes = sampleCount * 2;
+/** @param moreBytes length of what follows the samples */
+function wavHead(
+  sampleCount: number,
+  sampleRateHz: number,
+  moreBytes = 0,
+  format: keyof typeof STREAMED_FORMATS = "linear16",
+): Uint8Array {
+  const { code, bits } = STREAMED_FORMATS[format];
+  const sampleBytes = bits / 8;
+  const dataBytes = sampleCount * sampleBytes;
   const head = new Uint8Array(HEAD_BYTES);
   const view = new DataView(head.buffer);
   putTag(head, 0, "RIFF");
@@ -92,23 +108,16 @@ function wavHead(sampleCount: number, sampleRateHz: number, moreBytes = 0): Uint
   putTag(head, 8, "WAVE");
   putTag(head, 12, "fmt ");
   view.setUint32(16, 16, true);
-  view.setUint16(20, 1, true);
+  view.setUint16(20, code, true);
   view.setUint16(22, 1, true);
   view.setUint32(24, sampleRateHz, true);
-  view.setUint32(28, sampleRateHz * 2, true);
-  view.setUint16(32, 2, true);
-  view.setUint16(34, 16, true);
+  view.setUint32(28, sampleRateHz * sampleBytes, true);
+  view.setUint16(32, sampleBytes, true);
+  view.setUint16(34, bits, true);
   putTag(head, 36, "data");
   view.setUint32(40, dataBytes, true);
   return head;
 }
-
-/** Codes of the sample formats allowed in a streamed file, with their bits per sample. */
-const STREAMED_FORMATS = {
-  linear16: { code: 1, bits: 16 },
-  alaw: { code: 6, bits: 8 },
-  mulaw: { code: 7, bits: 8 },
-} as const;
 
 /** Writes the header of a WAVE file of unknown length; its data lasts until the end of the file. */
 export function streamedWavHead(
@@ -132,31 +141,41 @@ export function streamedWavHead(
 /**
  * Writes a WAVE file in parts without copying its samples; each piece is released as soon as its part is
  * taken.
- * @param pieces samples in order; emptied
+ * @param pieces samples in order, as numbers or as bytes of `format`; emptied
  * @param more chunks after the samples
  */
 export function wavInParts(
-  pieces: Int16Array[],
+  pieces: WavPiece[],
   sampleRateHz: number,
   more?: Uint8Array,
+  format: keyof typeof STREAMED_FORMATS = "linear16",
 ): { readonly bytes: number; readonly parts: Iterable<Uint8Array> } {
-  const sampleCount = pieces.reduce((sum, piece) => sum + piece.length, 0);
-  const head = wavHead(sampleCount, sampleRateHz, more?.length);
+  const dataBytes = pieces.reduce((sum, piece) => sum + piece.byteLength, 0);
+  const sampleCount = dataBytes / (STREAMED_FORMATS[format].bits / 8);
+  // Chunks begin at even positions.
+  const rest = dataBytes % 2 === 0 ? more : withPadding(more);
+  const head = wavHead(sampleCount, sampleRateHz, rest?.length, format);
   return {
-    bytes: head.length + sampleCount * 2 + (more?.length ?? 0),
-    parts: partsOf(head, pieces, more),
+    bytes: head.length + dataBytes + (rest?.length ?? 0),
+    parts: partsOf(head, pieces, rest),
   };
+}
+
+function withPadding(more: Uint8Array = new Uint8Array(0)): Uint8Array {
+  const padded = new Uint8Array(more.length + 1);
+  padded.set(more, 1);
+  return padded;
 }
 
 function* partsOf(
   head: Uint8Array,
-  pieces: Int16Array[],
+  pieces: WavPiece[],
   more: Uint8Array | undefined,
 ): Generator<Uint8Array, void, undefined> {
   yield head;
   for (const [index, piece] of pieces.entries()) {
     pieces[index] = NO_SAMPLES;
-    yield littleEndianBytes(piece);
+    yield piece instanceof Uint8Array ? piece : littleEndianBytes(piece);
   }
   pieces.length = 0;
   if (more !== undefined) yield more;

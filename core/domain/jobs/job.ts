@@ -1,3 +1,4 @@
+import type { ChannelHandling, RawAudio } from "../audio/channels.js";
 import type { HotWord } from "../decoding/hot-words.js";
 import type { SpeakerWishes } from "../diarization/speaker-turns.js";
 import type { ReadingOptions } from "../text/display/reading.js";
@@ -18,6 +19,10 @@ export interface JobOptions {
   readonly reading: ReadingOptions | null;
   /** Tell speakers apart. */
   readonly speakers?: SpeakerWishes | undefined;
+  /** Absent for mixed channels. */
+  readonly channels?: ChannelHandling;
+  /** Present for samples without a header. */
+  readonly raw?: RawAudio;
 }
 
 /** A transcription that outlives its request. */

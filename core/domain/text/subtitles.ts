@@ -4,7 +4,7 @@ export interface Cue {
   readonly startSeconds: number;
   readonly endSeconds: number;
   readonly lines: readonly string[];
-  /** From 0; absent without speakers. */
+  /** From 0, a speaker or a channel transcribed separately; absent if neither is known. */
   readonly speaker?: number | undefined;
 }
 

@@ -25,7 +25,9 @@ const CALLED: Readonly<Record<WorkKind, string>> = {
   live: "live sessions",
 };
 
-export function tooManyRequests(kind: WorkKind, limit: number): ServiceError {
-  const rule = `an organization may have at most ${limit} ${CALLED[kind]} at once: wait until one has ended`;
-  return new ServiceError("TOO_MANY_REQUESTS", rule);
+/** @param count pieces of work that one client wanted, such as the channels of a live socket */
+export function tooManyRequests(kind: WorkKind, limit: number, count = 1): ServiceError {
+  const rule = `an organization may have at most ${limit} ${CALLED[kind]} at once`;
+  const advice = count > limit ? `each of the ${count} channels counts as one` : "wait until one has ended";
+  return new ServiceError("TOO_MANY_REQUESTS", `${rule}: ${advice}`);
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { detectStreamedFile } from "../../../core/domain/audio/container.js";
+import type { RawAudio } from "../../../core/domain/audio/channels.js";
 import { EncodedPcm } from "../../../core/domain/audio/encoded-pcm.js";
 import { streamedWavHead } from "../../../core/domain/audio/wav.js";
 import { requireDiarization } from "../../../core/domain/catalog/catalog.js";
@@ -13,7 +13,6 @@ import {
   type ListenFileOptions,
   parseListenFileQuery,
   parseListenUrl,
-  type RawAudio,
 } from "../../../core/protocol/listen-file-query.js";
 import { toListenTranscript } from "../../../core/protocol/listen-file-response.js";
 import { parseSpeakQuery, parseSpeakRequest, type SpeechFormat } from "../../../core/protocol/speak-query.js";
@@ -22,6 +21,7 @@ import { admit } from "../admit.js";
 import type { Exchange } from "../exchange.js";
 import { endWithBody, jsonInTurns, SLICE_BYTES, writeBody } from "../long-body.js";
 import { idempotencyKey, modelForFingerprint, speechForFingerprint } from "../once-by-key.js";
+import { withHeader } from "../raw-samples.js";
 import { paced, readJson, UPLOAD_PACE } from "../read-body.js";
 import type { Handlers, RouteDeps } from "../router.js";
 import { answerSpeech, type HeldSpeech, noteText, type SpeechDeps, speechHeaders } from "../speech-answer.js";
@@ -55,6 +55,7 @@ async function listen(exchange: Exchange, deps: FileDeps & Pick<RouteDeps, "urls
   };
   const wishes = {
     ...{ model: options.model.name, hotWords: options.hotWords, reading: options.reading },
+    channels: options.channels,
     ...(options.diarize && { speakers: { count: null } }),
   };
   const wanted = () => ({ fingerprintParts: fingerprintOf(options), wishes, answer });
@@ -96,30 +97,6 @@ async function* hashed(
     update(chunk);
     yield chunk;
   }
-}
-
-/** Puts a WAV header before raw samples; a file stays unchanged, whatever its declared encoding. */
-async function* withHeader(
-  bytes: AsyncIterable<Uint8Array>,
-  { format, sampleRateHz, channels }: RawAudio,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  let head: Uint8Array | null = new Uint8Array(0);
-  const begin = (first: Uint8Array, container: ReturnType<typeof detectStreamedFile>) => {
-    const isSamples = container === null || container === "open";
-    return isSamples ? [streamedWavHead(format, sampleRateHz, channels), first] : [first];
-  };
-  for await (const chunk of bytes) {
-    if (head === null) {
-      yield chunk;
-      continue;
-    }
-    head = head.length === 0 ? chunk : Buffer.concat([head, chunk]);
-    const container = detectStreamedFile(head);
-    if (container === "open") continue;
-    yield* begin(head, container);
-    head = null;
-  }
-  if (head !== null && head.length > 0) yield* begin(head, null);
 }
 
 /** Text-to-speech for Deepgram's clients. */

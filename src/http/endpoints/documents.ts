@@ -20,6 +20,7 @@ export const DOCUMENTS: Readonly<Record<string, string>> = {
   "api-errors.md": "Errors and limits",
   "live-protocol.md": "Live protocol",
   "api-deepgram.md": "Deepgram's interface",
+  "channels.md": "Channels as speakers",
   "readable-text.md": "Readable text",
   "speakers.md": "Speakers",
   "realtime.md": "OpenAI's realtime transcription",

@@ -3,7 +3,7 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { requireDiarization } from "../../../core/domain/catalog/catalog.js";
 import { ServiceError } from "../../../core/domain/errors.js";
-import type { Job } from "../../../core/domain/jobs/job.js";
+import type { Job, JobOptions } from "../../../core/domain/jobs/job.js";
 import type { Caller } from "../../../core/ports/conversations.js";
 import type { Jobs, NewJob, Submitted, WebhookSecret } from "../../../core/ports/jobs.js";
 import { ENDLESS_ROOM } from "../../../core/ports/spool-room.js";
@@ -87,10 +87,12 @@ async function submit(exchange: Exchange, deps: JobDeps): Promise<void> {
   if (asked.speakers !== null) requireDiarization(deps.conversations.catalog);
   if (key === null) await deps.conversations.requireCredit(caller, "file");
   const upload = await uploadOf(request, asked.urls, deps);
-  const { timestamps, hotWords, reading, speakers } = asked;
-  const options = {
+  const { timestamps, hotWords, reading, speakers, channels, raw } = asked;
+  const options: JobOptions = {
     ...{ model: asked.model.name, timestamps, hotWords, reading },
     ...(speakers !== null && { speakers }),
+    ...(channels !== "mix" && { channels }),
+    ...(raw !== null && { raw }),
   };
   const { url = null } = upload;
   // The default model may change between two attempts at the same request.

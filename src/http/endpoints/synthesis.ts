@@ -1,17 +1,24 @@
-import { wavInParts } from "../../../core/domain/audio/wav.js";
+import { type WavPiece, wavInParts } from "../../../core/domain/audio/wav.js";
 import type { Catalog } from "../../../core/domain/catalog/catalog.js";
 import { ServiceError } from "../../../core/domain/errors.js";
 import { seconds } from "../../../core/domain/rounded.js";
 import type { WordTime } from "../../../core/domain/synthesis/word-time.js";
 import { type SaidWord, WrittenWords } from "../../../core/domain/synthesis/word-times.js";
-import type { Delivery, SpeechChunk, SynthesisConversation } from "../../../core/ports/conversations.js";
+import type { Delivery, SynthesisConversation } from "../../../core/ports/conversations.js";
 import type { Departure } from "../../../core/ports/front.js";
 import { readQuery } from "../../../core/protocol/query.js";
+import type { SpeechFormat } from "../../../core/protocol/speak-query.js";
 import { parseSynthesisRequest } from "../../../core/protocol/synthesis-request.js";
-import { SPEECH_QUERY, SPEECH_STREAM_QUERY, type TimedSpeech } from "../../../core/protocol/timed-speech.js";
+import {
+  SPEECH_QUERY,
+  SPEECH_STREAM_QUERY,
+  speechFormatOf,
+  type TimedSpeech,
+} from "../../../core/protocol/timed-speech.js";
 import { WAV_FRAMES, wavFrame } from "../../../core/protocol/wav-frames.js";
 import { admit } from "../admit.js";
 import type { Exchange } from "../exchange.js";
+import { type FormattedChunk, type FormattedSpeech, formattedSpeech } from "../formatted-speech.js";
 import { base64Body, endWithBody, joinedBody, textBody, writeBody } from "../long-body.js";
 import { idempotencyKey, speechForFingerprint } from "../once-by-key.js";
 import { readJson } from "../read-body.js";
@@ -37,19 +44,27 @@ export function synthesisHandlers(deps: SpeechDeps): Handlers<"POST /v1/tts" | "
 interface Wishes {
   readonly timestamps: boolean;
   readonly delivery: Delivery;
-  readonly answer: (exchange: Exchange, speech: HeldSpeech) => Promise<void>;
-  readonly answerTimed: (exchange: Exchange, speech: HeldSpeech, words: WrittenWords) => Promise<void>;
+  /** Null for the format of the voice. */
+  readonly format: SpeechFormat | null;
+  readonly answer: Answer;
+  readonly answerTimed: (...given: [...Parameters<Answer>, words: WrittenWords]) => Promise<void>;
 }
 
+type Answer = (exchange: Exchange, speech: HeldSpeech, format: SpeechFormat | null) => Promise<void>;
+
 function wholeSpeech(query: URLSearchParams): Wishes {
-  const { timestamps } = readQuery(SPEECH_QUERY, query);
-  return { timestamps, delivery: "whole", answer: answerWithWav, answerTimed: answerWithJson };
+  const fields = readQuery(SPEECH_QUERY, query);
+  const format = speechFormatOf(query, fields);
+  const { timestamps } = fields;
+  return { timestamps, delivery: "whole", format, answer: answerWithWav, answerTimed: answerWithJson };
 }
 
 function streamedSpeech(query: URLSearchParams): Wishes {
-  const { timestamps, frames } = readQuery(SPEECH_STREAM_QUERY, query);
+  const fields = readQuery(SPEECH_STREAM_QUERY, query);
+  const { timestamps, frames } = fields;
+  const format = speechFormatOf(query, fields);
   const answer = frames === "chunks" ? answerWithChunks : answerWithSentences;
-  return { timestamps, delivery: frames, answer, answerTimed: answer };
+  return { timestamps, delivery: frames, format, answer, answerTimed: answer };
 }
 
 async function speak(
@@ -59,19 +74,20 @@ async function speak(
 ): Promise<void> {
   const caller = await admit(exchange, deps, "synthesis");
   const key = idempotencyKey(exchange.request);
-  const { timestamps, delivery, answer, answerTimed } = wishesOf(exchange.request.query);
+  const { timestamps, delivery, format, answer, answerTimed } = wishesOf(exchange.request.query);
   const request = parseSynthesisRequest(await readJson(exchange.request));
   if (timestamps) requireWordTimes(request.model, deps.conversations.catalog);
   noteText(exchange, request, deps.conversations.catalog);
-  // Requests without word times and chunks keep the fingerprint from before these existed.
-  const added = [timestamps && "timestamps", delivery === "chunks" && delivery].filter(
+  // Requests without word times, chunks and a format keep the fingerprint from before these existed.
+  const added = [timestamps && "timestamps", delivery === "chunks" && delivery, format ?? false].filter(
     (one) => one !== false,
   );
   const fingerprintParts = [speechForFingerprint(request), ...added];
-  await answerSpeech(exchange, deps, { caller, key, request, fingerprintParts, delivery }, (speech) => {
-    if (!timestamps) return answer(exchange, speech);
+  const wanted = { caller, key, request, fingerprintParts, delivery, format };
+  await answerSpeech(exchange, deps, wanted, (speech) => {
+    if (!timestamps) return answer(exchange, speech, format);
     const { sampleRateHz } = speech.conversation;
-    return answerTimed(exchange, speech, new WrittenWords(request.text, sampleRateHz));
+    return answerTimed(exchange, speech, format, new WrittenWords(request.text, sampleRateHz));
   });
 }
 
@@ -89,24 +105,25 @@ function requireWordTimes(name: string | null, { speaking }: Catalog): void {
 async function answerWithJson(
   exchange: Exchange,
   { conversation, share }: HeldSpeech,
+  format: SpeechFormat | null,
   written: WrittenWords,
 ): Promise<void> {
-  const pieces: Int16Array[] = [];
+  const speech = formattedSpeech(conversation, format);
+  const pieces: WavPiece[] = [];
   const words: WordTime[] = [];
   let samples = 0;
-  for await (const sentence of sentencesOf(conversation.chunks())) {
+  for await (const sentence of sentencesOf(speech.chunks())) {
     words.push(...written.timesOf(sentence.words, samples));
     pieces.push(...sentence.pieces);
     samples += sentence.sampleCount;
   }
-  const { sampleRateHz } = conversation;
-  const sound = wavInParts(pieces, sampleRateHz);
+  const sound = wavInParts(pieces, speech.sampleRateHz, undefined, speech.encoding);
   share.settle(sound.bytes);
   const wav = base64Body(sound);
   const rest: Omit<TimedSpeech, "audio"> = {
     format: "wav",
-    sample_rate: sampleRateHz,
-    duration: seconds(samples / sampleRateHz),
+    sample_rate: speech.sampleRateHz,
+    duration: seconds(samples / conversation.sampleRateHz),
     words,
   };
   // The audio is the first member, as in earlier versions. Base64 needs no escapes, so it is inserted as it
@@ -122,10 +139,12 @@ async function answerWithJson(
 async function answerWithSentences(
   exchange: Exchange,
   { conversation }: HeldSpeech,
+  format: SpeechFormat | null,
   written?: WrittenWords,
 ): Promise<void> {
-  const frames = framesTo(exchange, conversation);
-  for await (const { pieces, words } of sentencesOf(conversation.chunks())) {
+  const speech = formattedSpeech(conversation, format);
+  const frames = framesTo(exchange, conversation, speech);
+  for await (const { pieces, words } of sentencesOf(speech.chunks())) {
     await frames.send(pieces, written?.timesOf(words), conversation.sentence);
   }
   await frames.end();
@@ -135,21 +154,33 @@ async function answerWithSentences(
 async function answerWithChunks(
   exchange: Exchange,
   { conversation }: HeldSpeech,
+  format: SpeechFormat | null,
   written?: WrittenWords,
 ): Promise<void> {
-  const frames = framesTo(exchange, conversation);
+  const speech = formattedSpeech(conversation, format);
+  const frames = framesTo(exchange, conversation, speech);
   let sentenceSamples = 0;
-  for await (const { pcm, endsSentence, words = [] } of conversation.chunks()) {
+  let waiting: SaidWord[] = [];
+  for await (const { piece, sampleCount, endsSentence, words = [] } of speech.chunks()) {
+    waiting.push(...words);
     const departure = endsSentence ? conversation.sentence : undefined;
     // The end of the last sentence may be empty.
-    if (pcm.length > 0) await frames.send([pcm], written?.timesOf(words, -sentenceSamples), departure);
-    sentenceSamples = endsSentence ? 0 : sentenceSamples + pcm.length;
+    if (piece.length > 0) {
+      await frames.send([piece], written?.timesOf(waiting, -sentenceSamples), departure);
+      // A resampler may hold all of a short chunk back, whose words then belong to the next frame.
+      waiting = [];
+    }
+    sentenceSamples = endsSentence ? 0 : sentenceSamples + sampleCount;
   }
   await frames.end();
 }
 
 /** Starts the response with the first frame: until then, a failure still gets its status. */
-function framesTo(exchange: Exchange, conversation: SynthesisConversation) {
+function framesTo(
+  exchange: Exchange,
+  conversation: SynthesisConversation,
+  { sampleRateHz, encoding }: FormattedSpeech,
+) {
   const start = () =>
     exchange.start(200, {
       "content-type": "application/octet-stream",
@@ -157,12 +188,12 @@ function framesTo(exchange: Exchange, conversation: SynthesisConversation) {
       ...speechHeaders(conversation),
     });
   return {
-    async send(pieces: Int16Array[], words: readonly WordTime[] | undefined, departure?: Departure) {
+    async send(pieces: WavPiece[], words: readonly WordTime[] | undefined, departure?: Departure) {
       if (exchange.status === null) {
         await conversation.charge();
         start();
       }
-      await writeBody(exchange, wavFrame(pieces, conversation.sampleRateHz, words), departure);
+      await writeBody(exchange, wavFrame(pieces, sampleRateHz, words, encoding), departure);
     },
     async end() {
       if (exchange.status === null) start();
@@ -173,20 +204,23 @@ function framesTo(exchange: Exchange, conversation: SynthesisConversation) {
 }
 
 interface Sentence {
-  readonly pieces: Int16Array[];
+  readonly pieces: WavPiece[];
+  /** Samples that the voice made for it. */
   readonly sampleCount: number;
   readonly words: readonly SaidWord[];
 }
 
 /** Groups chunks by sentence, each only when the reader wants it. */
-async function* sentencesOf(chunks: AsyncIterable<SpeechChunk>): AsyncGenerator<Sentence, void, undefined> {
-  let pieces: Int16Array[] = [];
+async function* sentencesOf(
+  chunks: AsyncIterable<FormattedChunk>,
+): AsyncGenerator<Sentence, void, undefined> {
+  let pieces: WavPiece[] = [];
   let words: SaidWord[] = [];
   let sampleCount = 0;
   for await (const chunk of chunks) {
-    pieces.push(chunk.pcm);
+    pieces.push(chunk.piece);
     words.push(...(chunk.words ?? []));
-    sampleCount += chunk.pcm.length;
+    sampleCount += chunk.sampleCount;
     if (!chunk.endsSentence) continue;
     yield { pieces, sampleCount, words };
     pieces = [];

@@ -12,6 +12,7 @@ import { EVENT_HEADERS, HEARTBEAT_MS } from "../events.js";
 import type { Exchange } from "../exchange.js";
 import { endWithBody, joinedBody, jsonInTurns, type LongBody, textBody } from "../long-body.js";
 import { modelForFingerprint } from "../once-by-key.js";
+import { withSamples } from "../raw-samples.js";
 import type { Handlers, RouteDeps } from "../router.js";
 import { admitFile, type FileDeps, transcribeUpload } from "../transcribed-upload.js";
 
@@ -25,12 +26,12 @@ async function transcribe(exchange: Exchange, deps: FileDeps & Pick<RouteDeps, "
   const { request } = exchange;
   const { caller, key } = await admitFile(exchange, deps);
   const asked = parseTranscribeQuery(request.query, deps.conversations.catalog.hearing);
-  const { timestamps: wantsTimes, hotWords, reading, speakers } = asked;
+  const { timestamps: wantsTimes, hotWords, reading, speakers, channels, raw } = asked;
   if (speakers !== null) requireDiarization(deps.conversations.catalog);
-  const upload = await uploadOf(request, asked.urls, deps);
+  const upload = withSamples(await uploadOf(request, asked.urls, deps), raw);
   const events = acceptsEvents(request.header("accept")) ? new ProgressEvents(exchange) : null;
   const wishes = {
-    ...{ model: asked.model.name, hotWords, reading },
+    ...{ model: asked.model.name, hotWords, reading, channels },
     ...(speakers !== null && { speakers }),
     ...(events !== null && { onProgress: (share: number) => events.progress(share) }),
   };
@@ -48,7 +49,10 @@ async function transcribe(exchange: Exchange, deps: FileDeps & Pick<RouteDeps, "
     ...modelForFingerprint(asked),
     ...(events === null ? [] : [{ events: true }]),
     ...(reading === null ? [] : [{ reading }]),
+    // Requests without these keep the fingerprint from before they existed.
     ...(speakers === null ? [] : [{ speakers }]),
+    ...(channels === "mix" ? [] : [{ channels }]),
+    ...(raw === null ? [] : [{ raw }]),
   ];
   const wanted = () => ({ fingerprintParts, wishes, answer });
   await transcribeUpload({ exchange, deps, caller, key, upload, wanted });

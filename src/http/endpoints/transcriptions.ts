@@ -54,7 +54,7 @@ async function transcribeForm(exchange: Exchange, deps: FileDeps): Promise<void>
 }
 
 function whole(exchange: Exchange, asked: TranscriptionForm): WantedAnswer {
-  const { format, granularities, reading, isReadingDefault } = asked;
+  const { format, granularities, reading, isReadingDefault, channels } = asked;
   return {
     // Requests for both lists keep the fingerprint from before the parameter existed.
     fingerprintParts: [
@@ -62,8 +62,9 @@ function whole(exchange: Exchange, asked: TranscriptionForm): WantedAnswer {
       ...modelForFingerprint(asked),
       ...(format === "verbose_json" && granularities.length === 1 ? [{ granularities }] : []),
       ...(isReadingDefault ? [] : [{ reading }]),
+      ...(channels === "mix" ? [] : [{ channels }]),
     ],
-    wishes: { model: asked.model.name, hotWords: [], reading },
+    wishes: { model: asked.model.name, hotWords: [], reading, channels },
     async answer(transcript: BilledTranscript, departure: Departure) {
       const transcription = toTranscription(transcript, true);
       const { contentType, body } = await render(transcription, asked);
@@ -154,7 +155,7 @@ function verbose(transcription: Transcription, text: string): VerboseTranscript 
     segments: segments.map(({ display_text, ...segment }) =>
       toVerboseSegment({ ...segment, text: display_text ?? segment.text }),
     ),
-    words: display_words?.map(({ word, start, end }) => ({ word, start, end })) ?? words,
+    words: display_words?.map(({ spoken: _, ...word }) => word) ?? words,
     ...(redactions !== undefined && { redactions }),
   };
 }

@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { LimitedSpawn, type ProcessLimits } from "../../../core/child-processes/limited-spawn.js";
+import type { ChannelHandling } from "../../../core/domain/audio/channels.js";
 import { type Container, isOggOpus } from "../../../core/domain/audio/container.js";
 import { ServiceError } from "../../../core/domain/errors.js";
 import type { WasmCodec } from "./wasm-process.js";
@@ -76,8 +77,9 @@ interface DecodeJob {
   /** The first bytes of the file after its tags. */
   readonly head: Uint8Array;
   readonly sourcePath: string;
-  /** Becomes a mono 16-bit WAV at the rate of the source. */
+  /** Becomes a 16-bit WAV at the rate of the source; mono unless the channels are kept apart. */
   readonly targetPath: string;
+  readonly channels: ChannelHandling;
   /** Decoding ends a little after this much audio. */
   readonly maxSeconds: number;
 }
@@ -149,8 +151,12 @@ const CODECS = [
 /** A longer gap between frames is a damaged clock, and would be charged as audio. */
 const LONGEST_GAP_SECONDS = 60;
 
+const FORMATS: Readonly<Record<ChannelHandling, string>> = {
+  mix: "aformat=channel_layouts=mono:sample_fmts=s16",
+  split: "aformat=sample_fmts=s16",
+};
+
 const FILTERS = [
-  "aformat=channel_layouts=mono:sample_fmts=s16",
   `asetpts='if(isnan(PREV_OUTPTS),PTS,PREV_OUTPTS+clip(PTS-PREV_INPTS,0,${LONGEST_GAP_SECONDS}/TB))'`,
   // Remaining gaps become silence, so that word times are times of the file.
   "aresample=async=1",
@@ -169,7 +175,7 @@ export function ffmpegDecoder(program: string, children: LimitedChildren): Conta
   };
 }
 
-function ffmpegArguments({ container, sourcePath, targetPath, maxSeconds }: DecodeJob): string[] {
+function ffmpegArguments({ container, sourcePath, targetPath, maxSeconds, channels }: DecodeJob): string[] {
   const demuxer = DEMUXERS[container];
   return [
     ...["-nostdin", "-hide_banner", "-loglevel", "error", "-n"],
@@ -177,7 +183,7 @@ function ffmpegArguments({ container, sourcePath, targetPath, maxSeconds }: Deco
     ...["-probesize", "5000000", "-analyzeduration", "10000000", "-threads", "1"],
     ...["-f", demuxer, "-i", `file:${sourcePath}`],
     ...["-map", "0:a:0", "-map_metadata", "-1", "-map_chapters", "-1", "-filter_threads", "1"],
-    ...["-af", FILTERS, "-t", String(maxSeconds + OVERTIME_SECONDS)],
+    ...["-af", `${FORMATS[channels]},${FILTERS}`, "-t", String(maxSeconds + OVERTIME_SECONDS)],
     ...["-c:a", "pcm_s16le", "-bitexact", "-f", "wav", `file:${targetPath}`],
   ];
 }
@@ -195,7 +201,7 @@ export function wasmDecoder(children: LimitedChildren): ContainerDecoder {
       if (codec === null) throw needsFfmpeg(job.container);
       const node = [process.execPath, `--max-old-space-size=${HEAP_MEBIBYTES}`, PROGRAM];
       const seconds = String(job.maxSeconds + OVERTIME_SECONDS);
-      const command = [...node, codec, job.sourcePath, job.targetPath, seconds];
+      const command = [...node, codec, job.sourcePath, job.targetPath, seconds, job.channels];
       const failure = failureOf(await children.run(command, LIMITS, signal), job.container);
       if (failure !== null) throw failure;
     },

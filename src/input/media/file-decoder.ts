@@ -3,6 +3,7 @@ import { type FileHandle, open, rm } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { pathOfProgram, runsProgram } from "../../../core/child-processes/find-program.js";
+import type { ChannelHandling } from "../../../core/domain/audio/channels.js";
 import { CONTAINER_HEAD_BYTES, detectContainer, id3Bytes } from "../../../core/domain/audio/container.js";
 import { audioTooLong } from "../../../core/domain/audio/too-long.js";
 import { LONGEST_WAV_HEADER_BYTES, parseWavHeader, type WavHeader } from "../../../core/domain/audio/wav.js";
@@ -26,7 +27,12 @@ export class FileDecoder implements AudioDecoder {
     this.#options = options;
   }
 
-  async decode(sourcePath: string, targetPath: string, signal: AbortSignal): Promise<string> {
+  async decode(
+    sourcePath: string,
+    targetPath: string,
+    signal: AbortSignal,
+    channels: ChannelHandling = "mix",
+  ): Promise<string> {
     const { decoder, permits, maxSeconds } = this.#options;
     const head = await headOf(sourcePath);
     const container = detectContainer(head);
@@ -38,7 +44,7 @@ export class FileDecoder implements AudioDecoder {
         return sourcePath;
       }
     }
-    const job = { container, head, sourcePath, targetPath, maxSeconds };
+    const job = { container, head, sourcePath, targetPath, maxSeconds, channels };
     await permits.use(signal, () => decoder.decode(job, signal));
     this.#checkLength(await wavHeader(targetPath));
     return targetPath;
@@ -105,6 +111,8 @@ export interface SubmittedFile {
   readonly path: string;
   readonly spoolFolder: string;
   readonly room: SpoolRoom;
+  /** `mix` by default. */
+  readonly channels?: ChannelHandling;
 }
 
 /**
@@ -115,7 +123,7 @@ export interface SubmittedFile {
  */
 export async function withDecodedFile<T>(
   decoder: AudioDecoder,
-  { path, spoolFolder, room }: SubmittedFile,
+  { path, spoolFolder, room, channels }: SubmittedFile,
   signal: AbortSignal,
   work: (wavPath: string) => Promise<T>,
 ): Promise<T> {
@@ -125,7 +133,8 @@ export async function withDecodedFile<T>(
   // No header tells how much the decoder will write, so its file is watched as it grows.
   const seenWhole = share.watch(decodedPath, (error) => full.abort(error));
   try {
-    const wavPath = await decoder.decode(path, decodedPath, AbortSignal.any([signal, full.signal]));
+    const either = AbortSignal.any([signal, full.signal]);
+    const wavPath = await decoder.decode(path, decodedPath, either, channels);
     await seenWhole();
     full.signal.throwIfAborted();
     return await work(wavPath);

@@ -1,4 +1,4 @@
-// Entry of the process of `wasmDecoder`. Arguments: codec, source, target, seconds. Any exception makes it
+// Entry of the process of `wasmDecoder`. Arguments: codec, source, target, seconds, `mix` or `split`. Any exception makes it
 // fail.
 import { open } from "node:fs/promises";
 import { MPEGDecoder } from "mpg123-decoder";
@@ -25,7 +25,7 @@ const READ_BYTES = 1 << 16;
 const WAV_HEADER_BYTES = 44;
 const NO_SAMPLES = new Int16Array(0);
 
-const [codec, sourcePath, targetPath, seconds] = process.argv.slice(2);
+const [codec, sourcePath, targetPath, seconds, channels] = process.argv.slice(2);
 await decodeFile(decoderOf(codec as WasmCodec), sourcePath!, targetPath!, Number(seconds));
 
 async function decodeFile(
@@ -39,17 +39,21 @@ async function decodeFile(
   const output = await open(target, "wx", 0o600);
   let rateHz = 0;
   let sampleCount = 0;
+  let channelCount = 1;
   const keep = async (decoded: Decoded) => {
     if (decoded.samplesDecoded === 0) return;
-    rateHz ||= decoded.sampleRate;
-    const pcm = toInt16(mixedDown(decoded));
+    if (rateHz === 0) {
+      rateHz = decoded.sampleRate;
+      if (channels === "split") channelCount = decoded.channelData.length;
+    }
+    const pcm = toInt16(channelCount === 1 ? mixedDown(decoded) : interleaved(decoded, channelCount));
     const bytes = new Uint8Array(pcm.buffer, pcm.byteOffset, pcm.byteLength);
     // A full disk may accept only a part of a write.
     for (let start = 0; start < bytes.length; ) {
-      const at = WAV_HEADER_BYTES + 2 * sampleCount + start;
+      const at = WAV_HEADER_BYTES + 2 * channelCount * sampleCount + start;
       start += (await output.write(bytes, start, bytes.length - start, at)).bytesWritten;
     }
-    sampleCount += pcm.length;
+    sampleCount += decoded.samplesDecoded;
   };
   for await (const bytes of input.createReadStream({ highWaterMark: READ_BYTES })) {
     for (const decoded of await decoder.decode(bytes as Uint8Array)) await keep(decoded);
@@ -57,7 +61,7 @@ async function decodeFile(
   }
   for (const decoded of await decoder.flush()) await keep(decoded);
   if (rateHz === 0) throw new Error("no sample could be decoded");
-  await output.write(wavHeader(sampleCount, rateHz), 0, WAV_HEADER_BYTES, 0);
+  await output.write(wavHeader(sampleCount, rateHz, channelCount), 0, WAV_HEADER_BYTES, 0);
   await output.close();
 }
 
@@ -82,10 +86,24 @@ function mixedDown({ channelData, samplesDecoded }: Decoded): Float32Array {
   return mono;
 }
 
-function wavHeader(sampleCount: number, rateHz: number): Uint8Array {
+/** A frame with fewer channels than the first repeats its first one. */
+function interleaved({ channelData, samplesDecoded }: Decoded, channelCount: number): Float32Array {
+  const samples = new Float32Array(samplesDecoded * channelCount);
+  for (let channel = 0; channel < channelCount; channel++) {
+    const own = channelData[channel] ?? channelData[0]!;
+    for (let i = 0; i < samplesDecoded; i++) samples[i * channelCount + channel] = own[i]!;
+  }
+  return samples;
+}
+
+function wavHeader(sampleCount: number, rateHz: number, channelCount: number): Uint8Array {
   const header = writeWav(NO_SAMPLES, rateHz);
   const view = new DataView(header.buffer);
-  view.setUint32(4, 36 + 2 * sampleCount, true);
-  view.setUint32(40, 2 * sampleCount, true);
+  const dataBytes = 2 * channelCount * sampleCount;
+  view.setUint32(4, 36 + dataBytes, true);
+  view.setUint16(22, channelCount, true);
+  view.setUint32(28, 2 * channelCount * rateHz, true);
+  view.setUint16(32, 2 * channelCount, true);
+  view.setUint32(40, dataBytes, true);
   return header;
 }

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { LIVE_RATE_HZ } from "../../../core/domain/audio/frame.js";
-import { StreamedPcm } from "../../../core/domain/audio/streamed-pcm.js";
+import { StreamedChannels } from "../../../core/domain/audio/streamed-channels.js";
+import type { StreamedFormat } from "../../../core/domain/audio/streamed-pcm.js";
 import type { WavHeader } from "../../../core/domain/audio/wav.js";
 import { ratio, seconds } from "../../../core/domain/rounded.js";
 import { displayLine } from "../../../core/domain/text/display/display-text.js";
@@ -22,6 +23,7 @@ import type { StreamServerMessage } from "../../../core/protocol/stream-messages
 import {
   type AnnouncedForm,
   announcedForm,
+  channelsText,
   deepgramHeaders,
   type ErrorMessage,
   type LiveDialect,
@@ -30,8 +32,6 @@ import {
   unfitWav,
   type WireMessage,
 } from "./dialect.js";
-
-const CHANNEL = 0;
 
 /**
  * Deepgram's protocol for live transcription, so that its clients work with this service.
@@ -50,6 +50,15 @@ export const LISTEN_DIALECT: LiveDialect = {
 type Utterance = Extract<StreamServerMessage, { readonly type: "partial" | "final" }>;
 type Final = Extract<StreamServerMessage, { readonly type: "final" }>;
 
+interface ChannelState {
+  /** The utterance of the last partial or final. */
+  utterance: number;
+  /** The client requested `Finalize` at this second; null if not. */
+  finalizedSeconds: number | null;
+  /** The end of the last word if its silence may still cause an `UtteranceEnd`, else null. */
+  lastWordEnd: number | null;
+}
+
 class ListenTranslation implements LiveTranslation {
   readonly options: LiveWishes;
   readonly ignored: readonly string[];
@@ -57,19 +66,15 @@ class ListenTranslation implements LiveTranslation {
   readonly announced: AnnouncedForm | null;
   readonly #asked: ListenOptions;
   readonly #requestId: string;
-  #pcm: StreamedPcm;
+  readonly channelCount?: number;
+  readonly #channels: readonly ChannelState[];
+  #pcm: StreamedChannels;
   readonly #digest = createHash("sha256");
   /** Samples are hashed unless the client sent something else, which was hashed instead. */
   #isDecoded = false;
   readonly #createdAt = new Date();
   #modelId = "";
   #sessionSamples = 0;
-  /** The utterance of the last partial or final. */
-  #utterance = -1;
-  /** The client requested `Finalize` at this second; null if not. */
-  #finalizedSeconds: number | null = null;
-  /** The end of the last word if its silence may still cause an `UtteranceEnd`, else null. */
-  #lastWordEnd: number | null = null;
   /** Whether the metadata, with the hash of all audio, was sent. */
   #isDone = false;
 
@@ -77,7 +82,11 @@ class ListenTranslation implements LiveTranslation {
     this.#asked = asked;
     this.#requestId = requestId;
     this.announced = announcedForm(asked.encoding);
-    this.#pcm = new StreamedPcm(sampleFormat(asked.encoding), asked.sampleRateHz, LIVE_RATE_HZ);
+    if (asked.channelCount !== null) this.channelCount = asked.channelCount;
+    this.#channels = Array.from({ length: asked.channelCount ?? 1 }, () => ({
+      ...{ utterance: -1, finalizedSeconds: null, lastWordEnd: null },
+    }));
+    this.#pcm = this.#streamOf(sampleFormat(asked.encoding), asked.sampleRateHz);
     this.ignored = asked.ignored;
     this.mayBeFile = !asked.saysEncoding;
     const { model, endOfUtteranceMs } = asked;
@@ -96,15 +105,32 @@ class ListenTranslation implements LiveTranslation {
     const encoding = format === "pcm" ? "linear16" : format;
     const { min, max } = SAMPLE_RATE_HZ;
     const isWide = encoding === "linear16" && bitsPerSample !== 16;
-    if (encoding === "float" || isWide || channels !== 1 || sampleRateHz < min || sampleRateHz > max) {
-      throw unfitWav(header, `one channel of 16-bit pcm, mulaw or alaw at ${min} to ${max} Hz`);
+    if (
+      encoding === "float" ||
+      isWide ||
+      channels !== this.#count ||
+      sampleRateHz < min ||
+      sampleRateHz > max
+    ) {
+      throw unfitWav(
+        header,
+        `${channelsText(this.#count)} of 16-bit pcm, mulaw or alaw at ${min} to ${max} Hz`,
+      );
     }
-    this.#pcm = new StreamedPcm(encoding, sampleRateHz, LIVE_RATE_HZ);
+    this.#pcm = this.#streamOf(encoding, sampleRateHz);
+  }
+
+  #streamOf(encoding: StreamedFormat, fromHz: number): StreamedChannels {
+    return new StreamedChannels(encoding, this.#count, { fromHz, toHz: LIVE_RATE_HZ });
+  }
+
+  get #count(): number {
+    return this.#channels.length;
   }
 
   beginDecoded(): void {
     this.#isDecoded = true;
-    this.#pcm = new StreamedPcm("linear16", LIVE_RATE_HZ, LIVE_RATE_HZ);
+    this.#pcm = this.#streamOf("linear16", LIVE_RATE_HZ);
   }
 
   submitted(bytes: Uint8Array): void {
@@ -120,7 +146,7 @@ class ListenTranslation implements LiveTranslation {
     if (message === null) conversation.badMessage("a text message must be JSON");
     else if (message.type === "KeepAlive") conversation.keepalive();
     else if (message.type === "Finalize") {
-      this.#finalizedSeconds = this.#seconds;
+      for (const channel of this.#channels) channel.finalizedSeconds = this.#seconds;
       conversation.finalize();
     } else if (message.type === "CloseStream") this.#close(conversation);
     return [];
@@ -150,7 +176,7 @@ class ListenTranslation implements LiveTranslation {
 
   #accept(conversation: LiveConversation, pcm: Int16Array): void {
     if (pcm.length === 0) return;
-    this.#sessionSamples += pcm.length;
+    this.#sessionSamples += pcm.length / this.#count;
     conversation.audio(new Uint8Array(pcm.buffer, pcm.byteOffset, pcm.byteLength));
   }
 
@@ -166,7 +192,7 @@ class ListenTranslation implements LiveTranslation {
       case "final": {
         const started = this.#started(message);
         const results = this.#results(message);
-        this.#lastWordEnd = message.words?.at(-1)?.end ?? null;
+        this.#stateOf(message).lastWordEnd = message.words?.at(-1)?.end ?? null;
         return [...started, results];
       }
       case "error":
@@ -179,22 +205,30 @@ class ListenTranslation implements LiveTranslation {
     }
   }
 
-  #started({ utterance, start }: Utterance): readonly ListenServerMessage[] {
-    if (utterance === this.#utterance) return [];
-    this.#utterance = utterance;
-    this.#lastWordEnd = null;
-    return this.#asked.vadEvents ? [{ type: "SpeechStarted", channel: [CHANNEL], timestamp: start }] : [];
+  #stateOf({ channel = 0 }: Utterance): ChannelState {
+    return this.#channels[channel]!;
+  }
+
+  #started(message: Utterance): readonly ListenServerMessage[] {
+    const { utterance, start, channel = 0 } = message;
+    const state = this.#stateOf(message);
+    if (utterance === state.utterance) return [];
+    state.utterance = utterance;
+    state.lastWordEnd = null;
+    const index = this.channelCount === undefined ? [channel] : [channel, this.#count];
+    return this.#asked.vadEvents ? [{ type: "SpeechStarted", channel: index, timestamp: start }] : [];
   }
 
   #results(message: Utterance): ListenResults {
     const isFinal = message.type === "final";
     const words = isFinal ? this.#words(message) : [];
+    const state = this.#stateOf(message);
     const isFromFinalize =
-      isFinal && this.#finalizedSeconds !== null && message.start < this.#finalizedSeconds;
-    if (isFinal) this.#finalizedSeconds = null;
+      isFinal && state.finalizedSeconds !== null && message.start < state.finalizedSeconds;
+    if (isFinal) state.finalizedSeconds = null;
     return {
       type: "Results",
-      channel_index: [CHANNEL, 1],
+      channel_index: [message.channel ?? 0, this.#count],
       start: message.start,
       duration: seconds(message.end - message.start),
       is_final: isFinal,
@@ -230,11 +264,13 @@ class ListenTranslation implements LiveTranslation {
 
   #utteranceEnd(): readonly ListenServerMessage[] {
     const { utteranceEndMs } = this.#asked;
-    const lastWordEnd = this.#lastWordEnd;
-    if (utteranceEndMs === null || lastWordEnd === null) return [];
-    if (this.#seconds < lastWordEnd + utteranceEndMs / 1_000) return [];
-    this.#lastWordEnd = null;
-    return [{ type: "UtteranceEnd", channel: [CHANNEL, 1], last_word_end: lastWordEnd }];
+    if (utteranceEndMs === null) return [];
+    return this.#channels.flatMap((state, channel) => {
+      const { lastWordEnd } = state;
+      if (lastWordEnd === null || this.#seconds < lastWordEnd + utteranceEndMs / 1_000) return [];
+      state.lastWordEnd = null;
+      return [{ type: "UtteranceEnd", channel: [channel, this.#count], last_word_end: lastWordEnd } as const];
+    });
   }
 
   #metadata(durationSeconds: number): ListenServerMessage {
@@ -246,7 +282,7 @@ class ListenTranslation implements LiveTranslation {
       sha256: this.#digest.digest("hex"),
       created: this.#createdAt.toISOString(),
       duration: seconds(durationSeconds),
-      channels: 1,
+      channels: this.#count,
       models: [this.#modelId],
     };
   }

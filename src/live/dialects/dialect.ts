@@ -97,6 +97,11 @@ export type AnnouncedForm = "ogg-opus" | "opus";
 export interface LiveTranslation {
   /** Read when the session starts. */
   readonly options: LiveWishes;
+  /**
+   * Interleaved channels of the audio, each of which gets a session; messages name theirs. One session for
+   * mono audio if absent.
+   */
+  readonly channelCount?: number;
   /** The session starts with its first audio, because messages may change the options until then. */
   readonly startsLate?: boolean;
   /** Parameters of the client that have no effect. */
@@ -142,6 +147,10 @@ export function deepgramHeaders(detail: string, requestId: string): Headers {
   // Headers must be visible ASCII; the text may quote a client.
   const text = detail.replace(/[^ -~]/g, "?").slice(0, LONGEST_HEADER);
   return { "dg-error": text, "dg-request-id": requestId };
+}
+
+export function channelsText(count: number): string {
+  return count === 1 ? "one channel" : `${count} channels`;
 }
 
 export function unfitWav(

@@ -6,8 +6,8 @@ import {
   parseStreamClientMessage,
   type StreamServerMessage,
 } from "../../../core/protocol/stream-messages.js";
-import { encodingOf, parseStreamQuery } from "../../../core/protocol/stream-query.js";
-import { type LiveDialect, streamCredential, unfitWav, type WireMessage } from "./dialect.js";
+import { encodingOf, parseStreamQuery, splitCountOf } from "../../../core/protocol/stream-query.js";
+import { channelsText, type LiveDialect, streamCredential, unfitWav, type WireMessage } from "./dialect.js";
 
 const NO_MESSAGES: readonly WireMessage[] = [];
 
@@ -21,11 +21,13 @@ export const STREAM_DIALECT: LiveDialect = {
   begin(query, _requestId, models) {
     const options = parseStreamQuery(query, models);
     const encode = encoderOf(query);
+    const channelCount = splitCountOf(query);
     return {
       options,
+      ...(channelCount !== null && { channelCount }),
       ignored: [],
       mayBeFile: true,
-      beginWav,
+      beginWav: (header) => beginWav(header, channelCount ?? 1),
       toClient: (message) => [encode(message)],
       text(conversation, text) {
         onText(conversation, text);
@@ -42,10 +44,11 @@ export const STREAM_DIALECT: LiveDialect = {
 };
 
 /** This dialect does not resample. */
-function beginWav(header: WavHeader): void {
+function beginWav(header: WavHeader, channelCount: number): void {
   const { format, channels, bitsPerSample, sampleRateHz } = header;
-  if (format === "pcm" && channels === 1 && bitsPerSample === 16 && sampleRateHz === LIVE_RATE_HZ) return;
-  throw unfitWav(header, `one channel of 16-bit pcm at ${LIVE_RATE_HZ} Hz`);
+  if (format === "pcm" && channels === channelCount && bitsPerSample === 16 && sampleRateHz === LIVE_RATE_HZ)
+    return;
+  throw unfitWav(header, `${channelsText(channelCount)} of 16-bit pcm at ${LIVE_RATE_HZ} Hz`);
 }
 
 function encoderOf(query: URLSearchParams): (message: StreamServerMessage) => WireMessage {
