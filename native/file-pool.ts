@@ -3,7 +3,7 @@ import type { Piscina } from "piscina";
 import { asServiceError } from "../core/domain/errors.js";
 import { ProviderError } from "../core/domain/placement/provider-error.js";
 import { readPackage } from "./models/find-packages.js";
-import type { RecognizerManifest } from "./models/manifest.js";
+import type { DiarizationManifest, RecognizerManifest } from "./models/manifest.js";
 import type { ModelPackage } from "./models/package.js";
 import type { SharedPlacement } from "./models/placement.js";
 import { usualRows, WORKER_ENTRIES, type WorkerSettings } from "./start-workers.js";
@@ -15,6 +15,8 @@ const TASK_QUEUE_CAPACITY = 10_000;
 
 interface FilePoolSettings extends WorkerSettings {
   readonly workerCount: number;
+  /** Tells speakers apart; null if no such model is installed. */
+  readonly diarization?: ModelPackage<DiarizationManifest> | null;
 }
 
 interface DevicePool {
@@ -127,13 +129,14 @@ class WorkerFilePool {
       intraOpThreads,
       runTimes,
       unpacked,
+      diarization = null,
       entries = WORKER_ENTRIES,
       rowsOn = usualRows,
     } = this.#settings;
     const rows = rowsOn(placement.provider);
     const pool = new Pool({
       filename: entries.transcription.href,
-      workerData: { model, intraOpThreads, placement, runTimes, rows, unpacked },
+      workerData: { model, intraOpThreads, placement, runTimes, rows, unpacked, diarization },
       minThreads: workerCount,
       maxThreads: workerCount,
       concurrentTasksPerWorker: 1,

@@ -68,6 +68,14 @@ export class FleetFilePool {
         return { ok: true, value: null };
       case "release":
         return { ok: true, value: null };
+      case "hear-speakers":
+      case "group-speakers":
+        // A gateway rejects such requests earlier: its models list no model for diarization.
+        return {
+          ok: false,
+          code: "DIARIZATION_UNAVAILABLE",
+          message: "diarization is not supported by a gateway",
+        } satisfies FileAnswer<never>;
       case "hear":
         return this.#work([task.cell], spans, (work) => this.#hear(task, work));
       case "decode": {

@@ -5,6 +5,9 @@ import type {
   FileTranscript,
   TranscribedSegment,
 } from "../../core/domain/decoding/transcript.js";
+import { attributeWords } from "../../core/domain/diarization/attributed-words.js";
+import type { SpeakerWishes } from "../../core/domain/diarization/speaker-turns.js";
+import type { WindowShape } from "../../core/domain/diarization/windows.js";
 import { ServiceError } from "../../core/domain/errors.js";
 import type { Log } from "../../core/observe/log.js";
 import type { Span } from "../../core/ports/span.js";
@@ -13,6 +16,7 @@ import { openWav } from "../../native/transcription/file-audio.js";
 import { releaseWarmWorkers, WARM_UP_CELL } from "../../native/transcription/task-cell.js";
 import { type FilePool, FileQueue } from "./file-queue.js";
 import { FileRun, type FileRunOptions } from "./file-run.js";
+import { SpeakerRun } from "./speaker-run.js";
 import { requireFewChannels } from "./split-channels.js";
 
 export interface TranscriptionEngineOptions
@@ -20,6 +24,8 @@ export interface TranscriptionEngineOptions
   readonly pool: FilePool;
   readonly modelId: string;
   readonly maxSeconds: number;
+  /** Windows of the workers' model for diarization; null without one. */
+  readonly speakerShape?: WindowShape | null;
   readonly log: Log;
 }
 
@@ -30,6 +36,8 @@ export interface TranscribeOptions {
   readonly onProgress?: ((share: number) => void) | undefined;
   /** As in `FileRunOptions`. */
   readonly onSegments?: FileRunOptions["onSegments"];
+  /** Tell speakers apart; channels transcribed separately have none. */
+  readonly speakers?: SpeakerWishes | undefined;
   /** As in `FileRunOptions`. */
   readonly isLater?: boolean | undefined;
   /** In the model's alphabet. */
@@ -69,8 +77,8 @@ export class TranscriptionEngine {
 
   /**
    * Transcribes a PCM WAV file in bounded memory; the file must stay until this settles.
-   * @throws {ServiceError} `AUDIO_UNREADABLE`, `AUDIO_TOO_SHORT`, `AUDIO_TOO_LONG`, `CANCELLED`,
-   * `WORKER_LOST`
+   * @throws {ServiceError} `AUDIO_UNREADABLE`, `AUDIO_TOO_SHORT`, `AUDIO_TOO_LONG`,
+   * `DIARIZATION_UNAVAILABLE`, `CANCELLED`, `WORKER_LOST`
    */
   async transcribe(
     path: string,
@@ -84,8 +92,11 @@ export class TranscriptionEngine {
     await onLength?.(length);
     if (signal.aborted) throw cancelled();
     onProgress(0);
-    const segments = await this.#run(source, signal, { ...options, onProgress: growing(onProgress) });
-    return { segments, ...length, modelId };
+    const { speakers } = options;
+    const own = { ...options, onProgress: growing(onProgress) };
+    if (speakers !== undefined)
+      return { ...(await this.#runWithSpeakers(source, signal, { ...own, speakers })), ...length, modelId };
+    return { segments: await this.#run(source, signal, own), ...length, modelId };
   }
 
   /**
@@ -107,17 +118,12 @@ export class TranscriptionEngine {
     await onLength?.({ ...length, channelCount: channels });
     if (signal.aborted) throw cancelled();
     onProgress(0);
-    const report = growing(onProgress);
-    const shares = new Float64Array(channels);
+    const shares = new Shares(channels, growing(onProgress));
     const failed = new AbortController();
     const either = AbortSignal.any([signal, failed.signal]);
-    const runs = Array.from(shares, (_, channel) => {
-      const progressed = (share: number) => {
-        shares[channel] = share;
-        report(shares.reduce((sum, one) => sum + one, 0) / channels);
-      };
-      return this.#run({ ...source, channel }, either, { ...options, onProgress: progressed });
-    });
+    const runs = Array.from({ length: channels }, (_, channel) =>
+      this.#run({ ...source, channel }, either, { ...options, onProgress: shares.of(channel) }),
+    );
     try {
       const segments = await Promise.all(runs);
       return segments.map((own) => ({ segments: own, ...length, modelId }));
@@ -162,6 +168,68 @@ export class TranscriptionEngine {
     } finally {
       signal.removeEventListener("abort", onAbort);
     }
+  }
+
+  /** Transcribes and finds the speakers, in turn. */
+  async #runWithSpeakers(
+    source: WavSource,
+    signal: AbortSignal,
+    options: TranscribeOptions & { readonly speakers: SpeakerWishes },
+  ): Promise<Pick<FileTranscript, "segments" | "speakerCount">> {
+    // Segments are split by speaker when all is heard.
+    const { onSegments: _, onProgress = () => {}, ...others } = options;
+    const shares = new Shares(2, onProgress);
+    const speakers = this.#speakerRun(source, { ...options, onProgress: shares.of(1) });
+    const failed = new AbortController();
+    const either = AbortSignal.any([signal, failed.signal]);
+    either.addEventListener("abort", () => speakers.giveUp(), { once: true });
+    const words = this.#run(source, either, { ...others, onProgress: shares.of(0) });
+    try {
+      const [segments, turns] = await Promise.all([words, speakers.turns]);
+      return attributeWords(segments, turns);
+    } catch (error) {
+      failed.abort();
+      // The file must stay until no worker reads it.
+      await Promise.allSettled([words, speakers.turns]);
+      throw error;
+    }
+  }
+
+  #speakerRun(
+    source: WavSource,
+    options: TranscribeOptions & {
+      readonly speakers: SpeakerWishes;
+      readonly onProgress: (share: number) => void;
+    },
+  ): SpeakerRun {
+    const { speakers, isLater = false, onProgress, span } = options;
+    const { speakerShape = null, pool } = this.#options;
+    if (speakerShape === null)
+      throw new ServiceError("DIARIZATION_UNAVAILABLE", "no model for diarization is installed");
+    return new SpeakerRun({
+      ...{ source, shape: speakerShape, speakerCount: speakers.count, onProgress },
+      // Files that somebody waits for wait for at most one task.
+      width: isLater ? 1 : pool.workerCount,
+      run: (task) => this.#queue.run(task, span),
+    });
+  }
+}
+
+/** Averages the shares of equal parts of the work. */
+class Shares {
+  readonly #shares: number[];
+  readonly #onProgress: (share: number) => void;
+
+  constructor(parts: number, onProgress: (share: number) => void) {
+    this.#shares = new Array(parts).fill(0);
+    this.#onProgress = onProgress;
+  }
+
+  of(part: number): (share: number) => void {
+    return (share) => {
+      this.#shares[part] = share;
+      this.#onProgress(this.#shares.reduce((sum, own) => sum + own, 0) / this.#shares.length);
+    };
   }
 }
 

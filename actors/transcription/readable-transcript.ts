@@ -40,7 +40,9 @@ export async function readableTranscript(
     // A displayed word belongs to the segment in which it begins.
     for (; piece < pieces.length && pieces[piece]!.first < end; piece++) {
       const { text, first: from, end: to } = pieces[piece]!;
-      readable.push({ word: text, start: words[from]!.start, end: words[to - 1]!.end, spoken: [from, to] });
+      const { start: startsAt, speaker } = words[from]!;
+      const readableWord = { word: text, start: startsAt, end: words[to - 1]!.end };
+      readable.push({ ...readableWord, spoken: [from, to], ...(speaker !== undefined && { speaker }) });
     }
     return {
       ...segment,

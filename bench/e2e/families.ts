@@ -39,6 +39,7 @@ const BESIDE = {
   transcription: join(ROOT, "models/svc-kk-v1"),
   synthesis: join(ROOT, "models/svc-kk-ru-v2"),
   punctuation: join(ROOT, "models/svc-kk-ru-v2"),
+  diarization: join(ROOT, "models/svc-kk-ru-v2"),
 };
 /** From the true end of speech: p95 of sessions that a service carries, the second also ends the rounds. */
 const REACHES_P95_MS = [1_000, 2_000] as const;

@@ -4,6 +4,7 @@ import { mkdir } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { SpeakerTurn } from "../../core/domain/diarization/speaker-turns.js";
 
 /** The repository, seen from `dist/bench/support`. */
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
@@ -41,9 +42,22 @@ export interface OfflinePeer {
   getResult(stream: PeerStream): Omit<PeerResult, "ys_probs">;
 }
 
+/** The part of its speaker embeddings that is used here. */
+interface PeerEmbeddings {
+  createStream(): PeerStream & { inputFinished(): void };
+  compute(stream: PeerStream): Float32Array;
+}
+
 export interface PeerModule {
   readonly OnlineRecognizer: new (config: object) => PeerRecognizer;
   readonly OfflineRecognizer: new (config: object) => OfflinePeer;
+  readonly OfflineSpeakerDiarization: new (
+    config: object,
+  ) => {
+    /** Turns in order of their start, in seconds. */
+    process(samples: Float32Array): readonly SpeakerTurn[];
+  };
+  readonly SpeakerEmbeddingExtractor: new (config: object) => PeerEmbeddings;
 }
 
 /**

@@ -2,6 +2,7 @@ import type { ChannelHandling } from "../domain/audio/channels.js";
 import type { Catalog } from "../domain/catalog/catalog.js";
 import type { HotWord } from "../domain/decoding/hot-words.js";
 import type { BilledTranscript, TranscribedSegment } from "../domain/decoding/transcript.js";
+import type { SpeakerWishes } from "../domain/diarization/speaker-turns.js";
 import type { SaidWord } from "../domain/synthesis/word-times.js";
 import type { ReadingOptions } from "../domain/text/display/reading.js";
 import type { UsageKind } from "../domain/usage/tariff.js";
@@ -132,6 +133,8 @@ export interface FileWishes {
   readonly hotWords: readonly HotWord[];
   /** Absent or null for the plain transcript. */
   readonly reading?: ReadingOptions | null;
+  /** Tell speakers apart; not with split channels. */
+  readonly speakers?: SpeakerWishes | undefined;
   /** `mix` by default. With `split` there are no `onSegments`, because turns are ordered at the end. */
   readonly channels?: ChannelHandling;
   /** Nobody waits for the transcript: files of requests go first. */

@@ -13,6 +13,7 @@ const EDGES = {
   UNKNOWN_MODEL: [404, CLOSE.badRequest],
   UNKNOWN_VOICE: [404, CLOSE.badRequest],
   UNSUPPORTED_FORMAT: [400, CLOSE.badRequest],
+  DIARIZATION_UNAVAILABLE: [400, CLOSE.badRequest],
   NO_AUDIO: [400, CLOSE.badRequest],
   AUDIO_UNREADABLE: [400, CLOSE.badRequest],
   AUDIO_TOO_SHORT: [400, CLOSE.badRequest],

@@ -128,6 +128,13 @@ export function queryInteger(name: string, { min, max, otherwise }: NumberRule) 
   return z.preprocess(toInteger, z.int({ error }).min(min, { error }).max(max, { error }).default(otherwise));
 }
 
+/** A whole number in a query; absent by default. */
+export function optionalQueryInteger(name: string, { min, max }: Pick<NumberRule, "min" | "max">) {
+  const error = ({ input }: Broken) =>
+    `${name} must be an integer from ${min} to ${max}, received ${shown(input)}`;
+  return z.preprocess(toInteger, z.int({ error }).min(min, { error }).max(max, { error }).optional());
+}
+
 /** Quotes the start of an untrusted value for a message. */
 export function shown(value: unknown): string {
   return JSON.stringify(String(value).slice(0, 60));

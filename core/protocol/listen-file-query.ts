@@ -15,6 +15,7 @@ import {
 } from "./listen-query.js";
 import { LISTEN_READING_FIELDS, type ListenReading, listenReading } from "./listen-reading.js";
 import { type Query, readQuery } from "./query.js";
+import { splitWithSpeakers } from "./speakers-query.js";
 
 const RAW_FORMATS: readonly StreamedFormat[] = ["linear16", "mulaw", "alaw"];
 const TELEPHONE_RATE_HZ = 8_000;
@@ -24,15 +25,7 @@ const UTTERANCE_SPLIT = { min: 0.1, max: 60, otherwise: 0.8 };
 
 /** Features that change the meaning of an answer, and so are rejected instead of ignored. */
 const MISSING = [
-  ...[
-    "callback",
-    "custom_intent",
-    "custom_topic",
-    "detect_entities",
-    "diarize",
-    "diarize_model",
-    "dictation",
-  ],
+  ...["callback", "custom_intent", "custom_topic", "detect_entities", "diarize_model", "dictation"],
   ...["intents", "replace", "search", "sentiment", "summarize", "topics"],
 ];
 
@@ -73,6 +66,9 @@ export const LISTEN_FILE_QUERY = {
       .string()
       .optional()
       .meta({ description: "Silence in seconds that ends an utterance, 0.1 to 60; 0.8 by default" }),
+    diarize: flag("diarize", false).meta({
+      description: "Adds `speaker` to words, utterances and paragraphs; needs an installed model",
+    }),
     paragraphs: flag("paragraphs", false).meta({ description: "Adds `paragraphs` to the alternative" }),
     ...LISTEN_READING_FIELDS,
     smart_format: LISTEN_READING_FIELDS.smart_format.meta({
@@ -96,6 +92,7 @@ export interface ListenFileOptions extends ListenReading {
   readonly utterances: boolean;
   readonly utteranceSplitSeconds: number;
   readonly paragraphs: boolean;
+  readonly diarize: boolean;
   /** Parameters without effect. */
   readonly ignored: readonly string[];
 }
@@ -107,6 +104,7 @@ export function parseListenFileQuery(
 ): ListenFileOptions {
   refuseFeatures(query, MISSING);
   const fields = readQuery(LISTEN_FILE_QUERY, query);
+  if (fields.diarize && fields.multichannel) throw splitWithSpeakers("multichannel=true");
   const { language = "multi" } = fields;
   const { model, isModelNamed } = listenModel(fields.model ?? null, models);
   if (!LISTEN_LANGUAGES.includes(language)) {
@@ -124,6 +122,7 @@ export function parseListenFileQuery(
     utterances: fields.utterances,
     utteranceSplitSeconds: utteranceSplit(fields.utt_split),
     paragraphs: fields.paragraphs || fields.smart_format,
+    diarize: fields.diarize,
     ...listenReading(query, fields),
     ignored: ignoredNames(query, language),
   };

@@ -96,6 +96,7 @@ function utterancesOf(
       transcript: listenText(run),
       words: run,
       id: `${requestId}-${index}`,
+      ...speakerOf(run),
     }));
 }
 
@@ -116,49 +117,56 @@ function metadataOf(
   };
 }
 
-/** Splits words at silences of at least `splitSeconds`. */
+/** Splits words at silences of at least `splitSeconds`, and where the speaker changes. */
 function runsOf(words: readonly ListenFileWord[], splitSeconds: number): readonly ListenFileWord[][] {
   const runs: ListenFileWord[][] = [];
   let lastEnd = Number.NEGATIVE_INFINITY;
   for (const word of words) {
-    if (word.start - lastEnd >= splitSeconds) runs.push([]);
+    const isOther = word.speaker !== runs.at(-1)?.[0]?.speaker;
+    if (word.start - lastEnd >= splitSeconds || isOther) runs.push([]);
     runs.at(-1)!.push(word);
     lastEnd = word.end;
   }
   return runs;
 }
 
-/** Splits words after marks that end sentences. */
+/** Splits words after marks that end sentences, and where the speaker changes. */
 function sentencesOf(words: readonly ListenFileWord[]): readonly ListenFileWord[][] {
   const sentences: ListenFileWord[][] = [];
   let isOver = true;
   for (const word of words) {
-    if (isOver) sentences.push([]);
+    if (isOver || word.speaker !== sentences.at(-1)?.[0]?.speaker) sentences.push([]);
     sentences.at(-1)!.push(word);
     isOver = SENTENCE_END.test(word.punctuated_word ?? "");
   }
   return sentences;
 }
 
-/** Joins sentences into paragraphs, which are separated by silence. */
+/** Joins sentences into paragraphs, which are separated by silence or a change of the speaker. */
 function paragraphsOf(runs: readonly (readonly ListenFileWord[])[]) {
   const paragraphs: ListenParagraph[] = [];
   for (const run of runs) {
     const { start, end } = spanOf(run);
     const sentence = { text: listenText(run), start, end };
     const last = paragraphs.at(-1);
-    if (last === undefined || start - last.end >= PARAGRAPH_SECONDS) {
-      paragraphs.push({ sentences: [sentence], num_words: run.length, start, end });
+    const speaker = speakerOf(run);
+    const isOther = speaker.speaker !== last?.speaker;
+    if (last === undefined || start - last.end >= PARAGRAPH_SECONDS || isOther) {
+      paragraphs.push({ sentences: [sentence], num_words: run.length, start, end, ...speaker });
     } else {
       const sentences = [...last.sentences, sentence];
       paragraphs[paragraphs.length - 1] = {
         ...{ sentences, num_words: last.num_words + run.length },
-        ...{ start: last.start, end },
+        ...{ start: last.start, end, ...speaker },
       };
     }
   }
   const texts = paragraphs.map(({ sentences }) => sentences.map(({ text }) => text).join(" "));
   return { transcript: `\n${texts.join("\n\n")}`, paragraphs };
+}
+
+function speakerOf([first]: readonly ListenFileWord[]): { readonly speaker?: number } {
+  return first?.speaker === undefined ? {} : { speaker: first.speaker };
 }
 
 function spanOf(run: readonly ListenFileWord[]): { readonly start: number; readonly end: number } {

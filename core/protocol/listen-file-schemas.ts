@@ -3,12 +3,15 @@ import type { DeepReadonly } from "./fields.js";
 
 const SECONDS = "Seconds from the start of the audio";
 
+const SPEAKER = z.int().min(0).optional().meta({ description: "With `diarize`: from 0 by first word" });
+
 const WORD = z.object({
   word: z.string().meta({ description: "In readable text in lower case, without marks" }),
   start: z.number().meta({ description: SECONDS }),
   end: z.number().meta({ description: SECONDS }),
   confidence: z.number(),
   punctuated_word: z.string().optional().meta({ description: "With `punctuate` or `smart_format`" }),
+  speaker: SPEAKER,
 });
 
 const PARAGRAPH = z.object({
@@ -16,6 +19,7 @@ const PARAGRAPH = z.object({
   num_words: z.int(),
   start: z.number(),
   end: z.number(),
+  speaker: SPEAKER,
 });
 
 /** Response of `POST /v1/listen`, with Deepgram's member names. */
@@ -66,6 +70,7 @@ export const LISTEN_TRANSCRIPT = z.object({
           transcript: z.string(),
           words: z.array(WORD),
           id: z.string(),
+          speaker: SPEAKER,
         }),
       )
       .optional()

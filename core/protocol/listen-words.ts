@@ -19,11 +19,11 @@ export function listenWords(
   hasMarks: boolean,
 ): readonly ListenFileWord[] {
   if (readable === null) return said.map((word) => scored(word, word.confidence));
-  return readable.map(({ word, start, end, spoken }) => {
+  return readable.map(({ word, start, end, spoken, speaker }) => {
     const confidences = said.slice(...spoken).map(({ confidence = 0 }) => confidence);
     const least = confidences.length === 0 ? 0 : Math.min(...confidences);
     return {
-      ...scored({ word: plainWord(word), start, end }, least),
+      ...scored({ word: plainWord(word), start, end, ...(speaker !== undefined && { speaker }) }, least),
       ...(hasMarks && { punctuated_word: word }),
     };
   });
@@ -41,6 +41,9 @@ export function plainWord(text: string): string {
   return word.startsWith("[") ? word : word.toLowerCase();
 }
 
-function scored({ word, start, end }: FileWord, confidence = 0): ListenFileWord {
-  return { word, start: seconds(start), end: seconds(end), confidence: ratio(confidence) };
+function scored({ word, start, end, speaker }: FileWord, confidence = 0): ListenFileWord {
+  return {
+    ...{ word, start: seconds(start), end: seconds(end), confidence: ratio(confidence) },
+    ...(speaker !== undefined && { speaker }),
+  };
 }

@@ -2,12 +2,14 @@ import { z } from "zod";
 import type { ChannelHandling, RawAudio } from "../domain/audio/channels.js";
 import type { HearingModel, ModelList } from "../domain/catalog/catalog.js";
 import type { HotWord } from "../domain/decoding/hot-words.js";
+import type { SpeakerWishes } from "../domain/diarization/speaker-turns.js";
 import type { ReadingOptions } from "../domain/text/display/reading.js";
 import { CHANNELS, RAW_FIELDS, rawAudioOf } from "./channels-query.js";
 import { flag } from "./fields.js";
 import { hotWords, requireHotWords } from "./hot-words.js";
 import { type Query, readQuery } from "./query.js";
 import { READING_FIELDS, readingOf } from "./reading-query.js";
+import { SPEAKER_FIELDS, speakersOf, splitWithSpeakers } from "./speakers-query.js";
 
 export const RECOGNIZER_MEANS =
   "Model id; the default model when absent, which is `svc-kk-ru-v2` unless the operator has chosen another";
@@ -25,6 +27,7 @@ export const TRANSCRIBE_QUERY = {
       .string()
       .optional()
       .meta({ format: "uri", description: "Public address of the audio, instead of a body" }),
+    ...SPEAKER_FIELDS,
     ...READING_FIELDS,
     channels: CHANNELS,
     ...RAW_FIELDS,
@@ -39,10 +42,13 @@ export interface TranscribeOptions {
   readonly model: HearingModel;
   /** Whether the model was given by its id. */
   readonly isModelNamed: boolean;
+  /** Whether the answer lists words and segments; true with speakers. */
   readonly timestamps: boolean;
   readonly hotWords: readonly HotWord[];
   /** Null for the plain transcript. */
   readonly reading: ReadingOptions | null;
+  /** Null to leave speakers out. */
+  readonly speakers: SpeakerWishes | null;
   readonly channels: ChannelHandling;
   /** Null unless the client described samples without a header. */
   readonly raw: RawAudio | null;
@@ -56,18 +62,21 @@ export function parseTranscribeQuery(
   models: ModelList<HearingModel>,
 ): TranscribeOptions {
   const fields = readQuery(TRANSCRIBE_QUERY, query);
-  const { model: name = null, timestamps, hotwords, channels } = fields;
+  const { model: name = null, timestamps, hotwords, channels, diarize } = fields;
+  const speakers = speakersOf(fields);
+  if (diarize && channels === "split") throw splitWithSpeakers("channels=split");
   const model = models.require(name);
   requireHotWords("hotwords", hotwords, model);
   const urls = query.getAll("url").filter((value) => value !== "");
   return {
     model,
     isModelNamed: name !== null,
-    timestamps,
+    timestamps: timestamps || diarize,
     hotWords: hotwords,
     reading: readingOf(fields),
     channels,
     raw: rawAudioOf(query, fields),
+    speakers,
     urls,
   };
 }

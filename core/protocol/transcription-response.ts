@@ -27,6 +27,7 @@ export function toTranscription(transcript: BilledTranscript, wantsTimes: boolea
     chunks: transcript.segments.length,
     sample_rate_in: sampleRateInHz,
     credits_charged: transcript.creditsCharged,
+    ...(transcript.speakerCount !== undefined && { speakers: transcript.speakerCount }),
     ...optionalMembers(transcript, wantsTimes),
     ...(channelCount !== undefined && {
       channels: Array.from({ length: channelCount }, (_, channel) => {
@@ -101,9 +102,10 @@ function displayWords(transcript: FileTranscript): readonly ReadableWord[] {
 
 function allWords(transcript: FileTranscript): readonly FileTimedWord[] {
   return transcript.segments.flatMap(({ channel, words }) =>
-    words.map(({ word, start, end }) => ({
+    words.map(({ word, start, end, speaker }) => ({
       ...{ word, start: seconds(start), end: seconds(end) },
       ...channelMember(channel),
+      ...(speaker !== undefined && { speaker }),
     })),
   );
 }
@@ -114,9 +116,11 @@ function channelMember(channel: number | undefined): { readonly channel?: number
 
 function toSegments(transcript: FileTranscript): readonly TranscriptSegment[] {
   return transcript.segments.map((segment, id) => {
-    const { channel, text, startSeconds, endSeconds, readable } = segment;
-    const times = { start: seconds(startSeconds), end: seconds(endSeconds), ...channelMember(channel) };
-    if (readable === undefined) return { id, text, ...times };
-    return { id, text, ...times, display_text: displayLine(readable.map(({ word }) => word)) };
+    const { channel, text, startSeconds, endSeconds, readable, speaker } = segment;
+    return {
+      ...{ id, text, start: seconds(startSeconds), end: seconds(endSeconds), ...channelMember(channel) },
+      ...(readable !== undefined && { display_text: displayLine(readable.map(({ word }) => word)) }),
+      ...(speaker !== undefined && { speaker }),
+    };
   });
 }

@@ -2,6 +2,12 @@ import { z } from "zod";
 import { REDACTED_KINDS } from "../domain/text/redaction/redact.js";
 import type { DeepReadonly } from "./fields.js";
 
+const SPEAKER = z
+  .int()
+  .min(0)
+  .optional()
+  .meta({ description: "From 0 by first word; only with `diarize=true`. An extension" });
+
 export const TIMED_WORD = z.object({
   word: z.string().meta({ description: "Lowercase, unpunctuated" }),
   start: z.number().meta({ description: "Seconds from the start of the audio" }),
@@ -16,7 +22,7 @@ const OF_CHANNEL = {
 };
 
 /** A word of a file. */
-export const FILE_WORD = TIMED_WORD.extend(OF_CHANNEL);
+export const FILE_WORD = TIMED_WORD.extend({ ...OF_CHANNEL, speaker: SPEAKER });
 
 /** A word of the readable text. */
 export const DISPLAY_WORD = z.object({
@@ -41,6 +47,7 @@ const FILE_DISPLAY_WORD = DISPLAY_WORD.extend({
     description:
       "The items [first, end) of `words` that it stands for; with `channels=split`, of the words of its channel",
   }),
+  speaker: SPEAKER,
 });
 const FILE_REDACTION = REDACTION.extend(OF_CHANNEL);
 
@@ -51,6 +58,7 @@ export const TRANSCRIPT_SEGMENT = z.object({
   start: z.number().meta({ description: "Seconds from the start of the audio" }),
   end: z.number().meta({ description: "Seconds from the start of the audio" }),
   display_text: z.string().optional().meta({ description: "Only with `display=true`; an extension" }),
+  speaker: SPEAKER,
 });
 
 /** What was said on one channel, as in the transcript of a mono file with its samples. */
@@ -80,9 +88,10 @@ export const TRANSCRIPTION = z.object({
   credits_charged: z.int().meta({
     description: "ceil(audio_seconds × 2.5), or ceil(audio_seconds × channels × 2.5) with `channels=split`",
   }),
-  words: z.array(FILE_WORD).optional().meta({ description: "Only with `timestamps=true`" }),
+  words: z.array(FILE_WORD).optional().meta({ description: "Only with `timestamps=true` or `diarize=true`" }),
   segments: z.array(TRANSCRIPT_SEGMENT).optional().meta({
-    description: "Only with `timestamps=true`; with `channels=split`, turns of all channels in order of time",
+    description:
+      "Only with `timestamps=true` or `diarize=true`; with `channels=split`, turns of all channels in order of time",
   }),
   display_text: z.string().optional().meta({
     description: "The text with capitals, punctuation and figures; only with `display=true`. An extension",
@@ -92,6 +101,9 @@ export const TRANSCRIPTION = z.object({
   }),
   redactions: z.array(FILE_REDACTION).optional().meta({
     description: "What was masked, in order; only with `redact`. An extension",
+  }),
+  speakers: z.int().min(0).optional().meta({
+    description: "Number of speakers that have words; only with `diarize=true`. An extension",
   }),
   channels: z.array(CHANNEL_TRANSCRIPT).optional().meta({
     description: "The transcript of each channel, in order; only with `channels=split`. An extension",
@@ -113,7 +125,7 @@ export const ERROR_EVENT = z.object({
 const CONSTANT = "Not measured: it is here because strict clients refuse a segment without it";
 
 /** A segment of `verbose_json`, with members that OpenAI's clients require. */
-export const VERBOSE_SEGMENT = TRANSCRIPT_SEGMENT.omit({ display_text: true }).extend({
+export const VERBOSE_SEGMENT = TRANSCRIPT_SEGMENT.omit({ display_text: true, speaker: true }).extend({
   seek: z.int().meta({ description: "`start` in hundredths of a second" }),
   tokens: z.array(z.int()).meta({ description: `Always empty. ${CONSTANT}` }),
   temperature: z.number().meta({ description: `Always 0. ${CONSTANT}` }),

@@ -1,8 +1,15 @@
 import type { CtcTwoPassContents } from "./ctc-two-pass/manifest.js";
 import type { F5Manifest } from "./f5/manifest.js";
-import type { Family, PunctuationFamily, RecognizerFamily, SynthesizerFamily } from "./family.js";
+import type {
+  DiarizationFamily,
+  Family,
+  PunctuationFamily,
+  RecognizerFamily,
+  SynthesizerFamily,
+} from "./family.js";
 import type { FlowMatchingContents } from "./flow-matching/manifest.js";
 import type {
+  DiarizationManifest,
   MelSynthesizerManifest,
   PunctuationManifest,
   RecognizerManifest,
@@ -12,6 +19,7 @@ import type { MatchaContents, MatchaManifest } from "./matcha/manifest.js";
 import { brokenModel } from "./package.js";
 import { publicRecognizer } from "./public-recognizer.js";
 import type { PunctCapSegManifest } from "./punct-cap-seg/manifest.js";
+import type { PyannoteManifest } from "./pyannote/manifest.js";
 import type { VitsContents, VitsManifest } from "./vits/manifest.js";
 
 /** A streaming encoder with CTC and speech outputs, and a full-context second pass. */
@@ -158,6 +166,14 @@ const PUNCT_CAP_SEG: PunctuationFamily<PunctCapSegManifest, object> = {
     (await import("./punct-cap-seg/punct-cap-seg.js")).PunctCapSeg.load(model, options),
 };
 
+/** Public weights: a segmentation of windows of 10 s, and embeddings of its speakers. */
+const PYANNOTE: DiarizationFamily<PyannoteManifest, object> = {
+  name: "pyannote",
+  task: "diarization",
+  schema: async () => (await import("./pyannote/manifest.js")).PYANNOTE_PACKAGE,
+  load: async (model, options) => (await import("./pyannote/pyannote.js")).Pyannote.load(model, options),
+};
+
 /** Every model family. To add one, add a folder next to this file and an entry here. */
 export const FAMILIES: readonly Family[] = [
   CTC_TWO_PASS,
@@ -175,6 +191,7 @@ export const FAMILIES: readonly Family[] = [
   VITS,
   WORD_GRU,
   PUNCT_CAP_SEG,
+  PYANNOTE,
 ];
 
 export function recognizerFamilyOf({ family: name }: Pick<RecognizerManifest, "family">): RecognizerFamily {
@@ -195,4 +212,12 @@ export function punctuationFamilyOf({
   const family = FAMILIES.find((candidate) => candidate.name === name);
   if (family?.task === "punctuation") return family;
   throw brokenModel(`Cannot punctuate with a model of the family ${name}`);
+}
+
+export function diarizationFamilyOf({
+  family: name,
+}: Pick<DiarizationManifest, "family">): DiarizationFamily {
+  const family = FAMILIES.find((candidate) => candidate.name === name);
+  if (family?.task === "diarization") return family;
+  throw brokenModel(`Cannot tell speakers apart with a model of the family ${name}`);
 }

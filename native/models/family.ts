@@ -1,6 +1,7 @@
 import type { FlowMatching } from "./flow-matching/flow-matching.js";
 import type { GraphOptions } from "./graph.js";
 import type {
+  DiarizationManifest,
   ModelManifest,
   PackageSchema,
   PunctuationManifest,
@@ -10,6 +11,7 @@ import type {
 import type { ModelPackage } from "./package.js";
 import type { PunctuationModel } from "./punctuation-model.js";
 import type { RecognizerModel } from "./recognizer.js";
+import type { SpeakerModel } from "./speaker-model.js";
 import type { PieceModel } from "./synthesizer.js";
 
 /**
@@ -76,4 +78,11 @@ export interface PunctuationFamily<M extends PunctuationManifest = PunctuationMa
   load(model: ModelPackage<M, C>, options: GraphOptions): Promise<PunctuationModel>;
 }
 
-export type Family = RecognizerFamily | SynthesizerFamily | PunctuationFamily;
+export interface DiarizationFamily<M extends DiarizationManifest = DiarizationManifest, C = unknown>
+  extends FamilyBase<M, C> {
+  readonly task: "diarization";
+  /** @throws {ServiceError} `MODEL_BROKEN` with the file that is missing, damaged or has other tensors */
+  load(model: ModelPackage<M, C>, options: GraphOptions): Promise<SpeakerModel>;
+}
+
+export type Family = RecognizerFamily | SynthesizerFamily | PunctuationFamily | DiarizationFamily;

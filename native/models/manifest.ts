@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { WindowShape } from "../../core/domain/diarization/windows.js";
 import { type ManifestFile, packageFiles } from "./package-files.js";
 import { between, choice, number, refuse, text, whole } from "./rules.js";
 
@@ -56,11 +57,28 @@ export interface PunctuationManifest extends ManifestBase {
   readonly task: "punctuation";
 }
 
-export type ModelManifest = RecognizerManifest | SynthesizerManifest | PunctuationManifest;
+/** A model that tells speakers apart, defaults of its family applied. */
+export interface DiarizationManifest extends SpeechManifest, WindowShape {
+  readonly task: "diarization";
+  readonly clusterThreshold: number;
+  readonly leastTurnSeconds: number;
+  readonly leastGapSeconds: number;
+}
+
+export type ModelManifest =
+  | RecognizerManifest
+  | SynthesizerManifest
+  | PunctuationManifest
+  | DiarizationManifest;
 
 /** What a model is for; a service has a default model for each task. */
 export type Task = ModelManifest["task"];
-export const TASKS = ["transcription", "synthesis", "punctuation"] as const satisfies readonly Task[];
+export const TASKS = [
+  "transcription",
+  "synthesis",
+  "punctuation",
+  "diarization",
+] as const satisfies readonly Task[];
 
 /** Requirements for a package of a family. */
 export interface PackageSchema<M extends ModelManifest = ModelManifest, C = unknown> {
@@ -132,6 +150,14 @@ const SPEECH = { id, family, sampleRateHz: number(), ...AFTER_FAMILY };
 export const RECOGNIZER_FIELDS = { ...SPEECH, task: choice(["transcription"]) };
 
 export const PUNCTUATION_FIELDS = { ...BASE, task: choice(["punctuation"]) };
+
+export const DIARIZATION_FIELDS = {
+  ...SPEECH,
+  task: choice(["diarization"]),
+  sampleRateHz: number().refine((rate) => rate === 16_000, {
+    error: (issue) => `must be 16000, found ${String(issue.input)}`,
+  }),
+};
 
 export const DECODING_FIELDS = {
   beamWidth: number(),

@@ -3,6 +3,7 @@ import type { HotWord } from "../../core/domain/decoding/hot-words.js";
 import type { FileWord } from "../../core/domain/decoding/transcript.js";
 import type { UnpackedPlace } from "../../core/domain/decoding/unpacked-place.js";
 import type { ScoredWord } from "../../core/domain/decoding/words.js";
+import type { SpeakerWindow } from "../../core/domain/diarization/windows.js";
 import type { Endpointing } from "../../core/domain/endpointing/patience.js";
 import type { SpeakerState } from "../../core/domain/endpointing/speaker-level.js";
 import { asServiceError, type ErrorCode, ServiceError } from "../../core/domain/errors.js";
@@ -202,9 +203,32 @@ export type FileTask =
       readonly cell: SharedArrayBuffer;
     }
   | { readonly type: "decode"; readonly pieces: readonly FilePiece[] }
+  | SpeakerTask
   | (TogetherTask & { readonly type: "warm-up" })
   /** Frees the graphs; a later task loads them again. */
   | (TogetherTask & { readonly type: "release" });
+
+/** Work on the speakers of a file, for workers with a model for diarization. */
+export type SpeakerTask =
+  /** Answered with a `SpeakerWindow` for each window [firstWindow, endWindow). */
+  | {
+      readonly type: "hear-speakers";
+      readonly source: AudioSource;
+      readonly firstWindow: number;
+      readonly endWindow: number;
+      /** One Int32, see `FILE_TASK_CELL`. */
+      readonly cell: SharedArrayBuffer;
+    }
+  /** Answered with the `SpeakerTurn`s of the file. */
+  | {
+      readonly type: "group-speakers";
+      readonly windows: readonly SpeakerWindow[];
+      /** At the model's rate. */
+      readonly sampleCount: number;
+      /** Null if unknown. */
+      readonly speakerCount: number | null;
+      readonly cell: SharedArrayBuffer;
+    };
 
 /** A task for every worker: none takes a second one before all have taken theirs. */
 interface TogetherTask {

@@ -98,6 +98,8 @@ export class WavAudio {
 
 /** Samples of a file at the model's rate. */
 export interface FileAudio {
+  /** At the model's rate. */
+  readonly sampleCount: number;
   /** Reads mono, -1 to 1; silence after the end. @throws {ServiceError} `INTERNAL` if samples are missing */
   read(span: SampleSpan): Promise<Float32Array>;
   close(): Promise<void>;
@@ -108,9 +110,11 @@ export async function openAudio(source: AudioSource, rateHz: number): Promise<Fi
 }
 
 class PcmAudio implements FileAudio {
+  readonly sampleCount: number;
   readonly #source: PcmSource;
 
   constructor(source: PcmSource) {
+    this.sampleCount = source.sampleCount;
     this.#source = source;
   }
 

@@ -5,27 +5,36 @@ import { warmUpRefining } from "../recognition/warm-up.js";
 import type { FileTask } from "../threads/protocol.js";
 import { decodePieces } from "./decode.js";
 import { hearPart } from "./hear.js";
+import { SpeakerWorker } from "./speaker-worker.js";
 import { awaitOtherWorkers } from "./task-cell.js";
 
 export interface TaskOptions {
   readonly rows: Pick<BatchRows, "fileRows" | "hearFrames">;
   /** Shapes to run for warm-up: devices compile each shape. */
   readonly shapes: "usual shapes" | "every shape";
+  readonly speakers: Pick<SpeakerWorker, "perform">;
 }
 
-const USUAL: TaskOptions = { rows: USUAL_ROWS, shapes: "usual shapes" };
+const USUAL: TaskOptions = {
+  rows: USUAL_ROWS,
+  shapes: "usual shapes",
+  speakers: new SpeakerWorker(null, { intraOpThreads: 1 }),
+};
 
 /** Runs a task. @returns its value; for tasks that each worker runs once, the thread id */
 export async function performTask(
   task: FileTask,
   loaded: Recognizer,
-  { rows, shapes }: TaskOptions = USUAL,
+  { rows, shapes, speakers }: TaskOptions = USUAL,
 ): Promise<unknown> {
   switch (task.type) {
     case "hear":
       return hearPart(task, loaded.model, rows.hearFrames);
     case "decode":
       return decodePieces(task.pieces, loaded, rows.fileRows);
+    case "hear-speakers":
+    case "group-speakers":
+      return speakers.perform(task);
     case "warm-up":
       await loaded.utterances.decode(new Float32Array(loaded.model.manifest.sampleRateHz), {
         offsetSeconds: 0,

@@ -1,17 +1,22 @@
 import { threadId, workerData } from "node:worker_threads";
 import { preparesShapes } from "../../core/domain/placement/provider.js";
-import type { RecognizerManifest } from "../models/manifest.js";
+import type { DiarizationManifest, RecognizerManifest } from "../models/manifest.js";
+import type { ModelPackage } from "../models/package.js";
 import { loadRecognizer, type Recognizer } from "../recognition/load-recognizer.js";
 
 import { NICENESS, takeNiceness } from "../threads/niceness.js";
 import { type FileAnswer, type FileTask, failureOf, type WorkerData } from "../threads/protocol.js";
 import { performTask, type TaskOptions } from "./perform.js";
+import { SpeakerWorker } from "./speaker-worker.js";
 import { awaitOtherWorkers } from "./task-cell.js";
 
-const options = workerData as Omit<WorkerData<RecognizerManifest>, "protocolVersion" | "cells" | "pcm">;
+const options = workerData as Omit<WorkerData<RecognizerManifest>, "protocolVersion" | "cells" | "pcm"> & {
+  readonly diarization: ModelPackage<DiarizationManifest> | null;
+};
 const taskOptions: TaskOptions = {
   rows: options.rows,
   shapes: preparesShapes(options.placement.provider) ? "every shape" : "usual shapes",
+  speakers: new SpeakerWorker(options.diarization, options),
 };
 let recognizer: Promise<Recognizer> | undefined;
 takeNiceness(NICENESS.transcription);

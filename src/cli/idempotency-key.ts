@@ -11,6 +11,9 @@ import type { ReadingChoice } from "./service-client.js";
 export interface TranscriptOptions extends ReadingChoice {
   readonly timestamps: true;
   readonly hotWords: readonly string[];
+  readonly diarize: boolean;
+  /** Undefined if unknown. */
+  readonly speakers?: number | undefined;
   /** Undefined for the service's default. */
   readonly model: string | undefined;
   /** Undefined for mixed channels. */
@@ -54,7 +57,7 @@ export async function keyedOptions(
  */
 export async function contentKey(
   source: Uint8Array | string,
-  { hotWords, model, defaultModel, display, numerals, redact, channels }: KeyedOptions,
+  { hotWords, model, defaultModel, display, numerals, redact, ...voices }: KeyedOptions,
 ): Promise<string | undefined> {
   const hash = createHash("sha256");
   if (typeof source !== "string") hash.update(source);
@@ -69,8 +72,9 @@ export async function contentKey(
   }
   const isPlain = !display && redact.length === 0;
   const reading = isPlain ? [] : [{ display, numerals: numerals ?? null, redact }];
-  const split = channels === undefined ? [] : [{ channels }];
-  const choice = [hotWords, model ?? null, defaultModel, ...reading, ...split];
+  const { diarize, speakers, channels } = voices;
+  const apart = [...(channels === undefined ? [] : [{ channels }]), ...(diarize ? [{ speakers }] : [])];
+  const choice = [hotWords, model ?? null, defaultModel, ...reading, ...apart];
   const request = JSON.stringify([hash.digest("hex"), ...choice]);
   return `dauys-cli-${createHash("sha256").update(request).digest("hex")}`;
 }

@@ -41,6 +41,8 @@ export const transcribeCommand: Command = {
     vtt: { type: "boolean" },
     model: { type: "string" },
     timestamps: { type: "boolean" },
+    diarize: { type: "boolean" },
+    speakers: { type: "string" },
     channels: { type: "string" },
     hotwords: { type: "string" },
     ...READING_OPTIONS,
@@ -53,6 +55,8 @@ export const transcribeCommand: Command = {
     ["--srt", "Write SubRip subtitles"],
     ["--vtt", "Write WebVTT subtitles; with -o FOLDER, formats can be combined"],
     ["--timestamps", "Print a line per segment with its times; with --json, add words and segments"],
+    ["--diarize", "Tell speakers apart: a line or cue for each, and speakers in JSON"],
+    ["--speakers N", "Number of speakers, if it is known; with --diarize"],
     ["--channels split", "Transcribe and charge each channel separately, as speakers"],
     MODEL_ROW,
     HOT_WORDS_ROW,
@@ -104,7 +108,8 @@ async function transcribeOne(input: CommandInput, source: string): Promise<void>
     try {
       const transcription = await request(input, source, signal);
       const hasTimes = options.isSet("timestamps");
-      const shown = format === "json" && !hasTimes ? withoutTimes(transcription) : transcription;
+      const isWhole = hasTimes || options.isSet("diarize");
+      const shown = format === "json" && !isWhole ? withoutTimes(transcription) : transcription;
       const text = formatTranscript(format, shown, { hasTimes });
       if (file === null || path === null) return printText(text);
       await file.write(Buffer.from(text));
@@ -160,11 +165,25 @@ function transcriptOptions(input: CommandInput): TranscriptOptions {
   const { options } = input;
   return {
     ...readingChoice(input),
+    ...speakerChoice(input),
     model: options.text("model") ?? undefined,
     timestamps: true,
     channels: channelsOf(options.text("channels")),
     hotWords: options.text("hotwords")?.split(",") ?? [],
   };
+}
+
+/** @throws {UsageError} for a number of speakers without `--diarize`, no number, or split channels */
+function speakerChoice({ options }: CommandInput): Pick<TranscriptOptions, "diarize" | "speakers"> {
+  const diarize = options.isSet("diarize");
+  if (diarize && channelsOf(options.text("channels")) === "split")
+    throw new UsageError("--diarize and --channels split exclude each other: each channel is a speaker");
+  const speakers = options.text("speakers");
+  if (speakers === null) return { diarize };
+  if (!diarize) throw new UsageError("--speakers needs --diarize");
+  if (!/^\d{1,3}$/.test(speakers))
+    throw new UsageError(`--speakers must be a number of speakers, received "${speakers}"`);
+  return { diarize, speakers: Number(speakers) };
 }
 
 /** @throws {UsageError} for another value */

@@ -19,6 +19,10 @@ export interface JobOptions extends BilledOptions {
   readonly model?: string | undefined;
   /** Adds `words` and `segments` to the result, for free. */
   readonly timestamps?: boolean | undefined;
+  /** Tells speakers apart: adds `speaker` to `words` and `segments`, which it includes; default false. */
+  readonly diarize?: boolean | undefined;
+  /** The number of speakers, if it is known; only with `diarize`. */
+  readonly speakers?: number | undefined;
   /** Words and phrases to prefer, at most 100, in letters of the model. */
   readonly hotWords?: readonly HotWord[] | undefined;
   /** Adds `display_text`: capitals, punctuation and figures; default false. */

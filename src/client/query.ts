@@ -44,6 +44,8 @@ interface TranscriptWishes {
   readonly display?: boolean | undefined;
   readonly numerals?: string | undefined;
   readonly redact?: readonly string[] | undefined;
+  readonly diarize?: boolean | undefined;
+  readonly speakers?: number | undefined;
   readonly channels?: string | undefined;
   readonly raw?: RawFormat | undefined;
 }
@@ -52,9 +54,10 @@ interface TranscriptWishes {
 export function transcribeQuery(
   wishes: TranscriptWishes,
 ): Readonly<Record<string, string | number | boolean | undefined>> {
-  const { model, timestamps, hotWords, channels, raw } = wishes;
+  const { model, timestamps, diarize, speakers, hotWords, channels, raw } = wishes;
   return {
     ...{ model, timestamps: timestamps || undefined, hotwords: formatHotWords(hotWords) },
+    ...{ diarize: diarize || undefined, speakers },
     ...readingQuery(wishes),
     channels,
     ...(raw !== undefined && {

@@ -12,8 +12,9 @@ export interface SubtitleOptions {
 
 /**
  * Formats SubRip subtitles as the service does: cues break at sentences and clauses, and have at most two
- * lines of 42 characters, 1 to 7 s, and at most 17 characters a second where the speech leaves time. Channels
- * transcribed separately are labelled "Speaker 1", "Speaker 2" and so on.
+ * lines of 42 characters, 1 to 7 s, and at most 17 characters a second where the speech leaves time. With
+ * speakers, or channels transcribed separately, a cue belongs to one of them; SubRip names each new one
+ * before its text, WebVTT in a voice tag.
  * @throws {TypeError} if the transcription has no words; request it with `timestamps: true`
  */
 export function toSrt(transcription: WordsToShow, options: SubtitleOptions = {}): string {

@@ -119,10 +119,16 @@ interface OfChannel {
   readonly channel?: number | undefined;
 }
 
-export interface FileWord extends TimedWord, OfChannel {}
+/** The speaker of a part of a transcript. */
+interface OfSpeaker {
+  /** From 0 by first word; only with `diarize`. */
+  readonly speaker?: number | undefined;
+}
+
+export interface FileWord extends TimedWord, OfChannel, OfSpeaker {}
 
 /** With `channels: "split"`, `spoken` counts the words of the channel. */
-export interface FileDisplayWord extends DisplayWord, OfChannel {}
+export interface FileDisplayWord extends DisplayWord, OfChannel, OfSpeaker {}
 
 export interface FileRedaction extends Redaction, OfChannel {}
 
@@ -146,6 +152,8 @@ export interface TranscriptSegment extends OfChannel {
   readonly end: number;
   /** Only with `display`. */
   readonly display_text?: string | undefined;
+  /** Speaker of all its words, from 0 by first word; only with `diarize`. */
+  readonly speaker?: number | undefined;
 }
 
 /** Transcript of a file. */
@@ -164,10 +172,12 @@ export interface Transcription {
   /** Hz. */
   readonly sample_rate_in: number;
   readonly credits_charged: number;
-  /** Only with `timestamps`. */
+  /** Only with `timestamps` or `diarize`. */
   readonly words?: readonly FileWord[] | undefined;
-  /** Only with `timestamps`; turns in order of time. */
+  /** Only with `timestamps` or `diarize`; turns in order of time. */
   readonly segments?: readonly TranscriptSegment[] | undefined;
+  /** Number of speakers that have words; only with `diarize`. */
+  readonly speakers?: number | undefined;
   /** The text as people read it; only with `display`. */
   readonly display_text?: string | undefined;
   /** Only with `display` and `timestamps`. */

@@ -184,7 +184,7 @@ export class JobRunner {
 
   async #charged(run: JobRun, path: string, signal: AbortSignal, progress: ProgressOfRun) {
     const { meter, transcribe, queue, observer } = this.#parts;
-    const { model, hotWords, reading, channels = "mix" } = run.options;
+    const { model, hotWords, reading, speakers, channels = "mix" } = run.options;
     const identity = { keyId: run.keyId, organizationId: run.organizationId, tier: "paid" } as const;
     const holdId = holdIdOf(run);
     const caller: Caller = { requestId: holdId, identity, endpoint: ENDPOINT };
@@ -197,7 +197,7 @@ export class JobRunner {
       hold = await meter.hold(reference, "file", { units, unitsPerSecond: sampleRateInHz });
     };
     const onProgress = (share: number) => progress.reached(share);
-    const wishes = { model, hotWords, reading, channels, onProgress, isLater: true };
+    const wishes = { model, hotWords, reading, speakers, channels, onProgress, isLater: true };
     const work = transcribe(caller, path, wishes, onLength);
     const onAbort = () => work.stop("service-stops");
     signal.addEventListener("abort", onAbort, { once: true });

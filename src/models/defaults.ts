@@ -11,7 +11,10 @@ export type Defaults = { readonly [T in Task]?: string | undefined };
 
 const DEFAULTS_FILE = "defaults.json";
 /** Ids of the shipped packages. */
-export const SHIPPED_IDS: Readonly<Record<Task, string>> = {
+export const SHIPPED_IDS: Readonly<Record<Exclude<Task, "diarization">, string>> & {
+  /** No model for diarization is shipped. */
+  readonly diarization?: undefined;
+} = {
   transcription: "svc-kk-ru-v2",
   synthesis: "svc-kk-v1",
   punctuation: "punctuation-v1",
@@ -24,6 +27,7 @@ const SCHEMA = z.strictObject({
   transcription: ID.optional(),
   synthesis: ID.optional(),
   punctuation: ID.optional(),
+  diarization: ID.optional(),
 });
 
 /**

@@ -151,11 +151,12 @@ type OnLength = (length: FileLength) => Promise<void>;
 export function unbilledTranscription(parts: ConversationParts) {
   const { engines, catalog, spoolFolder, room, reader } = parts;
   return (caller: Caller, path: string, wishes: FileWishes, onLength: OnLength): TranscriptionSession => {
-    const { model, hotWords, reading = null, channels = "mix", onProgress, onSegments, isLater } = wishes;
+    const { model, hotWords, reading = null, speakers, onProgress, onSegments, isLater } = wishes;
+    const { channels = "mix" } = wishes;
     const { transcription } = engineOf(engines.recognizers, model);
     const file = { path, spoolFolder, room, channels };
     const span = caller.span ?? NO_SPAN;
-    const shared = { onLength, onProgress, isLater, hotWords };
+    const shared = { onLength, onProgress, isLater, hotWords, speakers };
     const read = async (transcript: FileTranscript) =>
       reading === null
         ? transcript

@@ -17,8 +17,13 @@ import type { Synthesizer } from "../../core/ports/synthesizer.js";
 import type { DeviceTunings } from "../../native/devices/tuning.js";
 import { startFilePool } from "../../native/file-pool.js";
 import { recognizerFamilyOf } from "../../native/models/families.js";
-import type { ModelManifest, RecognizerManifest, SynthesizerManifest } from "../../native/models/manifest.js";
-import type { PackageFolder } from "../../native/models/package.js";
+import type {
+  DiarizationManifest,
+  ModelManifest,
+  RecognizerManifest,
+  SynthesizerManifest,
+} from "../../native/models/manifest.js";
+import type { ModelPackage, PackageFolder } from "../../native/models/package.js";
 import {
   startLiveWorker,
   startSynthesisWorker,
@@ -64,7 +69,8 @@ export interface EngineParts {
   readonly config: Config;
   readonly log: Log;
   readonly entries: WorkerEntries;
-  readonly installed: Pick<InstalledModels, "recognizers" | "synthesizers">;
+  readonly installed: Pick<InstalledModels, "recognizers" | "synthesizers"> &
+    Partial<Pick<InstalledModels, "diarization">>;
   readonly workers: PlannedModels;
   readonly placements: Placements;
   /** Measured batch sizes of this machine's devices. */
@@ -92,7 +98,12 @@ export function makeEngines(parts: EngineParts): Engines {
       ...model,
       live: resident("live", parts, model, () => liveEngine(parts, model)),
       transcription: resident("transcription", parts, model, () =>
-        engineOver(parts.fleet?.filePoolOf(model) ?? filePool(parts, model), model.manifest, log),
+        engineOver(
+          parts.fleet?.filePoolOf(model) ?? filePool(parts, model, installed.diarization),
+          model.manifest,
+          log,
+          installed.diarization?.manifest,
+        ),
       ),
     }),
   );
@@ -261,15 +272,27 @@ function liveThreads(
 }
 
 /** Starts file workers as threads of this process. */
-export function filePool(parts: WorkerParts, model: PackageFolder<RecognizerManifest>): FilePool {
+export function filePool(
+  parts: WorkerParts,
+  model: PackageFolder<RecognizerManifest>,
+  diarization: ModelPackage<DiarizationManifest> | null = null,
+): FilePool {
   return startFilePool({
+    diarization,
     ...workerSettings(parts, "transcription", model),
     workerCount: workerCount(parts, "transcription", model.manifest),
   });
 }
 
-export function engineOver(pool: FilePool, manifest: RecognizerManifest, log: Log): TranscriptionEngine {
+/** @param diarization manifest of the workers' model for diarization */
+export function engineOver(
+  pool: FilePool,
+  manifest: RecognizerManifest,
+  log: Log,
+  diarization: DiarizationManifest | null = null,
+): TranscriptionEngine {
   return new TranscriptionEngine({
+    speakerShape: diarization,
     pool,
     modelId: manifest.id,
     sampleRateHz: manifest.sampleRateHz,

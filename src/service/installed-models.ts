@@ -12,6 +12,7 @@ import type { Log } from "../../core/observe/log.js";
 import { recognizerFamilyOf, synthesizerFamilyOf } from "../../native/models/families.js";
 import { type BrokenPackage, readPackage, surveyPackages } from "../../native/models/find-packages.js";
 import type {
+  DiarizationManifest,
   ManifestVoice,
   ModelManifest,
   PunctuationManifest,
@@ -32,6 +33,8 @@ export interface InstalledModels {
   readonly synthesizers: readonly PackageFolder<SynthesizerManifest>[];
   /** The model that chooses marks and capitals of transcripts. */
   readonly punctuation: ModelPackage<PunctuationManifest>;
+  /** The model that tells speakers apart; null if none is installed, and in a gateway. */
+  readonly diarization: ModelPackage<DiarizationManifest> | null;
   /** The usable models as clients see them. */
   readonly catalog: Catalog;
   readonly broken: readonly BrokenPackage[];
@@ -49,7 +52,7 @@ interface SurveyedFolders {
  * @throws {ServiceError} `MODEL_BROKEN` if a task has no package, or its default is broken or not installed
  */
 export async function readInstalledModels(
-  config: Pick<Config, "modelsDir" | "dataDir">,
+  config: Pick<Config, "modelsDir" | "dataDir"> & Partial<Pick<Config, "role">>,
   log: Log,
 ): Promise<InstalledModels> {
   const folders = modelFolders(config);
@@ -58,6 +61,7 @@ export async function readInstalledModels(
   const defaultFirst = await ranking(folders, found);
   const synthesizers = defaultFirst<SynthesizerManifest>("synthesis");
   const punctuation = await punctuationOf(folders, found);
+  const diarization = config.role === "gateway" ? null : await diarizationOf(folders, found);
   const recognizers: PackageFolder<RecognizerManifest>[] = [];
   const hearing: HearingModel[] = [];
   for (const model of defaultFirst<RecognizerManifest>("transcription")) {
@@ -73,8 +77,9 @@ export async function readInstalledModels(
   const catalog = {
     speaking: new ModelList(synthesizers.map(toSpeakingModel)),
     hearing: new ModelList(hearing),
+    ...(diarization !== null && { diarization: diarization.manifest.id }),
   };
-  return { synthesizers, recognizers, punctuation, catalog, broken };
+  return { synthesizers, recognizers, punctuation, diarization, catalog, broken };
 }
 
 /** Returns the default model for punctuation; without any package, the shipped one. */
@@ -91,6 +96,19 @@ async function punctuationOf(
     folder: folders.install,
   });
   return await readPackage<PunctuationManifest>(chosen?.folder ?? PUNCTUATION_FOLDER, "punctuation");
+}
+
+/** Returns the default model for diarization; null without a package. */
+async function diarizationOf(
+  folders: ModelFolders,
+  { packages, broken }: SurveyedFolders,
+): Promise<ModelPackage<DiarizationManifest> | null> {
+  const defaults = await readDefaults(folders.install);
+  const unusable = broken.find(({ id }) => id === defaults.diarization && id !== undefined);
+  if (unusable !== undefined) throw unusable.error;
+  const folder = folders.install;
+  const chosen = chooseDefault<DiarizationManifest>(packages, "diarization", { defaults, folder });
+  return chosen === null ? null : await readPackage<DiarizationManifest>(chosen.folder, "diarization");
 }
 
 /** Returns a function that lists the packages of a task, its default first. */

@@ -91,9 +91,14 @@ test("the library can send exactly the parameters and fields of the API", async 
   await client.speak(REQUEST, TIMED);
   for await (const _frame of client.speakStream(REQUEST, { ...TIMED, frames: "chunks" }))
     assert.fail("the stub says nothing");
-  const transcript = { model: "ears", timestamps: true, hotWords: HOT_WORDS, ...READABLE, ...SPLIT };
+  const speakers = { diarize: true, speakers: 2 };
+  const options = { model: "ears", timestamps: true, hotWords: HOT_WORDS, ...READABLE };
+  const [transcript, diarized] = [
+    { ...options, ...SPLIT },
+    { ...options, ...speakers },
+  ];
   await client.transcribe(new Uint8Array(10), transcript);
-  await client.transcribe({ url: "https://recordings.test/a.wav" }, transcript);
+  await client.transcribe({ url: "https://recordings.test/a.wav" }, diarized);
   await client.live(live).close();
   const { text: _text, pronunciations: _pronunciations, ...voicing } = REQUEST;
   await client.speakLive({ ...voicing, sampleRateHz: 16_000 }).close();
@@ -106,7 +111,7 @@ test("the library can send exactly the parameters and fields of the API", async 
   await client.key();
   const { id } = FAKE_JOB;
   await client.jobs.submit(new Uint8Array(10), { ...transcript, webhookUrl: "https://hooks.test/" });
-  await client.jobs.submit({ url: "https://recordings.test/a.wav" }, transcript);
+  await client.jobs.submit({ url: "https://recordings.test/a.wav" }, diarized);
   await client.jobs.get(id);
   await client.jobs.list({ status: "done", limit: 5, after: id, idempotencyKey: "key" });
   await client.jobs.result(id);

@@ -72,7 +72,8 @@ const LISTEN_PARAMETERS = [
 ];
 
 const LISTEN_FILE_PARAMETERS = [
-  ...["channels", "detect_language", "encoding", "keyterm", "keywords", "language", "model", "multichannel"],
+  ...["channels", "detect_language", "diarize", "encoding", "keyterm", "keywords", "language", "model"],
+  "multichannel",
   ...[
     "numerals",
     "paragraphs",
@@ -87,7 +88,7 @@ const LISTEN_FILE_PARAMETERS = [
 ];
 const JOB_PARAMETERS = [
   ...["hotwords", "model", "timestamps", "display", "numerals", "redact", "url", "webhook_url"],
-  ...["channels", "encoding", "sample_rate", "channel_count"],
+  ...["diarize", "speakers", "channels", "encoding", "sample_rate", "channel_count"],
   ...["x-filename", BILLED_PARAMETER],
 ];
 const SPEAK_PARAMETERS = ["container", "encoding", "model", "sample_rate", "speed", BILLED_PARAMETER];
@@ -121,6 +122,8 @@ const SPECIFIED: readonly Specified[] = [
       "hotwords",
       "model",
       "timestamps",
+      "diarize",
+      "speakers",
       "display",
       "numerals",
       "redact",

@@ -22,7 +22,11 @@ const REFUSED_JSON: readonly (readonly [string, object, RegExp])[] = [
     /^pronunciations\[0\]: unknown field "spoken"/,
   ],
   ["/v1/tts?timestamp=true", TEXT, /^unknown parameter "timestamp": did you mean "timestamps"\?$/],
-  ["/v1/tts/stream?timestamps=1&speed=2", TEXT, /^unknown parameter "speed": known are timestamps, frames$/],
+  [
+    "/v1/tts/stream?timestamps=1&speed=2",
+    TEXT,
+    /^unknown parameter "speed": known are timestamps, encoding, sample_rate, frames$/,
+  ],
   ["/v1/audio/speech", { ...INPUT, Speed: 2 }, /^unknown field "Speed": did you mean "speed"\?$/],
   ["/v1/audio/speech", { ...INPUT, seeds: 1 }, /did you mean "seed"\?$/],
   ["/v1/audio/speech", { ...INPUT, pronunciation: [] }, /did you mean "pronunciations"\?$/],
@@ -31,7 +35,7 @@ const REFUSED_JSON: readonly (readonly [string, object, RegExp])[] = [
   [
     "/v1/transcribe?language=kk",
     {},
-    /^unknown parameter "language": known are hotwords, model, timestamps, url, display, numerals, redact$/,
+    /^unknown parameter "language": known are hotwords, model, timestamps, url, diarize, speakers, display, numerals, redact, channels, encoding, sample_rate, channel_count$/,
   ],
   ["/v1/stream/token?eou_ms=300", {}, /^unknown parameter "eou_ms": there are none here$/],
 ];

@@ -89,6 +89,18 @@ export class ModelList<M extends CatalogModel = CatalogModel> {
 export interface Catalog {
   readonly speaking: ModelList<SpeakingModel>;
   readonly hearing: ModelList<HearingModel>;
+  /** Id of the model that tells speakers apart; absent if none is installed. */
+  readonly diarization?: string | undefined;
+}
+
+/** @throws {ServiceError} `DIARIZATION_UNAVAILABLE` if no model tells speakers apart */
+export function requireDiarization({ diarization }: Pick<Catalog, "diarization">): void {
+  if (diarization !== undefined) return;
+  throw new ServiceError(
+    "DIARIZATION_UNAVAILABLE",
+    "diarize needs a model for diarization, and none is installed: run dauys models add speakers-eres2net",
+    { param: "diarize" },
+  );
 }
 
 /** All models of both tasks, sorted by name. */

@@ -4,10 +4,14 @@ import type { TimedWord } from "./words.js";
 /** A word of a file; engine nodes of earlier versions send no confidence. */
 export interface FileWord extends TimedWord {
   readonly confidence?: number;
+  /** From 0 by first word; present if the client requested speakers. */
+  readonly speaker?: number;
 }
 
 /** A word as people read it, with figures, capitals and marks. */
 export interface ReadableWord extends TimedWord {
+  /** As in `FileWord`: of its first spoken word. */
+  readonly speaker?: number;
   /** The words [first, end) of the transcript that it stands for. */
   readonly spoken: readonly [number, number];
 }
@@ -29,6 +33,8 @@ export interface TranscribedSegment {
   readonly startSeconds: number;
   readonly endSeconds: number;
   readonly words: readonly FileWord[];
+  /** Speaker of all its words; present if the client requested speakers. */
+  readonly speaker?: number;
   /** Words as people read them; present if `isDisplayed`. Their `spoken` counts the words of the channel. */
   readonly readable?: readonly ReadableWord[];
 }
@@ -40,6 +46,8 @@ export interface FileTranscript {
   readonly isDisplayed?: boolean;
   /** Present if the client requested masking of personal data. */
   readonly redactions?: readonly RedactedSpan[];
+  /** Speakers with words; present if the client requested speakers. */
+  readonly speakerCount?: number;
   /** Samples of the submitted audio per channel; with the rate below, the duration of the file. */
   readonly sampleCountIn: number;
   readonly sampleRateInHz: number;

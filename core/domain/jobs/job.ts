@@ -1,5 +1,6 @@
 import type { ChannelHandling, RawAudio } from "../audio/channels.js";
 import type { HotWord } from "../decoding/hot-words.js";
+import type { SpeakerWishes } from "../diarization/speaker-turns.js";
 import type { ReadingOptions } from "../text/display/reading.js";
 
 /** Statuses that clients see, in the order of a job's life. */
@@ -16,6 +17,8 @@ export interface JobOptions {
   readonly timestamps: boolean;
   readonly hotWords: readonly HotWord[];
   readonly reading: ReadingOptions | null;
+  /** Tell speakers apart. */
+  readonly speakers?: SpeakerWishes | undefined;
   /** Absent for mixed channels. */
   readonly channels?: ChannelHandling;
   /** Present for samples without a header. */

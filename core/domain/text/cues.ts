@@ -42,6 +42,11 @@ const SCALE_OR_UNIT =
   /^(?:мың|млн|млрд|трлн|тыс|миллион|миллиард|триллион|тысяч|процент|пайыз|[%₸$€₽°]|тг|теңге|тенге|руб|доллар|еуро|евро|[кмсд]?м|км|кг|гр?|л|га|сағ|мин|сек|ж|жыл|год|қаңтар|ақпан|наурыз|сәуір|мамыр|маусым|шілде|тамыз|қыркүйек|қазан|қараша|желтоқсан|январ|феврал|март|апрел|ма[йя]|июн|июл|август|сентябр|октябр|ноябр|декабр)/;
 const LAST_MARKS = /[.,;:!?…»”")\]–—-]{1,6}$/u;
 
+/** A word to show, and its speaker if speakers are known. */
+export interface SpokenWord extends TimedWord {
+  readonly speaker?: number | undefined;
+}
+
 /**
  * Lays out words as cues for reading: at most two balanced lines of 42 characters, 1 to 7 s, at most 17
  * characters a second where the speech leaves time.
@@ -52,7 +57,7 @@ const LAST_MARKS = /[.,;:!?…»”")\]–—-]{1,6}$/u;
  * @param words as displayed, in order of time, in seconds; a word longer than a line is cut, one that ends in
  * a hyphen is joined to the next
  */
-export function readingCues(words: readonly TimedWord[]): readonly Cue[] {
+export function readingCues(words: readonly SpokenWord[]): readonly Cue[] {
   const steps = readingCuesInSteps(words);
   for (;;) {
     const { done, value } = steps.next();
@@ -61,7 +66,22 @@ export function readingCues(words: readonly TimedWord[]): readonly Cue[] {
 }
 
 /** `readingCues` in short steps, so that a server can do other work in between. */
-export function* readingCuesInSteps(words: readonly TimedWord[]): Generator<void, readonly Cue[]> {
+export function* readingCuesInSteps(words: readonly SpokenWord[]): Generator<void, readonly Cue[]> {
+  const cues: Cue[] = [];
+  for (let first = 0, end = 0; first < words.length; first = end) {
+    const { speaker } = words[first]!;
+    while (end < words.length && words[end]!.speaker === speaker) end++;
+    const nextSeconds = words[end]?.start ?? Number.POSITIVE_INFINITY;
+    for (const cue of yield* cuesOfSpeaker(words.slice(first, end))) {
+      // Words of two speakers may overlap, cues do not.
+      const endSeconds = Math.max(cue.startSeconds, Math.min(cue.endSeconds, nextSeconds));
+      cues.push(speaker === undefined ? cue : { ...cue, endSeconds, speaker });
+    }
+  }
+  return cues;
+}
+
+function* cuesOfSpeaker(words: readonly TimedWord[]): Generator<void, readonly Cue[]> {
   const pieces = words.flatMap(fitToLine);
   const layouts = new Layouts(pieces, yield* breaksAfter(pieces.map(({ word }) => word)));
   const cues: Cue[] = [];

@@ -1,11 +1,10 @@
-import type { TimedWord } from "../decoding/words.js";
-import { readingCuesInSteps } from "./cues.js";
+import { readingCuesInSteps, type SpokenWord } from "./cues.js";
 import type { Cue } from "./subtitles.js";
 
 /** Words of a transcript, and of each channel if those were transcribed separately. */
 interface SpokenWords {
-  readonly words?: readonly TimedWord[] | undefined;
-  readonly display_words?: readonly TimedWord[] | undefined;
+  readonly words?: readonly SpokenWord[] | undefined;
+  readonly display_words?: readonly SpokenWord[] | undefined;
   readonly channels?: readonly SpokenWords[] | undefined;
 }
 
@@ -22,7 +21,7 @@ export function* transcriptCuesInSteps({
   const cues: Cue[] = [];
   for (const [channel, own] of channels.entries()) {
     const found = yield* readingCuesInSteps(own.display_words ?? own.words ?? []);
-    cues.push(...found.map((cue) => ({ ...cue, speaker: `Speaker ${channel + 1}` })));
+    cues.push(...found.map((cue) => ({ ...cue, speaker: channel })));
   }
   return cues.sort((a, b) => a.startSeconds - b.startSeconds);
 }

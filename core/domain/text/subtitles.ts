@@ -4,37 +4,36 @@ export interface Cue {
   readonly startSeconds: number;
   readonly endSeconds: number;
   readonly lines: readonly string[];
-  /** Who speaks, if that is known. */
-  readonly speaker?: string;
+  /** From 0, a speaker or a channel transcribed separately; absent if neither is known. */
+  readonly speaker?: number | undefined;
 }
 
 const LINE_CHARACTERS = 42;
 
-/** Formats cues as SubRip. */
+/** Names a speaker for readers, who count from 1. */
+export function speakerName(speaker: number): string {
+  return `Speaker ${speaker + 1}`;
+}
+
+/** Formats cues as SubRip; names a speaker wherever it changes. */
 export function formatSrt(cues: readonly Cue[]): string {
   const blocks = cues.map((cue, index) => {
     const time = `${clock(cue.startSeconds, ",")} --> ${clock(cue.endSeconds, ",")}`;
-    return `${index + 1}\n${time}\n${srtVoice(cue)}${cue.lines.join("\n")}\n\n`;
+    const isNew = cue.speaker !== undefined && cue.speaker !== cues[index - 1]?.speaker;
+    const name = isNew ? `${speakerName(cue.speaker)}: ` : "";
+    return `${index + 1}\n${time}\n${name}${cue.lines.join("\n")}\n\n`;
   });
   return blocks.join("");
 }
 
-/** Formats cues as WebVTT. @see https://www.w3.org/TR/webvtt1/#syntax */
+/** Formats cues as WebVTT; speakers are voice tags. @see https://www.w3.org/TR/webvtt1/#syntax */
 export function formatVtt(cues: readonly Cue[]): string {
   const blocks = cues.map((cue) => {
     const time = `${clock(cue.startSeconds, ".")} --> ${clock(cue.endSeconds, ".")}`;
-    return `${time}\n${vttVoice(cue)}${cue.lines.map(escapeVtt).join("\n")}\n\n`;
+    const voice = cue.speaker === undefined ? "" : `<v ${speakerName(cue.speaker)}>`;
+    return `${time}\n${voice}${cue.lines.map(escapeVtt).join("\n")}\n\n`;
   });
   return `WEBVTT\n\n${blocks.join("")}`;
-}
-
-/** SubRip has no element for speakers, so their name is a part of the text. */
-function srtVoice({ speaker }: Cue): string {
-  return speaker === undefined ? "" : `${speaker}: `;
-}
-
-function vttVoice({ speaker }: Cue): string {
-  return speaker === undefined ? "" : `<v ${escapeVtt(speaker)}>`;
 }
 
 /** A word that is longer than a line is cut into pieces, which share its time. */

@@ -1,13 +1,11 @@
 """What the tiny graphs share: random weights that every run draws alike, export without surprises, packages with manifests."""
-import json
 import os
 import sys
 
 import onnx
 import torch
 
-FIXTURES = os.path.join(os.path.dirname(__file__), "../../../test/fixtures/adapters")
-SEED = 20261121
+from tiny_files import FIXTURES, SEED, write_manifest  # noqa: F401 (recipes import them from here)
 
 
 def seed(offset=0):
@@ -35,12 +33,3 @@ def write_tokens(package, symbols):
     with open(os.path.join(FIXTURES, package, "tokens.txt"), "w", encoding="utf-8") as out:
         for number, symbol in enumerate(symbols):
             out.write(f"{symbol} {number}\n")
-
-
-def write_manifest(package, manifest, files):
-    """Hashes are filled in by scripts/seal-model.mjs."""
-    manifest = {"id": package, "interfaceVersion": 1, **manifest, "licence": "Apache-2.0",
-                "files": {name: {"path": path, "sha256": "0" * 64} for name, path in files.items()}}
-    with open(os.path.join(FIXTURES, package, "manifest.json"), "w", encoding="utf-8") as out:
-        json.dump(manifest, out, ensure_ascii=False, indent=2)
-        out.write("\n")

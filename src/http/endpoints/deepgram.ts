@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { RawAudio } from "../../../core/domain/audio/channels.js";
 import { EncodedPcm } from "../../../core/domain/audio/encoded-pcm.js";
 import { streamedWavHead } from "../../../core/domain/audio/wav.js";
+import { requireDiarization } from "../../../core/domain/catalog/catalog.js";
 import type { BilledTranscript } from "../../../core/domain/decoding/transcript.js";
 import { ServiceError } from "../../../core/domain/errors.js";
 import type { Departure, FrontRequest } from "../../../core/ports/front.js";
@@ -36,6 +37,7 @@ async function listen(exchange: Exchange, deps: FileDeps & Pick<RouteDeps, "urls
   const { request, requestId } = exchange;
   const { caller, key } = await admitFile(exchange, deps);
   const options = parseListenFileQuery(request.query, deps.conversations.catalog.hearing);
+  if (options.diarize) requireDiarization(deps.conversations.catalog);
   const createdAt = new Date();
   const hash = createHash("sha256");
   const upload = await uploadOf(request, options.raw, deps);
@@ -52,18 +54,24 @@ async function listen(exchange: Exchange, deps: FileDeps & Pick<RouteDeps, "urls
     await endWithBody(exchange, body, departure);
   };
   const wishes = {
-    model: options.model.name,
-    hotWords: options.hotWords,
-    reading: options.reading,
+    ...{ model: options.model.name, hotWords: options.hotWords, reading: options.reading },
     channels: options.channels,
+    ...(options.diarize && { speakers: { count: null } }),
   };
   const wanted = () => ({ fingerprintParts: fingerprintOf(options), wishes, answer });
   await transcribeUpload({ exchange, deps, caller, key, upload: { ...upload, bytes }, wanted });
 }
 
 /** Everything besides the audio that determines the response. */
-function fingerprintOf({ model, isModelNamed, ignored: _, ...rest }: ListenFileOptions): readonly unknown[] {
-  return [rest, ...modelForFingerprint({ model, isModelNamed })];
+function fingerprintOf({
+  model,
+  isModelNamed,
+  ignored: _,
+  diarize,
+  ...rest
+}: ListenFileOptions): readonly unknown[] {
+  // Without speakers the fingerprint is that from before the parameter existed.
+  return [diarize ? { ...rest, diarize } : rest, ...modelForFingerprint({ model, isModelNamed })];
 }
 
 async function uploadOf(

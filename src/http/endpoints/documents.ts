@@ -22,6 +22,7 @@ export const DOCUMENTS: Readonly<Record<string, string>> = {
   "api-deepgram.md": "Deepgram's interface",
   "channels.md": "Channels as speakers",
   "readable-text.md": "Readable text",
+  "speakers.md": "Speakers",
   "realtime.md": "OpenAI's realtime transcription",
   "agents.md": "Voice agents",
   "written-text.md": "Written text",

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
+import { requireDiarization } from "../../../core/domain/catalog/catalog.js";
 import { ServiceError } from "../../../core/domain/errors.js";
 import type { Job, JobOptions } from "../../../core/domain/jobs/job.js";
 import type { Caller } from "../../../core/ports/conversations.js";
@@ -83,11 +84,13 @@ async function submit(exchange: Exchange, deps: JobDeps): Promise<void> {
   const key = idempotencyKey(request);
   const { webhookUrl, ...asked } = parseJobQuery(request.query, deps.conversations.catalog.hearing);
   if (webhookUrl !== null) deps.webhooks.check(webhookUrl);
+  if (asked.speakers !== null) requireDiarization(deps.conversations.catalog);
   if (key === null) await deps.conversations.requireCredit(caller, "file");
   const upload = await uploadOf(request, asked.urls, deps);
-  const { timestamps, hotWords, reading, channels, raw } = asked;
+  const { timestamps, hotWords, reading, speakers, channels, raw } = asked;
   const options: JobOptions = {
     ...{ model: asked.model.name, timestamps, hotWords, reading },
+    ...(speakers !== null && { speakers }),
     ...(channels !== "mix" && { channels }),
     ...(raw !== null && { raw }),
   };

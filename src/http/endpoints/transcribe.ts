@@ -1,3 +1,4 @@
+import { requireDiarization } from "../../../core/domain/catalog/catalog.js";
 import type { BilledTranscript } from "../../../core/domain/decoding/transcript.js";
 import type { ServiceError } from "../../../core/domain/errors.js";
 import { ratio } from "../../../core/domain/rounded.js";
@@ -25,11 +26,13 @@ async function transcribe(exchange: Exchange, deps: FileDeps & Pick<RouteDeps, "
   const { request } = exchange;
   const { caller, key } = await admitFile(exchange, deps);
   const asked = parseTranscribeQuery(request.query, deps.conversations.catalog.hearing);
-  const { timestamps: wantsTimes, hotWords, reading, channels, raw } = asked;
+  const { timestamps: wantsTimes, hotWords, reading, speakers, channels, raw } = asked;
+  if (speakers !== null) requireDiarization(deps.conversations.catalog);
   const upload = withSamples(await uploadOf(request, asked.urls, deps), raw);
   const events = acceptsEvents(request.header("accept")) ? new ProgressEvents(exchange) : null;
   const wishes = {
     ...{ model: asked.model.name, hotWords, reading, channels },
+    ...(speakers !== null && { speakers }),
     ...(events !== null && { onProgress: (share: number) => events.progress(share) }),
   };
   const answer = async (transcript: BilledTranscript, departure: Departure) => {
@@ -47,6 +50,7 @@ async function transcribe(exchange: Exchange, deps: FileDeps & Pick<RouteDeps, "
     ...(events === null ? [] : [{ events: true }]),
     ...(reading === null ? [] : [{ reading }]),
     // Requests without these keep the fingerprint from before they existed.
+    ...(speakers === null ? [] : [{ speakers }]),
     ...(channels === "mix" ? [] : [{ channels }]),
     ...(raw === null ? [] : [{ raw }]),
   ];
