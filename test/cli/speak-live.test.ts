@@ -39,6 +39,12 @@ test("standard input becomes one WAV, and the command prints its price", async (
   assert.ok(wav.length > 60_000);
 });
 
+test("the WAV has the requested sample rate", async () => {
+  const { code, stderr } = await speak(TEXT, "--sample-rate", "8000");
+  assert.equal(code, 0, stderr);
+  assert.equal(parseWavHeader(await readFile(output), 44)?.sampleRateHz, 8_000);
+});
+
 test("what cannot be spoken is explained, and costs nothing", async () => {
   const empty = await speak("");
   assert.equal(empty.code, 1);
@@ -49,6 +55,11 @@ test("what cannot be spoken is explained, and costs nothing", async () => {
   const env = { DAUYS_URL: service.url, DAUYS_API_KEY: service.key };
   const named = await dauys(["speak", TEXT, "--live", "-o", output], { env });
   assert.deepEqual([named.code, /--live speaks standard input/.test(named.stderr)], [2, true]);
+  const coded = await speak(TEXT, "--encoding", "mulaw");
+  assert.deepEqual(
+    [coded.code, /--live cannot be combined with --encoding mulaw or alaw/.test(coded.stderr)],
+    [2, true],
+  );
   const said = await speak(TEXT, "--pronunciations", "a=а");
   assert.deepEqual([said.code, /cannot be combined with --live/.test(said.stderr)], [2, true]);
 });
