@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { type SpeakerTurn, speakerTurns } from "../../core/domain/diarization/speaker-turns.js";
 import { windowCount } from "../../core/domain/diarization/windows.js";
+import { uniformRandom } from "../../core/domain/statistics/uniform-random.js";
 import type { SpeakerModel } from "../../native/models/speaker-model.js";
 import { speakerTone } from "./marked-speakers.js";
-import { uniformRandom } from "./uniform-random.js";
 
 /** Results of sherpa-onnx on the tiny package for diarization; see `npm run bench -- diarization-peer`. */
 export const DIARIZATION_REFERENCE = fileURLToPath(
