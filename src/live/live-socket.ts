@@ -91,8 +91,10 @@ export class LiveSocket {
         this.#socket.close(code, reason);
       },
     };
-    const { channelCount, options } = translation;
+    const { channelCount } = translation;
     const start = () => {
+      // Messages may have changed the options.
+      const { options } = translation;
       const open = (own: LiveSink) => conversations.live(caller, options, own);
       return channelCount === undefined ? open(sink) : new SplitConversation(sink, channelCount, open);
     };
