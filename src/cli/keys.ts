@@ -35,7 +35,7 @@ export const keysCommand: Command = {
     overlap: { type: "string" },
   },
   optionHelp: [
-    ["--org ORG", "create: the key's organization (default: the only one); list: show only its keys"],
+    ["--org ORG", "create: the key's organization (default: the only one); list: its keys"],
     ["--name NAME", "create: what the key is for"],
     ["--monthly-credits N", "create, limit: most credits in a calendar month, UTC"],
     ["--endpoints LIST", `create, limit: only these, of ${KEY_ENDPOINTS.join(", ")}`],
