@@ -269,16 +269,16 @@ describe("the console in a browser", () => {
       await route.fulfill({ response, json: { ...known, serve: ["synthesis", "transcription"] } });
     });
     await page.goto(`${service.url}/console/listen`);
-    await page.getByText("Available here: Speak, Transcribe.").waitFor();
+    await page.getByText("Available here: Speak, Transcribe, Jobs.").waitFor();
     const menu = page.getByRole("navigation").getByRole("link");
-    assert.deepEqual((await menu.allTextContents()).slice(0, 3), ["Overview", "Speak", "Transcribe"]);
+    assert.deepEqual((await menu.allTextContents()).slice(0, 4), ["Overview", "Speak", "Transcribe", "Jobs"]);
     assert.equal(await menu.filter({ hasText: "Listen" }).count(), 0);
     await page.getByRole("link", { name: "Go to the overview" }).click();
     await page.locator(".tile").first().waitFor();
-    assert.equal(await page.locator(".tile").count(), 2);
+    assert.equal(await page.locator(".tile").count(), 3);
     await page.unroute(session);
     await page.reload();
-    await page.locator(".tile").nth(2).waitFor();
+    await page.locator(".tile").nth(3).waitFor();
   });
 
   test("speak plays a text, highlights each word, and saves the same audio", async () => {
