@@ -275,10 +275,10 @@ describe("the console in a browser", () => {
     assert.equal(await menu.filter({ hasText: "Listen" }).count(), 0);
     await page.getByRole("link", { name: "Go to the overview" }).click();
     await page.locator(".tile").first().waitFor();
-    assert.equal(await page.locator(".tile").count(), 2);
+    assert.equal(await page.locator(".tile").count(), 3);
     await page.unroute(session);
     await page.reload();
-    await page.locator(".tile").nth(2).waitFor();
+    await page.locator(".tile").nth(3).waitFor();
   });
 
   test("speak plays a text, highlights each word, and saves the same audio", async () => {
