@@ -18,7 +18,7 @@ import { withFailuresAtEnd } from "./test-runs.mjs";
 /** Debian packages without which tests fail; installed if missing, as root. */
 const REQUIRED_PACKAGES = ["ffmpeg", "curl", "chromium-headless-shell"];
 /** Installed too, as root; without them, the tests that need them are skipped. */
-const WANTED_PACKAGES = ["espeak-ng", "nats-server"];
+const WANTED_PACKAGES = ["espeak-ng", "nats-server", "python3-websockets"];
 /** Settings of this machine's own service, which tests must not use. */
 const COMMAND_SETTINGS = ["DAUYS_URL", "DAUYS_API_KEY"];
 /** Settings that make tests run longer than in the gate, with separate time limits. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -40,8 +40,8 @@ test("docs/examples/README.md lists every program", () => {
     [...names.matchAll(/\]\(([^)]+)\)/g)].map((match) => match[1]!),
   );
   assert.deepEqual(listed.toSorted(), [
-    ...["agent.mjs", "assistant.mjs", "client.mjs", "deepgram.mjs", "live.mjs", "microphone.sh"],
-    ...["openai_shape.py", "page-server.mjs", "page.html", "realtime.mjs", "recorder.html"],
+    ...["agent.mjs", "assistant.mjs", "client.mjs", "deepgram.mjs", "jobs.py", "live.mjs", "live.py"],
+    ...["microphone.sh", "openai_shape.py", "page-server.mjs", "page.html", "realtime.mjs", "recorder.html"],
     ...["speak-and-transcribe.sh"],
   ]);
 });
@@ -88,6 +88,22 @@ test("the Python example uses the OpenAI-compatible paths", async () => {
   const file = join(folder, "python.wav");
   assert.match(await run("python3", "openai_shape.py", TEXT, file), /^[а-яәіңғүұқөһё ]+\n$/);
   await assertWav(file);
+});
+
+test("Python transcribes recordings as jobs, and a repeated program finds them", async () => {
+  const printed = await run("python3", "jobs.py", recording);
+  assert.match(printed, /recording\.wav: [А-ЯӘІҢҒҮҰҚӨҺЁ][^\n]{20,}\n$/);
+  assert.equal(await run("python3", "jobs.py", recording), printed);
+});
+
+const hasWebsockets = spawnSync("python3", ["-c", "import websockets"]).status === 0;
+
+test("Python transcribes samples as they arrive", {
+  skip: hasWebsockets ? false : "python3-websockets is not installed",
+}, async () => {
+  const command = 'ffmpeg -v error -i "$1" -f s16le -ac 1 -ar 16000 - | python3 live.py';
+  const printed = await run("sh", "-c", command, "sh", recording);
+  assert.match(printed, /^[А-ЯӘІҢҒҮҰҚӨҺЁ][^\n]{20,}\n/);
 });
 
 test("ffmpeg pipes audio into live transcription", async () => {
