@@ -45,7 +45,7 @@ export type TransitionTable = {
   };
 };
 
-/** What each event does in each state; STATES.md shows the same table. */
+/** Transitions by event and state; STATES.md shows the same table. */
 export const TRANSITIONS = {
   audio: { listening: acceptAudio, draining: ignore, settling: ignore, stopped: ignore },
   finalize: { listening: markUtterance, draining: ignore, settling: ignore, stopped: ignore },

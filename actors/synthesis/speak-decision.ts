@@ -45,7 +45,7 @@ interface Ending {
 
 interface OpenState {
   readonly phase: "open";
-  /** The first sentence of a turn may begin with a clause of its own, before the rest has arrived. */
+  /** The first sentence of a turn may begin with a separate clause, before the rest has arrived. */
   readonly startsEarly: boolean;
   readonly items: readonly Item[];
   readonly current: Current | null;

@@ -95,7 +95,7 @@ export class FileRun {
   #atWork = 0;
   #failure: ServiceError | null = null;
   #isOver = false;
-  /** Its tasks were told to stop; it starts none until they have. */
+  /** Its tasks were asked to stop; it starts no other until they have. */
   #isYielding = false;
 
   constructor(options: FileRunOptions) {

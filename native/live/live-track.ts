@@ -209,7 +209,7 @@ export class LiveTrack {
     return this.#spoken instanceof ReadUtterance ? this.#spoken : null;
   }
 
-  /** What the model's reader has read of the open utterance; null without a reader. */
+  /** The part of the open utterance read so far; null without a reader. */
   get openReading(): OpenReading | null {
     return this.#spoken !== null && this.#spoken.reading !== null ? (this.#spoken as OpenReading) : null;
   }

@@ -2,7 +2,7 @@ import { bestToken } from "../../core/domain/decoding/greedy.js";
 import type { Reading } from "../models/utterance-reader.js";
 import type { EndedText, FlushOutputs, OpenText, PartialText } from "./hypothesis.js";
 
-/** What has been read of an open utterance. */
+/** The part of an open utterance read so far. */
 export interface OpenReading {
   /** Of the utterance, in frames of the session. */
   readonly startFrame: number;

@@ -71,7 +71,7 @@ export type ModelManifest =
   | PunctuationManifest
   | DiarizationManifest;
 
-/** What a model is for; a service has a default model for each task. */
+/** Purpose of a model; a service has a default model for each task. */
 export type Task = ModelManifest["task"];
 export const TASKS = [
   "transcription",

@@ -33,7 +33,7 @@ export interface FeatureRecognizerManifest extends PublicRecognizerManifest {
 /** Windows in which a full-context graph reads a live utterance, see `ReadingWindows`. */
 export interface WindowSeconds {
   readonly strideSeconds: number;
-  /** What two windows share. */
+  /** Overlap of two windows. */
   readonly overlapSeconds: number;
 }
 

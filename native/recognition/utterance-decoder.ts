@@ -16,7 +16,7 @@ export interface UtteranceOptions {
   readonly offsetSeconds: number;
   readonly speechMean: number;
   readonly hotWords: HotWords | null;
-  /** What the model's reader has read of the utterance; none by default. */
+  /** The part of the utterance read so far; none by default. */
   readonly reading?: Reading | null;
 }
 

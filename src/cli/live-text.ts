@@ -49,7 +49,7 @@ export class LiveText {
   }
 
   /**
-   * Prints the final of one of several speakers as a line of its own, and shows partials as those of one.
+   * Prints the final of one of several speakers as a separate line, and shows partials as those of one.
    * Their sentences alternate, so no line stays open for the mark that a later final may bring.
    */
   turn(

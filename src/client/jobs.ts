@@ -60,7 +60,7 @@ export interface JobWaitOptions extends CallOptions {
   readonly pollMs?: number | undefined;
 }
 
-/** What the methods need of their client. */
+/** Parts of the client that the methods use. */
 export interface JobsParts<Source> {
   readonly requester: Requester;
   readonly url: URL;

@@ -25,7 +25,7 @@ const MOST_DURATIONS = 8;
 
 type Answer = InferenceSession.OnnxValueMapType;
 
-/** What the decoder knows of the tokens so far. */
+/** State of the decoder after the tokens so far. */
 export interface Prediction {
   /** The last token, which `states` do not include yet. */
   readonly token: number;
