@@ -61,7 +61,7 @@ export const TRANSCRIPT_SEGMENT = z.object({
   speaker: SPEAKER,
 });
 
-/** What was said on one channel, as in the transcript of a mono file with its samples. */
+/** Transcript of one channel, as in the transcript of a mono file with its samples. */
 const CHANNEL_TRANSCRIPT = z.object({
   channel: z.int().min(0).meta({ description: "Counts from 0" }),
   text: z.string(),

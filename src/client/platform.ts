@@ -1,7 +1,7 @@
 import type { AudioBody, AudioSource } from "./audio-source.js";
 import type { SocketLike, Transport } from "./transport.js";
 
-/** What the client needs of a browser or of Node. */
+/** Functions of a browser or of Node that the client uses. */
 export interface Platform {
   readonly transport: Transport;
   openSocket(url: URL, protocols: string[]): SocketLike;

@@ -132,7 +132,7 @@ export interface FileDisplayWord extends DisplayWord, OfChannel, OfSpeaker {}
 
 export interface FileRedaction extends Redaction, OfChannel {}
 
-/** What was said on one channel, as in the transcript of a mono file with its samples. */
+/** Transcript of one channel, as in the transcript of a mono file with its samples. */
 export interface ChannelTranscript {
   /** Counts from 0. */
   readonly channel: number;

@@ -44,7 +44,7 @@ export type LiveStep =
   /** Waits for a message, for at most 20 s: its absence shows in the trace. */
   | { readonly await: Pattern };
 
-/** What one live session does. Sessions end when the server closes the socket. */
+/** Steps of one live session. Sessions end when the server closes the socket. */
 export interface LiveScript {
   readonly path?: string;
   readonly credential?: Credential;
@@ -58,7 +58,7 @@ export interface LiveScript {
   readonly isLast?: boolean;
 }
 
-/** What must be true of a session; `which` selects among the messages of its type. */
+/** A rule that a session must obey; `which` selects among the messages of its type. */
 export type LiveCheck =
   | { readonly closed: number }
   | { readonly notClosed: number }

@@ -24,7 +24,7 @@ const CLIP = new URL("../../../src/conformance/clip.wav", import.meta.url);
 export type Case = LiveCase | SpeechCase;
 export type CaseResult = Requirement & Verdict;
 
-/** What was run, and what came of it. */
+/** The cases that ran, with their results. */
 export interface Report {
   readonly results: readonly CaseResult[];
   readonly traces: ReadonlyMap<string, Trace>;

@@ -14,7 +14,7 @@ const WAV_AT_8_KHZ =
 /** The first box of an MP4 file. */
 const MP4 = "0000001c667479706d703432000000006d7034326d70343169736f6d";
 
-/** What the sessions do, by name. Cases of the same session share its run. */
+/** Steps of the sessions, by name. Cases of the same session share its run. */
 export const LIVE_SCRIPTS = {
   "two utterances": {
     query: { words: "true", eou_ms: "300" },

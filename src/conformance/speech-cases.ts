@@ -5,7 +5,7 @@ const SENTENCES = "Сәлеметсіз бе! Бұл сынақ.";
 const QUICK = { nfe: 4 } as const;
 const SPOKEN = { text: SENTENCES, ...QUICK } as const;
 
-/** What the requests send, by name. */
+/** The requests, by name. */
 export const SPEECH_SCRIPTS = {
   sentences: { body: SPOKEN },
   "the same again": { body: SPOKEN, after: "sentences" },

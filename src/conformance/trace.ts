@@ -2,7 +2,7 @@ import type { CloseEvent } from "ws";
 
 export type Message = Readonly<Record<string, unknown>> & { readonly type?: unknown };
 
-/** What happened in a live session, in order. */
+/** Events of a live session, in order. */
 export type TraceEntry =
   | { readonly sent: "audio" | "close" | "text"; readonly messageCount: number }
   | { readonly received: Message; readonly isBinary: boolean };

@@ -51,7 +51,7 @@ export class WebhookLoop {
         if (due.length < AT_ONCE || this.#stopping.signal.aborted) return;
       }
     } catch (error) {
-      // What was taken is due again after a minute.
+      // Webhooks that were taken are due again after a minute.
       this.#parts.log.warn({ err: error }, "webhooks not sent");
     }
   }

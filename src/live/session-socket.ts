@@ -37,7 +37,7 @@ interface OpenSession<S> {
   closed(code: number): void;
 }
 
-/** What a socket takes of its organization's slots. */
+/** Slots that a socket takes from its organization. */
 interface SlotsTaken {
   readonly kind: WorkKind;
   /** Sessions of the socket; one by default. */

@@ -27,7 +27,7 @@ const LONGEST_FRAME_BYTES = 1 << 16;
 const MOST_WAITING_BYTES = 4 << 20;
 /** A decoder that decodes nothing for this long is stuck: a message takes milliseconds. */
 const STUCK_MS = 15_000;
-/** What a decoder may report; it is not trusted. */
+/** Reports of a decoder, which is not trusted. */
 const REPORTED = ["UNSUPPORTED_FORMAT", "AUDIO_UNREADABLE"] as const;
 const LONGEST_REPORT = 300;
 
