@@ -1,12 +1,24 @@
 import type { StepBatch } from "../models/recognizer.js";
 import type { EncoderState } from "../models/state-rows.js";
 
-/** Batch sizes, few so that buffers can be reused. On a core, rows do not get cheaper above 64. */
-const BATCH_ROWS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256] as const;
+/** Batch sizes for providers that prepare kernels for each shape: few, so that they start soon. */
+const PREPARED_ROWS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256] as const;
+/** Up to this size, batches of other providers have no row without a session. */
+const MAX_EXACT_ROWS = 16;
+/** At most a tenth of a larger one is padding. */
+const FINE_STEP = 1 / 8;
 
-/** Lists the batch sizes up to `most`, which is the last. */
-export function batchRows(most: number): readonly number[] {
-  return [...BATCH_ROWS.filter((rows) => rows < most), most];
+/** Lists the batch sizes up to `most`, which is the last. On a core, rows do not get cheaper above 64. */
+export function batchRows(most: number, isPrepared: boolean): readonly number[] {
+  const sizes = isPrepared ? PREPARED_ROWS : fineRows(most);
+  return [...sizes.filter((rows) => rows < most), most];
+}
+
+function fineRows(most: number): readonly number[] {
+  const sizes: number[] = [];
+  for (let rows = 1; rows < most; rows += rows < MAX_EXACT_ROWS ? 1 : Math.floor(rows * FINE_STEP))
+    sizes.push(rows);
+  return sizes;
 }
 
 /** A batch with views of its rows, made once. */
@@ -23,9 +35,10 @@ export class BatchShapes {
   readonly #make: (rows: number, frames: number) => StepBatch;
   readonly #batches: RowedBatch[] = [];
 
-  constructor(make: (rows: number, frames: number) => StepBatch, most: number) {
+  /** @param rows batch sizes in ascending order */
+  constructor(make: (rows: number, frames: number) => StepBatch, rows: readonly number[]) {
     this.#make = make;
-    this.rows = batchRows(most);
+    this.rows = rows;
   }
 
   /** Returns the smallest batch with at least `count` rows. */

@@ -7,7 +7,7 @@ import { copyState, type EncoderState } from "../models/state-rows.js";
 import type { Reading } from "../models/utterance-reader.js";
 import type { DecodedUtterance, UtteranceDecoder } from "../recognition/utterance-decoder.js";
 import { warmUpRefining } from "../recognition/warm-up.js";
-import { BatchShapes, type RowedBatch } from "./batch-shapes.js";
+import { BatchShapes, batchRows, type RowedBatch } from "./batch-shapes.js";
 import { BLOCK_FRAMES, type FrameRows, type StatePool } from "./encoder-memory.js";
 import type { FlushOutputs } from "./hypothesis.js";
 
@@ -125,7 +125,7 @@ export class SecondPassRunner {
     this.#longestReplay = longestReplay;
     const most = mostRows(this.#rows);
     const frames = most * (longestReplay + this.#flushFrames);
-    this.#flushes = new BatchShapes(model.stepBatches({ rows: most, frames }), most);
+    this.#flushes = new BatchShapes(model.stepBatches({ rows: most, frames }), batchRows(most, true));
     this.#encoded = new Float32Array(BLOCK_FRAMES * model.encodedSize);
   }
 

@@ -25,7 +25,7 @@ export const USUAL_SHAPES: readonly BatchShape[] = [1, 2, 4, 8].flatMap((rows) =
 );
 export function everyShape(capacity: StepCapacity): readonly BatchShape[] {
   return CHUNK_FRAMES.flatMap((frames) =>
-    batchRows(capacity.rows)
+    batchRows(capacity.rows, true)
       .filter((rows) => rows * frames <= capacity.frames)
       .map((rows) => ({ rows, frames })),
   );

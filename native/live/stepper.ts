@@ -6,7 +6,7 @@ import type { RecognizerModel, StepCapacity } from "../models/recognizer.js";
 import { copyState, type EncoderState } from "../models/state-rows.js";
 import type { UtteranceDecoder } from "../recognition/utterance-decoder.js";
 import type { LiveWorkerAnswer, ToLiveWorker } from "../threads/protocol.js";
-import { BatchShapes, type RowedBatch } from "./batch-shapes.js";
+import { BatchShapes, batchRows, type RowedBatch } from "./batch-shapes.js";
 import { ChunkReadings, type ReadChunk } from "./chunk-readings.js";
 import { BLOCK_FRAMES, RowPool, StatePool, StateSlabs, slabOf } from "./encoder-memory.js";
 import { LiveFinals } from "./finals.js";
@@ -42,6 +42,8 @@ export interface LiveStepperParts {
   readonly onStep: (stepMs: number) => void;
   /** Limits for sessions per step and second passes per run; for a CPU core by default. */
   readonly rows?: Pick<BatchRows, "liveRows" | "finalRows">;
+  /** The provider prepares kernels for each shape; false by default. */
+  readonly preparesShapes?: boolean;
   /** Monotonic clock for the time share of partials; `performance.now` by default. */
   readonly nowMs?: () => number;
 }
@@ -83,6 +85,7 @@ export class LiveStepper {
     post,
     onStep,
     rows: { liveRows, finalRows } = USUAL_ROWS,
+    preparesShapes = false,
     nowMs = () => performance.now(),
   }: LiveStepperParts) {
     const states = new StatePool(model);
@@ -120,7 +123,8 @@ export class LiveStepper {
     this.#finals = new LiveFinals(model, utterances, { states, longestChunk, rows: finalRows, post });
     this.#capacity = stepCapacity(liveRows);
     this.#groups = CHUNK_FRAMES.map((frames) => new StepGroup(frames, this.#capacity));
-    this.#shapes = new BatchShapes(model.stepBatches(this.#capacity), liveRows);
+    const sizes = batchRows(liveRows, preparesShapes);
+    this.#shapes = new BatchShapes(model.stepBatches(this.#capacity), sizes);
     this.#slabs = new StateSlabs(model, liveRows);
   }
 

@@ -71,11 +71,12 @@ async function start(): Promise<Started> {
     placement: { ...data.placement, thread: threadId },
   });
   const pace = new PaceMeter(() => model.runMs, post);
+  const isPrepared = preparesShapes(data.placement.provider);
   const stepper = new LiveStepper({
-    ...{ model, utterances, rows: data.rows, post: postLater },
+    ...{ model, utterances, rows: data.rows, preparesShapes: isPrepared, post: postLater },
     onStep: (stepMs) => pace.step(stepMs),
   });
-  await stepper.warmUp(preparesShapes(data.placement.provider) ? "every shape" : "usual shapes");
+  await stepper.warmUp(isPrepared ? "every shape" : "usual shapes");
   post({ type: "ready", protocolVersion: PROTOCOL_VERSION, warmupMs: performance.now() - startedAtMs });
   return { model, stepper, pace };
 }
