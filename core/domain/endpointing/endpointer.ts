@@ -256,11 +256,19 @@ export class Endpointer {
   #isNearSpeech(frame: number): boolean {
     const { onThreshold, offThreshold } = this.#options;
     const threshold = this.#isSpeech ? offThreshold : onThreshold;
-    const level = this.#frames.level(frame);
     const needed = this.#isOpen
-      ? this.#speaker.toHold(threshold, level)
-      : this.#speaker.toOpen(threshold, level, frame);
+      ? this.#speaker.toHold(threshold, this.#frames.level(frame))
+      : this.#speaker.toOpen(threshold, this.#levelOfRun(frame), frame);
     return this.#frames.probability(frame) >= needed;
+  }
+
+  /** Returns the highest level of a run of speech: a quiet consonant may follow the first vowel of a sentence. */
+  #levelOfRun(frame: number): number {
+    let level = this.#frames.level(frame);
+    // Frames of the utterance before are unknown to a session that was replayed from its end.
+    for (let before = Math.max(this.#earliestStart, frame - this.#speechRun); before < frame; before++)
+      level = Math.max(level, this.#frames.level(before));
+    return level;
   }
 
   #isOver(silenceFrames: number): boolean {

@@ -416,6 +416,21 @@ test("a voice 10 dB below the speaker that never comes near ends the utterance s
   assert.equal(later, "39 ended #0 0-25 distant");
 });
 
+test("a quiet consonant after the first vowel does not delay the start of an utterance", () => {
+  const started = (frames: string) => {
+    const endpointer = new Endpointer();
+    return [...frames].flatMap((letter, frame) => {
+      const { probability, ...heard } = HEARD[letter]!;
+      const events = endpointer.push(probability, heard);
+      return events.some(({ type }) => type === "started") ? [frame] : [];
+    });
+  };
+  const sentence = `${"#".repeat(20)}......`;
+  assert.deepEqual(started(`${sentence}#b#${sentence}`), [1, 27]);
+  // Two quiet frames without a near one before them start nothing.
+  assert.deepEqual(started(`${sentence}bb##${sentence}`), [1, 29]);
+});
+
 test("a voice that continues after a distant end is the next utterance", () => {
   const heard = `${"#".repeat(20)}${"d".repeat(60)}......`;
   const ends = endsOf(heard, { doubtLimit: DISTANT_DOUBT });
