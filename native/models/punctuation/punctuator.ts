@@ -15,10 +15,11 @@ import type { PunctuationModel } from "../punctuation-model.js";
 import { PUNCTUATION_FOLDER, WORD_WIDTH, WordWeights } from "./word-weights.js";
 
 /**
- * Words in a window, and the number of them that the next window repeats: results are taken from the middle.
+ * Maximum number of words in a window, and the number of them that the next window repeats: results are taken
+ * from the middle.
  */
-const WINDOW = 200;
-const OVERLAP = 50;
+const MOST_WORDS = 200;
+const OVERLAP = 32;
 /** Maximum number of windows in a run. */
 const ROWS = 8;
 
@@ -64,16 +65,14 @@ export class Punctuator implements PunctuationModel {
    * @param pauses seconds after each word, -1 where unknown
    */
   async read(words: readonly string[], pauses: Float32Array | null = null): Promise<Punctuation> {
-    const starts = startsOfWindows(words.length);
+    const windows = windowsOf(words.length);
     const decided: Punctuation = { marks: [], cases: [], stops: [] };
-    for (let nth = 0; nth < starts.length; nth += ROWS) {
-      const rows = starts
-        .slice(nth, nth + ROWS)
-        .map((first) => [first, Math.min(words.length, first + WINDOW)] as const);
+    for (let nth = 0; nth < windows.length; nth += ROWS) {
+      const rows = windows.slice(nth, nth + ROWS);
       for (const [row, read] of (await this.#readRows(words, pauses, rows)).entries()) {
         const [first, end] = rows[row]!;
         const from = decided.marks.length - first;
-        const to = end === words.length ? end - first : WINDOW - OVERLAP / 2;
+        const to = end - first - (end === words.length ? 0 : OVERLAP / 2);
         (decided.marks as Mark[]).push(...read.marks.slice(from, to));
         (decided.cases as Case[]).push(...read.cases.slice(from, to));
         (decided.stops as Stop[]).push(...read.stops.slice(from, to));
@@ -113,9 +112,12 @@ export class Punctuator implements PunctuationModel {
   }
 }
 
-/** All windows of a long text have the same length: the last one ends with the text. */
-function startsOfWindows(words: number): readonly number[] {
-  const starts: number[] = [];
-  for (let start = 0; start + WINDOW < words; start += WINDOW - OVERLAP) starts.push(start);
-  return [...starts, Math.max(0, words - WINDOW)];
+/** Cuts a text into windows [first, end) of equal length, as few as possible; the last ones overlap most. */
+function windowsOf(words: number): readonly (readonly [number, number])[] {
+  const count = Math.max(1, Math.ceil((words - OVERLAP) / (MOST_WORDS - OVERLAP)));
+  const width = Math.ceil((words + (count - 1) * OVERLAP) / count);
+  return Array.from({ length: count }, (_, nth) => {
+    const first = Math.min(nth * (width - OVERLAP), words - width);
+    return [first, first + width];
+  });
 }
