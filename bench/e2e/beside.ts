@@ -5,10 +5,11 @@ import { writeWav } from "../../core/domain/audio/wav.js";
 import { saveResult } from "../save-result.js";
 import { loadOverHttp } from "../support/http-load.js";
 import { runLive } from "../support/live-client.js";
+import { timesOf } from "../support/live-round.js";
 import { percentiles } from "../support/percentiles.js";
 import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { streamSentences } from "../support/speech-client.js";
-import { SAMPLE_RATE_HZ, SENTENCES, speakStream } from "../support/spoken-stream.js";
+import { SAMPLE_RATE_HZ, SENTENCES, type SpokenStream, speakStream } from "../support/spoken-stream.js";
 
 const FRONTS = ["uws", "node"] as const;
 const CREDITS = 1_000_000_000;
@@ -95,7 +96,8 @@ export async function run({
 
 async function workloads(service: ServiceProcess, smoke: boolean): Promise<readonly Workload[]> {
   const sentences = smoke ? SENTENCES.slice(0, 1) : SENTENCES;
-  const { pcm } = await speakStream(service, sentences);
+  const stream = await speakStream(service, sentences);
+  const { pcm } = stream;
   const long = new Int16Array(pcm.length * (smoke ? 1 : FILE_REPEATS));
   for (let at = 0; at < long.length; at += pcm.length) long.set(pcm, at);
   const wav = writeWav(long, SAMPLE_RATE_HZ);
@@ -118,8 +120,8 @@ async function workloads(service: ServiceProcess, smoke: boolean): Promise<reado
     {
       name: `live ${LIVE_SESSIONS}`,
       front: "uws",
-      rounds: 1,
-      run: (at) => live(at, pcm, smoke ? 1 : LIVE_SESSIONS),
+      rounds: 2,
+      run: (at) => live(at, stream, smoke ? 1 : LIVE_SESSIONS),
     },
   ];
 }
@@ -170,31 +172,31 @@ async function file(service: ServiceProcess, wav: Uint8Array): Promise<Record<st
   };
 }
 
-/** Paced sessions, all started within two seconds. Latency: from `end` of a final to its arrival. */
+/** Paced sessions, all started within two seconds; latencies from the bounds of speech in the audio. */
 async function live(
   service: ServiceProcess,
-  pcm: Int16Array,
+  stream: SpokenStream,
   sessions: number,
 ): Promise<Record<string, number>> {
+  const { url, key } = service;
+  const { pcm } = stream;
   const before = service.cpuSeconds();
   const runs = await Promise.all(
     Array.from({ length: sessions }, async (_, nth) => {
       await new Promise((done) => setTimeout(done, (2_000 * nth) / sessions));
-      const { url, key } = service;
       return runLive({ url, key, pcm, messageSamples: MESSAGE_SAMPLES, isPaced: true });
     }),
   );
   const cpuSeconds = service.cpuSeconds() - before;
-  const latenciesMs = runs.flatMap(({ received, startedAtMs }) =>
-    received.flatMap(({ message, atMs }) =>
-      message.type === "final" ? [atMs - startedAtMs - 1_000 * message.end] : [],
-    ),
-  );
-  const latency = percentiles(latenciesMs);
+  const times = runs.map((received) => timesOf(received, stream));
+  const finals = percentiles(times.flatMap(({ finalLatenciesMs }) => finalLatenciesMs));
+  const partials = percentiles(times.flatMap(({ firstPartialsMs }) => firstPartialsMs));
   return {
     "CPU ms an audio second": (1_000 * cpuSeconds * SAMPLE_RATE_HZ) / (sessions * pcm.length),
-    "final p50 ms": latency?.p50 ?? Number.NaN,
-    "final p99 ms": latency?.p99 ?? Number.NaN,
+    "final p50 ms": finals?.p50 ?? Number.NaN,
+    "final p99 ms": finals?.p99 ?? Number.NaN,
+    "first partial p50 ms": partials?.p50 ?? Number.NaN,
+    "first partial p95 ms": partials?.p95 ?? Number.NaN,
   };
 }
 

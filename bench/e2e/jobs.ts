@@ -9,8 +9,9 @@ import { percentiles } from "../support/percentiles.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
 const SENTENCE = "Қазақ тілі түркі тілдерінің қыпшақ тобына жатады. ";
-/** Recordings of about one and two minutes. */
-const SENTENCES = { request: 20, job: 40 };
+/** Recordings of about three seconds, one minute and two minutes. */
+const SENTENCES = { short: 1, long: 20, job: 40 };
+const LENGTHS = ["short", "long"] as const;
 const SIZES = {
   full: { jobs: 10_000, rounds: 4, requests: 10 },
   smoke: { jobs: 50, rounds: 1, requests: 2 },
@@ -18,14 +19,17 @@ const SIZES = {
 
 type Sql = ReturnType<typeof connect>;
 
+type Length = (typeof LENGTHS)[number];
+
+/** Milliseconds of each request. */
 interface Samples {
   readonly without: number[];
   readonly queued: number[];
 }
 
 /**
- * `npm run bench -- jobs`: the time of a synchronous transcription without jobs, and with 10,000 of them in
- * the queue and one running, in alternating rounds of one run. The jobs are copies of one job, made in the
+ * `npm run bench -- jobs`: the time of short and long synchronous transcriptions without jobs, and with 10,000 of
+ * them in the queue and one running, in alternating rounds of one run. The jobs are copies of one job, made in the
  * database. `FILE_WORKERS` reaches the service (1).
  */
 export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
@@ -39,18 +43,28 @@ export async function run({ smoke }: { readonly smoke: boolean }): Promise<void>
   try {
     await new Transfers(sql).topUp("org_development", 100_000_000, "bench");
     const client = new DauysClient({ baseUrl: service.url, apiKey: service.key });
-    const request = await speech(client, SENTENCES.request);
-    const job = await client.jobs.submit(await speech(client, SENTENCES.job));
+    const requests = {
+      short: await speech(client, SENTENCES.short),
+      long: await speech(client, SENTENCES.long),
+    };
+    const audio = await speech(client, SENTENCES.job);
+    const job = await client.jobs.submit(audio);
     await client.jobs.wait(job.id);
-    const samples: Samples = { without: [], queued: [] };
+    const samples: Record<Length, Samples> = {
+      short: { without: [], queued: [] },
+      long: { without: [], queued: [] },
+    };
+    const measure = async (state: keyof Samples) => {
+      for (const length of LENGTHS)
+        samples[length][state].push(...(await timed(client, requests[length], size.requests)));
+    };
     let jobsDone = 0;
-    await timed(client, request, size.requests);
+    for (const length of LENGTHS) await timed(client, requests[length], size.requests);
     for (let round = 0; round < size.rounds; round++) {
-      samples.without.push(...(await timed(client, request, size.requests)));
-      const audio = await speech(client, SENTENCES.job);
+      await measure("without");
       await enqueue(sql, client, { audio, copies: size.jobs });
       await untilRunning(sql);
-      samples.queued.push(...(await timed(client, request, size.requests)));
+      await measure("queued");
       jobsDone += await clear(sql);
     }
     await report(service, samples, { ...size, workers, jobsDone, smoke });
@@ -123,19 +137,25 @@ async function clear(sql: Sql): Promise<number> {
 
 async function report(
   service: ServiceProcess,
-  samples: Samples,
+  samples: Readonly<Record<Length, Samples>>,
   parameters: Readonly<Record<string, unknown>> & { readonly smoke: boolean },
 ): Promise<void> {
-  const { without, queued } = samples;
-  const ratioAt = (share: "p50" | "p95") => percentiles(queued, 1)![share] / percentiles(without, 1)![share];
   const figures = {
-    withoutMs: percentiles(without, 1),
-    queuedMs: percentiles(queued, 1),
-    ratioP50: ratioAt("p50"),
-    addedMsP50: percentiles(queued, 1)!.p50 - percentiles(without, 1)!.p50,
-    ratioP95: ratioAt("p95"),
+    short: compared(samples.short),
+    long: compared(samples.long),
     serviceCpuSeconds: service.cpuSeconds(),
   };
   console.log(figures);
   if (!parameters.smoke) console.log(await saveResult("jobs", { parameters, figures, samples }));
+}
+
+function compared({ without, queued }: Samples) {
+  const withoutMs = percentiles(without, 1)!;
+  const queuedMs = percentiles(queued, 1)!;
+  return {
+    ...{ withoutMs, queuedMs },
+    ratioP50: queuedMs.p50 / withoutMs.p50,
+    addedMsP50: queuedMs.p50 - withoutMs.p50,
+    ratioP95: queuedMs.p95 / withoutMs.p95,
+  };
 }

@@ -1,3 +1,4 @@
+import { uniformRandom } from "../../core/domain/statistics/uniform-random.js";
 import { table } from "../evaluate/report.js";
 import { saveResult } from "../save-result.js";
 import { type Delays, delaysOver, LIVE_WIRES, type LiveWire, MESSAGE_MS } from "../support/live-wires.js";
@@ -8,9 +9,13 @@ import { GAP_SAMPLES, SENTENCES, type SpokenStream, speakStream } from "../suppo
 
 /** Sessions of each wire that speak at the same time, and how often. */
 const GROUPS = 4;
-const ROUNDS = 4;
-/** Between the starts of two sessions; not a multiple of any message or frame. */
-const STAGGER_MS = 53;
+const ROUNDS = 8;
+/** Between the starts of two sessions. */
+const STAGGER_MS = 40;
+/** Random part of it: with a fixed one, a wire would always meet the same phase of the worker's rounds. */
+const JITTER_MS = 40;
+const JITTER_SEED = 1;
+const FIRST_ROUND = { groups: 1, round: 0, random: () => 0 };
 const SPEECH_ROUNDS = 12;
 
 /** What one wire adds to ours, paired by session or by request. */
@@ -27,7 +32,7 @@ interface WireFigure {
 /**
  * `npm run bench -- wires`: finals of every live protocol compared with those of `/v1/stream`, and the first
  * audio of every protocol that speaks compared with that of `/v1/tts/stream`: the same audio and texts,
- * alternating, in one run of one service. Three minutes.
+ * alternating, in one run of one service. Five minutes.
  */
 export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
   const service = await startServiceProcess({ LIVE_PER_ORG: "1000", MODEL_PRELOAD: "true" });
@@ -37,7 +42,7 @@ export async function run({ smoke }: { readonly smoke: boolean }): Promise<void>
     const stream = await speakStream(service, sentences);
     const plan = smoke ? { groups: 1, rounds: 1 } : { groups: GROUPS, rounds: ROUNDS };
     // The first sessions and sentences of a service take longer.
-    if (!smoke) await liveRound(service, await speakStream(service, SENTENCES.slice(3)), 1, 0);
+    if (!smoke) await liveRound(service, await speakStream(service, SENTENCES.slice(3)), FIRST_ROUND);
     const live = await liveFigures(service, stream, plan);
     console.log(tableOf("finals, behind the end of speech", live));
     const speech = await speechFigures(service, sentences, smoke ? 1 : SPEECH_ROUNDS);
@@ -45,7 +50,14 @@ export async function run({ smoke }: { readonly smoke: boolean }): Promise<void>
     if (smoke) return;
     const { groups, rounds } = plan;
     const parameters = {
-      ...{ groups, rounds, speechRounds: SPEECH_ROUNDS, messageMs: MESSAGE_MS, staggerMs: STAGGER_MS },
+      ...{
+        groups,
+        rounds,
+        speechRounds: SPEECH_ROUNDS,
+        messageMs: MESSAGE_MS,
+        staggerMs: STAGGER_MS,
+        jitterMs: JITTER_MS,
+      },
       ...{ sentences, gapSamples: GAP_SAMPLES, wires: LIVE_WIRES.map(({ name, path }) => ({ name, path })) },
     };
     await saveResult("wires", { parameters, live, speech });
@@ -60,8 +72,9 @@ async function liveFigures(
   { groups, rounds }: { readonly groups: number; readonly rounds: number },
 ): Promise<WireFigure[]> {
   const delays = new Map<string, (number | null)[]>(LIVE_WIRES.map(({ name }) => [name, []]));
+  const random = uniformRandom(JITTER_SEED);
   for (let round = 0; round < rounds; round++) {
-    for (const [wire, ofRound] of await liveRound(service, stream, groups, round))
+    for (const [wire, ofRound] of await liveRound(service, stream, { groups, round, random }))
       delays.get(wire.name)!.push(...ofRound);
   }
   return LIVE_WIRES.map(({ name, reference }) => figure(name, reference, delays));
@@ -74,8 +87,11 @@ async function liveFigures(
 async function liveRound(
   service: ServiceProcess,
   stream: SpokenStream,
-  groups: number,
-  round: number,
+  {
+    groups,
+    round,
+    random,
+  }: { readonly groups: number; readonly round: number; readonly random: () => number },
 ): Promise<Map<LiveWire, Delays>> {
   const count = LIVE_WIRES.length;
   const places = new Map<LiveWire, Promise<Delays>[]>(LIVE_WIRES.map((wire) => [wire, []]));
@@ -83,7 +99,7 @@ async function liveRound(
     for (let nth = 0; nth < count; nth++) {
       // Each wire takes each place in the order.
       const wire = LIVE_WIRES[(nth + group + round) % count]!;
-      const startMs = (group * count + nth) * STAGGER_MS;
+      const startMs = (group * count + nth) * STAGGER_MS + random() * JITTER_MS;
       const session = new Promise((resolve) => setTimeout(resolve, startMs)).then(() =>
         delaysOver(wire, service, stream),
       );

@@ -81,7 +81,7 @@ export async function runLiveRound(parts: {
  * Latencies of one session. The final of an utterance is the last one that ends within half a second of the
  * utterance's end.
  */
-function timesOf(live: LiveRun, stream: SpokenStream) {
+export function timesOf(live: LiveRun, stream: SpokenStream) {
   const wallOf = (sample: number) => live.startedAtMs + (sample / SAMPLE_RATE_HZ) * 1_000;
   const finalLatenciesMs: number[] = [];
   const firstPartialsMs: number[] = [];
