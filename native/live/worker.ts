@@ -17,6 +17,7 @@ import {
   type ToLiveWorker,
   type WorkerData,
 } from "../threads/protocol.js";
+import { endAfterMicrotasks } from "../threads/uncaught-errors.js";
 import { LiveStepper } from "./stepper.js";
 
 /**
@@ -120,6 +121,7 @@ async function serveToTheEnd(started: Started): Promise<void> {
   port.close();
 }
 
+endAfterMicrotasks();
 takeNiceness(NICENESS.live);
 
 /** Messages that arrived before the models were loaded. */

@@ -4,6 +4,7 @@ import type { PunctuationManifest } from "../models/manifest.js";
 import type { ModelPackage } from "../models/package.js";
 import { Punctuator } from "../models/punctuation/punctuator.js";
 import type { PunctuationModel } from "../models/punctuation-model.js";
+import { endAfterMicrotasks } from "../threads/uncaught-errors.js";
 
 /** A text to read, with the model for it: the same in all tasks of a thread. */
 export interface ThreadTask {
@@ -13,6 +14,7 @@ export interface ThreadTask {
 }
 
 let loading: Promise<PunctuationModel> | null = null;
+endAfterMicrotasks();
 
 /** Runs one task of the reading thread. */
 export default async function run({ task, model }: ThreadTask): Promise<Reading> {

@@ -11,6 +11,7 @@ import {
   type ToSynthesisWorker,
   type WorkerData,
 } from "../threads/protocol.js";
+import { endAfterMicrotasks } from "../threads/uncaught-errors.js";
 import { loadSpeaker, type PieceSpeaker } from "./load-speaker.js";
 
 /** Poll interval while the queue is full; the engine empties it at each message. */
@@ -80,6 +81,7 @@ port.on("message", (message: ToSynthesisWorker) => {
   }
 });
 
+endAfterMicrotasks();
 takeNiceness(NICENESS.synthesis);
 start().catch((error: unknown) => {
   post({ type: "failed", ...failureOf(error) });

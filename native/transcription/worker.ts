@@ -6,6 +6,7 @@ import { loadRecognizer, type Recognizer } from "../recognition/load-recognizer.
 
 import { NICENESS, takeNiceness } from "../threads/niceness.js";
 import { type FileAnswer, type FileTask, failureOf, type WorkerData } from "../threads/protocol.js";
+import { endAfterMicrotasks } from "../threads/uncaught-errors.js";
 import { performTask, type TaskOptions } from "./perform.js";
 import { SpeakerWorker } from "./speaker-worker.js";
 import { awaitOtherWorkers } from "./task-cell.js";
@@ -19,6 +20,7 @@ const taskOptions: TaskOptions = {
   speakers: new SpeakerWorker(options.diarization, options),
 };
 let recognizer: Promise<Recognizer> | undefined;
+endAfterMicrotasks();
 takeNiceness(NICENESS.transcription);
 
 /** The pool's entry: runs one task at a time. Failures are values, since classes cannot be posted. */

@@ -125,7 +125,7 @@ export const MODULES: readonly Module[] = [
   module(
     "native/reading",
     "the reading thread: punctuation, capitals and figures of transcripts",
-    "core/domain core/ports native/models",
+    "core/domain core/ports native/models native/threads",
     "piscina",
   ),
   module(
