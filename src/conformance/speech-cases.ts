@@ -60,7 +60,7 @@ const ROWS: readonly Row[] = [
     "sentences",
     { header: "x-svc-stream", startsWith: "wav-frames-v1" },
   ],
-  [SPEECH, STREAM, "frames have a length and as many bytes", "sentences", { rule: "whole frames" }],
+  [SPEECH, STREAM, "each frame is a length followed by that many bytes", "sentences", { rule: "whole frames" }],
   [SPEECH, STREAM, "each frame is a WAV: 24 kHz, 16-bit, mono", "sentences", { rule: "playable frames" }],
   [SPEECH, STREAM, "each sentence is one frame", "sentences", { rule: "a frame a sentence" }],
   [SPEECH, STREAM, "without timestamps a frame has no words", "sentences", { rule: "no words" }],

@@ -68,8 +68,9 @@ const TREE = {
   keptAnswersBytes: setting("KEPT_ANSWERS_MB", megabytes(0, 1_000_000), {
     otherwise: "1024",
     means:
-      "disk space for long responses to requests with an `Idempotency-Key`. An organization may use half of it; when all " +
-      "is full, or less than `DISK_FLOOR_MB` would stay free, the oldest of the organization that uses most is evicted",
+            "disk space for long responses to requests with an `Idempotency-Key`. An organization may use half. When the space " +
+      "is full, or less than `DISK_FLOOR_MB` would remain free, the oldest response of the organization that uses the " +
+      "most is evicted",
   }),
   spoolBytes: setting("SPOOL_MB", megabytes(1, 100_000_000), {
     otherwise: "4096",
