@@ -83,7 +83,7 @@ const TREE = {
   }),
   jobKeptMs: setting("JOB_RETENTION_H", wholeNumber(1, 8_760, 3_600_000), {
     otherwise: "24",
-    means: "hours for which a job that has ended is kept with its result",
+        means: "hours for which a finished job and its result are kept",
   }),
   jobStorageBytes: setting("JOBS_STORAGE_MB", megabytes(1, 100_000_000), {
     otherwise: "10240",
