@@ -68,7 +68,7 @@ const TREE = {
   keptAnswersBytes: setting("KEPT_ANSWERS_MB", megabytes(0, 1_000_000), {
     otherwise: "1024",
     means:
-            "disk space for long responses to requests with an `Idempotency-Key`. An organization may use half. When the space " +
+      "disk space for long responses to requests with an `Idempotency-Key`. An organization may use half. When the space " +
       "is full, or less than `DISK_FLOOR_MB` would remain free, the oldest response of the organization that uses the " +
       "most is evicted",
   }),
@@ -83,7 +83,7 @@ const TREE = {
   }),
   jobKeptMs: setting("JOB_RETENTION_H", wholeNumber(1, 8_760, 3_600_000), {
     otherwise: "24",
-        means: "hours for which a finished job and its result are kept",
+    means: "hours for which a finished job and its result are kept",
   }),
   jobStorageBytes: setting("JOBS_STORAGE_MB", megabytes(1, 100_000_000), {
     otherwise: "10240",
