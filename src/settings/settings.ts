@@ -113,7 +113,7 @@ const TREE = {
   /** Null: a pepper created once in `dataDir`. */
   keyPepper: optional("KEY_PEPPER", PEPPER, {
     absent: null,
-    otherwise: "made once",
+    otherwise: "created once",
     means: "secret for key hashes",
   }),
   logLevel: setting("LOG_LEVEL", oneOf("fatal", "error", "warn", "info", "debug", "trace", "silent"), {
@@ -138,7 +138,7 @@ const TREE = {
   /** Null: the shipped packages, and those in `dataDir`. */
   modelsDir: optional("MODELS_DIR", FOLDER, {
     absent: null,
-    otherwise: "`models` beside `package.json`, and in `DATA_DIR`",
+    otherwise: "`models` next to `package.json`, and in `DATA_DIR`",
     means: "folder of model packages, where `dauys models add` puts them",
   }),
   /** Null: by cores and memory. */
