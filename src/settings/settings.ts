@@ -68,8 +68,9 @@ const TREE = {
   keptAnswersBytes: setting("KEPT_ANSWERS_MB", megabytes(0, 1_000_000), {
     otherwise: "1024",
     means:
-      "disk space for long responses to requests with an `Idempotency-Key`. An organization may use half of it; when all " +
-      "is full, or less than `DISK_FLOOR_MB` would stay free, the oldest of the organization that uses most is evicted",
+      "disk space for long responses to requests with an `Idempotency-Key`. An organization may use half. When the space " +
+      "is full, or less than `DISK_FLOOR_MB` would remain free, the oldest response of the organization that uses the " +
+      "most is evicted",
   }),
   spoolBytes: setting("SPOOL_MB", megabytes(1, 100_000_000), {
     otherwise: "4096",
@@ -82,7 +83,7 @@ const TREE = {
   }),
   jobKeptMs: setting("JOB_RETENTION_H", wholeNumber(1, 8_760, 3_600_000), {
     otherwise: "24",
-    means: "hours for which a job that has ended is kept with its result",
+    means: "hours for which a finished job and its result are kept",
   }),
   jobStorageBytes: setting("JOBS_STORAGE_MB", megabytes(1, 100_000_000), {
     otherwise: "10240",
@@ -112,7 +113,7 @@ const TREE = {
   /** Null: a pepper created once in `dataDir`. */
   keyPepper: optional("KEY_PEPPER", PEPPER, {
     absent: null,
-    otherwise: "made once",
+    otherwise: "created once",
     means: "secret for key hashes",
   }),
   logLevel: setting("LOG_LEVEL", oneOf("fatal", "error", "warn", "info", "debug", "trace", "silent"), {
@@ -137,7 +138,7 @@ const TREE = {
   /** Null: the shipped packages, and those in `dataDir`. */
   modelsDir: optional("MODELS_DIR", FOLDER, {
     absent: null,
-    otherwise: "`models` beside `package.json`, and in `DATA_DIR`",
+    otherwise: "`models` next to `package.json`, and in `DATA_DIR`",
     means: "folder of model packages, where `dauys models add` puts them",
   }),
   /** Null: by cores and memory. */

@@ -37,25 +37,25 @@ test("documented request limits match the code", () => {
     ["audio from `url=`", `${LONGEST_FETCH_BYTES / 2 ** 30} GiB`],
     ["text", `${written(LONGEST_TEXT)} code points`],
     [
-      "text once it is read out",
+      "text after numbers and abbreviations are spelled out",
       `${written(LONGEST_SPOKEN_CHARACTERS)} characters, ${written(LONGEST_SPEECH_SECONDS)} s`,
     ],
     [
       "concurrent work of one organization",
       `${paid.synthesis} syntheses, ${paid.files} files, ${paid.live} live sessions; on the free grant ` +
-        `${free.synthesis}, ${free.files}, ${free.live} (settings)`,
+        `${free.synthesis}, ${free.files} and ${free.live} ([settings](settings.md))`,
     ],
     [
       "request body, minimum pace",
       `after ${seconds(UPLOAD_PACE.graceMs)} (JSON: ${seconds(JSON_PACE.graceMs)}) ${UPLOAD_PACE.leastBytesPerS} ` +
-        `bytes a second on average, never ${seconds(UPLOAD_PACE.stallMs)} (JSON: ${seconds(JSON_PACE.stallMs)}) ` +
+        `bytes a second on average; no gap of ${seconds(UPLOAD_PACE.stallMs)} (JSON: ${seconds(JSON_PACE.stallMs)}) ` +
         "without a byte",
     ],
     ["duration of an upload, of a JSON body", `${UPLOAD_PACE.longestMs / 3_600_000} hours, one minute`],
     [
       "response, minimum pace of the reader",
-      `${written(readerPace.leastBytesPerS)} bytes a second once the service has waited ten minutes for it, ` +
-        `never ${seconds(stallMs)} without a byte`,
+      `${written(readerPace.leastBytesPerS)} bytes a second once the service has waited ten minutes for the reader; ` +
+        `no gap of ${seconds(stallMs)} without a byte`,
     ],
   ];
   for (const [name, value] of limits) assert.equal(limit(ERRORS, name), value, name);
@@ -90,7 +90,7 @@ test("documented limits of pauses match the code", () => {
   const pauses = section(read("docs/written-text.md"), "## Pauses").replaceAll("\n", " ");
   assert.ok(
     pauses.includes(
-      `At most ${LONGEST_PAUSE_MS / 1_000} s each and ${LONGEST_PAUSES_MS / 1_000} s in a text`,
+      `at most ${LONGEST_PAUSE_MS / 1_000} s, and all pauses of a text together at most ${LONGEST_PAUSES_MS / 1_000} s`,
     ),
   );
 });

@@ -87,7 +87,7 @@ test("npm start compiles changes, prints a banner with key and commands, and end
     for (const line of [`listens on ${address}`, `Console: ${address}/console`])
       assert.ok(second.output().includes(line), line);
     for (const output of [banner, second.output()]) {
-      assert.match(output, /^Limits: svc-kk-ru-v2: It understands people poorly: .+ svc-kk-v1: .+$/m);
+      assert.match(output, /^Limits: svc-kk-ru-v2: It is inaccurate on real speech: .+ svc-kk-v1: .+$/m);
       assert.match(output, /^Understand people: npx dauys models add gigaam-multilingual && /m);
     }
     assert.ok(!second.output().includes(TEST_KEY), "the key is shown once");

@@ -606,7 +606,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       assert.equal((await once(socket, "close"))[0], 1009);
     });
 
-    // See "Refused frames" in docs/live-protocol.md.
+    // See "Rejected frames" in docs/live-protocol.md.
     test("a frame that breaks the protocol ends the connection, with a code from ws and none from uWebSockets.js", async () => {
       decide = async () => accepted(null, echo);
       const codes: Record<string, number | null> = {};

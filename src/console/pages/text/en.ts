@@ -191,7 +191,7 @@ export const en = {
   noteSpeak:
     "Its voices are clear and robotic, since they were trained on a synthesizer. It speaks Kazakh only: Russian is said with Kazakh sounds.",
   noteHear:
-    "It understands people poorly: 19 to 63 % of the characters of recordings come out wrong, since it learned from synthesizers, which it understands.",
+    "It is inaccurate on real speech: it gets 19 to 63 % of characters wrong on recordings of people, because it was trained on synthesized speech.",
   model: "Model",
   modelDefault: "default",
   noteLink: "About the models",
@@ -340,7 +340,7 @@ export const en = {
   deleteAccount: "Delete account",
   deleteAccountHint: "Your e-mail address, password and sessions are deleted for good.",
   deleteTitle: "Delete {email}?",
-  deletePoint1: "You are signed out everywhere, and your open invitations stop working.",
+  deletePoint1: "You will be signed out everywhere, and your pending invitations will stop working.",
   deletePoint2: "Where you are the only member, keys are revoked and the remaining credits are lost.",
   deletePoint3: "Past charges stay in the transactions without your name. This cannot be undone.",
   deleteForGood: "Delete for good",
