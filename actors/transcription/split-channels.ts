@@ -6,7 +6,7 @@ import { ServiceError } from "../../core/domain/errors.js";
 export function requireFewChannels(count: number): void {
   if (count <= MOST_CHANNELS) return;
   const rule = `a recording must have at most ${MOST_CHANNELS} channels to be transcribed separately`;
-  throw new ServiceError("INVALID_REQUEST", `${rule}, received ${count}: transcribe them mixed instead`);
+  throw new ServiceError("INVALID_REQUEST", `${rule}, received ${count}; use channels=mix`);
 }
 
 /** Joins the transcripts of a recording's channels, with turns and masked data in order of time. */
