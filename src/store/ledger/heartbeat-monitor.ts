@@ -1,12 +1,12 @@
-/** A running service's last heartbeat, in any form that changes with each. */
+/** The last heartbeat of a running service, in any form that changes with each heartbeat. */
 export interface LastHeartbeat {
   readonly id: string;
   readonly heartbeat: string;
 }
 
 /**
- * Finds services whose heartbeat has not changed for `silentMs` by this process's monotonic clock. The time
- * in a heartbeat does not matter, so a wall clock that jumps neither ends a service nor keeps it alive.
+ * Finds services whose heartbeat has not changed for `silentMs`, by this process's monotonic clock. The time
+ * in a heartbeat is irrelevant, so a wall clock that jumps neither ends a service nor keeps it alive.
  */
 export class HeartbeatMonitor {
   readonly #silentMs: number;
@@ -28,7 +28,9 @@ export class HeartbeatMonitor {
     });
   }
 
-  /** Restarts every service's timer, after the database was unreachable and no heartbeat could arrive. */
+  /**
+   * Restarts the timers of all services, after the database was unreachable and no heartbeat could arrive.
+   */
   reset(): void {
     this.#seen.clear();
   }
