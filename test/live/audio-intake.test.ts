@@ -90,7 +90,7 @@ for (const front of [...FRONTS, ...(FRONTS.includes("uws") ? (["threads"] as con
       for (const path of ["/v1/stream", "/v1/listen?sample_rate=48000"]) {
         test(`${path} rejects ${name} by its name (${file.toString("hex", 0, 4)})`, async () => {
           const pattern = new RegExp(
-            `^unsupported_format: live audio must be .* received a file of ${name} .*AudioWorklet`,
+            `^unsupported_format: live audio must be .* received ${name} .*AudioWorklet`,
           );
           assert.match(await refused(path, [file]), pattern);
           // Frames without a signature must be consecutive.

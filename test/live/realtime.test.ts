@@ -323,7 +323,7 @@ for (const front of FRONTS) {
       socket.send(append(PIECE));
       socket.send(update({ audio: { input: { turn_detection: { silence_duration_ms: 900 } } } }));
       const { error } = await events.seen("error");
-      assert.match(error.message, /cannot change after the first audio: open another socket/);
+      assert.match(error.message, /cannot change after the first audio; open another socket/);
       socket.send(update({ audio: { input: { format: { type: "audio/pcmu" } } } }));
       await handled();
       const { audio } = events.of("session.updated").at(-1)!["session"];

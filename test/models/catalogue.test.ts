@@ -59,12 +59,12 @@ test("rejects an invalid catalogue with its path and field", async () => {
     variants: { fp32: { files: { model: file(from) } } },
   });
   for (const [value, rule] of [
-    [[part("../x")], /0\.variants\.fp32\.files\.model\.from must be a path that stays inside/],
-    [[part("/x")], /must be a path that stays inside/],
+    [[part("../x")], /0\.variants\.fp32\.files\.model\.from must be a path inside its folder/],
+    [[part("/x")], /must be a path inside its folder/],
     [[part("x"), part("x")], /0\.name part is taken/],
     [[{ ...part("x"), needs: { vad: "gone" } }], /0\.needs\.vad must name a part, found gone/],
     [[{ ...part("x"), vads: { silero: "gone" } }], /0\.vads\.silero must name a part, found gone/],
-    [[{ ...part("x"), source: { baseUrl: "ftp://x/" } }], /0\.source\.baseUrl must be an http address/],
+    [[{ ...part("x"), source: { baseUrl: "ftp://x/" } }], /0\.source\.baseUrl must be an HTTP URL/],
     [[{ ...part("x"), surprise: 1 }], /surprise/],
   ] as const) {
     await writeFile(path, JSON.stringify(value));

@@ -130,7 +130,7 @@ test("weights in side files move into the graph", async () => {
 
 test("rejects a package without such products and leaves nothing behind", async () => {
   const parent = await temporaryFolder();
-  const wanted = broken(/tiny-gigaam-ctc has no matrix products of fp32 by constants/);
+  const wanted = broken(/tiny-gigaam-ctc has no fp32 matrix products with constant weights/);
   await assert.rejects(quantizePackage(`${FOLDER}tiny-gigaam-ctc`, join(parent, "out")), wanted);
   assert.deepEqual(await readdir(parent), []);
 });
@@ -145,7 +145,7 @@ test("files that do not match the manifest are rejected", async () => {
     quantizePackage(folder, out),
     broken(/Cannot quantize: .*not an ONNX file|operator set/),
   );
-  await assert.rejects(quantizePackage(folder, folder), broken(/is there already/));
+  await assert.rejects(quantizePackage(folder, folder), broken(/already exists/));
   await assert.rejects(quantizePackage(await temporaryFolder(), out), broken(/has no manifest\.json/));
   await assert.rejects(stat(out));
 });

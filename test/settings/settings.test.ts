@@ -193,11 +193,11 @@ const WRONG_PLACES: readonly [name: string, value: string, end: RegExp][] = [
   ["EXECUTION_PROVIDERS", "cuad,cpu", /, received "cuad": did you mean cuda\?$/],
   ["EXECUTION_PROVIDERS", "CPU", /, received "CPU": did you mean cpu\?$/],
   ["EXECUTION_PROVIDERS", "tensorrt", / a comma-separated list of cpu, cuda, .*, received "tensorrt"$/],
-  ["EXECUTION_PROVIDERS", "cuda,cpu,cuda", /, received "cuda": it is named twice$/],
+  ["EXECUTION_PROVIDERS", "cuda,cpu,cuda", /, received "cuda": it is listed twice$/],
   ["FILE_EXECUTION_PROVIDERS", "cuda,", /, received "": an entry is empty$/],
   ["DEVICE_ID", "0,x", /must be a comma-separated list of whole numbers from 0 to 63, .*, received "x"$/],
   ["DEVICE_ID", "64", /, received "64"$/],
-  ["DEVICE_ID", "1,1", /, received "1": it is named twice$/],
+  ["DEVICE_ID", "1,1", /, received "1": it is listed twice$/],
 ];
 for (const [name, value, end] of WRONG_PLACES) {
   test(`${name}=${value} is rejected with the invalid entry`, () => {

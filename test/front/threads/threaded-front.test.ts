@@ -189,6 +189,6 @@ test("threads that keep crashing are given up; the owner is notified when none i
       if (!isLost) orders.failOldest("front");
       return isLost;
     });
-    assert.equal(lines.filter((line) => line.includes("does not come back")).length, 2);
+    assert.equal(lines.filter((line) => line.includes("front thread given up")).length, 2);
   });
 });

@@ -43,7 +43,7 @@ test("the gate closes at too many descriptors and retries until it can open", {
     assert.deepEqual(told, ["shut", "open", "open", "open", "open"]);
     assert.equal(failures.length, 2, failures.join());
     assert.match(failures[0]!, /^no connections accepted: there are 1\d\d of 100$/);
-    assert.equal(failures[1], "the port cannot be listened on again");
+    assert.equal(failures[1], "cannot listen on the port again");
   } finally {
     gate.close();
     for (const descriptor of descriptors) closeSync(descriptor);

@@ -252,7 +252,7 @@ describe("live decoders", { concurrency: 1 }, () => {
     const { code, message } = await ending.promise;
     assert.deepEqual(
       [code, message],
-      ["WORKER_LOST", "the decoder of this audio has ended: open another session"],
+      ["WORKER_LOST", "the decoder of this audio has ended; open another session"],
     );
     await eventually("its place is free", () => decoders.running === 0);
     assert.equal(failures.at(-1), "lost");

@@ -199,7 +199,7 @@ test("a cut connection resumes where it ended, and so does the next process", as
   hub.requests.length = 0;
   await assert.rejects(
     add("tiny-listener", { retry: { tries: 1, firstPauseMs: 1 } }),
-    /what has arrived is kept/,
+    /the downloaded part is kept/,
   );
   assert.deepEqual(await visibleIn(folder), []);
   hub.fault = () => null;
@@ -232,12 +232,12 @@ test("waits after 503 and 429 as requested; gives up a permanent 500 with its re
     return { kind: "status", status: turn === 1 ? 503 : 429, headers: { "retry-after": "0" } };
   };
   await add("tiny-listener");
-  assert.match(notes.join("\n"), /answers 503; trying again in 0 s\n.*answers 429; trying again in 0 s/);
+  assert.match(notes.join("\n"), /returned 503; trying again in 0 s\n.*returned 429; trying again in 0 s/);
   folder = await temporaryFolder();
   hub.fault = () => ({ kind: "status", status: 500 });
   await assert.rejects(
     add("tiny-listener"),
-    /^AddError: Cannot download tiny-listener\/model.onnx: .* answers 500$/,
+    /^AddError: Cannot download tiny-listener\/model.onnx: .* returned 500$/,
   );
 });
 
@@ -267,7 +267,7 @@ test("a damaged partial download starts over", async () => {
   const part = join(folder, ".tiny-listener.partial/model.onnx.part");
   await appendFile(part, "not the beginning of that file");
   await add("tiny-listener");
-  assert.match(notes.join("\n"), /what an earlier run left is damaged/);
+  assert.match(notes.join("\n"), /the unfinished download is damaged/);
   await readPackage(join(folder, "tiny-listener"), "transcription");
 });
 
@@ -278,7 +278,7 @@ test("a file of unknown hash needs trust, and is then pinned to the hash found",
   };
   await assert.rejects(
     add("tiny-listener", { changes }),
-    /the hash of model.onnx, tokens.txt is not known.*--trust/,
+    /the hash of model.onnx, tokens.txt is unknown; --trust accepts/,
   );
   assert.equal(hub.requests.length, 0);
   const { files } = await add("tiny-listener", { changes, isTrusted: true });
@@ -329,7 +329,7 @@ test("a full disk is reported before anything is downloaded", async () => {
   const changes: Changes = { file: { model: { bytes: null, aboutBytes: 10 ** 15 } } };
   await assert.rejects(
     add("tiny-listener", { changes }),
-    /too little space on the disk of .*: 1000000000\.\d MB are needed/,
+    /too little disk space for .*: 1000000000\.\d MB needed/,
   );
   assert.equal(hub.requests.length, 0);
 });
@@ -344,7 +344,7 @@ test("reports a full disk and resumes once there is space again", async (t) => {
       // Writes as much as fits.
       assert.throws(() => writeFileSync(filler, Buffer.alloc(17 << 20)), { code: "ENOSPC" });
     };
-    await assert.rejects(add("tiny-listener"), /no space left on the device; what has arrived is kept/);
+    await assert.rejects(add("tiny-listener"), /no space left on the device; the downloaded part is kept/);
     assert.deepEqual(await visibleIn(folder), ["filler"]);
     await rm(filler);
     await add("tiny-listener");
@@ -369,7 +369,7 @@ test("the second of two concurrent additions waits and finds the package", async
     while (notes.length === 0) await new Promise((settle) => setImmediate(settle));
     assert.deepEqual(await visibleIn(folder), []);
   });
-  assert.match(notes.join("\n"), /another command is using .* waiting for it to end/);
+  assert.match(notes.join("\n"), /another command is using .* waiting for it to finish/);
   assert.equal((await second!).isNew, true);
   const both = await Promise.all([add("tiny-listener"), add("tiny-speaker")]);
   assert.deepEqual(
