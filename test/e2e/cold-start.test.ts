@@ -42,7 +42,10 @@ function transcribe(service: ServiceProcess, wav: Buffer): Promise<Response> {
   });
 }
 
-/** Sends everything, `close` included, as soon as the socket is open: a client that does not wait for `ready`. */
+/**
+ * Sends everything, including `close`, as soon as the socket is open, like a client that does not wait for
+ * `ready`.
+ */
 async function listen(service: ServiceProcess, pcm: Int16Array): Promise<LiveRun> {
   const socket = new WebSocket(`${service.url.replace("http", "ws")}/v1/stream?words=true&partials=false`, {
     headers: { authorization: `Bearer ${service.key}` },

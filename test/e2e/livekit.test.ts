@@ -55,7 +55,10 @@ function frameOf(samples: Int16Array, rateHz: number): AudioFrame {
   return new AudioFrame(samples.slice(), rateHz, 1, samples.length);
 }
 
-/** Speaks into a stream, faster than real time, until it has a final; returns the types and texts of its events. */
+/**
+ * Speaks into a stream, faster than real time, until a final arrives. Returns the types and texts of the
+ * stream's events.
+ */
 async function heardBy(stream: stt.SpeechStream, rateHz: number) {
   const samples =
     rateHz === SPOKEN_HZ ? spoken : toInt16(resample(toFloat(spoken), { fromHz: SPOKEN_HZ, toHz: rateHz }));

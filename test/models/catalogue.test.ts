@@ -11,7 +11,7 @@ const PACKAGES = CATALOGUE.filter(({ task }) => task !== "part").flatMap((entry)
   variantsOf(entry).map((variant) => ({ entry, variant, id: packageIdOf(entry, variant) })),
 );
 
-test("packages of the catalogue have distinct ids", () => {
+test("packages of the catalogue have distinct IDs", () => {
   const ids = PACKAGES.map(({ id }) => id);
   assert.deepEqual(ids, [...new Set(ids)]);
   for (const id of ["gigaam-multilingual", "gigaam-multilingual-int8", "nvidia-kk-ru", "piper-kk-issai"]) {
@@ -45,7 +45,7 @@ for (const { entry, variant, id } of PACKAGES) {
   });
 }
 
-test("rejects an invalid catalogue with its path and field", async () => {
+test("an invalid catalogue is rejected with its path and field", async () => {
   const path = join(await temporaryFolder(), "catalogue.json");
   const licence = { name: "MIT", url: "https://example.org", isRestricted: false };
   const source = { repository: "a/b", revision: null };

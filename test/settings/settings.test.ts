@@ -90,7 +90,7 @@ test("proxies are trusted by network", () => {
     assert.throws(() => readConfig({ TRUSTED_PROXIES: value }), /TRUSTED_PROXIES must be a comma-separated/);
 });
 
-test("FRONT=node allows only one front thread", () => {
+test("FRONT=node permits only one front thread", () => {
   assert.equal(readConfig({ FRONT_THREADS: "2" }).frontThreads, 2);
   assert.equal(readConfig({ FRONT_THREADS: "1", FRONT: "node" }).frontThreads, 1);
   assert.throws(
@@ -208,7 +208,7 @@ for (const [name, value, end] of WRONG_PLACES) {
   });
 }
 
-test("reports only the invalid network of a list", () => {
+test("only the invalid network of a list is reported", () => {
   assert.throws(
     () => readConfig({ URL_FETCH_ALLOW: "10.0.0.0/8, 10.0.0.1" }),
     /URL_FETCH_ALLOW must be a comma-separated list of networks such as 10.0.0.0\/8, received "10.0.0.1"$/,

@@ -5,9 +5,7 @@ import type { BodySource } from "../shared/body-queue.js";
 import { type FloodWatch, PacedReader } from "../shared/rate-limits.js";
 import type { UwsResponse } from "./uws-binding.js";
 
-/**
- * Chunked bodies are written in pieces of this size, so that the library buffers little for a slow reader.
- */
+/** The size of the pieces of a chunked body, small so that the library buffers little for a slow reader. */
 const PIECE_BYTES = 64 * 1024;
 /** Interval at which a stalled write is retried and the library's own 10 s timer is reset. */
 const REWIND_MS = 4_000;

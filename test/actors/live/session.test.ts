@@ -23,8 +23,7 @@ interface Opened {
 }
 
 /**
- * A session between a fake decoder and a fake sink, on manual timers. A warm session has already sent
- * `ready`.
+ * A session between a fake decoder and a fake sink, on manual timers. A warm one has already sent `ready`.
  */
 function opened(
   t: TestContext,

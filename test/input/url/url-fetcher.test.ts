@@ -9,9 +9,9 @@ import { type CountingServer, startCounting } from "./listeners.js";
 const NEVER = new AbortController().signal;
 const SECRET = "the body of an answer";
 
-/** On 127.0.0.1 and, if available, ::1; no address of the table may connect to it. */
+/** Servers on 127.0.0.1 and, if available, ::1. No address of the table may connect to them. */
 const forbidden: CountingServer[] = [];
-/** On 127.0.0.9, which the policy of some tests allows, in place of public servers. */
+/** A server on 127.0.0.9, which the policy of some tests allows in place of public servers. */
 let opened: CountingServer;
 let port = 0;
 
@@ -175,7 +175,7 @@ describe("names, judged by their addresses", () => {
     assert.equal((await refusal(resolving, `http://private.example:${port}/`)).message, absent.message);
   });
 
-  test("the connection uses the address that was checked, with one look-up", async () => {
+  test("the connection uses the address that was checked, after a single look-up", async () => {
     const asked: string[] = [];
     const rebinding = new UrlFetcher({
       policy: new AddressPolicy(["127.0.0.9/32"]),
@@ -186,7 +186,7 @@ describe("names, judged by their addresses", () => {
     });
     assert.equal(await read(rebinding, `http://rebind.example:${opened.port}/a`), "audio");
     assert.deepEqual(asked, ["rebind.example"]);
-    // A second request is checked again; by then the name has another address.
+    // The second request is checked again. By then the name has another address.
     await refusal(rebinding, `http://rebind.example:${opened.port}/a`);
   });
 });
@@ -215,7 +215,7 @@ describe("redirects", () => {
     });
   }
 
-  test("are followed up to three", async () => {
+  test("are followed up to three times", async () => {
     const follower = fetcher({ opened: ["127.0.0.9/32"] });
     assert.equal(await read(follower, `http://127.0.0.9:${opened.port}/loop/3`), "done");
     const error = await refusal(follower, `http://127.0.0.9:${opened.port}/loop/4`);
@@ -223,13 +223,13 @@ describe("redirects", () => {
   });
 });
 
-describe("answers", () => {
+describe("responses", () => {
   const ask = (path: string, times: Partial<FetchLimits> = {}) => {
     const limits = { bytes: 1_000, ...times };
     return refusal(fetcher({ opened: ["127.0.0.9/32"], limits }), `http://127.0.0.9:${opened.port}${path}`);
   };
 
-  test("other than 200 are rejected with only their status", async () => {
+  test("other than 200 are rejected, and only their status is reported", async () => {
     for (const status of [204, 206, 400, 401, 403, 404, 500, 503]) {
       const error = await ask(`/status/${status}`);
       assert.equal(
@@ -269,7 +269,7 @@ describe("answers", () => {
     });
   });
 
-  test("are no longer read once the client has left", async () => {
+  test("are not read any further once the client has left", async () => {
     const abort = new AbortController();
     void momentOfFault(50).then(() => abort.abort());
     const error = await refusal(
