@@ -61,8 +61,8 @@ test("a line never wraps, even with control characters in names", () => {
 test("audio is never written to a terminal or read from one", async () => {
   for (const [line, rule] of [
     ["speak x -o -", /-o - would write audio to the terminal; use -o FILE\.wav/],
-    ["transcribe -", /standard input is a terminal; name a file/],
-    ["listen -", /standard input is a terminal; name a file/],
+    ["transcribe -", /standard input is a terminal; specify a file/],
+    ["listen -", /standard input is a terminal; specify a file/],
   ] as const) {
     const child = spawn("script", ["-qec", `"$NODE" "$PROGRAM" ${line}`, "/dev/null"], {
       env: { PATH: process.env["PATH"] ?? "", NODE: process.execPath, PROGRAM, DAUYS_API_KEY: STUB_KEY },
